@@ -1,0 +1,59 @@
+# How our code is compiled; the only place for flags.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build profile" FORCE)
+endif()
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(LEGACY_SANITIZE "" CACHE STRING "Sanitizers for everything, as in -fsanitize=: address,undefined or thread")
+
+find_program(LEGACY_CCACHE ccache)
+if(LEGACY_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${LEGACY_CCACHE}")
+endif()
+
+function(legacy_flags target standard)
+  target_compile_features(${target} PUBLIC cxx_std_${standard})
+  target_compile_options(${target} PRIVATE -Wall -Wextra)
+  # No contraction to fused multiply-add behind our back: results must not depend on the optimiser's mood.
+  target_compile_options(${target} PRIVATE -ffp-contract=off)
+  if(LEGACY_SANITIZE)
+    target_compile_options(${target} PUBLIC -fsanitize=${LEGACY_SANITIZE} -fno-omit-frame-pointer
+                                            -fno-sanitize-recover=all)
+    target_link_options(${target} PUBLIC -fsanitize=${LEGACY_SANITIZE})
+  endif()
+endfunction()
+
+# legacy_library(name STANDARD 20 SOURCES ...): a static library "legacy::name" that includes from the root.
+function(legacy_library name)
+  cmake_parse_arguments(ARG "" "STANDARD" "SOURCES" ${ARGN})
+  add_library(legacy_${name} STATIC ${ARG_SOURCES})
+  add_library(legacy::${name} ALIAS legacy_${name})
+  set_target_properties(legacy_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(legacy_${name} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/legacy>)
+  legacy_flags(legacy_${name} ${ARG_STANDARD})
+endfunction()
+
+# legacy_program(name SOURCES ... LIBRARIES ...): an installed program.
+function(legacy_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
+  legacy_flags(${name} 20)
+  install(TARGETS ${name} RUNTIME)
+endfunction()
+
+# legacy_test(name SOURCES ... LIBRARIES ...): a GoogleTest binary, one ctest entry a case.
+function(legacy_test name)
+  cmake_parse_arguments(ARG "" "STANDARD" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT ARG_STANDARD)
+    set(ARG_STANDARD 20)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
+  legacy_flags(${name} ${ARG_STANDARD})
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,25 @@
+# Every library that the project uses, found in one place. The Debian packages are in cmake/packages.txt.
+
+find_package(Threads REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+
+if(LEGACY_NS3)
+  find_package(ns3 3.37 REQUIRED)
+endif()
+
+if(LEGACY_TORCH)
+  find_package(Torch REQUIRED)  # a newer LibTorch: -DCMAKE_PREFIX_PATH=/path/to/libtorch
+  find_package(ZLIB REQUIRED)
+  find_package(CURL REQUIRED)
+  find_package(CLI11 REQUIRED)
+endif()
+
+if(LEGACY_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+if(LEGACY_BENCH)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,73 @@
+// The real bytes that one worker sends for one unit in one round. Little endian; 16-byte header, then segments whose
+// lengths follow from the header alone (delta varint excepted). See docs/message-format.md.
+//
+//   offset  0  u16  magic 0x474C ("LG")
+//           2  u8   version (1) << 4 | value type (0 fp32, 1 fp16)
+//           3  u8   codec id (low 5 bits) | index coding << 5
+//           4  u32  unit id
+//           8  u32  numel of the unit
+//          12  u32  count: values in this message
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace legacy {
+
+using Bytes = std::vector<std::byte>;
+using ByteSpan = std::span<const std::byte>;
+
+struct Message {
+  Bytes bytes;
+  int64_t size() const { return static_cast<int64_t>(bytes.size()); }
+};
+
+inline constexpr int64_t kHeaderBytes = 16;
+inline constexpr int64_t kMaxUnitElements = 0xFFFFFFFFLL;
+
+// How the positions of kept elements travel. All but kDelta have a length fixed by (numel, count).
+enum class IndexCoding : uint8_t {
+  kNone = 0,    // positions implied (dense, or drawn from a shared seed)
+  kU16 = 1,     // numel <= 65536
+  kU32 = 2,
+  kBitmap = 3,  // ceil(numel / 8) bytes
+  kPacked = 4,  // ceil(log2 numel) bits each
+  kDelta = 5,   // LEB128 varint of gaps; data dependent, opt-in
+};
+
+enum class ValueType : uint8_t { kFloat32 = 0, kFloat16 = 1 };
+
+struct Header {
+  uint8_t codec = 0;
+  IndexCoding index = IndexCoding::kNone;
+  ValueType values = ValueType::kFloat32;
+  uint32_t unit = 0;
+  uint32_t numel = 0;
+  uint32_t count = 0;
+};
+
+// Appends `header` to `out`.
+void WriteHeader(const Header& header, Bytes& out);
+
+// Reads and checks a header (magic, version, known codings, count <= numel). Throws Error on anything else; `message`
+// is treated as hostile.
+Header ReadHeader(ByteSpan message);
+
+// Bytes of `count` positions below `numel` under `coding`; kDelta has none and throws.
+int64_t IndexBytes(IndexCoding coding, int64_t numel, int64_t count);
+
+// The shortest fixed-length coding for (numel, count); ties go to the first of u16, u32, bitmap, packed.
+IndexCoding ShortestIndexCoding(int64_t numel, int64_t count);
+
+// Appends ascending positions. `indices` strictly ascending and below `numel`.
+void WriteIndices(IndexCoding coding, int64_t numel, std::span<const uint32_t> indices, Bytes& out);
+
+// Reads `count` strictly ascending positions below `numel` from the front of `in` and drops them from it. Throws Error
+// where bytes are lacking, positions fall outside, repeat or go backwards, or padding bits are set.
+std::vector<uint32_t> ReadIndices(IndexCoding coding, int64_t numel, int64_t count, ByteSpan& in);
+
+}  // namespace legacy

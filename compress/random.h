@@ -1,0 +1,51 @@
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC'11). Every draw of the toolkit is a pure function of
+// (seed, worker, step, layer, purpose, index): nothing depends on call order or threads, and no generator is global.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace legacy {
+
+// What a draw is for; part of the key, so that no two uses share numbers. Append only: the values enter results.
+enum class Purpose : uint32_t {
+  kInit = 0,        // weights
+  kShuffle = 1,     // order of samples
+  kAugment = 2,     // crops, flips
+  kDataset = 3,     // the embedded images
+  kStraggler = 4,   // slow-downs
+  kRandomK = 5,     // Random-K's support
+  kStochastic = 6,  // stochastic rounding
+  kPlacement = 7,
+  kTest = 99,
+};
+
+struct RandomKey {
+  uint64_t seed = 0;
+  uint64_t step = 0;
+  uint32_t worker = 0;
+  uint32_t layer = 0;
+  Purpose purpose = Purpose::kTest;
+};
+
+// Ten rounds of Philox4x32 on a 128-bit counter with a 64-bit key.
+std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+// A stream of draws for one key. Cheap to make; copies continue independently.
+class RandomStream {
+ public:
+  explicit RandomStream(const RandomKey& key);
+  uint32_t NextU32();
+  uint64_t NextU64();
+  uint32_t Below(uint32_t bound);  // uniform in [0, bound), without modulo bias; bound >= 1
+  double Uniform();                // [0, 1), 53 bits
+  double Normal();                 // standard normal, Box-Muller; two draws a call
+
+ private:
+  std::array<uint32_t, 2> key_;
+  std::array<uint32_t, 4> counter_;
+  std::array<uint32_t, 4> block_{};
+  int used_ = 4;
+};
+
+}  // namespace legacy

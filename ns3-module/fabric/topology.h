@@ -1,0 +1,97 @@
+// Topology: hosts, switches and full-duplex links, and the routes between hosts.
+// Equal-cost multipath is per flow: every node picks one of its shortest-path next hops by a hash of
+// (seed, node, source, destination, channel), so the packet, flow and analytic engines use the same routes.
+#pragma once
+
+#include "units.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace legacy::fabric
+{
+
+/// One full-duplex link between nodes `a` and `b`. Each direction has its own rate-limited port and queue.
+struct Link
+{
+    int a = 0;
+    int b = 0;
+    int64_t rateBps = 0;      ///< bits per second, each way
+    TimeNs delay = 0;         ///< propagation, one way
+    int64_t queueBytes = 0;   ///< of each port; 0: the preset's
+};
+
+/// Link `i` from a to b is directed link 2 i, from b to a 2 i + 1.
+using DirectedLink = int;
+
+class Topology
+{
+  public:
+    /// Hosts and switches share one numbering of nodes, from 0 in the order of adding.
+    int AddHost(const std::string& name);
+    int AddSwitch(const std::string& name);
+    /// Throws Error on unknown nodes, a == b, rate <= 0 or delay < 0.
+    int AddLink(const Link& link);
+
+    void SetEcmpSeed(uint64_t seed);
+
+    int NodeCount() const;
+    bool IsHost(int node) const;
+    const std::string& NodeName(int node) const;
+    const std::vector<int>& Hosts() const;           ///< node numbers, in host order
+    const std::vector<Link>& Links() const;
+    int From(DirectedLink link) const;
+    int To(DirectedLink link) const;
+    const Link& LinkOf(DirectedLink link) const;
+
+    /// Outgoing links of `node` on shortest paths (hops) to host node `destination`, ascending. Hosts do not forward.
+    /// Throws Error where there is no path, naming both ends.
+    const std::vector<DirectedLink>& NextHops(int node, int destination) const;
+    /// The link that a flow takes at `node`.
+    DirectedLink NextHop(int node, int source, int destination, uint32_t channel) const;
+    /// The directed links of a flow from host node to host node; empty for source == destination.
+    std::vector<DirectedLink> Route(int source, int destination, uint32_t channel) const;
+
+    /// Identifies hosts, switches, links and the ECMP seed: part of the key of remembered steps.
+    std::string Fingerprint() const;
+
+    const std::string& Name() const;
+    void SetName(const std::string& name);
+
+  private:
+    struct Node
+    {
+        std::string name;
+        bool host = false;
+        std::vector<DirectedLink> out;
+    };
+
+    const std::vector<std::vector<DirectedLink>>& Table(int destination) const;
+
+    std::string m_name;
+    std::vector<Node> m_nodes;
+    std::vector<int> m_hosts;
+    std::vector<Link> m_links;
+    uint64_t m_seed = 1;
+    /// per destination, per node: next hops; filled on first use
+    mutable std::map<int, std::vector<std::vector<DirectedLink>>> m_tables;
+};
+
+/// A topology by name and parameters, as on the command line: "fat-tree:k=4", "leaf-spine:leaves=4,hosts=4,spines=2",
+/// "dumbbell:left=4,right=4", "star:hosts=16"; or the path of a YAML file (topologies/*.yaml).
+struct TopologyRequest
+{
+    std::string text = "fat-tree";
+    int64_t rateBps = 1'000'000'000;  ///< of host links, and of all links where the topology does not say otherwise
+    TimeNs delay = 10'000;            ///< of each link
+    int64_t queueBytes = 0;
+    int hostsNeeded = 0;              ///< sizes a topology whose size is not given; error where a given one is too small
+    uint64_t ecmpSeed = 1;
+};
+
+/// Builds it. Throws Error with file, line and column (files) or the parameter, its value and what is allowed.
+Topology MakeTopology(const TopologyRequest& request);
+
+} // namespace legacy::fabric

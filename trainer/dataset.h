@@ -1,0 +1,42 @@
+// Data sets: whole in memory as uint8, so that a batch is one index_select.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace legacy {
+
+struct Dataset {
+  std::string name;
+  torch::Tensor train_images;    // uint8 [samples, channels, height, width]
+  torch::Tensor train_labels;    // int64 [samples], in [0, classes)
+  torch::Tensor test_images;
+  torch::Tensor test_labels;
+  std::vector<double> mean;      // per channel, of pixel / 255, fixed per data set
+  std::vector<double> stddev;
+  int classes = 0;
+  bool augment = false;          // random crop (4 pixels of padding) and horizontal flip while training
+
+  int channels() const { return static_cast<int>(train_images.size(1)); }
+  int height() const { return static_cast<int>(train_images.size(2)); }
+  int width() const { return static_cast<int>(train_images.size(3)); }
+};
+
+struct DatasetRequest {
+  std::string name = "glyphs";   // glyphs (embedded) | fashion-mnist | mnist | cifar10 | cifar100
+  std::string data_root;         // folder holding fashion-mnist/, cifar-10-batches-bin/, ...; "": LEGACY_DATA, then ~/.cache/legacy-data
+  int64_t train_limit = 0;       // first samples only; 0: all (glyphs: its default size)
+  int64_t test_limit = 0;
+};
+
+// Throws Error naming the file, the byte offset and what was expected; for a missing file, how to get it.
+Dataset LoadDataset(const DatasetRequest& request);
+std::vector<std::string> DatasetNames();
+
+// float [n, c, h, w] = (images / 255 - mean) / stddev of uint8 `images`.
+torch::Tensor NormalizeImages(const Dataset& dataset, const torch::Tensor& images);
+
+}  // namespace legacy
