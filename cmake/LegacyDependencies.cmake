@@ -3,6 +3,8 @@
 find_package(Threads REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
 if(LEGACY_NS3)
@@ -13,7 +15,6 @@ if(LEGACY_TORCH)
   find_package(Torch REQUIRED)  # a newer LibTorch: -DCMAKE_PREFIX_PATH=/path/to/libtorch
   find_package(ZLIB REQUIRED)
   find_package(CURL REQUIRED)
-  find_package(CLI11 REQUIRED)
 endif()
 
 if(LEGACY_TESTS)

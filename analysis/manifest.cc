@@ -1,0 +1,99 @@
+// manifest.json: the checks of what analysis needs from it.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "analysis/run_directory.h"
+#include "compress/error.h"
+
+namespace legacy::analysis {
+namespace {
+
+using nlohmann::json;
+
+// Gives Error the key's value as it stands in the file, "nothing" where it does not.
+[[noreturn]] void Reject(const std::string& where, const json& document, const std::string& key,
+                         const std::string& allowed) {
+  const bool present = document.is_object() && document.contains(key);
+  throw Error(where + ": " + key, present ? document[key].dump() : "nothing", allowed);
+}
+
+std::string NeedText(const json& document, const std::string& key, const std::string& where) {
+  if (!document.contains(key) || !document[key].is_string()) {
+    Reject(where, document, key, "a text");
+  }
+  return document[key].get<std::string>();
+}
+
+int64_t NeedCount(const json& document, const std::string& key, const std::string& where) {
+  const bool whole = document.contains(key) && document[key].is_number_integer();
+  if (!whole || document[key].get<int64_t>() < 1) {
+    Reject(where, document, key, "a whole number from 1 on");
+  }
+  return document[key].get<int64_t>();
+}
+
+std::vector<std::string> NeedPolicies(const json& document, const std::string& where) {
+  std::set<std::string> seen;
+  std::vector<std::string> names;
+  const char* allowed = "a list of names, each once, at least one";
+  const json list = document.value("policies", json());
+  if (!list.is_array() || list.empty()) Reject(where, document, "policies", allowed);
+  for (const json& name : list) {
+    if (!name.is_string() || name.get<std::string>().empty()) {
+      Reject(where, document, "policies", allowed);
+    }
+    names.push_back(name.get<std::string>());
+    if (!seen.insert(names.back()).second) Reject(where, document, "policies", allowed);
+  }
+  return names;
+}
+
+std::vector<uint64_t> NeedSeeds(const json& document, const std::string& where) {
+  std::set<uint64_t> seen;
+  std::vector<uint64_t> seeds;
+  const char* allowed = "a list of whole numbers from 0 on, each once, at least one";
+  const json list = document.value("seeds", json());
+  if (!list.is_array() || list.empty()) Reject(where, document, "seeds", allowed);
+  for (const json& seed : list) {
+    const bool negative =
+        seed.is_number_integer() && !seed.is_number_unsigned() && seed.get<int64_t>() < 0;
+    if (!seed.is_number_integer() || negative || !seen.insert(seed.get<uint64_t>()).second) {
+      Reject(where, document, "seeds", allowed);
+    }
+    seeds.push_back(seed.get<uint64_t>());
+  }
+  return seeds;
+}
+
+std::optional<double> NeedTarget(const json& document, const std::string& where) {
+  const json target = document.value("target_accuracy", json());
+  if (target.is_null()) return std::nullopt;
+  if (!target.is_number() || !(target.get<double>() > 0 && target.get<double>() <= 1)) {
+    Reject(where, document, "target_accuracy", "a fraction above 0, up to 1, or null for none");
+  }
+  return target.get<double>();
+}
+
+}  // namespace
+
+Manifest ParseManifest(const json& document, const std::string& where) {
+  if (!document.is_object()) {
+    throw Error(where, document.dump(), "an object {\"format\": 1, \"policies\": [...], ...}");
+  }
+  if (document.value("format", json()) != json(kFormatVersion)) {
+    Reject(where, document, "format", std::to_string(kFormatVersion));
+  }
+  Manifest manifest;
+  manifest.program = NeedText(document, "program", where);
+  manifest.policies = NeedPolicies(document, where);
+  manifest.seeds = NeedSeeds(document, where);
+  manifest.workers = static_cast<int>(NeedCount(document, "workers", where));
+  manifest.parameters = NeedCount(document, "parameters", where);
+  manifest.target_accuracy = NeedTarget(document, where);
+  manifest.fidelity = NeedText(document, "fidelity", where);
+  manifest.document = document;
+  return manifest;
+}
+
+}  // namespace legacy::analysis

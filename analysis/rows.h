@@ -1,0 +1,163 @@
+// The rows of the run directory's CSV files, one type a file. Columns() names the columns once, for
+// the header, the writer and the reader: visit(column, unit, member), where the unit is "" for
+// names, counts and plain numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace legacy::analysis {
+
+// One training step of one policy and seed. Byte and element counts are means over the workers.
+struct StepRow {
+  static constexpr const char* kFile = "steps.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  int64_t step = 0;  // from 0
+  double learning_rate = 0;
+  double training_loss = 0;    // may be nan or inf: a training that diverged
+  double elements_sent = 0;    // values that one worker sends
+  double message_bytes = 0;    // payload that one worker encodes, headers of messages included
+  double nic_bytes = 0;        // payload that leaves one worker's network card
+  double dense_nic_bytes = 0;  // the same for the dense fp32 ring all-reduce
+  double step_seconds = 0;     // whole step; simulated, as all seconds here
+  double compute_seconds = 0;  // forward and backward
+  double encode_seconds = 0;
+  double communication_seconds = 0;
+  double decode_seconds = 0;
+  double wait_seconds = 0;       // for slower workers
+  double simulated_seconds = 0;  // at the end of the step, from the start of the training
+  bool fresh = true;             // simulated, not remembered
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("step", "", row.step);
+    visit("learning_rate", "", row.learning_rate);
+    visit("training_loss", "", row.training_loss);
+    visit("elements_sent", "", row.elements_sent);
+    visit("message_bytes", "B", row.message_bytes);
+    visit("nic_bytes", "B", row.nic_bytes);
+    visit("dense_nic_bytes", "B", row.dense_nic_bytes);
+    visit("step_seconds", "s", row.step_seconds);
+    visit("compute_seconds", "s", row.compute_seconds);
+    visit("encode_seconds", "s", row.encode_seconds);
+    visit("communication_seconds", "s", row.communication_seconds);
+    visit("decode_seconds", "s", row.decode_seconds);
+    visit("wait_seconds", "s", row.wait_seconds);
+    visit("simulated_seconds", "s", row.simulated_seconds);
+    visit("fresh", "", row.fresh);
+  }
+};
+
+// One evaluation on the test set; counts are cumulative from the start of the training.
+struct EvaluationRow {
+  static constexpr const char* kFile = "evaluations.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  int64_t step = 0;  // steps done before the evaluation
+  double simulated_seconds = 0;
+  double message_bytes = 0;
+  double nic_bytes = 0;
+  double test_loss = 0;
+  double test_accuracy = 0;  // fraction
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("step", "", row.step);
+    visit("simulated_seconds", "s", row.simulated_seconds);
+    visit("message_bytes", "B", row.message_bytes);
+    visit("nic_bytes", "B", row.nic_bytes);
+    visit("test_loss", "", row.test_loss);
+    visit("test_accuracy", "fraction", row.test_accuracy);
+  }
+};
+
+// One layer over a whole training.
+struct LayerRow {
+  static constexpr const char* kFile = "layers.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  std::string layer;
+  int64_t elements = 0;       // of the layer
+  double mean_parameter = 0;  // over the steps
+  double elements_sent = 0;   // sums over the steps
+  double message_bytes = 0;
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("layer", "", row.layer);
+    visit("elements", "", row.elements);
+    visit("mean_parameter", "", row.mean_parameter);
+    visit("elements_sent", "", row.elements_sent);
+    visit("message_bytes", "B", row.message_bytes);
+  }
+};
+
+// One directed link over a whole training.
+struct LinkRow {
+  static constexpr const char* kFile = "links.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  std::string link;
+  std::string from;
+  std::string to;
+  double rate_bits_per_second = 0;
+  int64_t bytes = 0;  // on the wire
+  int64_t packets = 0;
+  int64_t drops = 0;
+  int64_t marks = 0;
+  int64_t max_queue_bytes = 0;
+  double busy_seconds = 0;
+  double mean_utilisation = 0;  // fraction of the simulated time
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("link", "", row.link);
+    visit("from", "", row.from);
+    visit("to", "", row.to);
+    visit("rate_bits_per_second", "bit/s", row.rate_bits_per_second);
+    visit("bytes", "B", row.bytes);
+    visit("packets", "", row.packets);
+    visit("drops", "", row.drops);
+    visit("marks", "", row.marks);
+    visit("max_queue_bytes", "B", row.max_queue_bytes);
+    visit("busy_seconds", "s", row.busy_seconds);
+    visit("mean_utilisation", "fraction", row.mean_utilisation);
+  }
+};
+
+// What simulating the network took. Written when the training ends: a missing row marks an
+// interrupted training.
+struct NetworkRow {
+  static constexpr const char* kFile = "network.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  std::string fidelity;
+  int64_t events = 0;
+  int64_t packets = 0;
+  int64_t fresh_steps = 0;
+  int64_t memoised_steps = 0;
+  int64_t retransmit_timeouts = 0;
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("fidelity", "", row.fidelity);
+    visit("events", "", row.events);
+    visit("packets", "", row.packets);
+    visit("fresh_steps", "", row.fresh_steps);
+    visit("memoised_steps", "", row.memoised_steps);
+    visit("retransmit_timeouts", "", row.retransmit_timeouts);
+  }
+};
+
+}  // namespace legacy::analysis

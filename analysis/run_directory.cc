@@ -1,0 +1,256 @@
+#include "analysis/run_directory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "analysis/csv.h"
+#include "compress/error.h"
+
+namespace legacy::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Text(const std::string& value) { return value; }
+std::string Text(bool value) { return value ? "1" : "0"; }
+std::string Text(uint64_t value) { return std::to_string(value); }
+std::string Text(int64_t value) { return std::to_string(value); }
+std::string Text(double value) { return FormatNumber(value); }
+
+template <class Number>
+bool ParseWhole(const std::string& text, Number& value) {
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  return result.ec == std::errc() && result.ptr == end;
+}
+
+// Each returns what is allowed where `text` is not it, else an empty text.
+const char* Parse(const std::string& text, std::string& value) {
+  value = text;
+  return "";
+}
+const char* Parse(const std::string& text, bool& value) {
+  value = text == "1";
+  return text == "0" || text == "1" ? "" : "0, 1";
+}
+const char* Parse(const std::string& text, uint64_t& value) {
+  return ParseWhole(text, value) ? "" : "a whole number from 0 to 2^64 - 1";
+}
+const char* Parse(const std::string& text, int64_t& value) {
+  return ParseWhole(text, value) && value >= 0 ? "" : "a whole number from 0 to 2^63 - 1";
+}
+const char* Parse(const std::string& text, double& value) {
+  return ParseWhole(text, value) ? "" : "a number, nan, inf, -inf";
+}
+
+std::string ReadWholeFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file || file.bad()) throw Error(path.string() + ": cannot be read");
+  return std::move(text).str();
+}
+
+// Where each column of Row stands in the file's header line. Columns may come in any order; unknown
+// ones are skipped.
+template <class Row>
+std::vector<size_t> LocateColumns(const std::string& where, const CsvRecord& header) {
+  std::vector<size_t> places;
+  for (const std::string& name : ColumnNames<Row>()) {
+    const auto found = std::ranges::find(header.fields, name);
+    if (found == header.fields.end()) {
+      throw Error(where + ":1: columns", fmt::format("{}", fmt::join(header.fields, ",")),
+                  "a header line with '" + name + "'");
+    }
+    places.push_back(static_cast<size_t>(found - header.fields.begin()));
+  }
+  return places;
+}
+
+template <class Row>
+Row ParseRow(const std::string& where, const CsvRecord& record, const std::vector<size_t>& places) {
+  Row row;
+  auto place = places.begin();
+  Row::Columns(row, [&](const char* name, const char*, auto& member) {
+    const std::string& text = record.fields[*place++];
+    const std::string allowed = Parse(text, member);
+    if (!allowed.empty()) {
+      throw Error(fmt::format("{}:{}: column '{}'", where, record.line, name), text, allowed);
+    }
+  });
+  return row;
+}
+
+// Rows of one policy and seed come in the order of their steps.
+template <class Row>
+class OrderCheck {
+ public:
+  void operator()(const std::string& where, const CsvRecord& record, const Row& row) {
+    if constexpr (requires { row.step; }) {
+      const auto [entry, first] = last_.try_emplace({row.policy, row.seed}, row.step);
+      if (!first && row.step <= entry->second) {
+        throw Error(
+            fmt::format("{}:{}: column 'step'", where, record.line), std::to_string(row.step),
+            fmt::format("a step after {}, the one before of this policy and seed", entry->second));
+      }
+      entry->second = row.step;
+    }
+  }
+
+ private:
+  std::map<std::pair<std::string, uint64_t>, int64_t> last_;
+};
+
+void CheckKnown(const Manifest& manifest, const std::string& where, int64_t line,
+                const std::string& policy, uint64_t seed) {
+  if (std::ranges::find(manifest.policies, policy) == manifest.policies.end()) {
+    throw Error(fmt::format("{}:{}: column 'policy'", where, line), policy,
+                fmt::format("{} (manifest.json)", fmt::join(manifest.policies, ", ")));
+  }
+  if (std::ranges::find(manifest.seeds, seed) == manifest.seeds.end()) {
+    throw Error(fmt::format("{}:{}: column 'seed'", where, line), std::to_string(seed),
+                fmt::format("{} (manifest.json)", fmt::join(manifest.seeds, ", ")));
+  }
+}
+
+template <class Row>
+std::vector<Row> ParseRows(const std::string& where, const std::string& text, RunDirectory& run) {
+  CsvParser parser(where, text);
+  CsvRecord record;
+  std::vector<Row> rows;
+  if (parser.Next(record)) {
+    const std::vector<size_t> places = LocateColumns<Row>(where, record);
+    const size_t width = record.fields.size();
+    OrderCheck<Row> check_order;
+    while (parser.Next(record)) {
+      if (record.fields.size() != width) {
+        throw Error(fmt::format("{}:{}: fields", where, record.line),
+                    std::to_string(record.fields.size()),
+                    fmt::format("{}, as many as the header line has", width));
+      }
+      rows.push_back(ParseRow<Row>(where, record, places));
+      CheckKnown(run.manifest, where, record.line, rows.back().policy, rows.back().seed);
+      check_order(where, record, rows.back());
+    }
+  }
+  if (parser.truncated_line() > 0) {
+    run.notes.push_back(
+        fmt::format("{}: line {} is unfinished and ignored", Row::kFile, parser.truncated_line()));
+  }
+  return rows;
+}
+
+template <class Row>
+std::vector<Row> ReadRows(RunDirectory& run) {
+  const fs::path path = run.path / Row::kFile;
+  if (!fs::exists(path)) {
+    run.notes.push_back(fmt::format("{} is missing", Row::kFile));
+    return {};
+  }
+  return ParseRows<Row>(path.string(), ReadWholeFile(path), run);
+}
+
+template <class Row>
+void AddUnits(nlohmann::json& units) {
+  Row row;
+  Row::Columns(row, [&](const char* name, const char* unit, auto&) {
+    if (*unit != '\0') units[name] = unit;
+  });
+}
+
+}  // namespace
+
+template <class Row>
+std::vector<std::string> ColumnNames() {
+  std::vector<std::string> names;
+  Row row;
+  Row::Columns(row, [&](const char* name, const char*, auto&) { names.emplace_back(name); });
+  return names;
+}
+
+template <class Row>
+TableWriter<Row>::TableWriter(const fs::path& directory)
+    : path_(directory / Row::kFile), file_(path_, std::ios::binary | std::ios::trunc) {
+  WriteLine(CsvLine(ColumnNames<Row>()));
+}
+
+template <class Row>
+void TableWriter<Row>::Write(const Row& row) {
+  std::vector<std::string> fields;
+  Row::Columns(
+      row, [&](const char*, const char*, const auto& member) { fields.push_back(Text(member)); });
+  WriteLine(CsvLine(fields));
+}
+
+template <class Row>
+void TableWriter<Row>::WriteLine(const std::string& line) {
+  file_ << line << std::flush;
+  if (!file_) throw Error(path_.string() + ": cannot be written");
+}
+
+template class TableWriter<StepRow>;
+template class TableWriter<EvaluationRow>;
+template class TableWriter<LayerRow>;
+template class TableWriter<LinkRow>;
+template class TableWriter<NetworkRow>;
+template std::vector<std::string> ColumnNames<StepRow>();
+template std::vector<std::string> ColumnNames<EvaluationRow>();
+template std::vector<std::string> ColumnNames<LayerRow>();
+template std::vector<std::string> ColumnNames<LinkRow>();
+template std::vector<std::string> ColumnNames<NetworkRow>();
+
+void WriteManifest(const fs::path& directory, nlohmann::json document) {
+  const fs::path path = directory / "manifest.json";
+  document["format"] = kFormatVersion;
+  nlohmann::json& units = document["units"];
+  AddUnits<StepRow>(units);
+  AddUnits<EvaluationRow>(units);
+  AddUnits<LayerRow>(units);
+  AddUnits<LinkRow>(units);
+  AddUnits<NetworkRow>(units);
+  ParseManifest(document, path.string());
+  WriteWholeFile(path, document.dump(2) + "\n");
+}
+
+void WriteWholeFile(const fs::path& path, const std::string& text) {
+  fs::path temporary = path;
+  temporary += ".tmp";
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  std::error_code error;
+  if (file) fs::rename(temporary, path, error);
+  if (!file || error) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    throw Error(path.string() + ": cannot be written");
+  }
+}
+
+RunDirectory ReadRunDirectory(const fs::path& directory) {
+  RunDirectory run;
+  run.path = directory;
+  const fs::path manifest = directory / "manifest.json";
+  if (!fs::exists(manifest)) {
+    throw Error("run directory", directory.string(), "a directory with a manifest.json");
+  }
+  try {
+    run.manifest = ParseManifest(nlohmann::json::parse(ReadWholeFile(manifest)), manifest.string());
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(manifest.string() + ": not JSON: " + error.what());
+  }
+  run.steps = ReadRows<StepRow>(run);
+  run.evaluations = ReadRows<EvaluationRow>(run);
+  run.layers = ReadRows<LayerRow>(run);
+  run.links = ReadRows<LinkRow>(run);
+  run.network = ReadRows<NetworkRow>(run);
+  return run;
+}
+
+}  // namespace legacy::analysis

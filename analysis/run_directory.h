@@ -1,0 +1,83 @@
+// The run directory: what a comparison of policies leaves behind, written and read here alone.
+// docs/results-format.md describes it; the columns are in rows.h.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/rows.h"
+
+namespace legacy::analysis {
+
+inline constexpr int kFormatVersion = 1;
+
+// Writes one file of the directory: a header line, then a line a row, flushed, so that a killed run
+// leaves whole lines but for the last. Defined for the five row types. Throws Error naming the file
+// when the disk refuses.
+template <class Row>
+class TableWriter {
+ public:
+  explicit TableWriter(const std::filesystem::path& directory);  // replaces an older file
+  void Write(const Row& row);
+
+ private:
+  void WriteLine(const std::string& line);
+
+  std::filesystem::path path_;
+  std::ofstream file_;
+};
+
+using StepWriter = TableWriter<StepRow>;
+using EvaluationWriter = TableWriter<EvaluationRow>;
+using LayerWriter = TableWriter<LayerRow>;
+using LinkWriter = TableWriter<LinkRow>;
+using NetworkWriter = TableWriter<NetworkRow>;
+
+// The columns of a file as its header line has them.
+template <class Row>
+std::vector<std::string> ColumnNames();
+
+// The fields of manifest.json that analysis needs; the rest is for the reader and in `document`.
+struct Manifest {
+  std::string program;
+  std::vector<std::string> policies;  // in order, each once
+  std::vector<uint64_t> seeds;
+  int workers = 0;
+  int64_t parameters = 0;                 // d, elements of the model's gradient
+  std::optional<double> target_accuracy;  // fraction; null in the file: none
+  std::string fidelity;
+  nlohmann::json document;
+};
+
+// Throws Error naming `where`, the key, the value and what is allowed.
+Manifest ParseManifest(const nlohmann::json& document, const std::string& where);
+
+// Checks `document` as ParseManifest does, adds "format" and the columns' "units", and writes
+// manifest.json whole or not at all.
+void WriteManifest(const std::filesystem::path& directory, nlohmann::json document);
+
+// Writes `text` whole or not at all (a temporary file beside it, renamed).
+void WriteWholeFile(const std::filesystem::path& path, const std::string& text);
+
+struct RunDirectory {
+  std::filesystem::path path;
+  Manifest manifest;
+  std::vector<StepRow> steps;
+  std::vector<EvaluationRow> evaluations;
+  std::vector<LayerRow> layers;
+  std::vector<LinkRow> links;
+  std::vector<NetworkRow> network;
+  std::vector<std::string>
+      notes;  // what an interrupted run lacks: missing files, unfinished last lines
+};
+
+// Reads a whole directory. Tolerates what an interruption leaves; anything else that is wrong
+// throws Error with file, line, column, value and what is allowed.
+RunDirectory ReadRunDirectory(const std::filesystem::path& directory);
+
+}  // namespace legacy::analysis
