@@ -1,0 +1,44 @@
+// Which layers are compressed as one unit, and which units travel together as a bucket.
+//
+// Buckets follow PyTorch's DistributedDataParallel (Li et al., VLDB'20, section 3.2.3): layers are
+// taken in reverse order, as the backward pass completes them; a bucket is closed by the layer with
+// which it reaches its size; the first bucket is small, so that sending starts early.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compress/unit.h"
+
+namespace legacy {
+
+// What a unit of compression is: one layer, the layers of one bucket, or all layers.
+enum class Scope : uint8_t { kLayer, kBucket, kModel };
+
+// "layer", "bucket", "model"; throws Error otherwise.
+Scope ParseScope(std::string_view text);
+std::string_view ToString(Scope scope);
+
+struct BucketOptions {
+  int64_t first_bytes = int64_t{1} << 20;  // of dense fp32 gradient
+  int64_t bucket_bytes = int64_t{25} << 20;
+};
+
+struct Bucket {
+  std::vector<int> units;  // positions in UnitPlan::units, descending
+};
+
+struct UnitPlan {
+  std::vector<Unit> units;                    // by offset in the flat gradient, ids 0, 1, ...
+  std::vector<std::vector<int>> unit_layers;  // of each unit: positions in `layers`, ascending
+  std::vector<Bucket> buckets;                // in backward order; with kModel one bucket
+};
+
+// `layers`: the model's parameter tensors in order, contiguous from offset 0. Throws Error on
+// bucket sizes below 1.
+UnitPlan PlanUnits(std::span<const Unit> layers, Scope scope, const BucketOptions& options = {});
+
+}  // namespace legacy

@@ -1,0 +1,36 @@
+// Which samples each worker sees at each step. Every epoch shuffles the whole training set
+// (Fisher-Yates on counter-based draws keyed by seed and epoch) and cuts it into equal, disjoint
+// shards; a shard's incomplete last batch is left out. A function of (seed, step, worker) alone:
+// every policy and scheme sees the same batches.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace legacy {
+
+class Sampler {
+ public:
+  // Throws Error where samples < workers * batch_size, or on counts below 1.
+  Sampler(int64_t samples, int workers, int64_t batch_size, uint64_t seed);
+
+  int64_t StepsPerEpoch() const { return steps_per_epoch_; }
+
+  // Makes Batch() give the batches of `step`; reshuffles when the epoch changes.
+  void Seek(int64_t step);
+  // Sample numbers of `worker`'s batch. Valid until the next Seek; safe from any thread.
+  std::span<const int64_t> Batch(int worker) const;
+
+ private:
+  int64_t samples_;
+  int64_t batch_size_;
+  uint64_t seed_;
+  int64_t shard_;  // samples of one worker
+  int64_t steps_per_epoch_;
+  int64_t epoch_ = -1;
+  int64_t position_ = 0;  // batch within the epoch
+  std::vector<int64_t> permutation_;
+};
+
+}  // namespace legacy

@@ -1,0 +1,57 @@
+// What one synchronous step asks of devices and network, independent of both: which layers travel
+// together, in which rounds, the length of every worker's message and the device work around it.
+// The clock turns it into times for one profile and one set of collectives; a recorded training is
+// a list of these values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compress/exchange.h"
+
+namespace legacy {
+
+// One round of everything that travels together.
+struct RoundWork {
+  Primitive primitive = Primitive::kAllGather;
+  Reduction reduction = Reduction::kConcat;
+  int root = 0;                // of a broadcast
+  std::vector<int64_t> bytes;  // message bytes of each worker; 0 where a worker sends nothing
+  std::vector<Work> encode;    // at each worker before the round, one entry a kernel
+  std::vector<Work> decode;    // at each worker after the round, for all messages together
+
+  bool operator==(const RoundWork&) const = default;
+};
+
+struct BucketWork {
+  std::vector<int> layers;  // positions in the model's parameter order; order of no meaning
+  int64_t elements = 0;     // of the dense gradient of these layers
+  std::vector<RoundWork> rounds;
+
+  bool operator==(const BucketWork&) const = default;
+};
+
+struct StepWork {
+  int64_t step = 0;
+  int workers = 0;
+  int64_t batch_size = 0;           // samples of each worker
+  std::vector<BucketWork> buckets;  // in the order in which the backward pass completes them
+
+  bool operator==(const StepWork&) const = default;
+
+  // Message bytes of one worker over all buckets and rounds: the payload, before collectives
+  // forward it.
+  int64_t MessageBytes(int worker) const;
+};
+
+// Adds `work` to `total`: elements and launches are summed kernel by kernel; free work (no kernel)
+// is left out.
+void AddWork(const Work& work, std::vector<Work>& total);
+
+// Units of one bucket, merged: units whose rounds have the same primitives, reductions and roots
+// travel together (bytes and work added). Units with another structure form a bucket of their own;
+// groups are in order of first occurrence.
+std::vector<BucketWork> MergeUnits(std::span<const BucketWork> units);
+
+}  // namespace legacy

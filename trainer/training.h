@@ -1,0 +1,121 @@
+// Synchronous data-parallel training of N workers in one process: every gradient is computed,
+// compressed, decoded and averaged for real; time is somebody else's business (clock.h). There is
+// one copy of the weights; each worker has its batch-norm statistics here and its residuals in the
+// exchanges.
+//
+// Same options, same bits, whatever `threads` is: workers compute with one intra-op thread each,
+// messages are taken in by worker order, and every draw is keyed by (seed, worker, step).
+//
+//   Training training(options, dataset, request, MakeUniformPolicy(0.01), MakeScheme("topk", {}));
+//   while (training.step() < options.total_steps) { StepOutcome outcome = training.Step(); ... }
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compress/exchange.h"
+#include "compress/policy.h"
+#include "trainer/bucket_plan.h"
+#include "trainer/optimizer.h"
+#include "trainer/schedule.h"
+#include "trainer/step_work.h"
+
+namespace legacy {
+
+struct Dataset;
+struct ModelRequest;
+struct OperationCost;
+class Model;
+
+struct TrainingOptions {
+  int workers = 8;
+  int64_t batch_size = 32;    // of each worker
+  int64_t total_steps = 100;  // horizon of schedule and policy
+  uint64_t seed =
+      1;            // batches, augmentation and the schemes' draws; weights have ModelRequest::seed
+  int threads = 1;  // workers that compute at the same time
+  SgdOptions sgd;
+  ScheduleOptions schedule;
+  Scope scope = Scope::kLayer;
+  BucketOptions buckets;
+  bool rescale_residuals = true;  // by lr_old / lr_new when the rate changes
+  int64_t evaluation_batch = 250;
+};
+
+// What the policy chose for a unit and what one worker sent for it.
+struct UnitOutcome {
+  double parameter = 0;
+  int64_t elements = 0;  // values sent: the element ratio's numerator
+};
+
+struct StepOutcome {
+  int64_t step = 0;
+  double learning_rate = 0;
+  double loss = 0;  // mean over the workers' batches, before the update
+  StepWork work;
+  std::vector<UnitOutcome> units;
+};
+
+struct Evaluation {
+  double loss = 0;      // mean over the test set
+  double accuracy = 0;  // in [0, 1]
+};
+
+// Which message a hook sees.
+struct MessageInfo {
+  int64_t step = 0;
+  int unit = 0;
+  int round = 0;
+  int worker = 0;
+};
+
+// Sees, and may change, each message between encoding and decoding. Called from one thread, by
+// round, unit and worker.
+using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
+
+class Training {
+ public:
+  // `dataset` outlives the training. Throws Error on options out of range and on a model that does
+  // not fit the data.
+  Training(const TrainingOptions& options, const Dataset& dataset, const ModelRequest& model,
+           std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme);
+  ~Training();
+
+  // One step. Throws Error naming worker, step and layer on NaN or infinity in a gradient, and on
+  // messages that do not decode; the training is then no longer usable.
+  StepOutcome Step();
+
+  // Tells the policy how long the last step took.
+  void Observe(double simulated_seconds);
+
+  // On the whole test set, with worker 0's batch-norm statistics.
+  Evaluation Evaluate();
+
+  void SetMessageHook(MessageHook hook);
+
+  int64_t step() const;  // steps done
+  int64_t StepsPerEpoch() const;
+  const TrainingOptions& options() const;
+  const Policy& policy() const;
+  const Scheme& scheme() const;
+
+  std::span<const Unit> Layers() const;  // parameter tensors
+  std::span<const Unit> Units() const;   // what is compressed as one
+  std::span<const OperationCost> Costs() const;
+  std::vector<int64_t> LayerNumels() const;  // for Clock
+
+  std::vector<float> Weights() const;           // flat copy, in parameter order
+  std::span<const float> MeanGradient() const;  // of the last step, flat
+  Model& Replica(int worker);                   // shared weights, own buffers
+  Exchange& UnitExchange(int unit);
+  Sgd& Optimizer();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace legacy
