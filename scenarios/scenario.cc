@@ -1,0 +1,259 @@
+#include "scenarios/scenario.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compress/error.h"
+#include "compress/exchange.h"
+#include "scenarios/parse.h"
+#include "trainer/dataset.h"
+#include "trainer/model.h"
+
+namespace legacy {
+namespace {
+
+std::string Where(const std::string& path, const YAML::Mark& mark) {
+  return path + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1) + ": ";
+}
+
+// A scalar, or a list of scalars joined by commas.
+std::string ScalarText(const YAML::Node& node, const std::string& key) {
+  if (node.IsScalar()) return node.Scalar();
+  if (node.IsNull()) return "";
+  if (!node.IsSequence()) throw Error(key + ": expected a value or a list of values");
+  std::vector<std::string> items;
+  for (const YAML::Node& item : node) {
+    if (!item.IsScalar()) throw Error(key + ": expected a list of plain values");
+    items.push_back(item.Scalar());
+  }
+  return Join(items, ",");
+}
+
+void SetMethodField(Method& method, const std::string& field, const std::string& text,
+                    const std::string& key) {
+  if (field == "scheme") {
+    method.scheme = ParseChoice(text, key, SchemeNames());
+  } else if (field == "scope") {
+    method.scope = ParseChoice(text, key, {"layer", "bucket", "model"});
+  } else if (field == "policy") {
+    method.policy =
+        ParseChoice(text, key, {"uniform", "legacy-layer", "legacy-phase", "legacy-both"});
+  } else if (field == "parameter") {
+    method.parameter = text.find('%') != std::string::npos ? ParseFraction(text, key)
+                                                           : ParseNumber(text, key, 0, 1e9);
+  } else if (field == "levels") {
+    method.levels = text;
+  } else if (field == "reversed") {
+    method.reversed = ParseSwitch(text, key);
+  } else {
+    throw Error("unknown key '" + key + "'; allowed: scheme, scope, policy, parameter, levels, "
+                "reversed");
+  }
+}
+
+class Loader {
+ public:
+  Loader(std::string path, Scenario& scenario) : path_(std::move(path)), scenario_(scenario) {}
+
+  void Load() {
+    const YAML::Node root = Parse();
+    if (root.IsNull()) return;
+    Require(root.IsMap(), root.Mark(), "expected sections: training, compression, network, clock, "
+                                       "run, methods, ns3");
+    for (const auto& section : root) {
+      const std::string name = section.first.Scalar();
+      if (name == "methods") {
+        Map(section.second, name, [&](const std::string& key, const YAML::Node& node) {
+          LoadMethod(key, node);
+        });
+      } else if (name == "ns3") {
+        Map(section.second, name, [&](const std::string& key, const YAML::Node& node) {
+          scenario_.ns3[key] = ScalarText(node, key);
+        });
+      } else {
+        RequireSection(name, section.first.Mark());
+        Map(section.second, name, [&](const std::string& key, const YAML::Node& node) {
+          SetOption(scenario_, name + "." + key, ScalarText(node, name + "." + key));
+        });
+      }
+    }
+  }
+
+ private:
+  YAML::Node Parse() const {
+    try {
+      return YAML::LoadFile(path_);
+    } catch (const YAML::BadFile&) {
+      throw Error(path_ + ": cannot be read");
+    } catch (const YAML::ParserException& error) {
+      throw Error(Where(path_, error.mark) + error.msg);
+    }
+  }
+
+  void Require(bool ok, const YAML::Mark& mark, const std::string& message) const {
+    if (!ok) throw Error(Where(path_, mark) + message);
+  }
+
+  void RequireSection(const std::string& name, const YAML::Mark& mark) const {
+    std::set<std::string> sections = {"methods", "ns3"};
+    for (const ScenarioOption& option : ScenarioOptions()) {
+      sections.insert(option.key.substr(0, option.key.find('.')));
+    }
+    Require(sections.count(name) > 0, mark,
+            "unknown section '" + name + "'; allowed: " +
+                Join(std::vector<std::string>(sections.begin(), sections.end()), ", "));
+  }
+
+  // Calls `each` for every key of a map; errors gain file, line and column, and no key may stand twice.
+  template <typename Each>
+  void Map(const YAML::Node& map, const std::string& name, Each each) const {
+    if (map.IsNull()) return;
+    Require(map.IsMap(), map.Mark(), name + ": expected keys and values");
+    std::set<std::string> seen;
+    for (const auto& entry : map) {
+      const std::string key = entry.first.Scalar();
+      Require(seen.insert(key).second, entry.first.Mark(), name + "." + key + ": stands twice");
+      try {
+        each(key, entry.second);
+      } catch (const Error& error) {
+        const std::string what = error.what();
+        if (what.rfind(path_, 0) == 0) throw;
+        throw Error(Where(path_, entry.first.Mark()) + what);
+      }
+    }
+  }
+
+  void LoadMethod(const std::string& name, const YAML::Node& node) {
+    Method method;
+    method.name = name;
+    const std::string prefix = "methods." + name;
+    Map(node, prefix, [&](const std::string& field, const YAML::Node& value) {
+      const std::string key = prefix + "." + field;
+      SetMethodField(method, field, ScalarText(value, key), key);
+    });
+    scenario_.methods[name] = method;
+  }
+
+  std::string path_;
+  Scenario& scenario_;
+};
+
+std::vector<Method> MakeBuiltInMethods() {
+  std::vector<Method> methods;
+  const auto add = [&](const char* name, const char* scheme, const char* scope,
+                       const char* policy, double parameter = 0) -> Method& {
+    methods.push_back({name, scheme, scope, policy, parameter, "", false});
+    return methods.back();
+  };
+  add("dense", "dense", "layer", "uniform", 1);
+  add("fp16", "fp16", "layer", "uniform", 1);
+  add("topk", "topk", "layer", "uniform");
+  add("topk-bucket", "topk", "bucket", "uniform");
+  add("topk-global", "topk", "model", "uniform");
+  add("randomk", "randomk", "layer", "uniform");
+  add("ar-topk", "ar-topk", "layer", "uniform");
+  add("legacy-layer", "topk", "layer", "legacy-layer");
+  add("legacy-phase", "topk", "layer", "legacy-phase");
+  add("legacy-both", "topk", "layer", "legacy-both");
+  add("legacy-phase-reversed", "topk", "layer", "legacy-phase").reversed = true;
+  add("legacy-both-reversed", "topk", "layer", "legacy-both").reversed = true;
+  return methods;
+}
+
+void RequireKnown(const std::string& key, const std::string& value,
+                  const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), value) == known.end()) {
+    throw Error(key, value, Join(known, ", "));
+  }
+}
+
+}  // namespace
+
+void LoadScenario(const std::string& path, Scenario& scenario) { Loader(path, scenario).Load(); }
+
+void ValidateScenario(const Scenario& s) {
+  RequireKnown("training.dataset", s.dataset, DatasetNames());
+  RequireKnown("training.model", s.model, ModelNames());
+  std::set<std::string> names;
+  for (const std::string& name : s.policies) {
+    FindMethod(s, name);
+    if (!names.insert(name).second) {
+      throw Error("compression.policies", name, "each policy once");
+    }
+  }
+  if (s.warmup_steps > s.steps) {
+    throw Error("training.warmup_steps", std::to_string(s.warmup_steps),
+                "at most training.steps = " + std::to_string(s.steps));
+  }
+  if (!std::is_sorted(s.decay_steps.begin(), s.decay_steps.end())) {
+    throw Error("training.decay_steps: steps must ascend");
+  }
+  if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
+    throw Error("compression.splits: sizes must ascend");
+  }
+  for (const auto& [name, value] : s.ns3) {
+    if (name.rfind("ns3::", 0) != 0) {
+      throw Error("ns3", name, "attribute names such as ns3::TcpSocket::SegmentSize");
+    }
+  }
+}
+
+std::string PrintScenario(const Scenario& scenario) {
+  YAML::Emitter out;
+  out << YAML::BeginMap;
+  std::string section;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    const size_t dot = option.key.find('.');
+    if (option.key.substr(0, dot) != section) {
+      if (!section.empty()) out << YAML::EndMap;
+      section = option.key.substr(0, dot);
+      out << YAML::Key << section << YAML::Value << YAML::BeginMap;
+    }
+    out << YAML::Key << option.key.substr(dot + 1) << YAML::Value << option.get(scenario);
+  }
+  out << YAML::EndMap;
+  if (!scenario.methods.empty()) {
+    out << YAML::Key << "methods" << YAML::Value << YAML::BeginMap;
+    for (const auto& [name, method] : scenario.methods) {
+      out << YAML::Key << name << YAML::Value << YAML::BeginMap;
+      out << YAML::Key << "scheme" << YAML::Value << method.scheme;
+      out << YAML::Key << "scope" << YAML::Value << method.scope;
+      out << YAML::Key << "policy" << YAML::Value << method.policy;
+      out << YAML::Key << "parameter" << YAML::Value << FormatNumber(method.parameter);
+      out << YAML::Key << "levels" << YAML::Value << method.levels;
+      out << YAML::Key << "reversed" << YAML::Value << (method.reversed ? "on" : "off");
+      out << YAML::EndMap;
+    }
+    out << YAML::EndMap;
+  }
+  if (!scenario.ns3.empty()) {
+    out << YAML::Key << "ns3" << YAML::Value << YAML::BeginMap;
+    for (const auto& [name, value] : scenario.ns3) {
+      out << YAML::Key << name << YAML::Value << value;
+    }
+    out << YAML::EndMap;
+  }
+  out << YAML::EndMap;
+  return std::string(out.c_str()) + "\n";
+}
+
+Method FindMethod(const Scenario& scenario, const std::string& name) {
+  const auto own = scenario.methods.find(name);
+  if (own != scenario.methods.end()) return own->second;
+  std::vector<std::string> names = BuiltInMethods();
+  for (const Method& method : MakeBuiltInMethods()) {
+    if (method.name == name) return method;
+  }
+  for (const auto& entry : scenario.methods) names.push_back(entry.first);
+  throw Error("compression.policies", name, Join(names, ", "));
+}
+
+std::vector<std::string> BuiltInMethods() {
+  std::vector<std::string> names;
+  for (const Method& method : MakeBuiltInMethods()) names.push_back(method.name);
+  return names;
+}
+
+}  // namespace legacy

@@ -1,0 +1,282 @@
+// The table of options: the only place that knows keys, flags, texts and checks of single values.
+#include <limits>
+
+#include "compress/error.h"
+#include "compress/exchange.h"
+#include "ns3-module/fabric/collective.h"
+#include "ns3-module/fabric/error.h"
+#include "ns3-module/fabric/units.h"
+#include "scenarios/parse.h"
+#include "scenarios/scenario.h"
+
+namespace legacy {
+namespace {
+
+constexpr int64_t kMany = std::numeric_limits<int64_t>::max();
+
+using Texts = std::vector<std::string>;
+
+template <auto Field, int64_t Minimum, int64_t Maximum = kMany>
+ScenarioOption Integer(std::string key, std::string flag, std::string help) {
+  return {std::move(key), std::move(flag), "N", std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            using Type = std::remove_reference_t<decltype(s.*Field)>;
+            constexpr int64_t kTop = std::min<int64_t>(
+                Maximum, sizeof(Type) < 8 ? std::numeric_limits<int32_t>::max() : kMany);
+            s.*Field = static_cast<Type>(ParseInteger(text, k, Minimum, kTop));
+          },
+          [](const Scenario& s) { return std::to_string(s.*Field); }};
+}
+
+// Template arguments cannot be double before GCC's full C++20 support everywhere: bounds in thousandths.
+template <auto Field, int64_t MinimumMilli, int64_t MaximumMilli>
+ScenarioOption Number(std::string key, std::string flag, std::string help) {
+  return {std::move(key), std::move(flag), "X", std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            s.*Field = ParseNumber(text, k, MinimumMilli / 1000.0, MaximumMilli / 1000.0);
+          },
+          [](const Scenario& s) { return FormatNumber(s.*Field); }};
+}
+
+template <auto Field>
+ScenarioOption Fraction(std::string key, std::string flag, std::string help) {
+  return {std::move(key), std::move(flag), "1%|0.01", std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            s.*Field = ParseFraction(text, k);
+          },
+          [](const Scenario& s) { return FormatPercent(s.*Field); }};
+}
+
+template <auto Field>
+ScenarioOption Switch(std::string key, std::string flag, std::string help) {
+  return {std::move(key), std::move(flag), "on|off", std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            s.*Field = ParseSwitch(text, k);
+          },
+          [](const Scenario& s) { return std::string(s.*Field ? "on" : "off"); }};
+}
+
+using Check = void (*)(const std::string& text, const std::string& key);
+
+template <auto Field, Check Checked = nullptr>
+ScenarioOption Text(std::string key, std::string flag, std::string metavar, std::string help) {
+  return {std::move(key), std::move(flag), std::move(metavar), std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            if constexpr (Checked != nullptr) Checked(text, k);
+            s.*Field = text;
+          },
+          [](const Scenario& s) { return s.*Field; }};
+}
+
+template <auto Field>
+ScenarioOption Integers(std::string key, std::string flag, std::string help) {
+  return {std::move(key), std::move(flag), "N,N,...", std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            (s.*Field).clear();
+            for (const std::string& item : SplitList(text)) {
+              (s.*Field).push_back(ParseInteger(item, k, 1, kMany));
+            }
+          },
+          [](const Scenario& s) {
+            Texts items;
+            for (const int64_t value : s.*Field) items.push_back(std::to_string(value));
+            return Join(items, ",");
+          }};
+}
+
+// fabric's parsers throw fabric's exception; users see one kind.
+template <typename Parse>
+void Checked(Parse parse) {
+  try {
+    parse();
+  } catch (const fabric::Error& error) {
+    throw Error(error.what());
+  }
+}
+void CheckRate(const std::string& text, const std::string& key) {
+  Checked([&] { fabric::ParseRate(text, key); });
+}
+void CheckTime(const std::string& text, const std::string& key) {
+  Checked([&] { fabric::ParseTime(text, key); });
+}
+void CheckBytes(const std::string& text, const std::string& key) {
+  Checked([&] { fabric::ParseBytes(text, key); });
+}
+void CheckSchedule(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"constant", "linear", "cosine", "step"});
+}
+void CheckVolume(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"elements", "bytes", "off"});
+}
+void CheckIndex(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"auto", "u16", "u32", "bitmap", "packed", "delta"});
+}
+void CheckFidelity(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"packet", "analytic"});
+}
+void CheckTransport(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"datacenter", "wan"});
+}
+void CheckConnections(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"warm", "cold"});
+}
+void CheckAggregation(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"collective", "parameter-server"});
+}
+
+ScenarioOption Policies() {
+  return {"compression.policies", "--policies", "A,B,...",
+          "policies to compare, on the same batches: " + Join(BuiltInMethods(), ", "),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            s.policies = SplitList(text);
+            if (s.policies.empty()) throw Error(k, text, Join(BuiltInMethods(), ", "));
+          },
+          [](const Scenario& s) { return Join(s.policies, ","); }};
+}
+
+std::vector<ScenarioOption> TrainingOptions() {
+  return {
+      Text<&Scenario::dataset>("training.dataset", "--dataset", "NAME",
+                               "glyphs (embedded, needs no file), fashion-mnist, mnist, cifar10, "
+                               "cifar100"),
+      Text<&Scenario::data_root>("training.data_root", "--data-root", "DIR",
+                                 "folder of the data sets; default: $LEGACY_DATA, then "
+                                 "~/.cache/legacy-data"),
+      Integer<&Scenario::train_limit, 0>("training.train_limit", "--train-limit",
+                                         "use the first N training samples only; 0: all"),
+      Integer<&Scenario::test_limit, 0>("training.test_limit", "--test-limit",
+                                        "use the first N test samples only; 0: all"),
+      Text<&Scenario::model>("training.model", "--model", "NAME",
+                             "small-cnn, medium-cnn, lenet5, resnet9, resnet20"),
+      Integer<&Scenario::workers, 1, 65536>("training.workers", "--workers",
+                                            "simulated data-parallel workers"),
+      Integer<&Scenario::batch, 1, 1 << 20>("training.batch", "--batch",
+                                            "samples per worker and step"),
+      Integer<&Scenario::steps, 1>("training.steps", "--steps", "training steps"),
+      Number<&Scenario::learning_rate, 0, 1'000'000>("training.learning_rate", "--learning-rate",
+                                                     "peak learning rate of SGD"),
+      Number<&Scenario::momentum, 0, 999>("training.momentum", "--momentum",
+                                          "momentum, applied after aggregation"),
+      Switch<&Scenario::nesterov>("training.nesterov", "--nesterov", "Nesterov momentum"),
+      Number<&Scenario::weight_decay, 0, 1000>("training.weight_decay", "--weight-decay",
+                                               "weight decay, applied after aggregation"),
+      Integer<&Scenario::warmup_steps, 0>("training.warmup_steps", "--warmup-steps",
+                                          "steps of linear warm-up of the rate"),
+      Text<&Scenario::schedule, CheckSchedule>("training.schedule", "--schedule", "NAME",
+                                               "rate after warm-up: constant, linear (to 0), "
+                                               "cosine, step"),
+      Integers<&Scenario::decay_steps>("training.decay_steps", "--decay-steps",
+                                       "steps at which schedule step multiplies the rate"),
+      Number<&Scenario::decay_factor, 0, 1000>("training.decay_factor", "--decay-factor",
+                                               "factor of schedule step"),
+      Integer<&Scenario::evaluate_every, 1>("training.evaluate_every", "--evaluate-every",
+                                            "steps between evaluations"),
+      Fraction<&Scenario::target>("training.target", "--target",
+                                  "accuracy whose simulated time is reported"),
+  };
+}
+
+std::vector<ScenarioOption> CompressionOptions() {
+  return {
+      Policies(),
+      Fraction<&Scenario::density>("compression.density", "--density",
+                                   "average density of the sparse policies, over layers and steps"),
+      Text<&Scenario::levels>("compression.levels", "--levels", "10%,0.5%/1%,0.05%",
+                              "LEGACY's densities: sizes by ',' (small first), phases by '/'; "
+                              "default: solved from the density"),
+      Integers<&Scenario::splits>("compression.splits", "--splits",
+                                  "LEGACY's sizes in elements; default: the size below which a "
+                                  "tenth of the elements lie"),
+      Text<&Scenario::volume, CheckVolume>("compression.volume", "--volume",
+                                           "elements|bytes|off",
+                                           "LEGACY's levels are scaled to the average volume of "
+                                           "the density, counted so; off: taken as they are"),
+      Switch<&Scenario::error_feedback>("compression.error_feedback", "--error-feedback",
+                                        "keep what was not sent and add it to the next gradient"),
+      Switch<&Scenario::rescale_residuals>("compression.rescale_residuals",
+                                           "--rescale-residuals",
+                                           "rescale residuals when the learning rate changes"),
+      Text<&Scenario::index, CheckIndex>("compression.index", "--index", "CODING",
+                                         "coding of positions: auto (shortest of fixed length), "
+                                         "u16, u32, bitmap, packed, delta"),
+  };
+}
+
+std::vector<ScenarioOption> NetworkOptions() {
+  return {
+      Text<&Scenario::topology>("network.topology", "--topo", "NAME[:k=v,...]|FILE",
+                                "fat-tree:k=4, leaf-spine, dumbbell, star, or a YAML file"),
+      Text<&Scenario::bandwidth, CheckRate>("network.bandwidth", "--bandwidth", "1Gbps",
+                                            "rate of each link"),
+      Text<&Scenario::delay, CheckTime>("network.delay", "--delay", "10us",
+                                        "propagation delay of each link"),
+      Text<&Scenario::queue, CheckBytes>("network.queue", "--queue", "BYTES",
+                                         "queue of each switch port; 0: the transport's"),
+      Text<&Scenario::placement>("network.placement", "--placement", "packed|strided|random:SEED",
+                                 "which host each worker sits on"),
+      Text<&Scenario::stragglers>("network.stragglers", "--stragglers", "MODEL",
+                                  "none, fixed:count=2,factor=1.5, fixed:workers=3+7,factor=2, "
+                                  "lognormal:sigma=0.3, exponential:scale=0.2"),
+      Text<&Scenario::fidelity, CheckFidelity>("network.fidelity", "--fidelity",
+                                               "packet|analytic",
+                                               "packet: ns-3 with real TCP; analytic: alpha-beta"),
+      Text<&Scenario::transport, CheckTransport>("network.transport", "--transport",
+                                                 "datacenter|wan", "preset of TCP and queues"),
+      Text<&Scenario::connections, CheckConnections>("network.connections", "--connections",
+                                                     "warm|cold",
+                                                     "warm: a step's time is that of the second of "
+                                                     "two back to back"),
+      Text<&Scenario::aggregation, CheckAggregation>("network.aggregation", "--aggregation",
+                                                     "collective|parameter-server",
+                                                     "rings and broadcasts, or one server"),
+      Switch<&Scenario::memoise>("network.memoise", "--memoise",
+                                 "simulate identical steps once"),
+      Text<&Scenario::device_profile>("clock.device_profile", "--device-profile", "NAME|FILE",
+                                      "speeds of the simulated devices and codecs: a100-datasheet, "
+                                      "h100-datasheet, cpu-reference, or a JSON file"),
+      Text<&Scenario::bucket, CheckBytes>("clock.bucket", "--bucket", "25MB",
+                                          "gradient bytes that travel together"),
+  };
+}
+
+std::vector<ScenarioOption> RunOptions() {
+  return {
+      Integer<&Scenario::seed, 0>("run.seed", "--seed", "first seed"),
+      Integer<&Scenario::seeds, 1, 10000>("run.seeds", "--seeds",
+                                          "number of seeds, paired across policies"),
+      Integer<&Scenario::threads, 0, 1024>("run.threads", "--threads",
+                                           "workers trained at once; 0: one per core"),
+      Switch<&Scenario::record>("run.record", "--record",
+                                "write traffic.jsonl, for replay over other networks"),
+      Text<&Scenario::out>("run.out", "--out", "DIR", "run directory; default: runs/<time>"),
+      Switch<&Scenario::overwrite>("run.overwrite", "--overwrite",
+                                   "replace an existing run directory"),
+      Switch<&Scenario::pictures>("run.pictures", "--pictures", "draw SVG and PNG at the end"),
+  };
+}
+
+}  // namespace
+
+const std::vector<ScenarioOption>& ScenarioOptions() {
+  static const std::vector<ScenarioOption> options = [] {
+    std::vector<ScenarioOption> all;
+    for (auto part : {TrainingOptions(), CompressionOptions(), NetworkOptions(), RunOptions()}) {
+      for (ScenarioOption& option : part) all.push_back(std::move(option));
+    }
+    return all;
+  }();
+  return options;
+}
+
+void SetOption(Scenario& scenario, const std::string& key, const std::string& text) {
+  Texts keys;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (option.key == key) return option.set(scenario, key, text);
+    keys.push_back(option.key);
+  }
+  const std::string near = Nearest(key, keys);
+  throw Error("unknown key '" + key + "'" + (near.empty() ? "" : "; did you mean " + near + "?") +
+              "; allowed: " + Join(keys, ", "));
+}
+
+}  // namespace legacy
