@@ -1,4 +1,5 @@
-// The one exception type of the fabric: what the user asked for cannot be. Plain C++17, BSD-3-Clause.
+// The one exception type of the fabric: what the user asked for cannot be. Plain C++17,
+// BSD-3-Clause.
 #pragma once
 
 #include <stdexcept>
@@ -11,8 +12,7 @@ namespace legacy::fabric
 class Error : public std::runtime_error
 {
   public:
-    explicit Error(const std::string& message)
-        : std::runtime_error(message)
+    explicit Error(const std::string& message) : std::runtime_error(message)
     {
     }
 

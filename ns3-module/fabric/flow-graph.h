@@ -1,6 +1,6 @@
-// Flow graphs: what is sent when, generated lazily. A graph is told what happened (a worker is ready, a flow arrived) and
-// answers by sending flows, asking for wake-ups and reporting workers that are done. A 1,024-host ring is 2 M flows: no
-// graph ever holds them all.
+// Flow graphs: what is sent when, generated lazily. A graph is told what happened (a worker is
+// ready, a flow arrived) and answers by sending flows, asking for wake-ups and reporting workers
+// that are done. A 1,024-host ring is 2 M flows: no graph ever holds them all.
 #pragma once
 
 #include "units.h"
@@ -13,10 +13,10 @@ namespace legacy::fabric
 /// One message between two endpoints of a placement.
 struct Flow
 {
-    int source = 0;       ///< endpoint
-    int destination = 0;  ///< endpoint, != source
-    int64_t bytes = 0;    ///< payload, >= 0; 0 arrives at once and touches no link
-    uint64_t tag = 0;     ///< the graph's own mark
+    int source = 0;      ///< endpoint
+    int destination = 0; ///< endpoint, != source
+    int64_t bytes = 0;   ///< payload, >= 0; 0 arrives at once and touches no link
+    uint64_t tag = 0;    ///< the graph's own mark
 };
 
 /// What a graph may do. Calls are valid inside the graph's callbacks only.
@@ -35,10 +35,10 @@ class FlowGraph
 {
   public:
     virtual ~FlowGraph() = default;
-    virtual void OnStart(FlowSink& sink) = 0;                             ///< once, at the submitted start
+    virtual void OnStart(FlowSink& sink) = 0; ///< once, at the submitted start
     virtual void OnDelivered(const Flow& flow, FlowSink& sink) = 0;
     virtual void OnWake(uint64_t token, FlowSink& sink) = 0;
-    virtual bool Done() const = 0;                                        ///< nothing more will happen
+    virtual bool Done() const = 0; ///< nothing more will happen
 };
 
 } // namespace legacy::fabric

@@ -1,6 +1,7 @@
 // Topology: hosts, switches and full-duplex links, and the routes between hosts.
-// Equal-cost multipath is per flow: every node picks one of its shortest-path next hops by a hash of
-// (seed, node, source, destination, channel), so the packet, flow and analytic engines use the same routes.
+// Equal-cost multipath is per flow: every node picks one of its shortest-path next hops by a hash
+// of (seed, node, source, destination, channel), so the packet, flow and analytic engines use the
+// same routes.
 #pragma once
 
 #include "units.h"
@@ -13,14 +14,15 @@
 namespace legacy::fabric
 {
 
-/// One full-duplex link between nodes `a` and `b`. Each direction has its own rate-limited port and queue.
+/// One full-duplex link between nodes `a` and `b`. Each direction has its own rate-limited port and
+/// queue.
 struct Link
 {
     int a = 0;
     int b = 0;
-    int64_t rateBps = 0;      ///< bits per second, each way
-    TimeNs delay = 0;         ///< propagation, one way
-    int64_t queueBytes = 0;   ///< of each port; 0: the preset's
+    int64_t rateBps = 0;    ///< bits per second, each way
+    TimeNs delay = 0;       ///< propagation, one way
+    int64_t queueBytes = 0; ///< of each port; 0: the preset's
 };
 
 /// Link `i` from a to b is directed link 2 i, from b to a 2 i + 1.
@@ -40,14 +42,16 @@ class Topology
     int NodeCount() const;
     bool IsHost(int node) const;
     const std::string& NodeName(int node) const;
-    const std::vector<int>& Hosts() const;           ///< node numbers, in host order
+    const std::vector<int>& Hosts() const; ///< node numbers, in host order
     const std::vector<Link>& Links() const;
+    /// Outgoing links of `node`, in the order of adding.
+    const std::vector<DirectedLink>& Out(int node) const;
     int From(DirectedLink link) const;
     int To(DirectedLink link) const;
     const Link& LinkOf(DirectedLink link) const;
 
-    /// Outgoing links of `node` on shortest paths (hops) to host node `destination`, ascending. Hosts do not forward.
-    /// Throws Error where there is no path, naming both ends.
+    /// Outgoing links of `node` on shortest paths (hops) to host node `destination`, ascending.
+    /// Hosts do not forward. Throws Error where there is no path, naming both ends.
     const std::vector<DirectedLink>& NextHops(int node, int destination) const;
     /// The link that a flow takes at `node`.
     DirectedLink NextHop(int node, int source, int destination, uint32_t channel) const;
@@ -75,23 +79,28 @@ class Topology
     std::vector<int> m_hosts;
     std::vector<Link> m_links;
     uint64_t m_seed = 1;
-    /// per destination, per node: next hops; filled on first use
+    /// per destination, per node: next hops; filled on first use, so share a topology between
+    /// threads only after that
     mutable std::map<int, std::vector<std::vector<DirectedLink>>> m_tables;
 };
 
-/// A topology by name and parameters, as on the command line: "fat-tree:k=4", "leaf-spine:leaves=4,hosts=4,spines=2",
-/// "dumbbell:left=4,right=4", "star:hosts=16"; or the path of a YAML file (topologies/*.yaml).
+/// A topology by name and parameters, as on the command line: "fat-tree:k=4",
+/// "leaf-spine:leaves=4,hosts=4,spines=2", "dumbbell:left=4,right=4", "star:hosts=16"; or the path
+/// of a YAML file (topologies/*.yaml).
 struct TopologyRequest
 {
     std::string text = "fat-tree";
-    int64_t rateBps = 1'000'000'000;  ///< of host links, and of all links where the topology does not say otherwise
-    TimeNs delay = 10'000;            ///< of each link
+    int64_t rateBps = 1'000'000'000; ///< of host links, and of all links where the topology does
+                                     ///< not say otherwise
+    TimeNs delay = 10'000;           ///< of each link
     int64_t queueBytes = 0;
-    int hostsNeeded = 0;              ///< sizes a topology whose size is not given; error where a given one is too small
+    int hostsNeeded =
+        0; ///< sizes a topology whose size is not given; error where a given one is too small
     uint64_t ecmpSeed = 1;
 };
 
-/// Builds it. Throws Error with file, line and column (files) or the parameter, its value and what is allowed.
+/// Builds it. Throws Error with file, line and column (files) or the parameter, its value and what
+/// is allowed.
 Topology MakeTopology(const TopologyRequest& request);
 
 } // namespace legacy::fabric

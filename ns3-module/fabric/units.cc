@@ -1,1 +1,133 @@
 #include "units.h"
+
+#include "error.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+using Scales = std::vector<std::pair<const char*, double>>;
+
+/// Values from here on would not fit int64.
+constexpr double kTooLarge = 9.2e18;
+
+/// "<number>[ ]<unit>" scaled to the base unit and rounded to the nearest; `scales` lists the
+/// units.
+int64_t ParseScaled(const std::string& text,
+                    const std::string& option,
+                    const Scales& scales,
+                    double minimum,
+                    const char* allowed)
+{
+    double number = 0;
+    const char* end = text.data() + text.size();
+    auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc())
+    {
+        throw Error(option, text, allowed);
+    }
+    while (rest != end && *rest == ' ')
+    {
+        ++rest;
+    }
+    const std::string unit(rest, end);
+    for (const auto& [name, scale] : scales)
+    {
+        const double value = number * scale;
+        if (unit == name && value >= minimum && value < kTooLarge)
+        {
+            return std::llround(value);
+        }
+    }
+    throw Error(option, text, allowed);
+}
+
+std::string FormatScaled(double value, const Scales& scales)
+{
+    const auto* best = &scales.front();
+    for (const auto& scale : scales)
+    {
+        if (std::abs(value) >= scale.second)
+        {
+            best = &scale;
+        }
+    }
+    char buffer[64];
+    std::snprintf(buffer, sizeof buffer, "%.4g %s", value / best->second, best->first);
+    return buffer;
+}
+
+} // namespace
+
+int64_t ParseRate(const std::string& text, const std::string& option)
+{
+    static const Scales scales{{"", 1},
+                               {"bps", 1},
+                               {"bit/s", 1},
+                               {"kbps", 1e3},
+                               {"kbit/s", 1e3},
+                               {"Mbps", 1e6},
+                               {"Mbit/s", 1e6},
+                               {"Gbps", 1e9},
+                               {"Gbit/s", 1e9},
+                               {"Tbps", 1e12},
+                               {"Tbit/s", 1e12}};
+    return ParseScaled(
+        text, option, scales, 1, "a rate above 0 such as 1Gbps, 400 Mbit/s or 2.5e9");
+}
+
+TimeNs ParseTime(const std::string& text, const std::string& option)
+{
+    static const Scales scales{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    return ParseScaled(text, option, scales, 0, "a time from 0 on such as 10us, 50 ms or 1.5s");
+}
+
+int64_t ParseBytes(const std::string& text, const std::string& option)
+{
+    static const Scales scales{{"", 1},
+                               {"B", 1},
+                               {"kB", 1e3},
+                               {"KB", 1e3},
+                               {"MB", 1e6},
+                               {"GB", 1e9},
+                               {"KiB", 0x1p10},
+                               {"MiB", 0x1p20},
+                               {"GiB", 0x1p30}};
+    return ParseScaled(text, option, scales, 0, "a size from 0 on such as 1500B, 64KiB or 44.7MB");
+}
+
+std::string FormatRate(int64_t bitsPerSecond)
+{
+    static const Scales scales{
+        {"bit/s", 1}, {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}};
+    return FormatScaled(static_cast<double>(bitsPerSecond), scales);
+}
+
+std::string FormatTime(TimeNs time)
+{
+    static const Scales scales{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    return FormatScaled(static_cast<double>(time), scales);
+}
+
+std::string FormatBytes(int64_t bytes)
+{
+    static const Scales scales{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+    return FormatScaled(static_cast<double>(bytes), scales);
+}
+
+TimeNs SerialisationTime(int64_t bytes, int64_t bitsPerSecond)
+{
+    __extension__ using Wide = unsigned __int128; // 8e9 * bytes outgrows 64 bits at 2.3 GB
+    const Wide rate = static_cast<Wide>(bitsPerSecond);
+    return static_cast<TimeNs>((static_cast<Wide>(bytes) * 8'000'000'000ULL + rate - 1) / rate);
+}
+
+} // namespace legacy::fabric

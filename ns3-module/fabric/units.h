@@ -11,7 +11,8 @@ using TimeNs = int64_t;
 
 inline constexpr TimeNs kNever = INT64_MAX;
 
-/// "1Gbps", "1 Gbit/s", "400Mbps", "9600bps", "2.5e9": bits per second, > 0. Throws Error naming `option`.
+/// "1Gbps", "1 Gbit/s", "400Mbps", "9600bps", "2.5e9": bits per second, > 0. Throws Error naming
+/// `option`.
 int64_t ParseRate(const std::string& text, const std::string& option);
 /// "10us", "50 ms", "1.5s", "0ns": nanoseconds, >= 0.
 TimeNs ParseTime(const std::string& text, const std::string& option);

@@ -1,0 +1,43 @@
+// Counter-based draws and hashes of the fabric: SplitMix64's output function (Steele, Lea, Flood,
+// OOPSLA'14) folded over the key. Every draw is a pure function of its key; nothing depends on call
+// order.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace legacy::fabric
+{
+
+inline uint64_t Mix64(uint64_t x)
+{
+    x += 0x9E3779B97F4A7C15ULL;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+    return x ^ (x >> 31);
+}
+
+/// Hash of the words in order.
+inline uint64_t HashWords(std::initializer_list<uint64_t> words)
+{
+    uint64_t hash = 0;
+    for (uint64_t word : words)
+    {
+        hash = Mix64(hash ^ word);
+    }
+    return hash;
+}
+
+/// [0, bound) from the upper half of `hash`; bound below 2^32, bias below bound / 2^32.
+inline uint64_t Reduce(uint64_t hash, uint64_t bound)
+{
+    return ((hash >> 32) * bound) >> 32;
+}
+
+/// (0, 1), 53 bits; never 0, so that logarithms are finite.
+inline double UnitInterval(uint64_t hash)
+{
+    return (static_cast<double>(hash >> 11) + 0.5) * 0x1p-53;
+}
+
+} // namespace legacy::fabric

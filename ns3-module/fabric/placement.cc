@@ -1,0 +1,106 @@
+#include "placement.h"
+
+#include "error.h"
+#include "hash.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// Keeps these draws apart from those of other uses of a seed.
+constexpr uint64_t kPlacementStream = 0x706C616365ULL;
+
+/// The hosts of one switch after another, one from each switch a turn.
+std::vector<int> Strided(const Topology& topology)
+{
+    std::map<int, std::vector<int>> bySwitch;
+    size_t most = 0;
+    for (int host : topology.Hosts())
+    {
+        const auto& out = topology.Out(host);
+        std::vector<int>& group = bySwitch[out.empty() ? host : topology.To(out.front())];
+        group.push_back(host);
+        most = std::max(most, group.size());
+    }
+    std::vector<int> order;
+    for (size_t turn = 0; turn < most; ++turn)
+    {
+        for (const auto& [node, group] : bySwitch)
+        {
+            if (turn < group.size())
+            {
+                order.push_back(group[turn]);
+            }
+        }
+    }
+    return order;
+}
+
+/// Fisher-Yates.
+std::vector<int> Shuffled(std::vector<int> order, uint64_t seed)
+{
+    for (size_t i = order.size(); i > 1; --i)
+    {
+        std::swap(order[i - 1], order[Reduce(HashWords({kPlacementStream, seed, i}), i)]);
+    }
+    return order;
+}
+
+std::vector<int> HostOrder(const std::string& text, const Topology& topology)
+{
+    if (text == "packed")
+    {
+        return topology.Hosts();
+    }
+    if (text == "strided")
+    {
+        return Strided(topology);
+    }
+    const std::string random = "random:";
+    if (text.compare(0, random.size(), random) == 0)
+    {
+        uint64_t seed = 0;
+        const char* end = text.data() + text.size();
+        auto [rest, error] = std::from_chars(text.data() + random.size(), end, seed);
+        if (error == std::errc() && rest == end)
+        {
+            return Shuffled(topology.Hosts(), seed);
+        }
+    }
+    throw Error("placement", text, "packed, strided, random:SEED");
+}
+
+} // namespace
+
+Placement
+MakePlacement(const std::string& text, const Topology& topology, int workers, bool withServer)
+{
+    if (workers < 1)
+    {
+        throw Error("workers", std::to_string(workers), "1 or more");
+    }
+    std::vector<int> order = HostOrder(text, topology);
+    const size_t needed = static_cast<size_t>(workers) + (withServer ? 1 : 0);
+    if (order.size() < needed)
+    {
+        throw Error("placement: topology " + topology.Name() + " has " +
+                    std::to_string(order.size()) + " hosts, but " + std::to_string(needed) +
+                    " are needed (" + std::to_string(workers) + " workers" +
+                    (withServer ? " and the parameter server)" : ")"));
+    }
+    Placement placement;
+    placement.description = text;
+    placement.server = withServer ? order[workers] : -1;
+    order.resize(workers);
+    placement.hosts = std::move(order);
+    return placement;
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,172 @@
+#include "settings.h"
+
+#include "error.h"
+
+#include <charconv>
+#include <cstdio>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+template <typename Number>
+bool ParseNumber(const std::string& text, Number& number)
+{
+    const char* end = text.data() + text.size();
+    auto [rest, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc() && rest == end;
+}
+
+std::string Shortest(double value)
+{
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%g", value);
+    return buffer;
+}
+
+} // namespace
+
+Settings::Settings(const std::string& where, const std::string& type) : m_where(where), m_type(type)
+{
+}
+
+Settings Settings::FromText(const std::string& text, const std::string& option)
+{
+    const size_t colon = text.find(':');
+    Settings settings(option, text.substr(0, colon));
+    size_t begin = colon;
+    while (begin != std::string::npos)
+    {
+        const size_t comma = text.find(',', begin + 1);
+        const size_t length = comma == std::string::npos ? comma : comma - begin - 1;
+        const std::string item = text.substr(begin + 1, length);
+        const size_t equals = item.find('=');
+        if (equals == std::string::npos || equals == 0)
+        {
+            throw Error(option, text, "name:key=value,key=value; '" + item + "' is not key=value");
+        }
+        settings.Set(item.substr(0, equals), item.substr(equals + 1));
+        begin = comma;
+    }
+    return settings;
+}
+
+void Settings::Set(const std::string& key, const std::string& value, const std::string& where)
+{
+    const std::string& place = where.empty() ? m_where : where;
+    if (!m_settings.emplace(key, Setting{value, place}).second)
+    {
+        throw Error(place + ": " + key, value, "each key once");
+    }
+}
+
+const std::string& Settings::Type() const
+{
+    return m_type;
+}
+
+const std::string& Settings::Where() const
+{
+    return m_where;
+}
+
+bool Settings::Has(const std::string& key) const
+{
+    return m_settings.count(key) > 0;
+}
+
+const Settings::Setting* Settings::Find(const std::string& key)
+{
+    m_asked.insert(key);
+    auto found = m_settings.find(key);
+    return found == m_settings.end() ? nullptr : &found->second;
+}
+
+std::string Settings::Text(const std::string& key, const std::string& fallback)
+{
+    const Setting* setting = Find(key);
+    return setting ? setting->value : fallback;
+}
+
+int Settings::Int(const std::string& key, int fallback, int minimum, int maximum)
+{
+    const Setting* setting = Find(key);
+    if (!setting)
+    {
+        return fallback;
+    }
+    int value = 0;
+    if (!ParseNumber(setting->value, value) || value < minimum || value > maximum)
+    {
+        throw Error(Place(key),
+                    setting->value,
+                    "an integer from " + std::to_string(minimum) + " to " +
+                        std::to_string(maximum));
+    }
+    return value;
+}
+
+double Settings::Real(const std::string& key, double fallback, double minimum, double maximum)
+{
+    const Setting* setting = Find(key);
+    if (!setting)
+    {
+        return fallback;
+    }
+    double value = 0;
+    // Negated, so that NaN fails.
+    if (!ParseNumber(setting->value, value) || !(value >= minimum && value <= maximum))
+    {
+        throw Error(Place(key),
+                    setting->value,
+                    "a number from " + Shortest(minimum) + " to " + Shortest(maximum));
+    }
+    return value;
+}
+
+int64_t Settings::Rate(const std::string& key, int64_t fallback)
+{
+    const Setting* setting = Find(key);
+    return setting ? ParseRate(setting->value, Place(key)) : fallback;
+}
+
+TimeNs Settings::Time(const std::string& key, TimeNs fallback)
+{
+    const Setting* setting = Find(key);
+    return setting ? ParseTime(setting->value, Place(key)) : fallback;
+}
+
+int64_t Settings::Bytes(const std::string& key, int64_t fallback)
+{
+    const Setting* setting = Find(key);
+    return setting ? ParseBytes(setting->value, Place(key)) : fallback;
+}
+
+std::string Settings::Place(const std::string& key) const
+{
+    auto found = m_settings.find(key);
+    return (found == m_settings.end() ? m_where : found->second.where) + ": " + key;
+}
+
+void Settings::RejectUnread() const
+{
+    for (const auto& [key, setting] : m_settings)
+    {
+        if (m_asked.count(key))
+        {
+            continue;
+        }
+        std::string allowed;
+        for (const std::string& known : m_asked)
+        {
+            allowed += (allowed.empty() ? "" : ", ") + known;
+        }
+        throw Error(setting.where + ": unknown key of " + m_type,
+                    key,
+                    allowed.empty() ? "no keys" : allowed);
+    }
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,64 @@
+// Settings: the key=value parameters of a topology or a straggler model, from the command line or a
+// file, each with the place it came from. What nobody reads is an error.
+#pragma once
+
+#include "units.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+namespace legacy::fabric
+{
+
+class Settings
+{
+  public:
+    /// `where` precedes every message: an option's name, or a file.
+    Settings(const std::string& where, const std::string& type);
+
+    /// "type" or "type:key=value,key=value". Throws Error on malformed or repeated keys.
+    static Settings FromText(const std::string& text, const std::string& option);
+
+    /// `where`: the place of this key, for messages; "" takes that of the whole. Throws Error on a
+    /// repeated key.
+    void Set(const std::string& key, const std::string& value, const std::string& where = "");
+
+    const std::string& Type() const;
+    const std::string& Where() const;
+    bool Has(const std::string& key) const;
+
+    /// The value, or `fallback` where the key was not given. Throw Error with place, key, value and
+    /// what is allowed.
+    std::string Text(const std::string& key, const std::string& fallback);
+    int Int(const std::string& key, int fallback, int minimum, int maximum);
+    double Real(const std::string& key, double fallback, double minimum, double maximum);
+    int64_t Rate(const std::string& key, int64_t fallback);
+    TimeNs Time(const std::string& key, TimeNs fallback);
+    int64_t Bytes(const std::string& key, int64_t fallback);
+
+    /// "<place>: <key>" of a given key, or of the whole: for messages about what values mean
+    /// together.
+    std::string Place(const std::string& key) const;
+
+    /// Throws Error on the first key that was given and never asked for, with the list of those
+    /// asked for.
+    void RejectUnread() const;
+
+  private:
+    struct Setting
+    {
+        std::string value;
+        std::string where;
+    };
+
+    const Setting* Find(const std::string& key);
+
+    std::string m_where;
+    std::string m_type;
+    std::map<std::string, Setting> m_settings;
+    std::set<std::string> m_asked;
+};
+
+} // namespace legacy::fabric

@@ -1,0 +1,215 @@
+#include "topology.h"
+
+#include "error.h"
+#include "hash.h"
+
+#include <deque>
+
+namespace legacy::fabric
+{
+
+int Topology::AddHost(const std::string& name)
+{
+    const int node = AddSwitch(name);
+    m_nodes[node].host = true;
+    m_hosts.push_back(node);
+    return node;
+}
+
+int Topology::AddSwitch(const std::string& name)
+{
+    m_tables.clear();
+    m_nodes.push_back(Node{name, false, {}});
+    return NodeCount() - 1;
+}
+
+int Topology::AddLink(const Link& link)
+{
+    const std::string ends = std::to_string(link.a) + "-" + std::to_string(link.b);
+    if (link.a < 0 || link.b < 0 || link.a >= NodeCount() || link.b >= NodeCount() ||
+        link.a == link.b)
+    {
+        throw Error("link", ends, "two different nodes below " + std::to_string(NodeCount()));
+    }
+    if (link.rateBps <= 0)
+    {
+        throw Error("rate of link " + ends, std::to_string(link.rateBps), "above 0 bit/s");
+    }
+    if (link.delay < 0)
+    {
+        throw Error("delay of link " + ends, std::to_string(link.delay), "0 ns or more");
+    }
+    if (link.queueBytes < 0)
+    {
+        throw Error("queue of link " + ends, std::to_string(link.queueBytes), "0 bytes or more");
+    }
+    m_tables.clear();
+    const int index = static_cast<int>(m_links.size());
+    m_links.push_back(link);
+    m_nodes[link.a].out.push_back(2 * index);
+    m_nodes[link.b].out.push_back(2 * index + 1);
+    return index;
+}
+
+void Topology::SetEcmpSeed(uint64_t seed)
+{
+    m_seed = seed;
+}
+
+int Topology::NodeCount() const
+{
+    return static_cast<int>(m_nodes.size());
+}
+
+bool Topology::IsHost(int node) const
+{
+    return m_nodes[node].host;
+}
+
+const std::string& Topology::NodeName(int node) const
+{
+    return m_nodes[node].name;
+}
+
+const std::vector<int>& Topology::Hosts() const
+{
+    return m_hosts;
+}
+
+const std::vector<Link>& Topology::Links() const
+{
+    return m_links;
+}
+
+const std::vector<DirectedLink>& Topology::Out(int node) const
+{
+    return m_nodes[node].out;
+}
+
+int Topology::From(DirectedLink link) const
+{
+    const Link& both = LinkOf(link);
+    return link % 2 == 0 ? both.a : both.b;
+}
+
+int Topology::To(DirectedLink link) const
+{
+    const Link& both = LinkOf(link);
+    return link % 2 == 0 ? both.b : both.a;
+}
+
+const Link& Topology::LinkOf(DirectedLink link) const
+{
+    return m_links[link / 2];
+}
+
+const std::vector<std::vector<DirectedLink>>& Topology::Table(int destination) const
+{
+    auto found = m_tables.find(destination);
+    if (found != m_tables.end())
+    {
+        return found->second;
+    }
+    // Breadth-first from the destination over reversed links (every link has both directions).
+    // Hosts are reached but not walked through.
+    constexpr int kUnreached = -1;
+    std::vector<int> distance(NodeCount(), kUnreached);
+    std::vector<std::vector<DirectedLink>> table(NodeCount());
+    std::deque<int> queue{destination};
+    distance[destination] = 0;
+    while (!queue.empty())
+    {
+        const int node = queue.front();
+        queue.pop_front();
+        if (node != destination && IsHost(node))
+        {
+            continue;
+        }
+        for (DirectedLink away : m_nodes[node].out)
+        {
+            const int neighbour = To(away);
+            if (distance[neighbour] == kUnreached)
+            {
+                distance[neighbour] = distance[node] + 1;
+                queue.push_back(neighbour);
+            }
+        }
+    }
+    for (int node = 0; node < NodeCount(); ++node)
+    {
+        for (DirectedLink link : m_nodes[node].out)
+        {
+            const int next = To(link);
+            const bool forwards = next == destination || !IsHost(next);
+            if (forwards && distance[node] > 0 && distance[next] == distance[node] - 1)
+            {
+                table[node].push_back(link);
+            }
+        }
+    }
+    return m_tables.emplace(destination, std::move(table)).first->second;
+}
+
+const std::vector<DirectedLink>& Topology::NextHops(int node, int destination) const
+{
+    const std::vector<DirectedLink>& hops = Table(destination)[node];
+    if (hops.empty() && node != destination)
+    {
+        throw Error("topology " + m_name + ": no path from " + NodeName(node) + " to " +
+                    NodeName(destination));
+    }
+    return hops;
+}
+
+DirectedLink Topology::NextHop(int node, int source, int destination, uint32_t channel) const
+{
+    const std::vector<DirectedLink>& hops = NextHops(node, destination);
+    const uint64_t hash = HashWords({m_seed,
+                                     static_cast<uint64_t>(node),
+                                     static_cast<uint64_t>(source),
+                                     static_cast<uint64_t>(destination),
+                                     channel});
+    return hops[Reduce(hash, hops.size())];
+}
+
+std::vector<DirectedLink> Topology::Route(int source, int destination, uint32_t channel) const
+{
+    std::vector<DirectedLink> route;
+    for (int node = source; node != destination; node = To(route.back()))
+    {
+        route.push_back(NextHop(node, source, destination, channel));
+    }
+    return route;
+}
+
+std::string Topology::Fingerprint() const
+{
+    uint64_t hash = m_seed;
+    for (const Node& node : m_nodes)
+    {
+        hash = HashWords({hash, node.host});
+    }
+    for (const Link& link : m_links)
+    {
+        hash = HashWords({hash,
+                          static_cast<uint64_t>(link.a),
+                          static_cast<uint64_t>(link.b),
+                          static_cast<uint64_t>(link.rateBps),
+                          static_cast<uint64_t>(link.delay),
+                          static_cast<uint64_t>(link.queueBytes)});
+    }
+    return "hosts=" + std::to_string(m_hosts.size()) + " nodes=" + std::to_string(m_nodes.size()) +
+           " links=" + std::to_string(m_links.size()) + " hash=" + std::to_string(hash);
+}
+
+const std::string& Topology::Name() const
+{
+    return m_name;
+}
+
+void Topology::SetName(const std::string& name)
+{
+    m_name = name;
+}
+
+} // namespace legacy::fabric
