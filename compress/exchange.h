@@ -1,6 +1,7 @@
-// Exchange: how one unit's gradients become their mean, as a list of rounds. Top-K by all-gather has one round;
-// AR-Topk two (indices broadcast, values all-reduced); PowerSGD two dependent all-reduces. The bytes handed to the
-// network are Message::size(), and the mean comes from decoding those same bytes.
+// Exchange: how one unit's gradients become their mean, as a list of rounds. Top-K by all-gather
+// has one round; AR-Topk two (indices broadcast, values all-reduced); PowerSGD two dependent
+// all-reduces. The bytes handed to the network are Message::size(), and the mean comes from
+// decoding those same bytes.
 //
 //   exchange->Begin(step)
 //   while (auto round = exchange->NextRound()):          the same decision at every worker
@@ -34,28 +35,31 @@ enum class Primitive : uint8_t { kAllReduce, kAllGather, kBroadcast };
 struct Round {
   Reduction reduction = Reduction::kConcat;
   Primitive primitive = Primitive::kAllGather;
-  int root = 0;            // of a broadcast
-  Work encode;             // at each worker, before the round can start
-  Work decode;             // at each worker, after it, for all messages together
+  int root = 0;  // of a broadcast
+  Work encode;   // at each worker, before the round can start
+  Work decode;   // at each worker, after it, for all messages together
 };
 
 struct StepContext {
   uint64_t seed = 0;
-  int64_t step = 0;        // from 0
-  double parameter = 1;    // chosen by the policy for this unit and step
+  int64_t step = 0;      // from 0
+  double parameter = 1;  // chosen by the policy for this unit and step
 };
 
-// One unit for the whole training; owns what every worker keeps for it (residual, momentum, warm basis).
-// Encode may run concurrently for different workers; everything else is called from one thread.
+// One unit for the whole training; owns what every worker keeps for it (residual, momentum, warm
+// basis). Encode may run concurrently for different workers; everything else is called from one
+// thread.
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
   virtual void Begin(const StepContext& context) = 0;
-  // The next round, or nothing when the mean is known. May depend on the rounds before (GraVAC's agreement).
+  // The next round, or nothing when the mean is known. May depend on the rounds before (GraVAC's
+  // agreement).
   virtual std::optional<Round> NextRound() = 0;
-  // Worker's payload of the current round. `gradient` (unit's numel) is given in the first round and empty in later
-  // ones: what a later round needs is kept as state. Workers that send nothing return an empty message.
+  // Worker's payload of the current round. `gradient` (unit's numel) is given in the first round
+  // and empty in later ones: what a later round needs is kept as state. Workers that send nothing
+  // return an empty message.
   virtual Message Encode(int worker, std::span<const float> gradient) = 0;
   // Takes the message as received, in worker order. Hostile bytes throw Error.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
@@ -66,12 +70,14 @@ class Exchange {
   // Values that one worker sends this step, for the element ratio; valid after the last round.
   virtual int64_t ElementsSent() const = 0;
 
-  // Residuals are in gradient units: when the learning rate falls from a to b they are multiplied by a / b, so that
-  // what they hold is applied as the steps that made them would have (factor = lr_old / lr_new).
+  // Residuals are in gradient units: when the learning rate falls from a to b they are multiplied
+  // by a / b, so that what they hold is applied as the steps that made them would have (factor =
+  // lr_old / lr_new).
   virtual void RescaleResiduals(float factor) = 0;
   // Sum of squares of worker's residual; 0 without error feedback.
   virtual double ResidualSquared(int worker) const = 0;
-  // Bytes of all state, and back; Load throws Error on bytes of another unit, worker count or scheme.
+  // Bytes of all state, and back; Load throws Error on bytes of another unit, worker count or
+  // scheme.
   virtual Bytes Save() const = 0;
   virtual void Load(ByteSpan state) = 0;
 };
@@ -85,17 +91,20 @@ class Scheme {
   virtual int64_t ElementsSent(int64_t numel, double parameter) const = 0;
   // Bytes that one worker sends over all rounds, where known beforehand.
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
-  // True where the reduction's arithmetic depends on the network's collective: such a training cannot be replayed.
+  // True where the reduction's arithmetic depends on the network's collective: such a training
+  // cannot be replayed.
   virtual bool DependsOnCollective() const { return false; }
   virtual std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const = 0;
 };
 
 struct SchemeOptions {
   CodecOptions codec;
-  bool error_feedback = true;   // throws Error from Open's first Begin where the codec diverges with it
+  bool error_feedback =
+      true;  // throws Error from Open's first Begin where the codec diverges with it
 };
 
-// Schemes by name: every codec's name (one round), and "ar-topk". Throws Error with the list for any other name.
+// Schemes by name: every codec's name (one round), and "ar-topk". Throws Error with the list for
+// any other name.
 std::unique_ptr<Scheme> MakeScheme(std::string_view name, const SchemeOptions& options);
 std::vector<std::string> SchemeNames();
 

@@ -1,5 +1,6 @@
-// The real bytes that one worker sends for one unit in one round. Little endian; 16-byte header, then segments whose
-// lengths follow from the header alone (delta varint excepted). See docs/message-format.md.
+// The real bytes that one worker sends for one unit in one round. Little endian; 16-byte header,
+// then segments whose lengths follow from the header alone (delta varint excepted). See
+// docs/message-format.md.
 //
 //   offset  0  u16  magic 0x474C ("LG")
 //           2  u8   version (1) << 4 | value type (0 fp32, 1 fp16)
@@ -31,8 +32,8 @@ inline constexpr int64_t kMaxUnitElements = 0xFFFFFFFFLL;
 
 // How the positions of kept elements travel. All but kDelta have a length fixed by (numel, count).
 enum class IndexCoding : uint8_t {
-  kNone = 0,    // positions implied (dense, or drawn from a shared seed)
-  kU16 = 1,     // numel <= 65536
+  kNone = 0,  // positions implied (dense, or drawn from a shared seed)
+  kU16 = 1,   // numel <= 65536
   kU32 = 2,
   kBitmap = 3,  // ceil(numel / 8) bytes
   kPacked = 4,  // ceil(log2 numel) bits each
@@ -53,21 +54,23 @@ struct Header {
 // Appends `header` to `out`.
 void WriteHeader(const Header& header, Bytes& out);
 
-// Reads and checks a header (magic, version, known codings, count <= numel). Throws Error on anything else; `message`
-// is treated as hostile.
+// Reads and checks a header (magic, version, known codings, count <= numel). Throws Error on
+// anything else; `message` is treated as hostile.
 Header ReadHeader(ByteSpan message);
 
 // Bytes of `count` positions below `numel` under `coding`; kDelta has none and throws.
 int64_t IndexBytes(IndexCoding coding, int64_t numel, int64_t count);
 
-// The shortest fixed-length coding for (numel, count); ties go to the first of u16, u32, bitmap, packed.
+// The shortest fixed-length coding for (numel, count); ties go to the first of u16, u32, bitmap,
+// packed.
 IndexCoding ShortestIndexCoding(int64_t numel, int64_t count);
 
 // Appends ascending positions. `indices` strictly ascending and below `numel`.
 void WriteIndices(IndexCoding coding, int64_t numel, std::span<const uint32_t> indices, Bytes& out);
 
-// Reads `count` strictly ascending positions below `numel` from the front of `in` and drops them from it. Throws Error
-// where bytes are lacking, positions fall outside, repeat or go backwards, or padding bits are set.
+// Reads `count` strictly ascending positions below `numel` from the front of `in` and drops them
+// from it. Throws Error where bytes are lacking, positions fall outside, repeat or go backwards, or
+// padding bits are set.
 std::vector<uint32_t> ReadIndices(IndexCoding coding, int64_t numel, int64_t count, ByteSpan& in);
 
 }  // namespace legacy

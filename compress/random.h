@@ -1,5 +1,6 @@
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC'11). Every draw of the toolkit is a pure function of
-// (seed, worker, step, layer, purpose, index): nothing depends on call order or threads, and no generator is global.
+// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC'11). Every draw of the toolkit is
+// a pure function of (seed, worker, step, layer, purpose, index): nothing depends on call order or
+// threads, and no generator is global.
 #pragma once
 
 #include <array>
@@ -7,7 +8,8 @@
 
 namespace legacy {
 
-// What a draw is for; part of the key, so that no two uses share numbers. Append only: the values enter results.
+// What a draw is for; part of the key, so that no two uses share numbers. Append only: the values
+// enter results.
 enum class Purpose : uint32_t {
   kInit = 0,        // weights
   kShuffle = 1,     // order of samples

@@ -1,0 +1,113 @@
+#include "compress/codecs/common.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/number.h"
+
+namespace legacy {
+namespace {
+
+void CheckField(const char* field, int64_t got, int64_t expected) {
+  if (got == expected) return;
+  throw Error(std::string("message: ") + field, std::to_string(got), std::to_string(expected));
+}
+
+}  // namespace
+
+const ParameterSpec& NoParameter() {
+  static const ParameterSpec spec;
+  return spec;
+}
+
+const ParameterSpec& DensityParameter() {
+  static const ParameterSpec spec{
+      .name = "density",
+      .minimum = 0,
+      .maximum = 1,
+      .integer = false,
+      .fallback = 0.01,
+      .help = "fraction of a unit's elements that is sent; at least one"};
+  return spec;
+}
+
+int64_t KeptCount(int64_t numel, double density) {
+  if (numel == 0) return 0;
+  constexpr double kRoundingError = 4e-16;  // relative, of the density and of the product
+  const double product = density * static_cast<double>(numel);
+  const double kept = std::floor(product + product * kRoundingError + 1e-9);
+  return std::clamp(static_cast<int64_t>(kept), int64_t{1}, numel);
+}
+
+void CheckParameter(const ParameterSpec& spec, double value) {
+  if (spec.name.empty() || (value >= spec.minimum && value <= spec.maximum)) return;
+  throw Error(spec.name, FormatNumber(value),
+              FormatNumber(spec.minimum) + " to " + FormatNumber(spec.maximum));
+}
+
+void CheckFinite(std::span<const float> values, uint32_t unit) {
+  const auto found = cpu::FirstNonFinite(values);
+  if (!found) return;
+  throw Error("gradient of unit " + std::to_string(unit) + ", element " + std::to_string(*found),
+              FormatNumber(values[*found]), "finite numbers");
+}
+
+uint32_t CheckedNumel(std::span<const float> values) {
+  if (static_cast<int64_t>(values.size()) <= kMaxUnitElements) {
+    return static_cast<uint32_t>(values.size());
+  }
+  throw Error("elements of a unit", std::to_string(values.size()),
+              "at most " + std::to_string(kMaxUnitElements));
+}
+
+ByteSpan CheckedPayload(ByteSpan message, const Header& expected) {
+  const Header header = ReadHeader(message);
+  CheckField("codec", header.codec, expected.codec);
+  CheckField("index coding", static_cast<int>(header.index), static_cast<int>(expected.index));
+  CheckField("value type", static_cast<int>(header.values), static_cast<int>(expected.values));
+  CheckField("unit", header.unit, expected.unit);
+  CheckField("elements", header.numel, expected.numel);
+  CheckField("values", header.count, expected.count);
+  return message.subspan(kHeaderBytes);
+}
+
+ByteSpan CheckedPayload(ByteSpan message, const Header& expected, int64_t payload) {
+  const ByteSpan segment = CheckedPayload(message, expected);
+  CheckLength(segment, payload);
+  return segment;
+}
+
+void CheckLength(ByteSpan segment, int64_t length) {
+  CheckField("bytes of the last segment", static_cast<int64_t>(segment.size()), length);
+}
+
+Message StartMessage(const Header& header, int64_t payload) {
+  Message message;
+  message.bytes.reserve(kHeaderBytes + payload);
+  WriteHeader(header, message.bytes);
+  return message;
+}
+
+void AppendFloats(std::span<const float> values, Bytes& out) {
+  const auto bytes = std::as_bytes(values);
+  out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+float FloatAt(ByteSpan segment, size_t i) {
+  float value = 0;
+  std::memcpy(&value, segment.data() + i * sizeof value, sizeof value);
+  return value;
+}
+
+void CheckFiniteSegment(ByteSpan segment) {
+  bool finite = true;
+  for (size_t i = 0; i < segment.size() / sizeof(float); ++i) {
+    finite &= std::abs(FloatAt(segment, i)) <= 3.402823466e+38f;  // false for NaN as well
+  }
+  if (!finite) throw Error("message: a value is not a finite number");
+}
+
+}  // namespace legacy

@@ -1,0 +1,109 @@
+#include "compress/cpu/cast.h"
+
+#include <bit>
+#include <cassert>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace legacy::cpu {
+namespace {
+
+constexpr uint32_t kSignBit = 0x80000000;
+constexpr uint32_t kLargestHalfBits = 0x477FE000;     // 65504 as a float
+constexpr uint32_t kSmallestNormalBits = 0x38800000;  // 2^-14
+constexpr int kMantissaGap = 23 - 10;
+constexpr uint32_t kBiasGap = (127u - 15u) << 23;
+
+#if defined(__x86_64__)
+
+constexpr size_t kLanes = 8;
+
+bool HasF16c() {
+  static const bool has = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+  return has;
+}
+
+// Encodes whole groups of eight and returns how many elements that was.
+__attribute__((target("avx,f16c"))) size_t EncodeGroups(std::span<const float> values,
+                                                        std::byte* out) {
+  const __m256 largest = _mm256_set1_ps(kLargestHalf);
+  const __m256 lowest = _mm256_set1_ps(-kLargestHalf);
+  size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    const __m256 x = _mm256_loadu_ps(values.data() + i);
+    const __m256 bounded = _mm256_max_ps(_mm256_min_ps(x, largest), lowest);
+    const __m128i halves = _mm256_cvtps_ph(bounded, _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 2 * i), halves);
+  }
+  return i;
+}
+
+__attribute__((target("avx,f16c"))) size_t DecodeGroups(const std::byte* in,
+                                                        std::span<float> values) {
+  size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + 2 * i));
+    _mm256_storeu_ps(values.data() + i, _mm256_cvtph_ps(halves));
+  }
+  return i;
+}
+
+#else
+
+bool HasF16c() { return false; }
+size_t EncodeGroups(std::span<const float>, std::byte*) { return 0; }
+size_t DecodeGroups(const std::byte*, std::span<float>) { return 0; }
+
+#endif
+
+}  // namespace
+
+uint16_t FloatToHalf(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  const auto sign = static_cast<uint16_t>((bits & kSignBit) >> 16);
+  uint32_t magnitude = bits & ~kSignBit;
+  if (magnitude >= kLargestHalfBits) return sign | 0x7BFF;
+  if (magnitude < kSmallestNormalBits) {
+    // Around 0.5 floats are 2^-24 apart, as subnormal halves are: the addition rounds for us.
+    const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
+    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(rounded) & 0x7FF));
+  }
+  magnitude += (1u << (kMantissaGap - 1)) - 1 + (magnitude >> kMantissaGap & 1);
+  return static_cast<uint16_t>(sign | (magnitude - kBiasGap) >> kMantissaGap);
+}
+
+float HalfToFloat(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
+  const uint32_t magnitude = half & 0x7FFF;
+  uint32_t bits = 0;
+  if (magnitude >= 0x7C00) {  // infinity, NaN
+    bits = 0x7F800000 | (magnitude & 0x3FF) << kMantissaGap;
+  } else if (magnitude >= 0x400) {
+    bits = (magnitude << kMantissaGap) + kBiasGap;
+  } else {
+    bits = std::bit_cast<uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
+  }
+  return std::bit_cast<float>(sign | bits);
+}
+
+void EncodeHalf(std::span<const float> values, std::span<std::byte> out) {
+  assert(out.size() == 2 * values.size());
+  for (size_t i = HasF16c() ? EncodeGroups(values, out.data()) : 0; i < values.size(); ++i) {
+    const uint16_t half = FloatToHalf(values[i]);
+    std::memcpy(out.data() + 2 * i, &half, sizeof half);
+  }
+}
+
+void DecodeHalf(std::span<const std::byte> in, std::span<float> values) {
+  assert(in.size() == 2 * values.size());
+  for (size_t i = HasF16c() ? DecodeGroups(in.data(), values) : 0; i < values.size(); ++i) {
+    uint16_t half = 0;
+    std::memcpy(&half, in.data() + 2 * i, sizeof half);
+    values[i] = HalfToFloat(half);
+  }
+}
+
+}  // namespace legacy::cpu
