@@ -171,7 +171,6 @@ Topology MakeTopology(const TopologyRequest& request)
                 request.hostsNeeded,
                 {}};
     Settings& settings = build.settings;
-    settings.Text("type", "");
     build.common.rateBps = settings.Rate("rate", request.rateBps);
     build.common.delay = settings.Time("delay", request.delay);
     build.common.queueBytes = settings.Bytes("queue", request.queueBytes);

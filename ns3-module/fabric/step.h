@@ -4,7 +4,8 @@
 //
 // Each worker has one device queue. Its backward pass and the encoding before each bucket's first
 // round are in `ready`. What depends on the network (work between rounds, decoding) runs after
-// that, first come first served, one at a time.
+// `deviceFree`, first come first served, one at a time; work of no duration needs no device and
+// waits for nothing. A worker is finished when its device is and all its buckets are decoded.
 #pragma once
 
 #include "collective.h"
@@ -23,22 +24,23 @@ namespace legacy::fabric
 struct RoundTraffic
 {
     CollectiveSpec collective;
-    std::vector<TimeNs>
-        computeBefore; ///< device time of each worker before this round; empty or 0 for round 0
+    /// device time of each worker before this round; empty: none; none for round 0
+    std::vector<TimeNs> computeBefore;
 };
 
 struct BucketTraffic
 {
     std::vector<TimeNs> ready;        ///< of each worker: encoded and ready to send round 0
     std::vector<RoundTraffic> rounds; ///< may be empty: nothing travels
-    std::vector<TimeNs> decode;       ///< device time of each worker after the last round
+    /// device time of each worker after the last round; empty: none
+    std::vector<TimeNs> decode;
 };
 
 struct StepTraffic
 {
     int workers = 0;
-    std::vector<TimeNs>
-        deviceFree; ///< of each worker: end of its backward pass and first encodings
+    /// of each worker: end of its backward pass and first encodings
+    std::vector<TimeNs> deviceFree;
     std::vector<BucketTraffic> buckets;
 
     /// Same value, same text: the key of remembered steps.
@@ -58,10 +60,11 @@ struct StepTiming
     std::vector<TimeNs> decodeBusy; ///< of each worker: device time spent after deviceFree
     TimeNs total = 0;
     EngineCounters counters;         ///< of this step alone
-    std::vector<LinkCounters> links; ///< of this step alone
+    std::vector<LinkCounters> links; ///< of this step alone; maxQueueBytes of its warm-up too
 };
 
-/// The step as a flow graph for any engine.
+/// The step as a flow graph for any engine. All buckets are in flight at once. Throws Error on
+/// vectors of the wrong length, negative times and collectives that cannot be.
 class StepGraph : public FlowGraph
 {
   public:
@@ -71,8 +74,8 @@ class StepGraph : public FlowGraph
     void OnDelivered(const Flow& flow, FlowSink& sink) override;
     void OnWake(uint64_t token, FlowSink& sink) override;
     bool Done() const override;
-    const StepTiming&
-    Timing() const; ///< valid when done; counters and links are the caller's to fill
+    /// Valid when done; counters and links are the caller's to fill.
+    const StepTiming& Timing() const;
 
   private:
     struct Impl;
@@ -92,20 +95,21 @@ class StepSimulator
 
     int64_t FreshSteps() const;
     int64_t MemoisedSteps() const;
-    const EngineCounters&
-    Totals() const; ///< over fresh simulations, warm-up included: what was really simulated
+    /// Over fresh simulations, warm-up included: what was really simulated.
+    const EngineCounters& Totals() const;
 
   private:
-    StepTiming Run(const StepTraffic& traffic, uint64_t run) const;
+    StepTiming Run(Engine& engine, const StepTraffic& traffic) const;
+    static void RunToEnd(Engine& engine);
 
     EngineFactory m_factory;
     EngineRequest m_request;
     bool m_memoise;
-    std::map<std::string, StepTiming> m_memory;
+    std::map<std::string, StepTiming> m_memory; ///< by canonical traffic
     StepTiming m_last;
     int64_t m_fresh = 0;
     int64_t m_memoised = 0;
-    mutable EngineCounters m_totals;
+    EngineCounters m_totals;
 };
 
 } // namespace legacy::fabric

@@ -72,6 +72,7 @@ Settings LoadTopologyFile(const std::string& path)
         const YAML::Node type = root["type"];
         Settings settings(Place(path, type.Mark()), type.Scalar());
         Flatten(path, root, "", settings);
+        settings.Text("type", ""); // read here
         return settings;
     }
     catch (const YAML::Exception& error)

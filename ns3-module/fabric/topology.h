@@ -90,12 +90,12 @@ class Topology
 struct TopologyRequest
 {
     std::string text = "fat-tree";
-    int64_t rateBps = 1'000'000'000; ///< of host links, and of all links where the topology does
-                                     ///< not say otherwise
-    TimeNs delay = 10'000;           ///< of each link
+    /// of host links, and of all links where the topology does not say otherwise
+    int64_t rateBps = 1'000'000'000;
+    TimeNs delay = 10'000; ///< of each link
     int64_t queueBytes = 0;
-    int hostsNeeded =
-        0; ///< sizes a topology whose size is not given; error where a given one is too small
+    /// sizes a topology whose size is not given; error where a given one is too small
+    int hostsNeeded = 0;
     uint64_t ecmpSeed = 1;
 };
 

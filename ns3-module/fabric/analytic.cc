@@ -1,0 +1,367 @@
+// The analytic engine: alpha-beta on the fabric's routes, with headers, ACKs and store-and-forward
+// switches.
+//
+// A flow of W wire bytes, F in its first frame, leaves when the source's card has sent what was
+// handed to it before; its first frame takes F / rate + delay on each link, and the rest streams
+// behind at the slowest one. The destination's last link serves flows in the order in which their
+// first frames get there. Received data is ACKed in one piece when its last byte is in; the ACKs
+// occupy the receiver's card before anything it sends from then on. Inside the fabric flows do not
+// meet.
+#include "engine.h"
+#include "error.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <queue>
+#include <sstream>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+enum class What : uint8_t
+{
+    Start, ///< of a graph
+    Wake,
+    Head, ///< a flow's first frame is ready for the last link
+    Delivered,
+    AcksSent, ///< nothing to tell, but the card was busy until now
+};
+
+struct Event
+{
+    TimeNs time = 0;
+    uint64_t sequence = 0; ///< orders events of one instant as they were made
+    What what = What::Start;
+    int graph = 0;
+    uint64_t token = 0;
+    Flow flow;
+    TimeNs lastByte = 0; ///< Head: earliest end of transmission on the last link
+
+    bool operator>(const Event& other) const
+    {
+        return time != other.time ? time > other.time : sequence > other.sequence;
+    }
+};
+
+class AnalyticEngine : public Engine
+{
+  public:
+    explicit AnalyticEngine(const EngineRequest& request)
+        : m_topology(*request.topology),
+          m_placement(*request.placement),
+          m_transport(request.transport),
+          m_egressFree(2 * m_topology.Links().size(), 0),
+          m_ingressFree(2 * m_topology.Links().size(), 0),
+          m_links(2 * m_topology.Links().size())
+    {
+    }
+
+    std::string Name() const override
+    {
+        return "analytic";
+    }
+
+    bool Random() const override
+    {
+        return false;
+    }
+
+    bool DependsOnTime() const override
+    {
+        return false;
+    }
+
+    std::string Fingerprint() const override
+    {
+        return Name() + " " + m_transport.Fingerprint();
+    }
+
+    void Submit(FlowGraph& graph, TimeNs start) override
+    {
+        assert(start >= m_now);
+        m_graphs.push_back(Submitted{&graph, false});
+        Event event;
+        event.graph = static_cast<int>(m_graphs.size()) - 1;
+        Push(start, event);
+        ++m_unfinished;
+    }
+
+    bool RunUntil(TimeNs until) override;
+
+    TimeNs Now() const override
+    {
+        return m_now;
+    }
+
+    EngineCounters Counters() const override
+    {
+        return m_counters;
+    }
+
+    std::vector<LinkCounters> Links() const override
+    {
+        return m_links;
+    }
+
+    void SetFlowTrace(FlowTrace trace) override
+    {
+        m_trace = std::move(trace);
+    }
+
+    /// Nothing is in flight, so every card is idle: the clock is all the state there is.
+    std::string Save() const override
+    {
+        return "analytic " + std::to_string(m_now);
+    }
+
+    void Restore(const std::string& state) override
+    {
+        std::istringstream stream(state);
+        std::string name;
+        TimeNs now = 0;
+        if (!(stream >> name >> now) || name != Name() || now < 0)
+        {
+            throw Error("engine state", state, "what an analytic engine saved");
+        }
+        m_now = now;
+    }
+
+  private:
+    struct Submitted
+    {
+        FlowGraph* graph = nullptr;
+        bool done = false;
+    };
+
+    /// What the graph that is being told of an event may do.
+    class Sink : public FlowSink
+    {
+      public:
+        Sink(AnalyticEngine& engine, int graph) : m_engine(engine), m_graph(graph)
+        {
+        }
+
+        TimeNs Now() const override
+        {
+            return m_engine.m_now;
+        }
+
+        void Send(const Flow& flow) override
+        {
+            m_engine.Send(flow, m_graph);
+        }
+
+        void Wake(TimeNs delay, uint64_t token) override
+        {
+            assert(delay >= 0);
+            Event event;
+            event.what = What::Wake;
+            event.graph = m_graph;
+            event.token = token;
+            m_engine.Push(m_engine.m_now + delay, event);
+        }
+
+      private:
+        AnalyticEngine& m_engine;
+        int m_graph;
+    };
+
+    void Push(TimeNs time, Event event)
+    {
+        event.time = time;
+        event.sequence = m_sequence++;
+        m_events.push(event);
+    }
+
+    const std::vector<DirectedLink>& RouteOf(int source, int destination);
+    void Send(const Flow& flow, int graph);
+    void ServeLastLink(const Event& event);
+    void Receive(const Event& event);
+    void Tell(const Event& event);
+    void Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets);
+
+    const Topology& m_topology;
+    const Placement& m_placement;
+    const Transport m_transport;
+    TimeNs m_now = 0;
+    uint64_t m_sequence = 0;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> m_events;
+    std::vector<Submitted> m_graphs;
+    int m_unfinished = 0;
+    std::map<std::pair<int, int>, std::vector<DirectedLink>> m_routes; ///< by endpoints
+    std::vector<TimeNs> m_egressFree;  ///< first links of routes, by directed link
+    std::vector<TimeNs> m_ingressFree; ///< last links of routes
+    std::vector<LinkCounters> m_links;
+    EngineCounters m_counters;
+    FlowTrace m_trace;
+};
+
+bool AnalyticEngine::RunUntil(TimeNs until)
+{
+    while (!m_events.empty() && m_events.top().time <= until)
+    {
+        const Event event = m_events.top();
+        m_events.pop();
+        m_now = event.time;
+        ++m_counters.events;
+        switch (event.what)
+        {
+        case What::Head:
+            ServeLastLink(event);
+            break;
+        case What::Delivered:
+            Receive(event);
+            Tell(event);
+            break;
+        case What::Start:
+        case What::Wake:
+            Tell(event);
+            break;
+        case What::AcksSent:
+            break;
+        }
+    }
+    if (!m_events.empty())
+    {
+        m_now = std::max(m_now, until);
+        return m_unfinished == 0;
+    }
+    if (m_unfinished > 0)
+    {
+        throw Error("analytic engine: nothing can happen any more, no flow is in flight, and " +
+                    std::to_string(m_unfinished) + " submitted graph(s) are not done");
+    }
+    return true;
+}
+
+const std::vector<DirectedLink>& AnalyticEngine::RouteOf(int source, int destination)
+{
+    auto [entry, added] = m_routes.try_emplace({source, destination});
+    if (added)
+    {
+        constexpr uint32_t kChannel = 0; // one connection for each pair of endpoints
+        entry->second =
+            m_topology.Route(m_placement.NodeOf(source), m_placement.NodeOf(destination), kChannel);
+    }
+    return entry->second;
+}
+
+void AnalyticEngine::Send(const Flow& flow, int graph)
+{
+    assert(flow.source != flow.destination && flow.bytes >= 0);
+    if (m_trace)
+    {
+        m_trace(flow, m_now, false);
+    }
+    Event event;
+    event.graph = graph;
+    event.flow = flow;
+    if (flow.bytes == 0)
+    {
+        event.what = What::Delivered;
+        Push(m_now, event);
+        return;
+    }
+    const std::vector<DirectedLink>& route = RouteOf(flow.source, flow.destination);
+    const int64_t wire = m_transport.WireBytes(flow.bytes);
+    const int64_t first = std::min(wire, m_transport.FrameBytes());
+    TimeNs& free = m_egressFree[route.front()];
+    TimeNs head = std::max(m_now, free);
+    free = head + SerialisationTime(wire, m_topology.LinkOf(route.front()).rateBps);
+    int64_t slowest = m_topology.LinkOf(route.back()).rateBps;
+    for (size_t i = 0; i + 1 < route.size(); ++i)
+    {
+        const Link& link = m_topology.LinkOf(route[i]);
+        head += SerialisationTime(first, link.rateBps) + link.delay;
+        slowest = std::min(slowest, link.rateBps);
+    }
+    event.what = What::Head;
+    event.lastByte = head + SerialisationTime(first, m_topology.LinkOf(route.back()).rateBps) +
+                     SerialisationTime(wire - first, slowest);
+    Push(head, event);
+}
+
+void AnalyticEngine::ServeLastLink(const Event& event)
+{
+    const DirectedLink last = RouteOf(event.flow.source, event.flow.destination).back();
+    const Link& link = m_topology.LinkOf(last);
+    TimeNs& free = m_ingressFree[last];
+    const int64_t wire = m_transport.WireBytes(event.flow.bytes);
+    free = std::max(m_now, free) + SerialisationTime(wire, link.rateBps);
+    Event delivered = event;
+    delivered.what = What::Delivered;
+    Push(std::max(free, event.lastByte) + link.delay, delivered);
+}
+
+/// Counts what the flow put on the links and sends its ACKs.
+void AnalyticEngine::Receive(const Event& event)
+{
+    const Flow& flow = event.flow;
+    ++m_counters.flows;
+    if (m_trace)
+    {
+        m_trace(flow, m_now, true);
+    }
+    if (flow.bytes == 0)
+    {
+        return;
+    }
+    Count(RouteOf(flow.source, flow.destination),
+          m_transport.WireBytes(flow.bytes),
+          m_transport.Segments(flow.bytes));
+    const std::vector<DirectedLink>& back = RouteOf(flow.destination, flow.source);
+    const int64_t acks = m_transport.AckWireBytes(flow.bytes);
+    Count(back, acks, m_transport.Acks(flow.bytes));
+    TimeNs& free = m_egressFree[back.front()];
+    free = std::max(m_now, free) + SerialisationTime(acks, m_topology.LinkOf(back.front()).rateBps);
+    Event sent;
+    sent.what = What::AcksSent;
+    Push(free, sent);
+}
+
+void AnalyticEngine::Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets)
+{
+    for (DirectedLink link : route)
+    {
+        m_links[link].bytes += bytes;
+        m_links[link].packets += packets;
+        m_links[link].busy += SerialisationTime(bytes, m_topology.LinkOf(link).rateBps);
+    }
+}
+
+void AnalyticEngine::Tell(const Event& event)
+{
+    Submitted& submitted = m_graphs[event.graph];
+    assert(!submitted.done); // a graph that is done waits for nothing
+    Sink sink(*this, event.graph);
+    switch (event.what)
+    {
+    case What::Start:
+        submitted.graph->OnStart(sink);
+        break;
+    case What::Wake:
+        submitted.graph->OnWake(event.token, sink);
+        break;
+    default:
+        submitted.graph->OnDelivered(event.flow, sink);
+        break;
+    }
+    if (submitted.graph->Done())
+    {
+        submitted.done = true;
+        --m_unfinished;
+    }
+}
+
+} // namespace
+
+std::unique_ptr<Engine> MakeAnalyticEngine(const EngineRequest& request)
+{
+    return std::make_unique<AnalyticEngine>(request);
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,398 @@
+#include "collective.h"
+
+#include "error.h"
+
+#include <numeric>
+#include <set>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+constexpr int kTagShift = 48;
+
+uint64_t Tag(uint16_t tagBase, uint64_t rest)
+{
+    return static_cast<uint64_t>(tagBase) << kTagShift | rest;
+}
+
+uint64_t RestOf(uint64_t tag)
+{
+    return tag & ((uint64_t{1} << kTagShift) - 1);
+}
+
+/// What the kinds share: who started, who is done. A collective of one worker is done when it
+/// starts.
+class CollectiveBase : public Collective
+{
+  public:
+    CollectiveBase(int workers, uint16_t tagBase, DoneCallback done)
+        : m_workers(workers),
+          m_tagBase(tagBase),
+          m_done(std::move(done)),
+          m_started(workers, false)
+    {
+    }
+
+    void Start(int worker, FlowSink& sink) final
+    {
+        m_started[worker] = true;
+        if (m_workers == 1)
+        {
+            Finish(worker, sink);
+            return;
+        }
+        OnStarted(worker, sink);
+    }
+
+    bool Done() const final
+    {
+        return m_finished == m_workers;
+    }
+
+  protected:
+    virtual void OnStarted(int worker, FlowSink& sink) = 0;
+
+    void Finish(int worker, FlowSink& sink)
+    {
+        ++m_finished;
+        m_done(worker, sink);
+    }
+
+    void Send(int source, int destination, int64_t bytes, uint64_t rest, FlowSink& sink)
+    {
+        sink.Send(Flow{source, destination, bytes, Tag(m_tagBase, rest)});
+    }
+
+    bool Started(int worker) const
+    {
+        return m_started[worker];
+    }
+
+    const int m_workers;
+
+  private:
+    const uint16_t m_tagBase;
+    const DoneCallback m_done;
+    std::vector<bool> m_started;
+    int m_finished = 0;
+};
+
+/// In round r worker w sends block (w - r) mod N to its right neighbour: with N - 1 rounds an
+/// all-gather of the blocks, with 2 (N - 1) a reduce-scatter followed by an all-gather (Patarasuk,
+/// Yuan, JPDC'09). A block leaves a worker only after the worker has received (and reduced) what
+/// the round before brought.
+class Ring : public CollectiveBase
+{
+  public:
+    Ring(std::vector<int64_t> blocks, int rounds, uint16_t tagBase, DoneCallback done)
+        : CollectiveBase(static_cast<int>(blocks.size()), tagBase, std::move(done)),
+          m_blocks(std::move(blocks)),
+          m_rounds(rounds),
+          m_received(m_workers, 0),
+          m_early(m_workers)
+    {
+    }
+
+    void OnDelivered(const Flow& flow, FlowSink& sink) override
+    {
+        const int worker = flow.destination;
+        m_early[worker].insert(static_cast<int>(RestOf(flow.tag)));
+        if (Started(worker))
+        {
+            TakeArrived(worker, sink);
+        }
+    }
+
+  protected:
+    void OnStarted(int worker, FlowSink& sink) override
+    {
+        SendRound(worker, 0, sink);
+        TakeArrived(worker, sink);
+    }
+
+  private:
+    void SendRound(int worker, int round, FlowSink& sink)
+    {
+        const int block = (worker - round % m_workers + m_workers) % m_workers;
+        Send(worker, (worker + 1) % m_workers, m_blocks[block], round, sink);
+    }
+
+    /// Takes what has arrived in the order of rounds; each round taken lets the next one go.
+    void TakeArrived(int worker, FlowSink& sink)
+    {
+        while (m_early[worker].erase(m_received[worker]) > 0)
+        {
+            const int next = ++m_received[worker];
+            if (next == m_rounds)
+            {
+                Finish(worker, sink);
+                return;
+            }
+            SendRound(worker, next, sink);
+        }
+    }
+
+    const std::vector<int64_t> m_blocks;
+    const int m_rounds;
+    std::vector<int> m_received;        ///< rounds taken by each worker
+    std::vector<std::set<int>> m_early; ///< rounds that arrived before they could be taken; few
+};
+
+/// Binomial tree on ranks relative to the root: in step s every rank below 2^s that has the data
+/// sends it to rank + 2^s. A rank sends to one child at a time, so that on any fabric ceil(log2 N)
+/// steps suffice.
+class BinomialBroadcast : public CollectiveBase
+{
+  public:
+    BinomialBroadcast(int workers, int root, int64_t bytes, uint16_t tagBase, DoneCallback done)
+        : CollectiveBase(workers, tagBase, std::move(done)),
+          m_root(root),
+          m_bytes(bytes),
+          m_holds(workers, false)
+    {
+        m_holds[root] = true;
+    }
+
+    void OnDelivered(const Flow& flow, FlowSink& sink) override
+    {
+        SendToChild(flow.source, static_cast<int>(RestOf(flow.tag)) + 1, sink);
+        m_holds[flow.destination] = true;
+        if (Started(flow.destination))
+        {
+            Forward(flow.destination, sink);
+        }
+    }
+
+  protected:
+    void OnStarted(int worker, FlowSink& sink) override
+    {
+        if (m_holds[worker])
+        {
+            Forward(worker, sink);
+        }
+    }
+
+  private:
+    void Forward(int worker, FlowSink& sink)
+    {
+        Finish(worker, sink);
+        int step = 0;
+        while (Rank(worker) >> step > 0)
+        {
+            ++step;
+        }
+        SendToChild(worker, step, sink);
+    }
+
+    void SendToChild(int worker, int step, FlowSink& sink)
+    {
+        const int64_t child = Rank(worker) + (int64_t{1} << step);
+        if (child < m_workers)
+        {
+            const int to = static_cast<int>((child + m_root) % m_workers);
+            Send(worker, to, m_bytes, step, sink);
+        }
+    }
+
+    int Rank(int worker) const
+    {
+        return (worker - m_root + m_workers) % m_workers;
+    }
+
+    const int m_root;
+    const int64_t m_bytes;
+    std::vector<bool> m_holds;
+};
+
+/// Push to endpoint N; when all are in, pull from it. The server computes in no time.
+class ParameterServerStar : public CollectiveBase
+{
+  public:
+    ParameterServerStar(std::vector<int64_t> push,
+                        int64_t pull,
+                        uint16_t tagBase,
+                        DoneCallback done)
+        : CollectiveBase(static_cast<int>(push.size()), tagBase, std::move(done)),
+          m_push(std::move(push)),
+          m_pull(pull)
+    {
+    }
+
+    void OnDelivered(const Flow& flow, FlowSink& sink) override
+    {
+        const int server = m_workers;
+        if (flow.destination != server)
+        {
+            Finish(flow.destination, sink);
+            return;
+        }
+        if (++m_pushed == m_workers)
+        {
+            for (int worker = 0; worker < m_workers; ++worker)
+            {
+                Send(server, worker, m_pull, kPull, sink);
+            }
+        }
+    }
+
+  protected:
+    void OnStarted(int worker, FlowSink& sink) override
+    {
+        Send(worker, m_workers, m_push[worker], kPush, sink);
+    }
+
+  private:
+    static constexpr uint64_t kPush = 0;
+    static constexpr uint64_t kPull = 1;
+
+    const std::vector<int64_t> m_push;
+    const int64_t m_pull;
+    int m_pushed = 0;
+};
+
+/// `total` in `parts` blocks that differ by at most one byte, the larger ones first.
+std::vector<int64_t> Balanced(int64_t total, int parts)
+{
+    std::vector<int64_t> blocks(parts, total / parts);
+    for (int64_t i = 0; i < total % parts; ++i)
+    {
+        ++blocks[i];
+    }
+    return blocks;
+}
+
+void Check(const CollectiveSpec& spec)
+{
+    const std::string kind = ToString(spec.kind);
+    if (spec.bytes.empty())
+    {
+        throw Error(kind + ": needs at least one worker");
+    }
+    const int workers = static_cast<int>(spec.bytes.size());
+    for (int w = 0; w < workers; ++w)
+    {
+        const std::string where = kind + ": bytes of worker " + std::to_string(w);
+        if (spec.bytes[w] < 0)
+        {
+            throw Error(where, std::to_string(spec.bytes[w]), "0 or more");
+        }
+        if (spec.kind == CollectiveKind::RingAllReduce && spec.bytes[w] != spec.bytes[0])
+        {
+            throw Error(where,
+                        std::to_string(spec.bytes[w]),
+                        std::to_string(spec.bytes[0]) +
+                            ", as worker 0: summed messages have one length");
+        }
+    }
+    if (spec.kind == CollectiveKind::Broadcast && (spec.root < 0 || spec.root >= workers))
+    {
+        throw Error(kind + ": root",
+                    std::to_string(spec.root),
+                    "a worker from 0 to " + std::to_string(workers - 1));
+    }
+    if (spec.pullBytes < 0)
+    {
+        throw Error(kind + ": pull bytes", std::to_string(spec.pullBytes), "0 or more");
+    }
+}
+
+} // namespace
+
+const char* ToString(CollectiveKind kind)
+{
+    switch (kind)
+    {
+    case CollectiveKind::RingAllReduce:
+        return "ring-allreduce";
+    case CollectiveKind::RingAllGather:
+        return "ring-allgather";
+    case CollectiveKind::Broadcast:
+        return "broadcast";
+    case CollectiveKind::ParameterServer:
+        return "parameter-server";
+    }
+    return "unknown";
+}
+
+CollectiveKind ParseCollective(const std::string& text)
+{
+    for (CollectiveKind kind : {CollectiveKind::RingAllReduce,
+                                CollectiveKind::RingAllGather,
+                                CollectiveKind::Broadcast,
+                                CollectiveKind::ParameterServer})
+    {
+        if (text == ToString(kind))
+        {
+            return kind;
+        }
+    }
+    throw Error("collective", text, "ring-allreduce, ring-allgather, broadcast, parameter-server");
+}
+
+std::vector<int64_t> BytesSent(const CollectiveSpec& spec)
+{
+    Check(spec);
+    const int workers = static_cast<int>(spec.bytes.size());
+    std::vector<int64_t> sent(workers, 0);
+    if (workers == 1)
+    {
+        return sent;
+    }
+    const int64_t total = std::accumulate(spec.bytes.begin(), spec.bytes.end(), int64_t{0});
+    const std::vector<int64_t> chunks = Balanced(spec.bytes[0], workers);
+    for (int w = 0; w < workers; ++w)
+    {
+        const int next = (w + 1) % workers;
+        switch (spec.kind)
+        {
+        case CollectiveKind::RingAllReduce:
+            // All but chunk w + 1 in the first half, all but chunk w + 2 in the second.
+            sent[w] = 2 * spec.bytes[w] - chunks[next] - chunks[(w + 2) % workers];
+            break;
+        case CollectiveKind::RingAllGather:
+            sent[w] = total - spec.bytes[next]; // the right neighbour's own block comes last
+            break;
+        case CollectiveKind::Broadcast:
+        {
+            const int64_t rank = (w - spec.root + workers) % workers;
+            for (int64_t distance = 1; distance < workers; distance *= 2)
+            {
+                const bool child = rank < distance && rank + distance < workers;
+                sent[w] += child ? spec.bytes[spec.root] : 0;
+            }
+            break;
+        }
+        case CollectiveKind::ParameterServer:
+            sent[w] = spec.bytes[w];
+            break;
+        }
+    }
+    return sent;
+}
+
+std::unique_ptr<Collective>
+MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+{
+    Check(spec);
+    const int workers = static_cast<int>(spec.bytes.size());
+    switch (spec.kind)
+    {
+    case CollectiveKind::RingAllReduce:
+        return std::make_unique<Ring>(
+            Balanced(spec.bytes[0], workers), 2 * (workers - 1), tagBase, std::move(done));
+    case CollectiveKind::RingAllGather:
+        return std::make_unique<Ring>(spec.bytes, workers - 1, tagBase, std::move(done));
+    case CollectiveKind::Broadcast:
+        return std::make_unique<BinomialBroadcast>(
+            workers, spec.root, spec.bytes[spec.root], tagBase, std::move(done));
+    case CollectiveKind::ParameterServer:
+        return std::make_unique<ParameterServerStar>(
+            spec.bytes, spec.pullBytes, tagBase, std::move(done));
+    }
+    throw Error("collective: unknown kind " + std::to_string(static_cast<int>(spec.kind)));
+}
+
+} // namespace legacy::fabric
