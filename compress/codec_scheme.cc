@@ -1,0 +1,103 @@
+#include "compress/codec_scheme.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "compress/error.h"
+#include "compress/exchange_base.h"
+#include "compress/number.h"
+
+namespace legacy {
+namespace {
+
+class CodecExchange : public FeedbackExchange {
+ public:
+  CodecExchange(std::shared_ptr<const Codec> codec, const Unit& unit, int workers,
+                bool error_feedback)
+      : FeedbackExchange(codec->Name(), unit, workers, error_feedback),
+        codec_(std::move(codec)),
+        sum_(unit.numel) {}
+
+  void Begin(const StepContext& context) override;
+  std::optional<Round> NextRound() override;
+  Message Encode(int worker, std::span<const float> gradient) override;
+  void Accumulate(int worker, ByteSpan message) override;
+  void FinishRound() override { assert(accumulated_ == workers()); }
+  void Mean(std::span<float> out) const override;
+  int64_t ElementsSent() const override {
+    return codec_->ElementsSent(unit().numel, step().parameter);
+  }
+
+ private:
+  std::shared_ptr<const Codec> codec_;
+  std::vector<float> sum_;
+  bool begun_ = false;
+  int accumulated_ = 0;  // messages so far
+};
+
+void CodecExchange::Begin(const StepContext& context) {
+  CheckParameter(codec_->Parameter(), context.parameter);
+  if (feedback() && !codec_->AllowsErrorFeedback(context.parameter)) {
+    throw Error("error feedback: diverges with codec " + std::string(codec_->Name()) +
+                " as it is set (its error can exceed its input); switch it off");
+  }
+  SetStep(context);
+  std::ranges::fill(sum_, 0.0f);
+  begun_ = true;
+  accumulated_ = 0;
+}
+
+std::optional<Round> CodecExchange::NextRound() {
+  if (!begun_) return std::nullopt;
+  begun_ = false;
+  const int64_t numel = unit().numel;
+  Round round;
+  round.encode = codec_->EncodeWork(numel, step().parameter);
+  round.decode = codec_->DecodeWork(numel, step().parameter);
+  if (codec_->Linear()) {
+    round.reduction = Reduction::kSum;
+    round.primitive = Primitive::kAllReduce;
+  } else {
+    round.decode.elements *= workers();
+    round.decode.launches *= workers();
+  }
+  return round;
+}
+
+Message CodecExchange::Encode(int worker, std::span<const float> gradient) {
+  assert(static_cast<int64_t>(gradient.size()) == unit().numel);
+  const CodecContext context = SharedContext();
+  if (!feedback()) return codec_->Encode(gradient, context);
+  return codec_->EncodeResidual(feedback()->Compensate(worker, gradient), context);
+}
+
+void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
+  assert(worker == accumulated_);
+  codec_->DecodeAdd(message, SharedContext(), sum_);
+  ++accumulated_;
+}
+
+void CodecExchange::Mean(std::span<float> out) const {
+  assert(out.size() == sum_.size());
+  const auto count = static_cast<float>(workers());
+  for (size_t i = 0; i < out.size(); ++i) out[i] = sum_[i] / count;
+}
+
+}  // namespace
+
+CodecScheme::CodecScheme(std::unique_ptr<Codec> codec, bool error_feedback)
+    : codec_(std::move(codec)), error_feedback_(error_feedback) {}
+
+int64_t CodecScheme::ElementsSent(int64_t numel, double parameter) const {
+  return codec_->ElementsSent(numel, parameter);
+}
+
+std::optional<int64_t> CodecScheme::MessageBytes(const Unit& unit, double parameter) const {
+  return codec_->MessageBytes(unit, parameter);
+}
+
+std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const {
+  return std::make_unique<CodecExchange>(codec_, unit, workers, error_feedback_);
+}
+
+}  // namespace legacy
