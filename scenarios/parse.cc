@@ -9,13 +9,6 @@
 namespace legacy {
 namespace {
 
-template <typename Number>
-bool ReadAll(const std::string& text, Number* value) {
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, *value);
-  return !text.empty() && result.ec == std::errc() && result.ptr == end;
-}
-
 size_t EditDistance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -36,7 +29,10 @@ size_t EditDistance(const std::string& a, const std::string& b) {
 int64_t ParseInteger(const std::string& text, const std::string& key, int64_t minimum,
                      int64_t maximum) {
   int64_t value = 0;
-  if (!ReadAll(text, &value) || value < minimum || value > maximum) {
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  const bool read = !text.empty() && result.ec == std::errc() && result.ptr == end;
+  if (!read || value < minimum || value > maximum) {
     const std::string upper = maximum == INT64_MAX ? "" : " and <= " + std::to_string(maximum);
     throw Error(key, text, "an integer >= " + std::to_string(minimum) + upper);
   }
@@ -45,23 +41,23 @@ int64_t ParseInteger(const std::string& text, const std::string& key, int64_t mi
 
 double ParseNumber(const std::string& text, const std::string& key, double minimum,
                    double maximum) {
-  double value = 0;
-  if (!ReadAll(text, &value) || !(value >= minimum && value <= maximum)) {
+  const std::optional<double> value = ParseNumber(text);
+  if (!value || !(*value >= minimum && *value <= maximum)) {
     throw Error(key, text,
                 "a number from " + FormatNumber(minimum) + " to " + FormatNumber(maximum));
   }
-  return value;
+  return *value;
 }
 
 double ParseFraction(const std::string& text, const std::string& key) {
   const bool percent = !text.empty() && text.back() == '%';
-  double value = 0;
-  const bool read = ReadAll(percent ? text.substr(0, text.size() - 1) : text, &value);
-  if (read && !percent && value > 1) {
+  const std::optional<double> value =
+      ParseNumber(percent ? text.substr(0, text.size() - 1) : text);
+  if (value && !percent && *value > 1) {
     throw Error(key, text, "a percentage such as " + text + "% or a fraction in (0, 1]");
   }
-  const double fraction = percent ? value / 100 : value;
-  if (!read || !(fraction > 0 && fraction <= 1)) {
+  const double fraction = !value ? 0 : percent ? *value / 100 : *value;
+  if (!(fraction > 0 && fraction <= 1)) {
     throw Error(key, text, "a percentage such as 1% or a fraction in (0, 1] such as 0.01");
   }
   return fraction;
@@ -99,12 +95,6 @@ std::string Join(const std::vector<std::string>& items, const std::string& separ
     out += item;
   }
   return out;
-}
-
-std::string FormatNumber(double value) {
-  char buffer[32];
-  const auto result = std::to_chars(buffer, buffer + sizeof(buffer), value);
-  return std::string(buffer, result.ptr);
 }
 
 std::string FormatPercent(double fraction) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "compress/number.h"
+
 namespace legacy {
 
 int64_t ParseInteger(const std::string& text, const std::string& key, int64_t minimum, int64_t maximum);
@@ -17,8 +19,7 @@ std::string ParseChoice(const std::string& text, const std::string& key,
 std::vector<std::string> SplitList(const std::string& text, char separator = ',');
 std::string Join(const std::vector<std::string>& items, const std::string& separator);
 
-// Shortest text that reads back to the same double.
-std::string FormatNumber(double value);
+// "1%" where that reads back to the same fraction, else the plain number.
 std::string FormatPercent(double fraction);
 
 // The entry of `known` nearest to `name` by edit distance, or "" where none is near.

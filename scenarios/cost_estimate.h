@@ -1,0 +1,29 @@
+// What a packet simulation will cost, said before it starts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ns3-module/fabric/step.h"
+#include "scenarios/network.h"
+
+namespace legacy {
+
+class CostEstimate {
+ public:
+  explicit CostEstimate(const Network& network) : network_(network) {}
+
+  // `different`: how many steps like `traffic` have to be simulated (others are remembered).
+  void Add(const fabric::StepTraffic& traffic, int64_t different);
+
+  double Packets() const { return packets_; }
+  double Seconds() const;         // wall time, from the packet engine's usual rate
+  std::string Text() const;       // "42 different steps, 3.1 M packet transmissions, about 12 s"
+
+ private:
+  const Network& network_;
+  double packets_ = 0;            // packet transmissions, summed over links
+  int64_t steps_ = 0;
+};
+
+}  // namespace legacy

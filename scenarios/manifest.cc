@@ -1,0 +1,96 @@
+#include "scenarios/manifest.h"
+
+#include <torch/version.h>
+
+#include <chrono>
+#include <ctime>
+
+#include "compress/error.h"
+#include "scenarios/network.h"
+
+namespace legacy {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+std::string Utc(const char* format) {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[64];
+  std::strftime(text, sizeof(text), format, &parts);
+  return text;
+}
+
+json MethodDocument(const Method& method) {
+  return {{"scheme", method.scheme},       {"scope", method.scope},
+          {"policy", method.policy},       {"parameter", method.parameter},
+          {"levels", method.levels},       {"reversed", method.reversed}};
+}
+
+}  // namespace
+
+json ScenarioDocument(const Scenario& scenario) {
+  json document;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    const size_t dot = option.key.find('.');
+    document[option.key.substr(0, dot)][option.key.substr(dot + 1)] = option.get(scenario);
+  }
+  for (const std::string& name : scenario.policies) {
+    document["methods"][name] = MethodDocument(FindMethod(scenario, name));
+  }
+  for (const auto& [name, value] : scenario.ns3) document["ns3"][name] = value;
+  return document;
+}
+
+json TrainingDocument(const Scenario& scenario) {
+  const json all = ScenarioDocument(scenario);
+  json document = {{"training", all["training"]},
+                   {"compression", all["compression"]},
+                   {"methods", all["methods"]},
+                   {"seed", all["run"]["seed"]},
+                   {"seeds", all["run"]["seeds"]},
+                   {"bucket", all["clock"]["bucket"]}};
+  document["training"].erase("data_root");   // where the files lie changes nothing
+  document["training"].erase("target");
+  return document;
+}
+
+json ManifestDocument(const Scenario& scenario, const std::string& program,
+                      const std::string& command_line, int64_t parameters) {
+  json document;
+  document["program"] = program;
+  document["version"] = LEGACY_VERSION;
+  document["created"] = Utc("%Y-%m-%dT%H:%M:%SZ");
+  document["command_line"] = command_line;
+  document["configuration"] = ScenarioDocument(scenario);
+  for (int s = 0; s < scenario.seeds; ++s) document["seeds"].push_back(scenario.seed + s);
+  document["policies"] = scenario.policies;
+  document["workers"] = scenario.workers;
+  document["parameters"] = parameters;
+  document["target_accuracy"] = scenario.target;
+  document["fidelity"] = scenario.fidelity;
+  document["versions"] = {{"libtorch", TORCH_VERSION},
+                          {"ns3", Ns3Version()},
+                          {"compiler", __VERSION__},
+                          {"build", LEGACY_BUILD_TYPE}};
+  return document;
+}
+
+fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) {
+  fs::path path = scenario.out;
+  if (path.empty()) path = fs::path("runs") / (program + Utc("-%Y%m%d-%H%M%S"));
+  if (fs::exists(path / "manifest.json") && !scenario.overwrite) {
+    throw Error("--out", path.string(), "a folder without a run in it, or --overwrite=on");
+  }
+  if (fs::exists(path) && !fs::is_directory(path)) {
+    throw Error("--out", path.string(), "a folder, not a file");
+  }
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw Error("--out", path.string(), "a folder that can be made: " + error.message());
+  return path;
+}
+
+}  // namespace legacy

@@ -1,0 +1,26 @@
+// From a method's description to the policy and the scheme that a training takes.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "compress/exchange.h"
+#include "compress/policy.h"
+#include "scenarios/scenario.h"
+
+namespace legacy {
+
+struct BuiltMethod {
+  std::unique_ptr<Policy> policy;
+  std::unique_ptr<Scheme> scheme;
+  std::string description;   // what was decided: "topk, layers < 10000: 5.0 %, others: 0.62 %"
+};
+
+// `units`: what the method compresses as one piece. LEGACY's levels are solved for the scenario's density over
+// `scenario.steps` steps unless given with volume "off". Throws Error on levels that do not fit and on volumes that
+// cannot be reached, with the bound.
+BuiltMethod BuildMethod(const Method& method, const Scenario& scenario,
+                        std::span<const Unit> units);
+
+}  // namespace legacy

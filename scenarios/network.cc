@@ -1,0 +1,49 @@
+#include "scenarios/network.h"
+
+#include "compress/error.h"
+#include "ns3-module/fabric/error.h"
+#ifdef LEGACY_WITH_NS3
+#include "ns3-module/helper/packet-engine-helper.h"
+#endif
+
+namespace legacy {
+namespace {
+
+fabric::EngineFactory FactoryOf(const std::string& fidelity) {
+  if (fidelity == "analytic") return fabric::MakeAnalyticEngine;
+#ifdef LEGACY_WITH_NS3
+  return fabric::MakePacketEngine;
+#else
+  throw Error("network.fidelity", fidelity, "analytic: this build has no ns-3 (LEGACY_NS3=OFF)");
+#endif
+}
+
+std::unique_ptr<Network> Build(const Scenario& scenario, uint64_t seed) {
+  const bool server = scenario.aggregation == "parameter-server";
+  auto network = std::make_unique<Network>();
+  fabric::TopologyRequest topology;
+  topology.text = scenario.topology;
+  topology.rateBps = fabric::ParseRate(scenario.bandwidth, "network.bandwidth");
+  topology.delay = fabric::ParseTime(scenario.delay, "network.delay");
+  topology.queueBytes = fabric::ParseBytes(scenario.queue, "network.queue");
+  topology.hostsNeeded = scenario.workers + (server ? 1 : 0);
+  network->topology = fabric::MakeTopology(topology);
+  network->placement =
+      fabric::MakePlacement(scenario.placement, network->topology, scenario.workers, server);
+  network->request.topology = &network->topology;
+  network->request.placement = &network->placement;
+  network->request.transport = fabric::MakeTransport(scenario.transport);
+  network->request.transport.warm = scenario.connections == "warm";
+  network->request.transport.attributes = scenario.ns3;
+  network->request.seed = seed;
+  network->factory = FactoryOf(scenario.fidelity);
+  return network;
+}
+
+}  // namespace
+
+std::unique_ptr<Network> BuildNetwork(const Scenario& scenario, uint64_t seed) {
+  return Build(scenario, seed);
+}
+
+}  // namespace legacy

@@ -1,0 +1,47 @@
+// The recorded traffic of a training, as text lines of JSON: enough to time the same training on any other network,
+// placement or device without training again. docs/results-format.md describes the lines.
+//
+//   {"format": 1, "hash": "...", "training": {...}, "operations": [...], "layers": [...]}     first line
+//   {"work": 0, "workers": 16, "batch": 16, "buckets": [...]}                    each different step once
+//   {"policy": "topk", "seed": 1, "step": 0, "work": 0}                          each step
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compress/unit.h"
+#include "trainer/step_work.h"
+
+namespace legacy {
+
+struct OperationCost;
+
+// Bytes, rounds and device work of a step, without its number.
+nlohmann::json ToJson(const StepWork& work);
+
+// Hash of everything that shaped a training (its JSON text), as 16 hexadecimal digits: FNV-1a, 64 bit.
+std::string TrainingHash(const nlohmann::json& training);
+
+class TrafficRecorder {
+ public:
+  // `training`: the effective options of data, model, optimizer and compression. Replaces an older file; throws Error
+  // naming it where the disk refuses.
+  TrafficRecorder(const std::filesystem::path& path, const nlohmann::json& training,
+                  std::span<const OperationCost> operations, std::span<const Unit> layers);
+
+  void Write(const std::string& policy, uint64_t seed, const StepWork& work);
+
+ private:
+  void WriteLine(const nlohmann::json& line);
+
+  std::filesystem::path path_;
+  std::ofstream file_;
+  std::map<std::string, int64_t> known_;   // text of a step's work -> its number
+};
+
+}  // namespace legacy
