@@ -1,0 +1,46 @@
+#include "analysis/curves.h"
+
+#include <map>
+#include <set>
+
+namespace legacy::analysis {
+namespace {
+
+// The seeds whose evaluations a curve is over.
+std::set<uint64_t> CurveSeeds(const PolicySummary& policy) {
+  std::set<uint64_t> finished, begun;
+  for (const SeedSummary& seed : policy.seeds) {
+    if (seed.evaluations == 0) continue;
+    begun.insert(seed.seed);
+    if (seed.finished) finished.insert(seed.seed);
+  }
+  return finished.empty() ? begun : finished;
+}
+
+}  // namespace
+
+std::vector<Curve> AccuracyCurves(const RunDirectory& run, const Summary& summary,
+                                  double EvaluationRow::*cost) {
+  std::map<std::string, std::map<int64_t, std::vector<const EvaluationRow*>>> steps;  // by policy
+  for (const EvaluationRow& row : run.evaluations) steps[row.policy][row.step].push_back(&row);
+  std::vector<Curve> curves;
+  for (const PolicySummary& policy : summary.policies) {
+    const std::set<uint64_t> seeds = CurveSeeds(policy);
+    Curve curve{policy.name, static_cast<int>(seeds.size()), {}};
+    for (const auto& [step, rows] : steps[policy.name]) {
+      std::vector<double> costs, accuracies;
+      for (const EvaluationRow* row : rows) {
+        if (!seeds.contains(row->seed)) continue;
+        costs.push_back(row->*cost);
+        accuracies.push_back(row->test_accuracy);
+      }
+      if (costs.empty() || costs.size() != seeds.size()) continue;
+      const Spread accuracy = SpreadOf(accuracies);
+      curve.points.push_back({SpreadOf(costs).mean, accuracy.mean, accuracy.deviation});
+    }
+    if (!curve.points.empty()) curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,30 @@
+// Curves of accuracy against cost: the mean over a policy's seeds at each evaluation, with its
+// spread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/summary.h"
+
+namespace legacy::analysis {
+
+struct CurvePoint {
+  double cost = 0;              // mean over seeds: simulated seconds or bytes
+  double accuracy = 0;          // fraction, mean over seeds
+  double deviation = kUnknown;  // of the accuracy
+};
+
+struct Curve {
+  std::string policy;
+  int seeds = 0;
+  std::vector<CurvePoint> points;  // by ascending step
+};
+
+// One curve a policy that has evaluations, in the summary's order. A curve is over the finished
+// seeds, or over those that have begun where none has finished, and has the steps that all of these
+// evaluated at.
+std::vector<Curve> AccuracyCurves(const RunDirectory& run, const Summary& summary,
+                                  double EvaluationRow::*cost);
+
+}  // namespace legacy::analysis

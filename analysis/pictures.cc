@@ -1,0 +1,323 @@
+#include "analysis/pictures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "analysis/csv.h"
+#include "analysis/curves.h"
+#include "analysis/gnuplot.h"
+#include "analysis/tables.h"
+
+namespace legacy::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Okabe and Ito's colours, which colour-blind readers tell apart, without yellow (too pale on
+// white). Marks and, from the eighth curve on, dashes tell curves apart as well.
+constexpr std::array<const char*, 7> kColours = {"#000000", "#E69F00", "#0072B2", "#009E73",
+                                                 "#D55E00", "#56B4E9", "#CC79A7"};
+constexpr std::array<int, 8> kMarks = {7, 5, 9, 11, 13, 4, 6, 8};  // gnuplot's point types
+constexpr std::array<int, 3> kDashes = {1, 2, 4};  // its dash types: solid, dashed, dash-dot
+constexpr size_t kNameLimit = 30;                  // characters of a policy's name
+constexpr int kMarksOnCurve = 12;
+// Above this ratio of the dearest to the cheapest training, a linear axis hides the cheap ones.
+constexpr double kLogRatio = 5;
+
+struct Unit {
+  const char* name;
+  double size;
+};
+constexpr std::array<Unit, 4> kTimeUnits = {{{"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"h", 3600}}};
+constexpr std::array<Unit, 5> kByteUnits = {
+    {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
+
+// The largest unit in which `value` is at least 1.
+Unit UnitFor(std::span<const Unit> units, double value) {
+  Unit best = units.front();
+  for (const Unit& unit : units) {
+    if (value >= unit.size) best = unit;
+  }
+  return best;
+}
+
+// A literal text for gnuplot, without escapes.
+std::string Quote(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') quoted += '\'';
+    quoted += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return quoted + "'";
+}
+
+// The same for the label of a tick, which gnuplot takes for a format of numbers.
+std::string QuoteTick(const std::string& text) {
+  std::string doubled;
+  for (const char c : text) doubled += c == '%' ? "%%" : std::string(1, c);
+  return Quote(doubled);
+}
+
+std::string Preamble(const std::string& title, const std::string& subtitle) {
+  return fmt::format(
+      "set encoding utf8\n"
+      "set title {}.\"\\n\".{} noenhanced\n"
+      "set border 3 lc rgb '#444444'\n"
+      "set tics nomirror out textcolor rgb '#222222'\n"
+      "set style line 100 lc rgb '#DDDDDD' lw 0.7\n",
+      Quote(title), Quote(subtitle));
+}
+
+// Draws the same `plot` once for each format. Sizes: SVG in points, PNG in pixels with everything
+// twice as large.
+std::string Output(const std::string& name, int width, int height, const std::string& plot) {
+  return fmt::format(
+      "set terminal svg size {0},{1} font 'DejaVu Sans,13' linewidth 1.2 noenhanced "
+      "background rgb 'white'\n"
+      "set output '{2}.svg'\n{3}"
+      "set terminal pngcairo size {4},{5} font 'DejaVu Sans,13' fontscale 1.6 linewidth 2.2 "
+      "pointscale 1.6 noenhanced background rgb 'white'\n"
+      "set output '{2}.png'\n{3}"
+      "unset output\n",
+      width, height, name, plot, 2 * width, 2 * height);
+}
+
+std::string Conditions(const Summary& summary) {
+  std::string text = fmt::format("{} workers, {} fidelity", summary.workers, summary.fidelity);
+  if (summary.seeds.size() > 1) {
+    text += fmt::format(", mean of {} seeds, band: ± 1 standard deviation", summary.seeds.size());
+  }
+  return text;
+}
+
+struct Axis {
+  std::string label;
+  Unit unit;
+  bool logarithmic = false;
+};
+
+Axis MakeAxis(const std::vector<Curve>& curves, const std::string& label,
+              std::span<const Unit> units) {
+  double least = INFINITY, most = 0;
+  for (const Curve& curve : curves) {
+    const double end = curve.points.back().cost;
+    if (end > 0) least = std::min(least, end);
+    most = std::max(most, end);
+  }
+  Axis axis;
+  axis.logarithmic = most > kLogRatio * least;
+  axis.unit = UnitFor(units, axis.logarithmic ? least : most);
+  axis.label =
+      fmt::format("{} [{}{}]", label, axis.unit.name, axis.logarithmic ? ", logarithmic" : "");
+  return axis;
+}
+
+// The range of a logarithmic axis and its labels: 1, 2 and 5 of each power of ten, powers alone above three decades.
+std::string LogarithmicAxis(const std::vector<Curve>& curves, const Axis& axis) {
+  double least = INFINITY, most = 0;
+  for (const Curve& curve : curves) {
+    for (const CurvePoint& point : curve.points) {
+      if (point.cost > 0) least = std::min(least, point.cost / axis.unit.size);
+      most = std::max(most, point.cost / axis.unit.size);
+    }
+  }
+  const int first = static_cast<int>(std::floor(std::log10(least)));
+  const int last = static_cast<int>(std::ceil(std::log10(most)));
+  std::vector<std::string> labels;
+  for (int power = first; power <= last; ++power) {
+    for (const int digit : {1, 2, 5}) {
+      if (digit == 1 || last - first <= 3) labels.push_back(fmt::format("{}e{}", digit, power));
+    }
+  }
+  return fmt::format("set logscale x\nset xrange [{}:{}]\nset xtics ({})\n",
+                     FormatNumber(least * 0.9), FormatNumber(most * 1.1), fmt::join(labels, ", "));
+}
+
+// $curveI: cost, accuracy, accuracy less and plus its deviation; in the axis' unit and per cent.
+std::string CurveData(const std::vector<Curve>& curves, const Axis& axis) {
+  std::string text;
+  for (size_t i = 0; i < curves.size(); ++i) {
+    text += fmt::format("$curve{} << END\n", i);
+    for (const CurvePoint& point : curves[i].points) {
+      if (axis.logarithmic && point.cost <= 0) continue;
+      const double spread = std::isnan(point.deviation) ? 0 : point.deviation;
+      text += fmt::format("{} {} {} {}\n", FormatNumber(point.cost / axis.unit.size),
+                          FormatNumber(point.accuracy * 100),
+                          FormatNumber((point.accuracy - spread) * 100),
+                          FormatNumber((point.accuracy + spread) * 100));
+    }
+    text += "END\n";
+  }
+  return text;
+}
+
+std::string CurvePlot(const std::vector<Curve>& curves, const Summary& summary) {
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < curves.size(); ++i) {
+    if (curves[i].seeds < 2) continue;
+    parts.push_back(
+        fmt::format("$curve{} using 1:3:4 with filledcurves fs transparent solid 0.15 "
+                    "noborder lc rgb '{}' notitle",
+                    i, kColours[i % kColours.size()]));
+  }
+  for (size_t i = 0; i < curves.size(); ++i) {
+    const int points = static_cast<int>(curves[i].points.size());
+    parts.push_back(
+        fmt::format("$curve{} using 1:2 with linespoints lc rgb '{}' dt {} lw 1.6 pt {} ps 0.7 "
+                    "pointinterval {} title {}",
+                    i, kColours[i % kColours.size()], kDashes[i / kColours.size() % kDashes.size()],
+                    kMarks[i % kMarks.size()], std::max(1, points / kMarksOnCurve),
+                    Quote(Shorten(curves[i].policy, kNameLimit))));
+  }
+  if (summary.target) {
+    const std::string percent = FormatNumber(std::round(*summary.target * 1e4) / 100);
+    parts.push_back(fmt::format("{} with lines lc rgb '#666666' dt 3 lw 1.5 title 'target {} %'",
+                                percent, percent));
+  }
+  return fmt::format("plot {}\n", fmt::join(parts, ", \\\n     "));
+}
+
+Picture AccuracyPicture(const std::string& name, const std::string& title,
+                        const std::vector<Curve>& curves, const Axis& axis,
+                        const Summary& summary) {
+  std::string script = CurveData(curves, axis) + Preamble(title, Conditions(summary));
+  script += fmt::format("set xlabel {}\nset ylabel 'test accuracy [%]'\n", Quote(axis.label));
+  script +=
+      "set key outside right center vertical Left reverse noenhanced samplen 2.5 spacing 1.2\n"
+      "set grid back ls 100\n"
+      "set format x '%g'\n"
+      "set offsets 0, 0, graph 0.03, graph 0.02\n";
+  if (axis.logarithmic) script += LogarithmicAxis(curves, axis);
+  script += Output(name, 960, 540, CurvePlot(curves, summary));
+  return {name, std::move(script)};
+}
+
+struct Part {
+  const char* name;
+  const char* colour;
+  double StepSplit::*seconds;
+};
+constexpr std::array<Part, 5> kParts = {{{"compute", "#7F7F7F", &StepSplit::compute},
+                                         {"encode", "#E69F00", &StepSplit::encode},
+                                         {"communication", "#0072B2", &StepSplit::communication},
+                                         {"decode", "#009E73", &StepSplit::decode},
+                                         {"wait", "#D9D9D9", &StepSplit::wait}}};
+
+// $partJ: middle, row, left, right, bottom and top of each bar; $totals: right end, row, text.
+std::string SplitData(const std::vector<const PolicySummary*>& policies, const Unit& unit,
+                      double& most) {
+  std::vector<double> ends(policies.size(), 0);
+  std::string text;
+  for (size_t j = 0; j < kParts.size(); ++j) {
+    text += fmt::format("$part{} << END\n", j);
+    for (size_t i = 0; i < policies.size(); ++i) {
+      const double row = -static_cast<double>(i);
+      const double left = ends[i];
+      ends[i] += policies[i]->step.*kParts[j].seconds / unit.size;
+      text += fmt::format("{} {} {} {} {} {}\n", FormatNumber((left + ends[i]) / 2),
+                          FormatNumber(row), FormatNumber(left), FormatNumber(ends[i]),
+                          FormatNumber(row - 0.34), FormatNumber(row + 0.34));
+    }
+    text += "END\n";
+  }
+  text += "$totals << END\n";
+  for (size_t i = 0; i < policies.size(); ++i) {
+    text += fmt::format("{} -{} \"{:.4g} {}\"\n", FormatNumber(ends[i]), i,
+                        policies[i]->step_seconds.mean / unit.size, unit.name);
+    most = std::max(most, ends[i]);
+  }
+  return text + "END\n";
+}
+
+Picture SplitPicture(const std::vector<const PolicySummary*>& policies, const Summary& summary) {
+  double longest = 0, most = 0;
+  for (const PolicySummary* policy : policies) {
+    longest = std::max(longest, policy->step_seconds.mean);
+  }
+  const Unit unit = UnitFor(kTimeUnits, longest);
+  std::string script = SplitData(policies, unit, most);
+  script += Preamble("What a training step's simulated time goes to",
+                     fmt::format("{} workers, {} fidelity, mean over steps and seeds",
+                                 summary.workers, summary.fidelity));
+  std::vector<std::string> names;
+  for (size_t i = 0; i < policies.size(); ++i) {
+    names.push_back(fmt::format("{} -{}", QuoteTick(Shorten(policies[i]->name, kNameLimit)), i));
+  }
+  script += fmt::format("set xlabel 'mean step time [{}]'\nset ytics scale 0 ({}) noenhanced\n",
+                        unit.name, fmt::join(names, ", "));
+  script += fmt::format("set xrange [0:{}]\nset yrange [{}:0.6]\n",
+                        FormatNumber(most > 0 ? most * 1.2 : 1),
+                        FormatNumber(0.4 - static_cast<double>(policies.size())));
+  script +=
+      "set key outside right center vertical Left reverse noenhanced samplen 1.5 spacing 1.2\n"
+      "set grid xtics back ls 100\n"
+      "set style fill solid 1 border rgb 'white'\n";
+  std::vector<std::string> parts;
+  for (size_t j = 0; j < kParts.size(); ++j) {
+    parts.push_back(fmt::format("$part{} using 1:2:3:4:5:6 with boxxyerror lc rgb '{}' title '{}'",
+                                j, kParts[j].colour, kParts[j].name));
+  }
+  parts.push_back("$totals using 1:2:3 with labels left offset 0.6,0 notitle");
+  const int height = 190 + 40 * static_cast<int>(policies.size());
+  script +=
+      Output("step-split", 960, height, fmt::format("plot {}\n", fmt::join(parts, ", \\\n     ")));
+  return {"step-split", std::move(script)};
+}
+
+}  // namespace
+
+std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summary) {
+  std::vector<Picture> pictures;
+  const auto times = AccuracyCurves(run, summary, &EvaluationRow::simulated_seconds);
+  if (!times.empty()) {
+    pictures.push_back(AccuracyPicture("accuracy-time", "Test accuracy against simulated time",
+                                       times, MakeAxis(times, "simulated time", kTimeUnits),
+                                       summary));
+  }
+  const auto bytes = AccuracyCurves(run, summary, &EvaluationRow::nic_bytes);
+  if (!bytes.empty()) {
+    pictures.push_back(AccuracyPicture(
+        "accuracy-bytes", "Test accuracy against bytes sent", bytes,
+        MakeAxis(bytes, "bytes out of one worker's network card", kByteUnits), summary));
+  }
+  std::vector<const PolicySummary*> stepped;
+  for (const PolicySummary& policy : summary.policies) {
+    if (policy.step_seconds.count > 0) stepped.push_back(&policy);
+  }
+  if (!stepped.empty()) pictures.push_back(SplitPicture(stepped, summary));
+  return pictures;
+}
+
+DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
+                           const std::string& gnuplot) {
+  DrawnPictures drawn;
+  for (const Picture& picture : MakePictures(run, summary)) {
+    const std::string script = picture.name + ".gp";
+    WriteWholeFile(run.path / script, picture.script);
+    drawn.files.push_back(run.path / script);
+    const std::array<fs::path, 2> outputs = {run.path / (picture.name + ".svg"),
+                                             run.path / (picture.name + ".png")};
+    for (const fs::path& path : outputs) fs::remove(path);  // none older than its script
+    const GnuplotResult result = RunGnuplot(run.path, script, gnuplot);
+    if (!result.found) {
+      drawn.warnings.push_back(fmt::format(
+          "no pictures: {} cannot be started (Debian: apt install gnuplot-nox); the scripts are {}",
+          gnuplot, (run.path / "*.gp").string()));
+      return drawn;
+    }
+    if (!result.ok || !result.message.empty()) {
+      drawn.warnings.push_back(
+          fmt::format("gnuplot {}: {}", (run.path / script).string(), result.message));
+    }
+    for (const fs::path& path : outputs) {
+      if (fs::exists(path)) drawn.files.push_back(path);
+    }
+  }
+  return drawn;
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,286 @@
+#include "analysis/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "analysis/csv.h"
+#include "compress/error.h"
+
+namespace legacy::analysis {
+namespace {
+
+constexpr size_t kWindow = 3;           // evaluations whose mean must reach the target
+constexpr double kRounding = 1e-9;      // of a sum of accuracies: far below one test sample
+constexpr double kBytesPerElement = 4;  // fp32
+
+using Key = std::pair<std::string, uint64_t>;  // policy, seed
+
+struct SeedRows {
+  std::vector<const StepRow*> steps;
+  std::vector<EvaluationRow> evaluations;
+  const NetworkRow* network = nullptr;
+};
+
+std::map<Key, SeedRows> Group(const RunDirectory& run) {
+  std::map<Key, SeedRows> groups;
+  for (const StepRow& row : run.steps) groups[{row.policy, row.seed}].steps.push_back(&row);
+  for (const EvaluationRow& row : run.evaluations) {
+    groups[{row.policy, row.seed}].evaluations.push_back(row);
+  }
+  for (const NetworkRow& row : run.network) groups[{row.policy, row.seed}].network = &row;
+  return groups;
+}
+
+void Add(StepSplit& sum, const StepSplit& other, double weight) {
+  sum.total += weight * other.total;
+  sum.compute += weight * other.compute;
+  sum.encode += weight * other.encode;
+  sum.communication += weight * other.communication;
+  sum.decode += weight * other.decode;
+  sum.wait += weight * other.wait;
+}
+
+void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int64_t parameters) {
+  double elements = 0, messages = 0, nic = 0, dense_nic = 0;
+  for (const StepRow* row : steps) {
+    elements += row->elements_sent;
+    messages += row->message_bytes;
+    nic += row->nic_bytes;
+    dense_nic += row->dense_nic_bytes;
+    Add(seed.step,
+        {row->step_seconds, row->compute_seconds, row->encode_seconds, row->communication_seconds,
+         row->decode_seconds, row->wait_seconds},
+        1.0 / static_cast<double>(steps.size()));
+  }
+  const double dense = static_cast<double>(parameters) * static_cast<double>(steps.size());
+  seed.element_ratio = dense / elements;
+  seed.payload_ratio = kBytesPerElement * dense / messages;
+  seed.traffic_ratio = dense_nic / nic;
+}
+
+SeedSummary SummariseSeed(uint64_t number, const SeedRows& rows, int64_t parameters,
+                          std::optional<double> target) {
+  SeedSummary seed;
+  seed.seed = number;
+  seed.finished = rows.network != nullptr;
+  seed.steps = static_cast<int64_t>(rows.steps.size());
+  seed.evaluations = static_cast<int64_t>(rows.evaluations.size());
+  if (!rows.steps.empty()) {
+    seed.simulated_seconds = rows.steps.back()->simulated_seconds;
+    AddVolume(seed, rows.steps, parameters);
+  }
+  if (!rows.evaluations.empty()) seed.final_accuracy = rows.evaluations.back().test_accuracy;
+  for (const EvaluationRow& row : rows.evaluations) {
+    seed.best_accuracy = std::fmax(seed.best_accuracy, row.test_accuracy);
+  }
+  if (target) seed.time_to_accuracy = TimeToAccuracy(rows.evaluations, *target);
+  return seed;
+}
+
+// The seeds that spreads are over.
+std::vector<const SeedSummary*> Counted(const PolicySummary& policy) {
+  std::vector<const SeedSummary*> counted;
+  for (const SeedSummary& seed : policy.seeds) {
+    if (policy.finished > 0 ? seed.finished : seed.steps > 0) counted.push_back(&seed);
+  }
+  return counted;
+}
+
+// Of what is known: a seed without evaluations has no accuracy.
+Spread SpreadOver(const std::vector<const SeedSummary*>& seeds, double SeedSummary::*value) {
+  std::vector<double> values;
+  for (const SeedSummary* seed : seeds) {
+    if (!std::isnan(seed->*value)) values.push_back(seed->*value);
+  }
+  return SpreadOf(values);
+}
+
+void AddSpreads(PolicySummary& policy) {
+  const std::vector<const SeedSummary*> counted = Counted(policy);
+  policy.final_accuracy = SpreadOver(counted, &SeedSummary::final_accuracy);
+  policy.best_accuracy = SpreadOver(counted, &SeedSummary::best_accuracy);
+  policy.element_ratio = SpreadOver(counted, &SeedSummary::element_ratio);
+  policy.payload_ratio = SpreadOver(counted, &SeedSummary::payload_ratio);
+  policy.traffic_ratio = SpreadOver(counted, &SeedSummary::traffic_ratio);
+  std::vector<double> steps;
+  for (const SeedSummary* seed : counted) {
+    steps.push_back(seed->step.total);
+    Add(policy.step, seed->step, 1.0 / static_cast<double>(counted.size()));
+  }
+  policy.step_seconds = SpreadOf(steps);
+  std::vector<double> times;
+  for (const SeedSummary& seed : policy.seeds) {
+    if (seed.time_to_accuracy) times.push_back(*seed.time_to_accuracy);
+  }
+  policy.time_to_accuracy.reached = static_cast<int>(times.size());
+  if (times.size() == policy.seeds.size()) policy.time_to_accuracy.spread = SpreadOf(times);
+}
+
+CensoredSpread SpeedUp(const PolicySummary& policy, const PolicySummary& reference) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < policy.seeds.size(); ++i) {
+    const auto& mine = policy.seeds[i].time_to_accuracy;
+    const auto& other = reference.seeds[i].time_to_accuracy;
+    if (mine && other) ratios.push_back(*other / *mine);
+  }
+  CensoredSpread result;
+  result.reached = static_cast<int>(ratios.size());
+  if (ratios.size() == policy.seeds.size()) result.spread = SpreadOf(ratios);
+  return result;
+}
+
+Spread AccuracyDifference(const PolicySummary& policy, const PolicySummary& baseline) {
+  std::vector<double> differences;
+  for (size_t i = 0; i < policy.seeds.size(); ++i) {
+    const SeedSummary& mine = policy.seeds[i];
+    const SeedSummary& other = baseline.seeds[i];
+    const double difference = mine.final_accuracy - other.final_accuracy;
+    if (mine.finished && other.finished && !std::isnan(difference)) {
+      differences.push_back(difference);
+    }
+  }
+  return SpreadOf(differences);
+}
+
+const PolicySummary* Find(const Summary& summary, const std::string& name) {
+  const auto found = std::ranges::find(summary.policies, name, &PolicySummary::name);
+  return found == summary.policies.end() ? nullptr : &*found;
+}
+
+void Compare(Summary& summary) {
+  const PolicySummary* baseline = Find(summary, summary.baseline);
+  const PolicySummary* dense = Find(summary, "dense");
+  const PolicySummary* fp16 = Find(summary, "fp16");
+  for (PolicySummary& policy : summary.policies) {
+    policy.accuracy_difference = AccuracyDifference(policy, *baseline);
+    if (dense != nullptr) policy.speedup_dense = SpeedUp(policy, *dense);
+    if (fp16 != nullptr) policy.speedup_fp16 = SpeedUp(policy, *fp16);
+  }
+}
+
+void AddNetwork(Summary& summary, const RunDirectory& run) {
+  std::map<std::string, NetworkSummary*> networks;
+  for (PolicySummary& policy : summary.policies) networks[policy.name] = &policy.network;
+  for (const NetworkRow& row : run.network) {
+    NetworkSummary& network = *networks.at(row.policy);
+    network.fidelity = row.fidelity;
+    network.events += row.events;
+    network.packets += row.packets;
+    network.fresh_steps += row.fresh_steps;
+    network.memoised_steps += row.memoised_steps;
+    network.retransmit_timeouts += row.retransmit_timeouts;
+  }
+  for (const LinkRow& row : run.links) {
+    NetworkSummary& network = *networks.at(row.policy);
+    network.drops += row.drops;
+    network.marks += row.marks;
+    if (!(row.mean_utilisation <= network.busiest_utilisation)) {  // unknown at first
+      network.busiest_utilisation = row.mean_utilisation;
+      network.busiest_link = row.from + " -> " + row.to;
+    }
+  }
+}
+
+void AddNotes(Summary& summary) {
+  for (const PolicySummary& policy : summary.policies) {
+    for (const SeedSummary& seed : policy.seeds) {
+      const std::string who = fmt::format("{}, seed {}", policy.name, seed.seed);
+      if (seed.steps == 0) {
+        summary.notes.push_back(who + ": incomplete: no steps");
+      } else if (!seed.finished) {
+        summary.notes.push_back(
+            fmt::format("{}: incomplete: ends after {} steps and {} evaluations", who, seed.steps,
+                        seed.evaluations));
+      } else if (seed.evaluations == 0) {
+        summary.notes.push_back(who + ": incomplete: no evaluations");
+      }
+    }
+    if (policy.network.retransmit_timeouts > 0) {
+      summary.notes.push_back(
+          fmt::format("{}: {} retransmission time-outs: its times hold waiting for lost packets",
+                      policy.name, policy.network.retransmit_timeouts));
+    }
+  }
+}
+
+Summary Start(const RunDirectory& run, const SummaryOptions& options) {
+  const Manifest& manifest = run.manifest;
+  Summary summary;
+  summary.program = manifest.program;
+  summary.workers = manifest.workers;
+  summary.parameters = manifest.parameters;
+  summary.seeds = manifest.seeds;
+  summary.fidelity = manifest.fidelity;
+  summary.target = options.target ? options.target : manifest.target_accuracy;
+  if (summary.target && !(*summary.target > 0 && *summary.target <= 1)) {
+    throw Error("target", FormatNumber(*summary.target), "a fraction above 0, up to 1");
+  }
+  const auto& policies = manifest.policies;
+  const bool has_dense = std::ranges::find(policies, "dense") != policies.end();
+  summary.baseline = !options.baseline.empty() ? options.baseline
+                     : has_dense               ? "dense"
+                                               : policies.front();
+  if (std::ranges::find(policies, summary.baseline) == policies.end()) {
+    throw Error("baseline", summary.baseline, fmt::format("{}", fmt::join(policies, ", ")));
+  }
+  summary.notes = run.notes;
+  return summary;
+}
+
+}  // namespace
+
+Spread SpreadOf(const std::vector<double>& values) {
+  Spread spread;
+  spread.count = static_cast<int>(values.size());
+  if (values.empty()) return spread;
+  double sum = 0;
+  for (const double value : values) sum += value;
+  spread.mean = sum / static_cast<double>(values.size());
+  if (values.size() < 2) return spread;
+  double squares = 0;
+  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
+  spread.deviation = std::sqrt(squares / static_cast<double>(values.size() - 1));
+  return spread;
+}
+
+std::optional<double> TimeToAccuracy(const std::vector<EvaluationRow>& evaluations, double target) {
+  for (size_t i = kWindow - 1; i < evaluations.size(); ++i) {
+    double sum = 0;
+    for (size_t j = i + 1 - kWindow; j <= i; ++j) sum += evaluations[j].test_accuracy;
+    if (sum >= static_cast<double>(kWindow) * target - kRounding) {
+      return evaluations[i].simulated_seconds;
+    }
+  }
+  return std::nullopt;
+}
+
+Summary Summarise(const RunDirectory& run, const SummaryOptions& options) {
+  Summary summary = Start(run, options);
+  const std::map<Key, SeedRows> groups = Group(run);
+  const SeedRows none;
+  for (const std::string& name : run.manifest.policies) {
+    PolicySummary policy;
+    policy.name = name;
+    policy.complete = true;
+    for (const uint64_t seed : run.manifest.seeds) {
+      const auto group = groups.find({name, seed});
+      policy.seeds.push_back(SummariseSeed(seed, group == groups.end() ? none : group->second,
+                                           summary.parameters, summary.target));
+      const SeedSummary& added = policy.seeds.back();
+      if (added.finished) ++policy.finished;
+      if (!added.finished || added.evaluations == 0) policy.complete = false;
+    }
+    AddSpreads(policy);
+    summary.policies.push_back(std::move(policy));
+  }
+  Compare(summary);
+  AddNetwork(summary, run);
+  AddNotes(summary);
+  return summary;
+}
+
+}  // namespace legacy::analysis

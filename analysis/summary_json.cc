@@ -1,0 +1,105 @@
+// summary.json. Unknown values (no deviation of one seed, no time where the target was not reached)
+// are null.
+#include <cmath>
+
+#include "analysis/summary.h"
+
+namespace legacy::analysis {
+namespace {
+
+using nlohmann::json;
+
+json Number(double value) { return std::isfinite(value) ? json(value) : json(); }
+
+json ToJson(const Spread& spread) {
+  return {{"count", spread.count},
+          {"mean", Number(spread.mean)},
+          {"deviation", Number(spread.deviation)}};
+}
+
+json ToJson(const CensoredSpread& censored, size_t seeds) {
+  return {{"reached", censored.reached},
+          {"of", seeds},
+          {"mean", Number(censored.spread.mean)},
+          {"deviation", Number(censored.spread.deviation)}};
+}
+
+json ToJson(const std::optional<CensoredSpread>& censored, size_t seeds) {
+  return censored ? ToJson(*censored, seeds) : json();
+}
+
+json ToJson(const StepSplit& step) {
+  return {{"total", step.total},   {"compute", step.compute},
+          {"encode", step.encode}, {"communication", step.communication},
+          {"decode", step.decode}, {"wait", step.wait}};
+}
+
+json ToJson(const SeedSummary& seed) {
+  const auto& time = seed.time_to_accuracy;
+  return {{"seed", seed.seed},
+          {"finished", seed.finished},
+          {"steps", seed.steps},
+          {"evaluations", seed.evaluations},
+          {"simulated_seconds", seed.simulated_seconds},
+          {"final_accuracy", Number(seed.final_accuracy)},
+          {"best_accuracy", Number(seed.best_accuracy)},
+          {"time_to_accuracy_seconds", time ? json(*time) : json()},
+          {"element_ratio", Number(seed.element_ratio)},
+          {"payload_ratio", Number(seed.payload_ratio)},
+          {"traffic_ratio", Number(seed.traffic_ratio)},
+          {"step_seconds", ToJson(seed.step)}};
+}
+
+json ToJson(const NetworkSummary& network) {
+  return {{"fidelity", network.fidelity},
+          {"events", network.events},
+          {"packets", network.packets},
+          {"fresh_steps", network.fresh_steps},
+          {"memoised_steps", network.memoised_steps},
+          {"retransmit_timeouts", network.retransmit_timeouts},
+          {"drops", network.drops},
+          {"marks", network.marks},
+          {"busiest_link", network.busiest_link},
+          {"busiest_utilisation", Number(network.busiest_utilisation)}};
+}
+
+json ToJson(const PolicySummary& policy) {
+  json seeds = json::array();
+  for (const SeedSummary& seed : policy.seeds) seeds.push_back(ToJson(seed));
+  const size_t count = policy.seeds.size();
+  return {{"name", policy.name},
+          {"complete", policy.complete},
+          {"finished_seeds", policy.finished},
+          {"final_accuracy", ToJson(policy.final_accuracy)},
+          {"best_accuracy", ToJson(policy.best_accuracy)},
+          {"time_to_accuracy_seconds", ToJson(policy.time_to_accuracy, count)},
+          {"speedup_over_dense", ToJson(policy.speedup_dense, count)},
+          {"speedup_over_fp16", ToJson(policy.speedup_fp16, count)},
+          {"accuracy_difference", ToJson(policy.accuracy_difference)},
+          {"element_ratio", ToJson(policy.element_ratio)},
+          {"payload_ratio", ToJson(policy.payload_ratio)},
+          {"traffic_ratio", ToJson(policy.traffic_ratio)},
+          {"step_seconds", ToJson(policy.step_seconds)},
+          {"step_split_seconds", ToJson(policy.step)},
+          {"network", ToJson(policy.network)},
+          {"seeds", std::move(seeds)}};
+}
+
+}  // namespace
+
+json ToJson(const Summary& summary) {
+  json policies = json::array();
+  for (const PolicySummary& policy : summary.policies) policies.push_back(ToJson(policy));
+  return {{"format", kFormatVersion},
+          {"program", summary.program},
+          {"workers", summary.workers},
+          {"parameters", summary.parameters},
+          {"seeds", summary.seeds},
+          {"fidelity", summary.fidelity},
+          {"target_accuracy", summary.target ? json(*summary.target) : json()},
+          {"baseline", summary.baseline},
+          {"policies", std::move(policies)},
+          {"notes", summary.notes}};
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,330 @@
+#include "analysis/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/csv.h"
+
+namespace legacy::analysis {
+namespace {
+
+struct Table {
+  std::string title;
+  std::vector<std::string> header;  // first column: policies
+  std::vector<std::vector<std::string>> rows;
+};
+
+constexpr int kTimeDigits = 4;  // significant digits
+constexpr int kRatioDigits = 3;
+// Characters that shortening leaves: of names at first, of anything where a table is still too wide.
+constexpr size_t kLeastName = 24;
+constexpr size_t kLeastText = 8;
+
+// Decimals that show `value` with so many significant digits.
+int Decimals(double value, int digits) {
+  if (value == 0 || !std::isfinite(value)) return 0;
+  const double rounded_up = std::abs(value) * (1 + 0.5 * std::pow(10, -digits));
+  return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(rounded_up))), 0, 9);
+}
+
+std::string Fixed(double value, int decimals, bool sign = false) {
+  if (std::isnan(value)) return "-";
+  return sign ? fmt::format("{:+.{}f}", value, decimals) : fmt::format("{:.{}f}", value, decimals);
+}
+
+std::string Number(double value) { return Fixed(value, Decimals(value, kTimeDigits)); }
+
+// What the seeds agree on is shown without a deviation.
+std::string Show(const Spread& spread, double scale, int decimals, bool sign = false) {
+  std::string text = Fixed(spread.mean * scale, decimals, sign);
+  const bool agreed = spread.deviation <= 1e-9 * std::abs(spread.mean);
+  if (spread.count > 1 && !agreed) text += " ± " + Fixed(spread.deviation * scale, decimals);
+  return text;
+}
+
+std::string ShowRatio(const Spread& spread) {
+  return Show(spread, 1, Decimals(spread.mean, kRatioDigits));
+}
+
+std::string ShowTime(const Spread& spread, double scale) {
+  return Show(spread, scale, Decimals(spread.mean * scale, kTimeDigits));
+}
+
+std::string ShowReached(const CensoredSpread& value, size_t seeds) {
+  return fmt::format("{}/{} reached", value.reached, seeds);
+}
+
+std::string ShowPaired(const Spread& spread) {
+  if (spread.count == 0) return "-";
+  return fmt::format("{} ({})", Show(spread, 100, 2, true), spread.count);
+}
+
+Table AccuracyTable(const Summary& summary) {
+  Table table{"Accuracy, and simulated time to accuracy (TTA)",
+              {"policy", "seeds", "final %", "best %", "TTA s"},
+              {}};
+  const bool dense = summary.policies.front().speedup_dense.has_value();
+  const bool fp16 = summary.policies.front().speedup_fp16.has_value();
+  if (dense) table.header.push_back("speed-up over dense");
+  if (fp16) table.header.push_back("speed-up over fp16");
+  table.header.push_back("final, points over baseline (pairs)");
+  for (const PolicySummary& policy : summary.policies) {
+    const size_t seeds = policy.seeds.size();
+    const auto show_time = [&](const CensoredSpread& value) {
+      if (!summary.target) return std::string("-");
+      return value.spread.count > 0 ? ShowTime(value.spread, 1) : ShowReached(value, seeds);
+    };
+    const auto show_ratio = [&](const CensoredSpread& value) {
+      if (!summary.target) return std::string("-");
+      return value.spread.count > 0 ? ShowRatio(value.spread) : ShowReached(value, seeds);
+    };
+    std::vector<std::string> row = {policy.name, fmt::format("{}/{}", policy.finished, seeds),
+                                    Show(policy.final_accuracy, 100, 2),
+                                    Show(policy.best_accuracy, 100, 2),
+                                    show_time(policy.time_to_accuracy)};
+    if (dense) row.push_back(show_ratio(*policy.speedup_dense));
+    if (fp16) row.push_back(show_ratio(*policy.speedup_fp16));
+    row.push_back(policy.name == summary.baseline ? "baseline"
+                                                  : ShowPaired(policy.accuracy_difference));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table VolumeTable(const Summary& summary) {
+  Table table{"Volume against dense fp32, and the mean step in ms",
+              {"policy", "element ratio", "payload ratio", "traffic ratio", "step", "compute",
+               "encode", "communication", "decode", "wait"},
+              {}};
+  for (const PolicySummary& policy : summary.policies) {
+    std::vector<std::string> row = {policy.name, ShowRatio(policy.element_ratio),
+                                    ShowRatio(policy.payload_ratio),
+                                    ShowRatio(policy.traffic_ratio)};
+    const bool known = policy.step_seconds.count > 0;
+    row.push_back(ShowTime(policy.step_seconds, 1e3));
+    for (const double seconds : {policy.step.compute, policy.step.encode, policy.step.communication,
+                                 policy.step.decode, policy.step.wait}) {
+      row.push_back(known ? Number(seconds * 1e3) : "-");
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Table NetworkTable(const Summary& summary) {
+  Table table{"Network simulation, summed over seeds",
+              {"policy", "fidelity", "events", "packets", "fresh steps", "memoised", "time-outs",
+               "drops", "marks", "busiest link", "its use %"},
+              {}};
+  for (const PolicySummary& policy : summary.policies) {
+    const NetworkSummary& network = policy.network;
+    const auto text = [](const std::string& value) { return value.empty() ? "-" : value; };
+    table.rows.push_back({policy.name, text(network.fidelity), std::to_string(network.events),
+                          std::to_string(network.packets), std::to_string(network.fresh_steps),
+                          std::to_string(network.memoised_steps),
+                          std::to_string(network.retransmit_timeouts),
+                          std::to_string(network.drops), std::to_string(network.marks),
+                          text(network.busiest_link), Fixed(network.busiest_utilisation * 100, 1)});
+  }
+  return table;
+}
+
+std::vector<Table> Tables(const Summary& summary) {
+  return {AccuracyTable(summary), VolumeTable(summary), NetworkTable(summary)};
+}
+
+std::string Heading(const Summary& summary) {
+  const std::string target =
+      summary.target ? Number(*summary.target * 100) + " %" : std::string("none");
+  return fmt::format(
+      "{}: {} workers, {} parameters, fidelity {}, seeds {}\n"
+      "target accuracy {} (mean of the last 3 evaluations), baseline {}\n",
+      summary.program, summary.workers, summary.parameters, summary.fidelity,
+      fmt::join(summary.seeds, " "), target, summary.baseline);
+}
+
+std::vector<size_t> Widths(const Table& table) {
+  std::vector<size_t> widths;
+  for (size_t i = 0; i < table.header.size(); ++i) {
+    widths.push_back(DisplayWidth(table.header[i]));
+    for (const auto& row : table.rows) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+  }
+  return widths;
+}
+
+size_t Total(const std::vector<size_t>& widths) {
+  size_t total = 2 * (widths.size() - 1);
+  for (const size_t width : widths) total += width;
+  return total;
+}
+
+// Shortens the texts of one column so that the table fits; `least` characters always stay.
+void Fit(Table& table, size_t column, size_t least) {
+  const std::vector<size_t> widths = Widths(table);
+  const size_t excess = Total(widths) - std::min(Total(widths), kTextWidth);
+  if (excess == 0) return;
+  const size_t limit = std::max<size_t>(widths[column] - std::min(widths[column], excess), least);
+  for (auto& row : table.rows) row[column] = Shorten(row[column], limit);
+}
+
+std::string TextLine(const std::vector<std::string>& cells, const std::vector<size_t>& widths) {
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const size_t space = widths[i] - DisplayWidth(cells[i]);
+    if (i > 0) line.append(space + 2, ' ');
+    line += cells[i];
+    if (i == 0) line.append(space, ' ');
+  }
+  return line.erase(line.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::string RenderText(Table table) {
+  const auto link = std::ranges::find(table.header, "busiest link");
+  Fit(table, 0, kLeastName);
+  if (link != table.header.end()) {
+    Fit(table, static_cast<size_t>(link - table.header.begin()), kLeastText);
+  }
+  Fit(table, 0, kLeastText);
+  const std::vector<size_t> widths = Widths(table);
+  std::string text = table.title + "\n" + TextLine(table.header, widths);
+  text += std::string(Total(widths), '-') + "\n";
+  for (const auto& row : table.rows) text += TextLine(row, widths);
+  return text;
+}
+
+std::string MarkdownLine(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) {
+    line += ' ';
+    for (const char c : cell) line += c == '|' ? "\\|" : std::string(1, c);
+    line += " |";
+  }
+  return line + "\n";
+}
+
+std::string RenderMarkdown(const Table& table) {
+  std::string text = "**" + table.title + "**\n\n" + MarkdownLine(table.header) + "|---|";
+  for (size_t i = 1; i < table.header.size(); ++i) text += "---:|";
+  text += "\n";
+  for (const auto& row : table.rows) text += MarkdownLine(row);
+  return text;
+}
+
+// Collects one line of CsvTable and the names of its columns.
+struct CsvColumns {
+  std::vector<std::string> names;
+  std::vector<std::string> fields;
+
+  void Add(const std::string& name, const std::string& field) {
+    names.push_back(name);
+    fields.push_back(field);
+  }
+  void Add(const std::string& name, double value) {
+    Add(name, std::isnan(value) ? std::string() : FormatNumber(value));
+  }
+  void Add(const std::string& name, int64_t value) { Add(name, std::to_string(value)); }
+  void Add(const std::string& name, const Spread& spread) {
+    Add(name + "_mean", spread.mean);
+    Add(name + "_deviation", spread.deviation);
+  }
+  void Add(const std::string& name, const CensoredSpread& value) {
+    Add(name + "_reached", int64_t{value.reached});
+    Add(name, value.spread);
+  }
+};
+
+CsvColumns ColumnsOf(const PolicySummary& policy) {
+  CsvColumns line;
+  line.Add("policy", policy.name);
+  line.Add("seeds", static_cast<int64_t>(policy.seeds.size()));
+  line.Add("finished_seeds", int64_t{policy.finished});
+  line.Add("final_accuracy", policy.final_accuracy);
+  line.Add("best_accuracy", policy.best_accuracy);
+  line.Add("time_to_accuracy_seconds", policy.time_to_accuracy);
+  line.Add("speedup_over_dense", policy.speedup_dense.value_or(CensoredSpread{}));
+  line.Add("speedup_over_fp16", policy.speedup_fp16.value_or(CensoredSpread{}));
+  line.Add("accuracy_difference", policy.accuracy_difference);
+  line.Add("accuracy_difference_pairs", int64_t{policy.accuracy_difference.count});
+  line.Add("element_ratio", policy.element_ratio);
+  line.Add("payload_ratio", policy.payload_ratio);
+  line.Add("traffic_ratio", policy.traffic_ratio);
+  line.Add("step_seconds", policy.step_seconds);
+  line.Add("compute_seconds", policy.step.compute);
+  line.Add("encode_seconds", policy.step.encode);
+  line.Add("communication_seconds", policy.step.communication);
+  line.Add("decode_seconds", policy.step.decode);
+  line.Add("wait_seconds", policy.step.wait);
+  line.Add("fidelity", policy.network.fidelity);
+  line.Add("events", policy.network.events);
+  line.Add("packets", policy.network.packets);
+  line.Add("fresh_steps", policy.network.fresh_steps);
+  line.Add("memoised_steps", policy.network.memoised_steps);
+  line.Add("retransmit_timeouts", policy.network.retransmit_timeouts);
+  line.Add("drops", policy.network.drops);
+  line.Add("marks", policy.network.marks);
+  line.Add("busiest_link", policy.network.busiest_link);
+  line.Add("busiest_utilisation", policy.network.busiest_utilisation);
+  return line;
+}
+
+}  // namespace
+
+size_t DisplayWidth(const std::string& text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // not a continuation byte
+  }));
+}
+
+std::string Shorten(const std::string& name, size_t limit) {
+  if (DisplayWidth(name) <= limit) return name;
+  std::vector<std::string> characters;
+  for (const char c : name) {
+    if (characters.empty() || (static_cast<unsigned char>(c) & 0xC0) != 0x80) {
+      characters.emplace_back();
+    }
+    characters.back() += c;
+  }
+  const size_t kept = limit < 2 ? 0 : limit - 2;
+  const size_t tail = kept / 2;
+  std::string text;
+  for (size_t i = 0; i < kept - tail; ++i) text += characters[i];
+  text += "..";
+  for (size_t i = characters.size() - tail; i < characters.size(); ++i) text += characters[i];
+  return text;
+}
+
+std::string TextTable(const Summary& summary) {
+  std::string text = Heading(summary);
+  for (const Table& table : Tables(summary)) {
+    text += '\n';
+    text += RenderText(table);
+  }
+  if (!summary.notes.empty()) text += "\n";
+  for (const std::string& note : summary.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+std::string MarkdownTable(const Summary& summary) {
+  std::string text = Heading(summary);
+  for (const Table& table : Tables(summary)) {
+    text += '\n';
+    text += RenderMarkdown(table);
+  }
+  if (!summary.notes.empty()) text += "\n";
+  for (const std::string& note : summary.notes) text += "- note: " + note + "\n";
+  return text;
+}
+
+std::string CsvTable(const Summary& summary) {
+  std::string text;
+  for (const PolicySummary& policy : summary.policies) {
+    const CsvColumns line = ColumnsOf(policy);
+    if (text.empty()) text = CsvLine(line.names);
+    text += CsvLine(line.fields);
+  }
+  return text;
+}
+
+}  // namespace legacy::analysis

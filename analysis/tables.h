@@ -1,0 +1,26 @@
+// Summaries as tables for people (text, Markdown) and for programs (CSV).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/summary.h"
+
+namespace legacy::analysis {
+
+inline constexpr size_t kTextWidth = 160;  // columns of a terminal that TextTable keeps to
+
+// Three tables (accuracy and time, volume and step time, network) with a heading and the notes.
+// Policy names are shortened in the middle where a table would not fit.
+std::string TextTable(const Summary& summary);
+std::string MarkdownTable(const Summary& summary);
+
+// One line a policy, plain units (fractions, seconds), a mean and a deviation column for each
+// quantity; what is unknown is an empty field.
+std::string CsvTable(const Summary& summary);
+
+// Characters, not bytes, of UTF-8 text; and `name` cut in the middle to at most `limit` of them.
+size_t DisplayWidth(const std::string& text);
+std::string Shorten(const std::string& name, size_t limit);
+
+}  // namespace legacy::analysis
