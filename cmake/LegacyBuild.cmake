@@ -26,7 +26,8 @@ function(legacy_flags target standard)
   endif()
 endfunction()
 
-# legacy_library(name STANDARD 20 SOURCES ...): a static library "legacy::name" that includes from the root.
+# legacy_library(name STANDARD 20 SOURCES ...): a static library "legacy::name" that includes from the root; installed
+# with its folder's headers (see LegacyInstall).
 function(legacy_library name)
   cmake_parse_arguments(ARG "" "STANDARD" "SOURCES" ${ARGN})
   add_library(legacy_${name} STATIC ${ARG_SOURCES})
@@ -35,6 +36,7 @@ function(legacy_library name)
   target_include_directories(legacy_${name} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/legacy>)
   legacy_flags(legacy_${name} ${ARG_STANDARD})
+  set_property(GLOBAL APPEND PROPERTY LEGACY_LIBRARIES ${name})
 endfunction()
 
 # legacy_program(name SOURCES ... LIBRARIES ...): an installed program.
@@ -43,7 +45,7 @@ function(legacy_program name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
   legacy_flags(${name} 20)
-  install(TARGETS ${name} RUNTIME)
+  install(TARGETS ${name} RUNTIME COMPONENT programs)
 endfunction()
 
 # legacy_test(name SOURCES ... LIBRARIES ...): a GoogleTest binary, one ctest entry a case.
@@ -56,4 +58,12 @@ function(legacy_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
   legacy_flags(${name} ${ARG_STANDARD})
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+endfunction()
+
+# legacy_benchmark(name SOURCES ... LIBRARIES ...): a Google Benchmark binary; ./waf bench runs those named legacy-bench-*.
+function(legacy_benchmark name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} benchmark::benchmark_main)
+  legacy_flags(${name} 20)
 endfunction()

@@ -1,0 +1,57 @@
+# cmake --install: programs, libraries, headers, data, licences, and a package for find_package(legacy).
+# Every library is an install component of its own, so that compress and fabric can be installed alone:
+#   cmake --install build/release --prefix DIR --component compress      (and --component package)
+
+include(CMakePackageConfigHelpers)
+set(LEGACY_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/legacy")
+set(LEGACY_DATA_DIR "${CMAKE_INSTALL_DATADIR}/legacy")
+
+# legacy_requirements(library packages libraries): what a static library was linked with, as CMake packages and as
+# libraries of ours. The package of an imported target is the part of its name before "::".
+function(legacy_requirements library out_packages out_libraries)
+  set(packages "")
+  set(libraries "")
+  get_target_property(items legacy_${library} LINK_LIBRARIES)
+  if(NOT items)
+    set(items "")
+  endif()
+  foreach(item IN LISTS items)
+    if(item MATCHES "^legacy(_|::)(.+)$")
+      list(APPEND libraries ${CMAKE_MATCH_2})
+    elseif(item MATCHES "^torch")
+      list(APPEND packages Torch)
+    elseif(item MATCHES "^([A-Za-z][A-Za-z0-9_-]*)(::.+)?$")
+      list(APPEND packages ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES packages)
+  list(REMOVE_DUPLICATES libraries)
+  set(${out_packages} "${packages}" PARENT_SCOPE)
+  set(${out_libraries} "${libraries}" PARENT_SCOPE)
+endfunction()
+
+get_property(libraries GLOBAL PROPERTY LEGACY_LIBRARIES)
+set(requirements "")
+foreach(library IN LISTS libraries)
+  legacy_requirements(${library} packages needed)
+  string(APPEND requirements "set(_legacy_${library}_packages ${packages})\n"
+                             "set(_legacy_${library}_libraries ${needed})\n")
+  get_target_property(folder legacy_${library} SOURCE_DIR)
+  file(RELATIVE_PATH folder "${CMAKE_SOURCE_DIR}" "${folder}")
+  install(TARGETS legacy_${library} EXPORT legacy-${library} COMPONENT ${library})
+  install(EXPORT legacy-${library} NAMESPACE legacy:: DESTINATION "${LEGACY_PACKAGE_DIR}" COMPONENT ${library})
+  install(DIRECTORY "${CMAKE_SOURCE_DIR}/${folder}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/legacy/${folder}"
+          COMPONENT ${library} FILES_MATCHING PATTERN "*.h" PATTERN test EXCLUDE)
+endforeach()
+
+configure_package_config_file(cmake/legacyConfig.cmake.in legacyConfig.cmake
+                              INSTALL_DESTINATION "${LEGACY_PACKAGE_DIR}" PATH_VARS LEGACY_DATA_DIR)
+write_basic_package_version_file(legacyConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/legacyConfig.cmake" "${CMAKE_BINARY_DIR}/legacyConfigVersion.cmake"
+        DESTINATION "${LEGACY_PACKAGE_DIR}" COMPONENT package)
+
+install(DIRECTORY topologies trainer/profiles DESTINATION "${LEGACY_DATA_DIR}"
+        COMPONENT data FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv" PATTERN "*.json")
+install(DIRECTORY scenarios DESTINATION "${LEGACY_DATA_DIR}" COMPONENT data FILES_MATCHING PATTERN "*.yaml")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT package)
+install(FILES ns3-module/LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}/ns3-module" COMPONENT package)

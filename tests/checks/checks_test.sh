@@ -1,0 +1,69 @@
+#!/bin/sh
+# The checks find what they are for, in small trees with one mistake each.
+set -eu
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+failures=0
+
+new_tree() {
+  rm -rf "$tree"
+  for folder in analysis compress ns3-module/fabric ns3-module/model scenarios tests/compress trainer; do
+    mkdir -p "$tree/$folder"
+  done
+  write compress/a.cc '#include <vector>'
+}
+
+# write FILE LINES: a file of the tree.
+write() {
+  file=$tree/$1
+  shift
+  printf '%s\n' "$@" >"$file"
+}
+
+# expect pass|fail SCRIPT WHAT
+expect() {
+  if "$here/$2" "$tree" >"$tree/output" 2>&1; then result=pass; else result=fail; fi
+  [ "$result" = "$1" ] || {
+    echo "$2: $3: expected $1, got $result" && cat "$tree/output"
+    failures=$((failures + 1))
+  }
+}
+
+allowed() { new_tree && write "$1" "#include $2" && expect pass includes.sh "$1 includes $2"; }
+refused() { new_tree && write "$1" "#include $2" && expect fail includes.sh "$1 includes $2"; }
+
+allowed compress/b.cc '"compress/b.h"'
+allowed tests/compress/b.cc '"tests/compress/oracle.h"'
+allowed ns3-module/fabric/b.cc '"units.h"'
+allowed ns3-module/model/b.cc '"ns3/packet.h"'
+allowed ns3-module/model/b.cc '"../fabric/units.h"'
+allowed trainer/b.cc '<torch/torch.h>'
+allowed analysis/b.cc '"compress/error.h"'
+allowed scenarios/b.cc '"trainer/trainer.h"'
+refused compress/b.cc '"ns3-module/fabric/units.h"'
+refused compress/b.cc '"trainer/dataset.h"'
+refused compress/b.cu '<torch/torch.h>'
+refused tests/compress/b.cc '<ATen/ATen.h>'
+refused ns3-module/fabric/b.cc '"compress/error.h"'
+refused ns3-module/fabric/b.cc '"ns3/core-module.h"'
+refused ns3-module/model/b.cc '"compress/error.h"'
+refused trainer/b.cc '<ns3/packet.h>'
+refused trainer/b.cc '"scenarios/scenario.h"'
+refused analysis/b.cc '"compress/codec.h"'
+refused scenarios/b.cc '<torch/torch.h>'
+
+new_tree
+expect pass paths.sh 'a clean tree'
+# In two pieces, so that this file is clean itself.
+write compress/b.cc "// see /home""/someone/notes"
+expect fail paths.sh 'a path of a home folder'
+
+if command -v clang-format >/dev/null; then
+  new_tree
+  printf 'BasedOnStyle: Google\n' >"$tree/.clang-format"
+  expect pass format.sh 'formatted sources'
+  write compress/b.cc 'int  main ( ) { }'
+  expect fail format.sh 'unformatted sources'
+fi
+exit "$failures"

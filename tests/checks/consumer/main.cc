@@ -1,0 +1,15 @@
+// Uses something of each library, so that headers, symbols and the libraries behind them must be there.
+#include <cstdio>
+
+#include "compress/random.h"
+#include "ns3-module/fabric/topology.h"
+
+int main() {
+  const auto block = legacy::Philox4x32({0, 0, 0, 0}, {0, 0});
+  legacy::fabric::TopologyRequest request;
+  request.text = "fat-tree:k=4";
+  const auto topology = legacy::fabric::MakeTopology(request);
+  std::printf("%08x, %zu hosts\n", block[0], topology.Hosts().size());
+  // The first word of the known answer of Philox4x32-10 (Salmon et al., SC'11, Random123's kat_vectors).
+  return block[0] == 0x6627e8d5 && topology.Hosts().size() == 16 ? 0 : 1;
+}

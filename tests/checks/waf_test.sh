@@ -1,0 +1,150 @@
+#!/bin/sh
+# ./waf's handling of arguments, packages and programs, with fakes of everything that it calls:  waf_test.sh ROOT
+set -eu
+root=$1
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+failures=0
+
+mkdir -p "$tree/clone/cmake" "$tree/fake" "$tree/elsewhere"
+cp "$root/waf" "$root/CMakePresets.json" "$tree/clone"
+cp "$root/cmake/packages.txt" "$tree/clone/cmake"
+export LOG="$tree/log" HAVE="$tree/have" CLONE="$tree/clone" PATH="$tree/fake:$PATH"
+
+fake() { cat >"$tree/fake/$1" && chmod +x "$tree/fake/$1"; }
+
+# The fake build makes programs that print their arguments, one a line.
+fake cmake <<'FAKE'
+#!/bin/sh
+echo "cmake $*" >>"$LOG"
+case $1 in
+  --preset) mkdir -p "$CLONE/build/$2/bin" && touch "$CLONE/build/$2/build.ninja" && exit ;;
+esac
+case $* in
+  *'targets all'*)
+    echo 'all: phony'
+    for name in legacy-show legacy-fail legacy-bench-fast codec_test; do
+      echo "bin/$name: CXX_EXECUTABLE_LINKER__${name}_Release"
+    done ;;
+  *' -n') echo '[1/1] Linking' ;;
+  *'--target legacy-'*)
+    program=$2/bin/${*##*--target }
+    printf '#!/bin/sh\nprintf "[%%s]\\n" "$@" "$OMP_WAIT_POLICY" "$(pwd)"\n' >"$program"
+    case $program in
+      *-fail) echo 'exit 7' >>"$program" ;;
+    esac
+    chmod +x "$program" ;;
+esac
+FAKE
+fake ctest <<'FAKE'
+#!/bin/sh
+echo "ctest $*" >>"$LOG"
+FAKE
+fake dpkg-query <<'FAKE'
+#!/bin/sh
+echo 'dpkg-query' >>"$LOG"
+sed 's/^/ii  /' "$HAVE"
+FAKE
+fake apt-get <<'FAKE'
+#!/bin/sh
+echo "apt-get $*" >>"$LOG"
+FAKE
+fake id <<'FAKE'
+#!/bin/sh
+echo 0
+FAKE
+
+# Everything is installed: the second of two alternatives counts.
+all_packages() { awk '!/^#/ && NF { count = split($2, name, "|"); print name[count] }' "$root/cmake/packages.txt" >"$HAVE"; }
+forget() { sed -i "/^$1\$/d" "$HAVE"; }
+fresh() { rm -rf "$CLONE/build" "$LOG" && : >"$LOG" && all_packages; }
+
+waf() { (cd "$tree/elsewhere" && "$CLONE/waf" "$@") >"$tree/output" 2>"$tree/errors"; }
+
+fail() {
+  echo "FAILED: $1" && cat "$tree/output" "$tree/errors" "$LOG"
+  failures=$((failures + 1))
+}
+succeeds() { waf "$@" || fail "$*"; }
+fails() { ! waf "$@" || fail "should fail: $*"; }
+printed() { printf '%s\n' "$@" | cmp -s - "$tree/output" || fail "output should be: $*"; }
+complained() { grep -qF -e "$1" "$tree/errors" || fail "errors should have: $1"; }
+called() { grep -q -e "$1" "$LOG" || fail "should be called: $1"; }
+not_called() { ! grep -q -e "$1" "$LOG" || fail "should not be called: $1"; }
+here='['$tree/elsewhere']'
+
+fresh
+# The words as they come, also those that look like our own options; run in the caller's folder.
+succeeds --run legacy-show '--topo=fat tree' '' "it's" '*' '$HOME' --jobs=0 --help
+printed '[--topo=fat tree]' '[]' "[it's]" '[*]' '[$HOME]' '[--jobs=0]' '[--help]' '[passive]' "$here"
+called 'cmake --preset release$'
+called '--target legacy-show$'
+not_called apt-get
+# One string: split and unquoted, with nothing expanded or executed.
+succeeds --run 'legacy-show --topo=fat-tree  "a  b" '"'' 'c d'"' $(touch evil);e * \"q' 'last one'
+printed '[--topo=fat-tree]' '[a  b]' '[]' '[c d]' '[$(touch]' '[evil);e]' '[*]' '["q]' '[last one]' '[passive]' "$here"
+[ ! -e "$tree/elsewhere/evil" ] || fail 'a command in the string was executed'
+succeeds '--run=legacy-show --x=1' y
+printed '[--x=1]' '[y]' '[passive]' "$here"
+fails --run 'legacy-show "open'
+fails --run
+fails --run ''
+fails --run ../legacy-show
+waf --run legacy-fail || [ $? = 7 ] || fail "the program's exit status"
+
+# A second run asks neither dpkg nor CMake to configure; a newer preset file does.
+: >"$LOG"
+succeeds --run legacy-show
+not_called dpkg-query
+not_called preset
+touch -d '+1 minute' "$CLONE/CMakePresets.json"
+succeeds --run legacy-show
+called 'cmake --preset release$'
+touch "$CLONE/CMakePresets.json"
+
+# An unknown program: the list has programs only.
+fails --run legacy-nothing
+complained "no program 'legacy-nothing' in profile release; there are: legacy-fail legacy-show"
+
+# Packages: only what is missing, only what the build needs.
+fresh && forget libyaml-cpp-dev && forget libtorch-dev
+fails --no-install --run legacy-show
+complained 'libyaml-cpp-dev        scenario and topology files'
+complained 'sudo apt-get install --no-install-recommends libyaml-cpp-dev libtorch-dev'
+not_called apt-get
+succeeds --run legacy-show
+called 'apt-get .*install -y --no-install-recommends libyaml-cpp-dev libtorch-dev$'
+fresh && forget libtorch-dev
+succeeds configure -DLEGACY_TORCH=OFF
+not_called apt-get
+called 'cmake --preset release -DLEGACY_TORCH=OFF$'
+mkdir -p "$tree/own/share/cmake/Torch" && touch "$tree/own/share/cmake/Torch/TorchConfig.cmake"
+fresh && forget libtorch-dev
+succeeds configure "-DCMAKE_PREFIX_PATH=/nowhere;$tree/own"
+not_called apt-get
+fresh && forget libns3-dev
+succeeds --profile=asan build
+not_called apt-get
+succeeds build
+called 'apt-get .*libns3-dev'
+
+# Our options before and behind a command; the rest goes on.
+fresh
+succeeds --jobs=3 test -R codec --profile=debug
+called 'cmake --preset debug$'
+called 'ctest .*build/debug --output-on-failure -j 3 -R codec$'
+succeeds build -j5 codec_test
+called 'cmake --build .*build/release -j 5 --target codec_test$'
+succeeds bench --benchmark_filter=x
+printed '[--benchmark_filter=x]' '[passive]' "$here"
+succeeds install --prefix="$tree/to here"
+called "cmake --install .* --prefix $tree/to here\$"
+fails install
+fails --profile=fast build
+complained 'release debug asan tsan cuda'
+fails --jobs=0 build
+fails build --jobs=two
+fails nonsense
+succeeds clean
+[ ! -e "$CLONE/build/release" ] && [ -e "$CLONE/build/debug" ] || fail 'clean removes one profile'
+[ "$failures" = 0 ]
