@@ -1,8 +1,8 @@
 #include "compress/codecs/common.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "compress/cpu/vector.h"
 #include "compress/error.h"
@@ -96,18 +96,14 @@ void AppendFloats(std::span<const float> values, Bytes& out) {
   out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
-float FloatAt(ByteSpan segment, size_t i) {
-  float value = 0;
-  std::memcpy(&value, segment.data() + i * sizeof value, sizeof value);
-  return value;
-}
-
 void CheckFiniteSegment(ByteSpan segment) {
-  bool finite = true;
+  constexpr uint32_t kExponent = 0x7F800000;  // all set in NaN and infinity alone
+  uint32_t found = 0;
   for (size_t i = 0; i < segment.size() / sizeof(float); ++i) {
-    finite &= std::abs(FloatAt(segment, i)) <= 3.402823466e+38f;  // false for NaN as well
+    const auto bits = std::bit_cast<uint32_t>(FloatAt(segment, i));
+    found |= (bits & kExponent) == kExponent;
   }
-  if (!finite) throw Error("message: a value is not a finite number");
+  if (found != 0) throw Error("message: a value is not a finite number");
 }
 
 }  // namespace legacy

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -46,7 +47,11 @@ Message StartMessage(const Header& header, int64_t payload);
 
 void AppendFloats(std::span<const float> values, Bytes& out);
 // Element i of a segment of floats that may lie at any address.
-float FloatAt(ByteSpan segment, size_t i);
+inline float FloatAt(ByteSpan segment, size_t i) {
+  float value = 0;
+  std::memcpy(&value, segment.data() + i * sizeof value, sizeof value);
+  return value;
+}
 // Throws Error where a float of the segment is NaN or infinite.
 void CheckFiniteSegment(ByteSpan segment);
 
