@@ -114,6 +114,10 @@ complained 'sudo apt-get install --no-install-recommends libyaml-cpp-dev libtorc
 not_called apt-get
 succeeds --run legacy-show
 called 'apt-get .*install -y --no-install-recommends libyaml-cpp-dev libtorch-dev$'
+fresh && forget gnuplot-x11
+succeeds packages
+called 'apt-get .*install -y --no-install-recommends gnuplot-nox$'
+not_called cmake
 fresh && forget libtorch-dev
 succeeds configure -DLEGACY_TORCH=OFF
 not_called apt-get
