@@ -20,16 +20,12 @@ struct RoundWork {
   std::vector<int64_t> bytes;  // message bytes of each worker; 0 where a worker sends nothing
   std::vector<Work> encode;    // at each worker before the round, one entry a kernel
   std::vector<Work> decode;    // at each worker after the round, for all messages together
-
-  bool operator==(const RoundWork&) const = default;
 };
 
 struct BucketWork {
   std::vector<int> layers;  // positions in the model's parameter order; order of no meaning
   int64_t elements = 0;     // of the dense gradient of these layers
   std::vector<RoundWork> rounds;
-
-  bool operator==(const BucketWork&) const = default;
 };
 
 struct StepWork {
@@ -37,8 +33,6 @@ struct StepWork {
   int workers = 0;
   int64_t batch_size = 0;           // samples of each worker
   std::vector<BucketWork> buckets;  // in the order in which the backward pass completes them
-
-  bool operator==(const StepWork&) const = default;
 
   // Message bytes of one worker over all buckets and rounds: the payload, before collectives
   // forward it.

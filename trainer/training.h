@@ -11,13 +11,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "compress/exchange.h"
 #include "compress/policy.h"
+#include "trainer/aggregation.h"
 #include "trainer/bucket_plan.h"
 #include "trainer/optimizer.h"
 #include "trainer/schedule.h"
@@ -45,12 +45,6 @@ struct TrainingOptions {
   int64_t evaluation_batch = 250;
 };
 
-// What the policy chose for a unit and what one worker sent for it.
-struct UnitOutcome {
-  double parameter = 0;
-  int64_t elements = 0;  // values sent: the element ratio's numerator
-};
-
 struct StepOutcome {
   int64_t step = 0;
   double learning_rate = 0;
@@ -63,18 +57,6 @@ struct Evaluation {
   double loss = 0;      // mean over the test set
   double accuracy = 0;  // in [0, 1]
 };
-
-// Which message a hook sees.
-struct MessageInfo {
-  int64_t step = 0;
-  int unit = 0;
-  int round = 0;
-  int worker = 0;
-};
-
-// Sees, and may change, each message between encoding and decoding. Called from one thread, by
-// round, unit and worker.
-using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
 
 class Training {
  public:

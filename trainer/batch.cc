@@ -1,0 +1,74 @@
+#include "trainer/batch.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace legacy {
+namespace {
+
+constexpr int kPadding = 4;  // pixels on each side
+
+struct Shift {
+  int rows = 0;  // in [-kPadding, kPadding]
+  int columns = 0;
+  bool flip = false;
+};
+
+// One channel, shifted (pixels from outside are black), then mirrored.
+void MovePlane(const uint8_t* from, uint8_t* to, int height, int width, const Shift& shift) {
+  std::memset(to, 0, static_cast<size_t>(height) * width);
+  const int first = std::max(0, -shift.columns);
+  const int last = std::min(width, width - shift.columns);
+  for (int row = 0; row < height; ++row) {
+    const int source = row + shift.rows;
+    if (source < 0 || source >= height) continue;
+    uint8_t* line = to + static_cast<size_t>(row) * width;
+    if (last > first) {
+      std::memcpy(line + first, from + static_cast<size_t>(source) * width + first + shift.columns,
+                  last - first);
+    }
+    if (shift.flip) std::reverse(line, line + width);
+  }
+}
+
+torch::Tensor Augmented(const torch::Tensor& images, const RandomKey& key) {
+  RandomStream random(key);
+  torch::Tensor moved = torch::empty_like(images);
+  const int64_t channels = images.size(1);
+  const int height = static_cast<int>(images.size(2));
+  const int width = static_cast<int>(images.size(3));
+  const int64_t plane = int64_t{1} * height * width;
+  for (int64_t i = 0; i < images.size(0); ++i) {
+    Shift shift;
+    shift.rows = static_cast<int>(random.Below(2 * kPadding + 1)) - kPadding;
+    shift.columns = static_cast<int>(random.Below(2 * kPadding + 1)) - kPadding;
+    shift.flip = random.Below(2) == 1;
+    for (int64_t c = 0; c < channels; ++c) {
+      const int64_t offset = (i * channels + c) * plane;
+      MovePlane(images.data_ptr<uint8_t>() + offset, moved.data_ptr<uint8_t>() + offset, height,
+                width, shift);
+    }
+  }
+  return moved;
+}
+
+}  // namespace
+
+Batch TrainingBatch(const Dataset& dataset, std::span<const int64_t> indices,
+                    const std::optional<RandomKey>& augment) {
+  // from_blob wants a mutable pointer; index_select only reads.
+  const torch::Tensor rows = torch::from_blob(
+      const_cast<int64_t*>(indices.data()), {static_cast<int64_t>(indices.size())}, torch::kInt64);
+  torch::Tensor images = dataset.train_images.index_select(0, rows);
+  if (augment) images = Augmented(images, *augment);
+  return {NormalizeImages(dataset, images), dataset.train_labels.index_select(0, rows)};
+}
+
+Batch TestBatch(const Dataset& dataset, int64_t first, int64_t count) {
+  return {NormalizeImages(dataset, dataset.test_images.narrow(0, first, count)),
+          dataset.test_labels.narrow(0, first, count)};
+}
+
+}  // namespace legacy

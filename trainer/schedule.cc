@@ -1,0 +1,88 @@
+#include "trainer/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+void Require(bool holds, const char* option, double value, const char* allowed) {
+  if (!holds) throw Error(option, std::to_string(value), allowed);
+}
+
+// Fraction of the decay that is done, 0 at the end of the warm-up, 1 at total_steps.
+double Progress(const ScheduleOptions& options, int64_t step, int64_t total_steps) {
+  const int64_t length = total_steps - options.warmup_steps;
+  if (length <= 0) return 1;
+  const int64_t done = std::clamp<int64_t>(step - options.warmup_steps, 0, length);
+  return static_cast<double>(done) / static_cast<double>(length);
+}
+
+}  // namespace
+
+Decay ParseDecay(std::string_view text) {
+  for (Decay decay : {Decay::kConstant, Decay::kStep, Decay::kCosine, Decay::kLinear}) {
+    if (text == ToString(decay)) return decay;
+  }
+  throw Error("lr-schedule", std::string(text), "constant, step, cosine, linear");
+}
+
+std::string_view ToString(Decay decay) {
+  switch (decay) {
+    case Decay::kConstant:
+      return "constant";
+    case Decay::kStep:
+      return "step";
+    case Decay::kCosine:
+      return "cosine";
+    case Decay::kLinear:
+      break;
+  }
+  return "linear";
+}
+
+void CheckSchedule(const ScheduleOptions& options) {
+  const double rate = options.learning_rate;
+  Require(std::isfinite(rate) && rate > 0, "learning-rate", rate, "positive numbers");
+  Require(options.warmup_steps >= 0, "warmup-steps", static_cast<double>(options.warmup_steps),
+          "0 or more");
+  Require(options.gamma > 0 && options.gamma <= 1, "lr-gamma", options.gamma, "(0, 1]");
+  Require(options.final_learning_rate >= 0 && options.final_learning_rate <= rate,
+          "final-learning-rate", options.final_learning_rate, "from 0 to the learning rate");
+  for (size_t i = 0; i < options.milestones.size(); ++i) {
+    const int64_t before = i == 0 ? -1 : options.milestones[i - 1];
+    Require(options.milestones[i] > before, "lr-milestones",
+            static_cast<double>(options.milestones[i]), "ascending steps from 0");
+  }
+}
+
+double LearningRate(const ScheduleOptions& options, int64_t step, int64_t total_steps) {
+  const double rate = options.learning_rate;
+  if (step < options.warmup_steps) {
+    return rate * static_cast<double>(step + 1) / static_cast<double>(options.warmup_steps);
+  }
+  const double last = options.final_learning_rate;
+  switch (options.decay) {
+    case Decay::kConstant:
+      return rate;
+    case Decay::kStep: {
+      const auto passed =
+          std::upper_bound(options.milestones.begin(), options.milestones.end(), step) -
+          options.milestones.begin();
+      return rate * std::pow(options.gamma, static_cast<double>(passed));
+    }
+    case Decay::kCosine: {
+      const double angle = std::numbers::pi * Progress(options, step, total_steps);
+      return last + 0.5 * (rate - last) * (1 + std::cos(angle));
+    }
+    case Decay::kLinear:
+      break;
+  }
+  return rate + (last - rate) * Progress(options, step, total_steps);
+}
+
+}  // namespace legacy

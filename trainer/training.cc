@@ -1,0 +1,279 @@
+#include "trainer/training.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "compress/error.h"
+#include "trainer/batch.h"
+#include "trainer/model.h"
+#include "trainer/sampler.h"
+#include "trainer/worker_pool.h"
+
+namespace legacy {
+namespace {
+
+void Check(const TrainingOptions& options, const Dataset& dataset, const ModelRequest& model) {
+  if (options.workers < 1) throw Error("workers", std::to_string(options.workers), "at least 1");
+  if (options.total_steps < 1) {
+    throw Error("steps", std::to_string(options.total_steps), "at least 1");
+  }
+  if (options.evaluation_batch < 1) {
+    throw Error("evaluation-batch", std::to_string(options.evaluation_batch), "at least 1");
+  }
+  CheckSchedule(options.schedule);
+  const auto require = [&](const char* what, int got, int wanted) {
+    if (got == wanted) return;
+    throw Error("model " + model.name + ": " + what, std::to_string(got),
+                std::to_string(wanted) + " with data set " + dataset.name);
+  };
+  require("channels", model.channels, dataset.channels());
+  require("height", model.height, dataset.height());
+  require("width", model.width, dataset.width());
+  require("classes", model.classes, dataset.classes);
+}
+
+bool AllFinite(std::span<const float> values) {
+  constexpr uint32_t kExponent = 0x7F800000;  // all ones in infinities and NaNs alone
+  uint32_t bad = 0;
+  for (float value : values) {
+    bad |= static_cast<uint32_t>((std::bit_cast<uint32_t>(value) & kExponent) == kExponent);
+  }
+  return bad == 0;
+}
+
+}  // namespace
+
+struct Training::Impl {
+  Impl(const TrainingOptions& chosen, const Dataset& data, const ModelRequest& model,
+       std::unique_ptr<Policy> chosen_policy, std::unique_ptr<Scheme> chosen_scheme);
+
+  double RunWorker(int worker, std::span<float> gradient);
+  double Gradient(Model& model, const Batch& batch, std::span<float> gradient) const;
+  void CheckFinite(int worker, std::span<const float> gradient) const;
+  void RescaleResiduals(double rate);
+  void UpdateWeights(double rate);
+
+  TrainingOptions options;
+  const Dataset& dataset;
+  std::unique_ptr<Policy> policy;
+  std::unique_ptr<Scheme> scheme;
+  WorkerPool pool;
+  Sampler sampler;
+  std::vector<std::shared_ptr<Model>> replicas;  // by worker; the first owns the weights
+  std::vector<Unit> layers;
+  std::vector<OperationCost> costs;
+  Sgd sgd;
+  Aggregation aggregation;
+  std::vector<std::vector<float>> gradients;  // by pool thread
+  std::vector<float> mean;
+  MessageHook hook;
+  int64_t step = 0;
+  double last_rate = 0;  // of the last step with a positive rate
+};
+
+namespace {
+
+std::vector<std::shared_ptr<Model>> MakeReplicas(const ModelRequest& request, int workers) {
+  std::vector<std::shared_ptr<Model>> replicas{MakeModel(request)};
+  while (replicas.size() < static_cast<size_t>(workers)) {
+    replicas.push_back(ShareParameters(*replicas.front(), request));
+  }
+  for (const auto& replica : replicas) replica->train();
+  return replicas;
+}
+
+int64_t Numel(const std::vector<Unit>& layers) {
+  return layers.back().offset + layers.back().numel;
+}
+
+TrainingOptions Checked(const TrainingOptions& options, const Dataset& dataset,
+                        const ModelRequest& model) {
+  Check(options, dataset, model);
+  return options;
+}
+
+}  // namespace
+
+Training::Impl::Impl(const TrainingOptions& chosen, const Dataset& data, const ModelRequest& model,
+                     std::unique_ptr<Policy> chosen_policy, std::unique_ptr<Scheme> chosen_scheme)
+    : options(Checked(chosen, data, model)),
+      dataset(data),
+      policy(std::move(chosen_policy)),
+      scheme(std::move(chosen_scheme)),
+      pool(options.threads),
+      sampler(data.train_labels.size(0), options.workers, options.batch_size, options.seed),
+      replicas(MakeReplicas(model, options.workers)),
+      layers(LayersOf(*replicas.front())),
+      costs(replicas.front()->Costs()),
+      sgd(Numel(layers), options.sgd),
+      aggregation(PlanUnits(layers, options.scope, options.buckets), *scheme, options.workers,
+                  pool),
+      gradients(static_cast<size_t>(options.threads),
+                std::vector<float>(static_cast<size_t>(Numel(layers)))),
+      mean(static_cast<size_t>(Numel(layers))) {}
+
+// Gradient and first encodings of one worker; returns its loss.
+double Training::Impl::RunWorker(int worker, std::span<float> gradient) {
+  std::optional<RandomKey> augment;
+  if (dataset.augment) {
+    augment = RandomKey{.seed = options.seed,
+                        .step = static_cast<uint64_t>(step),
+                        .worker = static_cast<uint32_t>(worker),
+                        .layer = 0,
+                        .purpose = Purpose::kAugment};
+  }
+  const Batch batch = TrainingBatch(dataset, sampler.Batch(worker), augment);
+  const double loss = Gradient(*replicas[worker], batch, gradient);
+  CheckFinite(worker, gradient);
+  aggregation.Encode(worker, gradient);
+  return loss;
+}
+
+double Training::Impl::Gradient(Model& model, const Batch& batch, std::span<float> gradient) const {
+  const std::vector<torch::Tensor> parameters = model.parameters();
+  const torch::Tensor loss = torch::cross_entropy_loss(model.Forward(batch.images), batch.labels);
+  const auto parts = torch::autograd::grad({loss}, parameters);
+  for (size_t l = 0; l < parts.size(); ++l) {
+    const torch::Tensor part = parts[l].contiguous();
+    std::memcpy(gradient.data() + layers[l].offset, part.data_ptr<float>(),
+                static_cast<size_t>(layers[l].numel) * sizeof(float));
+  }
+  return loss.item<double>();
+}
+
+void Training::Impl::CheckFinite(int worker, std::span<const float> gradient) const {
+  if (AllFinite(gradient)) return;
+  for (const Unit& layer : layers) {
+    const auto part = gradient.subspan(layer.offset, layer.numel);
+    const auto bad =
+        std::find_if_not(part.begin(), part.end(), [](float x) { return std::isfinite(x); });
+    if (bad == part.end()) continue;
+    throw Error("worker " + std::to_string(worker) + ", step " + std::to_string(step) +
+                    ", layer '" + layer.name + "': gradient",
+                std::to_string(*bad), "finite numbers; a lower learning rate may help");
+  }
+}
+
+// Residuals keep the step that they stand for: what was left at the old rate is applied as if at that rate.
+void Training::Impl::RescaleResiduals(double rate) {
+  if (rate <= 0) return;
+  const double before = std::exchange(last_rate, rate);
+  if (!options.rescale_residuals || before <= 0 || before == rate) return;
+  const float factor = static_cast<float>(before / rate);
+  for (size_t u = 0; u < aggregation.plan().units.size(); ++u) {
+    aggregation.exchange(static_cast<int>(u)).RescaleResiduals(factor);
+  }
+}
+
+void Training::Impl::UpdateWeights(double rate) {
+  const std::vector<torch::Tensor> parameters = replicas.front()->parameters();
+  pool.ForEach(static_cast<int64_t>(layers.size()), [&](int64_t l, int) {
+    const Unit& layer = layers[l];
+    const auto numel = static_cast<size_t>(layer.numel);
+    sgd.Update({parameters[l].data_ptr<float>(), numel}, {mean.data() + layer.offset, numel},
+               layer.offset, rate);
+  });
+}
+
+Training::Training(const TrainingOptions& options, const Dataset& dataset,
+                   const ModelRequest& model, std::unique_ptr<Policy> policy,
+                   std::unique_ptr<Scheme> scheme)
+    : impl_(std::make_unique<Impl>(options, dataset, model, std::move(policy), std::move(scheme))) {
+}
+
+Training::~Training() = default;
+
+StepOutcome Training::Step() {
+  Impl& my = *impl_;
+  StepOutcome outcome;
+  outcome.step = my.step;
+  outcome.learning_rate = LearningRate(my.options.schedule, my.step, my.options.total_steps);
+  my.RescaleResiduals(outcome.learning_rate);
+
+  const std::vector<Unit>& units = my.aggregation.plan().units;
+  std::vector<double> parameters(units.size());
+  my.policy->Decide({my.step, my.options.total_steps, outcome.learning_rate}, units, parameters);
+  my.aggregation.Begin(my.options.seed, my.step, parameters);
+  my.sampler.Seek(my.step);
+
+  std::vector<double> losses(static_cast<size_t>(my.options.workers));
+  my.pool.ForEach(my.options.workers, [&](int64_t worker, int thread) {
+    losses[worker] = my.RunWorker(static_cast<int>(worker), my.gradients[thread]);
+  });
+  my.aggregation.Finish(my.mean, my.hook);
+  my.UpdateWeights(outcome.learning_rate);
+
+  outcome.loss = std::accumulate(losses.begin(), losses.end(), 0.0) / my.options.workers;
+  outcome.work = {my.step, my.options.workers, my.options.batch_size, my.aggregation.Buckets()};
+  outcome.units = my.aggregation.Outcomes();
+  ++my.step;
+  return outcome;
+}
+
+void Training::Observe(double simulated_seconds) {
+  impl_->policy->Observe({impl_->step - 1, simulated_seconds, impl_->mean});
+}
+
+Evaluation Training::Evaluate() {
+  Impl& my = *impl_;
+  const int64_t samples = my.dataset.test_labels.size(0);
+  const int64_t size = my.options.evaluation_batch;
+  const int64_t batches = (samples + size - 1) / size;
+  std::vector<double> losses(static_cast<size_t>(batches));
+  std::vector<int64_t> hits(static_cast<size_t>(batches));
+  my.replicas[0]->eval();
+  my.pool.ForEach(batches, [&](int64_t b, int) {
+    const torch::NoGradGuard no_grad;
+    const Batch batch = TestBatch(my.dataset, b * size, std::min(size, samples - b * size));
+    const torch::Tensor logits = my.replicas[0]->Forward(batch.images);
+    losses[b] =
+        torch::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum).item<double>();
+    hits[b] = (logits.argmax(1) == batch.labels).sum().item<int64_t>();
+  });
+  my.replicas[0]->train();
+  const double total = static_cast<double>(samples);
+  return {std::accumulate(losses.begin(), losses.end(), 0.0) / total,
+          static_cast<double>(std::accumulate(hits.begin(), hits.end(), int64_t{0})) / total};
+}
+
+void Training::SetMessageHook(MessageHook hook) { impl_->hook = std::move(hook); }
+
+int64_t Training::step() const { return impl_->step; }
+int64_t Training::StepsPerEpoch() const { return impl_->sampler.StepsPerEpoch(); }
+const TrainingOptions& Training::options() const { return impl_->options; }
+const Policy& Training::policy() const { return *impl_->policy; }
+const Scheme& Training::scheme() const { return *impl_->scheme; }
+
+std::span<const Unit> Training::Layers() const { return impl_->layers; }
+std::span<const Unit> Training::Units() const { return impl_->aggregation.plan().units; }
+std::span<const OperationCost> Training::Costs() const { return impl_->costs; }
+
+std::vector<int64_t> Training::LayerNumels() const {
+  std::vector<int64_t> numels;
+  for (const Unit& layer : impl_->layers) numels.push_back(layer.numel);
+  return numels;
+}
+
+std::vector<float> Training::Weights() const {
+  std::vector<float> weights;
+  for (const torch::Tensor& parameter : impl_->replicas.front()->parameters()) {
+    const float* data = parameter.data_ptr<float>();
+    weights.insert(weights.end(), data, data + parameter.numel());
+  }
+  return weights;
+}
+
+std::span<const float> Training::MeanGradient() const { return impl_->mean; }
+Model& Training::Replica(int worker) { return *impl_->replicas.at(worker); }
+Exchange& Training::UnitExchange(int unit) { return impl_->aggregation.exchange(unit); }
+Sgd& Training::Optimizer() { return impl_->sgd; }
+
+}  // namespace legacy
