@@ -1,0 +1,163 @@
+#include "trainer/data_catalog.h"
+
+#include <cstdlib>
+
+#include "compress/error.h"
+#include "trainer/glyphs.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+using Format = CatalogEntry::Format;
+
+const std::vector<std::string> kIdxFiles = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                            "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+
+// One gzipped file each, in the order of kIdxFiles.
+std::vector<RemoteFile> IdxSources(const std::string& place,
+                                   const std::vector<std::string>& digests) {
+  std::vector<RemoteFile> sources;
+  for (size_t i = 0; i < kIdxFiles.size(); ++i) {
+    sources.push_back({place + kIdxFiles[i] + ".gz", digests[i]});
+  }
+  return sources;
+}
+
+CatalogEntry Glyphs() {
+  return {.name = "glyphs",
+          .format = Format::kEmbedded,
+          .licence = "BSD-3-Clause, drawn by this program",
+          .classes = kGlyphClasses,
+          .mean = {kGlyphMean},
+          .stddev = {kGlyphStddev}};
+}
+
+// Digests of the gzip files: MD5 in the README of github.com/zalandoresearch/fashion-mnist; the same files' SHA-256.
+CatalogEntry FashionMnist() {
+  return {.name = "fashion-mnist",
+          .format = Format::kIdx,
+          .folder = "fashion-mnist",
+          .files = kIdxFiles,
+          .sources = IdxSources(
+              "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+              {"sha256:3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+               "sha256:a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+               "sha256:346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+               "sha256:67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"}),
+          .licence = "MIT, (c) 2017 Zalando SE",
+          .mean = {0.2860},
+          .stddev = {0.3530}};
+}
+
+CatalogEntry Mnist() {
+  return {.name = "mnist",
+          .format = Format::kIdx,
+          .folder = "mnist",
+          .files = kIdxFiles,
+          .sources = IdxSources(
+              "https://ossci-datasets.s3.amazonaws.com/mnist/",
+              {"md5:f68b3c2dcbeaaa9fbdd348bbdeb94873", "md5:d53e105ee54ea40749a09fcbcd1e9432",
+               "md5:9fb629c4189551a2d022fa330f9573f3", "md5:ec29112dd5afa0611ce80d1b7f02629c"}),
+          .licence = "CC BY-SA 3.0, LeCun, Cortes, Burges",
+          .mean = {0.1307},
+          .stddev = {0.3081}};
+}
+
+CatalogEntry Cifar10() {
+  return {.name = "cifar10",
+          .format = Format::kCifar10,
+          .folder = "cifar-10-batches-bin",
+          .files = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+                    "data_batch_5.bin", "test_batch.bin"},
+          .sources = {{"https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+                       "md5:c32a1d4ab5d03f1284b67883e8d87530", true}},
+          .licence = "none stated; cite Krizhevsky 2009",
+          .mean = {0.4914, 0.4822, 0.4465},
+          .stddev = {0.2470, 0.2435, 0.2616},
+          .augment = true};
+}
+
+CatalogEntry Cifar100() {
+  return {.name = "cifar100",
+          .format = Format::kCifar100,
+          .folder = "cifar-100-binary",
+          .files = {"train.bin", "test.bin"},
+          .sources = {{"https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",
+                       "md5:03b5dce01913d631647c71ecec9e9cb8", true}},
+          .licence = "none stated; cite Krizhevsky 2009",
+          .classes = 100,
+          .mean = {0.5071, 0.4865, 0.4409},
+          .stddev = {0.2673, 0.2564, 0.2762},
+          .augment = true};
+}
+
+[[noreturn]] void ThrowMissing(const CatalogEntry& entry, const fs::path& file) {
+  throw Error(entry.name, file.string() + " (not there)",
+              "run 'legacy-data fetch " + entry.name + "', or name the folder that holds " +
+                  entry.folder + "/ with --data-root or LEGACY_DATA");
+}
+
+// `folder`/`name`, or else its gzipped form.
+fs::path PlainOrGzip(const CatalogEntry& entry, const fs::path& folder, const std::string& name) {
+  for (const auto& file : {folder / name, folder / (name + ".gz")}) {
+    if (fs::exists(file)) return file;
+  }
+  ThrowMissing(entry, folder / (name + ".gz"));
+}
+
+ImageSet LoadIdx(const CatalogEntry& entry, const fs::path& folder, bool training) {
+  const size_t first = training ? 0 : 2;
+  return ReadIdx(PlainOrGzip(entry, folder, entry.files[first]),
+                 PlainOrGzip(entry, folder, entry.files[first + 1]), entry.classes);
+}
+
+ImageSet LoadCifar(const CatalogEntry& entry, const fs::path& folder, bool training) {
+  std::vector<fs::path> found;
+  const size_t test = entry.files.size() - 1;
+  for (size_t i = training ? 0 : test; i < (training ? test : test + 1); ++i) {
+    if (fs::exists(folder / entry.files[i])) found.push_back(folder / entry.files[i]);
+  }
+  if (found.empty()) ThrowMissing(entry, folder / entry.files[training ? 0 : test]);
+  return ReadCifar(found, entry.format == Format::kCifar100 ? 2 : 1, entry.classes);
+}
+
+}  // namespace
+
+const std::vector<CatalogEntry>& DataCatalog() {
+  static const std::vector<CatalogEntry> catalog = {Glyphs(), FashionMnist(), Mnist(), Cifar10(),
+                                                    Cifar100()};
+  return catalog;
+}
+
+const CatalogEntry& FindInCatalog(const std::string& name) {
+  std::string names;
+  for (const auto& entry : DataCatalog()) {
+    if (entry.name == name) return entry;
+    names += (names.empty() ? "" : ", ") + entry.name;
+  }
+  throw Error("data set", name, names);
+}
+
+fs::path DataRoot(const std::string& option) {
+  if (!option.empty()) return option;
+  if (const char* root = std::getenv("LEGACY_DATA"); root != nullptr && *root != '\0') return root;
+  const char* home = std::getenv("HOME");
+  return fs::path(home != nullptr ? home : ".") / ".cache" / "legacy-data";
+}
+
+ImageSet LoadImages(const CatalogEntry& entry, const fs::path& data_root, bool training,
+                    int64_t limit) {
+  if (limit < 0) throw Error("sample limit", std::to_string(limit), "0 (all) or more");
+  if (entry.format == Format::kEmbedded) {
+    const int64_t size = training ? kGlyphTrainSamples : kGlyphTestSamples;
+    return DrawGlyphs(training, limit > 0 ? limit : size);
+  }
+  const fs::path folder = data_root / entry.folder;
+  ImageSet images = entry.format == Format::kIdx ? LoadIdx(entry, folder, training)
+                                                 : LoadCifar(entry, folder, training);
+  KeepFirst(images, limit);
+  return images;
+}
+
+}  // namespace legacy
