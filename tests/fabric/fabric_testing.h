@@ -1,0 +1,69 @@
+// Helpers of the fabric's tests.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "ns3-module/fabric/error.h"
+#include "ns3-module/fabric/flow-graph.h"
+#include "ns3-module/fabric/hash.h"
+
+namespace legacy::fabric {
+
+// The message of the Error that `action` throws; "" where it throws none.
+inline std::string MessageOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// A network where every flow takes a random time, so that flows overtake each other. What happens is given to callbacks.
+class RandomNetwork : public FlowSink {
+ public:
+  explicit RandomNetwork(uint64_t seed) : seed_(seed) {}
+
+  TimeNs Now() const override { return now_; }
+  void Send(const Flow& flow) override {
+    if (on_send) on_send(flow);
+    Push(Draw(), [this, flow] { on_delivered(flow); });
+  }
+  void Wake(TimeNs delay, uint64_t token) override {
+    Push(delay, [this, token] { on_wake(token); });
+  }
+
+  // Runs `action` after a random time.
+  void Later(std::function<void()> action) { Push(Draw(), std::move(action)); }
+
+  void Run() {
+    while (!events_.empty()) {
+      auto event = events_.extract(events_.begin());
+      now_ = event.key().first;
+      event.mapped()();
+    }
+  }
+
+  std::function<void(const Flow&)> on_send;
+  std::function<void(const Flow&)> on_delivered;
+  std::function<void(uint64_t)> on_wake;
+
+ private:
+  TimeNs Draw() { return static_cast<TimeNs>(Reduce(HashWords({seed_, draws_++}), 10'000)); }
+  void Push(TimeNs delay, std::function<void()> action) {
+    events_.emplace(std::make_pair(now_ + delay, events_made_++), std::move(action));
+  }
+
+  uint64_t seed_;
+  uint64_t draws_ = 0;
+  uint64_t events_made_ = 0;
+  TimeNs now_ = 0;
+  std::map<std::pair<TimeNs, uint64_t>, std::function<void()>> events_;
+};
+
+}  // namespace legacy::fabric

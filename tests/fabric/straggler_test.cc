@@ -1,0 +1,92 @@
+#include "ns3-module/fabric/straggler.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/fabric/fabric_testing.h"
+
+namespace legacy::fabric {
+namespace {
+
+// Factors of 50 workers over 400 steps.
+std::vector<double> Sample(const std::string& text, uint64_t seed = 1) {
+  std::vector<double> all;
+  const auto model = MakeStragglers(text);
+  for (uint64_t step = 0; step < 400; ++step) {
+    const auto factors = model->Factors(50, seed, step);
+    all.insert(all.end(), factors.begin(), factors.end());
+  }
+  return all;
+}
+
+double Mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+TEST(Straggler, NoneAndFixedAreWhatTheySay) {
+  EXPECT_EQ(MakeStragglers("none")->Factors(3, 1, 1), (std::vector<double>{1, 1, 1}));
+  const auto listed = MakeStragglers("fixed:workers=0+2,factor=1.5");
+  EXPECT_EQ(listed->Factors(4, 1, 1), (std::vector<double>{1.5, 1, 1.5, 1}));
+  EXPECT_FALSE(listed->Transient());
+  EXPECT_EQ(listed->Description(), "fixed:workers=0+2,factor=1.5");
+  EXPECT_EQ(MakeStragglers("fixed:count=2,factor=3")->Factors(4, 1, 1),
+            (std::vector<double>{1, 1, 3, 3}));
+}
+
+TEST(Straggler, LognormalHasMedianOneAndItsSigma) {
+  std::vector<double> sample = Sample("lognormal:sigma=0.3");
+  for (double& value : sample) value = std::log(value);
+  const double mean = Mean(sample);
+  double variance = 0;
+  for (double value : sample) variance += (value - mean) * (value - mean);
+  EXPECT_NEAR(mean, 0, 5 * 0.3 / std::sqrt(20'000));
+  EXPECT_NEAR(std::sqrt(variance / 20'000), 0.3, 5 * 0.3 / std::sqrt(40'000));
+}
+
+TEST(Straggler, ExponentialIsShiftedByOne) {
+  const std::vector<double> sample = Sample("exponential:scale=0.2");
+  EXPECT_GT(*std::min_element(sample.begin(), sample.end()), 1);
+  EXPECT_NEAR(Mean(sample), 1.2, 5 * 0.2 / std::sqrt(20'000));
+  const double above = static_cast<double>(
+      std::count_if(sample.begin(), sample.end(), [](double x) { return x > 1.4; }));
+  EXPECT_NEAR(above / 20'000, std::exp(-2.0), 0.012);  // 5 standard deviations
+}
+
+TEST(Straggler, DrawsDependOnSeedStepAndWorkerAlone) {
+  const auto model = MakeStragglers("lognormal:sigma=0.5");
+  EXPECT_TRUE(model->Transient());
+  const auto few = model->Factors(4, 9, 3);
+  const auto many = model->Factors(8, 9, 3);
+  EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin()));
+  EXPECT_NE(model->Factors(4, 9, 4), few);
+  EXPECT_NE(model->Factors(4, 8, 3), few);
+  EXPECT_EQ(MakeStragglers("lognormal:sigma=0.5")->Factors(4, 9, 3), few);
+}
+
+TEST(Straggler, SaysWhatIsWrong) {
+  const auto error = [](const std::string& text) {
+    return MessageOf([&] { MakeStragglers(text); });
+  };
+  EXPECT_NE(error("sometimes").find("allowed: none, fixed:workers=3+7,factor=1.5"),
+            std::string::npos);
+  EXPECT_EQ(
+      error("fixed:workers=1+x"),
+      "stragglers: workers: got '1+x'; allowed: numbers of workers joined by '+', such as 3+7");
+  EXPECT_NE(error("fixed:workers="), "");
+  EXPECT_NE(error("fixed:workers=1+"), "");
+  EXPECT_NE(error("fixed:factor=0.5"), "");
+  EXPECT_NE(error("fixed:workers=1,count=1"), "");
+  EXPECT_NE(error("lognormal:sigma=-1"), "");
+  EXPECT_NE(error("lognormal:scale=1").find("unknown key of lognormal: got 'scale'"),
+            std::string::npos);
+  EXPECT_EQ(MessageOf([] { MakeStragglers("fixed:workers=4")->Factors(4, 1, 1); }),
+            "stragglers: got 'fixed:workers=4'; allowed: workers below 4");
+  EXPECT_NE(MessageOf([] { MakeStragglers("fixed:count=5")->Factors(4, 1, 1); }), "");
+}
+
+}  // namespace
+}  // namespace legacy::fabric

@@ -1,0 +1,167 @@
+#include "ns3-module/fabric/topology.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "ns3-module/fabric/topology-builders.h"
+#include "tests/fabric/fabric_testing.h"
+
+namespace legacy::fabric {
+namespace {
+
+// Hops between every two hosts by Floyd-Warshall, with hosts as ends only.
+std::vector<std::vector<int>> AllDistances(const Topology& topology) {
+  constexpr int kFar = 1'000'000;
+  const int nodes = topology.NodeCount();
+  std::vector<std::vector<int>> distance(nodes, std::vector<int>(nodes, kFar));
+  for (int i = 0; i < nodes; ++i) distance[i][i] = 0;
+  for (const Link& link : topology.Links()) distance[link.a][link.b] = distance[link.b][link.a] = 1;
+  for (int via = 0; via < nodes; ++via) {
+    if (topology.IsHost(via)) continue;
+    for (int a = 0; a < nodes; ++a) {
+      for (int b = 0; b < nodes; ++b) {
+        distance[a][b] = std::min(distance[a][b], distance[a][via] + distance[via][b]);
+      }
+    }
+  }
+  return distance;
+}
+
+class FatTree : public testing::TestWithParam<int> {};
+
+TEST_P(FatTree, HasTheCountsAndPathLengthsOfThePaper) {
+  const int k = GetParam();
+  const int half = k / 2;
+  const Topology topology = BuildFatTree(k, {}, {}, {});
+  const int hosts = static_cast<int>(topology.Hosts().size());
+  EXPECT_EQ(hosts, k * k * k / 4);
+  EXPECT_EQ(topology.NodeCount() - hosts, 5 * k * k / 4);
+  EXPECT_EQ(topology.Links().size(), 3u * hosts);  // a host's, and as many at each of two tiers up
+  std::map<int, int> ports;
+  for (const Link& link : topology.Links()) {
+    ++ports[link.a];
+    ++ports[link.b];
+  }
+  for (int node = 0; node < topology.NodeCount(); ++node) {
+    EXPECT_EQ(ports[node], topology.IsHost(node) ? 1 : k);
+  }
+  for (int a = 0; a < hosts; ++a) {
+    for (int b = 0; b < hosts; b += 3) {
+      const size_t hops = a == b                                   ? 0
+                          : a / half == b / half                   ? 2
+                          : a / (half * half) == b / (half * half) ? 4
+                                                                   : 6;
+      ASSERT_EQ(topology.Route(a, b, 0).size(), hops) << a << " to " << b;
+    }
+  }
+  // Ways up: k/2 at the edge, k/2 at the aggregation; one way down.
+  const auto up = topology.NextHops(0, hosts - 1);
+  ASSERT_EQ(up.size(), 1u);
+  const auto& edge = topology.NextHops(topology.To(up[0]), hosts - 1);
+  EXPECT_EQ(edge.size(), static_cast<size_t>(half));
+  const auto& aggregation = topology.NextHops(topology.To(edge[0]), hosts - 1);
+  EXPECT_EQ(aggregation.size(), static_cast<size_t>(half));
+  EXPECT_EQ(topology.NextHops(topology.To(aggregation[0]), hosts - 1).size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, FatTree, testing::Values(4, 6, 8));
+
+TEST(Topology, RoutesAreShortestLoopFreeAndMadeOfNextHops) {
+  for (const Topology& topology : {BuildFatTree(4, {}, {}, {}), BuildLeafSpine(3, 2, 2, {}, {}),
+                                   BuildDumbbell(2, 3, {}, {})}) {
+    const auto distance = AllDistances(topology);
+    for (int a : topology.Hosts()) {
+      for (int b : topology.Hosts()) {
+        for (uint32_t channel : {0u, 7u}) {
+          const auto route = topology.Route(a, b, channel);
+          ASSERT_EQ(route.size(), static_cast<size_t>(distance[a][b]));
+          std::set<int> seen{a};
+          int node = a;
+          for (DirectedLink link : route) {
+            ASSERT_EQ(topology.From(link), node);
+            ASSERT_EQ(topology.NextHop(node, a, b, channel), link);
+            node = topology.To(link);
+            ASSERT_TRUE(seen.insert(node).second);
+          }
+          ASSERT_EQ(node, b);
+        }
+      }
+    }
+  }
+}
+
+TEST(Topology, EcmpSpreadsEvenlyAndIsAFunctionOfItsKey) {
+  Topology topology = BuildLeafSpine(2, 64, 8, {}, {});
+  const int leaf = topology.To(topology.NextHops(0, 127)[0]);
+  std::map<DirectedLink, int> flows;
+  std::vector<DirectedLink> taken;
+  for (int source = 0; source < 64; ++source) {
+    for (int destination = 64; destination < 128; ++destination) {
+      const DirectedLink link = topology.NextHop(leaf, source, destination, 0);
+      ++flows[link];
+      taken.push_back(link);
+    }
+  }
+  ASSERT_EQ(flows.size(), 8u);
+  for (const auto& [link, count] : flows) {
+    EXPECT_NEAR(count, 512, 5 * 21) << "binomial, sd 21";
+  }
+  const Topology again = BuildLeafSpine(2, 64, 8, {}, {});
+  int moved_by_channel = 0;
+  int moved_by_seed = 0;
+  topology.SetEcmpSeed(2);
+  for (int i = 0; i < 64 * 64; ++i) {
+    const int source = i / 64;
+    const int destination = 64 + i % 64;
+    ASSERT_EQ(again.NextHop(leaf, source, destination, 0), taken[i]);
+    moved_by_channel += again.NextHop(leaf, source, destination, 1) != taken[i];
+    moved_by_seed += topology.NextHop(leaf, source, destination, 0) != taken[i];
+  }
+  EXPECT_NEAR(moved_by_channel / 4096.0, 7.0 / 8, 0.03);
+  EXPECT_NEAR(moved_by_seed / 4096.0, 7.0 / 8, 0.03);
+}
+
+TEST(Topology, HostsDoNotForward) {
+  Topology topology;
+  topology.SetName("bridge");
+  const int a = topology.AddHost("a");
+  const int middle = topology.AddHost("middle");
+  const int b = topology.AddHost("b");
+  topology.AddLink({a, middle, 1'000'000, 0, 0});
+  topology.AddLink({middle, b, 1'000'000, 0, 0});
+  EXPECT_EQ(topology.Route(a, middle, 0).size(), 1u);
+  EXPECT_EQ(MessageOf([&] { topology.Route(a, b, 0); }), "topology bridge: no path from a to b");
+}
+
+TEST(Topology, RefusesLinksThatCannotBe) {
+  Topology topology;
+  topology.AddHost("a");
+  topology.AddHost("b");
+  EXPECT_EQ(MessageOf([&] {
+              topology.AddLink({0, 2, 1, 0, 0});
+            }),
+            "link: got '0-2'; allowed: two different nodes below 2");
+  EXPECT_NE(MessageOf([&] { topology.AddLink({1, 1, 1, 0, 0}); }), "");
+  EXPECT_NE(MessageOf([&] { topology.AddLink({0, 1, 0, 0, 0}); }), "");
+  EXPECT_NE(MessageOf([&] { topology.AddLink({0, 1, 1, -1, 0}); }), "");
+  EXPECT_NE(MessageOf([&] { topology.AddLink({0, 1, 1, 0, -1}); }), "");
+  EXPECT_TRUE(topology.Links().empty());
+}
+
+TEST(Topology, FingerprintSeesEveryLinkAndTheSeed) {
+  const std::string base = BuildStar(4, {}).Fingerprint();
+  EXPECT_EQ(BuildStar(4, {}).Fingerprint(), base);
+  std::set<std::string> all{base, BuildStar(5, {}).Fingerprint(),
+                            BuildStar(4, {2'000'000'000, 10'000, 0}).Fingerprint(),
+                            BuildStar(4, {1'000'000'000, 9'999, 0}).Fingerprint(),
+                            BuildStar(4, {1'000'000'000, 10'000, 1}).Fingerprint()};
+  Topology reseeded = BuildStar(4, {});
+  reseeded.SetEcmpSeed(2);
+  all.insert(reseeded.Fingerprint());
+  EXPECT_EQ(all.size(), 6u);
+}
+
+}  // namespace
+}  // namespace legacy::fabric

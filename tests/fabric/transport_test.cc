@@ -1,0 +1,78 @@
+#include "ns3-module/fabric/transport.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/fabric/fabric_testing.h"
+
+namespace legacy::fabric {
+namespace {
+
+TEST(Transport, EverySegmentPaysItsHeader) {
+  Transport transport;
+  EXPECT_EQ(transport.FrameBytes(), 1502);
+  EXPECT_EQ(transport.WireBytes(0), 0);
+  EXPECT_EQ(transport.WireBytes(1), 1 + 54);
+  EXPECT_EQ(transport.WireBytes(1448), 1448 + 54);
+  EXPECT_EQ(transport.WireBytes(1449), 1449 + 2 * 54);
+  EXPECT_EQ(transport.AckWireBytes(0), 0);
+  EXPECT_EQ(transport.AckWireBytes(1449), 2 * 54);
+  transport.segmentsPerAck = 2;
+  EXPECT_EQ(transport.AckWireBytes(1), 54);
+  EXPECT_EQ(transport.AckWireBytes(2 * 1448), 54);
+  EXPECT_EQ(transport.AckWireBytes(2 * 1448 + 1), 2 * 54);
+}
+
+TEST(Transport, RulesGiveRoomForThePathUnlessTheUserSays) {
+  Transport transport = MakeTransport("wan");
+  // 100 Mbit/s, 100 ms: 1.25 MB in flight.
+  EXPECT_EQ(transport.PortQueueBytes(100'000'000, 100'000'000), 1'250'000);
+  EXPECT_EQ(transport.SocketBuffer(100'000'000, 100'000'000), 2'500'000);
+  EXPECT_EQ(transport.SocketBuffer(100'000'000, 1'000), 1 << 20);
+  EXPECT_EQ(transport.PortMarkBytes(1'000'000'000), 20 * 1502);
+  EXPECT_EQ(transport.PortMarkBytes(10'000'000'000), 65 * 1502);
+  EXPECT_EQ(transport.PortMarkBytes(100'000'000'000), 650 * 1502);
+  transport.queueBytes = 1;
+  transport.markBytes = 2;
+  transport.socketBufferBytes = 3;
+  EXPECT_EQ(transport.PortQueueBytes(100'000'000, 100'000'000), 1);
+  EXPECT_EQ(transport.PortMarkBytes(100'000'000), 2);
+  EXPECT_EQ(transport.SocketBuffer(100'000'000, 100'000'000), 3);
+}
+
+TEST(Transport, FingerprintSeesEveryField) {
+  std::set<std::string> seen{Transport().Fingerprint(), MakeTransport("wan").Fingerprint()};
+  const auto insert = [&](auto change) {
+    Transport transport;
+    change(transport);
+    return seen.insert(transport.Fingerprint()).second;
+  };
+  EXPECT_TRUE(insert([](Transport& t) { t.congestionControl.push_back('x'); }));
+  EXPECT_TRUE(insert([](Transport& t) { t.ecn = false; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.segmentBytes = 1; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.headerBytes = 1; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.ackBytes = 1; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.segmentsPerAck = 3; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.initialWindow = 1; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.minRto = 1; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.connectionTimeout = 1; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.delayedAckTimeout = 1; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.socketBufferBytes = 1; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.queueBytes = 1; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.markBytes = 1; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.warm = false; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.attributes.emplace("a", "b"); }));
+}
+
+TEST(Transport, PresetsByName) {
+  EXPECT_EQ(MakeTransport("datacenter").Fingerprint(), Transport().Fingerprint());
+  const Transport wan = MakeTransport("wan");
+  EXPECT_FALSE(wan.ecn);
+  EXPECT_GE(wan.minRto, 200'000'000);
+  EXPECT_EQ(MessageOf([] { MakeTransport("lan"); }),
+            "transport: got 'lan'; allowed: datacenter, wan");
+}
+
+}  // namespace
+}  // namespace legacy::fabric
