@@ -3,7 +3,8 @@
 #include <cstdio>
 #include <exception>
 
-#include "analysis/summary.h"
+#include "analysis/report.h"
+#include "analysis/tables.h"
 #include "scenarios/command_line.h"
 #include "scenarios/comparison.h"
 
@@ -28,7 +29,14 @@ int Main(int argc, char** argv) {
   std::signal(SIGTERM, Stop);
   const legacy::ComparisonResult result =
       legacy::RunComparison(line.scenario, "legacy-scenario", line.text, g_stop);
-  // REPORT
+  legacy::analysis::ReportOptions options;
+  options.pictures = line.scenario.pictures;
+  const legacy::analysis::Report report = legacy::analysis::WriteReport(result.directory, options);
+  std::fputs(legacy::analysis::TextTable(report.summary).c_str(), stdout);
+  for (const std::string& warning : report.warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+  std::printf("\nrun directory: %s\n", result.directory.c_str());
   return result.interrupted ? 130 : 0;
 }
 

@@ -18,7 +18,9 @@ fabric::EngineFactory FactoryOf(const std::string& fidelity) {
 #endif
 }
 
-std::unique_ptr<Network> Build(const Scenario& scenario, uint64_t seed) {
+}  // namespace
+
+std::unique_ptr<Network> BuildNetwork(const Scenario& scenario, uint64_t seed) {
   const bool server = scenario.aggregation == "parameter-server";
   auto network = std::make_unique<Network>();
   fabric::TopologyRequest topology;
@@ -40,10 +42,12 @@ std::unique_ptr<Network> Build(const Scenario& scenario, uint64_t seed) {
   return network;
 }
 
-}  // namespace
-
-std::unique_ptr<Network> BuildNetwork(const Scenario& scenario, uint64_t seed) {
-  return Build(scenario, seed);
+std::string Ns3Version() {
+#ifdef LEGACY_WITH_NS3
+  return LEGACY_NS3_VERSION;
+#else
+  return "none";
+#endif
 }
 
 }  // namespace legacy

@@ -1,0 +1,173 @@
+// Scenario options: one table behind YAML, --set and the command line; every mistake is named.
+#include "scenarios/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "compress/error.h"
+#include "scenarios/command_line.h"
+#include "scenarios/parse.h"
+
+namespace legacy {
+namespace {
+
+template <typename Call>
+std::string MessageOf(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class ScenarioFile : public ::testing::Test {
+ protected:
+  std::string Write(const std::string& text) {
+    std::ofstream(path_) << text;
+    return path_;
+  }
+  std::string Load(const std::string& text) {
+    return MessageOf([&] {
+      Scenario scenario;
+      LoadScenario(Write(text), scenario);
+    });
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  std::string path_ = ::testing::TempDir() + "scenario-" +
+                      ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml";
+};
+
+CommandLine Parse(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "legacy-scenario");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  return ParseCommandLine(static_cast<int>(argv.size()), argv.data(), "legacy-scenario", "test");
+}
+
+TEST(ScenarioOptions, KeysAndFlagsAreUniqueAndDefaultsReadBack) {
+  std::set<std::string> keys, flags;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    EXPECT_TRUE(keys.insert(option.key).second) << option.key;
+    EXPECT_TRUE(flags.insert(option.flag).second) << option.flag;
+    EXPECT_FALSE(option.help.empty()) << option.key;
+    Scenario scenario;
+    const std::string text = option.get(scenario);
+    if (text.empty()) continue;
+    SetOption(scenario, option.key, text);
+    EXPECT_EQ(option.get(scenario), text) << option.key;
+  }
+}
+
+TEST(ScenarioOptions, DefaultsAreValid) { EXPECT_NO_THROW(ValidateScenario(Scenario())); }
+
+TEST(ScenarioOptions, DensityTakesPercentAndFraction) {
+  Scenario scenario;
+  SetOption(scenario, "compression.density", "0.5%");
+  EXPECT_DOUBLE_EQ(scenario.density, 0.005);
+  SetOption(scenario, "compression.density", "0.02");
+  EXPECT_DOUBLE_EQ(scenario.density, 0.02);
+  for (const char* wrong : {"0", "0%", "101%", "-1%", "1%%", "nan", "", "1 %", "abc"}) {
+    EXPECT_NE(MessageOf([&] { SetOption(scenario, "compression.density", wrong); }), "no error")
+        << wrong;
+  }
+  EXPECT_NE(MessageOf([&] { SetOption(scenario, "compression.density", "5"); }).find("5%"),
+            std::string::npos);
+}
+
+TEST(ScenarioOptions, UnknownKeyNamesTheNearest) {
+  Scenario scenario;
+  const std::string message =
+      MessageOf([&] { SetOption(scenario, "network.bandwith", "1Gbps"); });
+  EXPECT_NE(message.find("did you mean network.bandwidth?"), std::string::npos) << message;
+}
+
+TEST(ScenarioOptions, UnknownPolicyAndPolicyTwiceAreRefused) {
+  Scenario scenario;
+  scenario.policies = {"dense", "topkk"};
+  EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("topk-global"), std::string::npos);
+  scenario.policies = {"dense", "dense"};
+  EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("once"), std::string::npos);
+}
+
+TEST_F(ScenarioFile, PrintedScenarioReadsBackToTheSame) {
+  Scenario scenario;
+  SetOption(scenario, "network.delay", "7ms");
+  SetOption(scenario, "compression.splits", "100,2000");
+  scenario.ns3["ns3::TcpSocket::SegmentSize"] = "1000";
+  Method method;
+  method.name = "mine";
+  method.scheme = "randomk";
+  method.parameter = 0.125;
+  scenario.methods["mine"] = method;
+  scenario.policies = {"dense", "mine"};
+  const std::string text = PrintScenario(scenario);
+  Scenario back;
+  LoadScenario(Write(text), back);
+  EXPECT_EQ(PrintScenario(back), text);
+  EXPECT_EQ(back.splits, scenario.splits);
+  EXPECT_EQ(back.ns3, scenario.ns3);
+  EXPECT_EQ(FindMethod(back, "mine").scheme, "randomk");
+}
+
+TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
+  EXPECT_EQ(Load("training:\n  workers: none\n"),
+            path_ + ":2:3: training.workers: got 'none'; allowed: an integer >= 1 and <= 65536");
+  EXPECT_NE(Load("network:\n  fidelity: exact\n").find(":2:3: network.fidelity: got 'exact'; "
+                                                       "allowed: packet, analytic"),
+            std::string::npos);
+  EXPECT_NE(Load("netwrk:\n  delay: 1ms\n").find(":1:1: unknown section 'netwrk'"),
+            std::string::npos);
+  EXPECT_NE(Load("training:\n  steps: 3\n  steps: 4\n").find(":3:3: training.steps: stands twice"),
+            std::string::npos);
+  EXPECT_NE(Load("training: [1, 2\n").find(path_ + ":"), std::string::npos);
+  EXPECT_NE(Load("training:\n  steps: {a: 1}\n").find("expected a value"), std::string::npos);
+  EXPECT_NE(Load("methods:\n  mine:\n    scheme: zip\n").find(":3:5: methods.mine.scheme: got "
+                                                              "'zip'"),
+            std::string::npos);
+  EXPECT_NE(Load("methods:\n  mine:\n    colour: red\n").find("unknown key"), std::string::npos);
+  EXPECT_NE(Load("network:\n  bandwidth: fast\n").find("network.bandwidth"), std::string::npos);
+}
+
+TEST(ScenarioCommandLine, LaterWins) {
+  const std::string path = ::testing::TempDir() + "later-wins.yaml";
+  std::ofstream(path) << "network: {bandwidth: 5Gbps, delay: 1ms}\ntraining: {steps: 7}\n";
+  const CommandLine line = Parse({"--scenario=" + path, "--set", "network.delay=2ms",
+                                  "--set", "training.steps=9", "--steps", "11",
+                                  "--ns3::TcpSocket::SegmentSize=1000"});
+  EXPECT_FALSE(line.exit);
+  EXPECT_EQ(line.scenario.bandwidth, "5Gbps");
+  EXPECT_EQ(line.scenario.delay, "2ms");
+  EXPECT_EQ(line.scenario.steps, 11);
+  EXPECT_EQ(line.scenario.ns3.at("ns3::TcpSocket::SegmentSize"), "1000");
+  std::filesystem::remove(path);
+}
+
+TEST(ScenarioCommandLine, MistakesNameTheOption) {
+  EXPECT_NE(MessageOf([] { Parse({"--workers=0"}); }).find("--workers: got '0'"),
+            std::string::npos);
+  EXPECT_NE(MessageOf([] { Parse({"--set", "steps"}); }).find("KEY=VALUE"), std::string::npos);
+  EXPECT_NE(MessageOf([] { Parse({"--ns3::TcpSocket::SegmentSize"}); }).find("=VALUE"),
+            std::string::npos);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(Parse({"--wrokers=3"}).exit, 2);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("wrokers"), std::string::npos);
+}
+
+TEST(ScenarioCommandLine, HelpEndsWithoutFailure) {
+  for (const char* flag : {"--help", "--PrintHelp"}) {
+    ::testing::internal::CaptureStdout();
+    EXPECT_EQ(Parse({flag}).exit, 0);
+    const std::string help = ::testing::internal::GetCapturedStdout();
+    for (const ScenarioOption& option : ScenarioOptions()) {
+      EXPECT_NE(help.find(option.flag), std::string::npos) << option.flag;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace legacy
