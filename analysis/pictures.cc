@@ -191,7 +191,7 @@ Picture AccuracyPicture(const std::string& name, const std::string& title,
       "set grid back ls 100\n"
       "set format x '%g'\n"
       "set offsets 0, 0, graph 0.03, graph 0.02\n";
-  if (axis.logarithmic) script += LogarithmicAxis(curves, axis);
+  script += axis.logarithmic ? LogarithmicAxis(curves, axis) : "set xrange [0:*]\n";
   script += Output(name, 960, 540, CurvePlot(curves, summary));
   return {name, std::move(script)};
 }
@@ -295,10 +295,13 @@ std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summar
 DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
                            const std::string& gnuplot) {
   DrawnPictures drawn;
-  for (const Picture& picture : MakePictures(run, summary)) {
+  const std::vector<Picture> pictures = MakePictures(run, summary);
+  for (const Picture& picture : pictures) {
+    drawn.files.push_back(run.path / (picture.name + ".gp"));
+    WriteWholeFile(drawn.files.back(), picture.script);
+  }
+  for (const Picture& picture : pictures) {
     const std::string script = picture.name + ".gp";
-    WriteWholeFile(run.path / script, picture.script);
-    drawn.files.push_back(run.path / script);
     const std::array<fs::path, 2> outputs = {run.path / (picture.name + ".svg"),
                                              run.path / (picture.name + ".png")};
     for (const fs::path& path : outputs) fs::remove(path);  // none older than its script
@@ -309,12 +312,11 @@ DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
           gnuplot, (run.path / "*.gp").string()));
       return drawn;
     }
-    if (!result.ok || !result.message.empty()) {
+    const bool made = fs::exists(outputs[0]) && fs::exists(outputs[1]);
+    if (made) drawn.files.insert(drawn.files.end(), outputs.begin(), outputs.end());
+    if (!result.ok || !made) {  // remarks of a drawing that succeeded are about ranges: not shown
       drawn.warnings.push_back(
           fmt::format("gnuplot {}: {}", (run.path / script).string(), result.message));
-    }
-    for (const fs::path& path : outputs) {
-      if (fs::exists(path)) drawn.files.push_back(path);
     }
   }
   return drawn;

@@ -1,0 +1,104 @@
+// A temporary run directory, and rows of a made-up run.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "analysis/run_directory.h"
+#include "compress/error.h"
+
+namespace legacy::analysis {
+
+// A manifest with d = 1000 and 4 workers.
+inline nlohmann::json MakeManifest(const std::vector<std::string>& policies,
+                                   const std::vector<uint64_t>& seeds) {
+  return {{"program", "test"},  {"policies", policies}, {"seeds", seeds},        {"workers", 4},
+          {"parameters", 1000}, {"fidelity", "packet"}, {"target_accuracy", 0.8}};
+}
+
+class RunDirectoryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    directory_ = std::filesystem::path(::testing::TempDir()) /
+                 (std::string(info->name()) + "." + std::to_string(getpid()));
+    std::filesystem::create_directories(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  void Put(const std::string& file, const std::string& text) const {
+    std::ofstream(directory_ / file, std::ios::binary) << text;
+  }
+  std::string Get(const std::string& file) const {
+    std::ostringstream text;
+    text << std::ifstream(directory_ / file, std::ios::binary).rdbuf();
+    return text.str();
+  }
+  // What reading the directory complains of.
+  std::string ReadError() const {
+    try {
+      ReadRunDirectory(directory_);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  std::filesystem::path directory_;
+};
+
+// One policy with one seed: an evaluation each 10 steps of `step_seconds`, with these accuracies.
+inline void AddTraining(RunDirectory& run, const std::string& policy, uint64_t seed,
+                        double step_seconds, const std::vector<double>& accuracies) {
+  for (int64_t i = 0; i < 10 * static_cast<int64_t>(accuracies.size()); ++i) {
+    StepRow row;
+    row.policy = policy;
+    row.seed = seed;
+    row.step = i;
+    row.elements_sent = 10;
+    row.message_bytes = 80;
+    row.nic_bytes = 240;
+    row.dense_nic_bytes = 6000;
+    row.step_seconds = step_seconds;
+    row.compute_seconds = step_seconds / 4;
+    row.communication_seconds = step_seconds * 3 / 4;
+    row.simulated_seconds = step_seconds * static_cast<double>(i + 1);
+    run.steps.push_back(row);
+  }
+  for (size_t i = 0; i < accuracies.size(); ++i) {
+    EvaluationRow row;
+    row.policy = policy;
+    row.seed = seed;
+    row.step = 10 * static_cast<int64_t>(i + 1);
+    row.simulated_seconds = step_seconds * static_cast<double>(row.step);
+    row.message_bytes = 80 * static_cast<double>(row.step);
+    row.nic_bytes = 240 * static_cast<double>(row.step);
+    row.test_accuracy = accuracies[i];
+    run.evaluations.push_back(row);
+  }
+  NetworkRow network;
+  network.policy = policy;
+  network.seed = seed;
+  network.fidelity = "packet";
+  network.events = 100;
+  network.fresh_steps = 1;
+  network.memoised_steps = 9;
+  run.network.push_back(network);
+}
+
+inline RunDirectory MakeRun(const std::vector<std::string>& policies,
+                            const std::vector<uint64_t>& seeds) {
+  RunDirectory run;
+  nlohmann::json document = MakeManifest(policies, seeds);
+  document["format"] = kFormatVersion;
+  run.manifest = ParseManifest(document, "manifest.json");
+  return run;
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,132 @@
+#include "analysis/pictures.h"
+
+#include <cstdlib>
+
+#include "analysis/curves.h"
+#include "analysis/gnuplot.h"
+#include "analysis/report.h"
+#include "tests/analysis/fixture.h"
+
+namespace legacy::analysis {
+namespace {
+
+// Names that gnuplot would take for markup, quotes or formats.
+RunDirectory MakeDrawing() {
+  RunDirectory run = MakeRun({"dense", "it's 1% {a}_b^c `ls` \"q\" \\n"}, {1, 2});
+  for (const std::string& policy : run.manifest.policies) {
+    for (const uint64_t seed : run.manifest.seeds) {
+      const double speed = policy == "dense" ? 1 : 0.01;
+      AddTraining(run, policy, seed, speed,
+                  {0.5, 0.7, 0.8, 0.8 + 0.01 * static_cast<double>(seed)});
+    }
+  }
+  return run;
+}
+
+class PicturesTest : public RunDirectoryTest {
+ protected:
+  bool HasGnuplot() const { return RunGnuplot(directory_, "/dev/null").found; }
+};
+
+TEST(AccuracyCurves, AreMeansOverTheSeeds) {
+  const RunDirectory run = MakeDrawing();
+  const auto curves = AccuracyCurves(run, Summarise(run), &EvaluationRow::simulated_seconds);
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[0].seeds, 2);
+  ASSERT_EQ(curves[0].points.size(), 4u);
+  EXPECT_DOUBLE_EQ(curves[0].points[3].cost, 40);
+  EXPECT_DOUBLE_EQ(curves[0].points[3].accuracy, 0.815);
+  EXPECT_NEAR(curves[0].points[3].deviation, 0.01 / std::sqrt(2.0), 1e-15);
+}
+
+TEST(AccuracyCurves, LeaveUnfinishedSeedsOut) {
+  RunDirectory run = MakeRun({"dense"}, {1, 2});
+  AddTraining(run, "dense", 1, 1, {0.5, 0.6, 0.7});
+  AddTraining(run, "dense", 2, 1, {0.1});
+  run.network.pop_back();
+  auto curves = AccuracyCurves(run, Summarise(run), &EvaluationRow::nic_bytes);
+  ASSERT_EQ(curves.at(0).points.size(), 3u);
+  EXPECT_EQ(curves[0].points[0].accuracy, 0.5);
+  run.network.clear();  // none has finished: the steps that both have
+  curves = AccuracyCurves(run, Summarise(run), &EvaluationRow::nic_bytes);
+  ASSERT_EQ(curves.at(0).points.size(), 1u);
+  EXPECT_DOUBLE_EQ(curves[0].points[0].accuracy, 0.3);
+}
+
+TEST_F(PicturesTest, ScriptsAreWrittenWithoutGnuplotToo) {
+  RunDirectory run = MakeDrawing();
+  run.path = directory_;
+  const DrawnPictures drawn = DrawPictures(run, Summarise(run), "no-such-gnuplot");
+  ASSERT_EQ(drawn.warnings.size(), 1u);
+  EXPECT_NE(drawn.warnings[0].find("no-such-gnuplot cannot be started"), std::string::npos);
+  for (const char* name : {"accuracy-time", "accuracy-bytes", "step-split"}) {
+    EXPECT_NE(Get(std::string(name) + ".gp").find("plot $"), std::string::npos) << name;
+  }
+}
+
+TEST_F(PicturesTest, AreDrawnWellFormedAndTheSameEachTime) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  RunDirectory run = MakeDrawing();
+  run.path = directory_;
+  const DrawnPictures drawn = DrawPictures(run, Summarise(run));
+  EXPECT_TRUE(drawn.warnings.empty()) << drawn.warnings[0];
+  EXPECT_EQ(drawn.files.size(), 9u);
+  std::vector<std::string> first;
+  for (const auto& file : drawn.files) first.push_back(Get(file.filename().string()));
+  for (size_t i = 3; i < first.size(); i += 2) {
+    EXPECT_NE(first[i].find("<svg"), std::string::npos);
+    EXPECT_EQ(first[i].find("</svg>"), first[i].find_last_not_of('\n') - 5);
+    EXPECT_EQ(first[i + 1].substr(0, 8), "\x89PNG\r\n\x1a\n");
+    EXPECT_EQ(first[i + 1].substr(first[i + 1].size() - 8, 4), "IEND");
+    EXPECT_GT(first[i + 1].size(), 10000u);
+  }
+  EXPECT_NE(first[3].find("it's 1% {a}_b^c `ls` \"q\" \\n"), std::string::npos);
+  DrawPictures(run, Summarise(run));
+  for (size_t i = 0; i < first.size(); ++i) {
+    EXPECT_EQ(Get(drawn.files[i].filename().string()), first[i]) << drawn.files[i];
+  }
+}
+
+TEST_F(PicturesTest, AFailingScriptIsAWarning) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  Put("bad.gp", "plot nonsense(\n");
+  const GnuplotResult result = RunGnuplot(directory_, "bad.gp");
+  EXPECT_FALSE(result.ok);
+  EXPECT_NE(result.message.find("bad.gp"), std::string::npos);
+}
+
+TEST_F(PicturesTest, NothingToShowGivesNoPicture) {
+  RunDirectory run = MakeRun({"dense"}, {1});
+  EXPECT_TRUE(MakePictures(run, Summarise(run)).empty());
+}
+
+TEST_F(PicturesTest, OneEvaluationIsDrawn) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  RunDirectory run = MakeRun({"dense"}, {1});
+  run.path = directory_;
+  AddTraining(run, "dense", 1, 1e-4, {0.1});
+  const DrawnPictures drawn = DrawPictures(run, Summarise(run));
+  EXPECT_TRUE(drawn.warnings.empty()) << drawn.warnings[0];
+  EXPECT_EQ(drawn.files.size(), 9u);
+}
+
+TEST_F(PicturesTest, TheReportOfARunOnDisk) {
+  const RunDirectory run = MakeDrawing();
+  WriteManifest(directory_, MakeManifest(run.manifest.policies, run.manifest.seeds));
+  {
+    StepWriter steps(directory_);
+    EvaluationWriter evaluations(directory_);
+    NetworkWriter network(directory_);
+    for (const auto& row : run.steps) steps.Write(row);
+    for (const auto& row : run.evaluations) evaluations.Write(row);
+    for (const auto& row : run.network) network.Write(row);
+  }
+  const Report report = WriteReport(directory_, {.summary = {}, .pictures = false});
+  Summary expected = Summarise(run);
+  expected.notes = {"layers.csv is missing", "links.csv is missing"};
+  EXPECT_EQ(Get("summary.json"), ToJson(expected).dump(2) + "\n");
+  EXPECT_EQ(report.files, (std::vector<std::filesystem::path>{directory_ / "summary.json"}));
+}
+
+}  // namespace
+}  // namespace legacy::analysis

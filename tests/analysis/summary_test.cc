@@ -1,0 +1,161 @@
+#include "analysis/summary.h"
+
+#include <cmath>
+
+#include "tests/analysis/fixture.h"
+
+namespace legacy::analysis {
+namespace {
+
+std::vector<EvaluationRow> Evaluations(const std::vector<double>& accuracies) {
+  RunDirectory run;
+  AddTraining(run, "p", 1, 0.1, accuracies);  // one simulated second an evaluation
+  return run.evaluations;
+}
+
+TEST(TimeToAccuracy, IsWhereTheMeanOfThreeReachesTheTarget) {
+  EXPECT_DOUBLE_EQ(*TimeToAccuracy(Evaluations({0.5, 0.9, 0.7, 0.9, 0.9}), 0.8), 4);
+  EXPECT_FALSE(TimeToAccuracy(Evaluations({0.5, 0.9, 0.7, 0.79, 0.9}), 0.8));
+  EXPECT_FALSE(TimeToAccuracy(Evaluations({NAN, 0.9, 0.9}), 0.8));
+  EXPECT_DOUBLE_EQ(*TimeToAccuracy(Evaluations({NAN, 0.9, 0.9, 0.9}), 0.8), 4);
+}
+
+TEST(TimeToAccuracy, CountsTheTargetItselfAsReached) {
+  // 0.1 + 0.7 + 0.1 < 3 * 0.3 in floating point.
+  EXPECT_DOUBLE_EQ(*TimeToAccuracy(Evaluations({0.1, 0.7, 0.1}), 0.3), 3);
+  EXPECT_DOUBLE_EQ(*TimeToAccuracy(Evaluations({0.85, 0.84, 0.86}), 0.85), 3);
+  // One of 10,000 test samples short.
+  EXPECT_FALSE(TimeToAccuracy(Evaluations({0.85, 0.84, 0.8599}), 0.85));
+}
+
+TEST(TimeToAccuracy, NeedsThreeEvaluations) {
+  EXPECT_FALSE(TimeToAccuracy(Evaluations({}), 0.8));
+  EXPECT_FALSE(TimeToAccuracy(Evaluations({1, 1}), 0.8));
+  EXPECT_TRUE(TimeToAccuracy(Evaluations({1, 1, 1}), 0.8));
+}
+
+// Dense reaches 0.8 after 40 and 60 s, fp16 after 20 and 30 s, topk after 10 and 12 s; randomk with seed 1 only.
+RunDirectory Comparison() {
+  RunDirectory run = MakeRun({"dense", "fp16", "topk", "randomk"}, {1, 2});
+  AddTraining(run, "dense", 1, 1, {0.5, 0.8, 0.8, 0.8});
+  AddTraining(run, "dense", 2, 1.5, {0.5, 0.8, 0.8, 0.9});
+  AddTraining(run, "fp16", 1, 0.5, {0.5, 0.8, 0.8, 0.8});
+  AddTraining(run, "fp16", 2, 0.75, {0.5, 0.8, 0.8, 0.8});
+  AddTraining(run, "topk", 1, 0.25, {0.5, 0.8, 0.8, 0.84});
+  AddTraining(run, "topk", 2, 0.3, {0.5, 0.8, 0.8, 0.86});
+  AddTraining(run, "randomk", 1, 0.25, {0.5, 0.8, 0.8, 0.8});
+  AddTraining(run, "randomk", 2, 0.25, {0.5, 0.6, 0.7, 0.6});
+  return run;
+}
+
+TEST(Summary, ComparesSeedBySeed) {
+  const Summary summary = Summarise(Comparison());
+  const PolicySummary& topk = summary.policies[2];
+  EXPECT_EQ(summary.baseline, "dense");
+  EXPECT_DOUBLE_EQ(topk.time_to_accuracy.spread.mean, 11);
+  // 40 / 10 and 60 / 12 against dense, 20 / 10 and 30 / 12 against fp16; deviations of two values: |a - b| / sqrt 2.
+  EXPECT_DOUBLE_EQ(topk.speedup_dense->spread.mean, 4.5);
+  EXPECT_DOUBLE_EQ(topk.speedup_dense->spread.deviation, std::sqrt(0.5));
+  EXPECT_DOUBLE_EQ(topk.speedup_fp16->spread.mean, 2.25);
+  EXPECT_DOUBLE_EQ(summary.policies[0].speedup_dense->spread.mean, 1);
+  // 0.84 - 0.8 and 0.86 - 0.9.
+  EXPECT_EQ(topk.accuracy_difference.count, 2);
+  EXPECT_NEAR(topk.accuracy_difference.mean, 0, 1e-15);
+  EXPECT_NEAR(topk.accuracy_difference.deviation, 0.08 / std::sqrt(2.0), 1e-15);
+  EXPECT_DOUBLE_EQ(topk.final_accuracy.mean, 0.85);
+  EXPECT_TRUE(summary.notes.empty());
+}
+
+TEST(Summary, ASeedThatDoesNotReachTheTargetIsCensored) {
+  const Summary summary = Summarise(Comparison());
+  const PolicySummary& randomk = summary.policies[3];
+  EXPECT_EQ(randomk.time_to_accuracy.reached, 1);
+  EXPECT_EQ(randomk.time_to_accuracy.spread.count, 0);
+  EXPECT_TRUE(std::isnan(randomk.time_to_accuracy.spread.mean));
+  EXPECT_EQ(randomk.speedup_dense->reached, 1);
+  EXPECT_TRUE(std::isnan(randomk.speedup_dense->spread.mean));
+  EXPECT_DOUBLE_EQ(*randomk.seeds[0].time_to_accuracy, 10);
+  EXPECT_FALSE(randomk.seeds[1].time_to_accuracy);
+  EXPECT_DOUBLE_EQ(randomk.best_accuracy.mean, 0.75);
+  EXPECT_DOUBLE_EQ(randomk.final_accuracy.mean, 0.7);
+  const nlohmann::json json = ToJson(summary)["policies"][3]["time_to_accuracy_seconds"];
+  EXPECT_EQ(json.dump(), R"({"deviation":null,"mean":null,"of":2,"reached":1})");
+}
+
+TEST(Summary, RatiosAndStepTimes) {
+  const Summary summary = Summarise(Comparison());
+  const PolicySummary& topk = summary.policies[2];
+  EXPECT_DOUBLE_EQ(topk.element_ratio.mean, 100);  // 1000 / 10
+  EXPECT_DOUBLE_EQ(topk.payload_ratio.mean, 50);   // 4000 / 80
+  EXPECT_DOUBLE_EQ(topk.traffic_ratio.mean, 25);   // 6000 / 240
+  EXPECT_DOUBLE_EQ(topk.step_seconds.mean, 0.275);
+  EXPECT_NEAR(topk.step.compute, 0.275 / 4, 1e-15);
+  EXPECT_NEAR(topk.step.communication, 0.275 * 3 / 4, 1e-15);
+  EXPECT_EQ(topk.network.events, 200);
+  EXPECT_EQ(topk.network.fresh_steps, 2);
+  EXPECT_EQ(topk.network.memoised_steps, 18);
+}
+
+TEST(Summary, OptionsWinOverTheManifest) {
+  const Summary summary = Summarise(Comparison(), {.target = 0.9, .baseline = "topk"});
+  EXPECT_EQ(summary.policies[0].time_to_accuracy.reached, 0);
+  EXPECT_NEAR(summary.policies[0].accuracy_difference.mean, 0, 1e-15);
+  EXPECT_DOUBLE_EQ(summary.policies[3].accuracy_difference.mean, 0.7 - 0.85);
+  EXPECT_THROW(Summarise(Comparison(), {.target = 1.5, .baseline = ""}), Error);
+  EXPECT_THROW(Summarise(Comparison(), {.target = {}, .baseline = "gone"}), Error);
+}
+
+TEST(Summary, WithoutDenseTheFirstPolicyIsTheBaseline) {
+  RunDirectory run = MakeRun({"topk", "randomk"}, {1});
+  AddTraining(run, "topk", 1, 1, {0.8, 0.8, 0.8});
+  const Summary summary = Summarise(run);
+  EXPECT_EQ(summary.baseline, "topk");
+  EXPECT_FALSE(summary.policies[0].speedup_dense);
+  EXPECT_TRUE(ToJson(summary)["policies"][0]["speedup_over_fp16"].is_null());
+}
+
+TEST(Summary, AnInterruptedRunIsMarkedAndNotPaired) {
+  RunDirectory run = MakeRun({"dense", "topk", "fp16"}, {1, 2});
+  AddTraining(run, "dense", 1, 1, {0.8, 0.8, 0.8});
+  AddTraining(run, "dense", 2, 1, {0.8, 0.8, 0.8});
+  AddTraining(run, "topk", 1, 1, {0.9, 0.9, 0.9});
+  AddTraining(run, "topk", 2, 1, {0.1});
+  run.network.pop_back();
+  const Summary summary = Summarise(run);
+  const PolicySummary& topk = summary.policies[1];
+  EXPECT_TRUE(summary.policies[0].complete);
+  EXPECT_FALSE(topk.complete);
+  EXPECT_EQ(topk.finished, 1);
+  EXPECT_EQ(topk.accuracy_difference.count, 1);
+  EXPECT_NEAR(topk.accuracy_difference.mean, 0.1, 1e-15);
+  EXPECT_DOUBLE_EQ(topk.final_accuracy.mean, 0.9);  // of the finished seed
+  EXPECT_FALSE(summary.policies[2].complete);
+  EXPECT_EQ(summary.policies[2].final_accuracy.count, 0);
+  EXPECT_EQ(summary.notes,
+            (std::vector<std::string>{
+                "topk, seed 2: incomplete: ends after 10 steps and 1 evaluations",
+                "fp16, seed 1: incomplete: no steps", "fp16, seed 2: incomplete: no steps"}));
+}
+
+TEST(Summary, TheBusiestLinkAndTimeOutsAreNamed) {
+  RunDirectory run = MakeRun({"dense"}, {1});
+  AddTraining(run, "dense", 1, 1, {0.8, 0.8, 0.8});
+  run.network[0].retransmit_timeouts = 2;
+  run.links.push_back({"dense", 1, "0", "host-0", "edge-0", 1e9, 10, 1, 3, 4, 0, 0, 0.25});
+  run.links.push_back({"dense", 1, "1", "edge-0", "host-0", 1e9, 10, 1, 5, 6, 0, 0, 0.75});
+  const Summary summary = Summarise(run);
+  EXPECT_EQ(summary.policies[0].network.busiest_link, "edge-0 -> host-0");
+  EXPECT_EQ(summary.policies[0].network.drops, 8);
+  EXPECT_EQ(summary.policies[0].network.marks, 10);
+  EXPECT_EQ(summary.notes.at(0).find("dense: 2 retransmission time-outs"), 0u);
+}
+
+TEST(SpreadOf, FewValues) {
+  EXPECT_TRUE(std::isnan(SpreadOf({}).mean));
+  EXPECT_EQ(SpreadOf({2}).mean, 2);
+  EXPECT_TRUE(std::isnan(SpreadOf({2}).deviation));
+  EXPECT_DOUBLE_EQ(SpreadOf({1, 2, 3}).deviation, 1);
+}
+
+}  // namespace
+}  // namespace legacy::analysis

@@ -1,0 +1,92 @@
+#include "analysis/tables.h"
+
+#include <sstream>
+
+#include "analysis/csv.h"
+#include "tests/analysis/fixture.h"
+
+namespace legacy::analysis {
+namespace {
+
+Summary MakeSummary(const std::string& name) {
+  RunDirectory run = MakeRun({"dense", "fp16", name}, {1, 2});
+  for (const uint64_t seed : {1, 2}) {
+    AddTraining(run, "dense", seed, static_cast<double>(seed), {0.5, 0.8, 0.8, 0.8});
+    AddTraining(run, "fp16", seed, 0.5, {0.5, 0.8, 0.8, 0.8});
+    AddTraining(run, name, seed, 0.25, {0.5, 0.8, 0.7, seed == 1 ? 0.9 : 0.6});
+  }
+  run.links.push_back({name, 1, "0", std::string(40, 'x'), "y", 1e9, 1, 1, 0, 0, 0, 0, 0.5});
+  return Summarise(run);
+}
+
+// The line of a table that starts with `start`, with runs of blanks as one.
+std::string Line(const std::string& text, const std::string& start) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(start) != 0) continue;
+    std::istringstream words(line);
+    std::string result;
+    for (std::string word; words >> word;) result += (result.empty() ? "" : " ") + word;
+    return result;
+  }
+  return "no such line";
+}
+
+TEST(TextTable, ShowsMeansDeviationsAndCensoredTimes) {
+  const std::string text = TextTable(MakeSummary("topk"));
+  // TTA of dense: 40 and 80 s, of fp16: 20 s.
+  EXPECT_EQ(Line(text, "dense"), "dense 2/2 80.00 80.00 60.00 ± 28.28 1.00 0.375 ± 0.177 baseline");
+  EXPECT_EQ(
+      Line(text, "topk"),
+      "topk 2/2 75.00 ± 21.21 85.00 ± 7.07 1/2 reached 1/2 reached 1/2 reached -5.00 ± 21.21 (2)");
+}
+
+TEST(TextTable, FitsTheTerminal) {
+  std::string accents;
+  for (int i = 0; i < 100; ++i) accents += "é";
+  for (const std::string& name : {std::string("topk"), std::string(300, 'n'), accents}) {
+    std::istringstream lines(TextTable(MakeSummary(name)));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(DisplayWidth(line), kTextWidth) << line;
+    }
+  }
+}
+
+TEST(Tables, Shorten) {
+  EXPECT_EQ(Shorten("legacy-both", 11), "legacy-both");
+  EXPECT_EQ(Shorten("legacy-both", 8), "leg..oth");
+  EXPECT_EQ(Shorten("éééééé", 5), "éé..é");
+  EXPECT_EQ(DisplayWidth("± é"), 3u);
+}
+
+TEST(MarkdownTable, EscapesBars) {
+  const std::string text = MarkdownTable(MakeSummary("a|b"));
+  EXPECT_EQ(Line(text, "| a\\|b | 2/2").find("| a\\|b | 2/2 | 75.00 ± 21.21 |"), 0u) << text;
+}
+
+TEST(CsvTable, HasOneLineAPolicyAndPlainNumbers) {
+  const std::string text = CsvTable(MakeSummary("a,b"));
+  CsvParser parser("table", text);
+  CsvRecord header, dense, fp16, last, end;
+  ASSERT_TRUE(parser.Next(header) && parser.Next(dense) && parser.Next(fp16) && parser.Next(last));
+  EXPECT_FALSE(parser.Next(end));
+  ASSERT_EQ(header.fields.size(), last.fields.size());
+  const auto field = [&](const CsvRecord& record, const std::string& name) {
+    const auto found = std::find(header.fields.begin(), header.fields.end(), name);
+    return record.fields.at(static_cast<size_t>(found - header.fields.begin()));
+  };
+  EXPECT_EQ(field(last, "policy"), "a,b");
+  EXPECT_EQ(field(last, "time_to_accuracy_seconds_reached"), "1");
+  EXPECT_EQ(field(last, "time_to_accuracy_seconds_mean"), "");
+  EXPECT_EQ(field(fp16, "time_to_accuracy_seconds_mean"), "20");
+  EXPECT_EQ(field(fp16, "speedup_over_dense_mean"), "3");
+  EXPECT_EQ(field(last, "payload_ratio_mean"), "50");
+}
+
+TEST(Tables, AreTheSameEachTime) {
+  EXPECT_EQ(TextTable(MakeSummary("topk")), TextTable(MakeSummary("topk")));
+  EXPECT_EQ(ToJson(MakeSummary("topk")).dump(), ToJson(MakeSummary("topk")).dump());
+}
+
+}  // namespace
+}  // namespace legacy::analysis
