@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
     options.pictures = !no_pictures;
     const Report report = legacy::analysis::WriteReport(directory, options);
     fmt::print("{}", Render(report, format));
+    std::fflush(stdout);  // before what follows on standard error
     for (const auto& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
     for (const auto& file : report.files) fmt::print(stderr, "wrote {}\n", file.string());
   } catch (const std::exception& error) {

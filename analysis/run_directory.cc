@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "analysis/csv.h"
@@ -87,13 +88,14 @@ Row ParseRow(const std::string& where, const CsvRecord& record, const std::vecto
   return row;
 }
 
-// Rows of one policy and seed come in the order of their steps.
+// Rows of one policy and seed come in the order of their steps; network.csv has one row for each.
 template <class Row>
 class OrderCheck {
  public:
   void operator()(const std::string& where, const CsvRecord& record, const Row& row) {
+    const std::pair<std::string, uint64_t> training = {row.policy, row.seed};
     if constexpr (requires { row.step; }) {
-      const auto [entry, first] = last_.try_emplace({row.policy, row.seed}, row.step);
+      const auto [entry, first] = last_.try_emplace(training, row.step);
       if (!first && row.step <= entry->second) {
         throw Error(
             fmt::format("{}:{}: column 'step'", where, record.line), std::to_string(row.step),
@@ -101,10 +103,17 @@ class OrderCheck {
       }
       entry->second = row.step;
     }
+    if constexpr (std::is_same_v<Row, NetworkRow>) {
+      if (!last_.try_emplace(training, record.line).second) {
+        throw Error(fmt::format("{}:{}: policy and seed", where, record.line),
+                    fmt::format("{},{}", row.policy, row.seed),
+                    fmt::format("once; line {} has them", last_[training]));
+      }
+    }
   }
 
  private:
-  std::map<std::pair<std::string, uint64_t>, int64_t> last_;
+  std::map<std::pair<std::string, uint64_t>, int64_t> last_;  // step, or the row's line
 };
 
 void CheckKnown(const Manifest& manifest, const std::string& where, int64_t line,

@@ -120,13 +120,22 @@ Table NetworkTable(const Summary& summary) {
               {}};
   for (const PolicySummary& policy : summary.policies) {
     const NetworkSummary& network = policy.network;
-    const auto text = [](const std::string& value) { return value.empty() ? "-" : value; };
-    table.rows.push_back({policy.name, text(network.fidelity), std::to_string(network.events),
-                          std::to_string(network.packets), std::to_string(network.fresh_steps),
-                          std::to_string(network.memoised_steps),
-                          std::to_string(network.retransmit_timeouts),
-                          std::to_string(network.drops), std::to_string(network.marks),
-                          text(network.busiest_link), Fixed(network.busiest_utilisation * 100, 1)});
+    std::vector<std::string> row = {policy.name, network.fidelity};
+    const bool simulated = !network.fidelity.empty();
+    const bool links = !network.busiest_link.empty();
+    for (const int64_t count : {network.events, network.packets, network.fresh_steps,
+                                network.memoised_steps, network.retransmit_timeouts}) {
+      row.push_back(simulated ? std::to_string(count) : "");
+    }
+    for (const int64_t count : {network.drops, network.marks}) {
+      row.push_back(links ? std::to_string(count) : "");
+    }
+    row.push_back(network.busiest_link);
+    row.push_back(Fixed(network.busiest_utilisation * 100, 1));
+    for (std::string& cell : row) {
+      if (cell.empty()) cell = "-";
+    }
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

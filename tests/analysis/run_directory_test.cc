@@ -108,6 +108,8 @@ TEST_F(RunDirectoryTest, BadFieldsAreNamedWithFileLineColumnAndValue) {
             path + ":3: column 'policy': got 'gone'; allowed: dense, topk (manifest.json)");
   EXPECT_EQ(error("topk,2,packet,1,2,3,4,5"),
             path + ":3: column 'seed': got '2'; allowed: 1 (manifest.json)");
+  EXPECT_EQ(error("dense,1,packet,1,2,3,4,5"),
+            path + ":3: policy and seed: got 'dense,1'; allowed: once; line 2 has them");
   Put("network.csv", "policy,seed\n");
   EXPECT_EQ(ReadError(),
             path + ":1: columns: got 'policy,seed'; allowed: a header line with 'fidelity'");
