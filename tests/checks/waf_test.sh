@@ -23,7 +23,7 @@ esac
 case $* in
   *'targets all'*)
     echo 'all: phony'
-    for name in legacy-show legacy-fail legacy-bench-fast codec_test; do
+    for name in legacy-show legacy-fail legacy-bench-fast legacy-test-slow codec_test; do
       echo "bin/$name: CXX_EXECUTABLE_LINKER__${name}_Release"
     done ;;
   *' -n') echo '[1/1] Linking' ;;
