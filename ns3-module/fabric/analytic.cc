@@ -12,9 +12,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <map>
 #include <queue>
 #include <sstream>
+#include <unordered_map>
 
 namespace legacy::fabric
 {
@@ -37,14 +37,20 @@ struct Event
     uint64_t sequence = 0; ///< orders events of one instant as they were made
     What what = What::Start;
     int graph = 0;
-    uint64_t token = 0;
-    Flow flow;
-    TimeNs lastByte = 0; ///< Head: earliest end of transmission on the last link
+    uint64_t token = 0; ///< Wake: the graph's; Head, Delivered: the flow's slot
 
     bool operator>(const Event& other) const
     {
         return time != other.time ? time > other.time : sequence > other.sequence;
     }
+};
+
+/// A flow on its way.
+struct InFlight
+{
+    Flow flow;
+    const std::vector<DirectedLink>* route = nullptr; ///< none where no byte travels
+    TimeNs lastByte = 0;                              ///< earliest end on the last link
 };
 
 class AnalyticEngine : public Engine
@@ -84,9 +90,7 @@ class AnalyticEngine : public Engine
     {
         assert(start >= m_now);
         m_graphs.push_back(Submitted{&graph, false});
-        Event event;
-        event.graph = static_cast<int>(m_graphs.size()) - 1;
-        Push(start, event);
+        Push(start, What::Start, static_cast<int>(m_graphs.size()) - 1, 0);
         ++m_unfinished;
     }
 
@@ -104,7 +108,13 @@ class AnalyticEngine : public Engine
 
     std::vector<LinkCounters> Links() const override
     {
-        return m_links;
+        std::vector<LinkCounters> links = m_links;
+        for (size_t i = 0; i < links.size(); ++i)
+        {
+            const Link& link = m_topology.LinkOf(static_cast<DirectedLink>(i));
+            links[i].busy = SerialisationTime(links[i].bytes, link.rateBps);
+        }
+        return links;
     }
 
     void SetFlowTrace(FlowTrace trace) override
@@ -158,11 +168,7 @@ class AnalyticEngine : public Engine
         void Wake(TimeNs delay, uint64_t token) override
         {
             assert(delay >= 0);
-            Event event;
-            event.what = What::Wake;
-            event.graph = m_graph;
-            event.token = token;
-            m_engine.Push(m_engine.m_now + delay, event);
+            m_engine.Push(m_engine.m_now + delay, What::Wake, m_graph, token);
         }
 
       private:
@@ -170,18 +176,19 @@ class AnalyticEngine : public Engine
         int m_graph;
     };
 
-    void Push(TimeNs time, Event event)
+    void Push(TimeNs time, What what, int graph, uint64_t token)
     {
-        event.time = time;
-        event.sequence = m_sequence++;
-        m_events.push(event);
+        m_events.push(Event{time, m_sequence++, what, graph, token});
     }
 
     const std::vector<DirectedLink>& RouteOf(int source, int destination);
     void Send(const Flow& flow, int graph);
+    TimeNs PassFirstLinks(InFlight& inFlight);
     void ServeLastLink(const Event& event);
-    void Receive(const Event& event);
-    void Tell(const Event& event);
+    void Deliver(const Event& event);
+    void SendAcks(const InFlight& inFlight);
+    template <typename Call>
+    void Tell(int graph, Call call);
     void Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets);
 
     const Topology& m_topology;
@@ -190,9 +197,11 @@ class AnalyticEngine : public Engine
     TimeNs m_now = 0;
     uint64_t m_sequence = 0;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> m_events;
+    std::vector<InFlight> m_inFlight; ///< by slot
+    std::vector<uint64_t> m_freeSlots;
     std::vector<Submitted> m_graphs;
     int m_unfinished = 0;
-    std::map<std::pair<int, int>, std::vector<DirectedLink>> m_routes; ///< by endpoints
+    std::unordered_map<uint64_t, std::vector<DirectedLink>> m_routes; ///< by endpoints
     std::vector<TimeNs> m_egressFree;  ///< first links of routes, by directed link
     std::vector<TimeNs> m_ingressFree; ///< last links of routes
     std::vector<LinkCounters> m_links;
@@ -210,16 +219,18 @@ bool AnalyticEngine::RunUntil(TimeNs until)
         ++m_counters.events;
         switch (event.what)
         {
+        case What::Start:
+            Tell(event.graph, [](FlowGraph& graph, FlowSink& sink) { graph.OnStart(sink); });
+            break;
+        case What::Wake:
+            Tell(event.graph,
+                 [&](FlowGraph& graph, FlowSink& sink) { graph.OnWake(event.token, sink); });
+            break;
         case What::Head:
             ServeLastLink(event);
             break;
         case What::Delivered:
-            Receive(event);
-            Tell(event);
-            break;
-        case What::Start:
-        case What::Wake:
-            Tell(event);
+            Deliver(event);
             break;
         case What::AcksSent:
             break;
@@ -240,7 +251,8 @@ bool AnalyticEngine::RunUntil(TimeNs until)
 
 const std::vector<DirectedLink>& AnalyticEngine::RouteOf(int source, int destination)
 {
-    auto [entry, added] = m_routes.try_emplace({source, destination});
+    const uint64_t ends = static_cast<uint64_t>(source) << 32 | static_cast<uint32_t>(destination);
+    auto [entry, added] = m_routes.try_emplace(ends);
     if (added)
     {
         constexpr uint32_t kChannel = 0; // one connection for each pair of endpoints
@@ -257,17 +269,29 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     {
         m_trace(flow, m_now, false);
     }
-    Event event;
-    event.graph = graph;
-    event.flow = flow;
-    if (flow.bytes == 0)
+    InFlight inFlight{flow, nullptr, 0};
+    TimeNs when = m_now;
+    if (flow.bytes > 0)
     {
-        event.what = What::Delivered;
-        Push(m_now, event);
-        return;
+        inFlight.route = &RouteOf(flow.source, flow.destination);
+        when = PassFirstLinks(inFlight);
     }
-    const std::vector<DirectedLink>& route = RouteOf(flow.source, flow.destination);
-    const int64_t wire = m_transport.WireBytes(flow.bytes);
+    if (m_freeSlots.empty())
+    {
+        m_freeSlots.push_back(m_inFlight.size());
+        m_inFlight.emplace_back();
+    }
+    const uint64_t slot = m_freeSlots.back();
+    m_freeSlots.pop_back();
+    m_inFlight[slot] = inFlight;
+    Push(when, flow.bytes > 0 ? What::Head : What::Delivered, graph, slot);
+}
+
+/// When the first frame is ready for the last link of the route; sets the earliest end there.
+TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
+{
+    const std::vector<DirectedLink>& route = *inFlight.route;
+    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
     const int64_t first = std::min(wire, m_transport.FrameBytes());
     TimeNs& free = m_egressFree[route.front()];
     TimeNs head = std::max(m_now, free);
@@ -279,48 +303,50 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
         head += SerialisationTime(first, link.rateBps) + link.delay;
         slowest = std::min(slowest, link.rateBps);
     }
-    event.what = What::Head;
-    event.lastByte = head + SerialisationTime(first, m_topology.LinkOf(route.back()).rateBps) +
-                     SerialisationTime(wire - first, slowest);
-    Push(head, event);
+    inFlight.lastByte = head + SerialisationTime(first, m_topology.LinkOf(route.back()).rateBps) +
+                        SerialisationTime(wire - first, slowest);
+    return head;
 }
 
 void AnalyticEngine::ServeLastLink(const Event& event)
 {
-    const DirectedLink last = RouteOf(event.flow.source, event.flow.destination).back();
+    const InFlight& inFlight = m_inFlight[event.token];
+    const DirectedLink last = inFlight.route->back();
     const Link& link = m_topology.LinkOf(last);
     TimeNs& free = m_ingressFree[last];
-    const int64_t wire = m_transport.WireBytes(event.flow.bytes);
+    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
     free = std::max(m_now, free) + SerialisationTime(wire, link.rateBps);
-    Event delivered = event;
-    delivered.what = What::Delivered;
-    Push(std::max(free, event.lastByte) + link.delay, delivered);
+    Push(std::max(free, inFlight.lastByte) + link.delay, What::Delivered, event.graph, event.token);
 }
 
-/// Counts what the flow put on the links and sends its ACKs.
-void AnalyticEngine::Receive(const Event& event)
+void AnalyticEngine::Deliver(const Event& event)
 {
-    const Flow& flow = event.flow;
+    const InFlight inFlight = m_inFlight[event.token];
+    m_freeSlots.push_back(event.token);
     ++m_counters.flows;
     if (m_trace)
     {
-        m_trace(flow, m_now, true);
+        m_trace(inFlight.flow, m_now, true);
     }
-    if (flow.bytes == 0)
+    if (inFlight.route)
     {
-        return;
+        SendAcks(inFlight);
     }
-    Count(RouteOf(flow.source, flow.destination),
-          m_transport.WireBytes(flow.bytes),
-          m_transport.Segments(flow.bytes));
+    Tell(event.graph,
+         [&](FlowGraph& graph, FlowSink& sink) { graph.OnDelivered(inFlight.flow, sink); });
+}
+
+/// Counts what the flow put on the links, and sends its ACKs.
+void AnalyticEngine::SendAcks(const InFlight& inFlight)
+{
+    const Flow& flow = inFlight.flow;
     const std::vector<DirectedLink>& back = RouteOf(flow.destination, flow.source);
     const int64_t acks = m_transport.AckWireBytes(flow.bytes);
+    Count(*inFlight.route, m_transport.WireBytes(flow.bytes), m_transport.Segments(flow.bytes));
     Count(back, acks, m_transport.Acks(flow.bytes));
     TimeNs& free = m_egressFree[back.front()];
     free = std::max(m_now, free) + SerialisationTime(acks, m_topology.LinkOf(back.front()).rateBps);
-    Event sent;
-    sent.what = What::AcksSent;
-    Push(free, sent);
+    Push(free, What::AcksSent, 0, 0);
 }
 
 void AnalyticEngine::Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets)
@@ -329,30 +355,19 @@ void AnalyticEngine::Count(const std::vector<DirectedLink>& route, int64_t bytes
     {
         m_links[link].bytes += bytes;
         m_links[link].packets += packets;
-        m_links[link].busy += SerialisationTime(bytes, m_topology.LinkOf(link).rateBps);
     }
 }
 
-void AnalyticEngine::Tell(const Event& event)
+template <typename Call>
+void AnalyticEngine::Tell(int graph, Call call)
 {
-    Submitted& submitted = m_graphs[event.graph];
-    assert(!submitted.done); // a graph that is done waits for nothing
-    Sink sink(*this, event.graph);
-    switch (event.what)
+    assert(!m_graphs[graph].done); // a graph that is done waits for nothing
+    FlowGraph& told = *m_graphs[graph].graph;
+    Sink sink(*this, graph);
+    call(told, sink);
+    if (told.Done())
     {
-    case What::Start:
-        submitted.graph->OnStart(sink);
-        break;
-    case What::Wake:
-        submitted.graph->OnWake(event.token, sink);
-        break;
-    default:
-        submitted.graph->OnDelivered(event.flow, sink);
-        break;
-    }
-    if (submitted.graph->Done())
-    {
-        submitted.done = true;
+        m_graphs[graph].done = true;
         --m_unfinished;
     }
 }

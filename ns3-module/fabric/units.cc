@@ -125,9 +125,14 @@ std::string FormatBytes(int64_t bytes)
 
 TimeNs SerialisationTime(int64_t bytes, int64_t bitsPerSecond)
 {
-    __extension__ using Wide = unsigned __int128; // 8e9 * bytes outgrows 64 bits at 2.3 GB
-    const Wide rate = static_cast<Wide>(bitsPerSecond);
-    return static_cast<TimeNs>((static_cast<Wide>(bytes) * 8'000'000'000ULL + rate - 1) / rate);
+    constexpr uint64_t kNanobits = 8'000'000'000; // in a byte
+    const auto rate = static_cast<uint64_t>(bitsPerSecond);
+    if (bytes <= INT32_MAX && rate <= UINT64_MAX - kNanobits * INT32_MAX)
+    {
+        return static_cast<TimeNs>((static_cast<uint64_t>(bytes) * kNanobits + rate - 1) / rate);
+    }
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<TimeNs>((static_cast<Wide>(bytes) * kNanobits + rate - 1) / rate);
 }
 
 } // namespace legacy::fabric
