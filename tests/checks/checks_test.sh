@@ -8,7 +8,7 @@ failures=0
 
 new_tree() {
   rm -rf "$tree"
-  for folder in analysis compress ns3-module/fabric ns3-module/model scenarios tests/compress trainer; do
+  for folder in analysis compress ns3-module/fabric ns3-module/model scenarios tests/analysis tests/compress trainer; do
     mkdir -p "$tree/$folder"
   done
   write compress/a.cc '#include <vector>'
@@ -37,7 +37,8 @@ allowed compress/b.cc '"compress/b.h"'
 allowed tests/compress/b.cc '"tests/compress/oracle.h"'
 allowed ns3-module/fabric/b.cc '"units.h"'
 allowed ns3-module/model/b.cc '"ns3/packet.h"'
-allowed ns3-module/model/b.cc '"../fabric/units.h"'
+allowed ns3-module/model/b.cc '"fabric/units.h"'
+allowed tests/analysis/b.cc '"compress/random.h"'
 allowed trainer/b.cc '<torch/torch.h>'
 allowed analysis/b.cc '"compress/error.h"'
 allowed scenarios/b.cc '"trainer/trainer.h"'
@@ -51,6 +52,8 @@ refused ns3-module/model/b.cc '"compress/error.h"'
 refused trainer/b.cc '<ns3/packet.h>'
 refused trainer/b.cc '"scenarios/scenario.h"'
 refused analysis/b.cc '"compress/codec.h"'
+refused analysis/b.cc '"compress/random.h"'
+refused ns3-module/fabric/b.cc '"model/packet-engine.h"'
 refused scenarios/b.cc '<torch/torch.h>'
 
 new_tree
