@@ -224,5 +224,12 @@ TEST(Analytic, AGraphThatWaitsForNothingIsAnError) {
             "graph(s) are not done");
 }
 
+TEST(Analytic, AParameterServerNeedsAHost) {
+  Fabric fabric(BuildStar(3, {}));
+  fabric.placement = MakePlacement("packed", fabric.topology, 3, false);
+  EXPECT_EQ(MessageOf([&] { fabric.Time(Spec(CollectiveKind::ParameterServer, 3, 10)); }),
+            "placement packed: has no parameter server");
+}
+
 }  // namespace
 }  // namespace legacy::fabric
