@@ -1,0 +1,149 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * A ring all-reduce over TCP on a data-centre fabric: how long it takes, and what it cost to simulate.
+ *
+ *   legacy-ring-example --topology=fat-tree:k=4 --workers=16 --bytes=287kB --rate=1Gbps
+ *   legacy-ring-example --attribute=ns3::TcpSocket::InitialCwnd=4 --attribute=...
+ *
+ * Attributes go through --attribute, which wins over the transport preset.
+ */
+#include "fabric/error.h"
+#include "fabric/step.h"
+#include "fabric/units.h"
+#include "helper/packet-engine-helper.h"
+
+#include "ns3/core-module.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <map>
+#include <string>
+
+using namespace legacy::fabric;
+
+namespace
+{
+
+/// What the command line sets.
+struct Options
+{
+    std::string topology = "fat-tree:k=4";
+    std::string placement = "packed";
+    std::string transport = "datacenter";
+    std::string collective = "ring-allreduce";
+    std::string bytes = "287kB";
+    std::string rate = "1Gbps";
+    std::string delay = "10us";
+    int workers = 16;
+    bool warm = true;
+    std::map<std::string, std::string> attributes;
+};
+
+/// --attribute=ns3::Type::Name=value
+bool AddAttribute(Options* options, std::string text)
+{
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos)
+    {
+        return false;
+    }
+    options->attributes[text.substr(0, equals)] = text.substr(equals + 1);
+    return true;
+}
+
+StepTraffic MakeTraffic(const Options& options)
+{
+    RoundTraffic round;
+    round.collective.kind = ParseCollective(options.collective);
+    round.collective.bytes.assign(options.workers, ParseBytes(options.bytes, "--bytes"));
+    round.collective.pullBytes = round.collective.bytes.front();
+    StepTraffic traffic;
+    traffic.workers = options.workers;
+    traffic.deviceFree.assign(options.workers, 0);
+    BucketTraffic bucket;
+    bucket.ready.assign(options.workers, 0);
+    bucket.rounds.push_back(round);
+    bucket.decode.assign(options.workers, 0);
+    traffic.buckets.push_back(bucket);
+    return traffic;
+}
+
+void Run(const Options& options)
+{
+    TopologyRequest request;
+    request.text = options.topology;
+    request.rateBps = ParseRate(options.rate, "--rate");
+    request.delay = ParseTime(options.delay, "--delay");
+    const bool server = options.collective == "parameter-server";
+    request.hostsNeeded = options.workers + (server ? 1 : 0);
+    const Topology topology = MakeTopology(request);
+    const Placement placement = MakePlacement(options.placement, topology, options.workers, server);
+
+    EngineRequest engine;
+    engine.topology = &topology;
+    engine.placement = &placement;
+    engine.transport = MakeTransport(options.transport);
+    engine.transport.warm = options.warm;
+    engine.transport.attributes = options.attributes;
+    StepSimulator simulator(MakePacketEngine, engine);
+    StepTraffic traffic = MakeTraffic(options);
+    for (RoundTraffic& round : traffic.buckets[0].rounds)
+    {
+        round.collective.root = server ? options.workers : 0;
+    }
+
+    const auto begin = std::chrono::steady_clock::now();
+    const StepTiming timing = simulator.Simulate(traffic, 0);
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+
+    const EngineCounters totals = simulator.Totals();
+    LinkCounters links;
+    for (const LinkCounters& link : timing.links)
+    {
+        links.drops += link.drops;
+        links.marks += link.marks;
+        links.maxQueueBytes = std::max(links.maxQueueBytes, link.maxQueueBytes);
+    }
+    std::cout << "step            " << FormatTime(timing.total) << "\n"
+              << "flows           " << timing.counters.flows << "\n"
+              << "time-outs       " << timing.counters.retransmitTimeouts << "\n"
+              << "drops, marks    " << links.drops << ", " << links.marks << "\n"
+              << "largest queue   " << FormatBytes(links.maxQueueBytes) << "\n"
+              << "events          " << totals.events << " (warm-up included)\n"
+              << "wall time       " << wall.count() << " s, " << totals.events / wall.count()
+              << " events/s\n";
+}
+
+} // namespace
+
+int main(int argc, char* argv[])
+{
+    Options options;
+    ns3::CommandLine cmd(__FILE__);
+    cmd.Usage("A collective over TCP on a simulated fabric.");
+    cmd.AddValue("topology", "name:parameters, or a YAML file", options.topology);
+    cmd.AddValue("placement", "packed, strided or random:SEED", options.placement);
+    cmd.AddValue("transport", "datacenter or wan", options.transport);
+    cmd.AddValue("collective", "ring-allreduce, ring-allgather, broadcast", options.collective);
+    cmd.AddValue("bytes", "of each worker", options.bytes);
+    cmd.AddValue("rate", "of each link", options.rate);
+    cmd.AddValue("delay", "of each link", options.delay);
+    cmd.AddValue("workers", "number of workers", options.workers);
+    cmd.AddValue("warm", "time the second of two steps on the same connections", options.warm);
+    cmd.AddValue("attribute",
+                 "an ns-3 attribute as ns3::Type::Name=value; may be repeated",
+                 ns3::MakeBoundCallback(&AddAttribute, &options));
+    cmd.Parse(argc, argv);
+    try
+    {
+        Run(options);
+    }
+    catch (const Error& error)
+    {
+        std::cerr << error.what() << "\n";
+        return 1;
+    }
+    return 0;
+}

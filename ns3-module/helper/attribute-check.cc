@@ -1,0 +1,202 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "attribute-check.h"
+
+#include "fabric/error.h"
+
+#include "ns3/string.h"
+#include "ns3/type-id.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <numeric>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace legacy
+{
+namespace packet
+{
+
+using namespace ns3;
+
+namespace
+{
+
+using AttributeInformation = TypeId::AttributeInformation;
+
+/// Edits (insert, remove, replace a letter) between two words.
+std::size_t EditDistance(const std::string& a, const std::string& b)
+{
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i)
+    {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j)
+        {
+            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+        }
+    }
+    return row.back();
+}
+
+std::string Join(const std::vector<std::string>& words)
+{
+    std::string text;
+    for (const std::string& word : words)
+    {
+        text += (text.empty() ? "" : ", ") + word;
+    }
+    return text;
+}
+
+/// "allowed" of an error about a name: names like it, or how to see all.
+std::string Near(const std::string& name, const std::vector<std::string>& known)
+{
+    const std::vector<std::string> names = SuggestNames(name, known);
+    return names.empty() ? "an ns-3 attribute, as ns3::TcpSocket::SegmentSize" : Join(names);
+}
+
+std::vector<std::string> TypeNames()
+{
+    std::vector<std::string> names;
+    for (uint16_t i = 0; i < TypeId::GetRegisteredN(); ++i)
+    {
+        names.push_back(TypeId::GetRegistered(i).GetName());
+    }
+    return names;
+}
+
+/// Splits "type::Attribute" and finds it; the attribute must be the type's own, as Config::SetDefault
+/// wants it.
+AttributeInformation Find(const std::string& name, const std::string& value)
+{
+    const std::size_t colons = name.rfind("::");
+    const std::string type = colons == std::string::npos ? name : name.substr(0, colons);
+    TypeId tid;
+    if (colons == std::string::npos || !TypeId::LookupByNameFailSafe(type, &tid))
+    {
+        throw fabric::Error(
+            "ns-3 attribute " + name, value, "types like " + Near(type, TypeNames()));
+    }
+    std::vector<std::string> known;
+    for (std::size_t i = 0; i < tid.GetAttributeN(); ++i)
+    {
+        const AttributeInformation information = tid.GetAttribute(i);
+        if (type + "::" + information.name == name)
+        {
+            return information;
+        }
+        known.push_back(information.name);
+    }
+    const std::string attribute = name.substr(colons + 2);
+    for (TypeId parent = tid; parent.HasParent(); parent = parent.GetParent())
+    {
+        const TypeId above = parent.GetParent();
+        for (std::size_t i = 0; i < above.GetAttributeN(); ++i)
+        {
+            if (above.GetAttribute(i).name == attribute)
+            {
+                throw fabric::Error(
+                    "ns-3 attribute " + name, value, above.GetName() + "::" + attribute);
+            }
+        }
+    }
+    const std::vector<std::string> near = SuggestNames(attribute, known);
+    throw fabric::Error("ns-3 attribute " + name,
+                        value,
+                        "attributes of " + type + ": " + Join(near.empty() ? known : near));
+}
+
+/// In the child: exit status 0 where the value parses and is in range; anything else, or a signal, is bad.
+[[noreturn]] void TryValue(const AttributeInformation& information, const std::string& value)
+{
+    rlimit none{0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    std::signal(SIGABRT, SIG_DFL);
+    const int sink = open("/dev/null", O_WRONLY);
+    dup2(sink, STDOUT_FILENO);
+    dup2(sink, STDERR_FILENO);
+    bool good = false;
+    try
+    {
+        good = information.checker->CreateValidValue(StringValue(value)) != nullptr;
+    }
+    catch (...) // the same to us as an abort
+    {
+    }
+    _exit(good ? 0 : 1);
+}
+
+bool Survives(const AttributeInformation& information, const std::string& value)
+{
+    const pid_t child = fork();
+    if (child < 0)
+    {
+        throw fabric::Error("cannot fork a process to check ns-3 attributes");
+    }
+    if (child == 0)
+    {
+        TryValue(information, value);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+    {
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+} // namespace
+
+std::vector<std::string> SuggestNames(const std::string& name,
+                                      const std::vector<std::string>& known)
+{
+    constexpr std::size_t kMost = 3;
+    std::vector<std::pair<std::size_t, std::string>> ranked;
+    for (const std::string& candidate : known)
+    {
+        const std::size_t distance = EditDistance(name, candidate);
+        if (distance <= std::max<std::size_t>(2, name.size() / 4))
+        {
+            ranked.emplace_back(distance, candidate);
+        }
+    }
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<std::string> names;
+    for (const auto& entry : ranked)
+    {
+        if (names.size() < kMost)
+        {
+            names.push_back(entry.second);
+        }
+    }
+    return names;
+}
+
+void CheckAttributes(const std::map<std::string, std::string>& attributes)
+{
+    for (const auto& [name, value] : attributes)
+    {
+        const AttributeInformation information = Find(name, value);
+        if (!Survives(information, value))
+        {
+            const std::string range = information.checker->HasUnderlyingTypeInformation()
+                                          ? information.checker->GetUnderlyingTypeInformation()
+                                          : information.checker->GetValueTypeName();
+            throw fabric::Error(
+                "ns-3 attribute " + name, value, range + " (" + information.help + ")");
+        }
+    }
+}
+
+} // namespace packet
+} // namespace legacy

@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_ATTRIBUTE_CHECK_H
+#define LEGACY_ATTRIBUTE_CHECK_H
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * Checks ns-3 attributes as a user wrote them: "ns3::TcpSocket::SegmentSize" -> "1000".
+ *
+ * ns-3 ends the process on many malformed values, through its fail-safe setters as well. So the values
+ * are parsed in a forked child first, and only what survives there is worth setting here.
+ *
+ * \param attributes full name to value
+ * Throws fabric::Error naming the attribute, its value and what is allowed (or names like it).
+ */
+void CheckAttributes(const std::map<std::string, std::string>& attributes);
+
+/**
+ * \param name what was asked for
+ * \param known what there is
+ * \return up to three of `known` that `name` may have meant, nearest first
+ */
+std::vector<std::string> SuggestNames(const std::string& name,
+                                      const std::vector<std::string>& known);
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_ATTRIBUTE_CHECK_H

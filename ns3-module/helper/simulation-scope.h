@@ -1,0 +1,64 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_SIMULATION_SCOPE_H
+#define LEGACY_SIMULATION_SCOPE_H
+
+#include "fabric/transport.h"
+
+#include "ns3/attribute.h"
+#include "ns3/type-id.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * ns-3's process-wide state while one simulation lives: attribute defaults from a transport preset and
+ * the user, and the random seed and run. All is put back as it was at the end, so that one simulation
+ * leaves no trace in the next.
+ */
+class SimulationScope
+{
+  public:
+    /**
+     * \param transport preset fields, then its attributes (which win)
+     * \param seed any number
+     * \param run any number
+     * Throws fabric::Error on attributes and congestion controls that ns-3 does not know.
+     */
+    SimulationScope(const fabric::Transport& transport, uint64_t seed, uint64_t run);
+    ~SimulationScope();
+    SimulationScope(const SimulationScope&) = delete;
+    SimulationScope& operator=(const SimulationScope&) = delete;
+
+  private:
+    /// An attribute's default before us.
+    struct Saved
+    {
+        ns3::TypeId tid;                             //!< type
+        std::size_t index;                           //!< of the attribute in it
+        ns3::Ptr<const ns3::AttributeValue> initial; //!< its default
+    };
+
+    /**
+     * \param name "ns3::Type::Attribute", known
+     * \param value well formed
+     */
+    void SetDefault(const std::string& name, const std::string& value);
+
+    std::vector<Saved> m_saved; //!< in the order of setting
+    uint32_t m_seed;            //!< before us
+    uint64_t m_run;             //!< before us
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_SIMULATION_SCOPE_H

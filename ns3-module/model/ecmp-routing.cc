@@ -1,0 +1,163 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "ecmp-routing.h"
+
+#include "ns3/ipv4-route.h"
+#include "ns3/ipv4.h"
+#include "ns3/log.h"
+#include "ns3/net-device.h"
+#include "ns3/output-stream-wrapper.h"
+#include "ns3/simulator.h"
+
+namespace legacy
+{
+namespace packet
+{
+
+using namespace ns3;
+
+NS_LOG_COMPONENT_DEFINE("LegacyEcmpRouting");
+NS_OBJECT_ENSURE_REGISTERED(EcmpRouting);
+
+namespace
+{
+
+constexpr uint32_t kNetwork = 10U << 24; // 10.0.0.0/8
+/// One connection for each pair of hosts: all engines use this one channel of the route hash.
+constexpr uint32_t kChannel = 0;
+
+} // namespace
+
+TypeId EcmpRouting::GetTypeId()
+{
+    static TypeId tid = TypeId("legacy::EcmpRouting")
+                            .SetParent<Ipv4RoutingProtocol>()
+                            .SetGroupName("Legacy")
+                            .AddConstructor<EcmpRouting>();
+    return tid;
+}
+
+Ipv4Address EcmpRouting::AddressOf(int node)
+{
+    return Ipv4Address(kNetwork + static_cast<uint32_t>(node) + 1);
+}
+
+int EcmpRouting::NodeOf(Ipv4Address address)
+{
+    return static_cast<int>(address.Get() - kNetwork) - 1;
+}
+
+void EcmpRouting::SetTopology(const fabric::Topology* topology, int node)
+{
+    m_topology = topology;
+    m_node = node;
+}
+
+void EcmpRouting::AddPort(fabric::DirectedLink link, Ptr<NetDevice> device)
+{
+    m_ports[link] = device;
+}
+
+const Ptr<Ipv4Route>& EcmpRouting::Lookup(Ipv4Address source, Ipv4Address destination)
+{
+    const uint64_t key = uint64_t{source.Get()} << 32 | destination.Get();
+    Ptr<Ipv4Route>& route = m_routes[key];
+    if (!route)
+    {
+        const fabric::DirectedLink link =
+            m_topology->NextHop(m_node, NodeOf(source), NodeOf(destination), kChannel);
+        route = Create<Ipv4Route>();
+        route->SetSource(source);
+        route->SetDestination(destination);
+        route->SetGateway(Ipv4Address::GetAny());
+        route->SetOutputDevice(m_ports.at(link));
+        NS_LOG_LOGIC("node " << m_node << ": " << source << " -> " << destination << " by link "
+                             << link);
+    }
+    return route;
+}
+
+Ptr<Ipv4Route> EcmpRouting::RouteOutput(Ptr<Packet>,
+                                        const Ipv4Header& header,
+                                        Ptr<NetDevice>,
+                                        Socket::SocketErrno& error)
+{
+    // A connecting socket asks before it has a source address: a host has exactly one.
+    error = Socket::ERROR_NOTERROR;
+    return Lookup(AddressOf(m_node), header.GetDestination());
+}
+
+bool EcmpRouting::RouteInput(Ptr<const Packet> packet,
+                             const Ipv4Header& header,
+                             Ptr<const NetDevice> idev,
+                             UnicastForwardCallback unicast,
+                             MulticastForwardCallback,
+                             LocalDeliverCallback local,
+                             ErrorCallback error)
+{
+    if (header.GetDestination() == AddressOf(m_node))
+    {
+        local(packet, header, m_ipv4->GetInterfaceForDevice(idev));
+        return true;
+    }
+    if (m_topology->IsHost(m_node))
+    {
+        error(packet, header, Socket::ERROR_NOROUTETOHOST);
+        return false;
+    }
+    unicast(Lookup(header.GetSource(), header.GetDestination()), packet, header);
+    return true;
+}
+
+void EcmpRouting::NotifyInterfaceUp(uint32_t)
+{
+}
+
+void EcmpRouting::NotifyInterfaceDown(uint32_t)
+{
+}
+
+void EcmpRouting::NotifyAddAddress(uint32_t, Ipv4InterfaceAddress)
+{
+}
+
+void EcmpRouting::NotifyRemoveAddress(uint32_t, Ipv4InterfaceAddress)
+{
+}
+
+void EcmpRouting::SetIpv4(Ptr<Ipv4> ipv4)
+{
+    m_ipv4 = ipv4;
+}
+
+void EcmpRouting::PrintRoutingTable(Ptr<OutputStreamWrapper> stream, Time::Unit unit) const
+{
+    std::ostream& out = *stream->GetStream();
+    out << "Node " << m_node << ", time " << Simulator::Now().As(unit) << ", " << m_topology->Name()
+        << ", next hops of each destination\n";
+    for (int host : m_topology->Hosts())
+    {
+        if (host == m_node)
+        {
+            continue;
+        }
+        out << "  " << AddressOf(host) << " (" << m_topology->NodeName(host) << "):";
+        for (fabric::DirectedLink link : m_topology->NextHops(m_node, host))
+        {
+            out << " " << m_topology->NodeName(m_topology->To(link));
+        }
+        out << "\n";
+    }
+}
+
+void EcmpRouting::DoDispose()
+{
+    m_routes.clear();
+    m_ports.clear();
+    m_ipv4 = nullptr;
+    Ipv4RoutingProtocol::DoDispose();
+}
+
+} // namespace packet
+} // namespace legacy

@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_ECMP_ROUTING_H
+#define LEGACY_ECMP_ROUTING_H
+
+#include "fabric/topology.h"
+
+#include "ns3/ipv4-routing-protocol.h"
+
+#include <unordered_map>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * Per-flow equal-cost multipath over the shortest paths of a fabric::Topology.
+ *
+ * The next hop is Topology::NextHop of (node, source host, destination host), a hash that does not
+ * change over a flow's life: packets of one connection stay in order, and the flow and analytic
+ * engines take the same links. Hosts do not forward.
+ */
+class EcmpRouting : public ns3::Ipv4RoutingProtocol
+{
+  public:
+    /**
+     * \return the type's id
+     */
+    static ns3::TypeId GetTypeId();
+
+    /**
+     * \param node number of a host in the topology
+     * \return its address: 10.0.0.0 + node + 1
+     */
+    static ns3::Ipv4Address AddressOf(int node);
+    /**
+     * \param address an address of AddressOf
+     * \return the host's number in the topology
+     */
+    static int NodeOf(ns3::Ipv4Address address);
+
+    /**
+     * \param topology routes; outlives this object
+     * \param node the node that this protocol runs on
+     */
+    void SetTopology(const fabric::Topology* topology, int node);
+    /**
+     * \param link outgoing link of the node
+     * \param device the port that sends on it
+     */
+    void AddPort(fabric::DirectedLink link, ns3::Ptr<ns3::NetDevice> device);
+
+    // Inherited from Ipv4RoutingProtocol
+    ns3::Ptr<ns3::Ipv4Route> RouteOutput(ns3::Ptr<ns3::Packet> packet,
+                                         const ns3::Ipv4Header& header,
+                                         ns3::Ptr<ns3::NetDevice> oif,
+                                         ns3::Socket::SocketErrno& error) override;
+    bool RouteInput(ns3::Ptr<const ns3::Packet> packet,
+                    const ns3::Ipv4Header& header,
+                    ns3::Ptr<const ns3::NetDevice> idev,
+                    UnicastForwardCallback unicast,
+                    MulticastForwardCallback multicast,
+                    LocalDeliverCallback local,
+                    ErrorCallback error) override;
+    void NotifyInterfaceUp(uint32_t interface) override;
+    void NotifyInterfaceDown(uint32_t interface) override;
+    void NotifyAddAddress(uint32_t interface, ns3::Ipv4InterfaceAddress address) override;
+    void NotifyRemoveAddress(uint32_t interface, ns3::Ipv4InterfaceAddress address) override;
+    void SetIpv4(ns3::Ptr<ns3::Ipv4> ipv4) override;
+    void PrintRoutingTable(ns3::Ptr<ns3::OutputStreamWrapper> stream,
+                           ns3::Time::Unit unit) const override;
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    /**
+     * \param source source address
+     * \param destination destination address
+     * \return the remembered route of the pair, looked up in the topology the first time
+     */
+    const ns3::Ptr<ns3::Ipv4Route>& Lookup(ns3::Ipv4Address source, ns3::Ipv4Address destination);
+
+    const fabric::Topology* m_topology{nullptr}; //!< where the routes come from
+    int m_node{-1};                              //!< our number in it
+    ns3::Ptr<ns3::Ipv4> m_ipv4;                  //!< the node's IPv4
+    std::unordered_map<fabric::DirectedLink, ns3::Ptr<ns3::NetDevice>> m_ports; //!< by link
+    std::unordered_map<uint64_t, ns3::Ptr<ns3::Ipv4Route>> m_routes; //!< by (source, destination)
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_ECMP_ROUTING_H

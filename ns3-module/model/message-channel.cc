@@ -1,0 +1,182 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "message-channel.h"
+
+#include "ns3/log.h"
+#include "ns3/packet.h"
+#include "ns3/tcp-socket-factory.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace legacy
+{
+namespace packet
+{
+
+using namespace ns3;
+
+NS_LOG_COMPONENT_DEFINE("LegacyMessageChannel");
+NS_OBJECT_ENSURE_REGISTERED(MessageChannel);
+
+TypeId MessageChannel::GetTypeId()
+{
+    static TypeId tid = TypeId("legacy::MessageChannel")
+                            .SetParent<Object>()
+                            .SetGroupName("Legacy")
+                            .AddConstructor<MessageChannel>();
+    return tid;
+}
+
+void MessageChannel::Open(Ptr<Node> from,
+                          const InetSocketAddress& to,
+                          uint32_t sendBuffer,
+                          ChannelObserver* observer)
+{
+    NS_LOG_FUNCTION(this << from << to << sendBuffer);
+    m_observer = observer;
+    // Each write costs an event: write in eighths of the buffer, not segment by segment.
+    m_refill = sendBuffer / 8;
+    m_sender = Socket::CreateSocket(from, TcpSocketFactory::GetTypeId());
+    m_sender->SetAttribute("SndBufSize", UintegerValue(sendBuffer));
+    m_sender->SetConnectCallback(MakeCallback(&MessageChannel::Connected, this),
+                                 MakeCallback(&MessageChannel::Lost, this));
+    m_sender->SetCloseCallbacks(MakeCallback(&MessageChannel::Lost, this),
+                                MakeCallback(&MessageChannel::Lost, this));
+    m_sender->SetSendCallback(MakeCallback(&MessageChannel::Fill, this));
+    m_sender->TraceConnectWithoutContext("RTO", MakeCallback(&MessageChannel::Rto, this));
+    m_sender->TraceConnectWithoutContext("CongState",
+                                         MakeCallback(&MessageChannel::Congestion, this));
+    m_sender->TraceConnectWithoutContext("State", MakeCallback(&MessageChannel::State, this));
+    m_sender->Connect(to);
+}
+
+void MessageChannel::Accept(Ptr<Socket> socket)
+{
+    NS_LOG_FUNCTION(this << socket);
+    m_receiver = socket;
+    m_receiver->SetRecvCallback(MakeCallback(&MessageChannel::Read, this));
+}
+
+void MessageChannel::Send(uint64_t graph, const fabric::Flow& flow)
+{
+    m_queued += flow.bytes;
+    m_messages.push_back(Message{graph, flow, m_queued});
+    if (m_state == TcpSocket::ESTABLISHED)
+    {
+        Fill(m_sender, m_sender->GetTxAvailable());
+    }
+}
+
+void MessageChannel::Fill(Ptr<Socket> socket, uint32_t available)
+{
+    const int64_t waiting = m_queued - m_written;
+    if (waiting == 0 || (available < m_refill && available < waiting))
+    {
+        return;
+    }
+    const auto bytes = static_cast<uint32_t>(std::min<int64_t>(available, waiting));
+    if (socket->Send(Create<Packet>(bytes)) > 0)
+    {
+        m_written += bytes;
+    }
+}
+
+void MessageChannel::Read(Ptr<Socket> socket)
+{
+    while (Ptr<Packet> packet = socket->Recv())
+    {
+        if (packet->GetSize() == 0)
+        {
+            break;
+        }
+        m_read += packet->GetSize();
+    }
+    m_observer->OnProgress();
+    // The observer may send on this channel in between.
+    while (!m_messages.empty() && m_messages.front().end <= m_read)
+    {
+        const Message message = m_messages.front();
+        m_messages.pop_front();
+        m_observer->OnArrived(message.graph, message.flow);
+    }
+}
+
+void MessageChannel::Connected(Ptr<Socket> socket)
+{
+    Fill(socket, socket->GetTxAvailable());
+}
+
+void MessageChannel::Lost(Ptr<Socket>)
+{
+    m_observer->OnConnectionLost(*this);
+}
+
+void MessageChannel::Rto(Time oldRto, Time newRto)
+{
+    // Expiry doubles the timer (RFC 6298, 5.5). The first one of a loss shows as a change of the
+    // congestion state, those after it and those of the handshake only here.
+    const bool repeated = m_state == TcpSocket::SYN_SENT || m_congestion == TcpSocketState::CA_LOSS;
+    if (repeated && oldRto.IsStrictlyPositive() && newRto == Min(oldRto + oldRto, Seconds(60)))
+    {
+        m_observer->OnRetransmitTimeout();
+    }
+}
+
+void MessageChannel::Congestion(TcpSocketState::TcpCongState_t,
+                                TcpSocketState::TcpCongState_t newState)
+{
+    m_congestion = newState;
+    if (newState == TcpSocketState::CA_LOSS)
+    {
+        m_observer->OnRetransmitTimeout();
+    }
+}
+
+void MessageChannel::State(TcpSocket::TcpStates_t, TcpSocket::TcpStates_t newState)
+{
+    m_state = newState;
+}
+
+std::deque<std::string> MessageChannel::DescribeBlocked() const
+{
+    std::deque<std::string> lines;
+    for (const Message& message : m_messages)
+    {
+        const int64_t begin = message.end - message.flow.bytes;
+        const int64_t done = std::clamp<int64_t>(m_read - begin, 0, message.flow.bytes);
+        lines.push_back("endpoint " + std::to_string(message.flow.source) + " to " +
+                        std::to_string(message.flow.destination) + ": " + std::to_string(done) +
+                        " of " + std::to_string(message.flow.bytes) + " bytes delivered, TCP " +
+                        TcpSocket::TcpStateName[m_state]);
+    }
+    return lines;
+}
+
+void MessageChannel::DoDispose()
+{
+    // The sockets live as long as their node: they must not call us any more.
+    if (m_receiver)
+    {
+        m_receiver->SetRecvCallback(MakeNullCallback<void, Ptr<Socket>>());
+    }
+    if (m_sender)
+    {
+        const auto none = MakeNullCallback<void, Ptr<Socket>>();
+        m_sender->SetConnectCallback(none, none);
+        m_sender->SetCloseCallbacks(none, none);
+        m_sender->SetSendCallback(MakeNullCallback<void, Ptr<Socket>, uint32_t>());
+        m_sender->TraceDisconnectWithoutContext("RTO", MakeCallback(&MessageChannel::Rto, this));
+        m_sender->TraceDisconnectWithoutContext("State",
+                                                MakeCallback(&MessageChannel::State, this));
+        m_sender->TraceDisconnectWithoutContext("CongState",
+                                                MakeCallback(&MessageChannel::Congestion, this));
+    }
+    m_sender = nullptr;
+    m_receiver = nullptr;
+    Object::DoDispose();
+}
+
+} // namespace packet
+} // namespace legacy

@@ -1,0 +1,124 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_MESSAGE_CHANNEL_H
+#define LEGACY_MESSAGE_CHANNEL_H
+
+#include "fabric/flow-graph.h"
+
+#include "ns3/inet-socket-address.h"
+#include "ns3/node.h"
+#include "ns3/object.h"
+#include "ns3/tcp-socket-state.h"
+#include "ns3/tcp-socket.h"
+
+#include <deque>
+#include <string>
+
+namespace legacy
+{
+namespace packet
+{
+
+class MessageChannel;
+
+/// Who is told what happens on a channel.
+class ChannelObserver
+{
+  public:
+    virtual ~ChannelObserver() = default;
+    /// Bytes reached the receiver's application.
+    virtual void OnProgress() = 0;
+    /**
+     * The last byte of a message reached the receiver's application.
+     * \param graph the graph that sent it
+     * \param flow the message
+     */
+    virtual void OnArrived(uint64_t graph, const fabric::Flow& flow) = 0;
+    /// A retransmission timer expired.
+    virtual void OnRetransmitTimeout() = 0;
+    /**
+     * The connection is lost.
+     * \param channel the channel
+     */
+    virtual void OnConnectionLost(const MessageChannel& channel) = 0;
+};
+
+/**
+ * \ingroup legacy
+ * Both ends of one persistent TCP connection that carries messages one way, first in, first out.
+ *
+ * Messages are byte counts: packets of zeros that ns-3 does not store. The sender keeps the socket's
+ * buffer filled; the receiver reads at once and counts.
+ */
+class MessageChannel : public ns3::Object
+{
+  public:
+    /**
+     * \return the type's id
+     */
+    static ns3::TypeId GetTypeId();
+
+    /**
+     * Opens the connection; call it inside an event.
+     * \param from sending host
+     * \param to the receiver's address and port
+     * \param sendBuffer bytes of the send buffer
+     * \param observer outlives this object
+     */
+    void Open(ns3::Ptr<ns3::Node> from,
+              const ns3::InetSocketAddress& to,
+              uint32_t sendBuffer,
+              ChannelObserver* observer);
+    /**
+     * \param socket the receiver's end, just accepted
+     */
+    void Accept(ns3::Ptr<ns3::Socket> socket);
+    /**
+     * \param graph given back on arrival
+     * \param flow at least one byte
+     */
+    void Send(uint64_t graph, const fabric::Flow& flow);
+    /**
+     * \return one line for each message on its way: ends, bytes done of total, TCP state
+     */
+    std::deque<std::string> DescribeBlocked() const;
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    /// A message on its way.
+    struct Message
+    {
+        uint64_t graph;    //!< who sent it
+        fabric::Flow flow; //!< what it is
+        int64_t end;       //!< position after its last byte in the connection's stream
+    };
+
+    void Fill(ns3::Ptr<ns3::Socket> socket, uint32_t available); //!< room in the send buffer
+    void Read(ns3::Ptr<ns3::Socket> socket);                     //!< bytes to read
+    void Connected(ns3::Ptr<ns3::Socket> socket);                //!< handshake done
+    void Lost(ns3::Ptr<ns3::Socket> socket);                     //!< no connection, or no longer
+    void Rto(ns3::Time oldRto, ns3::Time newRto);                //!< the timer's value changed
+    void Congestion(ns3::TcpSocketState::TcpCongState_t oldState,
+                    ns3::TcpSocketState::TcpCongState_t newState); //!< congestion state changed
+    void State(ns3::TcpSocket::TcpStates_t oldState,
+               ns3::TcpSocket::TcpStates_t newState); //!< TCP state changed
+
+    ChannelObserver* m_observer{nullptr}; //!< is told
+    ns3::Ptr<ns3::Socket> m_sender;       //!< sending end
+    ns3::Ptr<ns3::Socket> m_receiver;     //!< receiving end, once accepted
+    std::deque<Message> m_messages;       //!< not yet arrived, in order
+    uint32_t m_refill{0};                 //!< least room worth a refill, bytes
+    int64_t m_queued{0};                  //!< stream position after the last message
+    int64_t m_written{0};                 //!< stream position given to the socket
+    int64_t m_read{0};                    //!< stream position read by the receiver
+    ns3::TcpSocket::TcpStates_t m_state{ns3::TcpSocket::CLOSED}; //!< of the sending end
+    ns3::TcpSocketState::TcpCongState_t m_congestion{ns3::TcpSocketState::CA_OPEN}; //!< likewise
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_MESSAGE_CHANNEL_H

@@ -1,0 +1,501 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "packet-engine.h"
+
+#include "ecmp-routing.h"
+
+#include "fabric/error.h"
+
+#include "ns3/log.h"
+#include "ns3/simulator.h"
+#include "ns3/tcp-socket-factory.h"
+#include "ns3/trace-source-accessor.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+
+namespace legacy
+{
+namespace packet
+{
+
+using namespace ns3;
+using fabric::Flow;
+using fabric::TimeNs;
+
+NS_LOG_COMPONENT_DEFINE("LegacyPacketEngine");
+NS_OBJECT_ENSURE_REGISTERED(PacketEngine);
+
+namespace
+{
+
+/// Receivers read at once: a window this large never stops a sender, and window scaling can say it.
+constexpr int64_t kReceiveBuffer = 1 << 29;
+/// Flows that a message about a standstill names.
+constexpr std::size_t kNamedFlows = 8;
+
+} // namespace
+
+/// One submitted graph and what it may do.
+class PacketEngine::GraphRun : public fabric::FlowSink
+{
+  public:
+    GraphRun(PacketEngine* engine, uint64_t number, fabric::FlowGraph* graph)
+        : m_engine(engine),
+          m_number(number),
+          m_graph(graph)
+    {
+    }
+
+    TimeNs Now() const override
+    {
+        return PacketEngine::Now();
+    }
+
+    void Send(const Flow& flow) override
+    {
+        m_engine->Send(m_number, flow);
+    }
+
+    void Wake(TimeNs delay, uint64_t token) override
+    {
+        Simulator::Schedule(NanoSeconds(delay), &PacketEngine::Wake, m_engine, m_number, token);
+    }
+
+    fabric::FlowGraph& Graph()
+    {
+        return *m_graph;
+    }
+
+  private:
+    PacketEngine* m_engine;     //!< carries the flows
+    uint64_t m_number;          //!< ours
+    fabric::FlowGraph* m_graph; //!< the caller's
+};
+
+PacketEngine::PacketEngine() = default;
+PacketEngine::~PacketEngine() = default;
+
+TypeId PacketEngine::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("legacy::PacketEngine")
+            .SetParent<Object>()
+            .SetGroupName("Legacy")
+            .AddConstructor<PacketEngine>()
+            .AddAttribute("StallTimeout",
+                          "Simulated time without a delivered byte, with flows on their way, after "
+                          "which the run ends with an error that names them.",
+                          TimeValue(Seconds(120)),
+                          MakeTimeAccessor(&PacketEngine::m_stallTimeout),
+                          MakeTimeChecker(NanoSeconds(1)))
+            .AddAttribute("Port",
+                          "TCP port that every receiving host listens on.",
+                          UintegerValue(5001),
+                          MakeUintegerAccessor(&PacketEngine::m_port),
+                          MakeUintegerChecker<uint16_t>(1, 49151))
+            .AddTraceSource("FlowStart",
+                            "A flow was given to its connection.",
+                            MakeTraceSourceAccessor(&PacketEngine::m_flowStart),
+                            "legacy::packet::PacketEngine::FlowTracedCallback")
+            .AddTraceSource("FlowDelivered",
+                            "The receiver's application read the last byte of a flow.",
+                            MakeTraceSourceAccessor(&PacketEngine::m_flowDelivered),
+                            "legacy::packet::PacketEngine::FlowTracedCallback")
+            .AddTraceSource("RetransmitTimeout",
+                            "A retransmission timer expired.",
+                            MakeTraceSourceAccessor(&PacketEngine::m_retransmitTimeout),
+                            "ns3::Time::TracedCallback");
+    return tid;
+}
+
+void PacketEngine::Build(const fabric::Topology* topology,
+                         const fabric::Placement* placement,
+                         const fabric::Transport& transport)
+{
+    m_topology = topology;
+    m_placement = placement;
+    m_transport = transport;
+    m_firstEvent = Simulator::GetEventCount();
+    std::vector<int> hosts = placement->hosts;
+    if (placement->server >= 0)
+    {
+        hosts.push_back(placement->server);
+    }
+    std::sort(hosts.begin(), hosts.end());
+    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+    m_network = CreateObject<PacketNetwork>();
+    m_network->Build(topology, hosts, transport);
+    AssignStreams();
+}
+
+Ptr<PacketNetwork> PacketEngine::GetNetwork() const
+{
+    return m_network;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Running
+// ---------------------------------------------------------------------------------------------
+
+void PacketEngine::Submit(fabric::FlowGraph& graph, TimeNs start)
+{
+    if (start < Now())
+    {
+        throw fabric::Error("start of a flow graph",
+                            std::to_string(start) + " ns",
+                            "the present, " + std::to_string(Now()) + " ns, or later");
+    }
+    if (m_graphs.empty() && m_streamsUsed)
+    {
+        // Draws depend on the number of graphs before, not on where ACKs of the last one stand.
+        ++m_draws;
+        AssignStreams();
+    }
+    m_streamsUsed = true;
+    const uint64_t number = m_nextGraph++;
+    m_graphs[number] = std::make_unique<GraphRun>(this, number, &graph);
+    Simulator::Schedule(NanoSeconds(start - Now()), &PacketEngine::Start, this, number);
+}
+
+bool PacketEngine::RunUntil(TimeNs until)
+{
+    NS_LOG_FUNCTION(this << until);
+    if (m_graphs.empty())
+    {
+        return true;
+    }
+    m_reachedEnd = false;
+    if (until != fabric::kNever)
+    {
+        m_end = Simulator::Schedule(NanoSeconds(std::max<TimeNs>(until - Now(), 0)),
+                                    &PacketEngine::CheckEnd,
+                                    this,
+                                    Simulator::GetEventCount());
+    }
+    Simulator::Run();
+    Simulator::Cancel(m_end);
+    if (m_error)
+    {
+        std::rethrow_exception(std::exchange(m_error, nullptr));
+    }
+    if (!m_graphs.empty() && !m_reachedEnd)
+    {
+        throw fabric::Error("nothing can happen any more at " + fabric::FormatTime(Now()) +
+                            ", but " + std::to_string(m_graphs.size()) +
+                            " flow graph(s) are not done" + Blocked());
+    }
+    return m_graphs.empty();
+}
+
+void PacketEngine::CheckEnd(uint64_t events)
+{
+    // Events of this very time may still be queued behind us, and queue others: we are last when
+    // nothing but ourselves ran since the last look.
+    const uint64_t count = Simulator::GetEventCount();
+    if (m_reachedEnd && count == events + 1)
+    {
+        Simulator::Stop();
+        return;
+    }
+    m_reachedEnd = true;
+    m_end = Simulator::ScheduleNow(&PacketEngine::CheckEnd, this, count);
+}
+
+TimeNs PacketEngine::Now()
+{
+    return Simulator::Now().GetNanoSeconds();
+}
+
+void PacketEngine::Call(uint64_t graph, const std::function<void(GraphRun&)>& callback)
+{
+    auto found = m_graphs.find(graph);
+    if (found == m_graphs.end() || m_error)
+    {
+        return;
+    }
+    try
+    {
+        callback(*found->second);
+        if (found->second->Graph().Done())
+        {
+            m_graphs.erase(found);
+        }
+    }
+    catch (...)
+    {
+        Fail(std::current_exception()); // an exception must not unwind the simulator
+        return;
+    }
+    if (m_graphs.empty())
+    {
+        Simulator::Stop();
+    }
+}
+
+void PacketEngine::Start(uint64_t graph)
+{
+    Call(graph, [](GraphRun& run) { run.Graph().OnStart(run); });
+}
+
+void PacketEngine::Wake(uint64_t graph, uint64_t token)
+{
+    Call(graph, [token](GraphRun& run) { run.Graph().OnWake(token, run); });
+}
+
+// ---------------------------------------------------------------------------------------------
+// Flows
+// ---------------------------------------------------------------------------------------------
+
+void PacketEngine::Send(uint64_t graph, const Flow& flow)
+{
+    NS_LOG_LOGIC("flow " << flow.source << " -> " << flow.destination << ", " << flow.bytes
+                         << " B");
+    m_flowStart(flow, Simulator::Now());
+    if (m_trace)
+    {
+        m_trace(flow, Now(), false);
+    }
+    const int source = m_placement->NodeOf(flow.source);
+    const int destination = m_placement->NodeOf(flow.destination);
+    if (source == destination || flow.bytes == 0)
+    {
+        Simulator::ScheduleNow(&PacketEngine::ArriveLocally, this, graph, flow);
+        return;
+    }
+    Ptr<MessageChannel> channel = ChannelOf(source, destination);
+    if (m_inFlight++ == 0)
+    {
+        m_progress = Simulator::Now();
+        if (!m_watchdog.IsRunning())
+        {
+            m_watchdog = Simulator::Schedule(m_stallTimeout, &PacketEngine::CheckStall, this);
+        }
+    }
+    channel->Send(graph, flow);
+}
+
+void PacketEngine::ArriveLocally(uint64_t graph, Flow flow)
+{
+    ++m_inFlight; // OnArrived takes it back
+    OnArrived(graph, flow);
+}
+
+void PacketEngine::OnArrived(uint64_t graph, const Flow& flow)
+{
+    --m_inFlight;
+    ++m_counters.flows;
+    m_flowDelivered(flow, Simulator::Now());
+    Call(graph,
+         [&](GraphRun& run)
+         {
+             if (m_trace)
+             {
+                 m_trace(flow, Now(), true);
+             }
+             run.Graph().OnDelivered(flow, run);
+         });
+}
+
+void PacketEngine::OnProgress()
+{
+    m_progress = Simulator::Now();
+}
+
+void PacketEngine::OnRetransmitTimeout()
+{
+    ++m_counters.retransmitTimeouts;
+    m_retransmitTimeout(Simulator::Now());
+}
+
+// ---------------------------------------------------------------------------------------------
+// Connections
+// ---------------------------------------------------------------------------------------------
+
+Ptr<MessageChannel> PacketEngine::ChannelOf(int source, int destination)
+{
+    Ptr<MessageChannel>& channel = m_channels[{source, destination}];
+    if (!channel)
+    {
+        Listen(destination);
+        channel = CreateObject<MessageChannel>();
+        channel->Open(m_network->GetNode(source),
+                      InetSocketAddress(EcmpRouting::AddressOf(destination), m_port),
+                      SendBuffer(source, destination),
+                      this);
+    }
+    return channel;
+}
+
+uint32_t PacketEngine::SendBuffer(int source, int destination) const
+{
+    TimeNs roundTrip = 0;
+    int64_t slowest = INT64_MAX;
+    for (const auto& [from, to] : {HostPair{source, destination}, HostPair{destination, source}})
+    {
+        for (fabric::DirectedLink link : m_topology->Route(from, to, 0))
+        {
+            const fabric::Link& hop = m_topology->LinkOf(link);
+            roundTrip +=
+                hop.delay + fabric::SerialisationTime(m_transport.FrameBytes(), hop.rateBps);
+            slowest = std::min(slowest, hop.rateBps);
+        }
+    }
+    return static_cast<uint32_t>(
+        std::min(m_transport.SocketBuffer(slowest, roundTrip), kReceiveBuffer));
+}
+
+void PacketEngine::Listen(int host)
+{
+    Ptr<Socket>& listener = m_listeners[host];
+    if (listener)
+    {
+        return;
+    }
+    listener = Socket::CreateSocket(m_network->GetNode(host), TcpSocketFactory::GetTypeId());
+    const int64_t buffer =
+        m_transport.socketBufferBytes > 0 ? m_transport.socketBufferBytes : kReceiveBuffer;
+    if (m_transport.attributes.count("ns3::TcpSocket::RcvBufSize") == 0)
+    {
+        listener->SetAttribute(
+            "RcvBufSize", UintegerValue(static_cast<uint32_t>(std::min(buffer, kReceiveBuffer))));
+    }
+    listener->Bind(InetSocketAddress(Ipv4Address::GetAny(), m_port));
+    listener->Listen();
+    listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
+                                MakeCallback(&PacketEngine::Accepted, this));
+}
+
+void PacketEngine::Accepted(Ptr<Socket> socket, const Address& from)
+{
+    const int source = EcmpRouting::NodeOf(InetSocketAddress::ConvertFrom(from).GetIpv4());
+    Address local;
+    socket->GetSockName(local);
+    const int destination = EcmpRouting::NodeOf(InetSocketAddress::ConvertFrom(local).GetIpv4());
+    m_channels.at({source, destination})->Accept(socket);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Endings
+// ---------------------------------------------------------------------------------------------
+
+void PacketEngine::CheckStall()
+{
+    if (m_inFlight == 0)
+    {
+        return;
+    }
+    const Time idle = Simulator::Now() - m_progress;
+    if (idle < m_stallTimeout)
+    {
+        m_watchdog = Simulator::Schedule(m_stallTimeout - idle, &PacketEngine::CheckStall, this);
+        return;
+    }
+    Fail(std::make_exception_ptr(fabric::Error("no byte arrived for " +
+                                               fabric::FormatTime(idle.GetNanoSeconds()) +
+                                               " of simulated time" + Blocked())));
+}
+
+void PacketEngine::OnConnectionLost(const MessageChannel& channel)
+{
+    std::string text = "a TCP connection gave up at " + fabric::FormatTime(Now());
+    for (const std::string& line : channel.DescribeBlocked())
+    {
+        text += "\n  " + line;
+    }
+    Fail(std::make_exception_ptr(fabric::Error(text)));
+}
+
+void PacketEngine::Fail(std::exception_ptr error)
+{
+    if (!m_error)
+    {
+        m_error = error;
+    }
+    Simulator::Stop();
+}
+
+std::string PacketEngine::Blocked() const
+{
+    std::string text = "; flows on their way: " + std::to_string(m_inFlight);
+    std::size_t named = 0;
+    for (const auto& [pair, channel] : m_channels)
+    {
+        for (const std::string& line : channel->DescribeBlocked())
+        {
+            if (named++ == kNamedFlows)
+            {
+                return text + "\n  ...";
+            }
+            text += "\n  " + m_topology->NodeName(pair.first) + " -> " +
+                    m_topology->NodeName(pair.second) + ", " + line;
+        }
+    }
+    return text;
+}
+
+// ---------------------------------------------------------------------------------------------
+// State
+// ---------------------------------------------------------------------------------------------
+
+fabric::EngineCounters PacketEngine::GetCounters() const
+{
+    fabric::EngineCounters counters = m_counters;
+    counters.events = Simulator::GetEventCount() - m_firstEvent;
+    counters.packets = m_network->GetPacketsToHosts();
+    return counters;
+}
+
+void PacketEngine::SetFlowTrace(fabric::FlowTrace trace)
+{
+    m_trace = std::move(trace);
+}
+
+void PacketEngine::AssignStreams()
+{
+    if (!m_network->IsRandom())
+    {
+        return;
+    }
+    // Far from the streams that ns-3 hands out by itself, which start at 2^63.
+    constexpr int64_t kStreamsPerDraw = 1 << 20;
+    m_network->AssignStreams(static_cast<int64_t>(m_draws) * kStreamsPerDraw);
+}
+
+uint64_t PacketEngine::GetDraws() const
+{
+    return m_draws + (m_streamsUsed ? 1 : 0);
+}
+
+void PacketEngine::Restore(TimeNs now, uint64_t draws)
+{
+    m_draws = draws;
+    m_streamsUsed = false;
+    AssignStreams();
+    Simulator::Stop(NanoSeconds(now - Now()));
+    Simulator::Run();
+}
+
+void PacketEngine::DoDispose()
+{
+    m_watchdog.Cancel();
+    m_end.Cancel();
+    for (auto& [host, listener] : m_listeners)
+    {
+        listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
+                                    MakeNullCallback<void, Ptr<Socket>, const Address&>());
+    }
+    for (auto& [pair, channel] : m_channels)
+    {
+        channel->Dispose();
+    }
+    m_listeners.clear();
+    m_channels.clear();
+    m_graphs.clear();
+    m_network = nullptr;
+    Object::DoDispose();
+}
+
+} // namespace packet
+} // namespace legacy

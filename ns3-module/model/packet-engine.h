@@ -1,0 +1,164 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_PACKET_ENGINE_H
+#define LEGACY_PACKET_ENGINE_H
+
+#include "fabric/engine.h"
+#include "message-channel.h"
+#include "packet-network.h"
+
+#include "ns3/event-id.h"
+#include "ns3/nstime.h"
+#include "ns3/object.h"
+#include "ns3/traced-callback.h"
+
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * Carries fabric::FlowGraphs over a PacketNetwork with ns-3's TCP.
+ *
+ * Each ordered pair of hosts that ever communicates has one connection, opened at its first flow (which
+ * so pays for the handshake) and kept. Flows between endpoints of one host arrive after zero time.
+ * Graphs are called inside simulator events; an exception of theirs stops the run and leaves RunUntil.
+ */
+class PacketEngine : public ns3::Object, private ChannelObserver
+{
+  public:
+    /// Signature of the flow trace sources.
+    using FlowTracedCallback = void (*)(const fabric::Flow& flow, ns3::Time when);
+
+    /**
+     * \return the type's id
+     */
+    static ns3::TypeId GetTypeId();
+
+    PacketEngine();
+    ~PacketEngine() override;
+
+    /**
+     * Builds the network, once.
+     * \param topology outlives this object
+     * \param placement outlives this object
+     * \param transport preset and the user's attributes; ns-3's defaults must already hold them
+     */
+    void Build(const fabric::Topology* topology,
+               const fabric::Placement* placement,
+               const fabric::Transport& transport);
+    /**
+     * \return the network
+     */
+    ns3::Ptr<PacketNetwork> GetNetwork() const;
+
+    /**
+     * \param graph lives until it is done
+     * \param start nanoseconds, not in the past
+     */
+    void Submit(fabric::FlowGraph& graph, fabric::TimeNs start);
+    /**
+     * Runs the simulator up to and including a time, or until all graphs are done.
+     * \param until nanoseconds, or fabric::kNever
+     * \return true where all graphs are done
+     */
+    bool RunUntil(fabric::TimeNs until);
+    /**
+     * \return simulated nanoseconds
+     */
+    static fabric::TimeNs Now();
+    /**
+     * \return events, packets, flows and time-outs since Build
+     */
+    fabric::EngineCounters GetCounters() const;
+    /**
+     * \param trace called for every flow, at start and at arrival
+     */
+    void SetFlowTrace(fabric::FlowTrace trace);
+
+    /**
+     * \return number of times that the random streams were assigned anew
+     */
+    uint64_t GetDraws() const;
+    /**
+     * Continues where an engine left off between graphs.
+     * \param now nanoseconds to start from
+     * \param draws its GetDraws
+     */
+    void Restore(fabric::TimeNs now, uint64_t draws);
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    class GraphRun;
+    using HostPair = std::pair<int, int>; //!< source and destination node
+
+    // What a graph does
+    void Send(uint64_t graph, const fabric::Flow& flow);   //!< starts a flow
+    void Wake(uint64_t graph, uint64_t token);             //!< a wake-up is due
+    void Start(uint64_t graph);                            //!< its start is due
+    void ArriveLocally(uint64_t graph, fabric::Flow flow); //!< same host, or empty
+    void Call(uint64_t graph,
+              const std::function<void(GraphRun&)>& callback); //!< calls it, guarded
+
+    // Connections
+    ns3::Ptr<MessageChannel> ChannelOf(int source, int destination); //!< opened where it is new
+    void Listen(int host);                                           //!< accepts connections
+    void Accepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from); //!< a connection came in
+    uint32_t SendBuffer(int source, int destination) const; //!< bytes, of a connection
+
+    // ChannelObserver
+    void OnProgress() override;
+    void OnArrived(uint64_t graph, const fabric::Flow& flow) override;
+    void OnRetransmitTimeout() override;
+    void OnConnectionLost(const MessageChannel& channel) override;
+
+    // Endings
+    void AssignStreams();                //!< fresh random streams, where anything draws
+    void CheckStall();                   //!< the watchdog
+    void CheckEnd(uint64_t events);      //!< stops once nothing is left at the present time
+    void Fail(std::exception_ptr error); //!< stops the run; RunUntil throws
+    std::string Blocked() const;         //!< the flows on their way, for messages
+
+    const fabric::Topology* m_topology{nullptr};   //!< routes
+    const fabric::Placement* m_placement{nullptr}; //!< endpoints to hosts
+    fabric::Transport m_transport;                 //!< buffers
+    ns3::Ptr<PacketNetwork> m_network;             //!< nodes and links
+    ns3::Time m_stallTimeout;                      //!< of the watchdog
+    uint16_t m_port{0};                            //!< that receivers listen on
+
+    std::map<uint64_t, std::unique_ptr<GraphRun>> m_graphs;  //!< not yet done
+    std::map<HostPair, ns3::Ptr<MessageChannel>> m_channels; //!< open connections
+    std::map<int, ns3::Ptr<ns3::Socket>> m_listeners;        //!< by host node
+    uint64_t m_nextGraph{0};                                 //!< number of the next graph
+    int64_t m_inFlight{0};                                   //!< flows on channels
+    ns3::Time m_progress;                                    //!< when a byte last arrived
+    ns3::EventId m_watchdog;                                 //!< runs while flows are on their way
+    std::exception_ptr m_error;                              //!< leaves RunUntil
+    ns3::EventId m_end;                                      //!< CheckEnd, where a time was given
+    bool m_reachedEnd{false};                                //!< this RunUntil's time came
+    bool m_streamsUsed{false};                               //!< since they were last assigned
+    uint64_t m_draws{0};                                     //!< assignments of streams
+    uint64_t m_firstEvent{0};                                //!< simulator's count at Build
+    fabric::EngineCounters m_counters;                       //!< flows and time-outs
+    fabric::FlowTrace m_trace;                               //!< the caller's
+
+    ns3::TracedCallback<const fabric::Flow&, ns3::Time> m_flowStart;     //!< trace source
+    ns3::TracedCallback<const fabric::Flow&, ns3::Time> m_flowDelivered; //!< trace source
+    ns3::TracedCallback<ns3::Time> m_retransmitTimeout;                  //!< trace source
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_PACKET_ENGINE_H

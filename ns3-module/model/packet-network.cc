@@ -1,0 +1,347 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "packet-network.h"
+
+#include "ecmp-routing.h"
+
+#include "ns3/boolean.h"
+#include "ns3/drop-tail-queue.h"
+#include "ns3/ipv4-l3-protocol.h"
+#include "ns3/log.h"
+#include "ns3/net-device-queue-interface.h"
+#include "ns3/node-list.h"
+#include "ns3/point-to-point-channel.h"
+#include "ns3/red-queue-disc.h"
+#include "ns3/tcp-l4-protocol.h"
+#include "ns3/traffic-control-layer.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <deque>
+
+namespace legacy
+{
+namespace packet
+{
+
+using namespace ns3;
+using fabric::DirectedLink;
+using fabric::TimeNs;
+
+NS_LOG_COMPONENT_DEFINE("LegacyPacketNetwork");
+NS_OBJECT_ENSURE_REGISTERED(PacketNetwork);
+
+namespace
+{
+
+/// A host's queue: more than any send buffers fill.
+constexpr int64_t kHostQueueBytes = 1 << 30;
+/// IPv4 and TCP headers with all options, so that a full segment is never fragmented.
+constexpr int kLargestHeaders = 20 + 60;
+constexpr int kEthernetMtu = 1500;
+/// Hosts mark at this many switch thresholds. In a ring the ACKs of one flow wait behind the data of the
+/// next in the host's queue, so the window must cover both queues: at the switch's own threshold the
+/// links fall idle at each cut, and a ring all-reduce of 4 x 1.6 MB at 1 Gbit/s takes 8 % longer.
+constexpr int64_t kHostMarkFactor = 8;
+
+/// Time that a frame takes over a link.
+TimeNs HopTime(const fabric::Link& link, int64_t frameBytes)
+{
+    return link.delay + fabric::SerialisationTime(frameBytes, link.rateBps);
+}
+
+/// Longest of the fewest-hop paths from `origin`, as time of one frame, over hosts that do not forward.
+TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBytes)
+{
+    std::vector<int> hops(topology.NodeCount(), -1);
+    std::vector<TimeNs> trip(topology.NodeCount(), 0);
+    std::deque<int> queue{origin};
+    hops[origin] = 0;
+    TimeNs longest = 0;
+    while (!queue.empty())
+    {
+        const int node = queue.front();
+        queue.pop_front();
+        if (node != origin && topology.IsHost(node))
+        {
+            longest = std::max(longest, trip[node]);
+            continue;
+        }
+        for (DirectedLink link : topology.Out(node))
+        {
+            const int next = topology.To(link);
+            if (hops[next] < 0)
+            {
+                hops[next] = hops[node] + 1;
+                queue.push_back(next);
+            }
+            if (hops[next] == hops[node] + 1)
+            {
+                const TimeNs here = trip[node] + HopTime(topology.LinkOf(link), frameBytes);
+                trip[next] = std::max(trip[next], here);
+            }
+        }
+    }
+    return longest;
+}
+
+/// Hardware addresses from the link's number: Mac48Address::Allocate counts over the whole process.
+Mac48Address MacOf(DirectedLink link)
+{
+    uint8_t bytes[6] = {0x02, 0, 0, 0, 0, 0}; // locally administered
+    for (int i = 0; i < 4; ++i)
+    {
+        bytes[5 - i] = static_cast<uint8_t>(link >> (8 * i));
+    }
+    Mac48Address address;
+    address.CopyFrom(bytes);
+    return address;
+}
+
+} // namespace
+
+TypeId PacketNetwork::GetTypeId()
+{
+    static TypeId tid =
+        TypeId("legacy::PacketNetwork")
+            .SetParent<Object>()
+            .SetGroupName("Legacy")
+            .AddConstructor<PacketNetwork>()
+            .AddAttribute("DeviceQueuePackets",
+                          "Packets in the device queue below a queue disc. They are not marked, so "
+                          "few; with one, a port can stop for good after an enqueue.",
+                          UintegerValue(2),
+                          MakeUintegerAccessor(&PacketNetwork::m_deviceQueuePackets),
+                          MakeUintegerChecker<uint32_t>(2));
+    return tid;
+}
+
+void PacketNetwork::Build(const fabric::Topology* topology,
+                          const std::vector<int>& hosts,
+                          const fabric::Transport& transport)
+{
+    m_topology = topology;
+    m_transport = transport;
+    for (int host : hosts)
+    {
+        m_roundTrip =
+            std::max(m_roundTrip, 2 * LongestTrip(*topology, host, transport.FrameBytes()));
+    }
+    for (int node = 0; node < topology->NodeCount(); ++node)
+    {
+        AddNode(node);
+    }
+    const int links = static_cast<int>(topology->Links().size());
+    for (int i = 0; i < links; ++i)
+    {
+        Ptr<PointToPointChannel> channel = CreateObject<PointToPointChannel>();
+        channel->SetAttribute("Delay", TimeValue(NanoSeconds(topology->Links()[i].delay)));
+        AddPort(2 * i, channel);
+        AddPort(2 * i + 1, channel);
+    }
+    for (DirectedLink link = 0; link < 2 * links; ++link)
+    {
+        // A packet that the error model of the far end takes was lost on this link.
+        GetDevice(link ^ 1)->TraceConnectWithoutContext(
+            "PhyRxDrop", MakeBoundCallback(&PacketNetwork::OnLost, m_ports[link].meter));
+    }
+}
+
+void PacketNetwork::AddNode(int node)
+{
+    Ptr<Node> created = CreateObject<Node>();
+    Ptr<Ipv4L3Protocol> ipv4 = CreateObject<Ipv4L3Protocol>();
+    created->AggregateObject(ipv4);
+    created->AggregateObject(CreateObject<TrafficControlLayer>());
+    if (m_topology->IsHost(node))
+    {
+        created->AggregateObject(CreateObject<TcpL4Protocol>());
+    }
+    Ptr<EcmpRouting> routing = CreateObject<EcmpRouting>();
+    routing->SetTopology(m_topology, node);
+    ipv4->SetRoutingProtocol(routing);
+    m_nodes.push_back(created);
+}
+
+void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
+{
+    const int from = m_topology->From(link);
+    Port port;
+    port.meter = Create<Meter>();
+    port.device = CreateObject<PointToPointNetDevice>();
+    port.device->SetAddress(MacOf(link));
+    port.device->SetDataRate(DataRate(static_cast<uint64_t>(m_topology->LinkOf(link).rateBps)));
+    port.device->SetMtu(
+        static_cast<uint16_t>(std::max(kEthernetMtu, m_transport.segmentBytes + kLargestHeaders)));
+    m_nodes[from]->AddDevice(port.device);
+    AddQueues(link, port);
+    port.device->Attach(channel);
+    port.device->TraceConnectWithoutContext(
+        "PhyTxBegin", MakeBoundCallback(&PacketNetwork::OnTransmit, port.meter));
+
+    Ptr<Ipv4> ipv4 = m_nodes[from]->GetObject<Ipv4>();
+    const uint32_t interface = ipv4->AddInterface(port.device);
+    if (m_topology->IsHost(from) && interface == 1) // 0 is the loopback; one address for each host
+    {
+        ipv4->AddAddress(interface,
+                         Ipv4InterfaceAddress(EcmpRouting::AddressOf(from), Ipv4Mask("255.0.0.0")));
+    }
+    ipv4->SetUp(interface);
+    DynamicCast<EcmpRouting>(ipv4->GetRoutingProtocol())->AddPort(link, port.device);
+    m_ports.push_back(port);
+}
+
+void PacketNetwork::AddQueues(DirectedLink link, Port& port)
+{
+    const fabric::Link& both = m_topology->LinkOf(link);
+    const bool host = m_topology->IsHost(m_topology->From(link));
+    int64_t limit = both.queueBytes > 0 ? both.queueBytes
+                                        : m_transport.PortQueueBytes(both.rateBps, m_roundTrip);
+    limit = host ? kHostQueueBytes : std::min(limit, kHostQueueBytes);
+    const int64_t mark =
+        m_transport.PortMarkBytes(both.rateBps) * (host ? kHostMarkFactor : int64_t{1});
+    port.queue = CreateObject<DropTailQueue<Packet>>();
+    port.queue->SetMaxSize(m_transport.ecn
+                               ? QueueSize(QueueSizeUnit::PACKETS, m_deviceQueuePackets)
+                               : QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(limit)));
+    port.queue->TraceConnectWithoutContext("BytesInQueue",
+                                           MakeBoundCallback(&PacketNetwork::OnQueue, port.meter));
+    port.device->SetQueue(port.queue);
+    if (m_transport.ecn)
+    {
+        AddRed(port, limit, std::min(mark, limit));
+    }
+}
+
+void PacketNetwork::AddRed(Port& port, int64_t limit, int64_t mark)
+{
+    Ptr<NetDeviceQueueInterface> flowControl = CreateObject<NetDeviceQueueInterface>();
+    flowControl->GetTxQueue(0)->ConnectQueueTraces(port.queue);
+    port.device->AggregateObject(flowControl);
+
+    ObjectFactory factory("ns3::RedQueueDisc");
+    auto set = [&](const std::string& name, const AttributeValue& value)
+    {
+        if (!IsUserSet("ns3::RedQueueDisc::" + name))
+        {
+            factory.Set(name, value);
+        }
+    };
+    set("MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(limit))));
+    set("MinTh", DoubleValue(static_cast<double>(mark)));
+    set("MaxTh", DoubleValue(static_cast<double>(mark)));
+    set("Gentle", BooleanValue(false)); // above the threshold every packet is marked
+    set("QW", DoubleValue(1.0));        // of the instantaneous queue
+    set("UseEcn", BooleanValue(true));
+    set("UseHardDrop", BooleanValue(false)); // mark above the upper threshold, too
+    set("MeanPktSize", UintegerValue(static_cast<uint32_t>(m_transport.FrameBytes())));
+    port.disc = factory.Create<QueueDisc>();
+    port.disc->TraceConnectWithoutContext("BytesInQueue",
+                                          MakeBoundCallback(&PacketNetwork::OnQueue, port.meter));
+    Ptr<TrafficControlLayer> control = port.device->GetNode()->GetObject<TrafficControlLayer>();
+    control->SetRootQueueDiscOnDevice(port.device, port.disc);
+}
+
+bool PacketNetwork::IsUserSet(const std::string& attribute) const
+{
+    return m_transport.attributes.count(attribute) > 0;
+}
+
+Ptr<Node> PacketNetwork::GetNode(int node) const
+{
+    return m_nodes.at(node);
+}
+
+Ptr<PointToPointNetDevice> PacketNetwork::GetDevice(DirectedLink link) const
+{
+    return m_ports.at(link).device;
+}
+
+std::vector<fabric::LinkCounters> PacketNetwork::GetCounters() const
+{
+    std::vector<fabric::LinkCounters> counters;
+    counters.reserve(m_ports.size());
+    for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_ports.size()); ++link)
+    {
+        const Port& port = m_ports[link];
+        fabric::LinkCounters counter;
+        counter.bytes = port.meter->bytes;
+        counter.packets = port.meter->packets;
+        counter.drops = port.meter->lost + port.queue->GetTotalDroppedPackets();
+        counter.maxQueueBytes = port.meter->maxQueued;
+        counter.busy =
+            fabric::SerialisationTime(port.meter->bytes, m_topology->LinkOf(link).rateBps);
+        if (port.disc)
+        {
+            const QueueDisc::Stats& stats = port.disc->GetStats();
+            counter.drops += stats.nTotalDroppedPackets;
+            counter.marks = stats.nTotalMarkedPackets;
+        }
+        counters.push_back(counter);
+    }
+    return counters;
+}
+
+uint64_t PacketNetwork::GetPacketsToHosts() const
+{
+    uint64_t packets = 0;
+    for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_ports.size()); ++link)
+    {
+        if (m_topology->IsHost(m_topology->To(link)))
+        {
+            packets += m_ports[link].meter->packets;
+        }
+    }
+    return packets;
+}
+
+bool PacketNetwork::IsRandom() const
+{
+    // RED draws between its thresholds only, and all ports are configured alike.
+    return m_transport.ecn &&
+           std::any_of(m_transport.attributes.begin(),
+                       m_transport.attributes.end(),
+                       [](const auto& attribute)
+                       { return attribute.first.rfind("ns3::RedQueueDisc::", 0) == 0; });
+}
+
+int64_t PacketNetwork::AssignStreams(int64_t stream)
+{
+    int64_t next = stream;
+    for (const Port& port : m_ports)
+    {
+        if (Ptr<RedQueueDisc> red = DynamicCast<RedQueueDisc>(port.disc))
+        {
+            next += red->AssignStreams(next);
+        }
+    }
+    return next - stream;
+}
+
+void PacketNetwork::OnTransmit(Ptr<Meter> meter, Ptr<const Packet> packet)
+{
+    meter->bytes += packet->GetSize();
+    ++meter->packets;
+}
+
+void PacketNetwork::OnLost(Ptr<Meter> meter, Ptr<const Packet>)
+{
+    ++meter->lost;
+}
+
+void PacketNetwork::OnQueue(Ptr<Meter> meter, uint32_t oldBytes, uint32_t newBytes)
+{
+    meter->queued += int64_t{newBytes} - int64_t{oldBytes};
+    meter->maxQueued = std::max(meter->maxQueued, meter->queued);
+}
+
+void PacketNetwork::DoDispose()
+{
+    m_ports.clear();
+    m_nodes.clear();
+    Object::DoDispose();
+}
+
+} // namespace packet
+} // namespace legacy

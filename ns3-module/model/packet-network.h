@@ -1,0 +1,149 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_PACKET_NETWORK_H
+#define LEGACY_PACKET_NETWORK_H
+
+#include "fabric/engine.h"
+
+#include "ns3/node.h"
+#include "ns3/object.h"
+#include "ns3/point-to-point-net-device.h"
+#include "ns3/queue-disc.h"
+#include "ns3/queue.h"
+
+#include <string>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * A fabric::Topology as ns-3 nodes, point-to-point links, IPv4 stacks and queues.
+ *
+ * Where the transport marks, every port has a RED queue disc on a device queue of a few packets. Its two
+ * thresholds are one (as DCTCP wants it: Alizadeh et al., SIGCOMM'10, section 3.1), so it draws no
+ * random number unless the user sets RED attributes. Hosts mark as well, later: ns-3 has no back pressure from
+ * the card to TCP, and this bounds the queue that a host builds on its own link. Elsewhere a port is a
+ * drop-tail device queue. Hosts never drop: their queues are bounded by the send buffers.
+ *
+ * No queue disc is installed behind the user's back, no checksum is computed, nothing is traced to files.
+ */
+class PacketNetwork : public ns3::Object
+{
+  public:
+    /**
+     * \return the type's id
+     */
+    static ns3::TypeId GetTypeId();
+
+    /**
+     * Builds everything, once.
+     * \param topology outlives this object
+     * \param hosts nodes that will send or receive: the longest path among them sizes the queues
+     * \param transport queues and thresholds; attributes named in it are left to ns-3's defaults
+     */
+    void Build(const fabric::Topology* topology,
+               const std::vector<int>& hosts,
+               const fabric::Transport& transport);
+
+    /**
+     * \param node number in the topology
+     * \return its ns-3 node
+     */
+    ns3::Ptr<ns3::Node> GetNode(int node) const;
+    /**
+     * \param link a directed link
+     * \return the device that sends on it
+     */
+    ns3::Ptr<ns3::PointToPointNetDevice> GetDevice(fabric::DirectedLink link) const;
+    /**
+     * \return what each directed link carried so far
+     */
+    std::vector<fabric::LinkCounters> GetCounters() const;
+    /**
+     * \return packets sent to hosts on their last link
+     */
+    uint64_t GetPacketsToHosts() const;
+    /**
+     * \return true where a queue disc may draw random numbers
+     */
+    bool IsRandom() const;
+    /**
+     * \param stream first random stream
+     * \return number of streams assigned, the same in each call
+     */
+    int64_t AssignStreams(int64_t stream);
+
+  protected:
+    void DoDispose() override;
+
+  private:
+    /// What one directed link carried. Shared with the trace sources, which outlive this object.
+    struct Meter : public ns3::SimpleRefCount<Meter>
+    {
+        int64_t bytes{0};     //!< sent, on the wire
+        int64_t packets{0};   //!< sent
+        int64_t lost{0};      //!< corrupted on the link
+        int64_t queued{0};    //!< bytes waiting now, disc and device
+        int64_t maxQueued{0}; //!< largest `queued`
+    };
+
+    /// The sending side of one directed link.
+    struct Port
+    {
+        ns3::Ptr<ns3::PointToPointNetDevice> device; //!< sends
+        ns3::Ptr<ns3::Queue<ns3::Packet>> queue;     //!< of the device
+        ns3::Ptr<ns3::QueueDisc> disc;               //!< null where the device queue is all
+        ns3::Ptr<Meter> meter;                       //!< counts
+    };
+
+    /**
+     * Creates a node with its stack.
+     * \param node number in the topology
+     */
+    void AddNode(int node);
+    /**
+     * Creates the sending side of a directed link.
+     * \param link the link
+     * \param channel the wire
+     */
+    void AddPort(fabric::DirectedLink link, ns3::Ptr<ns3::PointToPointChannel> channel);
+    /**
+     * \param link the link whose port gets a device queue, and a queue disc where the transport marks
+     * \param port the port
+     */
+    void AddQueues(fabric::DirectedLink link, Port& port);
+    /**
+     * \param port the port
+     * \param limit bytes that its queue disc holds
+     * \param mark threshold in bytes
+     */
+    void AddRed(Port& port, int64_t limit, int64_t mark);
+    /**
+     * \param attribute full name, "ns3::RedQueueDisc::MinTh"
+     * \return true where the user set it
+     */
+    bool IsUserSet(const std::string& attribute) const;
+
+    static void OnTransmit(ns3::Ptr<Meter> meter,
+                           ns3::Ptr<const ns3::Packet> packet);                    //!< PhyTxBegin
+    static void OnLost(ns3::Ptr<Meter> meter, ns3::Ptr<const ns3::Packet> packet); //!< PhyRxDrop
+    static void
+    OnQueue(ns3::Ptr<Meter> meter, uint32_t oldBytes, uint32_t newBytes); //!< BytesInQueue
+
+    const fabric::Topology* m_topology{nullptr}; //!< what is built
+    fabric::Transport m_transport;               //!< how it is configured
+    fabric::TimeNs m_roundTrip{0};               //!< of the longest path among the hosts
+    uint32_t m_deviceQueuePackets{2};            //!< below a queue disc
+    std::vector<ns3::Ptr<ns3::Node>> m_nodes;    //!< by topology node
+    std::vector<Port> m_ports;                   //!< by directed link
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_PACKET_NETWORK_H
