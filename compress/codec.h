@@ -24,7 +24,7 @@ struct ParameterSpec {
   double maximum = 1;
   bool integer = false;
   double fallback = 1;  // default value
-  std::string help;
+  std::string help = {};
 };
 
 // What sender and receivers share about a message besides its bytes.
@@ -82,8 +82,9 @@ class Codec {
 void CheckParameter(const ParameterSpec& spec, double value);
 
 struct CodecOptions {
-  std::optional<IndexCoding> index;  // Top-K: forced coding; default: shortest fixed-length one
-  bool unbiased = false;             // Random-K: values times n / k; excludes error feedback
+  std::optional<IndexCoding> index =
+      std::nullopt;       // Top-K: forced coding; default: shortest fixed-length one
+  bool unbiased = false;  // Random-K: values times n / k; excludes error feedback
 };
 
 // Codecs by name: "dense", "fp16", "topk", "randomk". Throws Error with the list for any other

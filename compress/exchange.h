@@ -98,7 +98,7 @@ class Scheme {
 };
 
 struct SchemeOptions {
-  CodecOptions codec;
+  CodecOptions codec = {};
   bool error_feedback =
       true;  // throws Error from Open's first Begin where the codec diverges with it
 };

@@ -1,4 +1,6 @@
-#include <vector>
+#include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "compress/codecs/codecs.h"
 #include "compress/codecs/common.h"
@@ -15,6 +17,17 @@ Header Float16Header(uint32_t unit, uint32_t numel) {
           .unit = unit,
           .numel = numel,
           .count = numel};
+}
+
+void CheckFiniteHalves(ByteSpan segment) {
+  constexpr uint16_t kExponent = 0x7C00;  // all set in NaN and infinity alone
+  uint32_t found = 0;
+  for (size_t i = 0; i < segment.size(); i += sizeof(uint16_t)) {
+    uint16_t half = 0;
+    std::memcpy(&half, segment.data() + i, sizeof half);
+    found |= (half & kExponent) == kExponent;
+  }
+  if (found != 0) throw Error("message: a value is not a finite number");
 }
 
 }  // namespace
@@ -41,10 +54,15 @@ void Float16Codec::DecodeAdd(ByteSpan message, const CodecContext& context,
                              std::span<float> sum) const {
   const ByteSpan segment = CheckedPayload(message, Float16Header(context.unit, CheckedNumel(sum)),
                                           static_cast<int64_t>(sizeof(uint16_t) * sum.size()));
-  std::vector<float> values(sum.size());
-  cpu::DecodeHalf(segment, values);
-  if (cpu::FirstNonFinite(values)) throw Error("message: a value is not a finite number");
-  cpu::Add(values, sum);
+  CheckFiniteHalves(segment);
+  // Through a buffer that stays in the first-level cache.
+  std::array<float, 2048> buffer;
+  for (size_t begin = 0; begin < sum.size(); begin += buffer.size()) {
+    const size_t count = std::min(buffer.size(), sum.size() - begin);
+    const auto values = std::span(buffer).first(count);
+    cpu::DecodeHalf(segment.subspan(sizeof(uint16_t) * begin, sizeof(uint16_t) * count), values);
+    cpu::Add(values, sum.subspan(begin, count));
+  }
 }
 
 }  // namespace legacy

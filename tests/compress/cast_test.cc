@@ -1,0 +1,94 @@
+#include "compress/cpu/cast.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "test_data.h"
+
+namespace legacy {
+namespace {
+
+// By the definition in IEEE 754, in double precision.
+double SlowHalfToFloat(int half) {
+  const int exponent = half >> 10 & 31;
+  const int mantissa = half & 1023;
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+  return half & 0x8000 ? -magnitude : magnitude;
+}
+
+// The nearest finite half, even mantissa on ties: by search over all of them.
+uint16_t SlowFloatToHalf(float x) {
+  int low = 0, high = 0x7BFF;
+  const double magnitude = std::abs(static_cast<double>(x));
+  while (low < high) {  // largest half not above |x|
+    const int middle = (low + high + 1) / 2;
+    if (SlowHalfToFloat(middle) <= magnitude) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  int nearest = low;
+  if (low < 0x7BFF) {
+    const double down = magnitude - SlowHalfToFloat(low);
+    const double up = SlowHalfToFloat(low + 1) - magnitude;
+    if (up < down || (up == down && low % 2 == 1)) ++nearest;
+  }
+  return static_cast<uint16_t>(nearest | (std::signbit(x) ? 0x8000 : 0));
+}
+
+// Every half, everything between neighbours, and what lies outside.
+std::vector<float> Probes() {
+  std::vector<float> probes;
+  for (int half = 0; half < 0x7BFF; ++half) {
+    const double a = SlowHalfToFloat(half), b = SlowHalfToFloat(half + 1);
+    const auto middle = static_cast<float>((a + b) / 2);
+    for (const float x : {static_cast<float>(a), middle, std::nextafter(middle, 0.0f),
+                          std::nextafter(middle, 1e9f)}) {
+      probes.push_back(half % 2 ? x : -x);
+    }
+  }
+  for (const float x : {65504.0f, 65519.0f, 65520.0f, 1e30f, std::numeric_limits<float>::max(),
+                        std::numeric_limits<float>::denorm_min(), 0x1p-25f, 0x1.000002p-25f}) {
+    probes.push_back(x);
+    probes.push_back(-x);
+  }
+  return probes;
+}
+
+TEST(Half, DecodesEveryFiniteHalfExactly) {
+  for (int half = 0; half < 0x10000; ++half) {
+    if ((half & 0x7C00) == 0x7C00) continue;
+    const float decoded = cpu::HalfToFloat(static_cast<uint16_t>(half));
+    ASSERT_EQ(decoded, SlowHalfToFloat(half)) << half;
+    ASSERT_EQ(std::signbit(decoded), half >= 0x8000) << half;
+  }
+  EXPECT_TRUE(std::isinf(cpu::HalfToFloat(0x7C00)));
+  EXPECT_TRUE(std::isnan(cpu::HalfToFloat(0x7C01)));
+}
+
+TEST(Half, RoundsToNearestEvenAndSaturates) {
+  for (const float x : Probes()) ASSERT_EQ(cpu::FloatToHalf(x), SlowFloatToHalf(x)) << x;
+  EXPECT_EQ(cpu::FloatToHalf(std::numeric_limits<float>::infinity()), 0x7BFF);
+}
+
+TEST(Half, ArraysGiveTheBitsOfTheScalarForm) {
+  auto probes = Probes();
+  probes.resize(probes.size() - probes.size() % 8 + 5);  // a tail that fills no register
+  std::vector<std::byte> encoded(2 * probes.size());
+  cpu::EncodeHalf(probes, encoded);
+  std::vector<float> decoded(probes.size());
+  cpu::DecodeHalf(encoded, decoded);
+  for (size_t i = 0; i < probes.size(); ++i) {
+    uint16_t half = 0;
+    std::memcpy(&half, encoded.data() + 2 * i, 2);
+    ASSERT_EQ(half, cpu::FloatToHalf(probes[i])) << probes[i];
+    ASSERT_EQ(std::bit_cast<uint32_t>(decoded[i]), std::bit_cast<uint32_t>(cpu::HalfToFloat(half)));
+  }
+}
+
+}  // namespace
+}  // namespace legacy

@@ -1,0 +1,178 @@
+#include "compress/codec_scheme.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "compress/error.h"
+#include "test_data.h"
+
+namespace legacy {
+namespace {
+
+constexpr int kWorkers = 4;
+constexpr int64_t kNumel = 777;
+
+std::vector<std::vector<float>> Gradients(uint64_t seed) {
+  std::vector<std::vector<float>> gradients;
+  for (int w = 0; w < kWorkers; ++w) gradients.push_back(test::Normals(kNumel, seed + w));
+  return gradients;
+}
+
+TEST(MakeScheme, NamesAndOptions) {
+  for (const std::string& name : SchemeNames()) EXPECT_EQ(MakeScheme(name, {})->Name(), name);
+  EXPECT_THROW(MakeScheme("powersgd", {}), Error);
+  EXPECT_THROW(MakeScheme("ar-topk", {.codec = {.unbiased = true}}), Error);
+  EXPECT_THROW(MakeScheme("topk", {})->Open(test::MakeUnit(10), 0), Error);
+}
+
+TEST(CodecScheme, DenseIsTheMeanInWorkerOrder) {
+  const auto exchange = MakeScheme("dense", {})->Open(test::MakeUnit(kNumel), kWorkers);
+  const auto gradients = Gradients(1);
+  const auto mean = test::RunStep(*exchange, {}, gradients);
+  for (int64_t i = 0; i < kNumel; ++i) {
+    float sum = 0;
+    for (const auto& gradient : gradients) sum += gradient[i];
+    ASSERT_EQ(mean[i], sum / kWorkers);
+  }
+}
+
+// Against full sorts in the open: e = g + r, the mean of the kept parts, the rest held.
+TEST(CodecScheme, TopKWithErrorFeedbackEqualsTheOracle) {
+  const auto exchange = MakeScheme("topk", {})->Open(test::MakeUnit(kNumel), kWorkers);
+  std::vector<std::vector<float>> residuals(kWorkers, std::vector<float>(kNumel));
+  for (int64_t step = 0; step < 10; ++step) {
+    const auto gradients = Gradients(10 * step);
+    std::vector<float> expected(kNumel);
+    for (int w = 0; w < kWorkers; ++w) {
+      for (int64_t i = 0; i < kNumel; ++i) residuals[w][i] += gradients[w][i];
+      for (const uint32_t i : test::SortedTopK(residuals[w], 38)) {
+        expected[i] += residuals[w][i];
+        residuals[w][i] = 0;
+      }
+    }
+    for (float& x : expected) x /= kWorkers;
+    ASSERT_EQ(test::RunStep(*exchange, {.step = step, .parameter = 0.05}, gradients), expected);
+  }
+  EXPECT_EQ(exchange->ElementsSent(), 38);
+}
+
+TEST(CodecScheme, RoundsSayHowTheyTravelAndWhatTheyCost) {
+  const auto round = [](const char* name) {
+    const auto exchange = MakeScheme(name, {})->Open(test::MakeUnit(kNumel), kWorkers);
+    exchange->Begin({.parameter = 0.01});
+    return exchange->NextRound().value();
+  };
+  const Round topk = round("topk");
+  EXPECT_EQ(topk.reduction, Reduction::kConcat);
+  EXPECT_EQ(topk.primitive, Primitive::kAllGather);
+  EXPECT_EQ(topk.encode.kernel, "topk.encode");
+  EXPECT_EQ(topk.encode.elements, kNumel);
+  EXPECT_EQ(topk.decode.elements, 7 * kWorkers);
+  for (const char* name : {"dense", "fp16", "randomk"}) {
+    EXPECT_EQ(round(name).reduction, Reduction::kSum) << name;
+    EXPECT_EQ(round(name).primitive, Primitive::kAllReduce) << name;
+  }
+  EXPECT_EQ(round("dense").encode.kernel, "");
+  EXPECT_EQ(round("randomk").decode.elements, 7);
+}
+
+// What the network is told is what is sent, at every worker and step, without looking at the data.
+TEST(EveryScheme, MessagesHaveTheLengthKnownBeforehand) {
+  for (const std::string& name : SchemeNames()) {
+    const auto scheme = MakeScheme(name, {});
+    const Unit unit = test::MakeUnit(kNumel, 3);
+    const auto exchange = scheme->Open(unit, kWorkers);
+    for (int64_t step = 0; step < 3; ++step) {
+      const double density = 0.4 / static_cast<double>(step + 1);
+      std::vector<Message> messages;
+      test::RunStep(*exchange, {.step = step, .parameter = density}, Gradients(step), &messages);
+      std::vector<int64_t> sent(kWorkers);
+      for (size_t i = 0; i < messages.size(); ++i) sent[i % kWorkers] += messages[i].size();
+      EXPECT_EQ(*std::ranges::max_element(sent), scheme->MessageBytes(unit, density)) << name;
+      if (name != "ar-topk") {
+        EXPECT_EQ(*std::ranges::min_element(sent), scheme->MessageBytes(unit, density)) << name;
+      }
+      EXPECT_EQ(exchange->ElementsSent(), scheme->ElementsSent(kNumel, density)) << name;
+    }
+  }
+}
+
+// The mean comes from the bytes: whichever one is changed, it is refused or changes the mean.
+TEST(EveryScheme, EveryByteCounts) {
+  constexpr int64_t kSmall = 40;
+  const std::vector<float> gradient = test::Normals(kSmall, 3);
+  for (const std::string& name : SchemeNames()) {
+    const auto scheme = MakeScheme(name, {.error_feedback = false});
+    const auto run = [&](size_t message_index, size_t byte) {
+      const auto exchange = scheme->Open(test::MakeUnit(kSmall), 1);
+      exchange->Begin({.parameter = 0.2});
+      size_t index = 0;
+      for (; exchange->NextRound(); ++index) {
+        Message message = exchange->Encode(0, index == 0 ? gradient : std::vector<float>());
+        if (index == message_index && byte < message.bytes.size())
+          message.bytes[byte] ^= std::byte{1};
+        exchange->Accumulate(0, message.bytes);
+        exchange->FinishRound();
+      }
+      std::vector<float> mean(kSmall);
+      exchange->Mean(mean);
+      return mean;
+    };
+    const auto honest = run(9, 0);
+    for (size_t message = 0; message < (name == "ar-topk" ? 2u : 1u); ++message) {
+      const auto length = static_cast<size_t>(*scheme->MessageBytes(test::MakeUnit(kSmall), 0.2));
+      for (size_t byte = 0; byte < length; ++byte) {
+        if (name == "ar-topk" && byte >= (message == 0 ? 16u + 5u : 16u + 32u)) break;
+        try {
+          EXPECT_NE(run(message, byte), honest) << name << " byte " << byte;
+        } catch (const Error&) {  // refused: as good
+        }
+      }
+    }
+  }
+}
+
+TEST(EveryScheme, SameBitsWhateverTheThreads) {
+  for (const std::string& name : SchemeNames()) {
+    const auto scheme = MakeScheme(name, {});
+    const auto serial = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    const auto parallel = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    for (int64_t step = 0; step < 3; ++step) {
+      const StepContext context{.seed = 2, .step = step, .parameter = 0.1};
+      const auto gradients = Gradients(step);
+      const auto expected = test::RunStep(*serial, context, gradients);
+      parallel->Begin(context);
+      for (bool first = true; parallel->NextRound(); first = false) {
+        std::vector<Message> messages(kWorkers);
+        std::vector<std::thread> threads;
+        for (int w = 0; w < kWorkers; ++w) {
+          threads.emplace_back([&, w] {
+            messages[w] = parallel->Encode(w, first ? gradients[w] : std::span<const float>());
+          });
+        }
+        for (std::thread& thread : threads) thread.join();
+        for (int w = 0; w < kWorkers; ++w) parallel->Accumulate(w, messages[w].bytes);
+        parallel->FinishRound();
+      }
+      std::vector<float> mean(kNumel);
+      parallel->Mean(mean);
+      ASSERT_EQ(mean, expected) << name;
+    }
+  }
+}
+
+TEST(EveryScheme, ParameterMayChangeAndOneWorkerIsEnough) {
+  for (const std::string& name : SchemeNames()) {
+    const auto exchange = MakeScheme(name, {})->Open(test::MakeUnit(1), 1);
+    for (const double density : {1.0, 0.001}) {
+      const auto mean = test::RunStep(*exchange, {.parameter = density}, {{0.5f}});
+      EXPECT_EQ(mean[0], 0.5f) << name;
+    }
+    const auto empty = MakeScheme(name, {})->Open(test::MakeUnit(0), 2);
+    EXPECT_TRUE(test::RunStep(*empty, {.parameter = 0.5}, {{}, {}}).empty());
+  }
+}
+
+}  // namespace
+}  // namespace legacy

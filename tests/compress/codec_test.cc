@@ -1,0 +1,216 @@
+#include "compress/codec.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "compress/codecs/common.h"
+#include "compress/error.h"
+#include "test_data.h"
+
+namespace legacy {
+namespace {
+
+CodecContext Context(double parameter, uint32_t unit = 0, uint64_t step = 0) {
+  CodecContext context;
+  context.unit = unit;
+  context.parameter = parameter;
+  context.random = {.seed = 11, .step = step};
+  return context;
+}
+
+std::vector<float> Decode(const Codec& codec, const Message& message, const CodecContext& context,
+                          size_t numel) {
+  std::vector<float> sum(numel);
+  codec.DecodeAdd(message.bytes, context, sum);
+  return sum;
+}
+
+double Squared(std::span<const float> x) {
+  double sum = 0;
+  for (const float v : x) sum += double{v} * v;
+  return sum;
+}
+
+double SquaredDistance(std::span<const float> x, std::span<const float> y) {
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) sum += (double{x[i]} - y[i]) * (double{x[i]} - y[i]);
+  return sum;
+}
+
+TEST(KeptCount, FloorButAtLeastOne) {
+  for (int64_t j = 1; j < 20000; ++j) {
+    ASSERT_EQ(KeptCount(100 * j, 0.01), j);
+    ASSERT_EQ(KeptCount(100 * j, 0.29), 29 * j);
+    ASSERT_EQ(KeptCount(1000 * j, 0.001), j);
+    ASSERT_EQ(KeptCount(100 * j - 1, 0.01), std::max<int64_t>(j - 1, 1));
+  }
+  EXPECT_EQ(KeptCount(4000000000, 0.29), 1160000000);
+  EXPECT_EQ(KeptCount(10, 0), 1);
+  EXPECT_EQ(KeptCount(10, 1), 10);
+  EXPECT_EQ(KeptCount(0, 1), 0);
+}
+
+TEST(MakeCodec, NamesAndOptions) {
+  for (const std::string& name : CodecNames()) EXPECT_EQ(MakeCodec(name)->Name(), name);
+  EXPECT_THROW(MakeCodec("top-k"), Error);
+  EXPECT_THROW(MakeCodec("dense", {.index = IndexCoding::kU32}), Error);
+  EXPECT_THROW(MakeCodec("topk", {.index = IndexCoding::kNone}), Error);
+  EXPECT_THROW(MakeCodec("topk", {.unbiased = true}), Error);
+}
+
+// Length formula, decoding, and conservation decode(m) + r' == e, for every codec, size and input.
+TEST(EveryCodec, LengthAndExactResidual) {
+  for (const std::string& name : CodecNames()) {
+    const auto codec = MakeCodec(name);
+    for (const int64_t n : {0, 1, 2, 9, 100, 3001}) {
+      for (const auto& input : test::HardInputs(n)) {
+        for (const double density : {0.0, 0.01, 0.5, 1.0}) {
+          const CodecContext context = Context(density, 5);
+          auto residual = input;
+          const Message message = codec->EncodeResidual(residual, context);
+          ASSERT_EQ(message.bytes, codec->Encode(input, context).bytes);
+          ASSERT_EQ(message.size(), codec->MessageBytes(test::MakeUnit(n, 5), density));
+          const auto decoded = Decode(*codec, message, context, n);
+          for (int64_t i = 0; i < n; ++i) {
+            if (std::abs(input[i]) > 1e12f && name == "fp16") continue;  // saturates: not exact
+            ASSERT_EQ(decoded[i] + residual[i], input[i]) << name << " " << n << " " << density;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(EveryCodec, RefusesNonFiniteValuesAndNamesTheUnit) {
+  for (const std::string& name : CodecNames()) {
+    const auto codec = MakeCodec(name);
+    for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
+      auto values = test::Normals(50, 1);
+      values[33] = bad;
+      try {
+        codec->Encode(values, Context(0.1, 7));
+        FAIL() << name;
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("unit 7, element 33"), std::string::npos)
+            << error.what();
+      }
+    }
+  }
+}
+
+TEST(EveryCodec, RefusesParametersOutsideTheRange) {
+  const auto values = test::Normals(10, 1);
+  for (const char* name : {"topk", "randomk"}) {
+    for (const double density : {-0.1, 1.1, std::nan("")}) {
+      EXPECT_THROW(MakeCodec(name)->Encode(values, Context(density)), Error) << density;
+    }
+  }
+}
+
+TEST(EveryCodec, RefusesAMessageOfAnotherUnitSizeOrCodec) {
+  const auto values = test::Normals(64, 1);
+  std::vector<float> sum(64), longer(65);
+  for (const std::string& name : CodecNames()) {
+    const auto codec = MakeCodec(name);
+    const Message message = codec->Encode(values, Context(0.25, 1));
+    EXPECT_THROW(codec->DecodeAdd(message.bytes, Context(0.25, 2), sum), Error);
+    EXPECT_THROW(codec->DecodeAdd(message.bytes, Context(0.25, 1), longer), Error);
+    for (const std::string& other : CodecNames()) {
+      if (other == name) continue;
+      EXPECT_THROW(MakeCodec(other)->DecodeAdd(message.bytes, Context(0.25, 1), sum), Error);
+    }
+  }
+  EXPECT_EQ(sum, std::vector<float>(64));
+}
+
+TEST(TopK, EqualsSortUnderEveryCoding) {
+  using enum IndexCoding;
+  for (const IndexCoding coding : {kU16, kU32, kBitmap, kPacked, kDelta}) {
+    const auto codec = MakeCodec("topk", {.index = coding});
+    for (const auto& input : test::HardInputs(500)) {
+      std::vector<float> expected(500);
+      for (const uint32_t i : test::SortedTopK(input, 50)) expected[i] = input[i];
+      const auto context = Context(0.1);
+      EXPECT_EQ(Decode(*codec, codec->Encode(input, context), context, 500), expected);
+    }
+    EXPECT_EQ(codec->MessageBytes(test::MakeUnit(500), 0.1).has_value(), coding != kDelta);
+  }
+}
+
+TEST(TopK, ContractsByItsDensity) {
+  const auto codec = MakeCodec("topk");
+  for (const auto& input : test::HardInputs(1000)) {
+    for (const double density : {0.001, 0.01, 0.1, 0.9}) {
+      auto residual = input;
+      codec->EncodeResidual(residual, Context(density));
+      const double bound = (1 - KeptCount(1000, density) / 1000.0) * Squared(input);
+      EXPECT_LE(Squared(residual), bound * (1 + 1e-6));
+    }
+  }
+}
+
+TEST(TopK, SendsAllWithoutPositions) {
+  const auto codec = MakeCodec("topk");
+  EXPECT_EQ(codec->MessageBytes(test::MakeUnit(10), 1), 16 + 40);
+  EXPECT_EQ(codec->MessageBytes(test::MakeUnit(10), 0.9), 16 + 36 + 2);
+}
+
+TEST(TopK, AddsToWhatTheSumHolds) {
+  const auto codec = MakeCodec("topk");
+  const std::vector<float> input = {0, -3, 1, 0};
+  const Message message = codec->Encode(input, Context(0.5));
+  std::vector<float> sum = {1, 1, 1, 1};
+  codec->DecodeAdd(message.bytes, Context(0.5), sum);
+  codec->DecodeAdd(message.bytes, Context(0.5), sum);
+  EXPECT_EQ(sum, (std::vector<float>{1, -5, 3, 1}));
+}
+
+TEST(RandomK, SharedSupportThatChangesWithTheStep) {
+  const auto codec = MakeCodec("randomk");
+  const std::vector<float> ones(200, 1), twos(200, 2);
+  const auto support = [&](const std::vector<float>& input, CodecContext context) {
+    std::vector<size_t> positions;
+    const auto decoded = Decode(*codec, codec->Encode(input, context), context, 200);
+    for (size_t i = 0; i < 200; ++i) {
+      if (decoded[i] != 0) positions.push_back(i);
+    }
+    return positions;
+  };
+  CodecContext other_worker = Context(0.1);
+  other_worker.random.worker = 3;
+  EXPECT_EQ(support(ones, Context(0.1)).size(), 20u);
+  EXPECT_EQ(support(ones, Context(0.1)), support(twos, other_worker));
+  EXPECT_NE(support(ones, Context(0.1)), support(ones, Context(0.1, 0, 1)));
+  EXPECT_NE(support(ones, Context(0.1)), support(ones, Context(0.1, 1)));
+}
+
+// E||x - C(x)||^2 = (1 - k/n) ||x||^2 within 3 standard errors, plainly sent; E C(x) = x, scaled.
+TEST(RandomK, Moments) {
+  constexpr int64_t kNumel = 40, kDraws = 4000;
+  const auto input = test::Normals(kNumel, 4);
+  const auto plain = MakeCodec("randomk");
+  const auto unbiased = MakeCodec("randomk", {.unbiased = true});
+  double sum = 0, squares = 0;
+  std::vector<double> mean(kNumel);
+  for (uint64_t step = 0; step < kDraws; ++step) {
+    const auto context = Context(0.25, 0, step);
+    const auto decoded = Decode(*plain, plain->Encode(input, context), context, kNumel);
+    const double error = SquaredDistance(input, decoded);
+    sum += error;
+    squares += error * error;
+    const auto scaled = Decode(*unbiased, unbiased->Encode(input, context), context, kNumel);
+    for (int64_t i = 0; i < kNumel; ++i) mean[i] += scaled[i] / double{kDraws};
+  }
+  const double average = sum / kDraws;
+  const double deviation = std::sqrt((squares / kDraws - average * average) / kDraws);
+  EXPECT_NEAR(average, 0.75 * Squared(input), 3 * deviation);
+  for (int64_t i = 0; i < kNumel; ++i) {
+    EXPECT_NEAR(mean[i], input[i], 4.5 * std::abs(input[i]) * std::sqrt(3.0 / kDraws));
+  }
+  EXPECT_TRUE(plain->AllowsErrorFeedback(0.25));
+  EXPECT_FALSE(unbiased->AllowsErrorFeedback(0.25));
+}
+
+}  // namespace
+}  // namespace legacy

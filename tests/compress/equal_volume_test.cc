@@ -1,0 +1,197 @@
+#include "compress/equal_volume.h"
+
+#include <gtest/gtest.h>
+
+#include "compress/error.h"
+#include "test_data.h"
+
+namespace legacy {
+namespace {
+
+// Element counts of LeNet-5's tensors (LeCun et al. 1998, fully connected form): 61,706.
+std::vector<Unit> LeNet5() {
+  return test::MakeUnits({150, 6, 2400, 16, 48000, 120, 10080, 84, 840, 10});
+}
+
+// ResNet-18 for 32 x 32 images (He et al. 2016): 62 tensors; 11,173,962 elements for 10 classes, 11,220,132 for 100.
+std::vector<Unit> ResNet18(int64_t classes) {
+  std::vector<int64_t> sizes;
+  const auto convolution = [&](int64_t in, int64_t out, int64_t kernel) {
+    sizes.insert(sizes.end(), {in * out * kernel * kernel, out, out});  // batch norm follows
+  };
+  convolution(3, 64, 3);
+  int64_t in = 64;
+  for (const int64_t out : {64, 64, 128, 128, 256, 256, 512, 512}) {
+    convolution(in, out, 3);
+    convolution(out, out, 3);
+    if (in != out) convolution(in, out, 1);
+    in = out;
+  }
+  sizes.insert(sizes.end(), {512 * classes, classes});
+  return test::MakeUnits(sizes);
+}
+
+LegacySchedule Layer(double small, double large, int64_t split = 10000) {
+  return {.splits = {split}, .phase_bounds = {}, .levels = {{small, large}}, .closed_right = false};
+}
+
+LegacySchedule Phases(std::vector<double> levels) {
+  LegacySchedule schedule;
+  for (const double level : levels) schedule.levels.push_back({level});
+  return schedule;
+}
+
+class EqualVolume : public testing::Test {
+ protected:
+  VolumeModel Model(const std::vector<Unit>& units, int64_t steps = 1,
+                    VolumeMeasure measure = VolumeMeasure::kElements) const {
+    return {.units = units, .scheme = topk_.get(), .total_steps = steps, .measure = measure};
+  }
+  double Density(const std::vector<Unit>& units, const LegacySchedule& schedule) const {
+    const VolumeModel model = Model(units);
+    return AverageVolume(model, schedule) / static_cast<double>(model.Elements());
+  }
+
+  std::unique_ptr<Scheme> topk_ = MakeScheme("topk", {});
+};
+
+// Volume by walking through every step.
+double SlowVolume(const VolumeModel& model, const LegacySchedule& schedule) {
+  double sum = 0;
+  for (int64_t step = 0; step < model.total_steps; ++step) {
+    for (const Unit& unit : model.units) {
+      const double level = schedule.Level(step, model.total_steps, unit.numel);
+      sum += model.measure == VolumeMeasure::kElements
+                 ? static_cast<double>(model.scheme->ElementsSent(unit.numel, level))
+                 : static_cast<double>(*model.scheme->MessageBytes(unit, level));
+    }
+  }
+  return sum / static_cast<double>(model.total_steps);
+}
+
+TEST_F(EqualVolume, RealisedDensitiesOfKnownModels) {
+  const auto lenet = LeNet5();
+  const auto cifar10 = ResNet18(10);
+  const auto cifar100 = ResNet18(100);
+  ASSERT_EQ(Model(lenet).Elements(), 61706);
+  ASSERT_EQ(Model(cifar10).Elements(), 11173962);
+  ASSERT_EQ(Model(cifar100).Elements(), 11220132);
+  ASSERT_EQ(cifar10.size(), 62u);
+  EXPECT_EQ(UniformVolume(Model(cifar10), 0.001), 11193);
+  EXPECT_EQ(UniformVolume(Model(cifar100), 0.001), 11239);
+  // Percent, as rounded in the figures below.
+  EXPECT_NEAR(100 * UniformVolume(Model(lenet), 0.001) / 61706, 0.1086, 5e-5);
+  EXPECT_NEAR(100 * UniformVolume(Model(cifar10), 0.001) / 11173962, 0.1002, 5e-5);
+  EXPECT_NEAR(100 * UniformVolume(Model(cifar100), 0.001) / 11220132, 0.1002, 5e-5);
+  EXPECT_NEAR(100 * Density(lenet, Layer(0.01, 0.001)), 0.156, 5e-4);
+  EXPECT_NEAR(100 * Density(cifar10, Layer(0.01, 0.001)), 0.1018, 5e-5);
+  EXPECT_NEAR(100 * Density(cifar100, Layer(0.01, 0.001)), 0.1014, 5e-5);
+  EXPECT_NEAR(100 * Density(lenet, Layer(1, 0.001)), 5.97, 5e-3);
+  EXPECT_NEAR(100 * Density(cifar10, Layer(1, 0.001)), 0.320, 5e-4);
+  EXPECT_NEAR(100 * Density(cifar100, Layer(1, 0.001)), 0.275, 5e-4);
+}
+
+TEST_F(EqualVolume, AverageEqualsAWalkThroughTheSteps) {
+  const auto units = LeNet5();
+  for (const VolumeMeasure measure : {VolumeMeasure::kElements, VolumeMeasure::kBytes}) {
+    for (const bool closed_right : {false, true}) {
+      for (const int64_t steps : {1, 2, 10, 11, 37}) {
+        const VolumeModel model = Model(units, steps, measure);
+        LegacySchedule schedule{.splits = {1000},
+                                .phase_bounds = {},
+                                .levels = {{0.5, 0.1}, {0.2, 0.02}, {0.1, 0.001}},
+                                .closed_right = closed_right};
+        EXPECT_DOUBLE_EQ(AverageVolume(model, schedule), SlowVolume(model, schedule));
+        schedule.phase_bounds = {3, 30};
+        EXPECT_DOUBLE_EQ(AverageVolume(model, schedule), SlowVolume(model, schedule));
+      }
+    }
+  }
+}
+
+TEST_F(EqualVolume, UniformOfTheSameVolume) {
+  const auto units = ResNet18(10);
+  for (const VolumeMeasure measure : {VolumeMeasure::kElements, VolumeMeasure::kBytes}) {
+    const VolumeModel model = Model(units, 100, measure);
+    for (const auto& schedule : {Layer(0.01, 0.001), Phases({0.018, 0.002})}) {
+      const UniformSolution solution = SolveUniform(model, schedule);
+      EXPECT_DOUBLE_EQ(solution.requested, SlowVolume(model, schedule));
+      EXPECT_DOUBLE_EQ(solution.realised, UniformVolume(model, solution.parameter));
+      EXPECT_NEAR(solution.realised / solution.requested, 1, 0.001);
+    }
+  }
+}
+
+TEST_F(EqualVolume, SolvesTheLargeBucketForADensity) {
+  const auto units = ResNet18(10);
+  for (const VolumeMeasure measure : {VolumeMeasure::kElements, VolumeMeasure::kBytes}) {
+    const VolumeModel model = Model(units, 10, measure);
+    const double target = UniformVolume(model, 0.001);
+    const auto solution = SolveSchedule(model, Layer(0.2, 0.001), target, FreeLevels::kLargest);
+    EXPECT_EQ(solution.requested, target);
+    EXPECT_NEAR(solution.realised, target, 0.002 * target);
+    EXPECT_EQ(solution.realised, AverageVolume(model, solution.schedule));
+    EXPECT_EQ(solution.schedule.levels[0][0], 0.2);
+    EXPECT_LT(solution.schedule.levels[0][1], 0.001);
+  }
+  // The closed form (dbar - f delta_small) / (1 - f), up to one value in each of 62 tensors.
+  const VolumeModel model = Model(units);
+  const auto solution =
+      SolveSchedule(model, Layer(0.2, 0.001), 0.001 * 11173962, FreeLevels::kLargest);
+  const double share = 0.00221;
+  EXPECT_NEAR(solution.schedule.levels[0][1], (0.001 - share * 0.2) / (1 - share), 62.0 / 11173962);
+}
+
+TEST_F(EqualVolume, ScalesPhasesKeepingTheirRatios) {
+  const auto units = ResNet18(10);
+  const VolumeModel model = Model(units, 101);  // phases of 51 and 50 steps
+  const double target = UniformVolume(model, 0.01);
+  const auto solution = SolveSchedule(model, Phases({0.9, 0.1}), target, FreeLevels::kAll);
+  EXPECT_NEAR(solution.realised, target, 0.001 * target);
+  const auto& levels = solution.schedule.levels;
+  EXPECT_NEAR(levels[0][0] / levels[1][0], 9, 1e-9);
+  EXPECT_NEAR((51 * levels[0][0] + 50 * levels[1][0]) / 101, 0.01, 2e-5);
+}
+
+TEST_F(EqualVolume, SmallModelPreset) {
+  const auto units = LeNet5();
+  const VolumeModel model = Model(units);
+  const auto solution = SmallModelSchedule(model, 0.01 * 61706);
+  EXPECT_EQ(solution.schedule.splits,
+            (std::vector<int64_t>{10080}));  // 5.9 % of the elements below
+  EXPECT_EQ(solution.schedule.levels[0][0], 0.05);
+  EXPECT_NEAR(solution.realised, 617, 2);
+  EXPECT_NEAR(solution.schedule.levels[0][1], (0.01 - 0.0588 * 0.05) / (1 - 0.0588), 2e-4);
+}
+
+TEST_F(EqualVolume, SaysTheBoundOfWhatCannotBe) {
+  const auto units = ResNet18(100);
+  const VolumeModel model = Model(units);
+  try {  // f = 0.175 %: at 0.1 % the small bucket can have at most 57 %
+    SolveSchedule(model, Layer(1, 0.001), 0.001 * 11220132, FreeLevels::kLargest);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("target / f = 0.57"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_THROW(SolveSchedule(model, Layer(0.1, 0.1), 2 * 11220132, FreeLevels::kAll), Error);
+  EXPECT_THROW(SolveSchedule(model, Layer(0.1, 0), 1e4, FreeLevels::kLargest), Error);
+  EXPECT_THROW(SolveSchedule(model, Layer(0.1, 0.01), std::nan(""), FreeLevels::kAll), Error);
+  EXPECT_THROW(AverageVolume(Model({}), Layer(0.1, 0.01)), Error);
+  EXPECT_THROW(AverageVolume(Model(units, 0), Layer(0.1, 0.01)), Error);
+}
+
+TEST_F(EqualVolume, NeedsLengthsThatAreKnown) {
+  const auto units = LeNet5();
+  const auto delta = MakeScheme("topk", {.codec = {.index = IndexCoding::kDelta}});
+  VolumeModel model{.units = units, .scheme = delta.get(), .measure = VolumeMeasure::kBytes};
+  EXPECT_THROW(UniformVolume(model, 0.01), Error);
+  model.measure = VolumeMeasure::kElements;
+  EXPECT_NO_THROW(UniformVolume(model, 0.01));
+  const auto dense = MakeScheme("dense", {});
+  model.scheme = dense.get();
+  EXPECT_THROW(UniformVolume(model, 1), Error);
+}
+
+}  // namespace
+}  // namespace legacy

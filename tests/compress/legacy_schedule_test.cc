@@ -1,0 +1,158 @@
+#include "compress/legacy_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "compress/codecs/common.h"
+#include "compress/error.h"
+#include "test_data.h"
+
+namespace legacy {
+namespace {
+
+LegacySchedule Table(std::vector<int64_t> splits, std::vector<int64_t> bounds,
+                     std::vector<std::vector<double>> levels, bool closed_right = false) {
+  return {std::move(splits), std::move(bounds), std::move(levels), closed_right};
+}
+
+TEST(LegacySchedule, BucketsAreStrictlyBelowTheirSplit) {
+  const auto table = Table({100, 500, 10000}, {}, {{0.6, 0.3, 0.1, 0.001}});
+  const std::vector<std::pair<int64_t, double>> cases = {
+      {1, 0.6},   {99, 0.6},   {100, 0.3},     {499, 0.3},
+      {500, 0.1}, {9999, 0.1}, {10000, 0.001}, {5000000, 0.001}};
+  for (const auto& [numel, level] : cases) EXPECT_EQ(table.Level(0, 1, numel), level) << numel;
+}
+
+TEST(LegacySchedule, EqualPhasesFollowTheFloorRule) {
+  for (const int64_t phases : {1, 2, 3, 7}) {
+    const auto table = Table({}, {}, std::vector<std::vector<double>>(phases, {0.1}));
+    for (const int64_t total : {1, 2, 5, 7, 30, 100}) {
+      for (int64_t step = 0; step < total + 3; ++step) {
+        EXPECT_EQ(table.Phase(step, total), std::min(phases - 1, step * phases / total));
+      }
+    }
+  }
+}
+
+TEST(LegacySchedule, ClosedRightGivesTheBoundaryToTheEarlierPhase) {
+  const auto open = Table({}, {}, {{3}, {2}, {1}});
+  const auto closed = Table({}, {}, {{3}, {2}, {1}}, true);
+  EXPECT_EQ(open.Level(10, 30, 1), 2);
+  EXPECT_EQ(closed.Level(10, 30, 1), 3);
+  EXPECT_EQ(closed.Level(11, 30, 1), 2);
+  EXPECT_EQ(closed.Level(20, 30, 1), 2);
+  EXPECT_EQ(closed.Level(0, 30, 1), 3);
+  // First i with t <= (i + 1) T / p, else the last.
+  for (int64_t step = 0; step < 40; ++step) {
+    const int64_t slow = step * 3 <= 31 ? 0 : step * 3 <= 62 ? 1 : 2;
+    EXPECT_EQ(closed.Phase(step, 31), slow) << step;
+  }
+}
+
+TEST(LegacySchedule, ExplicitBounds) {
+  const auto open = Table({}, {5, 20}, {{3}, {2}, {1}});
+  const auto closed = Table({}, {5, 20}, {{3}, {2}, {1}}, true);
+  const std::vector<std::tuple<int64_t, double, double>> cases = {
+      {0, 3, 3}, {4, 3, 3}, {5, 2, 3}, {6, 2, 2}, {19, 2, 2}, {20, 1, 2}, {21, 1, 1}, {99, 1, 1}};
+  for (const auto& [step, left, right] : cases) {
+    EXPECT_EQ(open.Level(step, 100, 7), left) << step;
+    EXPECT_EQ(closed.Level(step, 100, 7), right) << step;
+  }
+}
+
+TEST(LegacySchedule, RefusesRaggedShortAndUnsortedTables) {
+  EXPECT_NO_THROW(Table({10}, {5}, {{2, 1}, {2, 1}}).Validate());
+  EXPECT_THROW(Table({}, {}, {}).Validate(), Error);
+  EXPECT_THROW(Table({10}, {}, {{2, 1}, {2}}).Validate(), Error);
+  EXPECT_THROW(Table({10, 20}, {}, {{2, 1}}).Validate(), Error);
+  EXPECT_THROW(Table({20, 10}, {}, {{3, 2, 1}}).Validate(), Error);
+  EXPECT_THROW(Table({10, 10}, {}, {{3, 2, 1}}).Validate(), Error);
+  EXPECT_THROW(Table({0}, {}, {{2, 1}}).Validate(), Error);
+  EXPECT_THROW(Table({}, {5, 4}, {{3}, {2}, {1}}).Validate(), Error);
+  EXPECT_THROW(Table({}, {5}, {{3}, {2}, {1}}).Validate(), Error);
+  EXPECT_THROW(Table({}, {}, {{2}, {1}}).Phase(0, 0), Error);
+}
+
+TEST(ParseLevels, PercentAndFraction) {
+  using Levels = std::vector<std::vector<double>>;
+  EXPECT_EQ(ParseLevels("10%,0.5%/1%,0.05%", LevelUnit::kFraction),
+            (Levels{{0.1, 0.005}, {0.01, 0.0005}}));
+  EXPECT_EQ(ParseLevels("0.01", LevelUnit::kFraction), (Levels{{0.01}}));
+  EXPECT_EQ(ParseLevels("100%,1,1e-3,5e-1%", LevelUnit::kFraction), (Levels{{1, 1, 0.001, 0.005}}));
+  EXPECT_EQ(ParseLevels("4,2/2,1", LevelUnit::kRaw), (Levels{{4, 2}, {2, 1}}));
+  for (int percent = 1; percent <= 100; ++percent) {  // rounded once: k is exact for every percent
+    const double level = ParseLevels(std::to_string(percent) + "%", LevelUnit::kFraction)[0][0];
+    EXPECT_EQ(KeptCount(700, level), 7 * percent);
+  }
+}
+
+TEST(ParseLevels, RefusesWhatIsAmbiguousOrBroken) {
+  for (const char* bad : {"", "10", "1,0.1/5", "1%,", "/1%", "x%", "1%%", "-1%", "101%", "nan",
+                          "1 %", "1%;2%", "inf"}) {
+    EXPECT_THROW(ParseLevels(bad, LevelUnit::kFraction), Error) << bad;
+  }
+  EXPECT_THROW(ParseLevels("4%", LevelUnit::kRaw), Error);
+  EXPECT_THROW(ParseLevels("inf", LevelUnit::kRaw), Error);
+  try {
+    ParseLevels("10,1", LevelUnit::kFraction);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("10%"), std::string::npos) << error.what();
+  }
+}
+
+TEST(LegacyPolicy, DecidesEveryUnit) {
+  const auto policy = MakeLegacyPolicy("legacy-both", Table({100}, {}, {{0.5, 0.1}, {0.05, 0.01}}),
+                                       DensityParameter());
+  const auto units = test::MakeUnits({10, 1000, 100});
+  std::vector<double> parameters(3);
+  policy->Decide({.step = 0, .total_steps = 10}, units, parameters);
+  EXPECT_EQ(parameters, (std::vector<double>{0.5, 0.1, 0.1}));
+  policy->Decide({.step = 5, .total_steps = 10}, units, parameters);
+  EXPECT_EQ(parameters, (std::vector<double>{0.05, 0.01, 0.01}));
+  EXPECT_FALSE(policy->ReadsClock());
+}
+
+TEST(LegacyPolicy, EqualLevelsAreUniform) {
+  const auto uniform = MakeUniformPolicy(0.01);
+  const auto units = test::MakeUnits({5, 100, 20000});
+  std::vector<double> expected(3), got(3);
+  for (const auto& [name, table] :
+       {std::pair("legacy-phase", Table({}, {}, {{0.01}, {0.01}, {0.01}})),
+        std::pair("legacy-layer", Table({100}, {}, {{0.01, 0.01}})),
+        std::pair("uniform", Table({}, {}, {{0.01}}))}) {
+    const auto policy = MakeLegacyPolicy(name, table, DensityParameter());
+    for (int64_t step = 0; step < 9; ++step) {
+      uniform->Decide({.step = step, .total_steps = 9}, units, expected);
+      policy->Decide({.step = step, .total_steps = 9}, units, got);
+      ASSERT_EQ(got, expected) << name;
+    }
+  }
+}
+
+TEST(LegacyPolicy, ServesIntegerParametersAndChecksRanges) {
+  const ParameterSpec rank{.name = "rank", .minimum = 1, .maximum = 32, .integer = true};
+  const auto policy = MakeLegacyPolicy("legacy-phase", Table({}, {}, {{3.6}, {1}}), rank);
+  const auto units = test::MakeUnits({10});
+  std::vector<double> parameters(1);
+  policy->Decide({.step = 0, .total_steps = 2}, units, parameters);
+  EXPECT_EQ(parameters[0], 4);
+  EXPECT_THROW(MakeLegacyPolicy("uniform", Table({}, {}, {{33}}), rank), Error);
+  EXPECT_THROW(MakeLegacyPolicy("uniform", Table({}, {}, {{-0.1}}), DensityParameter()), Error);
+  EXPECT_THROW(MakeLegacyPolicy("uniform", Table({}, {}, {{2}, {1}}), rank), Error);
+  EXPECT_THROW(MakeLegacyPolicy("legacy-phase", Table({10}, {}, {{2, 1}}), rank), Error);
+  EXPECT_THROW(MakeLegacyPolicy("legacy", Table({}, {}, {{2}}), rank), Error);
+}
+
+TEST(SplitAtShare, SmallTensorsHoldAtMostTheShare) {
+  const auto units = test::MakeUnits({6, 10, 100, 84, 800});  // of 1000
+  EXPECT_EQ(SplitAtShare(units, 0.1), 100);  // 6 + 10 + 84 = 100: exactly the share
+  EXPECT_EQ(SplitAtShare(units, 0.099), 84);
+  EXPECT_EQ(SplitAtShare(units, 0), 6);
+  EXPECT_EQ(SplitAtShare(units, 1), 801);
+  EXPECT_EQ(SplitAtShare(test::MakeUnits({7, 7, 7}), 0.5), 7);  // equal sizes stay together
+  EXPECT_EQ(SplitAtShare({}, 0.5), 1);
+  EXPECT_THROW(SplitAtShare(units, 1.5), Error);
+}
+
+}  // namespace
+}  // namespace legacy

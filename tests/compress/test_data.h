@@ -1,0 +1,98 @@
+// Inputs and slow oracles that several tests of compress/ share.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compress/codec.h"
+#include "compress/exchange.h"
+#include "compress/random.h"
+#include "compress/unit.h"
+
+namespace legacy::test {
+
+inline std::vector<float> Normals(int64_t n, uint64_t seed) {
+  RandomStream stream({.seed = seed});
+  std::vector<float> values(n);
+  for (float& x : values) x = static_cast<float>(stream.Normal());
+  return values;
+}
+
+// Every kind of input that Top-K must survive, of length n.
+inline std::vector<std::vector<float>> HardInputs(int64_t n) {
+  std::vector<std::vector<float>> inputs = {Normals(n, 1), std::vector<float>(n, 0.0f),
+                                            std::vector<float>(n, -2.5f)};
+  auto& zero_heavy = inputs.emplace_back(Normals(n, 2));
+  for (int64_t i = 0; i < n; ++i) zero_heavy[i] *= i % 10 == 3;
+  auto& signed_zeros = inputs.emplace_back(n, 0.0f);
+  for (int64_t i = 0; i < n; i += 2) signed_zeros[i] = -0.0f;
+  auto& denormals = inputs.emplace_back(n);
+  for (int64_t i = 0; i < n; ++i) denormals[i] = std::ldexp((i % 2 ? 1.0f : -1.0f), -149 + i % 20);
+  auto& ties = inputs.emplace_back(Normals(n, 3));  // few distinct magnitudes
+  for (float& x : ties) x = std::round(x);
+  auto& close = inputs.emplace_back(n);  // differ in the last bits alone
+  for (int64_t i = 0; i < n; ++i)
+    close[i] = std::bit_cast<float>(0x3F800000u + uint32_t(i * 7 % 5));
+  auto& one = inputs.emplace_back(n, 0.0f);
+  if (n > 0) one[n / 2] = -1e30f;
+  return inputs;
+}
+
+// Full sort by (magnitude falling, index rising).
+inline std::vector<uint32_t> SortedTopK(std::span<const float> values, int64_t k) {
+  std::vector<uint32_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(
+      order, [&](uint32_t a, uint32_t b) { return std::abs(values[a]) > std::abs(values[b]); });
+  order.resize(k);
+  std::ranges::sort(order);
+  return order;
+}
+
+inline Unit MakeUnit(int64_t numel, uint32_t id = 0) {
+  Unit unit;
+  unit.id = id;
+  unit.name = std::to_string(id);
+  unit.shape = {numel};
+  unit.numel = numel;
+  return unit;
+}
+
+inline std::vector<Unit> MakeUnits(const std::vector<int64_t>& sizes) {
+  std::vector<Unit> units;
+  int64_t offset = 0;
+  for (const int64_t numel : sizes) {
+    units.push_back(MakeUnit(numel, static_cast<uint32_t>(units.size())));
+    units.back().offset = offset;
+    offset += numel;
+  }
+  return units;
+}
+
+// One whole step; returns the mean, and the messages of all rounds in `messages`.
+inline std::vector<float> RunStep(Exchange& exchange, const StepContext& context,
+                                  const std::vector<std::vector<float>>& gradients,
+                                  std::vector<Message>* messages = nullptr) {
+  const int workers = static_cast<int>(gradients.size());
+  exchange.Begin(context);
+  for (bool first = true; exchange.NextRound(); first = false) {
+    std::vector<Message> sent;
+    for (int w = 0; w < workers; ++w) {
+      sent.push_back(exchange.Encode(w, first ? gradients[w] : std::span<const float>()));
+    }
+    for (int w = 0; w < workers; ++w) exchange.Accumulate(w, sent[w].bytes);
+    exchange.FinishRound();
+    if (messages) messages->insert(messages->end(), sent.begin(), sent.end());
+  }
+  std::vector<float> mean(gradients[0].size());
+  exchange.Mean(mean);
+  return mean;
+}
+
+}  // namespace legacy::test
