@@ -29,16 +29,16 @@ struct Scenario {
   std::string model = "small-cnn";
   int workers = 16;
   int batch = 16;                      // samples per worker and step
-  int64_t steps = 400;
-  double learning_rate = 0.05;
-  double momentum = 0.9;
+  int64_t steps = 300;
+  double learning_rate = 0.1;
+  double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
-  int64_t warmup_steps = 50;
+  int64_t warmup_steps = 30;
   std::string schedule = "linear";     // constant | linear | cosine | step
   std::vector<int64_t> decay_steps;    // of schedule step
   double decay_factor = 0.1;
-  int64_t evaluate_every = 20;
+  int64_t evaluate_every = 15;
   double target = 0.85;                // accuracy, fraction
 
   // compression

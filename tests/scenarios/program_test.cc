@@ -1,0 +1,247 @@
+// Whole-program runs of legacy-scenario: what a user types, what is left behind.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Result {
+  int status = -1;
+  std::string text;   // standard output and error
+};
+
+Result Shell(const std::string& command) {
+  Result result;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  char buffer[4096];
+  while (size_t n = fread(buffer, 1, sizeof(buffer), pipe)) result.text.append(buffer, n);
+  const int status = pclose(pipe);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return result;
+}
+
+std::string Read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+constexpr const char* kCsvFiles[] = {"steps.csv", "evaluations.csv", "layers.csv", "links.csv",
+                                     "network.csv"};
+
+// A small run of every policy: seconds, not minutes.
+constexpr const char* kShort =
+    " --workers=4 --batch=8 --steps=6 --evaluate-every=2 --warmup-steps=2 --train-limit=400"
+    " --test-limit=100 --pictures=off";
+
+const std::string kFidelity = "--fidelity=" LEGACY_DEFAULT_FIDELITY;
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::path(::testing::TempDir()) /
+                 (std::string("legacy-program-") +
+                  ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  std::string Out(const std::string& name) const { return (directory_ / name).string(); }
+  Result Run(const std::string& arguments) const {
+    return Shell(std::string(LEGACY_SCENARIO_PROGRAM) + " " + arguments);
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(ProgramTest, ComparesAllPoliciesAtTheDefaultFidelity) {
+  const Result result = Run(kFidelity + " --topo=fat-tree --record=on --out=" + Out("run") + kShort);
+  ASSERT_EQ(result.status, 0) << result.text;
+  const json summary = json::parse(Read(Out("run") + "/summary.json"));
+  ASSERT_EQ(summary["policies"].size(), 7u);
+  std::string header;
+  std::ifstream network(Out("run") + "/network.csv");
+  std::getline(network, header);
+  int rows = 0;
+  for (std::string line; std::getline(network, line); ++rows) {
+    std::vector<std::string> fields;
+    std::istringstream stream(line);
+    for (std::string field; std::getline(stream, field, ',');) fields.push_back(field);
+    EXPECT_EQ(fields[2], LEGACY_DEFAULT_FIDELITY) << line;
+    EXPECT_GT(std::stoll(fields[3]), 0) << "no events: " << line;
+    if (std::string(LEGACY_DEFAULT_FIDELITY) == "packet") {
+      EXPECT_GT(std::stoll(fields[4]), 0) << "no packets: " << line;
+    }
+    EXPECT_EQ(std::stoll(fields[5]) + std::stoll(fields[6]), 6) << line;
+  }
+  EXPECT_EQ(rows, 7);
+  EXPECT_NE(result.text.find("run directory: "), std::string::npos);
+}
+
+TEST_F(ProgramTest, SameSeedSameBytesWhateverTheThreads) {
+  const std::string common = kFidelity + std::string(" --topo=fat-tree --stragglers=lognormal:sigma=0.2"
+                                         " --policies=dense,topk,legacy-both,ar-topk") + kShort;
+  ASSERT_EQ(Run(common + " --threads=1 --out=" + Out("a")).status, 0);
+  ASSERT_EQ(Run(common + " --threads=1 --out=" + Out("b")).status, 0);
+  ASSERT_EQ(Run(common + " --threads=2 --out=" + Out("c")).status, 0);
+  ASSERT_EQ(Run(common + " --threads=2 --seed=2 --out=" + Out("d")).status, 0);
+  for (const char* file : kCsvFiles) {
+    const std::string a = Read(directory_ / "a" / file);
+    EXPECT_GT(a.size(), 100u) << file;
+    EXPECT_EQ(a, Read(directory_ / "b" / file)) << file;
+    EXPECT_EQ(a, Read(directory_ / "c" / file)) << file;
+  }
+  EXPECT_NE(Read(Out("a") + "/steps.csv"), Read(Out("d") + "/steps.csv"));
+}
+
+TEST_F(ProgramTest, RememberedStepsEqualFreshOnes) {
+  const std::string common = kFidelity + " --policies=topk,legacy-phase --topo=fat-tree" + kShort;
+  ASSERT_EQ(Run(common + " --out=" + Out("a")).status, 0);
+  ASSERT_EQ(Run(common + " --memoise=off --out=" + Out("b")).status, 0);
+  EXPECT_EQ(Read(Out("a") + "/evaluations.csv"), Read(Out("b") + "/evaluations.csv"));
+  EXPECT_EQ(Read(Out("a") + "/links.csv"), Read(Out("b") + "/links.csv"));
+  EXPECT_NE(Read(Out("a") + "/network.csv"), Read(Out("b") + "/network.csv"));
+}
+
+TEST_F(ProgramTest, RecordHoldsTheTrainingWhateverTheNetwork) {
+  const std::string common =
+      std::string("--policies=topk,ar-topk --record=on --fidelity=analytic") + kShort;
+  ASSERT_EQ(Run(common + " --bandwidth=1Gbps --out=" + Out("a")).status, 0);
+  ASSERT_EQ(Run(common + " --bandwidth=10Mbps --topo=star --out=" + Out("b")).status, 0);
+  ASSERT_EQ(Run(common + " --density=2% --out=" + Out("c")).status, 0);
+  const std::string a = Read(Out("a") + "/traffic.jsonl");
+  EXPECT_EQ(a, Read(Out("b") + "/traffic.jsonl"));
+  std::istringstream lines(a);
+  std::string line;
+  std::getline(lines, line);
+  const json header = json::parse(line);
+  const json other = json::parse(Read(Out("c") + "/traffic.jsonl").substr(
+      0, Read(Out("c") + "/traffic.jsonl").find('\n')));
+  EXPECT_NE(header["hash"], other["hash"]);
+  int steps = 0;
+  int64_t works = 0;
+  while (std::getline(lines, line)) {
+    const json entry = json::parse(line);
+    if (entry.contains("buckets")) {
+      EXPECT_EQ(entry["work"], works++);
+      for (const json& bucket : entry["buckets"]) {
+        for (const json& round : bucket["rounds"]) EXPECT_EQ(round["bytes"].size(), 4u);
+      }
+    } else {
+      EXPECT_LT(entry["work"].get<int64_t>(), works);
+      ++steps;
+    }
+  }
+  EXPECT_EQ(steps, 12);
+}
+
+TEST_F(ProgramTest, PrintedConfigurationIsAScenarioFile) {
+  const Result printed = Run("--density=0.5% --topo=star --print-config");
+  ASSERT_EQ(printed.status, 0);
+  std::ofstream(Out("scenario.yaml")) << printed.text;
+  EXPECT_EQ(Run("--scenario=" + Out("scenario.yaml") + " --print-config").text, printed.text);
+}
+
+// Each kind of mistake: a message with where, what and what is allowed; nothing is left behind.
+TEST_F(ProgramTest, BrokenScenariosSayWhatIsWrong) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"--topo=fat-tree:k=3", "k"},
+      {"--topo=moebius", "fat-tree"},
+      {"--topo=missing.yaml", "missing.yaml"},
+      {"--topo=fat-tree:k=4 --workers=17", "17"},
+      {"--bandwidth=quick", "--bandwidth: got 'quick'"},
+      {"--placement=diagonal", "packed"},
+      {"--stragglers=often", "lognormal"},
+      {"--stragglers=fixed:workers=99,factor=2", "99"},
+      {"--density=150%", "--density: got '150%'"},
+      {"--policies=dense,zip", "legacy-both"},
+      {"--levels=5%,1%/1%", "levels"},
+      {"--levels=0.1%,50% --splits=10,20", "split"},
+      {"--model=vgg99", "resnet20"},
+      {"--model=resnet9 --dataset=imagenet", "fashion-mnist"},
+      {"--dataset=mnist --data-root=" + Out("empty"), "legacy-data fetch"},
+      {"--device-profile=abacus", "a100-datasheet"},
+      {"--ns3::TcpSocket::SegmentSize=large", "SegmentSize"},
+      {"--ns3::TcpSocket::SegmentSise=1000", "SegmentSize"},
+      {"--scenario=missing.yaml", "missing.yaml"},
+      {"--learning-rate=0", "rate"},
+  };
+  fs::create_directories(Out("empty"));
+  for (const auto& [arguments, expected] : cases) {
+    const bool needs_ns3 = arguments.find("--ns3::") != std::string::npos;
+    if (needs_ns3 && std::string(LEGACY_DEFAULT_FIDELITY) != "packet") continue;
+    const Result result =
+        Run(kFidelity + kShort + " --out=" + Out("run") + " " + arguments);
+    EXPECT_EQ(result.status, 1) << arguments << "\n" << result.text;
+    EXPECT_NE(result.text.find(expected), std::string::npos) << arguments << "\n" << result.text;
+    EXPECT_FALSE(fs::exists(Out("run"))) << arguments;
+  }
+}
+
+TEST_F(ProgramTest, AnExistingRunIsKept) {
+  const std::string common =
+      std::string("--policies=fp16 --fidelity=analytic --out=") + Out("run") + kShort;
+  ASSERT_EQ(Run(common).status, 0);
+  const std::string before = Read(Out("run") + "/steps.csv");
+  const Result again = Run(common + " --seed=5");
+  EXPECT_EQ(again.status, 1);
+  EXPECT_NE(again.text.find("--overwrite=on"), std::string::npos);
+  EXPECT_EQ(Read(Out("run") + "/steps.csv"), before);
+  EXPECT_EQ(Run(common + " --seed=5 --overwrite=on").status, 0);
+  EXPECT_NE(Read(Out("run") + "/steps.csv"), before);
+}
+
+TEST_F(ProgramTest, InterruptLeavesAConsistentDirectory) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(9);
+    const std::string out = "--out=" + Out("run");
+    execl(LEGACY_SCENARIO_PROGRAM, LEGACY_SCENARIO_PROGRAM, "--policies=dense,topk",
+          "--fidelity=analytic", "--steps=100000", "--workers=2", "--batch=4",
+          "--evaluate-every=5", "--train-limit=400", "--test-limit=50", "--pictures=off",
+          out.c_str(), nullptr);
+    _exit(9);
+  }
+  for (int i = 0; i < 3000 && Read(Out("run") + "/evaluations.csv").size() < 300; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_TRUE(fs::exists(Out("run") + "/summary.json"));
+  for (const char* file : {"steps.csv", "evaluations.csv"}) {
+    EXPECT_EQ(Read(directory_ / "run" / file).back(), '\n') << file;
+  }
+  const Result report = Shell(std::string(LEGACY_REPORT_PROGRAM) + " --no-pictures " + Out("run"));
+  EXPECT_EQ(report.status, 0) << report.text;
+}
+
+// The two fidelities agree on an idle star to what TCP adds.
+TEST_F(ProgramTest, FidelitiesAgreeOnAnIdleStar) {
+  if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
+  const auto seconds = [&](const std::string& fidelity) {
+    EXPECT_EQ(Run("--policies=dense --topo=star --stragglers=none --fidelity=" + fidelity +
+                  " --out=" + Out(fidelity) + kShort).status, 0);
+    return json::parse(Read(Out(fidelity) + "/summary.json"))["policies"][0]["step_seconds"]["mean"]
+        .get<double>();
+  };
+  EXPECT_NEAR(seconds("packet") / seconds("analytic"), 1, 0.05);
+}
+
+}  // namespace
