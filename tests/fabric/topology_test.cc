@@ -123,6 +123,18 @@ TEST(Topology, EcmpSpreadsEvenlyAndIsAFunctionOfItsKey) {
   EXPECT_NEAR(moved_by_seed / 4096.0, 7.0 / 8, 0.03);
 }
 
+TEST(Topology, ChoicesOfSuccessiveSwitchesAreIndependent) {
+  const Topology topology = BuildFatTree(8, {}, {}, {});
+  std::map<int, int> flows;  // by core switch, the third hop
+  for (int source = 0; source < 64; ++source) {
+    for (int destination = 64; destination < 128; ++destination) {
+      ++flows[topology.From(topology.Route(source, destination, 0)[3])];
+    }
+  }
+  ASSERT_EQ(flows.size(), 16u);
+  for (const auto& [core, count] : flows) EXPECT_NEAR(count, 256, 5 * 16) << "binomial, sd 15.5";
+}
+
 TEST(Topology, HostsDoNotForward) {
   Topology topology;
   topology.SetName("bridge");
@@ -133,6 +145,13 @@ TEST(Topology, HostsDoNotForward) {
   topology.AddLink({middle, b, 1'000'000, 0, 0});
   EXPECT_EQ(topology.Route(a, middle, 0).size(), 1u);
   EXPECT_EQ(MessageOf([&] { topology.Route(a, b, 0); }), "topology bridge: no path from a to b");
+  // Nor do they make a detour around them look too long.
+  const int left = topology.AddSwitch("left");
+  const int right = topology.AddSwitch("right");
+  topology.AddLink({a, left, 1'000'000, 0, 0});
+  topology.AddLink({left, right, 1'000'000, 0, 0});
+  topology.AddLink({right, b, 1'000'000, 0, 0});
+  EXPECT_EQ(topology.Route(a, b, 0), (std::vector<DirectedLink>{4, 6, 8}));
 }
 
 TEST(Topology, RefusesLinksThatCannotBe) {
