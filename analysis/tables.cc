@@ -133,7 +133,7 @@ Table NetworkTable(const Summary& summary) {
     row.push_back(network.busiest_link);
     row.push_back(Fixed(network.busiest_utilisation * 100, 1));
     for (std::string& cell : row) {
-      if (cell.empty()) cell = "-";
+      if (cell.empty()) cell.push_back('-');
     }
     table.rows.push_back(std::move(row));
   }

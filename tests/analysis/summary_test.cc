@@ -34,7 +34,8 @@ TEST(TimeToAccuracy, NeedsThreeEvaluations) {
   EXPECT_TRUE(TimeToAccuracy(Evaluations({1, 1, 1}), 0.8));
 }
 
-// Dense reaches 0.8 after 40 and 60 s, fp16 after 20 and 30 s, topk after 10 and 12 s; randomk with seed 1 only.
+// Dense reaches 0.8 after 40 and 60 s, fp16 after 20 and 30 s, topk after 10 and 12 s; randomk
+// with seed 1 only.
 RunDirectory Comparison() {
   RunDirectory run = MakeRun({"dense", "fp16", "topk", "randomk"}, {1, 2});
   AddTraining(run, "dense", 1, 1, {0.5, 0.8, 0.8, 0.8});
@@ -53,7 +54,8 @@ TEST(Summary, ComparesSeedBySeed) {
   const PolicySummary& topk = summary.policies[2];
   EXPECT_EQ(summary.baseline, "dense");
   EXPECT_DOUBLE_EQ(topk.time_to_accuracy.spread.mean, 11);
-  // 40 / 10 and 60 / 12 against dense, 20 / 10 and 30 / 12 against fp16; deviations of two values: |a - b| / sqrt 2.
+  // 40 / 10 and 60 / 12 against dense, 20 / 10 and 30 / 12 against fp16; the deviation of two values
+  // is |a - b| / sqrt 2.
   EXPECT_DOUBLE_EQ(topk.speedup_dense->spread.mean, 4.5);
   EXPECT_DOUBLE_EQ(topk.speedup_dense->spread.deviation, std::sqrt(0.5));
   EXPECT_DOUBLE_EQ(topk.speedup_fp16->spread.mean, 2.25);
