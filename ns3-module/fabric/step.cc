@@ -141,9 +141,9 @@ std::string StepTraffic::Canonical() const
     return text;
 }
 
-// A bucket with R rounds has R + 1 stages: its rounds, and being decoded. Stages are numbered through
-// over all buckets; a stage's number is the tag base of its collective. A worker enters a stage when
-// the stage before is done and its device has run what the stage needs first.
+// A bucket with R rounds has R + 1 stages: its rounds, and being decoded. Stages are numbered
+// through over all buckets; a stage's number is the tag base of its collective. A worker enters a
+// stage when the stage before is done and its device has run what the stage needs first.
 struct StepGraph::Impl
 {
     explicit Impl(const StepTraffic& traffic);

@@ -18,8 +18,8 @@ int RoundOf(const Flow& flow) {
   return static_cast<int>(flow.tag & 0xFFFF'FFFF);
 }
 
-// Runs a collective over a network where flows overtake each other, with workers that start at random times. `on_send`
-// and `on_delivered` see every flow before the collective does.
+// Runs a collective over a network where flows overtake each other, with workers that start at
+// random times. `on_send` and `on_delivered` see every flow before the collective does.
 struct Trial {
   std::vector<bool> started;
   std::vector<int> done;
@@ -65,8 +65,9 @@ struct Trial {
   }
 };
 
-// What the bytes mean: chunk c at worker w holds the sum of the contributions of a set of workers. A message carries the
-// set that its sender held when it sent, so a message that leaves too early lacks contributions at the end.
+// What the bytes mean: chunk c at worker w holds the sum of the contributions of a set of workers.
+// A message carries the set that its sender held when it sent, so a message that leaves too early
+// lacks contributions at the end.
 TEST(RingAllReduce, EveryWorkerEndsWithEveryContributionOnce) {
   for (int workers : {2, 3, 4, 7}) {
     for (int64_t bytes : {0, 1, 5, 1000, 1003}) {
@@ -92,8 +93,8 @@ TEST(RingAllReduce, EveryWorkerEndsWithEveryContributionOnce) {
                                    holds[flow.source][chunk_of(flow)])
                           .second);
         };
-        // A round that came early is reduced when its turn comes; doing it at once gives the same sets, because later
-        // rounds bring other chunks, or replace them.
+        // A round that came early is reduced when its turn comes; doing it at once gives the same
+        // sets, because later rounds bring other chunks, or replace them.
         trial.on_delivered = [&](const Flow& flow) {
           const Set& carried = in_flight.at({flow.source, RoundOf(flow)});
           Set& mine = holds[flow.destination][chunk_of(flow)];

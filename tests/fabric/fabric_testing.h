@@ -24,7 +24,8 @@ inline std::string MessageOf(const std::function<void()>& action) {
   return "";
 }
 
-// A network where every flow takes a random time, so that flows overtake each other. What happens is given to callbacks.
+// A network where every flow takes a random time, so that flows overtake each other. What happens
+// is given to callbacks.
 class RandomNetwork : public FlowSink {
  public:
   explicit RandomNetwork(uint64_t seed) : seed_(seed) {}

@@ -10,7 +10,8 @@
 namespace legacy::fabric {
 namespace {
 
-// 8 Gbit/s, so that a byte takes a nanosecond; 1 us a hop; no headers and no ACKs: n <= 1000 bytes take 2 (1000 + n).
+// 8 Gbit/s, so that a byte takes a nanosecond; 1 us a hop; no headers and no ACKs: n <= 1000 bytes
+// take 2 (1000 + n).
 struct Network {
   explicit Network(int hosts, bool warm = false)
       : topology(BuildStar(hosts, {8'000'000'000, 1'000, 0})),
@@ -40,7 +41,8 @@ RoundTraffic Round(CollectiveKind kind, std::vector<int64_t> bytes,
   return round;
 }
 
-// Two workers. Bucket 0: one all-gather. Bucket 1: an all-gather, device work, a broadcast from worker 0.
+// Two workers. Bucket 0: one all-gather. Bucket 1: an all-gather, device work, a broadcast from
+// worker 0.
 StepTraffic TwoBuckets() {
   StepTraffic traffic;
   traffic.workers = 2;
@@ -63,7 +65,8 @@ TEST(Step, ByHand) {
   EXPECT_EQ(timing.buckets[0].done, (std::vector<TimeNs>{5'300, 4'300}));
   // Bucket 1: worker 1's message waits until its card is free at 1500; worker 0's leaves at 5000.
   EXPECT_EQ(timing.buckets[1].roundDone[0], (std::vector<TimeNs>{5'500, 9'000}));
-  // Worker 0 works 5500-5700, its card is busy until 6000; worker 1 has the broadcast at 10000 and decodes it.
+  // Worker 0 works 5500-5700, its card is busy until 6000; worker 1 has the broadcast at 10000 and
+  // decodes it.
   EXPECT_EQ(timing.buckets[1].roundDone[1], (std::vector<TimeNs>{5'700, 10'000}));
   EXPECT_EQ(timing.buckets[1].done, (std::vector<TimeNs>{5'700, 10'050}));
   EXPECT_EQ(timing.finish, (std::vector<TimeNs>{5'700, 10'050}));
