@@ -15,6 +15,8 @@ if(LEGACY_TORCH)
   find_package(Torch REQUIRED)  # a newer LibTorch: -DCMAKE_PREFIX_PATH=/path/to/libtorch
   find_package(ZLIB REQUIRED)
   find_package(CURL REQUIRED)
+  find_package(LibArchive REQUIRED)
+  find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 endif()
 
 if(LEGACY_TESTS)

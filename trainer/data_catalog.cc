@@ -108,8 +108,8 @@ fs::path PlainOrGzip(const CatalogEntry& entry, const fs::path& folder, const st
 
 ImageSet LoadIdx(const CatalogEntry& entry, const fs::path& folder, bool training) {
   const size_t first = training ? 0 : 2;
-  return ReadIdx(PlainOrGzip(entry, folder, entry.files[first]),
-                 PlainOrGzip(entry, folder, entry.files[first + 1]), entry.classes);
+  const fs::path images = PlainOrGzip(entry, folder, entry.files[first]);
+  return ReadIdx(images, PlainOrGzip(entry, folder, entry.files[first + 1]), entry.classes);
 }
 
 ImageSet LoadCifar(const CatalogEntry& entry, const fs::path& folder, bool training) {

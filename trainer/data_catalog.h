@@ -28,8 +28,8 @@ struct CatalogEntry {
   std::vector<RemoteFile> sources = {};
   std::string licence = {};  // one line
   int classes = 10;
-  std::vector<double> mean;  // per channel, of pixel / 255 over the training images
-  std::vector<double> stddev;
+  std::vector<double> mean = {};  // per channel, of pixel / 255 over the training images
+  std::vector<double> stddev = {};
   bool augment = false;
 };
 

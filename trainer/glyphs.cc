@@ -53,13 +53,13 @@ const std::array<Glyph, kGlyphClasses>& Glyphs() {
 }
 
 // How much pictures vary. Fixed: these decide how hard the set is, and so every published accuracy on it.
-constexpr double kMaxHalfAngleTangent = 0.16;  // rotation up to 18 degrees either way
+constexpr double kMaxHalfAngleTangent = 0.19;  // rotation up to 21.5 degrees either way
 constexpr double kMaxShear = 0.3;
 constexpr double kMinScale = 5.2;  // pixels for half a frame
 constexpr double kMaxScale = 9.5;
-constexpr double kMaxShift = 3.0;      // pixels
-constexpr double kPointJitter = 0.16;  // frame units, for each point of a stroke
-constexpr double kMinPen = 0.45;       // half width, pixels
+constexpr double kMaxShift = 3.0;     // pixels
+constexpr double kPointJitter = 0.2;  // frame units, for each point of a stroke
+constexpr double kMinPen = 0.45;      // half width, pixels
 constexpr double kMaxPen = 1.5;
 constexpr double kMinSoftness = 0.6;  // width of the edge, pixels
 constexpr double kMaxSoftness = 1.8;
@@ -68,8 +68,8 @@ constexpr double kMaxPaper = 0.2;
 constexpr int kMaxStray = 2;  // stray strokes
 constexpr double kMinStrayInk = 0.2;
 constexpr double kMaxStrayInk = 0.7;
-constexpr double kMaxNoise = 0.2;  // standard deviation of a pixel
-constexpr int kSplineSteps = 5;    // straight pieces for one piece of a spline
+constexpr double kMaxNoise = 0.25;  // standard deviation of a pixel
+constexpr int kSplineSteps = 5;     // straight pieces for one piece of a spline
 
 // Seed of the set: part of its definition, not of a run.
 constexpr uint64_t kGlyphSeed = 0x676C797068;

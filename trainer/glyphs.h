@@ -14,8 +14,8 @@ inline constexpr int kGlyphClasses = 10;
 inline constexpr int64_t kGlyphTrainSamples = 8000;
 inline constexpr int64_t kGlyphTestSamples = 2000;
 // Of pixel / 255 over the training images.
-inline constexpr double kGlyphMean = 0.2;
-inline constexpr double kGlyphStddev = 0.2;
+inline constexpr double kGlyphMean = 0.2258;
+inline constexpr double kGlyphStddev = 0.2451;
 
 // The first `samples` pictures of the training or of the test split; labels are drawn uniformly.
 ImageSet DrawGlyphs(bool training, int64_t samples);

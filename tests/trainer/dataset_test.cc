@@ -1,0 +1,51 @@
+#include "trainer/dataset.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "compress/error.h"
+#include "trainer/glyphs.h"
+
+namespace legacy {
+namespace {
+
+TEST(DatasetTest, HoldsTheImagesOfItsReader) {
+  const Dataset dataset =
+      LoadDataset({.name = "glyphs", .data_root = "", .train_limit = 30, .test_limit = 7});
+  EXPECT_EQ(dataset.train_images.sizes(), (torch::IntArrayRef{30, 1, 28, 28}));
+  EXPECT_EQ(dataset.test_labels.sizes(), (torch::IntArrayRef{7}));
+  EXPECT_EQ(dataset.classes, 10);
+  const ImageSet train = DrawGlyphs(true, 30);
+  for (int64_t i = 0; i < 30 * 28 * 28; ++i) {
+    ASSERT_EQ(dataset.train_images.data_ptr<uint8_t>()[i], train.pixels[static_cast<size_t>(i)]);
+  }
+  for (int64_t i = 0; i < 30; ++i) {
+    EXPECT_EQ(dataset.train_labels[i].item<int64_t>(), train.labels[static_cast<size_t>(i)]);
+  }
+}
+
+TEST(DatasetTest, NormalizesEachChannelByItsOwnStatistics) {
+  Dataset dataset;
+  dataset.mean = {0.5, 0.25, 0.1};
+  dataset.stddev = {0.5, 0.2, 0.3};
+  const torch::Tensor images = torch::arange(0, 2 * 3 * 4 * 5).view({2, 3, 4, 5}).to(torch::kUInt8);
+  const torch::Tensor normal = NormalizeImages(dataset, images);
+  EXPECT_EQ(normal.scalar_type(), torch::kFloat32);
+  for (int64_t n = 0; n < 2; ++n) {
+    for (int64_t c = 0; c < 3; ++c) {
+      const double pixel = images[n][c][3][2].item<double>();
+      const size_t channel = static_cast<size_t>(c);
+      EXPECT_NEAR(normal[n][c][3][2].item<double>(),
+                  (pixel / 255 - dataset.mean[channel]) / dataset.stddev[channel], 1e-6);
+    }
+  }
+  EXPECT_EQ(images[1][2][3][4].item<int>(), 119);  // left as it was
+}
+
+TEST(DatasetTest, RefusesUnknownNames) {
+  EXPECT_THROW(LoadDataset({.name = "Glyphs", .data_root = ""}), Error);
+  EXPECT_EQ(DatasetNames().front(), "glyphs");
+}
+
+}  // namespace
+}  // namespace legacy

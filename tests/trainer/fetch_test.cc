@@ -1,0 +1,132 @@
+// Downloads through file:// URLs: the same way as from a server, without one.
+#include <archive.h>
+#include <archive_entry.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/temporary_folder.h"
+#include "trainer/contact_sheet.h"
+#include "trainer/data_fetch.h"
+
+namespace legacy {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+std::string Content(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A tar.gz with each name as its content.
+void WriteTar(const std::filesystem::path& file, const std::vector<std::string>& names) {
+  archive* out = archive_write_new();
+  archive_write_add_filter_gzip(out);
+  archive_write_set_format_pax_restricted(out);
+  ASSERT_EQ(archive_write_open_filename(out, file.c_str()), ARCHIVE_OK);
+  for (const auto& name : names) {
+    archive_entry* entry = archive_entry_new();
+    archive_entry_set_pathname(entry, name.c_str());
+    archive_entry_set_size(entry, static_cast<la_int64_t>(name.size()));
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_perm(entry, 0644);
+    archive_write_header(out, entry);
+    archive_write_data(out, name.data(), name.size());
+    archive_entry_free(entry);
+  }
+  archive_write_free(out);
+}
+
+class FetchTest : public testing::Test {
+ protected:
+  RemoteFile Source(const std::filesystem::path& file, bool is_archive) {
+    return {"file://" + file.string(), "md5:" + FileDigest(file, "md5"), is_archive};
+  }
+
+  TemporaryFolder server_;
+  TemporaryFolder root_;
+  CatalogEntry entry_{.name = "toy", .folder = "toy", .files = {"a.bin", "b.bin"}};
+};
+
+TEST_F(FetchTest, DigestsAreTheStandards) {
+  const auto file = server_.Write("abc", {'a', 'b', 'c'});  // RFC 1321 A.5; FIPS 180-2 B.1
+  EXPECT_EQ(FileDigest(file, "md5"), "900150983cd24fb0d6963f7d28e17f72");
+  EXPECT_EQ(FileDigest(file, "sha256"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_THROW(FileDigest(file, "crc7"), Error);
+}
+
+TEST_F(FetchTest, PutsCheckedFilesInPlaceAndSkipsThemLater) {
+  entry_.sources = {Source(server_.Write("a.bin", {1, 2, 3}), false)};
+  FetchData(entry_, root_.path(), nullptr);
+  EXPECT_EQ(Content(root_.path() / "toy" / "a.bin"), "\1\2\3");
+  EXPECT_EQ(root_.Count(), 1);
+  std::filesystem::remove(server_.path() / "a.bin");
+  FetchData(entry_, root_.path(), nullptr);
+}
+
+TEST_F(FetchTest, AWrongDigestLeavesNothing) {
+  const auto file = server_.Write("a.bin", {1, 2, 3});
+  entry_.sources = {Source(file, false)};
+  server_.Write("a.bin", {1, 2, 4});
+  EXPECT_THAT(
+      [&] { FetchData(entry_, root_.path(), nullptr); },
+      ThrowsMessage<Error>(AllOf(HasSubstr("md5 digest"), HasSubstr(FileDigest(file, "md5")))));
+  EXPECT_EQ(root_.Count(), 0);
+}
+
+TEST_F(FetchTest, UnpacksOnlyWhatWeName) {
+  const auto tar = server_.path() / "toy.tar.gz";
+  WriteTar(tar, {"x/readme", "x/a.bin", "../../evil", "/deep/er/b.bin"});
+  entry_.sources = {Source(tar, true)};
+  FetchData(entry_, root_.path(), nullptr);
+  EXPECT_EQ(Content(root_.path() / "toy" / "a.bin"), "x/a.bin");
+  EXPECT_EQ(Content(root_.path() / "toy" / "b.bin"), "/deep/er/b.bin");
+  EXPECT_EQ(root_.Count(), 2);
+}
+
+TEST_F(FetchTest, SaysWhatAnArchiveLacks) {
+  const auto tar = server_.path() / "toy.tar.gz";
+  WriteTar(tar, {"x/a.bin"});
+  entry_.sources = {Source(tar, true)};
+  EXPECT_THAT([&] { FetchData(entry_, root_.path(), nullptr); },
+              ThrowsMessage<Error>(HasSubstr("no b.bin")));
+  const auto text = server_.Write("no.tar.gz", {'n', 'o'});
+  entry_.sources = {Source(text, true)};
+  EXPECT_THROW(FetchData(entry_, root_.path(), nullptr), Error);
+}
+
+TEST_F(FetchTest, TellsAMissingNetworkFromAMissingFile) {
+  entry_.sources = {{"http://127.0.0.1:1/a.bin", "md5:0"}};  // nothing listens on port 1
+  EXPECT_THROW(FetchData(entry_, root_.path(), nullptr), NetworkError);
+  entry_.sources = {{"file://" + server_.path().string() + "/a.bin", "md5:0"}};
+  try {
+    FetchData(entry_, root_.path(), nullptr);
+    FAIL();
+  } catch (const NetworkError&) {
+    FAIL() << "there is no network in a file";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("failed"));
+  }
+  EXPECT_EQ(root_.Count(), 0);
+}
+
+TEST(ContactSheetTest, LaysImagesOutInRows) {
+  const TemporaryFolder folder;
+  const ImageSet images{1, 1, 2, {10, 20, 30, 40, 50, 60}, {0, 0, 0}};
+  WriteContactSheet(images, 2, 2, folder.path() / "s.pgm");
+  const std::string pixels =
+      "\x0A\x14\x60\x1E\x28"  // two images, one column of paper between
+      "\x60\x60\x60\x60\x60"
+      "\x32\x3C\x60\x60\x60";
+  EXPECT_EQ(Content(folder.path() / "s.pgm"), "P5\n5 3\n255\n" + pixels);
+  WriteContactSheet(images, 2, 2, folder.path() / "s.png");
+  EXPECT_EQ(Content(folder.path() / "s.png").substr(1, 3), "PNG");
+  EXPECT_THROW(WriteContactSheet(images, 2, 2, folder.path() / "s.jpeg"), Error);
+  EXPECT_EQ(folder.Count(), 2);
+}
+
+}  // namespace
+}  // namespace legacy
