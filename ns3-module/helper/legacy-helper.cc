@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "legacy-helper.h"
+
+#include "ns3/point-to-point-helper.h"
+
+namespace legacy
+{
+namespace packet
+{
+
+LegacyHelper::LegacyHelper(const fabric::Transport& transport, uint64_t seed, uint64_t run)
+    : m_transport(transport),
+      m_scope(transport, seed, run)
+{
+}
+
+ns3::Ptr<PacketEngine> LegacyHelper::Install(const fabric::Topology* topology,
+                                             const fabric::Placement* placement) const
+{
+    ns3::Ptr<PacketEngine> engine = ns3::CreateObject<PacketEngine>();
+    engine->Build(topology, placement, m_transport);
+    return engine;
+}
+
+void LegacyHelper::EnablePcap(const std::string& prefix,
+                              ns3::Ptr<PacketEngine> engine,
+                              const fabric::Topology& topology,
+                              int node) const
+{
+    ns3::PointToPointHelper pointToPoint;
+    for (fabric::DirectedLink link : topology.Out(node))
+    {
+        pointToPoint.EnablePcap(prefix, engine->GetNetwork()->GetDevice(link));
+    }
+}
+
+ns3::Ptr<ns3::FlowMonitor> LegacyHelper::InstallFlowMonitor(ns3::Ptr<PacketEngine> engine,
+                                                            const fabric::Topology& topology)
+{
+    ns3::NodeContainer hosts;
+    for (int host : topology.Hosts())
+    {
+        hosts.Add(engine->GetNetwork()->GetNode(host));
+    }
+    return m_flowMonitor.Install(hosts);
+}
+
+} // namespace packet
+} // namespace legacy

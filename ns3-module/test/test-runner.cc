@@ -1,0 +1,11 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * ns-3's own test runner, for builds without an ns-3 source tree: --test-name=legacy-packet-engine.
+ */
+#include "ns3/test.h"
+
+int main(int argc, char* argv[])
+{
+    return ns3::TestRunner::Run(argc, argv);
+}
