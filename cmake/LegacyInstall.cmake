@@ -45,6 +45,11 @@ foreach(library IN LISTS libraries)
           COMPONENT ${library} FILES_MATCHING PATTERN "*.h" PATTERN test EXCLUDE)
 endforeach()
 
+if(TARGET legacy_packet)  # its sources are in two folders
+  install(DIRECTORY ns3-module/helper DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/legacy/ns3-module"
+          COMPONENT packet FILES_MATCHING PATTERN "*.h")
+endif()
+
 configure_package_config_file(cmake/legacyConfig.cmake.in legacyConfig.cmake
                               INSTALL_DESTINATION "${LEGACY_PACKAGE_DIR}" PATH_VARS LEGACY_DATA_DIR)
 write_basic_package_version_file(legacyConfigVersion.cmake COMPATIBILITY SameMinorVersion)
