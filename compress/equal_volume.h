@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "compress/exchange.h"
 #include "compress/legacy_schedule.h"
