@@ -17,8 +17,8 @@ struct ScheduleOptions {
   double learning_rate = 0.1;  // reached at the end of the warm-up; > 0
   Decay decay = Decay::kConstant;
   int64_t warmup_steps = 0;  // step s < warmup_steps runs at rate * (s + 1) / warmup_steps
-  std::vector<int64_t>
-      milestones;  // kStep: from each of these steps on the rate is multiplied by `gamma`
+  // kStep: from each of these steps on the rate is multiplied by `gamma`.
+  std::vector<int64_t> milestones = {};
   double gamma = 0.1;
   double final_learning_rate = 0;  // kCosine, kLinear: approached at total_steps
 };

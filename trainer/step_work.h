@@ -31,8 +31,8 @@ struct BucketWork {
 struct StepWork {
   int64_t step = 0;
   int workers = 0;
-  int64_t batch_size = 0;           // samples of each worker
-  std::vector<BucketWork> buckets;  // in the order in which the backward pass completes them
+  int64_t batch_size = 0;                // samples of each worker
+  std::vector<BucketWork> buckets = {};  // in the order in which the backward pass completes them
 
   // Message bytes of one worker over all buckets and rounds: the payload, before collectives
   // forward it.

@@ -138,6 +138,7 @@ double Training::Impl::RunWorker(int worker, std::span<float> gradient) {
 }
 
 double Training::Impl::Gradient(Model& model, const Batch& batch, std::span<float> gradient) const {
+  const torch::AutoGradMode with_graph(true);  // whatever the caller's thread has switched off
   const std::vector<torch::Tensor> parameters = model.parameters();
   const torch::Tensor loss = torch::cross_entropy_loss(model.Forward(batch.images), batch.labels);
   const auto parts = torch::autograd::grad({loss}, parameters);

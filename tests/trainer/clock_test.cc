@@ -1,0 +1,192 @@
+#include "trainer/clock.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "compress/error.h"
+#include "ns3-module/fabric/engine.h"
+#include "trainer/model.h"
+
+namespace legacy {
+namespace {
+
+using fabric::CollectiveKind;
+using fabric::TimeNs;
+
+// 1 flop, 1 byte or 1 element takes 1 ns; no launch floor but the kernels' own.
+Profile ToyProfile() {
+  Profile profile;
+  profile.name = "toy";
+  for (const char* kind : {"conv", "linear", "elementwise"}) profile.operations[kind] = {1e9, 1e9};
+  profile.kernels["enc"] = {100e-9, 1e-9};
+  profile.kernels["dec"] = {200e-9, 1e-9};
+  profile.kernels[kOptimizerKernel] = {1000e-9, 1e-9};
+  return profile;
+}
+
+// conv (layer 0: 4 elements) -> elementwise -> linear (layer 1: 6 elements)
+std::vector<OperationCost> ToyCosts() {
+  return {
+      {"conv", 1000, 10, 16, {0}}, {"elementwise", 0, 500, 0, {}}, {"linear", 3000, 10, 24, {1}}};
+}
+
+const std::vector<int64_t> kNumels = {4, 6};
+
+RoundWork ToyRound(Primitive primitive, std::vector<int64_t> bytes) {
+  RoundWork round;
+  round.primitive = primitive;
+  round.bytes = std::move(bytes);
+  round.encode = {{"enc", 400, 1}};
+  round.decode = {{"dec", 300, 2}};
+  return round;
+}
+
+StepWork ToyWork() {
+  StepWork work{.step = 0, .workers = 2, .batch_size = 2};
+  work.buckets.push_back({{1}, 6, {ToyRound(Primitive::kAllGather, {40, 40})}});
+  work.buckets.push_back(
+      {{0},
+       4,
+       {ToyRound(Primitive::kBroadcast, {0, 20}), ToyRound(Primitive::kAllReduce, {32, 32})}});
+  work.buckets[1].rounds[0].root = 1;
+  return work;
+}
+
+TEST(Clock, ReadyTimesByHand) {
+  const Clock clock(ToyProfile(), ToyCosts(), kNumels);
+  const PricedStep step = clock.Price(ToyWork(), {});
+  // Update 1000 + 10; forward 2000 + 1000 + 6000. Backward: linear 12000, elementwise 2000, conv 4000.
+  const TimeNs forward = 10010;
+  EXPECT_EQ(step.traffic.buckets[0].ready, (std::vector<TimeNs>(2, forward + 12000 + 500)));
+  EXPECT_EQ(step.traffic.buckets[1].ready, (std::vector<TimeNs>(2, forward + 12500 + 6000 + 500)));
+  EXPECT_EQ(step.traffic.deviceFree, (std::vector<TimeNs>(2, forward + 18000 + 1000)));
+  EXPECT_EQ(step.compute, (std::vector<TimeNs>(2, forward + 18000)));
+  EXPECT_EQ(step.encode, (std::vector<TimeNs>(2, 1000)));
+  EXPECT_EQ(step.late_encode, (std::vector<TimeNs>(2, 500)));
+  // Decoding takes 2 launches of 200 and 300 elements; between rounds also the next encoding.
+  EXPECT_EQ(step.traffic.buckets[0].decode, (std::vector<TimeNs>(2, 700)));
+  EXPECT_EQ(step.traffic.buckets[1].rounds[1].computeBefore, (std::vector<TimeNs>(2, 1200)));
+  EXPECT_EQ(step.traffic.buckets[1].decode, (std::vector<TimeNs>(2, 700)));
+  EXPECT_NEAR(clock.ComputeSeconds(2), (forward + 18000) * 1e-9, 1e-15);
+}
+
+TEST(Clock, StragglersScaleAllDeviceTime) {
+  const Clock clock(ToyProfile(), ToyCosts(), kNumels);
+  const StepWork work = ToyWork();
+  const PricedStep plain = clock.Price(work, {});
+  const PricedStep slow = clock.Price(work, std::vector<double>{1, 2.5});
+  for (size_t b = 0; b < 2; ++b) {
+    const auto& bucket = slow.traffic.buckets[b];
+    const auto& base = plain.traffic.buckets[b];
+    EXPECT_EQ(bucket.ready[0], base.ready[0]);
+    EXPECT_EQ(2 * bucket.ready[1], 5 * base.ready[1]);
+    EXPECT_EQ(2 * bucket.decode[1], 5 * base.decode[1]);
+  }
+  EXPECT_EQ(slow.traffic.buckets[1].rounds[1].computeBefore[1], 3000);
+  EXPECT_EQ(2 * slow.late_encode[1], 5 * plain.late_encode[1]);
+  EXPECT_THROW(clock.Price(work, std::vector<double>{1, 0}), Error);
+  EXPECT_THROW(clock.Price(work, std::vector<double>{1, std::numeric_limits<double>::infinity()}),
+               Error);
+  EXPECT_THROW(clock.Price(work, std::vector<double>{1}), Error);
+}
+
+TEST(Clock, BackwardStopsAtTheFirstTrainedOperation) {
+  std::vector<OperationCost> costs = ToyCosts();
+  costs.insert(costs.begin(), {"elementwise", 0, 100000, 0, {}});
+  const Clock with(ToyProfile(), costs, kNumels);
+  const Clock without(ToyProfile(), ToyCosts(), kNumels);
+  EXPECT_NEAR(with.ComputeSeconds(1) - without.ComputeSeconds(1), 100000e-9, 1e-12);
+}
+
+TEST(Clock, PrimitivesBecomeCollectives) {
+  const PricedStep step = Clock(ToyProfile(), ToyCosts(), kNumels).Price(ToyWork(), {});
+  const auto& buckets = step.traffic.buckets;
+  EXPECT_EQ(buckets[0].rounds[0].collective.kind, CollectiveKind::RingAllGather);
+  EXPECT_EQ(buckets[1].rounds[0].collective.kind, CollectiveKind::Broadcast);
+  EXPECT_EQ(buckets[1].rounds[0].collective.root, 1);
+  EXPECT_EQ(buckets[1].rounds[1].collective.kind, CollectiveKind::RingAllReduce);
+  EXPECT_EQ(buckets[1].rounds[1].collective.bytes, (std::vector<int64_t>{32, 32}));
+}
+
+TEST(Clock, ParameterServerPulls) {
+  for (Pull pull : {Pull::kDense, Pull::kUnion}) {
+    const Clock clock(ToyProfile(), ToyCosts(), kNumels, {Transfer::kParameterServer, pull});
+    StepWork work = ToyWork();
+    const auto pulled = [&](int bucket, int round) {
+      const auto spec = clock.Price(work, {}).traffic.buckets[bucket].rounds[round].collective;
+      EXPECT_EQ(spec.kind, CollectiveKind::ParameterServer);
+      return spec.pullBytes;
+    };
+    EXPECT_EQ(pulled(0, 0), 24) << "the union is never larger than the dense gradient";
+    EXPECT_EQ(pulled(1, 0), 20);
+    EXPECT_EQ(pulled(1, 1), 32);
+    work.buckets[0].rounds[0].bytes = {5, 6};
+    EXPECT_EQ(pulled(0, 0), pull == Pull::kDense ? 24 : 11);
+  }
+  EXPECT_THROW(ParsePull("sparse"), Error);
+  EXPECT_THROW(ParseTransfer("ring"), Error);
+}
+
+TEST(Clock, RefusesModelsThatTheProfileDoesNotPrice) {
+  std::vector<OperationCost> costs = ToyCosts();
+  costs[1].kind = "lstm";
+  EXPECT_THROW(Clock(ToyProfile(), costs, kNumels), Error);
+}
+
+TEST(SplitStep, ByHand) {
+  PricedStep step;
+  step.compute = {70, 150};
+  step.encode = {10, 10};
+  step.late_encode = {5, 5};
+  step.traffic.deviceFree = {80, 160};
+  fabric::StepTiming timing;
+  timing.decodeBusy = {15, 15};
+  timing.finish = {290, 300};
+  timing.total = 300;
+  const StepSplits splits = SplitStep(step, timing);
+  EXPECT_EQ(splits.critical_worker, 1);
+  const StepSplit& critical = splits.critical;
+  EXPECT_EQ(critical.compute, 150);
+  EXPECT_EQ(critical.encode, 15);
+  EXPECT_EQ(critical.decode, 10);
+  EXPECT_EQ(critical.communication, 125);  // 300 - 160 - 15, nobody is slower
+  EXPECT_EQ(critical.wait, 0);
+  // Worker 0 idles 290 - 80 - 15 = 195: 80 for the slower one, 115 for the network; then 10 at the barrier.
+  EXPECT_EQ(splits.mean.communication, (115 + 125) / 2);
+  EXPECT_EQ(splits.mean.wait, (80 + 10 + 0) / 2);
+  EXPECT_EQ(splits.mean.Total(), 300);
+}
+
+TEST(SplitStep, AddsUpOnARealFabric) {
+  const fabric::Topology topology = fabric::MakeTopology({.text = "star:hosts=4"});
+  const fabric::Placement placement = fabric::MakePlacement("packed", topology, 4, false);
+  fabric::EngineRequest request;
+  request.topology = &topology;
+  request.placement = &placement;
+  request.transport = fabric::MakeTransport("datacenter");
+  fabric::StepSimulator simulator(fabric::MakeAnalyticEngine, request);
+  StepWork work = ToyWork();
+  work.workers = 4;
+  for (BucketWork& bucket : work.buckets) {
+    for (RoundWork& round : bucket.rounds) round.bytes = {4001, 4001, 4001, 4001};
+  }
+  const Clock clock(ToyProfile(), ToyCosts(), kNumels);
+  for (const std::vector<double>& factors :
+       {std::vector<double>{}, {1, 1, 7, 1}, {1.1, 1.37, 1.7, 0.93}}) {
+    const PricedStep step = clock.Price(work, factors);
+    const fabric::StepTiming& timing = simulator.Simulate(step.traffic, 0);
+    const StepSplits splits = SplitStep(step, timing);
+    for (const StepSplit& split : {splits.critical, splits.mean}) {
+      EXPECT_EQ(split.Total(), timing.total);
+      for (TimeNs part :
+           {split.compute, split.encode, split.decode, split.communication, split.wait}) {
+        EXPECT_GE(part, 0);
+      }
+    }
+    EXPECT_GT(splits.critical.communication, 0);
+  }
+}
+
+}  // namespace
+}  // namespace legacy

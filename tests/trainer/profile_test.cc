@@ -1,0 +1,96 @@
+#include "trainer/profile.h"
+
+#include <gtest/gtest.h>
+
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+// clang-format off
+const char* const kGood = R"json({
+  "name": "toy", "source": "datasheet (made up)", "launch_seconds": 1e-6,
+  "operations": {"conv": {"flops_per_second": 1e9, "bytes_per_second": 2e9}},
+  "kernels": {"copy": {"launch_seconds": 1e-6, "seconds_per_element": 1e-9}}})json";
+// clang-format on
+
+// The message of the error that `json` ends in.
+std::string Complaint(const std::string& json) {
+  try {
+    ParseProfile(json, "toy.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string Replaced(const std::string& from, const std::string& to) {
+  std::string text = kGood;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(Profile, PricesOperationsByTheSlowestOfThreeLimits) {
+  const Profile profile = ParseProfile(kGood, "toy.json");
+  EXPECT_DOUBLE_EQ(profile.OperationSeconds("conv", 10, 10), 1e-6);
+  EXPECT_DOUBLE_EQ(profile.OperationSeconds("conv", 1e6, 10), 1e-3);
+  EXPECT_DOUBLE_EQ(profile.OperationSeconds("conv", 10, 1e6), 5e-4);
+  EXPECT_DOUBLE_EQ(profile.WorkSeconds({"copy", 1000, 3}), 4e-6);
+  EXPECT_EQ(profile.WorkSeconds({"", 1000, 3}), 0);
+}
+
+TEST(Profile, NamesWhatIsNotPriced) {
+  const Profile profile = ParseProfile(kGood, "toy.json");
+  EXPECT_THROW(profile.OperationSeconds("lstm", 1, 1), Error);
+  try {
+    profile.WorkSeconds({"topk.encode", 1, 1});
+    FAIL() << "priced";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "profile 'toy': kernel: got 'topk.encode'; allowed: copy");
+  }
+}
+
+TEST(Profile, ErrorsNameFileAndKey) {
+  EXPECT_EQ(Complaint(kGood), "no error");
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(Complaint("{"), "toy.json: byte ");
+  has(Complaint("[]"), "toy.json: got '[]'; allowed: an object");
+  has(Complaint(Replaced("\"name\"", "\"nam\"")), "toy.json: unknown key: got 'nam'");
+  has(Complaint(Replaced("\"launch_seconds\": 1e-6,\n", "\n")), "missing key 'launch_seconds'");
+  has(Complaint(Replaced("bytes_per_second", "bytes")),
+      "toy.json: operations.conv: unknown key: got 'bytes'");
+  has(Complaint(Replaced("1e9,", "0,")), "operations.conv: flops_per_second: got '0'");
+  has(Complaint(Replaced("1e9,", "\"fast\",")), "allowed: above 0");
+  has(Complaint(Replaced("1e-9", "-1e-9")), "kernels.copy: seconds_per_element");
+  has(Complaint(Replaced("datasheet (made up)", "guessed")), "source: got 'guessed'");
+}
+
+TEST(Profile, SurvivesItsOwnText) {
+  const Profile profile = LoadProfile(kDefaultProfile);
+  const Profile again = ParseProfile(FormatProfile(profile), "again");
+  EXPECT_EQ(FormatProfile(again), FormatProfile(profile));
+  EXPECT_EQ(again.operations.at("conv").flops_per_second,
+            profile.operations.at("conv").flops_per_second);
+}
+
+TEST(Profile, ShippedOnesPriceEveryKernel) {
+  const std::vector<std::string> names = ProfileNames();
+  ASSERT_GE(names.size(), 3u);
+  for (const std::string& name : names) {
+    const Profile profile = LoadProfile(name);
+    EXPECT_EQ(profile.name, name);
+    for (const char* kernel : {"copy", "cast.encode", "cast.decode", "topk.encode", "sparse.decode",
+                               "randomk.encode", "randomk.decode", kOptimizerKernel}) {
+      EXPECT_GT(profile.WorkSeconds({kernel, 1000, 1}), 0) << name << " " << kernel;
+    }
+    for (const char* kind : {"conv", "linear", "batchnorm", "elementwise", "pool"}) {
+      EXPECT_GT(profile.OperationSeconds(kind, 1e6, 1e6), 0) << name << " " << kind;
+    }
+  }
+  EXPECT_THROW(LoadProfile("no-such-device"), Error);
+  EXPECT_THROW(LoadProfile("/nowhere/x.json"), Error);
+}
+
+}  // namespace
+}  // namespace legacy

@@ -1,0 +1,46 @@
+#include "trainer/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+TEST(Schedule, WarmsUpThenStepsDown) {
+  ScheduleOptions options{.learning_rate = 0.4, .decay = Decay::kStep};
+  options.warmup_steps = 4;
+  options.milestones = {6, 8};
+  const std::vector<double> wanted = {.1, .2, .3, .4, .4, .4, .04, .04, .004, .004};
+  for (int step = 0; step < 10; ++step) {
+    EXPECT_NEAR(LearningRate(options, step, 10), wanted[step], 1e-15) << step;
+  }
+}
+
+TEST(Schedule, CosineAndLinearMeetAtTheMiddleAndTheEnd) {
+  for (Decay decay : {Decay::kCosine, Decay::kLinear}) {
+    ScheduleOptions options{.learning_rate = 1, .decay = decay, .warmup_steps = 10};
+    options.final_learning_rate = 0.2;
+    EXPECT_DOUBLE_EQ(LearningRate(options, 9, 110), 1);
+    EXPECT_DOUBLE_EQ(LearningRate(options, 10, 110), 1);
+    EXPECT_NEAR(LearningRate(options, 60, 110), 0.6, 1e-12);
+    EXPECT_NEAR(LearningRate(options, 110, 110), 0.2, 1e-12);
+    EXPECT_NEAR(LearningRate(options, 5000, 110), 0.2, 1e-12);
+  }
+  // A quarter of the way: 0.2 + 0.4 (1 + cos(pi/4)).
+  ScheduleOptions cosine{.learning_rate = 1, .decay = Decay::kCosine, .final_learning_rate = 0.2};
+  EXPECT_NEAR(LearningRate(cosine, 25, 100), 0.2 + 0.4 * (1 + 0.70710678118654752), 1e-12);
+}
+
+TEST(Schedule, RefusesWhatCannotBe) {
+  EXPECT_THROW(CheckSchedule({.learning_rate = 0}), Error);
+  EXPECT_THROW(CheckSchedule({.warmup_steps = -1}), Error);
+  EXPECT_THROW(CheckSchedule({.milestones = {5, 5}}), Error);
+  EXPECT_THROW(CheckSchedule({.gamma = 0}), Error);
+  EXPECT_THROW(CheckSchedule({.learning_rate = 0.1, .final_learning_rate = 0.2}), Error);
+  EXPECT_THROW(ParseDecay("exponential"), Error);
+  CheckSchedule({});
+}
+
+}  // namespace
+}  // namespace legacy

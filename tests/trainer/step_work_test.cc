@@ -1,0 +1,52 @@
+#include "trainer/step_work.h"
+
+#include <gtest/gtest.h>
+
+namespace legacy {
+namespace {
+
+BucketWork Unit(int layer, int64_t elements, std::vector<RoundWork> rounds) {
+  return {{layer}, elements, std::move(rounds)};
+}
+
+RoundWork Gather(std::vector<int64_t> bytes, int root = 0) {
+  RoundWork round;
+  round.root = root;
+  round.bytes = std::move(bytes);
+  round.encode = {{"topk.encode", 10, 1}};
+  return round;
+}
+
+TEST(StepWork, WorkIsAddedKernelByKernel) {
+  std::vector<Work> total;
+  AddWork({"a", 5, 1}, total);
+  AddWork({"", 7, 1}, total);
+  AddWork({"b", 1, 2}, total);
+  AddWork({"a", 6, 3}, total);
+  ASSERT_EQ(total.size(), 2u);
+  EXPECT_EQ(total[0].elements, 11);
+  EXPECT_EQ(total[0].launches, 4);
+  EXPECT_EQ(total[1].elements, 1);
+}
+
+TEST(StepWork, UnitsOfOneStructureTravelTogether) {
+  const std::vector<BucketWork> units = {Unit(4, 100, {Gather({1, 2})}), Unit(3, 10, {}),
+                                         Unit(2, 50, {Gather({30, 40})}),
+                                         Unit(1, 7, {Gather({5, 5}, 1)})};
+  const std::vector<BucketWork> merged = MergeUnits(units);
+  ASSERT_EQ(merged.size(), 3u);
+  EXPECT_EQ(merged[0].layers, (std::vector<int>{4, 2}));
+  EXPECT_EQ(merged[0].elements, 150);
+  EXPECT_EQ(merged[0].rounds[0].bytes, (std::vector<int64_t>{31, 42}));
+  EXPECT_EQ(merged[0].rounds[0].encode[0].elements, 20);
+  EXPECT_EQ(merged[0].rounds[0].encode[0].launches, 2);
+  EXPECT_TRUE(merged[1].rounds.empty());
+  EXPECT_EQ(merged[2].layers, (std::vector<int>{1})) << "another root travels alone";
+
+  const StepWork step{0, 2, 1, merged};
+  EXPECT_EQ(step.MessageBytes(0), 36);
+  EXPECT_EQ(step.MessageBytes(1), 47);
+}
+
+}  // namespace
+}  // namespace legacy

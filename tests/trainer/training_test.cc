@@ -1,0 +1,348 @@
+#include "trainer/training.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "compress/error.h"
+#include "trainer/batch.h"
+#include "trainer/model.h"
+#include "trainer/sampler.h"
+#include "trainer/worker_pool.h"
+
+namespace legacy {
+namespace {
+
+const Dataset& Glyphs() {
+  static const Dataset dataset = LoadDataset({"glyphs", "", 256, 100});
+  return dataset;
+}
+
+ModelRequest ModelFor(const Dataset& data, const std::string& name = "small-cnn") {
+  return {name, data.channels(), data.height(), data.width(), data.classes, 5};
+}
+
+TrainingOptions SmallOptions() {
+  TrainingOptions options;
+  options.workers = 4;
+  options.batch_size = 4;
+  options.total_steps = 20;
+  options.seed = 11;
+  options.schedule.learning_rate = 0.05;
+  options.buckets = {4096, 65536};
+  return options;
+}
+
+Training MakeTraining(const TrainingOptions& options, const std::string& scheme, double parameter,
+                      bool error_feedback = true, const Dataset& data = Glyphs(),
+                      const std::string& model = "small-cnn") {
+  return Training(options, data, ModelFor(data, model), MakeUniformPolicy(parameter),
+                  MakeScheme(scheme, {.codec = {}, .error_feedback = error_feedback}));
+}
+
+std::vector<float> WeightsAfter(Training&& training, int steps) {
+  for (int s = 0; s < steps; ++s) training.Step();
+  return training.Weights();
+}
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), 4 * a.size()) == 0;
+}
+
+// One LibTorch process with torch::optim::SGD on the union of the workers' batches.
+std::vector<float> PlainLoop(const TrainingOptions& options, int steps) {
+  UseOneThread();
+  const auto model = MakeModel(ModelFor(Glyphs()));
+  torch::optim::SGD sgd(model->parameters(),
+                        torch::optim::SGDOptions(options.schedule.learning_rate)
+                            .momentum(options.sgd.momentum)
+                            .weight_decay(options.sgd.weight_decay)
+                            .nesterov(options.sgd.nesterov));
+  Sampler sampler(Glyphs().train_labels.size(0), options.workers, options.batch_size, options.seed);
+  for (int step = 0; step < steps; ++step) {
+    sampler.Seek(step);
+    std::vector<int64_t> all;
+    for (int w = 0; w < options.workers; ++w) {
+      all.insert(all.end(), sampler.Batch(w).begin(), sampler.Batch(w).end());
+    }
+    const Batch batch = TrainingBatch(Glyphs(), all, std::nullopt);
+    sgd.zero_grad();
+    torch::cross_entropy_loss(model->Forward(batch.images), batch.labels).backward();
+    sgd.step();
+  }
+  std::vector<float> weights;
+  for (const torch::Tensor& parameter : model->parameters()) {
+    const float* data = parameter.data_ptr<float>();
+    weights.insert(weights.end(), data, data + parameter.numel());
+  }
+  return weights;
+}
+
+double LargestDifference(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
+  }
+  return largest;
+}
+
+TEST(Training, DenseWorkersEqualOneProcessOnTheirJointBatch) {
+  for (const SgdOptions& sgd :
+       {SgdOptions{0, 0, false}, SgdOptions{0.9, 5e-4, false}, SgdOptions{0.9, 5e-4, true}}) {
+    TrainingOptions options = SmallOptions();
+    options.sgd = sgd;
+    const auto ours = WeightsAfter(MakeTraining(options, "dense", 1, false), 5);
+    const auto plain = PlainLoop(options, 5);
+    EXPECT_LT(LargestDifference(ours, plain), 1e-6);
+    EXPECT_GT(LargestDifference(ours, PlainLoop(options, 4)), 1e-3) << "it does train";
+  }
+}
+
+TEST(Training, ThreadsDoNotChangeABit) {
+  for (const char* scheme : {"topk", "ar-topk"}) {
+    std::vector<float> weights;
+    Evaluation evaluation;
+    for (int threads : {1, 2, 4}) {
+      TrainingOptions options = SmallOptions();
+      options.threads = threads;
+      options.workers = 5;
+      options.evaluation_batch = 30;
+      Training training = MakeTraining(options, scheme, 0.05);
+      for (int s = 0; s < 4; ++s) training.Step();
+      const Evaluation now = training.Evaluate();
+      if (threads == 1) {
+        weights = training.Weights();
+        evaluation = now;
+      }
+      EXPECT_TRUE(SameBits(training.Weights(), weights)) << scheme << ", threads " << threads;
+      EXPECT_EQ(now.loss, evaluation.loss);
+      EXPECT_EQ(now.accuracy, evaluation.accuracy);
+    }
+  }
+}
+
+TEST(Training, FullDensityIsDense) {
+  const auto dense = WeightsAfter(MakeTraining(SmallOptions(), "dense", 1, false), 3);
+  for (Scope scope : {Scope::kLayer, Scope::kBucket, Scope::kModel}) {
+    TrainingOptions options = SmallOptions();
+    options.scope = scope;
+    EXPECT_TRUE(SameBits(WeightsAfter(MakeTraining(options, "topk", 1), 3), dense))
+        << ToString(scope);
+  }
+}
+
+TEST(Training, LossFallsAndEvaluationFollows) {
+  TrainingOptions options = SmallOptions();
+  options.batch_size = 16;
+  options.sgd.momentum = 0;
+  Training training = MakeTraining(options, "topk", 0.1);
+  const Evaluation before = training.Evaluate();
+  for (int s = 0; s < 20; ++s) training.Step();
+  const Evaluation after = training.Evaluate();
+  EXPECT_LT(after.loss, 0.5 * before.loss);
+  EXPECT_GT(after.accuracy, before.accuracy + 0.2);
+}
+
+TEST(Training, ACorruptByteReachesTheModel) {
+  const auto clean = WeightsAfter(MakeTraining(SmallOptions(), "topk", 0.05), 1);
+  Training training = MakeTraining(SmallOptions(), "topk", 0.05);
+  training.SetMessageHook([](const MessageInfo& info, Bytes& message) {
+    if (info.worker == 2 && info.unit == 0) message[message.size() - 2] ^= std::byte{0x40};
+  });
+  training.Step();
+  EXPECT_FALSE(SameBits(training.Weights(), clean));
+}
+
+TEST(Training, AMessageThatDoesNotDecodeIsNamed) {
+  Training training = MakeTraining(SmallOptions(), "topk", 0.05);
+  training.SetMessageHook([](const MessageInfo& info, Bytes& message) {
+    if (info.worker == 2 && info.unit == 1) message[0] ^= std::byte{1};
+  });
+  try {
+    training.Step();
+    FAIL() << "decoded";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("step 0, worker 2, unit 'conv1.bias': ", 0), 0u)
+        << error.what();
+  }
+}
+
+TEST(Training, NamesWhereAGradientIsNotFinite) {
+  Training training = MakeTraining(SmallOptions(), "topk", 0.05);
+  training.Step();
+  training.Replica(0).parameters()[0].data_ptr<float>()[0] =
+      std::numeric_limits<float>::quiet_NaN();
+  try {
+    training.Step();
+    FAIL() << "went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(
+        std::string(error.what()).rfind("worker 0, step 1, layer 'conv1.weight': gradient: ", 0),
+        0u)
+        << error.what();
+  }
+}
+
+TEST(Training, ReportsWhatTheStepAskedFor) {
+  Training training = MakeTraining(SmallOptions(), "ar-topk", 0.01);
+  int calls = 0;
+  training.SetMessageHook([&](const MessageInfo&, Bytes&) { ++calls; });
+  const StepOutcome outcome = training.Step();
+  const size_t units = training.Units().size();
+  EXPECT_EQ(calls, static_cast<int>(units) * 2 * 4);
+  ASSERT_EQ(outcome.units.size(), units);
+  EXPECT_EQ(outcome.units[0].parameter, 0.01);
+  EXPECT_EQ(outcome.units[0].elements, 2);  // 200 weights
+  EXPECT_EQ(outcome.work.workers, 4);
+  EXPECT_EQ(outcome.work.batch_size, 4);
+  std::vector<bool> seen(training.Layers().size());
+  for (const BucketWork& bucket : outcome.work.buckets) {
+    ASSERT_EQ(bucket.rounds.size(), 2u);
+    EXPECT_EQ(bucket.rounds[0].primitive, Primitive::kBroadcast);
+    EXPECT_GT(bucket.rounds[0].bytes[0], 0);
+    EXPECT_EQ(bucket.rounds[0].bytes[1], 0);
+    EXPECT_EQ(bucket.rounds[1].primitive, Primitive::kAllReduce);
+    EXPECT_EQ(bucket.rounds[1].bytes, std::vector<int64_t>(4, bucket.rounds[1].bytes[0]));
+    for (int layer : bucket.layers) seen[layer] = true;
+  }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<int64_t>(seen.size()));
+}
+
+// Dense exchange that writes down how its residuals are rescaled.
+class SpyScheme : public Scheme {
+ public:
+  explicit SpyScheme(std::vector<float>& factors)
+      : dense_(MakeScheme("dense", {.codec = {}, .error_feedback = false})), factors_(factors) {}
+  std::string_view Name() const override { return "spy"; }
+  const ParameterSpec& Parameter() const override { return dense_->Parameter(); }
+  int64_t ElementsSent(int64_t numel, double) const override { return numel; }
+  std::optional<int64_t> MessageBytes(const Unit&, double) const override { return std::nullopt; }
+  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
+    return std::make_unique<Spy>(dense_->Open(unit, workers), factors_);
+  }
+
+ private:
+  class Spy : public Exchange {
+   public:
+    Spy(std::unique_ptr<Exchange> inner, std::vector<float>& factors)
+        : inner_(std::move(inner)), factors_(factors) {}
+    void Begin(const StepContext& context) override { inner_->Begin(context); }
+    std::optional<Round> NextRound() override { return inner_->NextRound(); }
+    Message Encode(int worker, std::span<const float> gradient) override {
+      return inner_->Encode(worker, gradient);
+    }
+    void Accumulate(int worker, ByteSpan message) override { inner_->Accumulate(worker, message); }
+    void FinishRound() override { inner_->FinishRound(); }
+    void Mean(std::span<float> out) const override { inner_->Mean(out); }
+    int64_t ElementsSent() const override { return inner_->ElementsSent(); }
+    void RescaleResiduals(float factor) override { factors_.push_back(factor); }
+    double ResidualSquared(int) const override { return 0; }
+    Bytes Save() const override { return inner_->Save(); }
+    void Load(ByteSpan state) override { inner_->Load(state); }
+
+   private:
+    std::unique_ptr<Exchange> inner_;
+    std::vector<float>& factors_;
+  };
+
+  std::unique_ptr<Scheme> dense_;
+  std::vector<float>& factors_;
+};
+
+TEST(Training, ResidualsFollowTheLearningRate) {
+  for (bool rescale : {true, false}) {
+    TrainingOptions options = SmallOptions();
+    options.scope = Scope::kModel;
+    options.rescale_residuals = rescale;
+    options.schedule = {.learning_rate = 0.1, .decay = Decay::kStep, .warmup_steps = 2};
+    options.schedule.milestones = {3};
+    std::vector<float> factors;
+    Training training(options, Glyphs(), ModelFor(Glyphs()), MakeUniformPolicy(1),
+                      std::make_unique<SpyScheme>(factors));
+    for (int s = 0; s < 5; ++s) training.Step();  // rates .05 .1 .1 .01 .01
+    EXPECT_EQ(factors, rescale ? (std::vector<float>{0.5f, 10.0f}) : std::vector<float>{});
+  }
+}
+
+TEST(Training, WorkersKeepTheirOwnBatchNormStatistics) {
+  TrainingOptions options = SmallOptions();
+  options.workers = 2;
+  Training training = MakeTraining(options, "topk", 0.1, true, Glyphs(), "resnet20");
+  training.Step();
+  const auto first = training.Replica(0).buffers();
+  const auto second = training.Replica(1).buffers();
+  ASSERT_FALSE(first.empty());
+  EXPECT_FALSE(torch::equal(first[0], second[0]));
+  EXPECT_EQ(training.Replica(0).parameters()[0].data_ptr<float>(),
+            training.Replica(1).parameters()[0].data_ptr<float>());
+}
+
+TEST(Training, RefusesOptionsThatDoNotFit) {
+  TrainingOptions options = SmallOptions();
+  options.workers = 0;
+  EXPECT_THROW(MakeTraining(options, "dense", 1), Error);
+  options = SmallOptions();
+  options.batch_size = 65;  // 4 x 65 > 256 samples
+  EXPECT_THROW(MakeTraining(options, "dense", 1), Error);
+  options = SmallOptions();
+  options.sgd = {0, 0, true};
+  EXPECT_THROW(MakeTraining(options, "dense", 1), Error);
+  ModelRequest request = ModelFor(Glyphs());
+  request.classes = 3;
+  EXPECT_THROW(Training(SmallOptions(), Glyphs(), request, MakeUniformPolicy(1),
+                        MakeScheme("dense", {.codec = {}, .error_feedback = false})),
+               Error);
+}
+
+// A data set of ramps, so that a shift or a mirrored image shows in every pixel.
+Dataset Ramps() {
+  Dataset data;
+  data.name = "ramps";
+  data.train_images = torch::arange(1, 101, torch::kUInt8).reshape({1, 1, 10, 10});
+  data.train_labels = torch::zeros({1}, torch::kInt64);
+  data.mean = {0};
+  data.stddev = {1.0 / 255};
+  data.classes = 2;
+  data.augment = true;
+  return data;
+}
+
+TEST(Batch, AugmentationShiftsAndMirrors) {
+  const Dataset data = Ramps();
+  const std::vector<int64_t> indices(200, 0);
+  const RandomKey key{.seed = 1, .step = 2, .worker = 3, .layer = 0, .purpose = Purpose::kAugment};
+  const torch::Tensor images = TrainingBatch(data, indices, key).images.round().to(torch::kInt64);
+  int mirrored = 0;
+  std::vector<std::pair<int64_t, int64_t>> shifts;
+  for (int64_t i = 0; i < images.size(0); ++i) {
+    torch::Tensor image = images[i][0];
+    // The two middle columns survive every shift; their order tells the mirror.
+    const bool flip = image[5][4].item<int64_t>() > image[5][5].item<int64_t>();
+    mirrored += flip;
+    if (flip) image = image.flip({1});
+    const int64_t value = image[5][5].item<int64_t>() - 1;
+    shifts.emplace_back(value / 10 - 5, value % 10 - 5);
+    const auto [rows, columns] = shifts.back();
+    for (int64_t r = 0; r < 10; ++r) {
+      for (int64_t c = 0; c < 10; ++c) {
+        const int64_t y = r + rows;
+        const int64_t x = c + columns;
+        const bool inside = y >= 0 && y < 10 && x >= 0 && x < 10;
+        ASSERT_EQ(image[r][c].item<int64_t>(), inside ? 10 * y + x + 1 : 0);
+      }
+    }
+  }
+  EXPECT_NEAR(mirrored, 100, 40);
+  std::sort(shifts.begin(), shifts.end());
+  EXPECT_EQ(shifts.front().first, -4);
+  EXPECT_EQ(shifts.back().first, 4);
+  EXPECT_TRUE(
+      torch::equal(images, TrainingBatch(data, indices, key).images.round().to(torch::kInt64)));
+}
+
+}  // namespace
+}  // namespace legacy

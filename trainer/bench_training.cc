@@ -1,0 +1,117 @@
+// legacy-bench-training: what the toolkit adds to the bare training loop. N workers' dense steps through Training against a
+// LibTorch loop over the same batches, one thread each, side by side in one run; prints medians and their ratio.
+
+#include <torch/torch.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <vector>
+
+#include "trainer/batch.h"
+#include "trainer/model.h"
+#include "trainer/sampler.h"
+#include "trainer/training.h"
+#include "trainer/worker_pool.h"
+
+namespace legacy {
+namespace {
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// N forward and backward passes that add up in .grad, then torch::optim::SGD.
+class BareLoop {
+ public:
+  BareLoop(const TrainingOptions& options, const Dataset& data, const ModelRequest& request)
+      : options_(options),
+        data_(data),
+        model_(MakeModel(request)),
+        sgd_(model_->parameters(), torch::optim::SGDOptions(options.schedule.learning_rate)
+                                       .momentum(options.sgd.momentum)),
+        sampler_(data.train_labels.size(0), options.workers, options.batch_size, options.seed) {}
+
+  void Step(int64_t step) {
+    sampler_.Seek(step);
+    sgd_.zero_grad();
+    for (int w = 0; w < options_.workers; ++w) {
+      const Batch batch = TrainingBatch(data_, sampler_.Batch(w), std::nullopt);
+      const torch::Tensor loss =
+          torch::cross_entropy_loss(model_->Forward(batch.images), batch.labels);
+      (loss / options_.workers).backward();
+    }
+    sgd_.step();
+  }
+
+ private:
+  TrainingOptions options_;
+  const Dataset& data_;
+  std::shared_ptr<Model> model_;
+  torch::optim::SGD sgd_;
+  Sampler sampler_;
+};
+
+void Compare(const std::string& model, int workers, int64_t batch, int steps) {
+  const Dataset data = LoadDataset({"glyphs", "", 0, 100});
+  const ModelRequest request{model, data.channels(), data.height(), data.width(), data.classes, 1};
+  TrainingOptions options;
+  options.workers = workers;
+  options.batch_size = batch;
+  options.total_steps = steps + 1;
+  options.schedule.learning_rate = 0.01;
+  options.sgd.momentum = 0.9;
+  UseOneThread();
+  BareLoop bare(options, data, request);
+  Training training(options, data, request, MakeUniformPolicy(1),
+                    MakeScheme("dense", {.codec = {}, .error_feedback = false}));
+  bare.Step(0);
+  training.Step();
+  std::vector<double> bare_seconds, our_seconds, ratios;
+  for (int step = 1; step <= steps; ++step) {
+    // Turns alternate, so that a machine that slows down slows both.
+    bare_seconds.push_back(SecondsOf([&] { bare.Step(step); }));
+    our_seconds.push_back(SecondsOf([&] { training.Step(); }));
+    ratios.push_back(our_seconds.back() / bare_seconds.back());
+  }
+  std::printf("%s, %d workers x %lld samples, %d steps, 1 thread\n", model.c_str(), workers,
+              static_cast<long long>(batch), steps);
+  std::printf("bare loop %.2f ms   Training %.2f ms   ratio of medians %.3f   median ratio %.3f\n",
+              1e3 * Median(bare_seconds), 1e3 * Median(our_seconds),
+              Median(our_seconds) / Median(bare_seconds), Median(ratios));
+}
+
+}  // namespace
+}  // namespace legacy
+
+int main(int argc, char** argv) {
+  CLI::App app("Training's dense steps against the bare LibTorch loop.", "legacy-bench-training");
+  std::string model = "small-cnn";
+  int workers = 16;
+  int64_t batch = 32;
+  int steps = 30;
+  app.add_option("--model", model, "model")->capture_default_str();
+  app.add_option("--workers", workers, "workers")->capture_default_str();
+  app.add_option("--batch", batch, "samples of each worker")->capture_default_str();
+  app.add_option("--steps", steps, "measured steps")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    legacy::Compare(model, workers, batch, steps);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "legacy-bench-training: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,173 @@
+#include "trainer/calibrate.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "compress/codec.h"
+#include "compress/random.h"
+#include "trainer/optimizer.h"
+#include "trainer/worker_pool.h"
+
+namespace legacy {
+namespace {
+
+// Sizes of two units: the line through both times separates launch from elements. Both exceed the caches' first level and
+// stay within what layers of the shipped models have.
+constexpr int64_t kSmallUnit = 1 << 10;
+constexpr int64_t kLargeUnit = 1 << 20;
+constexpr double kDensity = 0.01;  // of the sparsifiers, where decoding is priced per kept value
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(const CalibrationOptions& options) : options_(options) {}
+
+  // Median seconds of one call of `work`, over runs of as many calls as fill a run.
+  double Seconds(const std::function<void()>& work) const {
+    work();  // caches, allocations and the libraries' own first-call work
+    int64_t calls = 1;
+    while (Run(work, calls) < options_.seconds_per_run) calls *= 2;
+    std::vector<double> times;
+    for (int run = 0; run < options_.runs; ++run) times.push_back(Run(work, calls) / calls);
+    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+    return times[times.size() / 2];
+  }
+
+ private:
+  static double Run(const std::function<void()>& work, int64_t calls) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int64_t i = 0; i < calls; ++i) work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  const CalibrationOptions& options_;
+};
+
+std::vector<float> Gaussian(int64_t numel) {
+  RandomStream random({.seed = 1, .step = 0, .worker = 0, .layer = 0, .purpose = Purpose::kTest});
+  std::vector<float> values(static_cast<size_t>(numel));
+  for (float& value : values) value = static_cast<float>(random.Normal());
+  return values;
+}
+
+// Figures with more digits than a measurement has only hide what changed.
+double Rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return std::strtod(text, nullptr);
+}
+
+KernelRate Line(int64_t small, double small_seconds, int64_t large, double large_seconds) {
+  const double slope =
+      std::max(0.0, large_seconds - small_seconds) / static_cast<double>(large - small);
+  const double launch = std::max(0.0, small_seconds - slope * static_cast<double>(small));
+  return {Rounded(launch), Rounded(slope)};
+}
+
+KernelRate MeasureEncode(const Stopwatch& watch, const Codec& codec, double parameter) {
+  const auto seconds = [&](int64_t numel) {
+    const std::vector<float> gradient = Gaussian(numel);
+    std::vector<float> values(gradient.size());
+    return watch.Seconds([&] {
+      // Error feedback: what is encoded is gradient plus residual, and the residual is left behind.
+      for (size_t i = 0; i < values.size(); ++i) values[i] += gradient[i];
+      codec.EncodeResidual(values, {.unit = 0, .parameter = parameter, .random = {}});
+    });
+  };
+  const auto elements = [&](int64_t numel) { return codec.EncodeWork(numel, parameter).elements; };
+  return Line(elements(kSmallUnit), seconds(kSmallUnit), elements(kLargeUnit), seconds(kLargeUnit));
+}
+
+KernelRate MeasureDecode(const Stopwatch& watch, const Codec& codec, double parameter) {
+  const auto seconds = [&](int64_t numel) {
+    const CodecContext context{.unit = 0, .parameter = parameter, .random = {}};
+    const Message message = codec.Encode(Gaussian(numel), context);
+    std::vector<float> sum(static_cast<size_t>(numel));
+    return watch.Seconds([&] { codec.DecodeAdd(message.bytes, context, sum); });
+  };
+  const auto elements = [&](int64_t numel) { return codec.DecodeWork(numel, parameter).elements; };
+  return Line(elements(kSmallUnit), seconds(kSmallUnit), elements(kLargeUnit), seconds(kLargeUnit));
+}
+
+// Every codec's own kernels; free work has none.
+void MeasureCodecs(const Stopwatch& watch, Profile& profile) {
+  for (const std::string& name : CodecNames()) {
+    const std::unique_ptr<Codec> codec = MakeCodec(name);
+    const double parameter =
+        codec->Parameter().name == "density" ? kDensity : codec->Parameter().fallback;
+    const std::string encode = codec->EncodeWork(kLargeUnit, parameter).kernel;
+    const std::string decode = codec->DecodeWork(kLargeUnit, parameter).kernel;
+    if (!encode.empty()) profile.kernels[encode] = MeasureEncode(watch, *codec, parameter);
+    if (!decode.empty()) profile.kernels[decode] = MeasureDecode(watch, *codec, parameter);
+  }
+}
+
+void MeasureOptimizer(const Stopwatch& watch, Profile& profile) {
+  const auto seconds = [&](int64_t numel) {
+    Sgd sgd(numel, {});
+    const std::vector<float> gradient = Gaussian(numel);
+    std::vector<float> weights(gradient.size());
+    return watch.Seconds([&] { sgd.Update(weights, gradient, 0, 1e-3); });
+  };
+  profile.kernels[kOptimizerKernel] =
+      Line(kSmallUnit, seconds(kSmallUnit), kLargeUnit, seconds(kLargeUnit));
+}
+
+// Convolution and matrix product at the sizes of the shipped models, batch 32: rates that a training sees, not peaks.
+void MeasureOperations(const Stopwatch& watch, Profile& profile) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor large = torch::ones({32, 32, 32, 32});
+  const double megabytes = 4.0 * static_cast<double>(large.numel());
+  torch::Tensor out = torch::empty_like(large);
+  const double relu = watch.Seconds([&] { torch::relu_out(out, large); });
+  const double bandwidth = Rounded(2 * megabytes / relu);
+  const double add = watch.Seconds([&] { torch::add_out(out, large, large); });
+  const double simple_flops = Rounded(static_cast<double>(large.numel()) / add);
+
+  const torch::Tensor kernel = torch::ones({32, 32, 3, 3});
+  const double conv =
+      watch.Seconds([&] { torch::conv2d(large, kernel, {}, /*stride=*/1, /*padding=*/1); });
+  const double conv_flops = 2.0 * 9 * 32 * static_cast<double>(large.numel());
+
+  const torch::Tensor rows = torch::ones({32, 1024});
+  const torch::Tensor matrix = torch::ones({1024, 1024});
+  const double linear = watch.Seconds([&] { torch::mm(rows, matrix); });
+
+  const torch::Tensor scale = torch::ones({32});
+  const double norm = watch.Seconds(
+      [&] { torch::batch_norm(large, scale, scale, {}, {}, true, 0.1, 1e-5, false); });
+  const double pool = watch.Seconds([&] { torch::max_pool2d(large, 2); });
+
+  profile.operations["conv"] = {Rounded(conv_flops / conv), bandwidth};
+  profile.operations["linear"] = {Rounded(2.0 * 32 * 1024 * 1024 / linear), bandwidth};
+  profile.operations["elementwise"] = {simple_flops, bandwidth};
+  profile.operations["batchnorm"] = {simple_flops, Rounded(2 * megabytes / norm)};
+  profile.operations["pool"] = {simple_flops, Rounded(1.25 * megabytes / pool)};
+
+  const torch::Tensor tiny = torch::ones({1});
+  torch::Tensor tiny_out = torch::empty_like(tiny);
+  profile.launch_seconds = Rounded(watch.Seconds([&] { torch::relu_out(tiny_out, tiny); }));
+}
+
+}  // namespace
+
+Profile Calibrate(const CalibrationOptions& options) {
+  UseOneThread();
+  const Stopwatch watch(options);
+  Profile profile;
+  profile.name = options.name;
+  profile.source =
+      "measured (" + options.machine + "; " + options.command + "; " + options.date + ")";
+  MeasureOperations(watch, profile);
+  MeasureCodecs(watch, profile);
+  MeasureOptimizer(watch, profile);
+  return profile;
+}
+
+}  // namespace legacy

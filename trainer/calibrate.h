@@ -1,0 +1,22 @@
+// Measures this machine for a profile: rates of the models' operations and of the codecs, on one thread. The only place of
+// the toolkit where the wall clock enters, and what it gives is a data file, never a result.
+#pragma once
+
+#include <string>
+
+#include "trainer/profile.h"
+
+namespace legacy {
+
+struct CalibrationOptions {
+  std::string name = "this-machine";  // of the profile
+  std::string machine;                // for `source`
+  std::string command;
+  std::string date;
+  int runs = 9;                   // each figure is the median of so many
+  double seconds_per_run = 0.02;  // a run repeats its work for at least this long
+};
+
+Profile Calibrate(const CalibrationOptions& options);
+
+}  // namespace legacy

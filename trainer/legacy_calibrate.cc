@@ -1,0 +1,72 @@
+// legacy-calibrate: measures this machine on one thread and writes a profile.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "compress/error.h"
+#include "trainer/calibrate.h"
+
+namespace {
+
+std::string MachineName() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+std::string Today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+void Write(const legacy::Profile& profile, const std::string& path) {
+  const std::string text = legacy::FormatProfile(profile);
+  if (path.empty()) {
+    std::fputs(text.c_str(), stdout);
+    return;
+  }
+  std::ofstream file(path);
+  if (!(file << text << std::flush)) throw legacy::Error("cannot write " + path);
+  std::fprintf(stderr, "wrote %s\n", path.c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Measures operations, codecs and optimizer on one thread and writes a profile for "
+      "the simulated clock.",
+      "legacy-calibrate");
+  std::string out;
+  bool quick = false;
+  app.add_option("--out", out, "file to write; its stem becomes the profile's name")
+      ->type_name("FILE");
+  app.add_flag("--quick", quick, "3 short runs of each figure instead of 9");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    legacy::CalibrationOptions options;
+    if (!out.empty()) options.name = std::filesystem::path(out).stem().string();
+    options.machine = MachineName() + ", 1 thread";
+    options.command = std::string("legacy-calibrate") + (quick ? " --quick" : "");
+    options.date = Today();
+    if (quick) {
+      options.runs = 3;
+      options.seconds_per_run = 0.002;
+    }
+    Write(legacy::Calibrate(options), out);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "legacy-calibrate: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
