@@ -1,5 +1,6 @@
-// Speed of the codecs' kernels on one core, beside what they are measured against: a plain read of the same memory, and
-// Top-K by std::nth_element on a copy of the magnitudes. items_per_second counts elements.
+// Speed of the codecs' kernels on one core, beside what they are measured against: a plain read of
+// the same memory, and Top-K by std::nth_element on a copy of the magnitudes. items_per_second
+// counts elements.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -51,7 +51,7 @@ class Codec {
   // True where messages of all workers have the same support, so that their values can be summed in
   // the network.
   virtual bool Linear() const = 0;
-  // False where E||x - C(x)||^2 >= ||x||^2 can happen: error feedback would diverge (specs:
+  // False where E||x - C(x)||^2 >= ||x||^2 can happen: error feedback would diverge (as with
   // unbiased quantisers).
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 

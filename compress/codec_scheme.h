@@ -1,5 +1,6 @@
-// Any codec in one round: messages of a linear codec are summed on the way (all-reduce), others gathered whole. Every
-// worker's bytes are decoded and added in worker order, so the mean does not depend on threads or on the network.
+// Any codec in one round: messages of a linear codec are summed on the way (all-reduce), others
+// gathered whole. Every worker's bytes are decoded and added in worker order, so the mean does not
+// depend on threads or on the network.
 #pragma once
 
 #include <memory>

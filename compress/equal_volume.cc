@@ -39,8 +39,9 @@ void CheckModel(const VolumeModel& model) {
   }
 }
 
-// The `x` in [low, high] whose volume is nearest to the target; volume(low) <= target <= volume(high). The volume need
-// not be continuous: the search keeps one end on each side and then takes the nearer.
+// The `x` in [low, high] whose volume is nearest to the target; volume(low) <= target <=
+// volume(high). The volume need not be continuous: the search keeps one end on each side and then
+// takes the nearer.
 double Bisect(double low, double high, double target, const std::function<double(double)>& volume) {
   for (int i = 0; i < kBisections && low < high; ++i) {
     const double middle = low + (high - low) / 2;

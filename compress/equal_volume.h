@@ -1,6 +1,7 @@
-// Equal average volume: LEGACY compares schedules that send the same on average. This solves for that, exactly: real
-// integer k of every layer, real lengths of the phases in steps, either in values or in bytes on the wire (headers and
-// positions included) - the two differ, and time depends on bytes.
+// Equal average volume: LEGACY compares schedules that send the same on average. This solves for
+// that, exactly: real integer k of every layer, real lengths of the phases in steps, either in
+// values or in bytes on the wire (headers and positions included) - the two differ, and time
+// depends on bytes.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,8 @@ struct UniformSolution {
 // The uniform parameter of the same average volume as `schedule`.
 UniformSolution SolveUniform(const VolumeModel& model, const LegacySchedule& schedule);
 
-// The levels that may change, all by one factor (each clamped to the parameter's range); the others are kept.
+// The levels that may change, all by one factor (each clamped to the parameter's range); the others
+// are kept.
 enum class FreeLevels : uint8_t {
   kLargest,  // of the last bucket in every phase
   kAll,
@@ -51,14 +53,16 @@ struct ScheduleSolution {
   double realised = 0;
 };
 
-// Scales the free levels of `schedule` until its average volume is `target`: values or bytes per step, for instance
-// UniformVolume(model, 0.01), or density * model.Elements(). Volumes come in steps of whole values: the nearest reachable
-// one is taken. Throws Error with the bound where no factor reaches the target: for the layer rule,
-// delta_small <= target density / share of the small layers.
+// Scales the free levels of `schedule` until its average volume is `target`: values or bytes per
+// step, for instance UniformVolume(model, 0.01), or density * model.Elements(). Volumes come in
+// steps of whole values: the nearest reachable one is taken. Throws Error with the bound where no
+// factor reaches the target: for the layer rule, delta_small <= target density / share of the small
+// layers.
 ScheduleSolution SolveSchedule(const VolumeModel& model, const LegacySchedule& schedule,
                                double target, FreeLevels free);
 
-// LEGACY's layer rule for small models: `small_level` below SplitAtShare(units, share), the rest solved for the target.
+// LEGACY's layer rule for small models: `small_level` below SplitAtShare(units, share), the rest
+// solved for the target.
 ScheduleSolution SmallModelSchedule(const VolumeModel& model, double target,
                                     double small_level = 0.05, double share = 0.1);
 

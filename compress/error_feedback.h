@@ -1,6 +1,6 @@
-// Error feedback (Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019): what a worker did not send is added
-// to its next gradient. e = g + r is sent, r' = e - decode(encode(e)) is kept; by exactness of the second equation
-// everything that is ever computed is either sent or still held.
+// Error feedback (Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019): what a worker did
+// not send is added to its next gradient. e = g + r is sent, r' = e - decode(encode(e)) is kept; by
+// exactness of the second equation everything that is ever computed is either sent or still held.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,15 @@ class ErrorFeedback {
  public:
   ErrorFeedback(int64_t numel, int workers);
 
-  // e = gradient + residual, in the place of the residual: the caller turns it into the new one. The sum is rounded to
-  // fp32 once; from there on nothing is lost.
+  // e = gradient + residual, in the place of the residual: the caller turns it into the new one.
+  // The sum is rounded to fp32 once; from there on nothing is lost.
   std::span<float> Compensate(int worker, std::span<const float> gradient);
 
   std::span<float> Residual(int worker) { return residuals_[worker]; }
   std::span<const float> Residual(int worker) const { return residuals_[worker]; }
 
-  // Residuals are in gradient units; see Exchange::RescaleResiduals. `factor` is finite and not negative.
+  // Residuals are in gradient units; see Exchange::RescaleResiduals. `factor` is finite and not
+  // negative.
   void Rescale(float factor);
   double Squared(int worker) const;
 

@@ -126,7 +126,8 @@ int64_t LegacySchedule::PhaseStart(int64_t phase, int64_t total_steps) const {
   if (!phase_bounds.empty()) {
     return std::min(phase_bounds[phase - 1] + (closed_right ? 1 : 0), total_steps);
   }
-  // The boundary phase * T / p, rounded up to a step; a step that lies on it goes where closed_right says.
+  // The boundary phase * T / p, rounded up to a step; a step that lies on it goes where
+  // closed_right says.
   const Wide scaled = static_cast<Wide>(phase) * total_steps;
   const Wide phases = Phases();
   const auto start =

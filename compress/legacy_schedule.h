@@ -1,6 +1,7 @@
-// LEGACY's schedule ("LEGACY: A Lightweight Dynamic Gradient Compression Strategy for Distributed Deep Learning",
-// ICLR 2026): a pure function (step, layer size) -> compression parameter, read from a table of levels with one row per
-// training phase and one column per size bucket. No statistics, no communication, no state.
+// LEGACY's schedule ("LEGACY: A Lightweight Dynamic Gradient Compression Strategy for Distributed
+// Deep Learning", ICLR 2026): a pure function (step, layer size) -> compression parameter, read
+// from a table of levels with one row per training phase and one column per size bucket. No
+// statistics, no communication, no state.
 //   1 x 1 uniform   1 x q by layer size   p x 1 by phase   p x q both
 #pragma once
 
@@ -18,24 +19,28 @@
 namespace legacy {
 
 struct LegacySchedule {
-  // Ascending element counts that separate the buckets: bucket i holds numel < splits[i] (strictly), the last the rest.
+  // Ascending element counts that separate the buckets: bucket i holds numel < splits[i]
+  // (strictly), the last the rest.
   std::vector<int64_t> splits;
   // Ascending steps at which the next phase begins; empty: phases of equal length.
   std::vector<int64_t> phase_bounds;
   // levels[phase][bucket], in units of the codec's parameter; usually falling in both directions.
   std::vector<std::vector<double>> levels;
-  // The step on a boundary belongs to the next phase; with `closed_right` to the earlier one (t <= lambda, as the
-  // paper writes it).
+  // The step on a boundary belongs to the next phase; with `closed_right` to the earlier one (t <=
+  // lambda, as the paper writes it).
   bool closed_right = false;
 
   int64_t Phases() const { return static_cast<int64_t>(levels.size()); }
 
-  // Throws Error unless there is one level per phase and bucket, and splits and bounds are positive and ascending.
+  // Throws Error unless there is one level per phase and bucket, and splits and bounds are positive
+  // and ascending.
   void Validate() const;
 
-  // First step of phase `phase` of a training of `total_steps`; total_steps for a phase that never comes.
+  // First step of phase `phase` of a training of `total_steps`; total_steps for a phase that never
+  // comes.
   int64_t PhaseStart(int64_t phase, int64_t total_steps) const;
-  // Equal phases: min(p - 1, floor(step * p / total_steps)). Steps past the end are in the last phase.
+  // Equal phases: min(p - 1, floor(step * p / total_steps)). Steps past the end are in the last
+  // phase.
   int64_t Phase(int64_t step, int64_t total_steps) const;
   int64_t Bucket(int64_t numel) const;
   double Level(int64_t step, int64_t total_steps, int64_t numel) const;
@@ -44,8 +49,9 @@ struct LegacySchedule {
 // Layer rule of the paper's experiments: 1 % below 10,000 elements, 0.1 % from there on.
 LegacySchedule DefaultLegacySchedule();
 
-// A split for models whose tensors are too small for the default: the largest size such that the tensors below it hold
-// at most `share` of all elements (none of them where already the smallest size holds more).
+// A split for models whose tensors are too small for the default: the largest size such that the
+// tensors below it hold at most `share` of all elements (none of them where already the smallest
+// size holds more).
 int64_t SplitAtShare(std::span<const Unit> units, double share);
 
 enum class LevelUnit : uint8_t {
@@ -56,9 +62,10 @@ enum class LevelUnit : uint8_t {
 // "10%,0.5%/1%,0.05%": phases separated by '/', buckets by ','. Throws Error on anything else.
 std::vector<std::vector<double>> ParseLevels(std::string_view text, LevelUnit unit);
 
-// The schedule as a policy over any numeric codec parameter; levels are rounded where it is an integer. Names: "uniform"
-// (1 x 1), "legacy-layer" (one phase), "legacy-phase" (one bucket), "legacy-both" (any table). Throws Error on a table
-// of another shape and on levels outside the parameter's range.
+// The schedule as a policy over any numeric codec parameter; levels are rounded where it is an
+// integer. Names: "uniform" (1 x 1), "legacy-layer" (one phase), "legacy-phase" (one bucket),
+// "legacy-both" (any table). Throws Error on a table of another shape and on levels outside the
+// parameter's range.
 std::unique_ptr<Policy> MakeLegacyPolicy(std::string_view name, const LegacySchedule& schedule,
                                          const ParameterSpec& parameter);
 std::vector<std::string> LegacyPolicyNames();

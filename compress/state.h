@@ -21,14 +21,16 @@ class StateWriter {
   Bytes out_;
 };
 
-// Reads what StateWriter wrote, treating it as hostile: every call throws Error where the bytes are not what is asked.
+// Reads what StateWriter wrote, treating it as hostile: every call throws Error where the bytes are
+// not what is asked.
 class StateReader {
  public:
   explicit StateReader(ByteSpan in) : in_(in) {}
   // `what` names the field in the message: "exchange state: <what>: got 3; allowed: 4".
   void ExpectNumber(const char* what, uint64_t expected);
   void ExpectText(const char* what, std::string_view expected);
-  // Throws unless exactly `count` floats are left, all finite; so that nothing is half loaded, call it before Floats.
+  // Throws unless exactly `count` floats are left, all finite; so that nothing is half loaded, call
+  // it before Floats.
   void ExpectFloatsLeft(int64_t count) const;
   void Floats(std::span<float> values);
 

@@ -13,7 +13,8 @@ std::vector<Unit> LeNet5() {
   return test::MakeUnits({150, 6, 2400, 16, 48000, 120, 10080, 84, 840, 10});
 }
 
-// ResNet-18 for 32 x 32 images (He et al. 2016): 62 tensors; 11,173,962 elements for 10 classes, 11,220,132 for 100.
+// ResNet-18 for 32 x 32 images (He et al. 2016): 62 tensors; 11,173,962 elements for 10 classes,
+// 11,220,132 for 100.
 std::vector<Unit> ResNet18(int64_t classes) {
   std::vector<int64_t> sizes;
   const auto convolution = [&](int64_t in, int64_t out, int64_t kernel) {

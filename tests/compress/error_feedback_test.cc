@@ -19,7 +19,8 @@ std::unique_ptr<Exchange> Open(std::string_view scheme, int64_t numel, int worke
       ->Open(test::MakeUnit(numel), workers);
 }
 
-// Integers stay exact in fp32, so that all that was ever computed equals all that was sent plus what is held.
+// Integers stay exact in fp32, so that all that was ever computed equals all that was sent plus
+// what is held.
 TEST(ErrorFeedback, NothingIsLostOverManySteps) {
   constexpr int64_t kNumel = 300;
   for (const char* scheme : {"topk", "randomk", "ar-topk"}) {
@@ -58,8 +59,8 @@ TEST(ErrorFeedback, ResidualIsBounded) {
   }
 }
 
-// Sum of heterogeneous quadratics 1/2 ||x - c_w||^2: minimised by the mean of the centres. Returns the distance to it
-// after `steps` of Top-1 of 10 by 4 workers at a constant rate.
+// Sum of heterogeneous quadratics 1/2 ||x - c_w||^2: minimised by the mean of the centres. Returns
+// the distance to it after `steps` of Top-1 of 10 by 4 workers at a constant rate.
 double DistanceToOptimum(bool error_feedback, double rate, int64_t steps) {
   constexpr int kWorkers = 4;
   constexpr int64_t kNumel = 10;

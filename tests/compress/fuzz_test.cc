@@ -1,5 +1,5 @@
-// Decoders take every message as hostile: whatever its bytes, they add it or throw Error, and touch nothing else. Most
-// telling under the address and undefined-behaviour sanitizers.
+// Decoders take every message as hostile: whatever its bytes, they add it or throw Error, and touch
+// nothing else. Most telling under the address and undefined-behaviour sanitizers.
 #include <gtest/gtest.h>
 
 #include "compress/error.h"

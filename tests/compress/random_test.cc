@@ -83,7 +83,8 @@ TEST(RandomSubset, SizesOrderAndRange) {
   }
 }
 
-// All 10 subsets of size 2 (and, through the complement, of size 3) of 5 elements are equally likely.
+// All 10 subsets of size 2 (and, through the complement, of size 3) of 5 elements are equally
+// likely.
 TEST(RandomSubset, Uniform) {
   for (const int64_t k : {2, 3}) {
     std::map<std::vector<uint32_t>, int> counts;
