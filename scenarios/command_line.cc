@@ -59,6 +59,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
     parsed.push_back(
         app.add_option(option.flag, values[i],
                        option.help + (fallback.empty() ? "" : " [" + fallback + "]"))
+            ->take_last()
             ->type_name(option.metavar)
             ->group(Section(option.key)));
   }
