@@ -1,12 +1,13 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * A ring all-reduce over TCP on a data-centre fabric: how long it takes, and what it cost to simulate.
+ * A ring all-reduce over TCP on a data-centre fabric: how long it takes, and what it cost to
+ * simulate.
  *
  *   legacy-ring-example --topology=fat-tree:k=4 --workers=16 --bytes=287kB --rate=1Gbps
- *   legacy-ring-example --attribute=ns3::TcpSocket::InitialCwnd=4 --attribute=...
+ *   legacy-ring-example --attributes="ns3::TcpSocket::InitialCwnd=4;ns3::TcpSocketBase::MinRto=1ms"
  *
- * Attributes go through --attribute, which wins over the transport preset.
+ * Attributes go through --attributes, which wins over the transport preset.
  */
 #include "fabric/error.h"
 #include "fabric/step.h"
@@ -19,6 +20,7 @@
 #include <chrono>
 #include <iostream>
 #include <map>
+#include <sstream>
 #include <string>
 
 using namespace legacy::fabric;
@@ -38,19 +40,24 @@ struct Options
     std::string delay = "10us";
     int workers = 16;
     bool warm = true;
-    std::map<std::string, std::string> attributes;
+    std::string attributes;
 };
 
-/// --attribute=ns3::Type::Name=value
-bool AddAttribute(Options* options, std::string text)
+/// "ns3::Type::Name=value;..."
+std::map<std::string, std::string> ParseAttributes(const std::string& text)
 {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos)
+    std::map<std::string, std::string> attributes;
+    std::istringstream in(text);
+    for (std::string item; std::getline(in, item, ';');)
     {
-        return false;
+        const std::size_t equals = item.find('=');
+        if (equals == std::string::npos)
+        {
+            throw Error("--attributes", item, "ns3::Type::Name=value");
+        }
+        attributes[item.substr(0, equals)] = item.substr(equals + 1);
     }
-    options->attributes[text.substr(0, equals)] = text.substr(equals + 1);
-    return true;
+    return attributes;
 }
 
 StepTraffic MakeTraffic(const Options& options)
@@ -86,7 +93,7 @@ void Run(const Options& options)
     engine.placement = &placement;
     engine.transport = MakeTransport(options.transport);
     engine.transport.warm = options.warm;
-    engine.transport.attributes = options.attributes;
+    engine.transport.attributes = ParseAttributes(options.attributes);
     StepSimulator simulator(MakePacketEngine, engine);
     StepTraffic traffic = MakeTraffic(options);
     for (RoundTraffic& round : traffic.buckets[0].rounds)
@@ -132,9 +139,7 @@ int main(int argc, char* argv[])
     cmd.AddValue("delay", "of each link", options.delay);
     cmd.AddValue("workers", "number of workers", options.workers);
     cmd.AddValue("warm", "time the second of two steps on the same connections", options.warm);
-    cmd.AddValue("attribute",
-                 "an ns-3 attribute as ns3::Type::Name=value; may be repeated",
-                 ns3::MakeBoundCallback(&AddAttribute, &options));
+    cmd.AddValue("attributes", "ns3::Type::Name=value, separated by ;", options.attributes);
     cmd.Parse(argc, argv);
     try
     {

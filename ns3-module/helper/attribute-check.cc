@@ -76,8 +76,8 @@ std::vector<std::string> TypeNames()
     return names;
 }
 
-/// Splits "type::Attribute" and finds it; the attribute must be the type's own, as Config::SetDefault
-/// wants it.
+/// Splits "type::Attribute" and finds it; the attribute must be the type's own, as
+/// Config::SetDefault wants it.
 AttributeInformation Find(const std::string& name, const std::string& value)
 {
     const std::size_t colons = name.rfind("::");
@@ -117,7 +117,8 @@ AttributeInformation Find(const std::string& name, const std::string& value)
                         "attributes of " + type + ": " + Join(near.empty() ? known : near));
 }
 
-/// In the child: exit status 0 where the value parses and is in range; anything else, or a signal, is bad.
+/// In the child: exit status 0 where the value parses and is in range; anything else, or a signal,
+/// is bad.
 [[noreturn]] void TryValue(const AttributeInformation& information, const std::string& value)
 {
     rlimit none{0, 0};

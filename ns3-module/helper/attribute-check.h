@@ -17,8 +17,8 @@ namespace packet
  * \ingroup legacy
  * Checks ns-3 attributes as a user wrote them: "ns3::TcpSocket::SegmentSize" -> "1000".
  *
- * ns-3 ends the process on many malformed values, through its fail-safe setters as well. So the values
- * are parsed in a forked child first, and only what survives there is worth setting here.
+ * ns-3 ends the process on many malformed values, through its fail-safe setters as well. So the
+ * values are parsed in a forked child first, and only what survives there is worth setting here.
  *
  * \param attributes full name to value
  * Throws fabric::Error naming the attribute, its value and what is allowed (or names like it).

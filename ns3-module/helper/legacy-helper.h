@@ -18,7 +18,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Sets up a PacketEngine inside an ns-3 program of the user's own, which runs and destroys the simulator.
+ * Sets up a PacketEngine inside an ns-3 program of the user's own, which runs and destroys the
+ * simulator.
  *
  * Connections are opened while the simulator runs and read ns-3's attribute defaults then: keep the
  * helper until the simulation is over. It puts the defaults back.

@@ -20,9 +20,9 @@ namespace packet
 
 /**
  * \ingroup legacy
- * ns-3's process-wide state while one simulation lives: attribute defaults from a transport preset and
- * the user, and the random seed and run. All is put back as it was at the end, so that one simulation
- * leaves no trace in the next.
+ * ns-3's process-wide state while one simulation lives: attribute defaults from a transport preset
+ * and the user, and the random seed and run. All is put back as it was at the end, so that one
+ * simulation leaves no trace in the next.
  */
 class SimulationScope
 {

@@ -91,10 +91,10 @@ Ptr<Ipv4Route> EcmpRouting::RouteOutput(Ptr<Packet>,
 bool EcmpRouting::RouteInput(Ptr<const Packet> packet,
                              const Ipv4Header& header,
                              Ptr<const NetDevice> idev,
-                             UnicastForwardCallback unicast,
-                             MulticastForwardCallback,
-                             LocalDeliverCallback local,
-                             ErrorCallback error)
+                             RouteInputArgument<UnicastForwardCallback> unicast,
+                             RouteInputArgument<MulticastForwardCallback>,
+                             RouteInputArgument<LocalDeliverCallback> local,
+                             RouteInputArgument<ErrorCallback> error)
 {
     if (header.GetDestination() == AddressOf(m_node))
     {

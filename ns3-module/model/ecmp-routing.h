@@ -8,12 +8,29 @@
 
 #include "ns3/ipv4-routing-protocol.h"
 
+#include <type_traits>
 #include <unordered_map>
 
 namespace legacy
 {
 namespace packet
 {
+
+/// How Ipv4RoutingProtocol::RouteInput takes its callbacks: by value up to ns-3.41, by reference
+/// since.
+template <class T>
+using RouteInputArgument =
+    std::conditional_t<std::is_same_v<decltype(&ns3::Ipv4RoutingProtocol::RouteInput),
+                                      bool (ns3::Ipv4RoutingProtocol::*)(
+                                          ns3::Ptr<const ns3::Packet>,
+                                          const ns3::Ipv4Header&,
+                                          ns3::Ptr<const ns3::NetDevice>,
+                                          ns3::Ipv4RoutingProtocol::UnicastForwardCallback,
+                                          ns3::Ipv4RoutingProtocol::MulticastForwardCallback,
+                                          ns3::Ipv4RoutingProtocol::LocalDeliverCallback,
+                                          ns3::Ipv4RoutingProtocol::ErrorCallback)>,
+                       T,
+                       const T&>;
 
 /**
  * \ingroup legacy
@@ -61,10 +78,10 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     bool RouteInput(ns3::Ptr<const ns3::Packet> packet,
                     const ns3::Ipv4Header& header,
                     ns3::Ptr<const ns3::NetDevice> idev,
-                    UnicastForwardCallback unicast,
-                    MulticastForwardCallback multicast,
-                    LocalDeliverCallback local,
-                    ErrorCallback error) override;
+                    RouteInputArgument<UnicastForwardCallback> unicast,
+                    RouteInputArgument<MulticastForwardCallback> multicast,
+                    RouteInputArgument<LocalDeliverCallback> local,
+                    RouteInputArgument<ErrorCallback> error) override;
     void NotifyInterfaceUp(uint32_t interface) override;
     void NotifyInterfaceDown(uint32_t interface) override;
     void NotifyAddAddress(uint32_t interface, ns3::Ipv4InterfaceAddress address) override;

@@ -48,8 +48,8 @@ class ChannelObserver
  * \ingroup legacy
  * Both ends of one persistent TCP connection that carries messages one way, first in, first out.
  *
- * Messages are byte counts: packets of zeros that ns-3 does not store. The sender keeps the socket's
- * buffer filled; the receiver reads at once and counts.
+ * Messages are byte counts: packets of zeros that ns-3 does not store. The sender keeps the
+ * socket's buffer filled; the receiver reads at once and counts.
  */
 class MessageChannel : public ns3::Object
 {

@@ -3,15 +3,11 @@
  */
 #include "packet-engine.h"
 
-#include "ecmp-routing.h"
-
 #include "fabric/error.h"
 
 #include "ns3/log.h"
 #include "ns3/simulator.h"
-#include "ns3/tcp-socket-factory.h"
 #include "ns3/trace-source-accessor.h"
-#include "ns3/uinteger.h"
 
 #include <algorithm>
 
@@ -26,16 +22,6 @@ using fabric::TimeNs;
 
 NS_LOG_COMPONENT_DEFINE("LegacyPacketEngine");
 NS_OBJECT_ENSURE_REGISTERED(PacketEngine);
-
-namespace
-{
-
-/// Receivers read at once: a window this large never stops a sender, and window scaling can say it.
-constexpr int64_t kReceiveBuffer = 1 << 29;
-/// Flows that a message about a standstill names.
-constexpr std::size_t kNamedFlows = 8;
-
-} // namespace
 
 /// One submitted graph and what it may do.
 class PacketEngine::GraphRun : public fabric::FlowSink
@@ -90,11 +76,6 @@ TypeId PacketEngine::GetTypeId()
                           TimeValue(Seconds(120)),
                           MakeTimeAccessor(&PacketEngine::m_stallTimeout),
                           MakeTimeChecker(NanoSeconds(1)))
-            .AddAttribute("Port",
-                          "TCP port that every receiving host listens on.",
-                          UintegerValue(5001),
-                          MakeUintegerAccessor(&PacketEngine::m_port),
-                          MakeUintegerChecker<uint16_t>(1, 49151))
             .AddTraceSource("FlowStart",
                             "A flow was given to its connection.",
                             MakeTraceSourceAccessor(&PacketEngine::m_flowStart),
@@ -114,9 +95,7 @@ void PacketEngine::Build(const fabric::Topology* topology,
                          const fabric::Placement* placement,
                          const fabric::Transport& transport)
 {
-    m_topology = topology;
     m_placement = placement;
-    m_transport = transport;
     m_firstEvent = Simulator::GetEventCount();
     std::vector<int> hosts = placement->hosts;
     if (placement->server >= 0)
@@ -127,6 +106,8 @@ void PacketEngine::Build(const fabric::Topology* topology,
     hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
     m_network = CreateObject<PacketNetwork>();
     m_network->Build(topology, hosts, transport);
+    m_channels = CreateObject<ChannelPool>();
+    m_channels->Build(topology, m_network, transport, this);
     AssignStreams();
 }
 
@@ -264,11 +245,11 @@ void PacketEngine::Send(uint64_t graph, const Flow& flow)
         Simulator::ScheduleNow(&PacketEngine::ArriveLocally, this, graph, flow);
         return;
     }
-    Ptr<MessageChannel> channel = ChannelOf(source, destination);
+    Ptr<MessageChannel> channel = m_channels->Get(source, destination);
     if (m_inFlight++ == 0)
     {
         m_progress = Simulator::Now();
-        if (!m_watchdog.IsRunning())
+        if (m_watchdog.IsExpired())
         {
             m_watchdog = Simulator::Schedule(m_stallTimeout, &PacketEngine::CheckStall, this);
         }
@@ -307,73 +288,6 @@ void PacketEngine::OnRetransmitTimeout()
 {
     ++m_counters.retransmitTimeouts;
     m_retransmitTimeout(Simulator::Now());
-}
-
-// ---------------------------------------------------------------------------------------------
-// Connections
-// ---------------------------------------------------------------------------------------------
-
-Ptr<MessageChannel> PacketEngine::ChannelOf(int source, int destination)
-{
-    Ptr<MessageChannel>& channel = m_channels[{source, destination}];
-    if (!channel)
-    {
-        Listen(destination);
-        channel = CreateObject<MessageChannel>();
-        channel->Open(m_network->GetNode(source),
-                      InetSocketAddress(EcmpRouting::AddressOf(destination), m_port),
-                      SendBuffer(source, destination),
-                      this);
-    }
-    return channel;
-}
-
-uint32_t PacketEngine::SendBuffer(int source, int destination) const
-{
-    TimeNs roundTrip = 0;
-    int64_t slowest = INT64_MAX;
-    for (const auto& [from, to] : {HostPair{source, destination}, HostPair{destination, source}})
-    {
-        for (fabric::DirectedLink link : m_topology->Route(from, to, 0))
-        {
-            const fabric::Link& hop = m_topology->LinkOf(link);
-            roundTrip +=
-                hop.delay + fabric::SerialisationTime(m_transport.FrameBytes(), hop.rateBps);
-            slowest = std::min(slowest, hop.rateBps);
-        }
-    }
-    return static_cast<uint32_t>(
-        std::min(m_transport.SocketBuffer(slowest, roundTrip), kReceiveBuffer));
-}
-
-void PacketEngine::Listen(int host)
-{
-    Ptr<Socket>& listener = m_listeners[host];
-    if (listener)
-    {
-        return;
-    }
-    listener = Socket::CreateSocket(m_network->GetNode(host), TcpSocketFactory::GetTypeId());
-    const int64_t buffer =
-        m_transport.socketBufferBytes > 0 ? m_transport.socketBufferBytes : kReceiveBuffer;
-    if (m_transport.attributes.count("ns3::TcpSocket::RcvBufSize") == 0)
-    {
-        listener->SetAttribute(
-            "RcvBufSize", UintegerValue(static_cast<uint32_t>(std::min(buffer, kReceiveBuffer))));
-    }
-    listener->Bind(InetSocketAddress(Ipv4Address::GetAny(), m_port));
-    listener->Listen();
-    listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
-                                MakeCallback(&PacketEngine::Accepted, this));
-}
-
-void PacketEngine::Accepted(Ptr<Socket> socket, const Address& from)
-{
-    const int source = EcmpRouting::NodeOf(InetSocketAddress::ConvertFrom(from).GetIpv4());
-    Address local;
-    socket->GetSockName(local);
-    const int destination = EcmpRouting::NodeOf(InetSocketAddress::ConvertFrom(local).GetIpv4());
-    m_channels.at({source, destination})->Accept(socket);
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -418,21 +332,7 @@ void PacketEngine::Fail(std::exception_ptr error)
 
 std::string PacketEngine::Blocked() const
 {
-    std::string text = "; flows on their way: " + std::to_string(m_inFlight);
-    std::size_t named = 0;
-    for (const auto& [pair, channel] : m_channels)
-    {
-        for (const std::string& line : channel->DescribeBlocked())
-        {
-            if (named++ == kNamedFlows)
-            {
-                return text + "\n  ...";
-            }
-            text += "\n  " + m_topology->NodeName(pair.first) + " -> " +
-                    m_topology->NodeName(pair.second) + ", " + line;
-        }
-    }
-    return text;
+    return "; flows on their way: " + std::to_string(m_inFlight) + m_channels->DescribeBlocked();
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -481,17 +381,11 @@ void PacketEngine::DoDispose()
 {
     m_watchdog.Cancel();
     m_end.Cancel();
-    for (auto& [host, listener] : m_listeners)
+    if (m_channels)
     {
-        listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
-                                    MakeNullCallback<void, Ptr<Socket>, const Address&>());
+        m_channels->Dispose();
     }
-    for (auto& [pair, channel] : m_channels)
-    {
-        channel->Dispose();
-    }
-    m_listeners.clear();
-    m_channels.clear();
+    m_channels = nullptr;
     m_graphs.clear();
     m_network = nullptr;
     Object::DoDispose();

@@ -4,6 +4,7 @@
 #ifndef LEGACY_PACKET_ENGINE_H
 #define LEGACY_PACKET_ENGINE_H
 
+#include "channel-pool.h"
 #include "fabric/engine.h"
 #include "message-channel.h"
 #include "packet-network.h"
@@ -18,7 +19,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace legacy
 {
@@ -29,9 +29,10 @@ namespace packet
  * \ingroup legacy
  * Carries fabric::FlowGraphs over a PacketNetwork with ns-3's TCP.
  *
- * Each ordered pair of hosts that ever communicates has one connection, opened at its first flow (which
- * so pays for the handshake) and kept. Flows between endpoints of one host arrive after zero time.
- * Graphs are called inside simulator events; an exception of theirs stops the run and leaves RunUntil.
+ * Each ordered pair of hosts that ever communicates has one connection, opened at its first flow
+ * (which so pays for the handshake) and kept. Flows between endpoints of one host arrive after zero
+ * time. Graphs are called inside simulator events; an exception of theirs stops the run and leaves
+ * RunUntil.
  */
 class PacketEngine : public ns3::Object, private ChannelObserver
 {
@@ -101,7 +102,6 @@ class PacketEngine : public ns3::Object, private ChannelObserver
 
   private:
     class GraphRun;
-    using HostPair = std::pair<int, int>; //!< source and destination node
 
     // What a graph does
     void Send(uint64_t graph, const fabric::Flow& flow);   //!< starts a flow
@@ -110,12 +110,6 @@ class PacketEngine : public ns3::Object, private ChannelObserver
     void ArriveLocally(uint64_t graph, fabric::Flow flow); //!< same host, or empty
     void Call(uint64_t graph,
               const std::function<void(GraphRun&)>& callback); //!< calls it, guarded
-
-    // Connections
-    ns3::Ptr<MessageChannel> ChannelOf(int source, int destination); //!< opened where it is new
-    void Listen(int host);                                           //!< accepts connections
-    void Accepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from); //!< a connection came in
-    uint32_t SendBuffer(int source, int destination) const; //!< bytes, of a connection
 
     // ChannelObserver
     void OnProgress() override;
@@ -130,28 +124,24 @@ class PacketEngine : public ns3::Object, private ChannelObserver
     void Fail(std::exception_ptr error); //!< stops the run; RunUntil throws
     std::string Blocked() const;         //!< the flows on their way, for messages
 
-    const fabric::Topology* m_topology{nullptr};   //!< routes
     const fabric::Placement* m_placement{nullptr}; //!< endpoints to hosts
-    fabric::Transport m_transport;                 //!< buffers
     ns3::Ptr<PacketNetwork> m_network;             //!< nodes and links
     ns3::Time m_stallTimeout;                      //!< of the watchdog
-    uint16_t m_port{0};                            //!< that receivers listen on
 
-    std::map<uint64_t, std::unique_ptr<GraphRun>> m_graphs;  //!< not yet done
-    std::map<HostPair, ns3::Ptr<MessageChannel>> m_channels; //!< open connections
-    std::map<int, ns3::Ptr<ns3::Socket>> m_listeners;        //!< by host node
-    uint64_t m_nextGraph{0};                                 //!< number of the next graph
-    int64_t m_inFlight{0};                                   //!< flows on channels
-    ns3::Time m_progress;                                    //!< when a byte last arrived
-    ns3::EventId m_watchdog;                                 //!< runs while flows are on their way
-    std::exception_ptr m_error;                              //!< leaves RunUntil
-    ns3::EventId m_end;                                      //!< CheckEnd, where a time was given
-    bool m_reachedEnd{false};                                //!< this RunUntil's time came
-    bool m_streamsUsed{false};                               //!< since they were last assigned
-    uint64_t m_draws{0};                                     //!< assignments of streams
-    uint64_t m_firstEvent{0};                                //!< simulator's count at Build
-    fabric::EngineCounters m_counters;                       //!< flows and time-outs
-    fabric::FlowTrace m_trace;                               //!< the caller's
+    std::map<uint64_t, std::unique_ptr<GraphRun>> m_graphs; //!< not yet done
+    ns3::Ptr<ChannelPool> m_channels;                       //!< connections
+    uint64_t m_nextGraph{0};                                //!< number of the next graph
+    int64_t m_inFlight{0};                                  //!< flows on channels
+    ns3::Time m_progress;                                   //!< when a byte last arrived
+    ns3::EventId m_watchdog;                                //!< runs while flows are on their way
+    std::exception_ptr m_error;                             //!< leaves RunUntil
+    ns3::EventId m_end;                                     //!< CheckEnd, where a time was given
+    bool m_reachedEnd{false};                               //!< this RunUntil's time came
+    bool m_streamsUsed{false};                              //!< since they were last assigned
+    uint64_t m_draws{0};                                    //!< assignments of streams
+    uint64_t m_firstEvent{0};                               //!< simulator's count at Build
+    fabric::EngineCounters m_counters;                      //!< flows and time-outs
+    fabric::FlowTrace m_trace;                              //!< the caller's
 
     ns3::TracedCallback<const fabric::Flow&, ns3::Time> m_flowStart;     //!< trace source
     ns3::TracedCallback<const fabric::Flow&, ns3::Time> m_flowDelivered; //!< trace source

@@ -40,9 +40,10 @@ constexpr int64_t kHostQueueBytes = 1 << 30;
 /// IPv4 and TCP headers with all options, so that a full segment is never fragmented.
 constexpr int kLargestHeaders = 20 + 60;
 constexpr int kEthernetMtu = 1500;
-/// Hosts mark at this many switch thresholds. In a ring the ACKs of one flow wait behind the data of the
-/// next in the host's queue, so the window must cover both queues: at the switch's own threshold the
-/// links fall idle at each cut, and a ring all-reduce of 4 x 1.6 MB at 1 Gbit/s takes 8 % longer.
+/// Hosts mark at this many switch thresholds. In a ring the ACKs of one flow wait behind the data
+/// of the next in the host's queue, so the window must cover both queues: at the switch's own
+/// threshold the links fall idle at each cut, and a ring all-reduce of 4 x 1.6 MB at 1 Gbit/s takes
+/// 8 % longer.
 constexpr int64_t kHostMarkFactor = 8;
 
 /// Time that a frame takes over a link.
@@ -51,7 +52,8 @@ TimeNs HopTime(const fabric::Link& link, int64_t frameBytes)
     return link.delay + fabric::SerialisationTime(frameBytes, link.rateBps);
 }
 
-/// Longest of the fewest-hop paths from `origin`, as time of one frame, over hosts that do not forward.
+/// Longest of the fewest-hop paths from `origin`, as time of one frame, over hosts that do not
+/// forward.
 TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBytes)
 {
     std::vector<int> hops(topology.NodeCount(), -1);

@@ -24,13 +24,15 @@ namespace packet
  * \ingroup legacy
  * A fabric::Topology as ns-3 nodes, point-to-point links, IPv4 stacks and queues.
  *
- * Where the transport marks, every port has a RED queue disc on a device queue of a few packets. Its two
- * thresholds are one (as DCTCP wants it: Alizadeh et al., SIGCOMM'10, section 3.1), so it draws no
- * random number unless the user sets RED attributes. Hosts mark as well, later: ns-3 has no back pressure from
- * the card to TCP, and this bounds the queue that a host builds on its own link. Elsewhere a port is a
- * drop-tail device queue. Hosts never drop: their queues are bounded by the send buffers.
+ * Where the transport marks, every port has a RED queue disc on a device queue of a few packets.
+ * Its two thresholds are one (as DCTCP wants it: Alizadeh et al., SIGCOMM'10, section 3.1), so it
+ * draws no random number unless the user sets RED attributes. Hosts mark as well, later: ns-3 has
+ * no back pressure from the card to TCP, and this bounds the queue that a host builds on its own
+ * link. Elsewhere a port is a drop-tail device queue. Hosts never drop: their queues are bounded by
+ * the send buffers.
  *
- * No queue disc is installed behind the user's back, no checksum is computed, nothing is traced to files.
+ * No queue disc is installed behind the user's back, no checksum is computed, nothing is traced to
+ * files.
  */
 class PacketNetwork : public ns3::Object
 {
@@ -113,7 +115,8 @@ class PacketNetwork : public ns3::Object
      */
     void AddPort(fabric::DirectedLink link, ns3::Ptr<ns3::PointToPointChannel> channel);
     /**
-     * \param link the link whose port gets a device queue, and a queue disc where the transport marks
+     * \param link the link whose port gets a device queue, and a queue disc where the transport
+     * marks
      * \param port the port
      */
     void AddQueues(fabric::DirectedLink link, Port& port);

@@ -25,15 +25,6 @@ namespace fabric = legacy::fabric;
 namespace
 {
 
-/// ns-3 3.42 turned the test enumerations into scoped ones.
-#if defined(NS3_SCOPED_TEST_ENUMS)
-constexpr auto kUnit = TestSuite::Type::UNIT;
-constexpr auto kQuick = TestCase::Duration::QUICK;
-#else
-constexpr auto kUnit = TestSuite::UNIT;
-constexpr auto kQuick = TestCase::QUICK;
-#endif
-
 fabric::Topology MakeTopology(const std::string& text, int hosts)
 {
     fabric::TopologyRequest request;
@@ -295,9 +286,9 @@ class SuggestTestCase : public TestCase
 class EcmpRoutingTestSuite : public TestSuite
 {
   public:
-    EcmpRoutingTestSuite() : TestSuite("legacy-ecmp-routing", kUnit)
+    EcmpRoutingTestSuite() : TestSuite("legacy-ecmp-routing", TestSuite::Type::UNIT)
     {
-        AddTestCase(new EcmpRouteTestCase, kQuick);
+        AddTestCase(new EcmpRouteTestCase);
     }
 };
 
@@ -308,11 +299,11 @@ class EcmpRoutingTestSuite : public TestSuite
 class PacketEngineTestSuite : public TestSuite
 {
   public:
-    PacketEngineTestSuite() : TestSuite("legacy-packet-engine", kUnit)
+    PacketEngineTestSuite() : TestSuite("legacy-packet-engine", TestSuite::Type::UNIT)
     {
-        AddTestCase(new TraceTestCase, kQuick);
-        AddTestCase(new DeadLinkTestCase, kQuick);
-        AddTestCase(new SuggestTestCase, kQuick);
+        AddTestCase(new TraceTestCase);
+        AddTestCase(new DeadLinkTestCase);
+        AddTestCase(new SuggestTestCase);
     }
 };
 

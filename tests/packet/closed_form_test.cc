@@ -11,10 +11,10 @@ namespace {
 
 using fabric::CollectiveKind;
 
-// A ring of `rounds` equal messages over one switch, warm: every host sends and receives one message a
-// round. The ACKs of what it receives share its uplink with what it sends; they fit into the time that
-// the round's last frame takes to the neighbour, or delay the next round. (fabric/closed-form.h adds
-// them to every round: an upper bound, 3.3 % above at 100 kB messages.)
+// A ring of `rounds` equal messages over one switch, warm: every host sends and receives one
+// message a round. The ACKs of what it receives share its uplink with what it sends; they fit into
+// the time that the round's last frame takes to the neighbour, or delay the next round.
+// (fabric/closed-form.h adds them to every round: an upper bound, 3.3 % above at 100 kB messages.)
 double RingTime(int rounds, int64_t message, const Scenario& scenario) {
   const fabric::UniformPath path{2, scenario.rate_bps, scenario.delay};
   const fabric::Transport& transport = scenario.transport;

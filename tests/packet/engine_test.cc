@@ -1,4 +1,5 @@
-// The packet engine as fabric/engine.h promises it: causality, determinism, standstills, state, errors.
+// The packet engine as fabric/engine.h promises it: causality, determinism, standstills, state,
+// errors.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,7 +1,8 @@
-// Times that SimGrid publishes for its own use of ns-3: examples/cpp/network-ns3 (s4u-network-ns3-timed)
-// on examples/platforms/onelink.xml and small_platform.xml. They hold for our nodes, links and routes
-// under SimGrid's settings: NewReno, segments of 1,000 bytes, every segment acknowledged, no timestamps,
-// writes of at most 1,040 bytes, and the time at which the sender's connection closes.
+// Times that SimGrid publishes for its own use of ns-3: examples/cpp/network-ns3
+// (s4u-network-ns3-timed) on examples/platforms/onelink.xml and small_platform.xml. They hold for
+// our nodes, links and routes under SimGrid's settings: NewReno, segments of 1,000 bytes, every
+// segment acknowledged, no timestamps, writes of at most 1,040 bytes, and the time at which the
+// sender's connection closes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
