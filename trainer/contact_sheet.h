@@ -7,9 +7,9 @@
 
 namespace legacy {
 
-// Writes `columns` x `rows` images (as many as there are), one pixel apart, as PNG (.png) or as binary PGM or PPM
-// (.pgm, .ppm; PGM of colour images takes the mean of the channels). Throws Error on another extension, or where the
-// file cannot be written; the file appears whole or not at all.
+// Writes `columns` x `rows` images (as many as there are), one pixel apart, as PNG (.png) or as
+// binary PGM or PPM (.pgm, .ppm; PGM of colour images takes the mean of the channels). Throws Error
+// on another extension, or where the file cannot be written; the file appears whole or not at all.
 void WriteContactSheet(const ImageSet& images, int columns, int rows,
                        const std::filesystem::path& file);
 

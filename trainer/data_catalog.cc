@@ -33,7 +33,8 @@ CatalogEntry Glyphs() {
           .stddev = {kGlyphStddev}};
 }
 
-// Digests of the gzip files: MD5 in the README of github.com/zalandoresearch/fashion-mnist; the same files' SHA-256.
+// Digests of the gzip files: MD5 in the README of github.com/zalandoresearch/fashion-mnist; the
+// same files' SHA-256.
 CatalogEntry FashionMnist() {
   return {.name = "fashion-mnist",
           .format = Format::kIdx,

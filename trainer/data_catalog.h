@@ -1,4 +1,5 @@
-// The data sets that we know by name: layout under the data root, official sources, digests, statistics.
+// The data sets that we know by name: layout under the data root, official sources, digests,
+// statistics.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace legacy {
 
-// A file that its publisher offers for download: one of the set's files, or an archive that holds them all.
+// A file that its publisher offers for download: one of the set's files, or an archive that holds
+// them all.
 struct RemoteFile {
   std::string url;
   std::string digest;  // "sha256:<hex>" or "md5:<hex>", as published
@@ -38,12 +40,14 @@ const std::vector<CatalogEntry>& DataCatalog();
 // Throws Error with the list of names.
 const CatalogEntry& FindInCatalog(const std::string& name);
 
-// `option` (--data-root) if given, else the environment variable LEGACY_DATA, else ~/.cache/legacy-data.
+// `option` (--data-root) if given, else the environment variable LEGACY_DATA, else
+// ~/.cache/legacy-data.
 std::filesystem::path DataRoot(const std::string& option);
 
-// The training or the test images, in the file's order; `limit` as in KeepFirst, but 0 means the default size for the
-// embedded set. CIFAR-10's training set is what exists of data_batch_1 to 5. Throws Error naming the file, the byte
-// offset and what was expected; for a missing file, how to get it.
+// The training or the test images, in the file's order; `limit` as in KeepFirst, but 0 means the
+// default size for the embedded set. CIFAR-10's training set is what exists of data_batch_1 to 5.
+// Throws Error naming the file, the byte offset and what was expected; for a missing file, how to
+// get it.
 ImageSet LoadImages(const CatalogEntry& entry, const std::filesystem::path& data_root,
                     bool training, int64_t limit);
 

@@ -109,7 +109,8 @@ void WriteEntry(archive* input, const fs::path& archive_file, const fs::path& fi
   if (!out) throw Error("cannot write " + file.string());
 }
 
-// Entries are taken by the last part of their name and nothing else is written, so that no archive can write elsewhere.
+// Entries are taken by the last part of their name and nothing else is written, so that no archive
+// can write elsewhere.
 void Unpack(const fs::path& archive_file, const CatalogEntry& entry, const fs::path& folder) {
   const std::unique_ptr<archive, int (*)(archive*)> input(archive_read_new(), archive_read_free);
   archive_read_support_filter_gzip(input.get());

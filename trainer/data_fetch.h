@@ -1,4 +1,5 @@
-// Downloads of the official files into the data root. Nothing but a complete, checked file ever gets its final name.
+// Downloads of the official files into the data root. Nothing but a complete, checked file ever
+// gets its final name.
 #pragma once
 
 #include <filesystem>
@@ -22,10 +23,11 @@ using FetchProgress = std::function<void(const std::string& url, int64_t done, i
 // Hexadecimal digest of a file; `algorithm` is "sha256" or "md5".
 std::string FileDigest(const std::filesystem::path& file, const std::string& algorithm);
 
-// Fills `data_root`/entry.folder with entry.files from entry.sources. Each source is downloaded to a temporary name,
-// its digest checked, an archive unpacked (only the files that we name, wherever they lie in it), and each file renamed
-// into place. A source whose files are all there is skipped. Throws NetworkError, or Error on a server's refusal, a
-// wrong digest, or an archive that lacks a file; temporary files are removed.
+// Fills `data_root`/entry.folder with entry.files from entry.sources. Each source is downloaded to
+// a temporary name, its digest checked, an archive unpacked (only the files that we name, wherever
+// they lie in it), and each file renamed into place. A source whose files are all there is skipped.
+// Throws NetworkError, or Error on a server's refusal, a wrong digest, or an archive that lacks a
+// file; temporary files are removed.
 void FetchData(const CatalogEntry& entry, const std::filesystem::path& data_root,
                const FetchProgress& progress);
 

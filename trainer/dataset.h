@@ -11,14 +11,14 @@ namespace legacy {
 
 struct Dataset {
   std::string name;
-  torch::Tensor train_images;    // uint8 [samples, channels, height, width]
-  torch::Tensor train_labels;    // int64 [samples], in [0, classes)
+  torch::Tensor train_images;  // uint8 [samples, channels, height, width]
+  torch::Tensor train_labels;  // int64 [samples], in [0, classes)
   torch::Tensor test_images;
   torch::Tensor test_labels;
-  std::vector<double> mean;      // per channel, of pixel / 255, fixed per data set
+  std::vector<double> mean;  // per channel, of pixel / 255, fixed per data set
   std::vector<double> stddev;
   int classes = 0;
-  bool augment = false;          // random crop (4 pixels of padding) and horizontal flip while training
+  bool augment = false;  // crop (4 pixels of padding) and flip while training
 
   int channels() const { return static_cast<int>(train_images.size(1)); }
   int height() const { return static_cast<int>(train_images.size(2)); }
@@ -26,13 +26,16 @@ struct Dataset {
 };
 
 struct DatasetRequest {
-  std::string name = "glyphs";   // glyphs (embedded) | fashion-mnist | mnist | cifar10 | cifar100
-  std::string data_root;         // folder holding fashion-mnist/, cifar-10-batches-bin/, ...; "": LEGACY_DATA, then ~/.cache/legacy-data
-  int64_t train_limit = 0;       // first samples only; 0: all (glyphs: its default size)
+  std::string name = "glyphs";  // glyphs (embedded) | fashion-mnist | mnist | cifar10 | cifar100
+  // Folder that holds fashion-mnist/, cifar-10-batches-bin/, ...; "": LEGACY_DATA, then
+  // ~/.cache/legacy-data.
+  std::string data_root;
+  int64_t train_limit = 0;  // first samples only; 0: all (glyphs: its default size)
   int64_t test_limit = 0;
 };
 
-// Throws Error naming the file, the byte offset and what was expected; for a missing file, how to get it.
+// Throws Error naming the file, the byte offset and what was expected; for a missing file, how to
+// get it.
 Dataset LoadDataset(const DatasetRequest& request);
 std::vector<std::string> DatasetNames();
 

@@ -20,8 +20,8 @@ Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
 Point operator*(double s, Point a) { return {s * a.x, s * a.y}; }
 double Dot(Point a, Point b) { return a.x * b.x + a.y * b.y; }
 
-// A pen stroke through its end points; inner points are corners, or the control points of a uniform quadratic B-spline.
-// The frame is [-1, 1] x [-1, 1], y downwards.
+// A pen stroke through its end points; inner points are corners, or the control points of a uniform
+// quadratic B-spline. The frame is [-1, 1] x [-1, 1], y downwards.
 struct Stroke {
   bool curved = false;
   std::vector<Point> points;
@@ -29,7 +29,8 @@ struct Stroke {
 
 using Glyph = std::vector<Stroke>;
 
-// Ten digits as a pen draws them. Several share parts (3, 5, 8, 9, 0, 6) so that small changes matter.
+// Ten digits as a pen draws them. Several share parts (3, 5, 8, 9, 0, 6) so that small changes
+// matter.
 const std::array<Glyph, kGlyphClasses>& Glyphs() {
   static const std::array<Glyph, kGlyphClasses> glyphs = {{
       {{true, {{0, -1}, {-.75, -.9}, {-.75, .9}, {0, 1}, {.75, .9}, {.75, -.9}, {0, -1}}}},
@@ -52,7 +53,8 @@ const std::array<Glyph, kGlyphClasses>& Glyphs() {
   return glyphs;
 }
 
-// How much pictures vary. Fixed: these decide how hard the set is, and so every published accuracy on it.
+// How much pictures vary. Fixed: these decide how hard the set is, and so every published accuracy
+// on it.
 constexpr double kMaxHalfAngleTangent = 0.19;  // rotation up to 21.5 degrees either way
 constexpr double kMaxShear = 0.3;
 constexpr double kMinScale = 5.2;  // pixels for half a frame
@@ -110,8 +112,8 @@ Affine DrawAffine(RandomStream& random) {
 
 using Polyline = std::vector<Point>;
 
-// The stroke's straight pieces. A spline starts and ends in its end points and passes through the middles between
-// neighbouring control points.
+// The stroke's straight pieces. A spline starts and ends in its end points and passes through the
+// middles between neighbouring control points.
 Polyline Flatten(bool curved, const std::vector<Point>& points) {
   if (!curved || points.size() < 3) return points;
   Polyline line = {points.front()};
@@ -168,7 +170,8 @@ struct Pen {
 
 using Canvas = std::array<double, kGlyphSide * kGlyphSide>;
 
-// Draws a line: full ink within the pen's half width, fading to none over `softness`; ink covers, it does not add up.
+// Draws a line: full ink within the pen's half width, fading to none over `softness`; ink covers,
+// it does not add up.
 void Draw(const Polyline& line, const Pen& pen, Canvas& canvas) {
   const double reach = pen.half_width + pen.softness;
   for (size_t i = 0; i + 1 < line.size(); ++i) {

@@ -1,6 +1,7 @@
-// The embedded image set: 28x28 grey pictures of ten pen-drawn glyphs, computed, no file. Each picture is a pure
-// function of (split, index): glyph, pen strokes moved at random, an affine change, ink, stray strokes, noise. Only
-// IEEE additions, multiplications, divisions and square roots are used, so the bits are the same on every machine.
+// The embedded image set: 28x28 grey pictures of ten pen-drawn glyphs, computed, no file. Each
+// picture is a pure function of (split, index): glyph, pen strokes moved at random, an affine
+// change, ink, stray strokes, noise. Only IEEE additions, multiplications, divisions and square
+// roots are used, so the bits are the same on every machine.
 #pragma once
 
 #include <cstdint>

@@ -24,21 +24,23 @@ struct ImageSet {
 // Keeps the first `limit` samples; 0 keeps all.
 void KeepFirst(ImageSet& images, int64_t limit);
 
-// The whole file, gunzipped where it starts with gzip's magic. Throws Error where it cannot be opened, is truncated or
-// fails gzip's own checksum.
+// The whole file, gunzipped where it starts with gzip's magic. Throws Error where it cannot be
+// opened, is truncated or fails gzip's own checksum.
 std::vector<uint8_t> ReadFileOrGzip(const std::filesystem::path& file);
 
 // Throws Error "FILE: offset N: got 'FOUND'; allowed: EXPECTED".
 [[noreturn]] void ThrowFormatError(const std::filesystem::path& file, size_t offset,
                                    const std::string& found, const std::string& expected);
 
-// MNIST's IDX pair, plain or gzipped: images with magic 0x00000803 (samples, rows, columns) and labels with 0x00000801
-// (samples), all big endian. Any number of samples from 1 on; labels in [0, classes). Throws Error on anything else.
+// MNIST's IDX pair, plain or gzipped: images with magic 0x00000803 (samples, rows, columns) and
+// labels with 0x00000801 (samples), all big endian. Any number of samples from 1 on; labels in [0,
+// classes). Throws Error on anything else.
 ImageSet ReadIdx(const std::filesystem::path& images, const std::filesystem::path& labels,
                  int classes);
 
-// CIFAR's binary records: `label_bytes` label bytes, the last of which counts (CIFAR-10 has one, CIFAR-100 a coarse
-// label of 20 and a fine one of 100), then 32x32 red, green and blue. Files are concatenated in the given order.
+// CIFAR's binary records: `label_bytes` label bytes, the last of which counts (CIFAR-10 has one,
+// CIFAR-100 a coarse label of 20 and a fine one of 100), then 32x32 red, green and blue. Files are
+// concatenated in the given order.
 ImageSet ReadCifar(const std::vector<std::filesystem::path>& files, int label_bytes, int classes);
 
 }  // namespace legacy

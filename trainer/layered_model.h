@@ -1,4 +1,5 @@
-// Base of our models: makes LibTorch layers one after the other, and keeps the book of what each costs.
+// Base of our models: makes LibTorch layers one after the other, and keeps the book of what each
+// costs.
 #pragma once
 
 #include <torch/nn/modules/batchnorm.h>
@@ -12,8 +13,9 @@
 
 namespace legacy {
 
-// A constructor calls the functions below in forward order. They follow the shape of one sample through the model, so
-// that parameters are registered, and costs listed, in the order of the forward pass.
+// A constructor calls the functions below in forward order. They follow the shape of one sample
+// through the model, so that parameters are registered, and costs listed, in the order of the
+// forward pass.
 class LayeredModel : public Model {
  public:
   std::vector<OperationCost> Costs() const override { return costs_; }
@@ -33,8 +35,8 @@ class LayeredModel : public Model {
   // Flattens what comes in.
   torch::nn::Linear Linear(const std::string& name, int outputs, bool bias = true);
 
-  // Operations without parameters: only their cost and their effect on the shape. `inputs` tensors of the current
-  // shape are read.
+  // Operations without parameters: only their cost and their effect on the shape. `inputs` tensors
+  // of the current shape are read.
   void Elementwise(int inputs = 1);
   void Pool(int kernel);  // kernel x kernel windows, stride the same
   void PoolAll();         // to 1x1
@@ -54,7 +56,8 @@ class LayeredModel : public Model {
   int parameters_ = 0;
 };
 
-// Each family makes the names that it knows and returns null for the others. Weights are LibTorch's own: MakeModel draws them.
+// Each family makes the names that it knows and returns null for the others. Weights are LibTorch's
+// own: MakeModel draws them.
 std::shared_ptr<Model> MakePlainModel(const ModelRequest& request);
 std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request);
 

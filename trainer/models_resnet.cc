@@ -1,5 +1,5 @@
-// Residual networks for small images: ResNet-20 (He et al., CVPR'16, section 4.2) and the ResNet-9 of the DAWNBench
-// entry by Page (2018).
+// Residual networks for small images: ResNet-20 (He et al., CVPR'16, section 4.2) and the ResNet-9
+// of the DAWNBench entry by Page (2018).
 #include <torch/nn/functional.h>
 
 #include "trainer/layered_model.h"
@@ -26,8 +26,8 @@ class ResidualModel : public LayeredModel {
   }
 };
 
-// conv 64; conv 128 + pool, residual 128; conv 256 + pool; conv 512 + pool, residual 512; pool, linear without bias,
-// logits times 1/8.
+// conv 64; conv 128 + pool, residual 128; conv 256 + pool; conv 512 + pool, residual 512; pool,
+// linear without bias, logits times 1/8.
 class ResNet9 : public ResidualModel {
  public:
   explicit ResNet9(const ModelRequest& request) : ResidualModel(request) {
@@ -74,8 +74,8 @@ class ResNet9 : public ResidualModel {
   torch::nn::Linear classifier_{nullptr};
 };
 
-// 6n + 2 layers with n = 3: widths 16, 32, 64; shortcuts without parameters (option A: every second pixel, new
-// channels zero).
+// 6n + 2 layers with n = 3: widths 16, 32, 64; shortcuts without parameters (option A: every second
+// pixel, new channels zero).
 class ResNet20 : public ResidualModel {
  public:
   explicit ResNet20(const ModelRequest& request) : ResidualModel(request) {
