@@ -1,4 +1,4 @@
-// Measures this machine for a profile: rates of the models' operations and of the codecs, on one thread. The only place of
+// Measures this machine for a profile: rates of the models' operations and of the codecs, on one thread, in processor time. The only place of
 // the toolkit where the wall clock enters, and what it gives is a data file, never a result.
 #pragma once
 
