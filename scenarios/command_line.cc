@@ -47,7 +47,8 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   app.add_option("--scenario", file, "YAML file; options on the command line win over it")
       ->type_name("FILE");
   app.add_option("--set", sets, "set one key, as in --set network.delay=50us; repeatable")
-      ->type_name("KEY=VALUE");
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
   app.add_flag("--print-config", line.print_config, "print the effective scenario and end");
 
   const Scenario defaults;
@@ -62,6 +63,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
             ->take_last()
             ->type_name(option.metavar)
             ->group(Section(option.key)));
+    if (option.metavar == kSwitch) parsed.back()->expected(0, 1);  // "--record" alone switches on
   }
 
   std::reverse(arguments.begin(), arguments.end());
@@ -80,7 +82,9 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   }
   for (size_t i = 0; i < values.size(); ++i) {
     if (parsed[i]->count() == 0) continue;
-    ScenarioOptions()[i].set(line.scenario, ScenarioOptions()[i].flag, values[i]);
+    const ScenarioOption& option = ScenarioOptions()[i];
+    const bool alone = values[i].empty() && option.metavar == kSwitch;
+    option.set(line.scenario, option.flag, alone ? "on" : values[i]);
   }
   for (const auto& [name, value] : ns3) line.scenario.ns3[name] = value;
   return line;

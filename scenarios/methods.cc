@@ -1,6 +1,8 @@
 #include "scenarios/methods.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <optional>
 
 #include "compress/equal_volume.h"
 #include "compress/error.h"
@@ -25,10 +27,12 @@ std::optional<IndexCoding> CodingOf(const std::string& text) {
   return std::nullopt;
 }
 
-// Dense schemes have no parameter and lose nothing worth keeping.
+// Only schemes that send positions take an index coding. Dense schemes have no parameter and lose nothing worth keeping.
 std::unique_ptr<Scheme> SchemeOf(const Method& method, const Scenario& scenario) {
   SchemeOptions options;
-  options.codec.index = CodingOf(scenario.index);
+  if (method.scheme == "topk" || method.scheme == "ar-topk") {
+    options.codec.index = CodingOf(scenario.index);
+  }
   options.error_feedback = false;
   std::unique_ptr<Scheme> scheme = MakeScheme(method.scheme, options);
   if (!scenario.error_feedback || scheme->Parameter().name.empty()) return scheme;

@@ -81,6 +81,9 @@ struct Scenario {
   bool pictures = true;
 };
 
+// Metavar of options that are on or off.
+inline constexpr const char* kSwitch = "on|off";
+
 // One option: key in YAML and --set ("network.topology"), flag on the command line ("--topo"), text in and out.
 struct ScenarioOption {
   std::string key;

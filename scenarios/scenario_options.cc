@@ -49,7 +49,7 @@ ScenarioOption Fraction(std::string key, std::string flag, std::string help) {
 
 template <auto Field>
 ScenarioOption Switch(std::string key, std::string flag, std::string help) {
-  return {std::move(key), std::move(flag), "on|off", std::move(help),
+  return {std::move(key), std::move(flag), kSwitch, std::move(help),
           [](Scenario& s, const std::string& k, const std::string& text) {
             s.*Field = ParseSwitch(text, k);
           },

@@ -89,7 +89,13 @@ TEST_F(ProgramTest, ComparesAllPoliciesAtTheDefaultFidelity) {
     EXPECT_EQ(std::stoll(fields[5]) + std::stoll(fields[6]), 6) << line;
   }
   EXPECT_EQ(rows, 7);
-  EXPECT_NE(result.text.find("run directory: "), std::string::npos);
+  // Equal volume: each rule of LEGACY sends what uniform Top-K sends, to a value per layer.
+  const double uniform = summary["policies"][2]["element_ratio"]["mean"];
+  for (const int policy : {4, 5, 6}) {
+    const double ratio = summary["policies"][policy]["element_ratio"]["mean"];
+    EXPECT_NEAR(ratio / uniform, 1, 0.01) << summary["policies"][policy]["name"];
+  }
+  EXPECT_NE(result.text.find("run directory: "), std::string::npos) << result.text;
 }
 
 TEST_F(ProgramTest, SameSeedSameBytesWhateverTheThreads) {
@@ -230,6 +236,21 @@ TEST_F(ProgramTest, InterruptLeavesAConsistentDirectory) {
   }
   const Result report = Shell(std::string(LEGACY_REPORT_PROGRAM) + " --no-pictures " + Out("run"));
   EXPECT_EQ(report.status, 0) << report.text;
+}
+
+// Every command of the README names programs and options that exist.
+TEST_F(ProgramTest, CommandsOfTheReadmeAreUnderstood) {
+  std::istringstream readme(Read(LEGACY_README));
+  const std::string start = "./waf --run legacy-scenario ";
+  int commands = 0;
+  for (std::string line; std::getline(readme, line);) {
+    if (line.rfind(start, 0) != 0) continue;
+    const Result result = Shell("cd " LEGACY_ROOT " && " LEGACY_SCENARIO_PROGRAM " " +
+                                line.substr(start.size()) + " --print-config");
+    EXPECT_EQ(result.status, 0) << line << "\n" << result.text;
+    ++commands;
+  }
+  EXPECT_GE(commands, 4);
 }
 
 // The two fidelities agree on an idle star to what TCP adds.

@@ -147,6 +147,14 @@ TEST(ScenarioCommandLine, LaterWins) {
   std::filesystem::remove(path);
 }
 
+TEST(ScenarioCommandLine, SwitchesStandAloneAndTheLastOfSeveralCounts) {
+  EXPECT_TRUE(Parse({"--record"}).scenario.record);
+  EXPECT_TRUE(Parse({"--record", "--out=x"}).scenario.record);
+  EXPECT_FALSE(Parse({"--record=off"}).scenario.record);
+  EXPECT_FALSE(Parse({"--error-feedback", "off"}).scenario.error_feedback);
+  EXPECT_EQ(Parse({"--steps=5", "--steps=6"}).scenario.steps, 6);
+}
+
 TEST(ScenarioCommandLine, MistakesNameTheOption) {
   EXPECT_NE(MessageOf([] { Parse({"--workers=0"}); }).find("--workers: got '0'"),
             std::string::npos);
