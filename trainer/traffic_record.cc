@@ -12,20 +12,28 @@ using nlohmann::json;
 
 const char* Text(Primitive primitive) {
   switch (primitive) {
-    case Primitive::kAllReduce: return "all-reduce";
-    case Primitive::kAllGather: return "all-gather";
-    case Primitive::kBroadcast: return "broadcast";
+    case Primitive::kAllReduce:
+      return "all-reduce";
+    case Primitive::kAllGather:
+      return "all-gather";
+    case Primitive::kBroadcast:
+      return "broadcast";
   }
   return "";
 }
 
 const char* Text(Reduction reduction) {
   switch (reduction) {
-    case Reduction::kConcat: return "concat";
-    case Reduction::kSum: return "sum";
-    case Reduction::kMax: return "max";
-    case Reduction::kVote: return "vote";
-    case Reduction::kRequantisedSum: return "requantised-sum";
+    case Reduction::kConcat:
+      return "concat";
+    case Reduction::kSum:
+      return "sum";
+    case Reduction::kMax:
+      return "max";
+    case Reduction::kVote:
+      return "vote";
+    case Reduction::kRequantisedSum:
+      return "requantised-sum";
   }
   return "";
 }
@@ -40,9 +48,12 @@ json WorkJson(const std::vector<Work>& works) {
 }
 
 json RoundJson(const RoundWork& round) {
-  return {{"primitive", Text(round.primitive)}, {"reduction", Text(round.reduction)},
-          {"root", round.root},                 {"bytes", round.bytes},
-          {"encode", WorkJson(round.encode)},   {"decode", WorkJson(round.decode)}};
+  return {{"primitive", Text(round.primitive)},
+          {"reduction", Text(round.reduction)},
+          {"root", round.root},
+          {"bytes", round.bytes},
+          {"encode", WorkJson(round.encode)},
+          {"decode", WorkJson(round.decode)}};
 }
 
 json OperationJson(const OperationCost& cost) {
@@ -60,7 +71,8 @@ json ToJson(const StepWork& work) {
   for (const BucketWork& bucket : work.buckets) {
     json rounds = json::array();
     for (const RoundWork& round : bucket.rounds) rounds.push_back(RoundJson(round));
-    buckets.push_back({{"layers", bucket.layers}, {"elements", bucket.elements}, {"rounds", rounds}});
+    buckets.push_back(
+        {{"layers", bucket.layers}, {"elements", bucket.elements}, {"rounds", rounds}});
   }
   return {{"workers", work.workers}, {"batch", work.batch_size}, {"buckets", buckets}};
 }
@@ -90,8 +102,7 @@ TrafficRecorder::TrafficRecorder(const std::filesystem::path& path, const json& 
 
 void TrafficRecorder::Write(const std::string& policy, uint64_t seed, const StepWork& work) {
   json content = ToJson(work);
-  const auto [entry, fresh] =
-      known_.emplace(content.dump(), static_cast<int64_t>(known_.size()));
+  const auto [entry, fresh] = known_.emplace(content.dump(), static_cast<int64_t>(known_.size()));
   if (fresh) {
     content["work"] = entry->second;
     WriteLine(content);
