@@ -1,4 +1,5 @@
-// Runs the exchanges of all units for one step: the workers' gradients in, their mean and the step's work out.
+// Runs the exchanges of all units for one step: the workers' gradients in, their mean and the
+// step's work out.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct MessageInfo {
   int worker = 0;
 };
 
-// Sees, and may change, each message between encoding and decoding. Called from one thread, by round, unit and worker;
-// the length that counts as traffic is the encoder's.
+// Sees, and may change, each message between encoding and decoding. Called from one thread, by
+// round, unit and worker; the length that counts as traffic is the encoder's.
 using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
 
 // What the policy chose for a unit and what one worker sent for it.
@@ -43,11 +44,12 @@ class Aggregation {
   // Starts a step; parameters[i] is for unit i.
   void Begin(uint64_t seed, int64_t step, std::span<const double> parameters);
 
-  // Encodes the first round of every unit; `gradient` is flat. Once for each worker, from any thread.
+  // Encodes the first round of every unit; `gradient` is flat. Once for each worker, from any
+  // thread.
   void Encode(int worker, std::span<const float> gradient);
 
-  // Takes in all messages, runs the rounds that remain and writes the flat mean. Throws Error naming step, worker and unit on
-  // a message that does not decode.
+  // Takes in all messages, runs the rounds that remain and writes the flat mean. Throws Error
+  // naming step, worker and unit on a message that does not decode.
   void Finish(std::span<float> mean, const MessageHook& hook);
 
   // Of the finished step.

@@ -15,8 +15,9 @@ struct Batch {
   torch::Tensor labels;  // int64 [n]
 };
 
-// Training samples `indices`. With `augment` each image is shifted by up to 4 pixels in both directions (black
-// padding) and mirrored with probability 1/2, as usual for CIFAR; its draws are keyed by the batch's key alone.
+// Training samples `indices`. With `augment` each image is shifted by up to 4 pixels in both
+// directions (black padding) and mirrored with probability 1/2, as usual for CIFAR; its draws are
+// keyed by the batch's key alone.
 Batch TrainingBatch(const Dataset& dataset, std::span<const int64_t> indices,
                     const std::optional<RandomKey>& augment);
 

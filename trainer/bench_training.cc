@@ -1,5 +1,6 @@
-// legacy-bench-training: what the toolkit adds to the bare training loop. N workers' dense steps through Training against a
-// LibTorch loop over the same batches, one thread each, side by side in one run; prints medians and their ratio.
+// legacy-bench-training: what the toolkit adds to the bare training loop. N workers' dense steps
+// through Training against a LibTorch loop over the same batches, one thread each, side by side in
+// one run; prints medians and their ratio.
 
 #include <torch/torch.h>
 

@@ -41,7 +41,7 @@ Unit JoinLayers(std::span<const Unit> layers, const Range& range, uint32_t id, s
   return unit;
 }
 
-// One unit a range; ids ascend with the offset, so the first bucket of the backward pass has the highest.
+// One unit a range; ids ascend with the offset: the first bucket of the backward pass has the last.
 UnitPlan UnitsOfRanges(std::span<const Unit> layers, const std::vector<Range>& ranges,
                        Scope scope) {
   UnitPlan plan;

@@ -18,8 +18,8 @@
 namespace legacy {
 namespace {
 
-// Sizes of two units: the line through both times separates launch from elements. Both exceed the caches' first level and
-// stay within what layers of the shipped models have.
+// Sizes of two units: the line through both times separates launch from elements. Both exceed the
+// caches' first level and stay within what layers of the shipped models have.
 constexpr int64_t kSmallUnit = 1 << 10;
 constexpr int64_t kLargeUnit = 1 << 20;
 constexpr double kDensity = 0.01;  // of the sparsifiers, where decoding is priced per kept value
@@ -126,7 +126,8 @@ void MeasureOptimizer(const Stopwatch& watch, Profile& profile) {
       Line(kSmallUnit, seconds(kSmallUnit), kLargeUnit, seconds(kLargeUnit));
 }
 
-// Convolution and matrix product at the sizes of the shipped models, batch 32: rates that a training sees, not peaks.
+// Convolution and matrix product at the sizes of the shipped models, batch 32: rates that a
+// training sees, not peaks.
 void MeasureOperations(const Stopwatch& watch, Profile& profile) {
   const torch::NoGradGuard no_grad;
   const torch::Tensor large = torch::ones({32, 32, 32, 32});

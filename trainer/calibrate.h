@@ -1,5 +1,6 @@
-// Measures this machine for a profile: rates of the models' operations and of the codecs, on one thread, in processor time. The only place of
-// the toolkit where the wall clock enters, and what it gives is a data file, never a result.
+// Measures this machine for a profile: rates of the models' operations and of the codecs, on one
+// thread, in processor time. The only place of the toolkit where the wall clock enters, and what it
+// gives is a data file, never a result.
 #pragma once
 
 #include <string>

@@ -163,7 +163,8 @@ void Training::Impl::CheckFinite(int worker, std::span<const float> gradient) co
   }
 }
 
-// Residuals keep the step that they stand for: what was left at the old rate is applied as if at that rate.
+// Residuals keep the step that they stand for: what was left at the old rate is applied as if at
+// that rate.
 void Training::Impl::RescaleResiduals(double rate) {
   if (rate <= 0) return;
   const double before = std::exchange(last_rate, rate);

@@ -56,7 +56,8 @@ StepWork ToyWork() {
 TEST(Clock, ReadyTimesByHand) {
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   const PricedStep step = clock.Price(ToyWork(), {});
-  // Update 1000 + 10; forward 2000 + 1000 + 6000. Backward: linear 12000, elementwise 2000, conv 4000.
+  // Update 1000 + 10; forward 2000 + 1000 + 6000. Backward: linear 12000, elementwise 2000, conv
+  // 4000.
   const TimeNs forward = 10010;
   EXPECT_EQ(step.traffic.buckets[0].ready, (std::vector<TimeNs>(2, forward + 12000 + 500)));
   EXPECT_EQ(step.traffic.buckets[1].ready, (std::vector<TimeNs>(2, forward + 12500 + 6000 + 500)));
@@ -152,7 +153,8 @@ TEST(SplitStep, ByHand) {
   EXPECT_EQ(critical.decode, 10);
   EXPECT_EQ(critical.communication, 125);  // 300 - 160 - 15, nobody is slower
   EXPECT_EQ(critical.wait, 0);
-  // Worker 0 idles 290 - 80 - 15 = 195: 80 for the slower one, 115 for the network; then 10 at the barrier.
+  // Worker 0 idles 290 - 80 - 15 = 195: 80 for the slower one, 115 for the network; then 10 at the
+  // barrier.
   EXPECT_EQ(splits.mean.communication, (115 + 125) / 2);
   EXPECT_EQ(splits.mean.wait, (80 + 10 + 0) / 2);
   EXPECT_EQ(splits.mean.Total(), 300);
