@@ -40,8 +40,9 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   CLI::App app(description, program);
   app.set_help_flag("--help,-h,--PrintHelp", "print this and end");
   app.get_formatter()->column_width(36);
-  app.footer("ns-3 attributes: --ns3::TcpSocket::SegmentSize=1000 and the like reach ns-3.\n"
-             "Handbook: docs/. A file with all values: --print-config.");
+  app.footer(
+      "ns-3 attributes: --ns3::TcpSocket::SegmentSize=1000 and the like reach ns-3.\n"
+      "Handbook: docs/. A file with all values: --print-config.");
   std::string file;
   std::vector<std::string> sets;
   app.add_option("--scenario", file, "YAML file; options on the command line win over it")
@@ -57,12 +58,11 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   for (size_t i = 0; i < values.size(); ++i) {
     const ScenarioOption& option = ScenarioOptions()[i];
     const std::string fallback = option.get(defaults);
-    parsed.push_back(
-        app.add_option(option.flag, values[i],
-                       option.help + (fallback.empty() ? "" : " [" + fallback + "]"))
-            ->take_last()
-            ->type_name(option.metavar)
-            ->group(Section(option.key)));
+    parsed.push_back(app.add_option(option.flag, values[i],
+                                    option.help + (fallback.empty() ? "" : " [" + fallback + "]"))
+                         ->take_last()
+                         ->type_name(option.metavar)
+                         ->group(Section(option.key)));
     if (option.metavar == kSwitch) parsed.back()->expected(0, 1);  // "--record" alone switches on
   }
 

@@ -11,8 +11,9 @@ namespace legacy {
 struct CommandLine {
   Scenario scenario;
   bool print_config = false;
-  std::string text;      // as typed, for the manifest
-  std::optional<int> exit;   // the program should end with this status (help was printed, or the line was wrong)
+  std::string text;  // as typed, for the manifest
+  std::optional<int>
+      exit;  // the program should end with this status (help was printed, or the line was wrong)
 };
 
 // The file of --scenario is read first, then --set, then single options: later wins. Prints help and mistakes of the line

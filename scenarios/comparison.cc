@@ -100,10 +100,16 @@ struct Writers {
   analysis::NetworkWriter network;
 };
 
-// Sums over one training, for layers.csv and links.csv.
+// One training: what all its rows share, and sums over it for layers.csv and links.csv.
 struct Sums {
-  std::vector<double> parameter, elements, bytes;   // by unit
-  std::vector<fabric::LinkCounters> links;          // by directed link
+  explicit Sums(size_t units) : parameter(units), elements(units), bytes(units) {}
+
+  void Add(const std::vector<UnitOutcome>& units) {
+    for (size_t u = 0; u < units.size(); ++u) {
+      parameter[u] += units[u].parameter;
+      elements[u] += static_cast<double>(units[u].elements);
+    }
+  }
 
   void Add(const std::vector<fabric::LinkCounters>& step) {
     links.resize(step.size());
@@ -116,6 +122,10 @@ struct Sums {
       links[i].maxQueueBytes = std::max(links[i].maxQueueBytes, step[i].maxQueueBytes);
     }
   }
+
+  analysis::StepRow row;                           // policy, seed, dense_nic_bytes
+  std::vector<double> parameter, elements, bytes;  // by unit
+  std::vector<fabric::LinkCounters> links;         // by directed link
 };
 
 class Comparison {
@@ -127,7 +137,8 @@ class Comparison {
         stragglers_(fabric::MakeStragglers(scenario.stragglers)),
         profile_(LoadProfile(scenario.device_profile)),
         simulator_(network_->factory, network_->request, scenario.memoise) {
-    for (const std::string& name : scenario.policies) methods_.push_back(FindMethod(scenario, name));
+    for (const std::string& name : scenario.policies)
+      methods_.push_back(FindMethod(scenario, name));
     dataset_ = LoadDataset(
         {scenario.dataset, scenario.data_root, scenario.train_limit, scenario.test_limit});
     for (const Method& method : methods_) {
@@ -193,8 +204,8 @@ class Comparison {
 
   Clock MakeClock(const Training& training) const {
     ClockOptions options;
-    options.transfer = scenario_.aggregation == "parameter-server" ? Transfer::kParameterServer
-                                                                   : Transfer::kPeers;
+    options.transfer =
+        scenario_.aggregation == "parameter-server" ? Transfer::kParameterServer : Transfer::kPeers;
     return Clock(profile_, training.Costs(), training.LayerNumels(), options);
   }
 
@@ -220,8 +231,10 @@ class Comparison {
 
   bool Train(const Method& method, uint64_t seed, const fs::path& directory, Writers& writers,
              Progress& progress);
-  void WriteSums(const Method& method, uint64_t seed, const Training& training, const Sums& sums,
-                 double simulated, Writers& writers) const;
+  analysis::StepRow TimeStep(const StepOutcome& outcome, const Clock& clock, Sums& sums,
+                             fabric::TimeNs& now);
+  void WriteSums(const Training& training, const Sums& sums, double simulated,
+                 Writers& writers) const;
   TrafficRecorder* Recorder(const fs::path& directory, const Training& training);
 
   const Scenario& scenario_;
@@ -245,75 +258,75 @@ TrafficRecorder* Comparison::Recorder(const fs::path& directory, const Training&
   return &*recorder_;
 }
 
+analysis::StepRow Comparison::TimeStep(const StepOutcome& outcome, const Clock& clock, Sums& sums,
+                                       fabric::TimeNs& now) {
+  const PricedStep priced = clock.Price(outcome.work, Factors(sums.row.seed, outcome.step));
+  const int64_t fresh = simulator_.FreshSteps();
+  const fabric::StepTiming& timing =
+      simulator_.Simulate(priced.traffic, static_cast<uint64_t>(outcome.step));
+  const StepSplit split = SplitStep(priced, timing).mean;
+  now += timing.total;
+  sums.Add(outcome.units);
+  sums.Add(timing.links);
+
+  analysis::StepRow row = sums.row;
+  row.step = outcome.step;
+  row.learning_rate = outcome.learning_rate;
+  row.training_loss = outcome.loss;
+  for (const UnitOutcome& unit : outcome.units) {
+    row.elements_sent += static_cast<double>(unit.elements);
+  }
+  for (int w = 0; w < scenario_.workers; ++w) {
+    row.message_bytes += static_cast<double>(outcome.work.MessageBytes(w)) / scenario_.workers;
+  }
+  row.nic_bytes = NicBytes(priced.traffic);
+  row.step_seconds = Seconds(timing.total);
+  row.compute_seconds = Seconds(split.compute);
+  row.encode_seconds = Seconds(split.encode);
+  row.communication_seconds = Seconds(split.communication);
+  row.decode_seconds = Seconds(split.decode);
+  row.wait_seconds = Seconds(split.wait);
+  row.simulated_seconds = Seconds(now);
+  row.fresh = simulator_.FreshSteps() > fresh;
+  return row;
+}
+
 bool Comparison::Train(const Method& method, uint64_t seed, const fs::path& directory,
                        Writers& writers, Progress& progress) {
   const std::unique_ptr<Training> training = MakeTraining(method, seed);
   const Clock clock = MakeClock(*training);
   TrafficRecorder* recorder = Recorder(directory, *training);
-  Sums sums;
-  const size_t units = training->Units().size();
-  sums.parameter.resize(units);
-  sums.elements.resize(units);
-  sums.bytes.resize(units);
+  Sums sums(training->Units().size());
+  sums.row.policy = method.name;
+  sums.row.seed = seed;
+  sums.row.dense_nic_bytes = DenseNicBytes(scenario_.workers, elements_);
   training->SetMessageHook([&](const MessageInfo& info, Bytes& message) {
     sums.bytes[info.unit] += static_cast<double>(message.size()) / scenario_.workers;
   });
   const fabric::EngineCounters before = simulator_.Totals();
   const int64_t fresh_before = simulator_.FreshSteps();
   const int64_t memoised_before = simulator_.MemoisedSteps();
-  const double dense_nic_bytes = DenseNicBytes(scenario_.workers, elements_);
 
   ProgressState state{method.name, seed, 0, scenario_.steps, 0, -1, 0};
   analysis::EvaluationRow evaluation{method.name, seed, 0, 0, 0, 0, 0, 0};
   fabric::TimeNs now = 0;
-  for (int64_t step = 0; step < scenario_.steps; ++step) {
+  for (int64_t done = 1; done <= scenario_.steps; ++done) {
     const StepOutcome outcome = training->Step();
-    const PricedStep priced = clock.Price(outcome.work, Factors(seed, step));
-    const int64_t fresh = simulator_.FreshSteps();
-    const fabric::StepTiming& timing =
-        simulator_.Simulate(priced.traffic, static_cast<uint64_t>(step));
-    const StepSplit split = SplitStep(priced, timing).mean;
-    now += timing.total;
-    training->Observe(Seconds(timing.total));
-    if (recorder) recorder->Write(method.name, seed, outcome.work);
-
-    analysis::StepRow row;
-    row.policy = method.name;
-    row.seed = seed;
-    row.step = step;
-    row.learning_rate = outcome.learning_rate;
-    row.training_loss = outcome.loss;
-    for (size_t u = 0; u < units; ++u) {
-      sums.parameter[u] += outcome.units[u].parameter;
-      sums.elements[u] += static_cast<double>(outcome.units[u].elements);
-      row.elements_sent += static_cast<double>(outcome.units[u].elements);
-    }
-    for (int w = 0; w < scenario_.workers; ++w) {
-      row.message_bytes += static_cast<double>(outcome.work.MessageBytes(w)) / scenario_.workers;
-    }
-    row.nic_bytes = NicBytes(priced.traffic);
-    row.dense_nic_bytes = dense_nic_bytes;
-    row.step_seconds = Seconds(timing.total);
-    row.compute_seconds = Seconds(split.compute);
-    row.encode_seconds = Seconds(split.encode);
-    row.communication_seconds = Seconds(split.communication);
-    row.decode_seconds = Seconds(split.decode);
-    row.wait_seconds = Seconds(split.wait);
-    row.simulated_seconds = Seconds(now);
-    row.fresh = simulator_.FreshSteps() > fresh;
+    const analysis::StepRow row = TimeStep(outcome, clock, sums, now);
     writers.steps.Write(row);
-    sums.Add(timing.links);
+    training->Observe(row.step_seconds);
+    if (recorder) recorder->Write(method.name, seed, outcome.work);
 
     evaluation.message_bytes += row.message_bytes;
     evaluation.nic_bytes += row.nic_bytes;
-    state.step = step + 1;
+    state.step = done;
     state.loss = outcome.loss;
-    state.simulated_seconds = Seconds(now);
+    state.simulated_seconds = row.simulated_seconds;
     progress.Step(state);
-    if ((step + 1) % scenario_.evaluate_every == 0 || step + 1 == scenario_.steps) {
+    if (done % scenario_.evaluate_every == 0 || done == scenario_.steps) {
       const Evaluation result = training->Evaluate();
-      evaluation.step = step + 1;
-      evaluation.simulated_seconds = Seconds(now);
+      evaluation.step = done;
+      evaluation.simulated_seconds = row.simulated_seconds;
       evaluation.test_loss = result.loss;
       evaluation.test_accuracy = result.accuracy;
       writers.evaluations.Write(evaluation);
@@ -322,23 +335,23 @@ bool Comparison::Train(const Method& method, uint64_t seed, const fs::path& dire
     }
     if (stop_) return false;
   }
-  WriteSums(method, seed, *training, sums, Seconds(now), writers);
+  WriteSums(*training, sums, Seconds(now), writers);
   const fabric::EngineCounters& after = simulator_.Totals();
-  writers.network.Write({method.name, seed, scenario_.fidelity,
-                         static_cast<int64_t>(after.events - before.events),
-                         static_cast<int64_t>(after.packets - before.packets),
-                         simulator_.FreshSteps() - fresh_before,
-                         simulator_.MemoisedSteps() - memoised_before,
-                         static_cast<int64_t>(after.retransmitTimeouts -
-                                              before.retransmitTimeouts)});
+  writers.network.Write(
+      {method.name, seed, scenario_.fidelity, static_cast<int64_t>(after.events - before.events),
+       static_cast<int64_t>(after.packets - before.packets), simulator_.FreshSteps() - fresh_before,
+       simulator_.MemoisedSteps() - memoised_before,
+       static_cast<int64_t>(after.retransmitTimeouts - before.retransmitTimeouts)});
   return true;
 }
 
-void Comparison::WriteSums(const Method& method, uint64_t seed, const Training& training,
-                           const Sums& sums, double simulated, Writers& writers) const {
+void Comparison::WriteSums(const Training& training, const Sums& sums, double simulated,
+                           Writers& writers) const {
+  const std::string& policy = sums.row.policy;
+  const uint64_t seed = sums.row.seed;
   const std::span<const Unit> units = training.Units();
   for (size_t u = 0; u < units.size(); ++u) {
-    writers.layers.Write({method.name, seed, units[u].name, units[u].numel,
+    writers.layers.Write({policy, seed, units[u].name, units[u].numel,
                           sums.parameter[u] / static_cast<double>(scenario_.steps),
                           sums.elements[u], sums.bytes[u]});
   }
@@ -350,7 +363,7 @@ void Comparison::WriteSums(const Method& method, uint64_t seed, const Training& 
     const std::string to = topology.NodeName(topology.To(link));
     const double rate = static_cast<double>(topology.LinkOf(link).rateBps);
     const double busy = Seconds(counters.busy);
-    writers.links.Write({method.name, seed, from + ">" + to, from, to, rate, counters.bytes,
+    writers.links.Write({policy, seed, from + ">" + to, from, to, rate, counters.bytes,
                          counters.packets, counters.drops, counters.marks, counters.maxQueueBytes,
                          busy, simulated > 0 ? busy / simulated : 0});
   }

@@ -36,8 +36,8 @@ void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
     }
   }
   // A warm step is simulated twice.
-  packets_ += packets * MeanHops(network_) * static_cast<double>(different) *
-              (transport.warm ? 2 : 1);
+  packets_ +=
+      packets * MeanHops(network_) * static_cast<double>(different) * (transport.warm ? 2 : 1);
   steps_ += different;
 }
 

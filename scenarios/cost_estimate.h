@@ -17,12 +17,12 @@ class CostEstimate {
   void Add(const fabric::StepTraffic& traffic, int64_t different);
 
   double Packets() const { return packets_; }
-  double Seconds() const;         // wall time, from the packet engine's usual rate
-  std::string Text() const;       // "42 different steps, 3.1 M packet transmissions, about 12 s"
+  double Seconds() const;    // wall time, from the packet engine's usual rate
+  std::string Text() const;  // "42 different steps, 3.1 M packet transmissions, about 12 s"
 
  private:
   const Network& network_;
-  double packets_ = 0;            // packet transmissions, summed over links
+  double packets_ = 0;  // packet transmissions, summed over links
   int64_t steps_ = 0;
 };
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-volatile std::sig_atomic_t g_stop = 0;   // set by the handler of SIGINT and SIGTERM alone
+volatile std::sig_atomic_t g_stop = 0;  // set by the handler of SIGINT and SIGTERM alone
 
 extern "C" void Stop(int) { g_stop = 1; }
 

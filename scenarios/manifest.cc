@@ -24,9 +24,9 @@ std::string Utc(const char* format) {
 }
 
 json MethodDocument(const Method& method) {
-  return {{"scheme", method.scheme},       {"scope", method.scope},
-          {"policy", method.policy},       {"parameter", method.parameter},
-          {"levels", method.levels},       {"reversed", method.reversed}};
+  return {{"scheme", method.scheme}, {"scope", method.scope},
+          {"policy", method.policy}, {"parameter", method.parameter},
+          {"levels", method.levels}, {"reversed", method.reversed}};
 }
 
 }  // namespace
@@ -46,13 +46,10 @@ json ScenarioDocument(const Scenario& scenario) {
 
 json TrainingDocument(const Scenario& scenario) {
   const json all = ScenarioDocument(scenario);
-  json document = {{"training", all["training"]},
-                   {"compression", all["compression"]},
-                   {"methods", all["methods"]},
-                   {"seed", all["run"]["seed"]},
-                   {"seeds", all["run"]["seeds"]},
-                   {"bucket", all["clock"]["bucket"]}};
-  document["training"].erase("data_root");   // where the files lie changes nothing
+  json document = {{"training", all["training"]},  {"compression", all["compression"]},
+                   {"methods", all["methods"]},    {"seed", all["run"]["seed"]},
+                   {"seeds", all["run"]["seeds"]}, {"bucket", all["clock"]["bucket"]}};
+  document["training"].erase("data_root");  // where the files lie changes nothing
   document["training"].erase("target");
   return document;
 }

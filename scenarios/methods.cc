@@ -40,8 +40,7 @@ std::unique_ptr<Scheme> SchemeOf(const Method& method, const Scenario& scenario)
   return MakeScheme(method.scheme, options);
 }
 
-double UniformParameter(const Method& method, const Scenario& scenario,
-                        const ParameterSpec& spec) {
+double UniformParameter(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
   if (method.parameter > 0) return method.parameter;
   return spec.name == "density" ? scenario.density : spec.fallback;
 }
@@ -70,9 +69,9 @@ LegacySchedule DefaultSchedule(const Method& method, const Scenario& scenario, d
   schedule.levels = {{density}};
   if (method.policy != "legacy-phase") {
     if (scenario.splits.size() > 1) {
-      throw Error("compression.levels", "", "one level for each of the " +
-                                                std::to_string(scenario.splits.size() + 1) +
-                                                " sizes that compression.splits makes");
+      throw Error("compression.levels", "",
+                  "one level for each of the " + std::to_string(scenario.splits.size() + 1) +
+                      " sizes that compression.splits makes");
     }
     schedule.splits = scenario.splits;
     if (schedule.splits.empty()) schedule.splits = {SplitAtShare(model.units, kSmallShare)};
@@ -126,7 +125,8 @@ std::string LevelText(double level, const ParameterSpec& spec) {
 std::string Describe(const LegacySchedule& schedule, const ParameterSpec& spec) {
   std::string text;
   for (size_t phase = 0; phase < schedule.levels.size(); ++phase) {
-    if (schedule.levels.size() > 1) text += (phase ? "; phase " : "phase ") + std::to_string(phase + 1) + ": ";
+    if (schedule.levels.size() > 1)
+      text += (phase ? "; phase " : "phase ") + std::to_string(phase + 1) + ": ";
     const std::vector<double>& row = schedule.levels[phase];
     for (size_t bucket = 0; bucket < row.size(); ++bucket) {
       text += (bucket ? ", " : "") + LevelText(row[bucket], spec);

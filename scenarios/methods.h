@@ -14,7 +14,7 @@ namespace legacy {
 struct BuiltMethod {
   std::unique_ptr<Policy> policy;
   std::unique_ptr<Scheme> scheme;
-  std::string description;   // what was decided: "topk, layers < 10000: 5.0 %, others: 0.62 %"
+  std::string description;  // what was decided: "topk, layers < 10000: 5.0 %, others: 0.62 %"
 };
 
 // `units`: what the method compresses as one piece. LEGACY's levels are solved for the scenario's density over

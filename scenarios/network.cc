@@ -39,7 +39,8 @@ std::unique_ptr<Network> BuildNetwork(const Scenario& scenario, uint64_t seed) {
   network->request.transport.attributes = scenario.ns3;
   network->request.seed = seed;
   network->factory = FactoryOf(scenario.fidelity);
-  network->factory(network->request);  // what the engine refuses is said now, not after the first step
+  network->factory(
+      network->request);  // what the engine refuses is said now, not after the first step
   return network;
 }
 

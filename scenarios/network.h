@@ -11,7 +11,7 @@ namespace legacy {
 struct Network {
   fabric::Topology topology;
   fabric::Placement placement;
-  fabric::EngineRequest request;   // points at the two above
+  fabric::EngineRequest request;  // points at the two above
   fabric::EngineFactory factory;
 };
 

@@ -51,8 +51,7 @@ double ParseNumber(const std::string& text, const std::string& key, double minim
 
 double ParseFraction(const std::string& text, const std::string& key) {
   const bool percent = !text.empty() && text.back() == '%';
-  const std::optional<double> value =
-      ParseNumber(percent ? text.substr(0, text.size() - 1) : text);
+  const std::optional<double> value = ParseNumber(percent ? text.substr(0, text.size() - 1) : text);
   if (value && !percent && *value > 1) {
     throw Error(key, text, "a percentage such as " + text + "% or a fraction in (0, 1]");
   }

@@ -9,11 +9,12 @@
 
 namespace legacy {
 
-int64_t ParseInteger(const std::string& text, const std::string& key, int64_t minimum, int64_t maximum);
+int64_t ParseInteger(const std::string& text, const std::string& key, int64_t minimum,
+                     int64_t maximum);
 double ParseNumber(const std::string& text, const std::string& key, double minimum, double maximum);
 // "1%" or "0.01": a fraction in (0, 1]. A bare number above 1 is refused with a hint.
 double ParseFraction(const std::string& text, const std::string& key);
-bool ParseSwitch(const std::string& text, const std::string& key);   // on | off | true | false
+bool ParseSwitch(const std::string& text, const std::string& key);  // on | off | true | false
 std::string ParseChoice(const std::string& text, const std::string& key,
                         const std::vector<std::string>& allowed);
 std::vector<std::string> SplitList(const std::string& text, char separator = ',');

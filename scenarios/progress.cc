@@ -38,8 +38,8 @@ std::string Progress::Line(const ProgressState& state) const {
                 "%-22s seed %-3llu step %5lld/%lld  loss %7.4f  accuracy %s  simulated %10.4f s  "
                 "%3.0f%%  %s",
                 state.policy.c_str(), static_cast<unsigned long long>(state.seed),
-                static_cast<long long>(state.step), static_cast<long long>(state.steps),
-                state.loss, accuracy, state.simulated_seconds,
+                static_cast<long long>(state.step), static_cast<long long>(state.steps), state.loss,
+                accuracy, state.simulated_seconds,
                 100.0 * static_cast<double>(done_) / static_cast<double>(total_), Eta().c_str());
   return line;
 }

@@ -48,7 +48,8 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
   } else if (field == "reversed") {
     method.reversed = ParseSwitch(text, key);
   } else {
-    throw Error("unknown key '" + key + "'; allowed: scheme, scope, policy, parameter, levels, "
+    throw Error("unknown key '" + key +
+                "'; allowed: scheme, scope, policy, parameter, levels, "
                 "reversed");
   }
 }
@@ -60,14 +61,14 @@ class Loader {
   void Load() {
     const YAML::Node root = Parse();
     if (root.IsNull()) return;
-    Require(root.IsMap(), root.Mark(), "expected sections: training, compression, network, clock, "
-                                       "run, methods, ns3");
+    Require(root.IsMap(), root.Mark(),
+            "expected sections: training, compression, network, clock, "
+            "run, methods, ns3");
     for (const auto& section : root) {
       const std::string name = section.first.Scalar();
       if (name == "methods") {
-        Map(section.second, name, [&](const std::string& key, const YAML::Node& node) {
-          LoadMethod(key, node);
-        });
+        Map(section.second, name,
+            [&](const std::string& key, const YAML::Node& node) { LoadMethod(key, node); });
       } else if (name == "ns3") {
         Map(section.second, name, [&](const std::string& key, const YAML::Node& node) {
           scenario_.ns3[key] = ScalarText(node, key);
@@ -142,8 +143,8 @@ class Loader {
 
 std::vector<Method> MakeBuiltInMethods() {
   std::vector<Method> methods;
-  const auto add = [&](const char* name, const char* scheme, const char* scope,
-                       const char* policy, double parameter = 0) -> Method& {
+  const auto add = [&](const char* name, const char* scheme, const char* scope, const char* policy,
+                       double parameter = 0) -> Method& {
     methods.push_back({name, scheme, scope, policy, parameter, "", false});
     return methods.back();
   };
@@ -182,10 +183,6 @@ void ValidateScenario(const Scenario& s) {
     if (!names.insert(name).second) {
       throw Error("compression.policies", name, "each policy once");
     }
-  }
-  if (s.warmup_steps > s.steps) {
-    throw Error("training.warmup_steps", std::to_string(s.warmup_steps),
-                "at most training.steps = " + std::to_string(s.steps));
   }
   if (!std::is_sorted(s.decay_steps.begin(), s.decay_steps.end())) {
     throw Error("training.decay_steps: steps must ascend");

@@ -11,72 +11,74 @@ namespace legacy {
 
 // One entry of the comparison: a scheme, what it compresses as one piece, and who picks its parameter.
 struct Method {
-  std::string name;                    // unique; names rows, curves and CSV columns
-  std::string scheme = "topk";         // dense | fp16 | topk | randomk | ar-topk
-  std::string scope = "layer";         // layer | bucket | model
-  std::string policy = "uniform";      // uniform | legacy-layer | legacy-phase | legacy-both
-  double parameter = 0;                // uniform: the scheme's parameter; 0: the scenario's density
-  std::string levels;                  // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, then solved
-  bool reversed = false;               // legacy-phase, legacy-both: tight phases first (a control)
+  std::string name;                // unique; names rows, curves and CSV columns
+  std::string scheme = "topk";     // dense | fp16 | topk | randomk | ar-topk
+  std::string scope = "layer";     // layer | bucket | model
+  std::string policy = "uniform";  // uniform | legacy-layer | legacy-phase | legacy-both
+  double parameter = 0;            // uniform: the scheme's parameter; 0: the scenario's density
+  std::string levels;              // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, then solved
+  bool reversed = false;           // legacy-phase, legacy-both: tight phases first (a control)
 };
 
 struct Scenario {
   // training
   std::string dataset = "glyphs";
   std::string data_root;
-  int64_t train_limit = 0;             // samples; 0: all
+  int64_t train_limit = 0;  // samples; 0: all
   int64_t test_limit = 0;
   std::string model = "small-cnn";
   int workers = 16;
-  int batch = 16;                      // samples per worker and step
+  int batch = 16;  // samples per worker and step
   int64_t steps = 300;
   double learning_rate = 0.1;
   double momentum = 0;
   bool nesterov = false;
   double weight_decay = 0;
   int64_t warmup_steps = 30;
-  std::string schedule = "linear";     // constant | linear | cosine | step
-  std::vector<int64_t> decay_steps;    // of schedule step
+  std::string schedule = "linear";   // constant | linear | cosine | step
+  std::vector<int64_t> decay_steps;  // of schedule step
   double decay_factor = 0.1;
   int64_t evaluate_every = 15;
-  double target = 0.85;                // accuracy, fraction
+  double target = 0.85;  // accuracy, fraction
 
   // compression
   std::vector<std::string> policies = {"dense",        "fp16",         "topk",       "topk-global",
                                        "legacy-layer", "legacy-phase", "legacy-both"};
-  double density = 0.01;               // average over layers and steps, fraction
-  std::string levels;                  // LEGACY's levels; "": solved from the density
-  std::vector<int64_t> splits;         // LEGACY's sizes; empty: the size below which a tenth of the elements lie
-  std::string volume = "elements";     // equal volume in: elements | bytes | off (levels as they are)
+  double density = 0.01;  // average over layers and steps, fraction
+  std::string levels;     // LEGACY's levels; "": solved from the density
+  std::vector<int64_t>
+      splits;  // LEGACY's sizes; empty: the size below which a tenth of the elements lie
+  std::string volume = "elements";  // equal volume in: elements | bytes | off (levels as they are)
   bool error_feedback = true;
   bool rescale_residuals = true;
-  std::string index = "auto";          // auto | u16 | u32 | bitmap | packed | delta
-  std::map<std::string, Method> methods;   // the user's own, by name
+  std::string index = "auto";             // auto | u16 | u32 | bitmap | packed | delta
+  std::map<std::string, Method> methods;  // the user's own, by name
 
   // network
   std::string topology = "fat-tree";
-  std::string bandwidth = "1Gbps";     // of each link
-  std::string delay = "10us";          // of each link
-  std::string queue = "0";             // bytes of a switch port; 0: the preset's
+  std::string bandwidth = "1Gbps";  // of each link
+  std::string delay = "10us";       // of each link
+  std::string queue = "0";          // bytes of a switch port; 0: the preset's
   std::string placement = "packed";
   std::string stragglers = "fixed:count=2,factor=1.5";
-  std::string fidelity = "packet";     // packet | analytic
+  std::string fidelity = "packet";         // packet | analytic
   std::string transport = "datacenter";    // datacenter | wan
-  std::string connections = "warm";    // warm | cold
+  std::string connections = "warm";        // warm | cold
   std::string aggregation = "collective";  // collective (rings, broadcast) | parameter-server
   bool memoise = true;
-  std::map<std::string, std::string> ns3;  // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000"
+  std::map<std::string, std::string>
+      ns3;  // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000"
 
   // clock
   std::string device_profile = "a100-datasheet";
-  std::string bucket = "25MB";         // of dense fp32 gradient
+  std::string bucket = "25MB";  // of dense fp32 gradient
 
   // run
   uint64_t seed = 1;
-  int seeds = 1;                       // seed, seed + 1, ...: paired across policies
-  int threads = 0;                     // workers trained at once; 0: one per core
+  int seeds = 1;    // seed, seed + 1, ...: paired across policies
+  int threads = 0;  // workers trained at once; 0: one per core
   bool record = false;
-  std::string out;                     // run directory; "": runs/<program>-<time>
+  std::string out;  // run directory; "": runs/<program>-<time>
   bool overwrite = false;
   bool pictures = true;
 };

@@ -18,7 +18,10 @@ using Texts = std::vector<std::string>;
 
 template <auto Field, int64_t Minimum, int64_t Maximum = kMany>
 ScenarioOption Integer(std::string key, std::string flag, std::string help) {
-  return {std::move(key), std::move(flag), "N", std::move(help),
+  return {std::move(key),
+          std::move(flag),
+          "N",
+          std::move(help),
           [](Scenario& s, const std::string& k, const std::string& text) {
             using Type = std::remove_reference_t<decltype(s.*Field)>;
             constexpr int64_t kTop = std::min<int64_t>(
@@ -31,7 +34,10 @@ ScenarioOption Integer(std::string key, std::string flag, std::string help) {
 // Template arguments cannot be double before GCC's full C++20 support everywhere: bounds in thousandths.
 template <auto Field, int64_t MinimumMilli, int64_t MaximumMilli>
 ScenarioOption Number(std::string key, std::string flag, std::string help) {
-  return {std::move(key), std::move(flag), "X", std::move(help),
+  return {std::move(key),
+          std::move(flag),
+          "X",
+          std::move(help),
           [](Scenario& s, const std::string& k, const std::string& text) {
             s.*Field = ParseNumber(text, k, MinimumMilli / 1000.0, MaximumMilli / 1000.0);
           },
@@ -40,7 +46,10 @@ ScenarioOption Number(std::string key, std::string flag, std::string help) {
 
 template <auto Field>
 ScenarioOption Fraction(std::string key, std::string flag, std::string help) {
-  return {std::move(key), std::move(flag), "1%|0.01", std::move(help),
+  return {std::move(key),
+          std::move(flag),
+          "1%|0.01",
+          std::move(help),
           [](Scenario& s, const std::string& k, const std::string& text) {
             s.*Field = ParseFraction(text, k);
           },
@@ -49,7 +58,10 @@ ScenarioOption Fraction(std::string key, std::string flag, std::string help) {
 
 template <auto Field>
 ScenarioOption Switch(std::string key, std::string flag, std::string help) {
-  return {std::move(key), std::move(flag), kSwitch, std::move(help),
+  return {std::move(key),
+          std::move(flag),
+          kSwitch,
+          std::move(help),
           [](Scenario& s, const std::string& k, const std::string& text) {
             s.*Field = ParseSwitch(text, k);
           },
@@ -60,7 +72,10 @@ using Check = void (*)(const std::string& text, const std::string& key);
 
 template <auto Field, Check Checked = nullptr>
 ScenarioOption Text(std::string key, std::string flag, std::string metavar, std::string help) {
-  return {std::move(key), std::move(flag), std::move(metavar), std::move(help),
+  return {std::move(key),
+          std::move(flag),
+          std::move(metavar),
+          std::move(help),
           [](Scenario& s, const std::string& k, const std::string& text) {
             if constexpr (Checked != nullptr) Checked(text, k);
             s.*Field = text;
@@ -70,7 +85,10 @@ ScenarioOption Text(std::string key, std::string flag, std::string metavar, std:
 
 template <auto Field>
 ScenarioOption Integers(std::string key, std::string flag, std::string help) {
-  return {std::move(key), std::move(flag), "N,N,...", std::move(help),
+  return {std::move(key),
+          std::move(flag),
+          "N,N,...",
+          std::move(help),
           [](Scenario& s, const std::string& k, const std::string& text) {
             (s.*Field).clear();
             for (const std::string& item : SplitList(text)) {
@@ -125,7 +143,9 @@ void CheckAggregation(const std::string& text, const std::string& key) {
 }
 
 ScenarioOption Policies() {
-  return {"compression.policies", "--policies", "A,B,...",
+  return {"compression.policies",
+          "--policies",
+          "A,B,...",
           "policies to compare, on the same batches: " + Join(BuiltInMethods(), ", "),
           [](Scenario& s, const std::string& k, const std::string& text) {
             s.policies = SplitList(text);
@@ -187,14 +207,12 @@ std::vector<ScenarioOption> CompressionOptions() {
       Integers<&Scenario::splits>("compression.splits", "--splits",
                                   "LEGACY's sizes in elements; default: the size below which a "
                                   "tenth of the elements lie"),
-      Text<&Scenario::volume, CheckVolume>("compression.volume", "--volume",
-                                           "elements|bytes|off",
+      Text<&Scenario::volume, CheckVolume>("compression.volume", "--volume", "elements|bytes|off",
                                            "LEGACY's levels are scaled to the average volume of "
                                            "the density, counted so; off: taken as they are"),
       Switch<&Scenario::error_feedback>("compression.error_feedback", "--error-feedback",
                                         "keep what was not sent and add it to the next gradient"),
-      Switch<&Scenario::rescale_residuals>("compression.rescale_residuals",
-                                           "--rescale-residuals",
+      Switch<&Scenario::rescale_residuals>("compression.rescale_residuals", "--rescale-residuals",
                                            "rescale residuals when the learning rate changes"),
       Text<&Scenario::index, CheckIndex>("compression.index", "--index", "CODING",
                                          "coding of positions: auto (shortest of fixed length), "
@@ -217,8 +235,7 @@ std::vector<ScenarioOption> NetworkOptions() {
       Text<&Scenario::stragglers>("network.stragglers", "--stragglers", "MODEL",
                                   "none, fixed:count=2,factor=1.5, fixed:workers=3+7,factor=2, "
                                   "lognormal:sigma=0.3, exponential:scale=0.2"),
-      Text<&Scenario::fidelity, CheckFidelity>("network.fidelity", "--fidelity",
-                                               "packet|analytic",
+      Text<&Scenario::fidelity, CheckFidelity>("network.fidelity", "--fidelity", "packet|analytic",
                                                "packet: ns-3 with real TCP; analytic: alpha-beta"),
       Text<&Scenario::transport, CheckTransport>("network.transport", "--transport",
                                                  "datacenter|wan", "preset of TCP and queues"),
@@ -229,8 +246,7 @@ std::vector<ScenarioOption> NetworkOptions() {
       Text<&Scenario::aggregation, CheckAggregation>("network.aggregation", "--aggregation",
                                                      "collective|parameter-server",
                                                      "rings and broadcasts, or one server"),
-      Switch<&Scenario::memoise>("network.memoise", "--memoise",
-                                 "simulate identical steps once"),
+      Switch<&Scenario::memoise>("network.memoise", "--memoise", "simulate identical steps once"),
       Text<&Scenario::device_profile>("clock.device_profile", "--device-profile", "NAME|FILE",
                                       "speeds of the simulated devices and codecs: a100-datasheet, "
                                       "h100-datasheet, cpu-reference, or a JSON file"),

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 struct Result {
   int status = -1;
-  std::string text;   // standard output and error
+  std::string text;  // standard output and error
 };
 
 Result Shell(const std::string& command) {
@@ -69,7 +69,8 @@ class ProgramTest : public ::testing::Test {
 };
 
 TEST_F(ProgramTest, ComparesAllPoliciesAtTheDefaultFidelity) {
-  const Result result = Run(kFidelity + " --topo=fat-tree --record=on --out=" + Out("run") + kShort);
+  const Result result =
+      Run(kFidelity + " --topo=fat-tree --record=on --out=" + Out("run") + kShort);
   ASSERT_EQ(result.status, 0) << result.text;
   const json summary = json::parse(Read(Out("run") + "/summary.json"));
   ASSERT_EQ(summary["policies"].size(), 7u);
@@ -99,8 +100,11 @@ TEST_F(ProgramTest, ComparesAllPoliciesAtTheDefaultFidelity) {
 }
 
 TEST_F(ProgramTest, SameSeedSameBytesWhateverTheThreads) {
-  const std::string common = kFidelity + std::string(" --topo=fat-tree --stragglers=lognormal:sigma=0.2"
-                                         " --policies=dense,topk,legacy-both,ar-topk") + kShort;
+  const std::string common = kFidelity +
+                             std::string(
+                                 " --topo=fat-tree --stragglers=lognormal:sigma=0.2"
+                                 " --policies=dense,topk,legacy-both,ar-topk") +
+                             kShort;
   ASSERT_EQ(Run(common + " --threads=1 --out=" + Out("a")).status, 0);
   ASSERT_EQ(Run(common + " --threads=1 --out=" + Out("b")).status, 0);
   ASSERT_EQ(Run(common + " --threads=2 --out=" + Out("c")).status, 0);
@@ -135,8 +139,8 @@ TEST_F(ProgramTest, RecordHoldsTheTrainingWhateverTheNetwork) {
   std::string line;
   std::getline(lines, line);
   const json header = json::parse(line);
-  const json other = json::parse(Read(Out("c") + "/traffic.jsonl").substr(
-      0, Read(Out("c") + "/traffic.jsonl").find('\n')));
+  const json other = json::parse(
+      Read(Out("c") + "/traffic.jsonl").substr(0, Read(Out("c") + "/traffic.jsonl").find('\n')));
   EXPECT_NE(header["hash"], other["hash"]);
   int steps = 0;
   int64_t works = 0;
@@ -190,8 +194,7 @@ TEST_F(ProgramTest, BrokenScenariosSayWhatIsWrong) {
   for (const auto& [arguments, expected] : cases) {
     const bool needs_ns3 = arguments.find("--ns3::") != std::string::npos;
     if (needs_ns3 && std::string(LEGACY_DEFAULT_FIDELITY) != "packet") continue;
-    const Result result =
-        Run(kFidelity + kShort + " --out=" + Out("run") + " " + arguments);
+    const Result result = Run(kFidelity + kShort + " --out=" + Out("run") + " " + arguments);
     EXPECT_EQ(result.status, 1) << arguments << "\n" << result.text;
     EXPECT_NE(result.text.find(expected), std::string::npos) << arguments << "\n" << result.text;
     EXPECT_FALSE(fs::exists(Out("run"))) << arguments;
@@ -217,9 +220,8 @@ TEST_F(ProgramTest, InterruptLeavesAConsistentDirectory) {
     if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(9);
     const std::string out = "--out=" + Out("run");
     execl(LEGACY_SCENARIO_PROGRAM, LEGACY_SCENARIO_PROGRAM, "--policies=dense,topk",
-          "--fidelity=analytic", "--steps=100000", "--workers=2", "--batch=4",
-          "--evaluate-every=5", "--train-limit=400", "--test-limit=50", "--pictures=off",
-          out.c_str(), nullptr);
+          "--fidelity=analytic", "--steps=100000", "--workers=2", "--batch=4", "--evaluate-every=5",
+          "--train-limit=400", "--test-limit=50", "--pictures=off", out.c_str(), nullptr);
     _exit(9);
   }
   for (int i = 0; i < 3000 && Read(Out("run") + "/evaluations.csv").size() < 300; ++i) {
@@ -258,7 +260,9 @@ TEST_F(ProgramTest, FidelitiesAgreeOnAnIdleStar) {
   if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
   const auto seconds = [&](const std::string& fidelity) {
     EXPECT_EQ(Run("--policies=dense --topo=star --stragglers=none --fidelity=" + fidelity +
-                  " --out=" + Out(fidelity) + kShort).status, 0);
+                  " --out=" + Out(fidelity) + kShort)
+                  .status,
+              0);
     return json::parse(Read(Out(fidelity) + "/summary.json"))["policies"][0]["step_seconds"]["mean"]
         .get<double>();
   };

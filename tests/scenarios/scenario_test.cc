@@ -81,8 +81,7 @@ TEST(ScenarioOptions, DensityTakesPercentAndFraction) {
 
 TEST(ScenarioOptions, UnknownKeyNamesTheNearest) {
   Scenario scenario;
-  const std::string message =
-      MessageOf([&] { SetOption(scenario, "network.bandwith", "1Gbps"); });
+  const std::string message = MessageOf([&] { SetOption(scenario, "network.bandwith", "1Gbps"); });
   EXPECT_NE(message.find("did you mean network.bandwidth?"), std::string::npos) << message;
 }
 
@@ -117,8 +116,9 @@ TEST_F(ScenarioFile, PrintedScenarioReadsBackToTheSame) {
 TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
   EXPECT_EQ(Load("training:\n  workers: none\n"),
             path_ + ":2:3: training.workers: got 'none'; allowed: an integer >= 1 and <= 65536");
-  EXPECT_NE(Load("network:\n  fidelity: exact\n").find(":2:3: network.fidelity: got 'exact'; "
-                                                       "allowed: packet, analytic"),
+  EXPECT_NE(Load("network:\n  fidelity: exact\n")
+                .find(":2:3: network.fidelity: got 'exact'; "
+                      "allowed: packet, analytic"),
             std::string::npos);
   EXPECT_NE(Load("netwrk:\n  delay: 1ms\n").find(":1:1: unknown section 'netwrk'"),
             std::string::npos);
@@ -126,8 +126,9 @@ TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
             std::string::npos);
   EXPECT_NE(Load("training: [1, 2\n").find(path_ + ":"), std::string::npos);
   EXPECT_NE(Load("training:\n  steps: {a: 1}\n").find("expected a value"), std::string::npos);
-  EXPECT_NE(Load("methods:\n  mine:\n    scheme: zip\n").find(":3:5: methods.mine.scheme: got "
-                                                              "'zip'"),
+  EXPECT_NE(Load("methods:\n  mine:\n    scheme: zip\n")
+                .find(":3:5: methods.mine.scheme: got "
+                      "'zip'"),
             std::string::npos);
   EXPECT_NE(Load("methods:\n  mine:\n    colour: red\n").find("unknown key"), std::string::npos);
   EXPECT_NE(Load("network:\n  bandwidth: fast\n").find("network.bandwidth"), std::string::npos);
@@ -136,9 +137,9 @@ TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
 TEST(ScenarioCommandLine, LaterWins) {
   const std::string path = ::testing::TempDir() + "later-wins.yaml";
   std::ofstream(path) << "network: {bandwidth: 5Gbps, delay: 1ms}\ntraining: {steps: 7}\n";
-  const CommandLine line = Parse({"--scenario=" + path, "--set", "network.delay=2ms",
-                                  "--set", "training.steps=9", "--steps", "11",
-                                  "--ns3::TcpSocket::SegmentSize=1000"});
+  const CommandLine line =
+      Parse({"--scenario=" + path, "--set", "network.delay=2ms", "--set", "training.steps=9",
+             "--steps", "11", "--ns3::TcpSocket::SegmentSize=1000"});
   EXPECT_FALSE(line.exit);
   EXPECT_EQ(line.scenario.bandwidth, "5Gbps");
   EXPECT_EQ(line.scenario.delay, "2ms");
