@@ -204,8 +204,9 @@ class Comparison {
 
   Clock MakeClock(const Training& training) const {
     ClockOptions options;
-    options.transfer =
-        scenario_.aggregation == "parameter-server" ? Transfer::kParameterServer : Transfer::kPeers;
+    const bool server = scenario_.aggregation == "parameter-server";
+    options.transfer = server ? Transfer::kParameterServer : Transfer::kPeers;
+    options.pull = ParsePull(scenario_.pull);
     return Clock(profile_, training.Costs(), training.LayerNumels(), options);
   }
 

@@ -65,6 +65,7 @@ struct Scenario {
   std::string transport = "datacenter";    // datacenter | wan
   std::string connections = "warm";        // warm | cold
   std::string aggregation = "collective";  // collective (rings, broadcast) | parameter-server
+  std::string pull = "union";              // from the server: union | dense
   bool memoise = true;
   std::map<std::string, std::string>
       ns3;  // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000"

@@ -141,6 +141,9 @@ void CheckConnections(const std::string& text, const std::string& key) {
 void CheckAggregation(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"collective", "parameter-server"});
 }
+void CheckPull(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"union", "dense"});
+}
 
 ScenarioOption Policies() {
   return {"compression.policies",
@@ -246,6 +249,9 @@ std::vector<ScenarioOption> NetworkOptions() {
       Text<&Scenario::aggregation, CheckAggregation>("network.aggregation", "--aggregation",
                                                      "collective|parameter-server",
                                                      "rings and broadcasts, or one server"),
+      Text<&Scenario::pull, CheckPull>("network.pull", "--pull", "union|dense",
+                                       "what workers pull from the server after sparse pushes: "
+                                       "the messages, or the dense mean"),
       Switch<&Scenario::memoise>("network.memoise", "--memoise", "simulate identical steps once"),
       Text<&Scenario::device_profile>("clock.device_profile", "--device-profile", "NAME|FILE",
                                       "speeds of the simulated devices and codecs: a100-datasheet, "
