@@ -24,8 +24,8 @@ struct Transport
     TimeNs minRto = 5'000'000;
     TimeNs connectionTimeout = 100'000'000;
     TimeNs delayedAckTimeout = 1'000'000;
-    int64_t socketBufferBytes =
-        0;                  ///< 0: two bandwidth-delay products of the longest path, at least 1 MiB
+    /// 0: two bandwidth-delay products of each connection's own path, at least 1 MiB
+    int64_t socketBufferBytes = 0;
     int64_t queueBytes = 0; ///< of a switch port; 0: the preset's rule
     int64_t markBytes = 0;  ///< ECN threshold; 0: the preset's rule
     bool warm = true;       ///< a step's time is that of the second of two back-to-back steps

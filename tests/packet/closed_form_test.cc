@@ -11,17 +11,8 @@ namespace {
 
 using fabric::CollectiveKind;
 
-// A ring of `rounds` equal messages over one switch, warm: every host sends and receives one
-// message a round. The ACKs of what it receives share its uplink with what it sends; they fit into
-// the time that the round's last frame takes to the neighbour, or delay the next round.
-// (fabric/closed-form.h adds them to every round: an upper bound, 3.3 % above at 100 kB messages.)
-double RingTime(int rounds, int64_t message, const Scenario& scenario) {
-  const fabric::UniformPath path{2, scenario.rate_bps, scenario.delay};
-  const fabric::Transport& transport = scenario.transport;
-  const fabric::TimeNs alone = fabric::FlowTime(path, message, transport);
-  const fabric::TimeNs uplink = fabric::SerialisationTime(
-      transport.WireBytes(message) + transport.AckWireBytes(message), scenario.rate_bps);
-  return static_cast<double>((rounds - 1) * std::max(alone, uplink) + alone);
+fabric::UniformPath StarPath(const Scenario& scenario) {
+  return {2, scenario.rate_bps, scenario.delay};
 }
 
 class RingTest : public testing::TestWithParam<int> {};
@@ -32,8 +23,8 @@ TEST_P(RingTest, AllReduceIsWithinThreePercentOfTheClosedForm) {
   scenario.collective.kind = CollectiveKind::RingAllReduce;
   scenario.collective.bytes.assign(scenario.workers, 1'600'000);
   const fabric::StepTiming timing = Simulate(scenario);
-  const double expected =
-      RingTime(2 * (scenario.workers - 1), 1'600'000 / scenario.workers, scenario);
+  const auto expected = static_cast<double>(fabric::RingAllReduceTime(
+      scenario.workers, 1'600'000, StarPath(scenario), scenario.transport));
   EXPECT_NEAR(timing.total / expected, 1.0, 0.03);
   EXPECT_EQ(timing.counters.retransmitTimeouts, 0u);
   RecordProperty("ratio", std::to_string(timing.total / expected));
@@ -46,7 +37,8 @@ TEST_P(RingTest, AllGatherIsWithinThreePercentOfTheClosedForm) {
   scenario.collective.kind = CollectiveKind::RingAllGather;
   scenario.collective.bytes.assign(scenario.workers, block);
   const fabric::StepTiming timing = Simulate(scenario);
-  const double expected = RingTime(scenario.workers - 1, block, scenario);
+  const auto expected = static_cast<double>(
+      fabric::RingAllGatherTime(scenario.workers, block, StarPath(scenario), scenario.transport));
   EXPECT_NEAR(timing.total / expected, 1.0, 0.03);
   EXPECT_EQ(timing.counters.retransmitTimeouts, 0u);
   RecordProperty("ratio", std::to_string(timing.total / expected));
