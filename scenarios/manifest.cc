@@ -1,12 +1,11 @@
 #include "scenarios/manifest.h"
 
-#include <torch/version.h>
-
 #include <chrono>
 #include <ctime>
 
 #include "compress/error.h"
 #include "scenarios/network.h"
+#include "trainer/training.h"
 
 namespace legacy {
 namespace {
@@ -68,7 +67,7 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
   document["parameters"] = parameters;
   document["target_accuracy"] = scenario.target;
   document["fidelity"] = scenario.fidelity;
-  document["versions"] = {{"libtorch", TORCH_VERSION},
+  document["versions"] = {{"libtorch", LibTorchVersion()},
                           {"ns3", Ns3Version()},
                           {"compiler", __VERSION__},
                           {"build", LEGACY_BUILD_TYPE}};

@@ -41,7 +41,7 @@ class TrafficRecorder {
 
   std::filesystem::path path_;
   std::ofstream file_;
-  std::map<std::string, int64_t> known_;   // text of a step's work -> its number
+  std::map<std::string, int64_t> known_;  // text of a step's work -> its number
 };
 
 }  // namespace legacy

@@ -1,6 +1,7 @@
 #include "trainer/training.h"
 
 #include <torch/torch.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <bit>
@@ -192,6 +193,8 @@ Training::Training(const TrainingOptions& options, const Dataset& dataset,
 }
 
 Training::~Training() = default;
+
+std::string LibTorchVersion() { return TORCH_VERSION; }
 
 StepOutcome Training::Step() {
   Impl& my = *impl_;

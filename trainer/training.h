@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compress/exchange.h"
@@ -57,6 +58,9 @@ struct Evaluation {
   double loss = 0;      // mean over the test set
   double accuracy = 0;  // in [0, 1]
 };
+
+// Version of LibTorch that this build links, for manifests.
+std::string LibTorchVersion();
 
 class Training {
  public:
