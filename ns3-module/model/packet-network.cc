@@ -3,15 +3,18 @@
  */
 #include "packet-network.h"
 
+#include "ack-filter.h"
 #include "ecmp-routing.h"
 
 #include "ns3/boolean.h"
 #include "ns3/drop-tail-queue.h"
+#include "ns3/fifo-queue-disc.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/log.h"
 #include "ns3/net-device-queue-interface.h"
 #include "ns3/node-list.h"
 #include "ns3/point-to-point-channel.h"
+#include "ns3/prio-queue-disc.h"
 #include "ns3/red-queue-disc.h"
 #include "ns3/tcp-l4-protocol.h"
 #include "ns3/traffic-control-layer.h"
@@ -203,25 +206,42 @@ void PacketNetwork::AddQueues(DirectedLink link, Port& port)
     limit = host ? kHostQueueBytes : std::min(limit, kHostQueueBytes);
     const int64_t mark =
         m_transport.PortMarkBytes(both.rateBps) * (host ? kHostMarkFactor : int64_t{1});
+    const bool disciplined = host || m_transport.ecn;
     port.queue = CreateObject<DropTailQueue<Packet>>();
-    port.queue->SetMaxSize(m_transport.ecn
+    port.queue->SetMaxSize(disciplined
                                ? QueueSize(QueueSizeUnit::PACKETS, m_deviceQueuePackets)
                                : QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(limit)));
     port.queue->TraceConnectWithoutContext("BytesInQueue",
                                            MakeBoundCallback(&PacketNetwork::OnQueue, port.meter));
     port.device->SetQueue(port.queue);
-    if (m_transport.ecn)
+    if (!disciplined)
     {
-        AddRed(port, limit, std::min(mark, limit));
+        return;
     }
-}
-
-void PacketNetwork::AddRed(Port& port, int64_t limit, int64_t mark)
-{
+    port.disc = m_transport.ecn ? MakeRed(limit, std::min(mark, limit)) : MakeFifo(limit);
+    port.red = DynamicCast<RedQueueDisc>(port.disc);
+    if (host)
+    {
+        port.disc = AcksFirst(port.disc);
+    }
     Ptr<NetDeviceQueueInterface> flowControl = CreateObject<NetDeviceQueueInterface>();
     flowControl->GetTxQueue(0)->ConnectQueueTraces(port.queue);
     port.device->AggregateObject(flowControl);
+    port.disc->TraceConnectWithoutContext("BytesInQueue",
+                                          MakeBoundCallback(&PacketNetwork::OnQueue, port.meter));
+    Ptr<TrafficControlLayer> control = port.device->GetNode()->GetObject<TrafficControlLayer>();
+    control->SetRootQueueDiscOnDevice(port.device, port.disc);
+}
 
+Ptr<QueueDisc> PacketNetwork::MakeFifo(int64_t limit) const
+{
+    Ptr<QueueDisc> fifo = CreateObject<FifoQueueDisc>();
+    fifo->SetMaxSize(QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(limit)));
+    return fifo;
+}
+
+Ptr<QueueDisc> PacketNetwork::MakeRed(int64_t limit, int64_t mark) const
+{
     ObjectFactory factory("ns3::RedQueueDisc");
     auto set = [&](const std::string& name, const AttributeValue& value)
     {
@@ -238,11 +258,20 @@ void PacketNetwork::AddRed(Port& port, int64_t limit, int64_t mark)
     set("UseEcn", BooleanValue(true));
     set("UseHardDrop", BooleanValue(false)); // mark above the upper threshold, too
     set("MeanPktSize", UintegerValue(static_cast<uint32_t>(m_transport.FrameBytes())));
-    port.disc = factory.Create<QueueDisc>();
-    port.disc->TraceConnectWithoutContext("BytesInQueue",
-                                          MakeBoundCallback(&PacketNetwork::OnQueue, port.meter));
-    Ptr<TrafficControlLayer> control = port.device->GetNode()->GetObject<TrafficControlLayer>();
-    control->SetRootQueueDiscOnDevice(port.device, port.disc);
+    return factory.Create<QueueDisc>();
+}
+
+Ptr<QueueDisc> PacketNetwork::AcksFirst(Ptr<QueueDisc> data) const
+{
+    Ptr<PrioQueueDisc> bands = CreateObject<PrioQueueDisc>();
+    bands->AddPacketFilter(CreateObject<AckFilter>());
+    for (Ptr<QueueDisc> disc : {MakeFifo(kHostQueueBytes), data}) // by AckFilter::Band
+    {
+        Ptr<QueueDiscClass> band = CreateObject<QueueDiscClass>();
+        band->SetQueueDisc(disc);
+        bands->AddQueueDiscClass(band);
+    }
+    return bands;
 }
 
 bool PacketNetwork::IsUserSet(const std::string& attribute) const
@@ -313,9 +342,9 @@ int64_t PacketNetwork::AssignStreams(int64_t stream)
     int64_t next = stream;
     for (const Port& port : m_ports)
     {
-        if (Ptr<RedQueueDisc> red = DynamicCast<RedQueueDisc>(port.disc))
+        if (port.red)
         {
-            next += red->AssignStreams(next);
+            next += port.red->AssignStreams(next);
         }
     }
     return next - stream;

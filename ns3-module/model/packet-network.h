@@ -11,6 +11,7 @@
 #include "ns3/point-to-point-net-device.h"
 #include "ns3/queue-disc.h"
 #include "ns3/queue.h"
+#include "ns3/red-queue-disc.h"
 
 #include <string>
 #include <vector>
@@ -100,6 +101,7 @@ class PacketNetwork : public ns3::Object
         ns3::Ptr<ns3::PointToPointNetDevice> device; //!< sends
         ns3::Ptr<ns3::Queue<ns3::Packet>> queue;     //!< of the device
         ns3::Ptr<ns3::QueueDisc> disc;               //!< null where the device queue is all
+        ns3::Ptr<ns3::RedQueueDisc> red;             //!< in `disc`, or `disc` itself; null: none
         ns3::Ptr<Meter> meter;                       //!< counts
     };
 
@@ -121,11 +123,21 @@ class PacketNetwork : public ns3::Object
      */
     void AddQueues(fabric::DirectedLink link, Port& port);
     /**
-     * \param port the port
-     * \param limit bytes that its queue disc holds
-     * \param mark threshold in bytes
+     * \param limit bytes
+     * \return a queue that drops at its limit
      */
-    void AddRed(Port& port, int64_t limit, int64_t mark);
+    ns3::Ptr<ns3::QueueDisc> MakeFifo(int64_t limit) const;
+    /**
+     * \param limit bytes that it holds
+     * \param mark threshold in bytes
+     * \return a queue that marks above its threshold
+     */
+    ns3::Ptr<ns3::QueueDisc> MakeRed(int64_t limit, int64_t mark) const;
+    /**
+     * \param data queue of a host's data
+     * \return a queue disc that sends the host's ACKs ahead of it
+     */
+    ns3::Ptr<ns3::QueueDisc> AcksFirst(ns3::Ptr<ns3::QueueDisc> data) const;
     /**
      * \param attribute full name, "ns3::RedQueueDisc::MinTh"
      * \return true where the user set it
