@@ -4,9 +4,8 @@
 // A flow of W wire bytes, F in its first frame, leaves when the source's card has sent what was
 // handed to it before; its first frame takes F / rate + delay on each link, and the rest streams
 // behind at the slowest one. The destination's last link serves flows in the order in which their
-// first frames get there. ACKs leave while the data arrives: when the destination's last link
-// begins to serve a flow, all ACKs of the flow join what the receiver's card has to send, behind
-// what it was handed before and ahead of what it is handed later. Inside the fabric flows do not
+// first frames get there. Received data is ACKed in one piece when its last byte is in; the ACKs
+// occupy the receiver's card before anything it sends from then on. Inside the fabric flows do not
 // meet.
 #include "engine.h"
 #include "error.h"
@@ -27,8 +26,7 @@ enum class What : uint8_t
 {
     Start, ///< of a graph
     Wake,
-    Head,    ///< a flow's first frame is ready for the last link
-    Serving, ///< the last link begins to carry a flow, and the receiver to ACK it
+    Head, ///< a flow's first frame is ready for the last link
     Delivered,
     AcksSent, ///< nothing to tell, but the card was busy until now
 };
@@ -39,7 +37,7 @@ struct Event
     uint64_t sequence = 0; ///< orders events of one instant as they were made
     What what = What::Start;
     int graph = 0;
-    uint64_t token = 0; ///< Wake: the graph's; Head, Serving, Delivered: the flow's slot
+    uint64_t token = 0; ///< Wake: the graph's; Head, Delivered: the flow's slot
 
     bool operator>(const Event& other) const
     {
@@ -188,8 +186,7 @@ class AnalyticEngine : public Engine
     TimeNs PassFirstLinks(InFlight& inFlight);
     void ServeLastLink(const Event& event);
     void Deliver(const Event& event);
-    void SendAcks(const Flow& flow);
-    void CountFlow(const InFlight& inFlight);
+    void SendAcks(const InFlight& inFlight);
     template <typename Call>
     void Tell(int graph, Call call);
     void Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets);
@@ -231,9 +228,6 @@ bool AnalyticEngine::RunUntil(TimeNs until)
             break;
         case What::Head:
             ServeLastLink(event);
-            break;
-        case What::Serving:
-            SendAcks(m_inFlight[event.token].flow);
             break;
         case What::Delivered:
             Deliver(event);
@@ -326,10 +320,7 @@ void AnalyticEngine::ServeLastLink(const Event& event)
     const Link& link = m_topology.LinkOf(last);
     TimeNs& free = m_ingressFree[last];
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
-    const TimeNs start = std::max(m_now, free);
-    free = start + SerialisationTime(wire, link.rateBps);
-    // Not charged now: while the flow waits here, the receiver's card may send other things.
-    Push(start, What::Serving, event.graph, event.token);
+    free = std::max(m_now, free) + SerialisationTime(wire, link.rateBps);
     Push(std::max(free, inFlight.lastByte) + link.delay, What::Delivered, event.graph, event.token);
 }
 
@@ -344,29 +335,23 @@ void AnalyticEngine::Deliver(const Event& event)
     }
     if (inFlight.route)
     {
-        CountFlow(inFlight);
+        SendAcks(inFlight);
     }
     Tell(event.graph,
          [&](FlowGraph& graph, FlowSink& sink) { graph.OnDelivered(inFlight.flow, sink); });
 }
 
-void AnalyticEngine::SendAcks(const Flow& flow)
-{
-    const DirectedLink card = RouteOf(flow.destination, flow.source).front();
-    TimeNs& free = m_egressFree[card];
-    free = std::max(m_now, free) +
-           SerialisationTime(m_transport.AckWireBytes(flow.bytes), m_topology.LinkOf(card).rateBps);
-    Push(free, What::AcksSent, 0, 0);
-}
-
-/// What a delivered flow and its ACKs put on the links.
-void AnalyticEngine::CountFlow(const InFlight& inFlight)
+/// Counts what the flow put on the links, and sends its ACKs.
+void AnalyticEngine::SendAcks(const InFlight& inFlight)
 {
     const Flow& flow = inFlight.flow;
+    const std::vector<DirectedLink>& back = RouteOf(flow.destination, flow.source);
+    const int64_t acks = m_transport.AckWireBytes(flow.bytes);
     Count(*inFlight.route, m_transport.WireBytes(flow.bytes), m_transport.Segments(flow.bytes));
-    Count(RouteOf(flow.destination, flow.source),
-          m_transport.AckWireBytes(flow.bytes),
-          m_transport.Acks(flow.bytes));
+    Count(back, acks, m_transport.Acks(flow.bytes));
+    TimeNs& free = m_egressFree[back.front()];
+    free = std::max(m_now, free) + SerialisationTime(acks, m_topology.LinkOf(back.front()).rateBps);
+    Push(free, What::AcksSent, 0, 0);
 }
 
 void AnalyticEngine::Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets)

@@ -18,13 +18,11 @@ TimeNs AckTime(const UniformPath& path, int64_t payload, const Transport& transp
     return SerialisationTime(transport.AckWireBytes(payload), path.rateBps);
 }
 
-/// `rounds` dependent rounds of messages of `bytes`: the next leaves when the last has arrived and
-/// the card has sent its own message and the ACKs.
+/// `rounds` dependent rounds of messages of `bytes`.
 TimeNs RingTime(int rounds, int64_t bytes, const UniformPath& path, const Transport& transport)
 {
-    const TimeNs flow = FlowTime(path, bytes, transport);
-    const TimeNs card = WireTime(path, bytes, transport) + AckTime(path, bytes, transport);
-    return (rounds - 1) * std::max(flow, card) + flow;
+    return rounds * FlowTime(path, bytes, transport) +
+           (rounds - 1) * AckTime(path, bytes, transport);
 }
 
 } // namespace
@@ -60,12 +58,21 @@ RingAllGatherTime(int workers, int64_t bytes, const UniformPath& path, const Tra
 TimeNs
 BroadcastTime(int workers, int64_t bytes, const UniformPath& path, const Transport& transport)
 {
-    int steps = 0; // ceil(log2(workers))
-    while (int64_t{1} << steps < workers)
+    const TimeNs flow = FlowTime(path, bytes, transport);
+    const TimeNs acks = AckTime(path, bytes, transport);
+    TimeNs longest = 0;
+    for (int rank = 1; rank < workers; ++rank)
     {
-        ++steps;
+        int steps = 0;
+        int holders = 0; // ranks between the root and this one, both without the root
+        for (int rest = rank; rest > 0; rest /= 2)
+        {
+            ++steps;
+            holders += rest % 2;
+        }
+        longest = std::max(longest, steps * flow + (holders - 1) * acks);
     }
-    return steps * FlowTime(path, bytes, transport);
+    return longest;
 }
 
 TimeNs ParameterServerTime(int workers,
@@ -80,7 +87,9 @@ TimeNs ParameterServerTime(int workers,
     }
     const auto shared = [&](int64_t bytes)
     { return FlowTime(path, bytes, transport) + (workers - 1) * WireTime(path, bytes, transport); };
-    return shared(pushBytes) + shared(pullBytes);
+    // The last push is ACKed before the first pull leaves.
+    const TimeNs turn = pullBytes > 0 ? AckTime(path, pushBytes, transport) : 0;
+    return shared(pushBytes) + turn + shared(pullBytes);
 }
 
 } // namespace legacy::fabric

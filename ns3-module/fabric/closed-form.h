@@ -1,22 +1,17 @@
 // Closed forms of the collectives on an idle fabric whose workers all start at once and are all
 // equally far apart (a star; one leaf): alpha-beta with headers, ACKs and store-and-forward
-// switches. The oracle of the analytic engine, exact there (a push to the server to a nanosecond),
-// and of packet runs, within what TCP adds.
+// switches. The oracle of the analytic engine, exact to the nanosecond there, and of packet runs,
+// within what TCP adds.
 //
-// W wire bytes of a flow, F of its first frame, A of its ACKs (A <= W), rate r, h links of delay d:
-//
-//   T = h (d + F/r) + (W - F)/r
-//     every link waits for a whole frame; the rest streams behind the first
-//   ring all-reduce  = (R - 1) max(T, (W + A)/r) + T, R = 2 (N - 1), messages of M/N
-//   ring all-gather  = the same with R = N - 1, messages of M
-//     ACKs leave while data arrives, behind the worker's own message of the round, on one card
-//   broadcast        = ceil(log2 N) T
-//   parameter server = T + (N - 1) W/r + T' + (N - 1) W'/r, primed for the pull
-//     the server's link carries all pushes, then all pulls; a relay's or the server's card is
-//     otherwise idle while data arrives, so that no ACK is in the way of what it sends next
-//
-// Left out: the ACK of a flow's last frame cannot leave before that frame is in, just ahead of what
-// the receiver sends next.
+// With W wire bytes of a flow, F its first frame, A the ACKs' bytes, rate r, and h links of delay d
+// each:
+//   T(W)             = h (d + F/r) + (W - F)/r    a switch waits for a whole frame; the rest streams
+//   ring all-reduce  = R T + (R - 1) A/r          R = 2 (N - 1), messages of M/N: the ACKs of what
+//                                                 a worker receives share its card with its data
+//   ring all-gather  = the same                   R = N - 1, messages of M
+//   broadcast        = max over ranks 0 < v < N of (1 + floor(log2 v)) T + (popcount(v) - 1) A/r
+//   parameter server = (T + (N - 1) W/r) + A/r + (T' + (N - 1) W'/r)
+//                                                 the server's link carries all pushes, then pulls
 #pragma once
 
 #include "transport.h"

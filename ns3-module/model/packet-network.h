@@ -29,8 +29,9 @@ namespace packet
  * Its two thresholds are one (as DCTCP wants it: Alizadeh et al., SIGCOMM'10, section 3.1), so it
  * draws no random number unless the user sets RED attributes. Hosts mark as well, later: ns-3 has
  * no back pressure from the card to TCP, and this bounds the queue that a host builds on its own
- * link. Elsewhere a port is a drop-tail device queue. Hosts never drop: their queues are bounded by
- * the send buffers.
+ * link. Where the transport does not mark, a switch port is a drop-tail device queue. Hosts send
+ * their ACKs ahead of their data (AckFilter) and never drop: their queues are bounded by the send
+ * buffers.
  *
  * No queue disc is installed behind the user's back, no checksum is computed, nothing is traced to
  * files.
