@@ -5,7 +5,6 @@ find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
-find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
 if(LEGACY_NS3)
   find_package(ns3 3.37 REQUIRED)

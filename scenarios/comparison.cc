@@ -148,7 +148,8 @@ class Comparison {
     }
   }
 
-  // Before anything is written: what packets will cost.
+  // Before anything is written: one step of each method, so that what is wrong with it is said now, and what packets
+  // will cost.
   void Announce() {
     std::fprintf(stderr, "%s, %lld parameters, %d workers on %s (%s), %s, %s fidelity\n",
                  scenario_.model.c_str(), static_cast<long long>(elements_), scenario_.workers,
@@ -157,11 +158,9 @@ class Comparison {
     CostEstimate estimate(*network_);
     for (const Method& method : methods_) {
       const std::unique_ptr<Training> training = MakeTraining(method, scenario_.seed, true);
-      if (scenario_.fidelity != "packet") continue;
-      const Clock clock = MakeClock(*training);
       const StepOutcome first = training->Step();
-      estimate.Add(clock.Price(first.work, Factors(scenario_.seed, 0)).traffic,
-                   DifferentSteps(method, *training));
+      const PricedStep priced = MakeClock(*training).Price(first.work, Factors(scenario_.seed, 0));
+      estimate.Add(priced.traffic, DifferentSteps(method, *training));
     }
     if (scenario_.fidelity == "packet") {
       std::fprintf(stderr, "packet simulation: %s\n", estimate.Text().c_str());
