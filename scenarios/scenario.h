@@ -72,7 +72,7 @@ struct Scenario {
 
   // clock
   std::string device_profile = "a100-datasheet";
-  std::string bucket = "25MB";  // of dense fp32 gradient
+  std::string bucket = "25MiB";  // of dense fp32 gradient
 
   // run
   uint64_t seed = 1;

@@ -256,7 +256,7 @@ std::vector<ScenarioOption> NetworkOptions() {
       Text<&Scenario::device_profile>("clock.device_profile", "--device-profile", "NAME|FILE",
                                       "speeds of the simulated devices and codecs: a100-datasheet, "
                                       "h100-datasheet, cpu-reference, or a JSON file"),
-      Text<&Scenario::bucket, CheckBytes>("clock.bucket", "--bucket", "25MB",
+      Text<&Scenario::bucket, CheckBytes>("clock.bucket", "--bucket", "25MiB",
                                           "gradient bytes that travel together"),
   };
 }
