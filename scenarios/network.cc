@@ -31,7 +31,7 @@ std::unique_ptr<Network> BuildNetwork(const Scenario& scenario, uint64_t seed) {
   topology.hostsNeeded = scenario.workers + (server ? 1 : 0);
   network->topology = fabric::MakeTopology(topology);
   network->placement =
-      fabric::MakePlacement(scenario.placement, network->topology, scenario.workers, server);
+      fabric::MakePlacement({scenario.placement, scenario.workers, server}, network->topology);
   network->request.topology = &network->topology;
   network->request.placement = &network->placement;
   network->request.transport = fabric::MakeTransport(scenario.transport);

@@ -86,7 +86,8 @@ void Run(const Options& options)
     const bool server = options.collective == "parameter-server";
     request.hostsNeeded = options.workers + (server ? 1 : 0);
     const Topology topology = MakeTopology(request);
-    const Placement placement = MakePlacement(options.placement, topology, options.workers, server);
+    const Placement placement =
+        MakePlacement({options.placement, options.workers, server}, topology);
 
     EngineRequest engine;
     engine.topology = &topology;

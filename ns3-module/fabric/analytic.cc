@@ -256,13 +256,8 @@ const std::vector<DirectedLink>& AnalyticEngine::RouteOf(int source, int destina
     if (added)
     {
         constexpr uint32_t kChannel = 0; // one connection for each pair of endpoints
-        const int from = m_placement.NodeOf(source);
-        const int to = m_placement.NodeOf(destination);
-        if (from < 0 || to < 0)
-        {
-            throw Error("placement " + m_placement.description + ": has no parameter server");
-        }
-        entry->second = m_topology.Route(from, to, kChannel);
+        entry->second =
+            m_topology.Route(m_placement.NodeOf(source), m_placement.NodeOf(destination), kChannel);
     }
     return entry->second;
 }

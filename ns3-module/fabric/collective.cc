@@ -2,6 +2,7 @@
 
 #include "error.h"
 
+#include <iterator>
 #include <numeric>
 #include <set>
 
@@ -301,35 +302,59 @@ void Check(const CollectiveSpec& spec)
 
 } // namespace
 
+namespace
+{
+
+/// In the order of CollectiveKind.
+constexpr const char* kNames[] = {"ring-allreduce",
+                                  "halving-doubling-allreduce",
+                                  "double-tree-allreduce",
+                                  "direct-allreduce",
+                                  "hierarchical-allreduce",
+                                  "in-network-allreduce",
+                                  "ring-allgather",
+                                  "direct-allgather",
+                                  "hierarchical-allgather",
+                                  "all-to-all",
+                                  "broadcast",
+                                  "parameter-server",
+                                  "sharded-parameter-server",
+                                  "sparse-tree",
+                                  "scatter-reduce-allgather"};
+
+} // namespace
+
 const char* ToString(CollectiveKind kind)
 {
-    switch (kind)
+    return kNames[static_cast<size_t>(kind)];
+}
+
+const std::vector<CollectiveKind>& CollectiveKinds()
+{
+    static const std::vector<CollectiveKind> kinds = []
     {
-    case CollectiveKind::RingAllReduce:
-        return "ring-allreduce";
-    case CollectiveKind::RingAllGather:
-        return "ring-allgather";
-    case CollectiveKind::Broadcast:
-        return "broadcast";
-    case CollectiveKind::ParameterServer:
-        return "parameter-server";
-    }
-    return "unknown";
+        std::vector<CollectiveKind> all;
+        for (size_t i = 0; i < std::size(kNames); ++i)
+        {
+            all.push_back(static_cast<CollectiveKind>(i));
+        }
+        return all;
+    }();
+    return kinds;
 }
 
 CollectiveKind ParseCollective(const std::string& text)
 {
-    for (CollectiveKind kind : {CollectiveKind::RingAllReduce,
-                                CollectiveKind::RingAllGather,
-                                CollectiveKind::Broadcast,
-                                CollectiveKind::ParameterServer})
+    std::string allowed;
+    for (CollectiveKind kind : CollectiveKinds())
     {
         if (text == ToString(kind))
         {
             return kind;
         }
+        allowed += std::string(allowed.empty() ? "" : ", ") + ToString(kind);
     }
-    throw Error("collective", text, "ring-allreduce, ring-allgather, broadcast, parameter-server");
+    throw Error("collective", text, allowed);
 }
 
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec)
@@ -368,6 +393,8 @@ std::vector<int64_t> BytesSent(const CollectiveSpec& spec)
         case CollectiveKind::ParameterServer:
             sent[w] = spec.bytes[w];
             break;
+        default:
+            throw Error("collective", ToString(spec.kind), "a kind that is built");
         }
     }
     return sent;
@@ -391,6 +418,8 @@ MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCal
     case CollectiveKind::ParameterServer:
         return std::make_unique<ParameterServerStar>(
             spec.bytes, spec.pullBytes, tagBase, std::move(done));
+    default:
+        break;
     }
     throw Error("collective: unknown kind " + std::to_string(static_cast<int>(spec.kind)));
 }

@@ -26,7 +26,13 @@ struct LinkCounters
     int64_t marks = 0; ///< ECN
     int64_t maxQueueBytes = 0;
     TimeNs busy = 0; ///< time spent transmitting
+    /// highest utilisation, 0 to 1: of any instant (flow), of any window of kPeakWindow (packet), 1
+    /// where anything was sent (analytic)
+    double peak = 0;
 };
+
+/// See LinkCounters::peak.
+constexpr TimeNs kPeakWindow = 1'000'000;
 
 struct EngineCounters
 {
@@ -86,5 +92,7 @@ using EngineFactory = std::function<std::unique_ptr<Engine>(const EngineRequest&
 
 /// Alpha-beta on the fabric's routes (analytic.cc).
 std::unique_ptr<Engine> MakeAnalyticEngine(const EngineRequest& request);
+/// Fluid max-min fairness on the fabric's routes (flow-engine.cc).
+std::unique_ptr<Engine> MakeFlowEngine(const EngineRequest& request);
 
 } // namespace legacy::fabric

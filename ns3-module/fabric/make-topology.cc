@@ -179,6 +179,7 @@ Topology MakeTopology(const TopologyRequest& request)
     settings.RejectUnread();
     topology.SetName(name);
     topology.SetEcmpSeed(request.ecmpSeed);
+    topology.SetMultipath(request.multipath);
     return topology;
 }
 

@@ -79,25 +79,46 @@ std::vector<int> HostOrder(const std::string& text, const Topology& topology)
 
 } // namespace
 
-Placement
-MakePlacement(const std::string& text, const Topology& topology, int workers, bool withServer)
+int Placement::NodeOf(int endpoint) const
 {
+    size_t index = static_cast<size_t>(endpoint);
+    for (const std::vector<int>* nodes : {&hosts, &servers, &aggregators})
+    {
+        if (index < nodes->size())
+        {
+            return (*nodes)[index];
+        }
+        index -= nodes->size();
+    }
+    throw Error("placement " + description + ": has " + std::to_string(hosts.size()) +
+                " workers, " + std::to_string(servers.size()) + " parameter servers and " +
+                std::to_string(aggregators.size()) +
+                " aggregators, but traffic asks for endpoint " + std::to_string(endpoint));
+}
+
+Placement MakePlacement(const PlacementRequest& request, const Topology& topology)
+{
+    const int workers = request.workers;
     if (workers < 1)
     {
         throw Error("workers", std::to_string(workers), "1 or more");
     }
-    std::vector<int> order = HostOrder(text, topology);
-    const size_t needed = static_cast<size_t>(workers) + (withServer ? 1 : 0);
+    std::vector<int> order = HostOrder(request.text, topology);
+    const int own = request.colocated ? 0 : request.servers;
+    const size_t needed = static_cast<size_t>(workers) + own;
     if (order.size() < needed)
     {
         throw Error("placement: topology " + topology.Name() + " has " +
                     std::to_string(order.size()) + " hosts, but " + std::to_string(needed) +
                     " are needed (" + std::to_string(workers) + " workers" +
-                    (withServer ? " and the parameter server)" : ")"));
+                    (own > 0 ? " and " + std::to_string(own) + " parameter server(s))" : ")"));
     }
     Placement placement;
-    placement.description = text;
-    placement.server = withServer ? order[workers] : -1;
+    placement.description = request.text;
+    for (int s = 0; s < request.servers; ++s)
+    {
+        placement.servers.push_back(request.colocated ? order[s % workers] : order[workers + s]);
+    }
     order.resize(workers);
     placement.hosts = std::move(order);
     return placement;

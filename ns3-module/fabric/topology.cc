@@ -3,6 +3,7 @@
 #include "error.h"
 #include "hash.h"
 
+#include <cmath>
 #include <deque>
 
 namespace legacy::fabric
@@ -43,6 +44,10 @@ int Topology::AddLink(const Link& link)
     {
         throw Error("queue of link " + ends, std::to_string(link.queueBytes), "0 bytes or more");
     }
+    if (!(link.errorRate >= 0 && link.errorRate < 1))
+    {
+        throw Error("error rate of link " + ends, std::to_string(link.errorRate), "0 to below 1");
+    }
     m_tables.clear();
     const int index = static_cast<int>(m_links.size());
     m_links.push_back(link);
@@ -54,6 +59,16 @@ int Topology::AddLink(const Link& link)
 void Topology::SetEcmpSeed(uint64_t seed)
 {
     m_seed = seed;
+}
+
+void Topology::SetMultipath(Multipath multipath)
+{
+    m_multipath = multipath;
+}
+
+Multipath Topology::GetMultipath() const
+{
+    return m_multipath;
 }
 
 int Topology::NodeCount() const
@@ -182,9 +197,41 @@ std::vector<DirectedLink> Topology::Route(int source, int destination, uint32_t 
     return route;
 }
 
+std::vector<LinkShare> Topology::Shares(int source, int destination, uint32_t channel) const
+{
+    std::vector<LinkShare> shares;
+    if (m_multipath == Multipath::Ecmp)
+    {
+        for (DirectedLink link : Route(source, destination, channel))
+        {
+            shares.push_back(LinkShare{link, 1});
+        }
+        return shares;
+    }
+    // Breadth-first over the next hops: a node is complete once all nodes farther from the
+    // destination are, and those come first.
+    std::map<int, double> level{{source, 1}};
+    while (level.count(destination) == 0)
+    {
+        std::map<int, double> next;
+        for (const auto& [node, share] : level)
+        {
+            const std::vector<DirectedLink>& hops = NextHops(node, destination);
+            for (DirectedLink link : hops)
+            {
+                const double part = share / static_cast<double>(hops.size());
+                shares.push_back(LinkShare{link, part});
+                next[To(link)] += part;
+            }
+        }
+        level = std::move(next);
+    }
+    return shares;
+}
+
 std::string Topology::Fingerprint() const
 {
-    uint64_t hash = m_seed;
+    uint64_t hash = HashWords({m_seed, static_cast<uint64_t>(m_multipath)});
     for (const Node& node : m_nodes)
     {
         hash = HashWords({hash, node.host});
@@ -196,7 +243,8 @@ std::string Topology::Fingerprint() const
                           static_cast<uint64_t>(link.b),
                           static_cast<uint64_t>(link.rateBps),
                           static_cast<uint64_t>(link.delay),
-                          static_cast<uint64_t>(link.queueBytes)});
+                          static_cast<uint64_t>(link.queueBytes),
+                          static_cast<uint64_t>(std::llround(link.errorRate * 1e15))});
     }
     return "hosts=" + std::to_string(m_hosts.size()) + " nodes=" + std::to_string(m_nodes.size()) +
            " links=" + std::to_string(m_links.size()) + " hash=" + std::to_string(hash);

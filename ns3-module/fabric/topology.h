@@ -23,10 +23,24 @@ struct Link
     int64_t rateBps = 0;    ///< bits per second, each way
     TimeNs delay = 0;       ///< propagation, one way
     int64_t queueBytes = 0; ///< of each port; 0: the preset's
+    double errorRate = 0;   ///< probability that a packet is lost on the wire, each way
+};
+
+/// How a node chooses among its next hops on shortest paths.
+enum class Multipath : uint8_t
+{
+    Ecmp,  ///< one for each flow, by hash
+    Spray, ///< each packet anew, all with the same probability
 };
 
 /// Link `i` from a to b is directed link 2 i, from b to a 2 i + 1.
 using DirectedLink = int;
+
+struct LinkShare
+{
+    DirectedLink link = 0;
+    double share = 1; ///< (0, 1]
+};
 
 class Topology
 {
@@ -38,6 +52,8 @@ class Topology
     int AddLink(const Link& link);
 
     void SetEcmpSeed(uint64_t seed);
+    void SetMultipath(Multipath multipath);
+    Multipath GetMultipath() const;
 
     int NodeCount() const;
     bool IsHost(int node) const;
@@ -57,6 +73,10 @@ class Topology
     DirectedLink NextHop(int node, int source, int destination, uint32_t channel) const;
     /// The directed links of a flow from host node to host node; empty for source == destination.
     std::vector<DirectedLink> Route(int source, int destination, uint32_t channel) const;
+
+    /// The links that packets between two nodes take and the fraction of them that takes each: those
+    /// of Route, all 1, under Ecmp.
+    std::vector<LinkShare> Shares(int source, int destination, uint32_t channel) const;
 
     /// Identifies hosts, switches, links and the ECMP seed: part of the key of remembered steps.
     std::string Fingerprint() const;
@@ -79,6 +99,7 @@ class Topology
     std::vector<int> m_hosts;
     std::vector<Link> m_links;
     uint64_t m_seed = 1;
+    Multipath m_multipath = Multipath::Ecmp;
     /// per destination, per node: next hops; filled on first use, so share a topology between
     /// threads only after that
     mutable std::map<int, std::vector<std::vector<DirectedLink>>> m_tables;
@@ -97,6 +118,7 @@ struct TopologyRequest
     /// sizes a topology whose size is not given; error where a given one is too small
     int hostsNeeded = 0;
     uint64_t ecmpSeed = 1;
+    Multipath multipath = Multipath::Ecmp;
 };
 
 /// Builds it. Throws Error with file, line and column (files) or the parameter, its value and what

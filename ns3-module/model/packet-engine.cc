@@ -98,10 +98,8 @@ void PacketEngine::Build(const fabric::Topology* topology,
     m_placement = placement;
     m_firstEvent = Simulator::GetEventCount();
     std::vector<int> hosts = placement->hosts;
-    if (placement->server >= 0)
-    {
-        hosts.push_back(placement->server);
-    }
+    hosts.insert(hosts.end(), placement->servers.begin(), placement->servers.end());
+    hosts.insert(hosts.end(), placement->aggregators.begin(), placement->aggregators.end());
     std::sort(hosts.begin(), hosts.end());
     hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
     m_network = CreateObject<PacketNetwork>();

@@ -181,7 +181,7 @@ class TraceTestCase : public TestCase
     void DoRun() override
     {
         const fabric::Topology topology = MakeTopology("star", 3);
-        const fabric::Placement placement = fabric::MakePlacement("packed", topology, 3, false);
+        const fabric::Placement placement = fabric::MakePlacement({"packed", 3}, topology);
         LegacyHelper helper(fabric::MakeTransport("wan"));
         Ptr<PacketEngine> engine = helper.Install(&topology, &placement);
         engine->TraceConnectWithoutContext("FlowStart",
@@ -220,7 +220,7 @@ class DeadLinkTestCase : public TestCase
     void DoRun() override
     {
         const fabric::Topology topology = MakeTopology("star", 2);
-        const fabric::Placement placement = fabric::MakePlacement("packed", topology, 2, false);
+        const fabric::Placement placement = fabric::MakePlacement({"packed", 2}, topology);
         LegacyHelper helper(fabric::MakeTransport("datacenter"));
         Ptr<PacketEngine> engine = helper.Install(&topology, &placement);
         const fabric::DirectedLink link =

@@ -55,8 +55,8 @@ class Burst : public FlowGraph {
 struct Fabric {
   explicit Fabric(Topology built, Transport given = {})
       : topology(std::move(built)),
-        placement(MakePlacement("packed", topology, static_cast<int>(topology.Hosts().size()) - 1,
-                                true)) {
+        placement(
+            MakePlacement({"packed", static_cast<int>(topology.Hosts().size()) - 1, 1}, topology)) {
     request.topology = &topology;
     request.placement = &placement;
     request.transport = std::move(given);
@@ -226,9 +226,11 @@ TEST(Analytic, AGraphThatWaitsForNothingIsAnError) {
 
 TEST(Analytic, AParameterServerNeedsAHost) {
   Fabric fabric(BuildStar(3, {}));
-  fabric.placement = MakePlacement("packed", fabric.topology, 3, false);
-  EXPECT_EQ(MessageOf([&] { fabric.Time(Spec(CollectiveKind::ParameterServer, 3, 10)); }),
-            "placement packed: has no parameter server");
+  fabric.placement = MakePlacement({"packed", 3}, fabric.topology);
+  EXPECT_EQ(
+      MessageOf([&] { fabric.Time(Spec(CollectiveKind::ParameterServer, 3, 10)); }),
+      "placement packed: has 3 workers, 0 parameter servers and 0 aggregators, but traffic asks "
+      "for endpoint 3");
 }
 
 }  // namespace

@@ -12,50 +12,54 @@ namespace {
 
 TEST(Placement, PackedFillsHostsInOrder) {
   const Topology topology = BuildLeafSpine(2, 3, 1, {}, {});
-  const Placement placement = MakePlacement("packed", topology, 4, true);
+  const Placement placement = MakePlacement({"packed", 4, 1}, topology);
   EXPECT_EQ(placement.hosts, (std::vector<int>{0, 1, 2, 3}));
-  EXPECT_EQ(placement.server, 4);
+  EXPECT_EQ(placement.servers, std::vector<int>{4});
   EXPECT_EQ(placement.NodeOf(2), 2);
   EXPECT_EQ(placement.NodeOf(4), 4);
   EXPECT_EQ(placement.description, "packed");
-  EXPECT_EQ(MakePlacement("packed", topology, 4, false).server, -1);
+  EXPECT_TRUE(MakePlacement({"packed", 4}, topology).servers.empty());
 }
 
 TEST(Placement, StridedChangesTheSwitchAtEveryStep) {
-  EXPECT_EQ(MakePlacement("strided", BuildLeafSpine(3, 2, 1, {}, {}), 5, true).hosts,
+  EXPECT_EQ(MakePlacement({"strided", 5, 1}, BuildLeafSpine(3, 2, 1, {}, {})).hosts,
             (std::vector<int>{0, 2, 4, 1, 3}));
   // Sides of different size: what is left over comes at the end.
-  EXPECT_EQ(MakePlacement("strided", BuildDumbbell(1, 3, {}, {}), 4, false).hosts,
+  EXPECT_EQ(MakePlacement({"strided", 4}, BuildDumbbell(1, 3, {}, {})).hosts,
             (std::vector<int>{0, 1, 2, 3}));
 }
 
 TEST(Placement, RandomIsAPermutationOfItsSeed) {
   const Topology topology = BuildStar(64, {});
-  const Placement placement = MakePlacement("random:7", topology, 63, true);
+  const Placement placement = MakePlacement({"random:7", 63, 1}, topology);
   std::set<int> used(placement.hosts.begin(), placement.hosts.end());
-  used.insert(placement.server);
+  used.insert(placement.servers[0]);
   EXPECT_EQ(used.size(), 64u);
-  EXPECT_EQ(MakePlacement("random:7", topology, 63, true).hosts, placement.hosts);
-  EXPECT_NE(MakePlacement("random:8", topology, 63, true).hosts, placement.hosts);
+  EXPECT_EQ(MakePlacement({"random:7", 63, 1}, topology).hosts, placement.hosts);
+  EXPECT_NE(MakePlacement({"random:8", 63, 1}, topology).hosts, placement.hosts);
   // Every host comes first about equally often.
   std::vector<int> first(4, 0);
   for (int seed = 0; seed < 4000; ++seed) {
-    ++first[MakePlacement("random:" + std::to_string(seed), BuildStar(4, {}), 1, false).hosts[0]];
+    ++first[MakePlacement({"random:" + std::to_string(seed), 1}, BuildStar(4, {})).hosts[0]];
   }
   for (int count : first) EXPECT_NEAR(count, 1000, 5 * 28);
 }
 
 TEST(Placement, SaysWhatIsWrong) {
   const Topology topology = BuildStar(4, {});
-  EXPECT_EQ(MessageOf([&] { MakePlacement("packed", topology, 4, true); }),
-            "placement: topology star has 4 hosts, but 5 are needed (4 workers and the parameter "
-            "server)");
-  EXPECT_EQ(MessageOf([&] { MakePlacement("packed", topology, 0, false); }),
+  EXPECT_EQ(MessageOf([&] {
+              MakePlacement({"packed", 4, 1}, topology);
+            }),
+            "placement: topology star has 4 hosts, but 5 are needed (4 workers and 1 parameter "
+            "server(s))");
+  EXPECT_EQ(MessageOf([&] {
+              MakePlacement({"packed", 0}, topology);
+            }),
             "workers: got '0'; allowed: 1 or more");
   for (const char* text :
        {"", "spread", "random", "random:", "random:x", "random:1x", "random:-1"}) {
     EXPECT_NE(MessageOf([&] {
-                MakePlacement(text, topology, 2, false);
+                MakePlacement({text, 2}, topology);
               }).find("packed, strided, random:SEED"),
               std::string::npos)
         << text;

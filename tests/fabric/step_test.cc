@@ -15,7 +15,7 @@ namespace {
 struct Network {
   explicit Network(int hosts, bool warm = false)
       : topology(BuildStar(hosts, {8'000'000'000, 1'000, 0})),
-        placement(MakePlacement("packed", topology, hosts, false)) {
+        placement(MakePlacement({"packed", hosts}, topology)) {
     request.topology = &topology;
     request.placement = &placement;
     request.transport.segmentBytes = 1000;

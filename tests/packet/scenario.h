@@ -24,7 +24,7 @@ struct Scenario {
 struct Fabric {
   explicit Fabric(const Scenario& scenario)
       : topology(MakeTopology(scenario)),
-        placement(fabric::MakePlacement("packed", topology, scenario.workers, scenario.server)) {
+        placement(fabric::MakePlacement({"packed", scenario.workers, scenario.server}, topology)) {
     request.topology = &topology;
     request.placement = &placement;
     request.transport = scenario.transport;

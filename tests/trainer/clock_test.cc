@@ -162,7 +162,7 @@ TEST(SplitStep, ByHand) {
 
 TEST(SplitStep, AddsUpOnARealFabric) {
   const fabric::Topology topology = fabric::MakeTopology({.text = "star:hosts=4"});
-  const fabric::Placement placement = fabric::MakePlacement("packed", topology, 4, false);
+  const fabric::Placement placement = fabric::MakePlacement({"packed", 4}, topology);
   fabric::EngineRequest request;
   request.topology = &topology;
   request.placement = &placement;
