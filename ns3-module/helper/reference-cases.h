@@ -1,0 +1,74 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_REFERENCE_CASES_H
+#define LEGACY_REFERENCE_CASES_H
+
+#include "fabric/units.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// No ns-3 header here: the rest of the project is C++20, which ns-3 3.37's headers are not.
+
+namespace legacy
+{
+namespace fabric
+{
+
+/// A long NewReno flow over one link that loses packets at random.
+struct MathisCase
+{
+    double lossRate = 1e-3;            ///< of packets, each way
+    TimeNs roundTrip = 50'000'000;     ///< without queueing
+    TimeNs duration = 180'000'000'000; ///< measured, after the warm-up
+    TimeNs warmUp = 20'000'000'000;    ///< of the first slow start and its losses, not measured
+    int64_t rateBps = 1'000'000'000;   ///< of the link
+    uint64_t seed = 1;
+};
+
+/// What came out, beside MSS / RTT sqrt(1.5 / p): Mathis, Semke, Mahdavi, Ott, ACM CCR 27(3), 1997.
+struct MathisResult
+{
+    double lossRate = 0;
+    TimeNs roundTrip = 0;
+    double goodputBps = 0; ///< measured: payload, bits per second
+    double formulaBps = 0;
+};
+
+/**
+ * \ingroup legacy
+ * \return loss rates of 1e-2, 1e-3, 1e-4 on round trips of 50 and of 10 ms
+ */
+std::vector<MathisCase> MathisCases();
+/**
+ * Simulates it. Throws Error while another ns-3 simulation is alive in this process, as
+ * RunSimGridCases does.
+ * \param reference what to simulate
+ * \return measured and expected goodput
+ */
+MathisResult RunMathisCase(const MathisCase& reference);
+
+/// A transfer whose ns-3 time SimGrid publishes.
+struct SimGridResult
+{
+    std::string name;     ///< of the platform, or its two hosts
+    int64_t bytes = 0;    ///< transferred
+    double published = 0; ///< seconds, to six decimals
+    double measured = 0;  ///< seconds
+};
+
+/**
+ * \ingroup legacy
+ * SimGrid's examples/cpp/network-ns3 (s4u-network-ns3-timed) on onelink.xml and small_platform.xml,
+ * under SimGrid's settings: NewReno, segments of 1,000 bytes, every segment acknowledged, no
+ * timestamps, writes of at most 1,040 bytes, until the sender's connection is closed.
+ * \return the three transfers
+ */
+std::vector<SimGridResult> RunSimGridCases();
+
+} // namespace fabric
+} // namespace legacy
+
+#endif // LEGACY_REFERENCE_CASES_H
