@@ -1,20 +1,69 @@
-// Topology files: the parameters of a named topology as YAML.
+// Topology files. YAML, either the parameters of a named topology or any graph of links; and the
+// text format of the HPCC simulator (Li et al., SIGCOMM'19), which much of the field shares.
 //
 //   type: leaf-spine        # as on the command line
 //   leaves: 4               # a parameter of the type
 //   rate: 1Gbps             # of all links: rate, delay, queue
 //   spine: {delay: 5us}     # of one tier; on the command line "spine.delay=5us"
+//
+//   type: links             # any graph
+//   hosts: [a, b]           # names, or a number: host0, host1, ...
+//   switches: 1             # likewise: switch0, ...; may be absent
+//   links:                  # rate, delay and queue default to those of all links
+//     - {a: a, b: switch0, rate: 10Gbps, delay: 1us, queue: 64KiB, error: 1e-6}
+//     - {a: b, b: switch0}
+//
+//   3 1 2                   # HPCC: nodes, switches, links
+//   2                       # the switches' numbers; the others are hosts
+//   0 2 10Gbps 1000ns 0     # a link a line: ends, rate, delay, error rate
+//   1 2 10Gbps 1000ns 0
+//
+// Hosts are numbered before switches, both in the order of the file (HPCC: ascending).
 #pragma once
 
 #include "settings.h"
+#include "topology.h"
 
+#include <iosfwd>
 #include <string>
 
 namespace legacy::fabric
 {
 
-/// Reads and flattens it: nested keys are joined by '.'. Throws Error with file, line and column on
-/// anything malformed; what the keys mean is checked by who reads them.
+enum class TopologyFormat : uint8_t
+{
+    Yaml, ///< type: links
+    Hpcc,
+    Dot, ///< for Graphviz; not read
+};
+
+/// "yaml", "hpcc", "dot"; throws Error with the list.
+TopologyFormat ParseTopologyFormat(const std::string& text);
+
+/// Reading what was written gives a topology of the same fingerprint where hosts come before
+/// switches, as in every topology of MakeTopology. Throws Error on what the format cannot say
+/// (HPCC: queues).
+void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream);
+
+/// What of a links file's text may be left open.
+struct LinkDefaults
+{
+    int64_t rateBps = 0;
+    TimeNs delay = 0;
+    int64_t queueBytes = 0;
+};
+
+/// Both throw Error with file, line and column on anything malformed, links given twice, nodes that
+/// are not declared, hosts without a link and hosts that cannot reach each other.
+Topology ReadLinksFile(const std::string& path, const LinkDefaults& defaults);
+Topology ReadHpccFile(const std::string& path);
+
+/// The value of the key `type`.
+std::string TopologyFileType(const std::string& path);
+
+/// Reads the parameters of a named topology and flattens them: nested keys are joined by '.'.
+/// Throws Error with file, line and column on anything malformed; what the keys mean is checked by
+/// who reads them.
 Settings LoadTopologyFile(const std::string& path);
 
 } // namespace legacy::fabric
