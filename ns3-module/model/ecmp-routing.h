@@ -4,33 +4,17 @@
 #ifndef LEGACY_ECMP_ROUTING_H
 #define LEGACY_ECMP_ROUTING_H
 
+#include "compat.h"
 #include "fabric/topology.h"
 
 #include "ns3/ipv4-routing-protocol.h"
 
-#include <type_traits>
 #include <unordered_map>
 
 namespace legacy
 {
 namespace packet
 {
-
-/// How Ipv4RoutingProtocol::RouteInput takes its callbacks: by value up to ns-3.41, by reference
-/// since.
-template <class T>
-using RouteInputArgument =
-    std::conditional_t<std::is_same_v<decltype(&ns3::Ipv4RoutingProtocol::RouteInput),
-                                      bool (ns3::Ipv4RoutingProtocol::*)(
-                                          ns3::Ptr<const ns3::Packet>,
-                                          const ns3::Ipv4Header&,
-                                          ns3::Ptr<const ns3::NetDevice>,
-                                          ns3::Ipv4RoutingProtocol::UnicastForwardCallback,
-                                          ns3::Ipv4RoutingProtocol::MulticastForwardCallback,
-                                          ns3::Ipv4RoutingProtocol::LocalDeliverCallback,
-                                          ns3::Ipv4RoutingProtocol::ErrorCallback)>,
-                       T,
-                       const T&>;
 
 /**
  * \ingroup legacy

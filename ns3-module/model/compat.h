@@ -1,0 +1,38 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_COMPAT_H
+#define LEGACY_COMPAT_H
+
+#include "ns3/ipv4-routing-protocol.h"
+
+#include <type_traits>
+
+// What differs between ns-3 releases, and nowhere else. ns-3 defines no macro with its version, so
+// this asks the declarations themselves. The sources are C++17, which ns-3 3.37's headers need with
+// GCC 12, and compile as C++23, which ns-3 demands since 3.46.
+
+namespace legacy
+{
+namespace packet
+{
+
+/// How Ipv4RoutingProtocol::RouteInput takes its callbacks: by value up to 3.38, by reference since.
+template <class T>
+using RouteInputArgument =
+    std::conditional_t<std::is_same_v<decltype(&ns3::Ipv4RoutingProtocol::RouteInput),
+                                      bool (ns3::Ipv4RoutingProtocol::*)(
+                                          ns3::Ptr<const ns3::Packet>,
+                                          const ns3::Ipv4Header&,
+                                          ns3::Ptr<const ns3::NetDevice>,
+                                          ns3::Ipv4RoutingProtocol::UnicastForwardCallback,
+                                          ns3::Ipv4RoutingProtocol::MulticastForwardCallback,
+                                          ns3::Ipv4RoutingProtocol::LocalDeliverCallback,
+                                          ns3::Ipv4RoutingProtocol::ErrorCallback)>,
+                       T,
+                       const T&>;
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_COMPAT_H
