@@ -7,13 +7,9 @@
 // first frames get there. Received data is ACKed in one piece when its last byte is in; the ACKs
 // occupy the receiver's card before anything it sends from then on. Inside the fabric flows do not
 // meet.
-#include "engine.h"
-#include "error.h"
+#include "event-engine.h"
 
 #include <algorithm>
-#include <cassert>
-#include <queue>
-#include <sstream>
 #include <unordered_map>
 
 namespace legacy::fabric
@@ -22,27 +18,11 @@ namespace legacy::fabric
 namespace
 {
 
-enum class What : uint8_t
+enum What
 {
-    Start, ///< of a graph
-    Wake,
-    Head, ///< a flow's first frame is ready for the last link
-    Delivered,
-    AcksSent, ///< nothing to tell, but the card was busy until now
-};
-
-struct Event
-{
-    TimeNs time = 0;
-    uint64_t sequence = 0; ///< orders events of one instant as they were made
-    What what = What::Start;
-    int graph = 0;
-    uint64_t token = 0; ///< Wake: the graph's; Head, Delivered: the flow's slot
-
-    bool operator>(const Event& other) const
-    {
-        return time != other.time ? time > other.time : sequence > other.sequence;
-    }
+    kHead,      ///< a flow's first frame is ready for the last link
+    kDelivered, ///< payload: the flow's slot, as for kHead
+    kAcksSent,  ///< nothing to tell, but the card was busy until now
 };
 
 /// A flow on its way.
@@ -53,13 +33,11 @@ struct InFlight
     TimeNs lastByte = 0;                              ///< earliest end on the last link
 };
 
-class AnalyticEngine : public Engine
+class AnalyticEngine : public EventEngine
 {
   public:
     explicit AnalyticEngine(const EngineRequest& request)
-        : m_topology(*request.topology),
-          m_placement(*request.placement),
-          m_transport(request.transport),
+        : EventEngine(request),
           m_egressFree(2 * m_topology.Links().size(), 0),
           m_ingressFree(2 * m_topology.Links().size(), 0),
           m_links(2 * m_topology.Links().size())
@@ -71,41 +49,6 @@ class AnalyticEngine : public Engine
         return "analytic";
     }
 
-    bool Random() const override
-    {
-        return false;
-    }
-
-    bool DependsOnTime() const override
-    {
-        return false;
-    }
-
-    std::string Fingerprint() const override
-    {
-        return Name() + " " + m_transport.Fingerprint();
-    }
-
-    void Submit(FlowGraph& graph, TimeNs start) override
-    {
-        assert(start >= m_now);
-        m_graphs.push_back(Submitted{&graph, false});
-        Push(start, What::Start, static_cast<int>(m_graphs.size()) - 1, 0);
-        ++m_unfinished;
-    }
-
-    bool RunUntil(TimeNs until) override;
-
-    TimeNs Now() const override
-    {
-        return m_now;
-    }
-
-    EngineCounters Counters() const override
-    {
-        return m_counters;
-    }
-
     std::vector<LinkCounters> Links() const override
     {
         std::vector<LinkCounters> links = m_links;
@@ -113,141 +56,44 @@ class AnalyticEngine : public Engine
         {
             const Link& link = m_topology.LinkOf(static_cast<DirectedLink>(i));
             links[i].busy = SerialisationTime(links[i].bytes, link.rateBps);
+            links[i].peak = links[i].bytes > 0 ? 1 : 0;
         }
         return links;
     }
 
-    void SetFlowTrace(FlowTrace trace) override
-    {
-        m_trace = std::move(trace);
-    }
+  protected:
+    void Send(const Flow& flow, int graph) override;
 
-    /// Nothing is in flight, so every card is idle: the clock is all the state there is.
-    std::string Save() const override
+    void Handle(int what, int graph, uint64_t payload) override
     {
-        return "analytic " + std::to_string(m_now);
-    }
-
-    void Restore(const std::string& state) override
-    {
-        std::istringstream stream(state);
-        std::string name;
-        TimeNs now = 0;
-        if (!(stream >> name >> now) || name != Name() || now < 0)
+        switch (what)
         {
-            throw Error("engine state", state, "what an analytic engine saved");
+        case kHead:
+            ServeLastLink(graph, payload);
+            break;
+        case kDelivered:
+            Arrive(graph, payload);
+            break;
+        default:
+            break;
         }
-        m_now = now;
     }
 
   private:
-    struct Submitted
-    {
-        FlowGraph* graph = nullptr;
-        bool done = false;
-    };
-
-    /// What the graph that is being told of an event may do.
-    class Sink : public FlowSink
-    {
-      public:
-        Sink(AnalyticEngine& engine, int graph) : m_engine(engine), m_graph(graph)
-        {
-        }
-
-        TimeNs Now() const override
-        {
-            return m_engine.m_now;
-        }
-
-        void Send(const Flow& flow) override
-        {
-            m_engine.Send(flow, m_graph);
-        }
-
-        void Wake(TimeNs delay, uint64_t token) override
-        {
-            assert(delay >= 0);
-            m_engine.Push(m_engine.m_now + delay, What::Wake, m_graph, token);
-        }
-
-      private:
-        AnalyticEngine& m_engine;
-        int m_graph;
-    };
-
-    void Push(TimeNs time, What what, int graph, uint64_t token)
-    {
-        m_events.push(Event{time, m_sequence++, what, graph, token});
-    }
-
     const std::vector<DirectedLink>& RouteOf(int source, int destination);
-    void Send(const Flow& flow, int graph);
     TimeNs PassFirstLinks(InFlight& inFlight);
-    void ServeLastLink(const Event& event);
-    void Deliver(const Event& event);
+    void ServeLastLink(int graph, uint64_t slot);
+    void Arrive(int graph, uint64_t slot);
     void SendAcks(const InFlight& inFlight);
-    template <typename Call>
-    void Tell(int graph, Call call);
     void Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets);
 
-    const Topology& m_topology;
-    const Placement& m_placement;
-    const Transport m_transport;
-    TimeNs m_now = 0;
-    uint64_t m_sequence = 0;
-    std::priority_queue<Event, std::vector<Event>, std::greater<>> m_events;
     std::vector<InFlight> m_inFlight; ///< by slot
     std::vector<uint64_t> m_freeSlots;
-    std::vector<Submitted> m_graphs;
-    int m_unfinished = 0;
     std::unordered_map<uint64_t, std::vector<DirectedLink>> m_routes; ///< by endpoints
     std::vector<TimeNs> m_egressFree;  ///< first links of routes, by directed link
     std::vector<TimeNs> m_ingressFree; ///< last links of routes
     std::vector<LinkCounters> m_links;
-    EngineCounters m_counters;
-    FlowTrace m_trace;
 };
-
-bool AnalyticEngine::RunUntil(TimeNs until)
-{
-    while (!m_events.empty() && m_events.top().time <= until)
-    {
-        const Event event = m_events.top();
-        m_events.pop();
-        m_now = event.time;
-        ++m_counters.events;
-        switch (event.what)
-        {
-        case What::Start:
-            Tell(event.graph, [](FlowGraph& graph, FlowSink& sink) { graph.OnStart(sink); });
-            break;
-        case What::Wake:
-            Tell(event.graph,
-                 [&](FlowGraph& graph, FlowSink& sink) { graph.OnWake(event.token, sink); });
-            break;
-        case What::Head:
-            ServeLastLink(event);
-            break;
-        case What::Delivered:
-            Deliver(event);
-            break;
-        case What::AcksSent:
-            break;
-        }
-    }
-    if (!m_events.empty())
-    {
-        m_now = std::max(m_now, until);
-        return m_unfinished == 0;
-    }
-    if (m_unfinished > 0)
-    {
-        throw Error("analytic engine: nothing can happen any more, no flow is in flight, and " +
-                    std::to_string(m_unfinished) + " submitted graph(s) are not done");
-    }
-    return true;
-}
 
 const std::vector<DirectedLink>& AnalyticEngine::RouteOf(int source, int destination)
 {
@@ -264,17 +110,16 @@ const std::vector<DirectedLink>& AnalyticEngine::RouteOf(int source, int destina
 
 void AnalyticEngine::Send(const Flow& flow, int graph)
 {
-    assert(flow.source != flow.destination && flow.bytes >= 0);
-    if (m_trace)
-    {
-        m_trace(flow, m_now, false);
-    }
     InFlight inFlight{flow, nullptr, 0};
     TimeNs when = m_now;
     if (flow.bytes > 0)
     {
-        inFlight.route = &RouteOf(flow.source, flow.destination);
-        when = PassFirstLinks(inFlight);
+        const std::vector<DirectedLink>& route = RouteOf(flow.source, flow.destination);
+        if (!route.empty())
+        {
+            inFlight.route = &route;
+            when = PassFirstLinks(inFlight);
+        }
     }
     if (m_freeSlots.empty())
     {
@@ -284,7 +129,7 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     const uint64_t slot = m_freeSlots.back();
     m_freeSlots.pop_back();
     m_inFlight[slot] = inFlight;
-    Push(when, flow.bytes > 0 ? What::Head : What::Delivered, graph, slot);
+    Push(when, inFlight.route ? kHead : kDelivered, graph, slot);
 }
 
 /// When the first frame is ready for the last link of the route; sets the earliest end there.
@@ -308,32 +153,26 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
     return head;
 }
 
-void AnalyticEngine::ServeLastLink(const Event& event)
+void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
 {
-    const InFlight& inFlight = m_inFlight[event.token];
+    const InFlight& inFlight = m_inFlight[slot];
     const DirectedLink last = inFlight.route->back();
     const Link& link = m_topology.LinkOf(last);
     TimeNs& free = m_ingressFree[last];
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
     free = std::max(m_now, free) + SerialisationTime(wire, link.rateBps);
-    Push(std::max(free, inFlight.lastByte) + link.delay, What::Delivered, event.graph, event.token);
+    Push(std::max(free, inFlight.lastByte) + link.delay, kDelivered, graph, slot);
 }
 
-void AnalyticEngine::Deliver(const Event& event)
+void AnalyticEngine::Arrive(int graph, uint64_t slot)
 {
-    const InFlight inFlight = m_inFlight[event.token];
-    m_freeSlots.push_back(event.token);
-    ++m_counters.flows;
-    if (m_trace)
-    {
-        m_trace(inFlight.flow, m_now, true);
-    }
+    const InFlight inFlight = m_inFlight[slot];
+    m_freeSlots.push_back(slot);
     if (inFlight.route)
     {
         SendAcks(inFlight);
     }
-    Tell(event.graph,
-         [&](FlowGraph& graph, FlowSink& sink) { graph.OnDelivered(inFlight.flow, sink); });
+    Deliver(inFlight.flow, graph);
 }
 
 /// Counts what the flow put on the links, and sends its ACKs.
@@ -346,7 +185,7 @@ void AnalyticEngine::SendAcks(const InFlight& inFlight)
     Count(back, acks, m_transport.Acks(flow.bytes));
     TimeNs& free = m_egressFree[back.front()];
     free = std::max(m_now, free) + SerialisationTime(acks, m_topology.LinkOf(back.front()).rateBps);
-    Push(free, What::AcksSent, 0, 0);
+    Push(free, kAcksSent, 0, 0);
 }
 
 void AnalyticEngine::Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets)
@@ -355,20 +194,6 @@ void AnalyticEngine::Count(const std::vector<DirectedLink>& route, int64_t bytes
     {
         m_links[link].bytes += bytes;
         m_links[link].packets += packets;
-    }
-}
-
-template <typename Call>
-void AnalyticEngine::Tell(int graph, Call call)
-{
-    assert(!m_graphs[graph].done); // a graph that is done waits for nothing
-    FlowGraph& told = *m_graphs[graph].graph;
-    Sink sink(*this, graph);
-    call(told, sink);
-    if (told.Done())
-    {
-        m_graphs[graph].done = true;
-        --m_unfinished;
     }
 }
 

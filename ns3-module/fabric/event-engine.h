@@ -1,0 +1,121 @@
+// What the engines that are not ns-3 share: the clock, the queue of events, the submitted graphs.
+#pragma once
+
+#include "engine.h"
+#include "event-queue.h"
+
+#include <cassert>
+
+namespace legacy::fabric
+{
+
+class EventEngine : public Engine
+{
+  public:
+    bool Random() const override
+    {
+        return false;
+    }
+
+    bool DependsOnTime() const override
+    {
+        return false;
+    }
+
+    std::string Fingerprint() const override
+    {
+        return Name() + " " + m_transport.Fingerprint();
+    }
+
+    void Submit(FlowGraph& graph, TimeNs start) override;
+    bool RunUntil(TimeNs until) override;
+
+    TimeNs Now() const override
+    {
+        return m_now;
+    }
+
+    EngineCounters Counters() const override
+    {
+        return m_counters;
+    }
+
+    void SetFlowTrace(FlowTrace trace) override
+    {
+        m_trace = std::move(trace);
+    }
+
+    /// Nothing is in flight between graphs, so the clock is all the state there is.
+    std::string Save() const override;
+    void Restore(const std::string& state) override;
+
+  protected:
+    explicit EventEngine(const EngineRequest& request)
+        : m_topology(*request.topology),
+          m_placement(*request.placement),
+          m_transport(request.transport)
+    {
+    }
+
+    /// A flow of a graph, source and destination checked; ends in Deliver.
+    virtual void Send(const Flow& flow, int graph) = 0;
+    /// An event of the derived engine's own that is due now.
+    virtual void Handle(int what, int graph, uint64_t payload) = 0;
+
+    /// Called when nothing more happens now, before time goes on. True where it made events.
+    virtual bool Settle()
+    {
+        return false;
+    }
+
+    /// All submitted graphs are done.
+    virtual void OnAllDone()
+    {
+    }
+
+    /// Handle(what, graph, payload) at `time`.
+    void Push(TimeNs time, int what, int graph, uint64_t payload)
+    {
+        m_events.Push(Event{time, payload, graph, what});
+    }
+
+    /// The flow has arrived, now.
+    void Deliver(const Flow& flow, int graph);
+
+    const Topology& m_topology;
+    const Placement& m_placement;
+    const Transport m_transport;
+    TimeNs m_now = 0;
+
+  private:
+    static constexpr int kStart = -1;
+    static constexpr int kWake = -2;
+
+    struct Event
+    {
+        TimeNs time = 0;
+        uint64_t payload = 0; ///< a wake-up's token
+        int graph = 0;
+        int what = 0;
+    };
+
+    struct Submitted
+    {
+        FlowGraph* graph = nullptr;
+        bool done = false;
+    };
+
+    class Sink;
+
+    void Dispatch(const Event& event);
+    template <typename Call>
+    void Tell(int graph, Call call);
+
+    EventQueue<Event> m_events;
+    std::vector<Submitted> m_graphs;
+    int m_unfinished = 0;
+    EngineCounters m_counters;
+    FlowTrace m_trace;
+};
+
+} // namespace legacy::fabric
