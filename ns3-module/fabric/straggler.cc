@@ -3,9 +3,11 @@
 #include "error.h"
 #include "hash.h"
 #include "settings.h"
+#include "straggler-trace.h"
 
-#include <charconv>
 #include <cmath>
+#include <functional>
+#include <map>
 
 namespace legacy::fabric
 {
@@ -94,96 +96,88 @@ class Fixed : public StragglerModel
     double m_factor;
 };
 
-/// exp(sigma Z): median 1, mean exp(sigma^2 / 2).
-class Lognormal : public StragglerModel
+/// How many steps in a row a draw holds; kNever: the whole run.
+int64_t ParseLasting(Settings& settings)
 {
-  public:
-    Lognormal(const std::string& text, double sigma) : m_text(text), m_sigma(sigma)
+    constexpr int kMost = 1'000'000'000;
+    if (settings.Text("lasting", "1") == "run")
     {
+        return kNever;
     }
-
-    std::vector<double> Factors(int workers, uint64_t seed, uint64_t step) const override
-    {
-        std::vector<double> factors(workers);
-        for (int w = 0; w < workers; ++w)
-        {
-            const double radius = std::sqrt(-2 * std::log(Draw(seed, step, w, 0)));
-            const double normal = radius * std::cos(2 * kPi * Draw(seed, step, w, 1));
-            factors[w] = std::exp(m_sigma * normal);
-        }
-        return factors;
-    }
-
-    std::string Description() const override
-    {
-        return m_text;
-    }
-
-    bool Transient() const override
-    {
-        return true;
-    }
-
-  private:
-    std::string m_text;
-    double m_sigma;
-};
-
-/// 1 + scale E, E exponential with mean 1 (Lee et al., IEEE Trans. Inf. Theory 2018).
-class ShiftedExponential : public StragglerModel
-{
-  public:
-    ShiftedExponential(const std::string& text, double scale) : m_text(text), m_scale(scale)
-    {
-    }
-
-    std::vector<double> Factors(int workers, uint64_t seed, uint64_t step) const override
-    {
-        std::vector<double> factors(workers);
-        for (int w = 0; w < workers; ++w)
-        {
-            factors[w] = 1 - m_scale * std::log(Draw(seed, step, w, 0));
-        }
-        return factors;
-    }
-
-    std::string Description() const override
-    {
-        return m_text;
-    }
-
-    bool Transient() const override
-    {
-        return true;
-    }
-
-  private:
-    std::string m_text;
-    double m_scale;
-};
-
-/// "3+7".
-std::vector<int> ParseWorkers(const std::string& text, const std::string& place)
-{
-    std::vector<int> workers;
-    const char* next = text.data();
-    const char* end = text.data() + text.size();
-    while (true)
-    {
-        int worker = 0;
-        auto [rest, error] = std::from_chars(next, end, worker);
-        if (error != std::errc() || worker < 0 || (rest != end && *rest != '+'))
-        {
-            throw Error(place, text, "numbers of workers joined by '+', such as 3+7");
-        }
-        workers.push_back(worker);
-        if (rest == end)
-        {
-            return workers;
-        }
-        next = rest + 1;
-    }
+    return settings.Int("lasting", 1, 1, kMost);
 }
+
+/// Drawn for each worker and step.
+class Drawn : public StragglerModel
+{
+  public:
+    /// The factor from two independent draws, uniform in (0, 1).
+    using Quantile = std::function<double(double first, double second)>;
+
+    Drawn(const std::string& text, int64_t lasting, Quantile quantile)
+        : m_text(text),
+          m_lasting(static_cast<uint64_t>(lasting)),
+          m_quantile(std::move(quantile))
+    {
+    }
+
+    std::vector<double> Factors(int workers, uint64_t seed, uint64_t step) const override
+    {
+        const uint64_t key = step / m_lasting;
+        std::vector<double> factors(workers);
+        for (int w = 0; w < workers; ++w)
+        {
+            factors[w] = m_quantile(Draw(seed, key, w, 0), Draw(seed, key, w, 1));
+        }
+        return factors;
+    }
+
+    std::string Description() const override
+    {
+        return m_text;
+    }
+
+    bool Transient() const override
+    {
+        return m_lasting != static_cast<uint64_t>(kNever);
+    }
+
+  private:
+    std::string m_text;
+    uint64_t m_lasting;
+    Quantile m_quantile;
+};
+
+class Traced : public StragglerModel
+{
+  public:
+    Traced(const std::string& text, int64_t lasting, Settings& settings)
+        : m_text(text),
+          m_lasting(static_cast<uint64_t>(lasting)),
+          m_trace(settings)
+    {
+    }
+
+    std::vector<double> Factors(int workers, uint64_t, uint64_t step) const override
+    {
+        return m_trace.Factors(workers, step / m_lasting);
+    }
+
+    std::string Description() const override
+    {
+        return m_text;
+    }
+
+    bool Transient() const override
+    {
+        return m_lasting != static_cast<uint64_t>(kNever) && m_trace.Steps() > 1;
+    }
+
+  private:
+    std::string m_text;
+    uint64_t m_lasting;
+    StragglerTrace m_trace;
+};
 
 std::unique_ptr<StragglerModel> MakeFixed(const std::string& text, Settings& settings)
 {
@@ -199,9 +193,83 @@ std::unique_ptr<StragglerModel> MakeFixed(const std::string& text, Settings& set
     std::vector<int> slow;
     if (listed)
     {
-        slow = ParseWorkers(list, settings.Place("workers"));
+        slow = ParseWorkerList(list, settings.Place("workers"));
     }
     return std::make_unique<Fixed>(text, std::move(slow), count, factor);
+}
+
+Drawn::Quantile LognormalQuantile(Settings& settings)
+{
+    const double sigma = settings.Real("sigma", 0.3, 0, 10);
+    return [sigma](double first, double second)
+    {
+        const double radius = std::sqrt(-2 * std::log(first));
+        const double normal = radius * std::cos(2 * kPi * second);
+        return std::exp(sigma * normal);
+    };
+}
+
+Drawn::Quantile ExponentialQuantile(Settings& settings)
+{
+    const double scale = settings.Real("scale", 0.2, 0, 1e6);
+    return [scale](double first, double) { return 1 - scale * std::log(first); };
+}
+
+Drawn::Quantile ParetoQuantile(Settings& settings)
+{
+    const double shape = settings.Real("shape", 2.5, 1, 1000);
+    const double scale = settings.Real("scale", 1, 0, 1e6);
+    return [shape, scale](double first, double)
+    { return 1 + scale * (std::pow(first, -1 / shape) - 1); };
+}
+
+Drawn::Quantile SlowQuantile(Settings& settings)
+{
+    const double probability = settings.Real("probability", 0.1, 0, 1);
+    const double factor = settings.Real("factor", 2, 1, 1e6);
+    return [probability, factor](double first, double)
+    { return first < probability ? factor : 1.0; };
+}
+
+using MakeQuantile = Drawn::Quantile (*)(Settings& settings);
+
+const std::map<std::string, MakeQuantile>& Quantiles()
+{
+    static const std::map<std::string, MakeQuantile> quantiles = {
+        {"lognormal", LognormalQuantile},
+        {"exponential", ExponentialQuantile},
+        {"pareto", ParetoQuantile},
+        {"slow", SlowQuantile},
+    };
+    return quantiles;
+}
+
+std::unique_ptr<StragglerModel> MakeByType(const std::string& text, Settings& settings)
+{
+    const std::string& type = settings.Type();
+    if (type == "none")
+    {
+        return std::make_unique<None>();
+    }
+    if (type == "fixed")
+    {
+        return MakeFixed(text, settings);
+    }
+    if (type == "trace")
+    {
+        return std::make_unique<Traced>(text, ParseLasting(settings), settings);
+    }
+    const auto quantile = Quantiles().find(type);
+    if (quantile == Quantiles().end())
+    {
+        throw Error("stragglers",
+                    text,
+                    "none, fixed:workers=3+7,factor=1.5, fixed:count=2,factor=1.5, "
+                    "slow:probability=0.1,factor=2, lognormal:sigma=0.3, exponential:scale=0.2, "
+                    "pareto:shape=2.5,scale=1, trace:file=FILE; all but none and fixed with "
+                    "lasting=STEPS or lasting=run");
+    }
+    return std::make_unique<Drawn>(text, ParseLasting(settings), quantile->second(settings));
 }
 
 } // namespace
@@ -209,31 +277,7 @@ std::unique_ptr<StragglerModel> MakeFixed(const std::string& text, Settings& set
 std::unique_ptr<StragglerModel> MakeStragglers(const std::string& text)
 {
     Settings settings = Settings::FromText(text, "stragglers");
-    const std::string& type = settings.Type();
-    std::unique_ptr<StragglerModel> model;
-    if (type == "none")
-    {
-        model = std::make_unique<None>();
-    }
-    else if (type == "fixed")
-    {
-        model = MakeFixed(text, settings);
-    }
-    else if (type == "lognormal")
-    {
-        model = std::make_unique<Lognormal>(text, settings.Real("sigma", 0.3, 0, 10));
-    }
-    else if (type == "exponential")
-    {
-        model = std::make_unique<ShiftedExponential>(text, settings.Real("scale", 0.2, 0, 1e6));
-    }
-    else
-    {
-        throw Error("stragglers",
-                    text,
-                    "none, fixed:workers=3+7,factor=1.5, fixed:count=2,factor=1.5, "
-                    "lognormal:sigma=0.3, exponential:scale=0.2");
-    }
+    std::unique_ptr<StragglerModel> model = MakeByType(text, settings);
     settings.RejectUnread();
     return model;
 }

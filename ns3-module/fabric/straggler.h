@@ -1,5 +1,17 @@
-// Stragglers: factors on workers' device time, drawn before the network runs. They move ready
+// Stragglers: factors on workers' device time, known before the network runs. They move ready
 // times, never the total.
+//
+//   none                          1
+//   fixed:workers=3+7,factor=F    F for these workers (or count=2: the last ones), 1 for the others
+//   slow:probability=p,factor=F   F with probability p, else 1
+//   lognormal:sigma=s             exp(s Z): median 1, mean exp(s^2 / 2)
+//   exponential:scale=c           1 - c ln U: mean 1 + c (Lee et al., IEEE Trans. Inf. Theory 2018)
+//   pareto:shape=a,scale=c        1 + c (U^(-1/a) - 1): mean 1 + c / (a - 1) for a > 1; c = 1 is the
+//                                 Pareto distribution of minimum 1
+//   trace:file=F                  measured times, see straggler-trace.h
+//
+// U uniform in (0, 1) and Z normal are drawn for each (seed, step, worker). Drawn and traced
+// factors take `lasting=STEPS` (a draw holds for so many steps) or `lasting=run` (for the run).
 #pragma once
 
 #include <cstdint>
@@ -10,21 +22,21 @@
 namespace legacy::fabric
 {
 
-/// Slow-down of each worker's device at a step, >= 1 for fixed and shifted exponential, > 0 for
-/// lognormal.
+/// Slow-down of each worker's device at a step: >= 1 for all models but lognormal and trace, whose
+/// factors are > 0.
 class StragglerModel
 {
   public:
     virtual ~StragglerModel() = default;
+    /// Throws Error where the model does not fit the number of workers.
     virtual std::vector<double> Factors(int workers, uint64_t seed, uint64_t step) const = 0;
     virtual std::string Description() const = 0;
     /// True where Factors depends on the step.
     virtual bool Transient() const = 0;
 };
 
-/// "none"; "fixed:workers=3+7,factor=1.5" (a list, or a count as "fixed:count=2,factor=1.5": the
-/// last ones); "lognormal:sigma=0.3" (median 1); "exponential:scale=0.2" (1 + Exp). Throws Error
-/// with the list otherwise.
+/// A model by its text, as in the table. Throws Error with what is allowed; a wrong trace file with
+/// file and line.
 std::unique_ptr<StragglerModel> MakeStragglers(const std::string& text);
 
 } // namespace legacy::fabric

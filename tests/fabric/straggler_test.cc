@@ -67,6 +67,51 @@ TEST(Straggler, DrawsDependOnSeedStepAndWorkerAlone) {
   EXPECT_EQ(MakeStragglers("lognormal:sigma=0.5")->Factors(4, 9, 3), few);
 }
 
+// Results of earlier versions stay what they were.
+TEST(Straggler, DrawsStayTheSame) {
+  const auto lognormal = MakeStragglers("lognormal:sigma=0.5")->Factors(2, 9, 7);
+  EXPECT_DOUBLE_EQ(lognormal[0], 0x1.b7c8181efb30ap+1);
+  EXPECT_DOUBLE_EQ(lognormal[1], 0x1.6a7a93b145bc1p-1);
+  const auto exponential = MakeStragglers("exponential:scale=0.2")->Factors(2, 9, 3);
+  EXPECT_DOUBLE_EQ(exponential[0], 0x1.1d860590b9d51p+0);
+  EXPECT_DOUBLE_EQ(exponential[1], 0x1.1ed7119574d4p+0);
+}
+
+TEST(Straggler, ParetoHasItsTail) {
+  for (const double scale : {1.0, 0.5}) {
+    const std::vector<double> sample =
+        Sample("pareto:shape=2.5,scale=" + std::string(scale == 1 ? "1" : "0.5"));
+    EXPECT_GE(*std::min_element(sample.begin(), sample.end()), 1);
+    for (const double x : {1.5, 2.0, 4.0}) {
+      const double tail = std::pow(1 + (x - 1) / scale, -2.5);  // P(factor > x)
+      const double above = static_cast<double>(
+          std::count_if(sample.begin(), sample.end(), [&](double f) { return f > x; }));
+      EXPECT_NEAR(above / 20'000, tail, 5 * std::sqrt(tail / 20'000)) << x;
+    }
+  }
+}
+
+TEST(Straggler, SlowWorkersAreSlowSometimes) {
+  const std::vector<double> sample = Sample("slow:probability=0.1,factor=4");
+  const auto slow = std::count(sample.begin(), sample.end(), 4.0);
+  EXPECT_EQ(slow + std::count(sample.begin(), sample.end(), 1.0), 20'000);
+  EXPECT_NEAR(static_cast<double>(slow), 2000, 5 * std::sqrt(1800));
+  EXPECT_EQ(Sample("slow:probability=0"), std::vector<double>(20'000, 1.0));
+}
+
+TEST(Straggler, DrawsLastAsLongAsToldTo) {
+  const auto each = MakeStragglers("pareto:shape=2");
+  const auto five = MakeStragglers("pareto:shape=2,lasting=5");
+  const auto run = MakeStragglers("pareto:shape=2,lasting=run");
+  EXPECT_TRUE(five->Transient());
+  EXPECT_FALSE(run->Transient());
+  for (uint64_t step = 0; step < 15; ++step) {
+    EXPECT_EQ(five->Factors(4, 1, step), each->Factors(4, 1, step / 5));
+    EXPECT_EQ(run->Factors(4, 1, step), each->Factors(4, 1, 0));
+  }
+  EXPECT_NE(run->Factors(4, 1, 0), run->Factors(4, 2, 0));
+}
+
 TEST(Straggler, SaysWhatIsWrong) {
   const auto error = [](const std::string& text) {
     return MessageOf([&] { MakeStragglers(text); });
@@ -83,6 +128,10 @@ TEST(Straggler, SaysWhatIsWrong) {
   EXPECT_NE(error("lognormal:sigma=-1"), "");
   EXPECT_NE(error("lognormal:scale=1").find("unknown key of lognormal: got 'scale'"),
             std::string::npos);
+  EXPECT_NE(error("pareto:shape=0.5"), "");
+  EXPECT_NE(error("slow:probability=2"), "");
+  EXPECT_NE(error("lognormal:lasting=0").find("lasting: got '0'"), std::string::npos);
+  EXPECT_NE(error("fixed:lasting=5").find("unknown key of fixed"), std::string::npos);
   EXPECT_EQ(MessageOf([] { MakeStragglers("fixed:workers=4")->Factors(4, 1, 1); }),
             "stragglers: got 'fixed:workers=4'; allowed: workers below 4");
   EXPECT_NE(MessageOf([] { MakeStragglers("fixed:count=5")->Factors(4, 1, 1); }), "");
