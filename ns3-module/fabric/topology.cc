@@ -2,9 +2,10 @@
 
 #include "error.h"
 #include "hash.h"
+#include "topology-routing.h"
 
 #include <cmath>
-#include <deque>
+#include <map>
 
 namespace legacy::fabric
 {
@@ -19,8 +20,8 @@ int Topology::AddHost(const std::string& name)
 
 int Topology::AddSwitch(const std::string& name)
 {
-    m_tables.clear();
-    m_nodes.push_back(Node{name, false, {}});
+    m_routing.Clear();
+    m_nodes.push_back(Node{name, false, {}, {}});
     return NodeCount() - 1;
 }
 
@@ -48,7 +49,7 @@ int Topology::AddLink(const Link& link)
     {
         throw Error("error rate of link " + ends, std::to_string(link.errorRate), "0 to below 1");
     }
-    m_tables.clear();
+    m_routing.Clear();
     const int index = static_cast<int>(m_links.size());
     m_links.push_back(link);
     m_nodes[link.a].out.push_back(2 * index);
@@ -118,73 +119,34 @@ const Link& Topology::LinkOf(DirectedLink link) const
     return m_links[link / 2];
 }
 
-const std::vector<std::vector<DirectedLink>>& Topology::Table(int destination) const
+void Topology::ThrowNoPath(int from, int to) const
 {
-    auto found = m_tables.find(destination);
-    if (found != m_tables.end())
-    {
-        return found->second;
-    }
-    // Breadth-first from the destination over reversed links (every link has both directions).
-    // Hosts are reached but not walked through.
-    constexpr int kUnreached = -1;
-    std::vector<int> distance(NodeCount(), kUnreached);
-    std::vector<std::vector<DirectedLink>> table(NodeCount());
-    std::deque<int> queue{destination};
-    distance[destination] = 0;
-    while (!queue.empty())
-    {
-        const int node = queue.front();
-        queue.pop_front();
-        if (node != destination && IsHost(node))
-        {
-            continue;
-        }
-        for (DirectedLink away : m_nodes[node].out)
-        {
-            const int neighbour = To(away);
-            if (distance[neighbour] == kUnreached)
-            {
-                distance[neighbour] = distance[node] + 1;
-                queue.push_back(neighbour);
-            }
-        }
-    }
-    for (int node = 0; node < NodeCount(); ++node)
-    {
-        for (DirectedLink link : m_nodes[node].out)
-        {
-            const int next = To(link);
-            const bool forwards = next == destination || !IsHost(next);
-            if (forwards && distance[node] > 0 && distance[next] == distance[node] - 1)
-            {
-                table[node].push_back(link);
-            }
-        }
-    }
-    return m_tables.emplace(destination, std::move(table)).first->second;
+    throw Error("topology " + m_name + ": no path from " + NodeName(from) + " to " + NodeName(to));
 }
 
-const std::vector<DirectedLink>& Topology::NextHops(int node, int destination) const
+std::vector<DirectedLink> Topology::NextHops(int node, int destination) const
 {
-    const std::vector<DirectedLink>& hops = Table(destination)[node];
+    std::vector<DirectedLink> hops = m_routing.Get(*this).NextHops(node, destination);
     if (hops.empty() && node != destination)
     {
-        throw Error("topology " + m_name + ": no path from " + NodeName(node) + " to " +
-                    NodeName(destination));
+        ThrowNoPath(node, destination);
     }
     return hops;
 }
 
 DirectedLink Topology::NextHop(int node, int source, int destination, uint32_t channel) const
 {
-    const std::vector<DirectedLink>& hops = NextHops(node, destination);
     const uint64_t hash = HashWords({m_seed,
                                      static_cast<uint64_t>(node),
                                      static_cast<uint64_t>(source),
                                      static_cast<uint64_t>(destination),
                                      channel});
-    return hops[Reduce(hash, hops.size())];
+    const DirectedLink hop = m_routing.Get(*this).Choose(node, destination, hash);
+    if (hop == Routing::kNone)
+    {
+        ThrowNoPath(node, destination);
+    }
+    return hop;
 }
 
 std::vector<DirectedLink> Topology::Route(int source, int destination, uint32_t channel) const
@@ -208,15 +170,15 @@ std::vector<LinkShare> Topology::Shares(int source, int destination, uint32_t ch
         }
         return shares;
     }
-    // Breadth-first over the next hops: a node is complete once all nodes farther from the
-    // destination are, and those come first.
+    // Hop by hop: what is reached after h hops is that much nearer to the destination, so no node
+    // is reached at two levels, and a level is complete before it is left.
     std::map<int, double> level{{source, 1}};
     while (level.count(destination) == 0)
     {
         std::map<int, double> next;
         for (const auto& [node, share] : level)
         {
-            const std::vector<DirectedLink>& hops = NextHops(node, destination);
+            const std::vector<DirectedLink> hops = NextHops(node, destination);
             for (DirectedLink link : hops)
             {
                 const double part = share / static_cast<double>(hops.size());
@@ -258,6 +220,16 @@ const std::string& Topology::Name() const
 void Topology::SetName(const std::string& name)
 {
     m_name = name;
+}
+
+void Topology::SetPosition(int node, const Position& position)
+{
+    m_nodes[node].position = position;
+}
+
+const std::optional<Position>& Topology::PositionOf(int node) const
+{
+    return m_nodes[node].position;
 }
 
 } // namespace legacy::fabric

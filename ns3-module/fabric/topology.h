@@ -4,10 +4,11 @@
 // same routes.
 #pragma once
 
+#include "routing-cache.h"
 #include "units.h"
 
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,14 @@ struct LinkShare
     double share = 1; ///< (0, 1]
 };
 
+/// Where a node is drawn; any unit, y grows downwards.
+struct Position
+{
+    double x = 0;
+    double y = 0;
+};
+
+/// Queries may come from several threads at once, changes only from one alone.
 class Topology
 {
   public:
@@ -66,12 +75,13 @@ class Topology
     int To(DirectedLink link) const;
     const Link& LinkOf(DirectedLink link) const;
 
-    /// Outgoing links of `node` on shortest paths (hops) to host node `destination`, ascending.
-    /// Hosts do not forward. Throws Error where there is no path, naming both ends.
-    const std::vector<DirectedLink>& NextHops(int node, int destination) const;
+    /// Outgoing links of `node` on shortest paths (hops) to any node `destination`, ascending.
+    /// Hosts do not forward. Empty at the destination; throws Error where there is no path, naming
+    /// both ends.
+    std::vector<DirectedLink> NextHops(int node, int destination) const;
     /// The link that a flow takes at `node`.
     DirectedLink NextHop(int node, int source, int destination, uint32_t channel) const;
-    /// The directed links of a flow from host node to host node; empty for source == destination.
+    /// The directed links of a flow between two nodes; empty for source == destination.
     std::vector<DirectedLink> Route(int source, int destination, uint32_t channel) const;
 
     /// The links that packets between two nodes take and the fraction of them that takes each: those
@@ -84,15 +94,19 @@ class Topology
     const std::string& Name() const;
     void SetName(const std::string& name);
 
+    void SetPosition(int node, const Position& position);
+    const std::optional<Position>& PositionOf(int node) const;
+
   private:
     struct Node
     {
         std::string name;
         bool host = false;
+        std::optional<Position> position;
         std::vector<DirectedLink> out;
     };
 
-    const std::vector<std::vector<DirectedLink>>& Table(int destination) const;
+    [[noreturn]] void ThrowNoPath(int from, int to) const;
 
     std::string m_name;
     std::vector<Node> m_nodes;
@@ -100,9 +114,7 @@ class Topology
     std::vector<Link> m_links;
     uint64_t m_seed = 1;
     Multipath m_multipath = Multipath::Ecmp;
-    /// per destination, per node: next hops; filled on first use, so share a topology between
-    /// threads only after that
-    mutable std::map<int, std::vector<std::vector<DirectedLink>>> m_tables;
+    RoutingCache m_routing;
 };
 
 /// A topology by name and parameters, as on the command line: "fat-tree:k=4",
