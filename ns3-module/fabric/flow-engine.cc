@@ -1,0 +1,510 @@
+// The flow engine: fluid max-min fairness on the fabric's routes, with headers, ACKs, latency and
+// slow start.
+//
+// Each pair of nodes has one connection, which sends its flows one after the other, as TCP does
+// with messages. A flow of W wire bytes (headers included) runs at the connection's max-min fair
+// rate and arrives one latency after its last byte has left: the delay of every link, and a full
+// frame's serialisation on every link but the slowest (switches store and forward). On an idle path
+// that is T(W) of closed-form.h.
+//
+// ACKs go the other way on routes of their own. What they take of a link is reckoned as if all
+// connections that are busy on it ran at one rate: a link with D busy connections whose data cross
+// it and A whose ACKs do lends data C / (1 + a A / D), with a the ACKs' bytes for each byte of data.
+// A connection is busy from its first flow on until one arrives that has no `more` behind it.
+//
+// A connection that is not warm pays the handshake's round trip before its first flow, and for each
+// round of slow start (RFC 5681: from the initial window, doubling with every ACKed window, times
+// 1.5 where every second segment is ACKed) what of a round trip its window does not fill. Loss
+// limits a connection to MSS / RTT sqrt(3 / (2 p)) (Mathis et al., CCR 1997), a fixed socket buffer
+// to one buffer a round trip. Queues, retransmission time-outs and unfairness between connections
+// are not modelled.
+#include "event-engine.h"
+#include "max-min.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+enum What
+{
+    kReady,     ///< a connection may start its next flow; payload: the connection
+    kSent,      ///< maybe its flow's last byte leaves; payload: the connection
+    kDelivered, ///< payload: the flow's slot
+};
+
+constexpr int kNone = -1;
+
+/// A flow that was sent and has not arrived.
+struct Slot
+{
+    Flow flow;
+    int graph = 0;
+    int next = kNone; ///< behind it on the connection
+};
+
+/// What one ordered pair of nodes shares for good.
+struct Connection
+{
+    int first = kNone; ///< slots that wait to be sent
+    int last = kNone;
+    int sending = kNone;  ///< slot
+    bool waiting = false; ///< for kReady
+    bool busy = false;    ///< joined to its links
+    double rate = 0;      ///< wire bytes a nanosecond
+    double left = 0;      ///< wire bytes of the flow, as of `since`
+    TimeNs since = 0;
+    TimeNs end = 0;            ///< of the flow at this rate
+    TimeNs scheduled = kNever; ///< earliest kSent on the way
+    TimeNs lastArrival = 0;
+
+    // The path
+    double delay = 0;     ///< nanoseconds
+    double byteTime = 0;  ///< nanoseconds a byte of the first frame, beyond the slowest link's
+    double slowest = 0;   ///< bytes a nanosecond
+    double roundTrip = 0; ///< of a full frame and its ACK, nanoseconds
+    bool local = false;   ///< both ends on one node
+    std::vector<LinkShare> data;
+    std::vector<LinkShare> acks;
+
+    // Slow start
+    bool open = false;
+    double window = 0; ///< bytes on the wire
+
+    // Totals
+    int64_t wireBytes = 0;
+    int64_t packets = 0;
+    int64_t ackBytes = 0;
+    int64_t ackPackets = 0;
+};
+
+double BytesPerNs(const Link& link)
+{
+    return static_cast<double>(link.rateBps) / 8e9;
+}
+
+std::vector<double> Capacities(const Topology& topology)
+{
+    std::vector<double> capacities;
+    for (size_t i = 0; i < 2 * topology.Links().size(); ++i)
+    {
+        capacities.push_back(BytesPerNs(topology.LinkOf(static_cast<DirectedLink>(i))));
+    }
+    return capacities;
+}
+
+class FlowEngine : public EventEngine
+{
+  public:
+    explicit FlowEngine(const EngineRequest& request)
+        : EventEngine(request),
+          m_ackRatio(static_cast<double>(m_transport.ackBytes) /
+                     (m_transport.segmentsPerAck * static_cast<double>(m_transport.FrameBytes()))),
+          m_rates(Capacities(m_topology)),
+          m_dataOn(2 * m_topology.Links().size(), 0),
+          m_acksOn(2 * m_topology.Links().size(), 0),
+          m_recent(m_placement.Endpoints(), Recent{})
+    {
+    }
+
+    std::string Name() const override
+    {
+        return "flow";
+    }
+
+    std::vector<LinkCounters> Links() const override;
+
+  protected:
+    void Send(const Flow& flow, int graph) override;
+    void Handle(int what, int graph, uint64_t payload) override;
+    bool Settle() override;
+    void OnAllDone() override;
+
+  private:
+    /// The connection that an endpoint used last.
+    struct Recent
+    {
+        int destination = kNone;
+        int connection = kNone;
+    };
+
+    int ConnectionOf(int source, int destination);
+    int Connect(int from, int to);
+    void SetBusy(int connection, bool busy);
+    void Lend(DirectedLink link);
+    int TakeSlot(const Flow& flow, int graph);
+    void SendNext(int connection);
+    TimeNs RampTime(Connection& connection, int64_t wire);
+    void Begin(int connection);
+    void Reschedule(int connection);
+    void Finish(int connection);
+
+    const double m_ackRatio; ///< bytes of ACKs for each byte of data on the wire
+    MaxMin m_rates;          ///< one connection of its for each of ours, same numbers
+    std::vector<Connection> m_connections;
+    std::vector<double> m_dataOn; ///< busy connections' shares, by directed link
+    std::vector<double> m_acksOn;
+    std::vector<Recent> m_recent;                    ///< by source endpoint
+    std::unordered_map<uint64_t, int> m_byNodes;     ///< connections
+    std::unordered_map<uint64_t, int> m_byEndpoints; ///< connections
+    std::vector<Slot> m_slots;
+    int m_freeSlot = kNone;
+};
+
+uint64_t Pair(int a, int b)
+{
+    return static_cast<uint64_t>(a) << 32 | static_cast<uint32_t>(b);
+}
+
+int FlowEngine::ConnectionOf(int source, int destination)
+{
+    Recent& recent = m_recent.at(source);
+    if (recent.destination == destination)
+    {
+        return recent.connection;
+    }
+    auto [entry, added] = m_byEndpoints.try_emplace(Pair(source, destination), kNone);
+    if (added)
+    {
+        const int from = m_placement.NodeOf(source);
+        const int to = m_placement.NodeOf(destination);
+        auto [byNodes, unknown] = m_byNodes.try_emplace(Pair(from, to), kNone);
+        if (unknown)
+        {
+            byNodes->second = Connect(from, to);
+        }
+        entry->second = byNodes->second;
+    }
+    recent = Recent{destination, entry->second};
+    return entry->second;
+}
+
+int FlowEngine::Connect(int from, int to)
+{
+    constexpr uint32_t kChannel = 0;
+    Connection connection;
+    connection.data = m_topology.Shares(from, to, kChannel);
+    connection.acks = m_topology.Shares(to, from, kChannel);
+    connection.local = connection.data.empty();
+    connection.open = m_transport.warm;
+    const double frame = static_cast<double>(m_transport.FrameBytes());
+    std::vector<MaxMin::Use> uses;
+    double kept = 1; // probability that a packet gets through
+    connection.slowest = 1e300;
+    for (const LinkShare& hop : connection.data)
+    {
+        const Link& link = m_topology.LinkOf(hop.link);
+        const double rate = BytesPerNs(link);
+        uses.push_back(MaxMin::Use{hop.link, hop.share});
+        connection.delay += hop.share * static_cast<double>(link.delay);
+        connection.byteTime += hop.share / rate;
+        connection.slowest = std::min(connection.slowest, rate / hop.share);
+        kept *= 1 - hop.share * link.errorRate;
+    }
+    connection.roundTrip = connection.delay + connection.byteTime * frame;
+    for (const LinkShare& hop : connection.acks)
+    {
+        const Link& link = m_topology.LinkOf(hop.link);
+        connection.roundTrip +=
+            hop.share * (static_cast<double>(link.delay) + m_transport.ackBytes / BytesPerNs(link));
+    }
+    connection.byteTime -= 1 / connection.slowest;
+    double limit = connection.slowest;
+    if (kept < 1)
+    {
+        limit = std::min(limit, frame / connection.roundTrip * std::sqrt(1.5 / (1 - kept)));
+    }
+    if (m_transport.socketBufferBytes > 0)
+    {
+        const double segments =
+            static_cast<double>(m_transport.socketBufferBytes) / m_transport.segmentBytes;
+        limit = std::min(limit, segments * frame / connection.roundTrip);
+    }
+    connection.window = m_transport.initialWindow * frame;
+    m_connections.push_back(std::move(connection));
+    return m_rates.Add(uses, limit);
+}
+
+void FlowEngine::SetBusy(int number, bool busy)
+{
+    Connection& connection = m_connections[number];
+    if (connection.busy == busy)
+    {
+        return;
+    }
+    connection.busy = busy;
+    if (busy)
+    {
+        m_rates.Join(number);
+    }
+    else
+    {
+        m_rates.Leave(number);
+    }
+    const double sign = busy ? 1 : -1;
+    for (const LinkShare& hop : connection.data)
+    {
+        m_dataOn[hop.link] += sign * hop.share;
+        Lend(hop.link);
+    }
+    for (const LinkShare& hop : connection.acks)
+    {
+        m_acksOn[hop.link] += sign * hop.share;
+        Lend(hop.link);
+    }
+}
+
+/// What of the link data may use.
+void FlowEngine::Lend(DirectedLink link)
+{
+    constexpr double kNothing = 1e-9; // rounding of shares
+    if (m_dataOn[link] > kNothing)
+    {
+        const double acks = std::max(0.0, m_acksOn[link]) / m_dataOn[link];
+        m_rates.SetCapacity(link, BytesPerNs(m_topology.LinkOf(link)) / (1 + m_ackRatio * acks));
+    }
+}
+
+int FlowEngine::TakeSlot(const Flow& flow, int graph)
+{
+    if (m_freeSlot == kNone)
+    {
+        m_freeSlot = static_cast<int>(m_slots.size());
+        m_slots.emplace_back();
+    }
+    const int slot = m_freeSlot;
+    m_freeSlot = m_slots[slot].next;
+    m_slots[slot] = Slot{flow, graph, kNone};
+    return slot;
+}
+
+void FlowEngine::Send(const Flow& flow, int graph)
+{
+    const int number = ConnectionOf(flow.source, flow.destination);
+    const int slot = TakeSlot(flow, graph);
+    Connection& connection = m_connections[number];
+    if (connection.last == kNone)
+    {
+        connection.first = slot;
+    }
+    else
+    {
+        m_slots[connection.last].next = slot;
+    }
+    connection.last = slot;
+    if (connection.sending == kNone && !connection.waiting)
+    {
+        SendNext(number);
+    }
+}
+
+/// Takes flows off the connection's queue up to the first that has something to send.
+void FlowEngine::SendNext(int number)
+{
+    Connection& connection = m_connections[number];
+    while (connection.first != kNone)
+    {
+        const int slot = connection.first;
+        const Flow& flow = m_slots[slot].flow;
+        if (flow.bytes > 0 && !connection.local)
+        {
+            SetBusy(number, true);
+            const TimeNs ramp =
+                connection.open ? 0 : RampTime(connection, m_transport.WireBytes(flow.bytes));
+            connection.waiting = ramp > 0;
+            if (ramp > 0)
+            {
+                Push(m_now + ramp, kReady, 0, static_cast<uint64_t>(number));
+                return;
+            }
+            Begin(number);
+            return;
+        }
+        connection.first = m_slots[slot].next;
+        connection.last = connection.first == kNone ? kNone : connection.last;
+        connection.lastArrival = std::max(connection.lastArrival, m_now);
+        Push(connection.lastArrival, kDelivered, m_slots[slot].graph, static_cast<uint64_t>(slot));
+    }
+}
+
+/// What a flow of `wire` bytes loses to the handshake and to slow start.
+TimeNs FlowEngine::RampTime(Connection& connection, int64_t wire)
+{
+    double lost = 0;
+    if (connection.window ==
+        m_transport.initialWindow * static_cast<double>(m_transport.FrameBytes()))
+    {
+        lost += connection.roundTrip;
+    }
+    const double growth = 1 + 1.0 / m_transport.segmentsPerAck;
+    auto left = static_cast<double>(wire);
+    while (left > connection.window &&
+           connection.window < connection.slowest * connection.roundTrip)
+    {
+        lost += connection.roundTrip - connection.window / connection.slowest;
+        left -= connection.window;
+        connection.window *= growth;
+    }
+    connection.open = connection.window >= connection.slowest * connection.roundTrip;
+    return std::llround(lost);
+}
+
+void FlowEngine::Begin(int number)
+{
+    Connection& connection = m_connections[number];
+    const int slot = connection.first;
+    connection.waiting = false;
+    connection.sending = slot;
+    connection.first = m_slots[slot].next;
+    connection.last = connection.first == kNone ? kNone : connection.last;
+    connection.left = static_cast<double>(m_transport.WireBytes(m_slots[slot].flow.bytes));
+    connection.since = m_now;
+    connection.rate = 0;
+    connection.scheduled = kNever;
+    m_rates.Start(number);
+    if (m_rates.Rate(number) > 0)
+    {
+        Reschedule(number);
+    }
+}
+
+/// Takes the connection's present rate and sees when its flow ends.
+void FlowEngine::Reschedule(int number)
+{
+    Connection& connection = m_connections[number];
+    connection.left -= connection.rate * static_cast<double>(m_now - connection.since);
+    connection.since = m_now;
+    connection.rate = m_rates.Rate(number);
+    connection.end = m_now + std::llround(std::max(0.0, connection.left) / connection.rate);
+    // An event that comes too early looks again; only one that would come too late is replaced.
+    if (connection.end < connection.scheduled)
+    {
+        connection.scheduled = connection.end;
+        Push(connection.end, kSent, 0, static_cast<uint64_t>(number));
+    }
+}
+
+bool FlowEngine::Settle()
+{
+    if (!m_rates.Pending())
+    {
+        return false;
+    }
+    for (int number : m_rates.Solve())
+    {
+        Reschedule(number);
+    }
+    return true;
+}
+
+void FlowEngine::Handle(int what, int, uint64_t payload)
+{
+    if (what == kDelivered)
+    {
+        const auto slot = static_cast<int>(payload);
+        const Slot arrived = m_slots[slot];
+        m_slots[slot].next = m_freeSlot;
+        m_freeSlot = slot;
+        Deliver(arrived.flow, arrived.graph);
+        return;
+    }
+    const auto number = static_cast<int>(payload);
+    Connection& connection = m_connections[number];
+    if (what == kReady)
+    {
+        Begin(number);
+        return;
+    }
+    if (connection.sending == kNone || connection.scheduled != m_now)
+    {
+        return; // an earlier flow's, or replaced by an earlier event
+    }
+    if (connection.end > m_now)
+    {
+        connection.scheduled = connection.end;
+        Push(connection.end, kSent, 0, payload);
+        return;
+    }
+    Finish(number);
+}
+
+/// The last byte has left.
+void FlowEngine::Finish(int number)
+{
+    Connection& connection = m_connections[number];
+    const int slot = connection.sending;
+    const Flow& flow = m_slots[slot].flow;
+    const int64_t wire = m_transport.WireBytes(flow.bytes);
+    connection.wireBytes += wire;
+    connection.packets += m_transport.Segments(flow.bytes);
+    connection.ackBytes += m_transport.AckWireBytes(flow.bytes);
+    connection.ackPackets += m_transport.Acks(flow.bytes);
+    const auto firstFrame = static_cast<double>(std::min(wire, m_transport.FrameBytes()));
+    const TimeNs latency = std::llround(connection.delay + firstFrame * connection.byteTime);
+    connection.lastArrival = std::max(connection.lastArrival, m_now + latency);
+    Push(connection.lastArrival, kDelivered, m_slots[slot].graph, static_cast<uint64_t>(slot));
+    connection.sending = kNone;
+    connection.scheduled = kNever;
+    m_rates.Stop(number);
+    if (connection.first == kNone && !flow.more)
+    {
+        SetBusy(number, false);
+    }
+    SendNext(number);
+}
+
+/// A graph that ends without its last flow leaves nothing busy behind.
+void FlowEngine::OnAllDone()
+{
+    for (size_t i = 0; i < m_connections.size(); ++i)
+    {
+        if (m_connections[i].sending == kNone && !m_connections[i].waiting)
+        {
+            SetBusy(static_cast<int>(i), false);
+        }
+    }
+}
+
+std::vector<LinkCounters> FlowEngine::Links() const
+{
+    const size_t count = 2 * m_topology.Links().size();
+    std::vector<double> bytes(count, 0);
+    std::vector<double> packets(count, 0);
+    for (const Connection& connection : m_connections)
+    {
+        for (const LinkShare& hop : connection.data)
+        {
+            bytes[hop.link] += hop.share * static_cast<double>(connection.wireBytes);
+            packets[hop.link] += hop.share * static_cast<double>(connection.packets);
+        }
+        for (const LinkShare& hop : connection.acks)
+        {
+            bytes[hop.link] += hop.share * static_cast<double>(connection.ackBytes);
+            packets[hop.link] += hop.share * static_cast<double>(connection.ackPackets);
+        }
+    }
+    std::vector<LinkCounters> links(count);
+    for (size_t i = 0; i < count; ++i)
+    {
+        const Link& link = m_topology.LinkOf(static_cast<DirectedLink>(i));
+        links[i].bytes = std::llround(bytes[i]);
+        links[i].packets = std::llround(packets[i]);
+        links[i].busy = SerialisationTime(links[i].bytes, link.rateBps);
+        links[i].peak = m_rates.PeakLoad(static_cast<int>(i)) / BytesPerNs(link);
+    }
+    return links;
+}
+
+} // namespace
+
+std::unique_ptr<Engine> MakeFlowEngine(const EngineRequest& request)
+{
+    return std::make_unique<FlowEngine>(request);
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,474 @@
+#include "max-min.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// Rates and loads closer than this are equal: above what rounding makes of sums of thousands.
+constexpr double kTolerance = 1e-11;
+
+} // namespace
+
+MaxMin::MaxMin(std::vector<double> capacities) : m_ports(capacities.size())
+{
+    for (size_t i = 0; i < capacities.size(); ++i)
+    {
+        assert(capacities[i] > 0);
+        m_ports[i].capacity = capacities[i];
+    }
+}
+
+int MaxMin::Add(const std::vector<Use>& uses, double limit)
+{
+    assert(limit > 0);
+    Flow flow;
+    flow.firstHop = static_cast<int>(m_hops.size());
+    flow.hops = static_cast<int>(uses.size());
+    flow.ownLimit = limit;
+    for (const Use& use : uses)
+    {
+        m_hops.push_back(Hop{use.link, kNone, use.share});
+    }
+    m_flows.push_back(flow);
+    return static_cast<int>(m_flows.size()) - 1;
+}
+
+void MaxMin::Join(int connection)
+{
+    const Flow& flow = m_flows[connection];
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        Port& port = m_ports[m_hops[h].link];
+        if (port.joined == 1)
+        {
+            // The link was another's alone.
+            const int other = static_cast<int>(port.joinedSum);
+            const Flow& owner = m_flows[other];
+            for (int g = owner.firstHop; owner.running && g < owner.firstHop + owner.hops; ++g)
+            {
+                if (m_hops[g].link == m_hops[h].link && m_hops[g].place == kNone)
+                {
+                    Enter(other, g);
+                    port.load += owner.rate * m_hops[g].share;
+                    m_seeds.push_back(other); // the link is no longer part of its limit
+                }
+            }
+        }
+        ++port.joined;
+        port.joinedSum += connection;
+    }
+}
+
+void MaxMin::Leave(int connection)
+{
+    const Flow& flow = m_flows[connection];
+    assert(!flow.running);
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        Port& port = m_ports[m_hops[h].link];
+        --port.joined;
+        port.joinedSum -= connection;
+    }
+}
+
+void MaxMin::Start(int connection)
+{
+    Flow& flow = m_flows[connection];
+    assert(!flow.running);
+    flow.running = true;
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        if (m_ports[m_hops[h].link].joined > 1)
+        {
+            Enter(connection, h);
+        }
+    }
+    FindLimit(flow);
+    // Where there is room on every link, nobody else is concerned.
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        const Port& port = m_ports[m_hops[h].link];
+        if (m_hops[h].place != kNone &&
+            port.load + flow.limit * m_hops[h].share > port.capacity * (1 + kTolerance))
+        {
+            m_seeds.push_back(connection);
+            return;
+        }
+    }
+    flow.rate = flow.limit;
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        m_ports[m_hops[h].link].load += m_hops[h].place != kNone ? flow.rate * m_hops[h].share : 0;
+    }
+    NotePeaks(flow);
+}
+
+void MaxMin::Stop(int connection)
+{
+    Flow& flow = m_flows[connection];
+    assert(flow.running);
+    SetBottleneck(flow, kNone);
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        if (m_hops[h].place == kNone)
+        {
+            continue;
+        }
+        Exit(h);
+        Port& port = m_ports[m_hops[h].link];
+        port.load = port.running.empty() ? 0 : port.load - flow.rate * m_hops[h].share;
+        if (port.bottlenecked > 0)
+        {
+            MarkDirty(m_hops[h].link);
+        }
+    }
+    flow.running = false;
+    flow.rate = 0;
+}
+
+void MaxMin::SetCapacity(int link, double capacity)
+{
+    assert(capacity > 0);
+    Port& port = m_ports[link];
+    if (capacity != port.capacity)
+    {
+        port.capacity = capacity;
+        port.moved = true;
+        MarkDirty(link);
+    }
+}
+
+bool MaxMin::Pending() const
+{
+    return !m_dirty.empty() || !m_seeds.empty();
+}
+
+const std::vector<int>& MaxMin::Solve()
+{
+    ++m_epoch;
+    m_set.clear();
+    m_links.clear();
+    m_changed.clear();
+    for (int link : m_dirty)
+    {
+        IncludeDirty(link);
+    }
+    m_dirty.clear();
+    for (int connection : m_seeds)
+    {
+        if (m_flows[connection].running)
+        {
+            Include(connection);
+        }
+    }
+    m_seeds.clear();
+    if (m_set.empty())
+    {
+        return m_changed;
+    }
+    do
+    {
+        Fill();
+    } while (IncludeViolators(m_links.size()));
+    for (int connection : m_set)
+    {
+        const Flow& flow = m_flows[connection];
+        NotePeaks(flow);
+        if (std::abs(flow.rate - flow.before) > kTolerance * flow.rate)
+        {
+            m_changed.push_back(connection);
+        }
+    }
+    return m_changed;
+}
+
+double MaxMin::Rate(int connection) const
+{
+    return m_flows[connection].rate;
+}
+
+bool MaxMin::Running(int connection) const
+{
+    return m_flows[connection].running;
+}
+
+double MaxMin::Capacity(int link) const
+{
+    return m_ports[link].capacity;
+}
+
+double MaxMin::PeakLoad(int link) const
+{
+    return m_ports[link].peak;
+}
+
+void MaxMin::Enter(int connection, int hop)
+{
+    std::vector<Member>& running = m_ports[m_hops[hop].link].running;
+    m_hops[hop].place = static_cast<int>(running.size());
+    running.push_back(Member{connection, hop});
+}
+
+void MaxMin::Exit(int hop)
+{
+    std::vector<Member>& running = m_ports[m_hops[hop].link].running;
+    const int place = m_hops[hop].place;
+    running[place] = running.back();
+    m_hops[running[place].hop].place = place;
+    running.pop_back();
+    m_hops[hop].place = kNone;
+}
+
+void MaxMin::MarkDirty(int link)
+{
+    if (!m_ports[link].dirty)
+    {
+        m_ports[link].dirty = true;
+        m_dirty.push_back(link);
+    }
+}
+
+void MaxMin::SetBottleneck(Flow& flow, int link)
+{
+    if (flow.bottleneck != kNone)
+    {
+        --m_ports[flow.bottleneck].bottlenecked;
+    }
+    if (link != kNone)
+    {
+        ++m_ports[link].bottlenecked;
+    }
+    flow.bottleneck = link;
+}
+
+/// Its own limit, and what its private links let through.
+void MaxMin::FindLimit(Flow& flow) const
+{
+    flow.limit = flow.ownLimit;
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        if (m_hops[h].place == kNone)
+        {
+            flow.limit = std::min(flow.limit, m_ports[m_hops[h].link].capacity / m_hops[h].share);
+        }
+    }
+}
+
+void MaxMin::NotePeaks(const Flow& flow)
+{
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        Port& port = m_ports[m_hops[h].link];
+        const double load = m_hops[h].place == kNone ? flow.rate * m_hops[h].share : port.load;
+        port.peak = std::max(port.peak, load);
+    }
+}
+
+void MaxMin::Include(int connection)
+{
+    Flow& flow = m_flows[connection];
+    if (flow.inSet == m_epoch)
+    {
+        return;
+    }
+    flow.inSet = m_epoch;
+    flow.before = flow.rate;
+    FindLimit(flow);
+    m_set.push_back(connection);
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        const int link = m_hops[h].link;
+        if (m_hops[h].place != kNone && m_ports[link].inSet != m_epoch)
+        {
+            m_ports[link].inSet = m_epoch;
+            m_links.push_back(link);
+        }
+    }
+}
+
+/// Capacity was freed on the link, or changed.
+void MaxMin::IncludeDirty(int link)
+{
+    Port& port = m_ports[link];
+    const bool tooFull = port.load > port.capacity * (1 + kTolerance);
+    for (const Member& member : port.running)
+    {
+        if (tooFull || m_flows[member.connection].bottleneck == link)
+        {
+            Include(member.connection);
+        }
+    }
+    if (port.moved && port.joined == 1 && m_flows[port.joinedSum].running)
+    {
+        Include(static_cast<int>(port.joinedSum));
+    }
+    port.dirty = false;
+    port.moved = false;
+}
+
+/// What those that are held leave of the links.
+void MaxMin::OpenLinks()
+{
+    m_heap.clear();
+    for (int link : m_links)
+    {
+        Port& port = m_ports[link];
+        port.residual = port.capacity;
+        port.weight = 0;
+        port.open = 0;
+        for (const Member& member : port.running)
+        {
+            const double share = m_hops[member.hop].share;
+            if (m_flows[member.connection].inSet == m_epoch)
+            {
+                port.weight += share;
+                ++port.open;
+            }
+            else
+            {
+                port.residual -= m_flows[member.connection].rate * share;
+            }
+        }
+        port.residual = std::max(0.0, port.residual);
+        m_heap.emplace_back(port.residual / port.weight, link);
+    }
+    std::make_heap(m_heap.begin(), m_heap.end(), std::greater<>());
+}
+
+/// The least fair share of a link with open connections; infinity where there is none. Shares only
+/// grow while connections are frozen, so what the heap says is a lower bound.
+double MaxMin::LowestShare(int& link)
+{
+    while (!m_heap.empty())
+    {
+        const auto [bound, candidate] = m_heap.front();
+        const Port& port = m_ports[candidate];
+        const double share = port.open > 0 ? std::max(0.0, port.residual) / port.weight : 0;
+        if (port.open > 0 && share <= bound * (1 + kTolerance))
+        {
+            link = candidate;
+            return share;
+        }
+        std::pop_heap(m_heap.begin(), m_heap.end(), std::greater<>());
+        m_heap.pop_back();
+        if (port.open > 0)
+        {
+            m_heap.emplace_back(share, candidate);
+            std::push_heap(m_heap.begin(), m_heap.end(), std::greater<>());
+        }
+    }
+    return std::numeric_limits<double>::infinity();
+}
+
+/// Progressive filling of the set.
+void MaxMin::Fill()
+{
+    OpenLinks();
+    for (int connection : m_set)
+    {
+        m_flows[connection].frozen = false;
+    }
+    std::sort(m_set.begin(),
+              m_set.end(),
+              [this](int a, int b)
+              {
+                  const double limitA = m_flows[a].limit;
+                  const double limitB = m_flows[b].limit;
+                  return limitA != limitB ? limitA < limitB : a < b;
+              });
+    size_t next = 0;
+    while (true)
+    {
+        while (next < m_set.size() && m_flows[m_set[next]].frozen)
+        {
+            ++next;
+        }
+        if (next == m_set.size())
+        {
+            return;
+        }
+        int link = kNone;
+        const double share = LowestShare(link);
+        const double limit = m_flows[m_set[next]].limit;
+        if (limit <= share)
+        {
+            Freeze(m_set[next], limit, kNone);
+            continue;
+        }
+        for (const Member& member : m_ports[link].running)
+        {
+            const Flow& flow = m_flows[member.connection];
+            if (flow.inSet == m_epoch && !flow.frozen)
+            {
+                Freeze(member.connection, share, link);
+            }
+        }
+    }
+}
+
+void MaxMin::Freeze(int connection, double rate, int bottleneck)
+{
+    Flow& flow = m_flows[connection];
+    flow.frozen = true;
+    flow.rate = rate;
+    SetBottleneck(flow, bottleneck);
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        if (m_hops[h].place != kNone)
+        {
+            Port& port = m_ports[m_hops[h].link];
+            port.residual -= rate * m_hops[h].share;
+            port.weight -= m_hops[h].share;
+            --port.open;
+        }
+    }
+}
+
+/// Takes those into the set that break the condition on one of the first `links` links of it. True
+/// where there are any.
+bool MaxMin::IncludeViolators(size_t links)
+{
+    const size_t before = m_set.size();
+    for (size_t i = 0; i < links; ++i)
+    {
+        const int link = m_links[i];
+        Port& port = m_ports[link];
+        constexpr double kNobody = std::numeric_limits<double>::infinity();
+        double level = kNobody; // of the set's connections that are stuck here
+        double top = 0;
+        port.load = 0;
+        for (const Member& member : port.running)
+        {
+            const Flow& flow = m_flows[member.connection];
+            port.load += flow.rate * m_hops[member.hop].share;
+            top = std::max(top, flow.rate);
+            if (flow.bottleneck == link && flow.inSet == m_epoch)
+            {
+                level = flow.rate;
+            }
+        }
+        const bool room = port.load < port.capacity * (1 - kTolerance);
+        for (const Member& member : port.running)
+        {
+            const Flow& flow = m_flows[member.connection];
+            const bool tooFast = flow.rate > level * (1 + kTolerance);
+            const bool mayRise =
+                flow.bottleneck == link && (room || top > flow.rate * (1 + kTolerance));
+            if (flow.inSet != m_epoch && (tooFast || mayRise))
+            {
+                Include(member.connection);
+            }
+        }
+    }
+    return m_set.size() > before;
+}
+
+} // namespace legacy::fabric
