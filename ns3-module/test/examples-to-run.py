@@ -1,0 +1,8 @@
+#! /usr/bin/env python3
+
+# Examples that ns-3's test.py runs: (command, run it?, run it under valgrind?).
+cpp_examples = [
+    ("legacy-ring-example --workers=4 --bytes=100kB", "True", "False"),
+    ("legacy-fidelity-example --bytes=100kB", "True", "False"),
+]
+python_examples = []
