@@ -1,146 +1,17 @@
 #include "collective.h"
 
+#include "collective-base.h"
+#include "collective-kinds.h"
 #include "error.h"
 
 #include <iterator>
 #include <numeric>
-#include <set>
 
 namespace legacy::fabric
 {
 
 namespace
 {
-
-constexpr int kTagShift = 48;
-
-uint64_t Tag(uint16_t tagBase, uint64_t rest)
-{
-    return static_cast<uint64_t>(tagBase) << kTagShift | rest;
-}
-
-uint64_t RestOf(uint64_t tag)
-{
-    return tag & ((uint64_t{1} << kTagShift) - 1);
-}
-
-/// What the kinds share: who started, who is done. A collective of one worker is done when it
-/// starts.
-class CollectiveBase : public Collective
-{
-  public:
-    CollectiveBase(int workers, uint16_t tagBase, DoneCallback done)
-        : m_workers(workers),
-          m_tagBase(tagBase),
-          m_done(std::move(done)),
-          m_started(workers, false)
-    {
-    }
-
-    void Start(int worker, FlowSink& sink) final
-    {
-        m_started[worker] = true;
-        if (m_workers == 1)
-        {
-            Finish(worker, sink);
-            return;
-        }
-        OnStarted(worker, sink);
-    }
-
-    bool Done() const final
-    {
-        return m_finished == m_workers;
-    }
-
-  protected:
-    virtual void OnStarted(int worker, FlowSink& sink) = 0;
-
-    void Finish(int worker, FlowSink& sink)
-    {
-        ++m_finished;
-        m_done(worker, sink);
-    }
-
-    void Send(int source, int destination, int64_t bytes, uint64_t rest, FlowSink& sink)
-    {
-        sink.Send(Flow{source, destination, bytes, Tag(m_tagBase, rest)});
-    }
-
-    bool Started(int worker) const
-    {
-        return m_started[worker];
-    }
-
-    const int m_workers;
-
-  private:
-    const uint16_t m_tagBase;
-    const DoneCallback m_done;
-    std::vector<bool> m_started;
-    int m_finished = 0;
-};
-
-/// In round r worker w sends block (w - r) mod N to its right neighbour: with N - 1 rounds an
-/// all-gather of the blocks, with 2 (N - 1) a reduce-scatter followed by an all-gather (Patarasuk,
-/// Yuan, JPDC'09). A block leaves a worker only after the worker has received (and reduced) what
-/// the round before brought.
-class Ring : public CollectiveBase
-{
-  public:
-    Ring(std::vector<int64_t> blocks, int rounds, uint16_t tagBase, DoneCallback done)
-        : CollectiveBase(static_cast<int>(blocks.size()), tagBase, std::move(done)),
-          m_blocks(std::move(blocks)),
-          m_rounds(rounds),
-          m_received(m_workers, 0),
-          m_early(m_workers)
-    {
-    }
-
-    void OnDelivered(const Flow& flow, FlowSink& sink) override
-    {
-        const int worker = flow.destination;
-        m_early[worker].insert(static_cast<int>(RestOf(flow.tag)));
-        if (Started(worker))
-        {
-            TakeArrived(worker, sink);
-        }
-    }
-
-  protected:
-    void OnStarted(int worker, FlowSink& sink) override
-    {
-        SendRound(worker, 0, sink);
-        TakeArrived(worker, sink);
-    }
-
-  private:
-    void SendRound(int worker, int round, FlowSink& sink)
-    {
-        const int block = (worker - round % m_workers + m_workers) % m_workers;
-        Send(worker, (worker + 1) % m_workers, m_blocks[block], round, sink);
-    }
-
-    /// Takes what has arrived in the order of rounds; each round taken lets the next one go.
-    void TakeArrived(int worker, FlowSink& sink)
-    {
-        while (m_early[worker].erase(m_received[worker]) > 0)
-        {
-            const int next = ++m_received[worker];
-            if (next == m_rounds)
-            {
-                Finish(worker, sink);
-                return;
-            }
-            SendRound(worker, next, sink);
-        }
-    }
-
-    const std::vector<int64_t> m_blocks;
-    const int m_rounds;
-    std::vector<int> m_received;        ///< rounds taken by each worker
-    std::vector<std::set<int>> m_early; ///< rounds that arrived before they could be taken; few
-};
 
 /// Binomial tree on ranks relative to the root: in step s every rank below 2^s that has the data
 /// sends it to rank + 2^s. A rank sends to one child at a time, so that on any fabric ceil(log2 N)
@@ -159,7 +30,7 @@ class BinomialBroadcast : public CollectiveBase
 
     void OnDelivered(const Flow& flow, FlowSink& sink) override
     {
-        SendToChild(flow.source, static_cast<int>(RestOf(flow.tag)) + 1, sink);
+        SendToChild(flow.source, static_cast<int>(MarkOf(flow)) + 1, sink);
         m_holds[flow.destination] = true;
         if (Started(flow.destination))
         {
@@ -254,17 +125,6 @@ class ParameterServerStar : public CollectiveBase
     int m_pushed = 0;
 };
 
-/// `total` in `parts` blocks that differ by at most one byte, the larger ones first.
-std::vector<int64_t> Balanced(int64_t total, int parts)
-{
-    std::vector<int64_t> blocks(parts, total / parts);
-    for (int64_t i = 0; i < total % parts; ++i)
-    {
-        ++blocks[i];
-    }
-    return blocks;
-}
-
 void Check(const CollectiveSpec& spec)
 {
     const std::string kind = ToString(spec.kind);
@@ -357,6 +217,16 @@ CollectiveKind ParseCollective(const std::string& text)
     throw Error("collective", text, allowed);
 }
 
+std::vector<int64_t> Balanced(int64_t total, int parts)
+{
+    std::vector<int64_t> blocks(parts);
+    for (int i = 0; i < parts; ++i)
+    {
+        blocks[i] = BalancedBlock(total, parts, i);
+    }
+    return blocks;
+}
+
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec)
 {
     Check(spec);
@@ -408,10 +278,8 @@ MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCal
     switch (spec.kind)
     {
     case CollectiveKind::RingAllReduce:
-        return std::make_unique<Ring>(
-            Balanced(spec.bytes[0], workers), 2 * (workers - 1), tagBase, std::move(done));
     case CollectiveKind::RingAllGather:
-        return std::make_unique<Ring>(spec.bytes, workers - 1, tagBase, std::move(done));
+        return MakeRing(spec, tagBase, std::move(done));
     case CollectiveKind::Broadcast:
         return std::make_unique<BinomialBroadcast>(
             workers, spec.root, spec.bytes[spec.root], tagBase, std::move(done));

@@ -1,6 +1,7 @@
 // Helpers of the fabric's tests.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -24,8 +25,8 @@ inline std::string MessageOf(const std::function<void()>& action) {
   return "";
 }
 
-// A network where every flow takes a random time, so that flows overtake each other. What happens
-// is given to callbacks.
+// A network where every flow takes a random time, so that flows overtake each other; those between
+// the same two endpoints keep their order, but for empty ones. What happens is given to callbacks.
 class RandomNetwork : public FlowSink {
  public:
   explicit RandomNetwork(uint64_t seed) : seed_(seed) {}
@@ -33,7 +34,12 @@ class RandomNetwork : public FlowSink {
   TimeNs Now() const override { return now_; }
   void Send(const Flow& flow) override {
     if (on_send) on_send(flow);
-    Push(Draw(), [this, flow] { on_delivered(flow); });
+    TimeNs when = now_ + Draw();
+    if (flow.bytes > 0) {
+      TimeNs& last = last_[{flow.source, flow.destination}];
+      when = last = std::max(last, when);
+    }
+    Push(when - now_, [this, flow] { on_delivered(flow); });
   }
   void Wake(TimeNs delay, uint64_t token) override {
     Push(delay, [this, token] { on_wake(token); });
@@ -64,6 +70,7 @@ class RandomNetwork : public FlowSink {
   uint64_t draws_ = 0;
   uint64_t events_made_ = 0;
   TimeNs now_ = 0;
+  std::map<std::pair<int, int>, TimeNs> last_;  // arrival, by source and destination
   std::map<std::pair<TimeNs, uint64_t>, std::function<void()>> events_;
 };
 

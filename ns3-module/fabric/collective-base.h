@@ -1,0 +1,88 @@
+// What the kinds of collectives share. Internal to fabric/.
+#pragma once
+
+#include "collective.h"
+
+#include <utility>
+
+namespace legacy::fabric
+{
+
+/// Tags: the upper 16 bits are the collective's base, the others its own mark.
+inline constexpr int kTagShift = 48;
+
+inline uint64_t MarkOf(const Flow& flow)
+{
+    return flow.tag & ((uint64_t{1} << kTagShift) - 1);
+}
+
+/// Who started, who is done. A collective of one worker is done when it starts.
+class CollectiveBase : public Collective
+{
+  public:
+    CollectiveBase(int workers, uint16_t tagBase, DoneCallback done)
+        : m_workers(workers),
+          m_tag(static_cast<uint64_t>(tagBase) << kTagShift),
+          m_done(std::move(done)),
+          m_started(workers, false)
+    {
+    }
+
+    void Start(int worker, FlowSink& sink) final
+    {
+        m_started[worker] = true;
+        if (m_workers == 1)
+        {
+            Finish(worker, sink);
+            return;
+        }
+        OnStarted(worker, sink);
+    }
+
+    bool Done() const final
+    {
+        return m_finished == m_workers;
+    }
+
+  protected:
+    virtual void OnStarted(int worker, FlowSink& sink) = 0;
+
+    void Finish(int worker, FlowSink& sink)
+    {
+        ++m_finished;
+        m_done(worker, sink);
+    }
+
+    void Send(int source,
+              int destination,
+              int64_t bytes,
+              uint64_t mark,
+              FlowSink& sink,
+              bool more = false) const
+    {
+        sink.Send(Flow{source, destination, bytes, m_tag | mark, more});
+    }
+
+    bool Started(int worker) const
+    {
+        return m_started[worker];
+    }
+
+    const int m_workers;
+
+  private:
+    const uint64_t m_tag;
+    const DoneCallback m_done;
+    std::vector<bool> m_started;
+    int m_finished = 0;
+};
+
+/// `total` in `parts` blocks that differ by at most one byte, the larger ones first.
+inline int64_t BalancedBlock(int64_t total, int64_t parts, int64_t index)
+{
+    return total / parts + (index < total % parts ? 1 : 0);
+}
+
+std::vector<int64_t> Balanced(int64_t total, int parts);
+
+} // namespace legacy::fabric

@@ -1,0 +1,106 @@
+// The ring, as a part that collectives are made of: in round r member i sends block (i - r) mod n to
+// its right neighbour. With n - 1 rounds that is an all-gather of the blocks, or a reduce-scatter
+// that leaves block i + 1 at member i; with 2 (n - 1) an all-reduce (Patarasuk, Yuan, JPDC'09). A
+// block leaves a member only after the member has received (and reduced) what the round before
+// brought. State: 8 bytes a member; nothing is allocated on the way.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace legacy::fabric
+{
+
+class Ring
+{
+  public:
+    /// One block for each member.
+    Ring(std::vector<int64_t> blocks, int rounds)
+        : m_blocks(std::move(blocks)),
+          m_rounds(rounds),
+          m_members(m_blocks.size())
+    {
+    }
+
+    int Size() const
+    {
+        return static_cast<int>(m_members.size());
+    }
+
+    /// `send(member, round, bytes, more)` sends to the member on the right. Both return true where
+    /// `member` is done: once for each.
+    template <typename Send>
+    bool Start(int member, Send&& send)
+    {
+        m_members[member].taken = 0;
+        if (m_rounds == 0)
+        {
+            return true;
+        }
+        SendRound(member, 0, send);
+        return Take(member, send);
+    }
+
+    template <typename Send>
+    bool Arrived(int member, int round, Send&& send)
+    {
+        Member& state = m_members[member];
+        if (round != state.arrived)
+        {
+            m_overtaking.emplace(member, round);
+            return false;
+        }
+        ++state.arrived;
+        while (!m_overtaking.empty() && m_overtaking.erase({member, state.arrived}) > 0)
+        {
+            ++state.arrived;
+        }
+        return state.taken != kNotStarted && Take(member, send);
+    }
+
+  private:
+    static constexpr int kNotStarted = -1;
+
+    struct Member
+    {
+        int arrived = 0;         ///< rounds that came in, without a gap
+        int taken = kNotStarted; ///< rounds that were answered
+    };
+
+    template <typename Send>
+    void SendRound(int member, int round, Send&& send)
+    {
+        int block = member - round;
+        while (block < 0)
+        {
+            block += Size();
+        }
+        send(member, round, m_blocks[block], round + 1 < m_rounds);
+    }
+
+    /// Takes what has arrived in the order of rounds; each round taken lets the next one go.
+    template <typename Send>
+    bool Take(int member, Send&& send)
+    {
+        Member& state = m_members[member];
+        while (state.taken < state.arrived)
+        {
+            if (++state.taken == m_rounds)
+            {
+                return true;
+            }
+            SendRound(member, state.taken, send);
+        }
+        return false;
+    }
+
+    const std::vector<int64_t> m_blocks;
+    const int m_rounds;
+    std::vector<Member> m_members;
+    /// (member, round) of empty messages that overtook others: flows with bytes keep their order
+    std::set<std::pair<int, int>> m_overtaking;
+};
+
+} // namespace legacy::fabric
