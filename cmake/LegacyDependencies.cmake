@@ -24,4 +24,7 @@ if(LEGACY_TESTS)
 endif()
 if(LEGACY_BENCH)
   find_package(benchmark REQUIRED)
+  # A peer to measure beside ours, where it is installed (Debian has no CMake package of it).
+  find_path(LEGACY_SIMGRID_INCLUDE simgrid/s4u.hpp)
+  find_library(LEGACY_SIMGRID simgrid)
 endif()

@@ -131,6 +131,12 @@ succeeds --profile=asan build
 not_called apt-get
 succeeds build
 called 'apt-get .*libns3-dev'
+fresh && forget libsimgrid-dev
+succeeds --no-install bench
+succeeds build
+not_called apt-get
+succeeds bench
+called 'apt-get .*install -y --no-install-recommends libsimgrid-dev$'
 
 # Our options before and behind a command; the rest goes on.
 fresh
