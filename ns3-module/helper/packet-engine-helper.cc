@@ -4,12 +4,10 @@
 #include "packet-engine-helper.h"
 
 #include "simulation-scope.h"
+#include "simulator-lease.h"
 
 #include "fabric/error.h"
 #include "model/packet-engine.h"
-
-#include "ns3/node-list.h"
-#include "ns3/simulator.h"
 
 #include <sstream>
 
@@ -23,29 +21,6 @@ namespace
 
 using fabric::EngineRequest;
 using fabric::TimeNs;
-
-/// ns-3's one simulator must be fresh, and is again at the end.
-class SimulatorLease
-{
-  public:
-    SimulatorLease()
-    {
-        if (ns3::NodeList::GetNNodes() > 0 || ns3::Simulator::GetEventCount() > 0)
-        {
-            throw fabric::Error(
-                "another ns-3 simulation is alive in this process, and ns-3 has one "
-                "simulator: destroy that engine first, or use another process");
-        }
-    }
-
-    ~SimulatorLease()
-    {
-        ns3::Simulator::Destroy();
-    }
-
-    SimulatorLease(const SimulatorLease&) = delete;
-    SimulatorLease& operator=(const SimulatorLease&) = delete;
-};
 
 /// fabric::Engine over a PacketEngine that owns the process's simulator.
 class OwningEngine final : public fabric::Engine

@@ -10,6 +10,8 @@
 #include "ns3/output-stream-wrapper.h"
 #include "ns3/simulator.h"
 
+#include <vector>
+
 namespace legacy
 {
 namespace packet
@@ -61,21 +63,46 @@ void EcmpRouting::AddPort(fabric::DirectedLink link, Ptr<NetDevice> device)
 
 const Ptr<Ipv4Route>& EcmpRouting::Lookup(Ipv4Address source, Ipv4Address destination)
 {
-    const uint64_t key = uint64_t{source.Get()} << 32 | destination.Get();
-    Ptr<Ipv4Route>& route = m_routes[key];
-    if (!route)
+    Routes& routes = m_routes[uint64_t{source.Get()} << 32 | destination.Get()];
+    if (routes.equal.empty())
     {
-        const fabric::DirectedLink link =
-            m_topology->NextHop(m_node, NodeOf(source), NodeOf(destination), kChannel);
-        route = Create<Ipv4Route>();
+        routes = MakeRoutes(source, destination);
+    }
+    if (routes.equal.size() == 1)
+    {
+        return routes.equal.front();
+    }
+    routes.last = routes.last + 1 < routes.equal.size() ? routes.last + 1 : 0;
+    return routes.equal[routes.last];
+}
+
+EcmpRouting::Routes EcmpRouting::MakeRoutes(Ipv4Address source, Ipv4Address destination) const
+{
+    const int from = NodeOf(source);
+    const int to = NodeOf(destination);
+    const fabric::DirectedLink first = m_topology->NextHop(m_node, from, to, kChannel);
+    std::vector<fabric::DirectedLink> links{first};
+    if (m_topology->GetMultipath() == fabric::Multipath::Spray)
+    {
+        links = m_topology->NextHops(m_node, to);
+    }
+    Routes routes;
+    for (fabric::DirectedLink link : links)
+    {
+        Ptr<Ipv4Route> route = Create<Ipv4Route>();
         route->SetSource(source);
         route->SetDestination(destination);
         route->SetGateway(Ipv4Address::GetAny());
         route->SetOutputDevice(m_ports.at(link));
         NS_LOG_LOGIC("node " << m_node << ": " << source << " -> " << destination << " by link "
                              << link);
+        if (link == first)
+        {
+            routes.last = routes.equal.size();
+        }
+        routes.equal.push_back(route);
     }
-    return route;
+    return routes;
 }
 
 Ptr<Ipv4Route> EcmpRouting::RouteOutput(Ptr<Packet>,
@@ -83,7 +110,7 @@ Ptr<Ipv4Route> EcmpRouting::RouteOutput(Ptr<Packet>,
                                         Ptr<NetDevice>,
                                         Socket::SocketErrno& error)
 {
-    // A connecting socket asks before it has a source address: a host has exactly one.
+    // A connecting socket asks before it has a source address: a node has exactly one.
     error = Socket::ERROR_NOTERROR;
     return Lookup(AddressOf(m_node), header.GetDestination());
 }

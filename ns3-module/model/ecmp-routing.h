@@ -18,11 +18,13 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Per-flow equal-cost multipath over the shortest paths of a fabric::Topology.
+ * Equal-cost multipath over the shortest paths of a fabric::Topology.
  *
- * The next hop is Topology::NextHop of (node, source host, destination host), a hash that does not
- * change over a flow's life: packets of one connection stay in order, and the flow and analytic
- * engines take the same links. Hosts do not forward.
+ * Per flow (Multipath::Ecmp), the next hop is Topology::NextHop of (node, source, destination), a
+ * hash that does not change over a flow's life: packets of one connection stay in order, and the
+ * flow and analytic engines take the same links. Per packet (Multipath::Spray), every node sends the
+ * packets of one source and destination to all its next hops in turn, from that one on: no random
+ * number is drawn, and packets overtake each other where queues differ. Hosts do not forward.
  */
 class EcmpRouting : public ns3::Ipv4RoutingProtocol
 {
@@ -33,13 +35,13 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     static ns3::TypeId GetTypeId();
 
     /**
-     * \param node number of a host in the topology
+     * \param node number in the topology
      * \return its address: 10.0.0.0 + node + 1
      */
     static ns3::Ipv4Address AddressOf(int node);
     /**
      * \param address an address of AddressOf
-     * \return the host's number in the topology
+     * \return the node's number in the topology
      */
     static int NodeOf(ns3::Ipv4Address address);
 
@@ -78,18 +80,31 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     void DoDispose() override;
 
   private:
+    /// What a source's packets to a destination may take.
+    struct Routes
+    {
+        std::vector<ns3::Ptr<ns3::Ipv4Route>> equal; //!< one, or all of equal length
+        std::size_t last{0};                         //!< that the last packet took
+    };
+
     /**
      * \param source source address
      * \param destination destination address
-     * \return the remembered route of the pair, looked up in the topology the first time
+     * \return the route of the pair's next packet
      */
     const ns3::Ptr<ns3::Ipv4Route>& Lookup(ns3::Ipv4Address source, ns3::Ipv4Address destination);
+    /**
+     * \param source source address
+     * \param destination destination address
+     * \return the pair's routes, looked up in the topology
+     */
+    Routes MakeRoutes(ns3::Ipv4Address source, ns3::Ipv4Address destination) const;
 
     const fabric::Topology* m_topology{nullptr}; //!< where the routes come from
     int m_node{-1};                              //!< our number in it
     ns3::Ptr<ns3::Ipv4> m_ipv4;                  //!< the node's IPv4
     std::unordered_map<fabric::DirectedLink, ns3::Ptr<ns3::NetDevice>> m_ports; //!< by link
-    std::unordered_map<uint64_t, ns3::Ptr<ns3::Ipv4Route>> m_routes; //!< by (source, destination)
+    std::unordered_map<uint64_t, Routes> m_routes; //!< by (source, destination)
 };
 
 } // namespace packet

@@ -104,10 +104,9 @@ class PacketEngine : public ns3::Object, private ChannelObserver
     class GraphRun;
 
     // What a graph does
-    void Send(uint64_t graph, const fabric::Flow& flow);   //!< starts a flow
-    void Wake(uint64_t graph, uint64_t token);             //!< a wake-up is due
-    void Start(uint64_t graph);                            //!< its start is due
-    void ArriveLocally(uint64_t graph, fabric::Flow flow); //!< same host, or empty
+    void Send(uint64_t graph, const fabric::Flow& flow); //!< starts a flow
+    void Wake(uint64_t graph, uint64_t token);           //!< a wake-up is due
+    void Start(uint64_t graph);                          //!< its start is due
     void Call(uint64_t graph,
               const std::function<void(GraphRun&)>& callback); //!< calls it, guarded
 
@@ -131,7 +130,8 @@ class PacketEngine : public ns3::Object, private ChannelObserver
     std::map<uint64_t, std::unique_ptr<GraphRun>> m_graphs; //!< not yet done
     ns3::Ptr<ChannelPool> m_channels;                       //!< connections
     uint64_t m_nextGraph{0};                                //!< number of the next graph
-    int64_t m_inFlight{0};                                  //!< flows on channels
+    int64_t m_inFlight{0};                                  //!< flows on their way
+    int64_t m_scheduled{0};                                 //!< starts and wake-ups to come
     ns3::Time m_progress;                                   //!< when a byte last arrived
     ns3::EventId m_watchdog;                                //!< runs while flows are on their way
     std::exception_ptr m_error;                             //!< leaves RunUntil

@@ -123,19 +123,21 @@ TypeId PacketNetwork::GetTypeId()
 }
 
 void PacketNetwork::Build(const fabric::Topology* topology,
-                          const std::vector<int>& hosts,
+                          const std::vector<int>& endpoints,
                           const fabric::Transport& transport)
 {
     m_topology = topology;
     m_transport = transport;
-    for (int host : hosts)
+    std::vector<bool> isEndpoint(topology->NodeCount());
+    for (int node : endpoints)
     {
+        isEndpoint[node] = true;
         m_roundTrip =
-            std::max(m_roundTrip, 2 * LongestTrip(*topology, host, transport.FrameBytes()));
+            std::max(m_roundTrip, 2 * LongestTrip(*topology, node, transport.FrameBytes()));
     }
     for (int node = 0; node < topology->NodeCount(); ++node)
     {
-        AddNode(node);
+        AddNode(node, isEndpoint[node]);
     }
     const int links = static_cast<int>(topology->Links().size());
     for (int i = 0; i < links; ++i)
@@ -149,17 +151,18 @@ void PacketNetwork::Build(const fabric::Topology* topology,
     {
         // A packet that the error model of the far end takes was lost on this link.
         GetDevice(link ^ 1)->TraceConnectWithoutContext(
-            "PhyRxDrop", MakeBoundCallback(&PacketNetwork::OnLost, m_ports[link].meter));
+            "PhyRxDrop", MakeBoundCallback(&LinkMeter::OnLost, m_ports[link].meter));
+        AddLoss(link);
     }
 }
 
-void PacketNetwork::AddNode(int node)
+void PacketNetwork::AddNode(int node, bool endpoint)
 {
     Ptr<Node> created = CreateObject<Node>();
     Ptr<Ipv4L3Protocol> ipv4 = CreateObject<Ipv4L3Protocol>();
     created->AggregateObject(ipv4);
     created->AggregateObject(CreateObject<TrafficControlLayer>());
-    if (m_topology->IsHost(node))
+    if (endpoint || m_topology->IsHost(node))
     {
         created->AggregateObject(CreateObject<TcpL4Protocol>());
     }
@@ -173,7 +176,7 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
 {
     const int from = m_topology->From(link);
     Port port;
-    port.meter = Create<Meter>();
+    port.meter = Create<LinkMeter>(m_topology->LinkOf(link).rateBps);
     port.device = CreateObject<PointToPointNetDevice>();
     port.device->SetAddress(MacOf(link));
     port.device->SetDataRate(DataRate(static_cast<uint64_t>(m_topology->LinkOf(link).rateBps)));
@@ -182,12 +185,13 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
     m_nodes[from]->AddDevice(port.device);
     AddQueues(link, port);
     port.device->Attach(channel);
-    port.device->TraceConnectWithoutContext(
-        "PhyTxBegin", MakeBoundCallback(&PacketNetwork::OnTransmit, port.meter));
+    port.device->TraceConnectWithoutContext("PhyTxBegin",
+                                            MakeBoundCallback(&LinkMeter::OnTransmit, port.meter));
 
     Ptr<Ipv4> ipv4 = m_nodes[from]->GetObject<Ipv4>();
     const uint32_t interface = ipv4->AddInterface(port.device);
-    if (m_topology->IsHost(from) && interface == 1) // 0 is the loopback; one address for each host
+    // 0 is the loopback. One address for each node that ends connections, however many its links.
+    if (interface == 1 && m_nodes[from]->GetObject<TcpL4Protocol>())
     {
         ipv4->AddAddress(interface,
                          Ipv4InterfaceAddress(EcmpRouting::AddressOf(from), Ipv4Mask("255.0.0.0")));
@@ -212,7 +216,7 @@ void PacketNetwork::AddQueues(DirectedLink link, Port& port)
                                ? QueueSize(QueueSizeUnit::PACKETS, m_deviceQueuePackets)
                                : QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(limit)));
     port.queue->TraceConnectWithoutContext("BytesInQueue",
-                                           MakeBoundCallback(&PacketNetwork::OnQueue, port.meter));
+                                           MakeBoundCallback(&LinkMeter::OnQueue, port.meter));
     port.device->SetQueue(port.queue);
     if (!disciplined)
     {
@@ -228,7 +232,7 @@ void PacketNetwork::AddQueues(DirectedLink link, Port& port)
     flowControl->GetTxQueue(0)->ConnectQueueTraces(port.queue);
     port.device->AggregateObject(flowControl);
     port.disc->TraceConnectWithoutContext("BytesInQueue",
-                                          MakeBoundCallback(&PacketNetwork::OnQueue, port.meter));
+                                          MakeBoundCallback(&LinkMeter::OnQueue, port.meter));
     Ptr<TrafficControlLayer> control = port.device->GetNode()->GetObject<TrafficControlLayer>();
     control->SetRootQueueDiscOnDevice(port.device, port.disc);
 }
@@ -274,6 +278,20 @@ Ptr<QueueDisc> PacketNetwork::AcksFirst(Ptr<QueueDisc> data) const
     return bands;
 }
 
+void PacketNetwork::AddLoss(DirectedLink link)
+{
+    const double rate = m_topology->LinkOf(link).errorRate;
+    if (rate == 0)
+    {
+        return;
+    }
+    Ptr<RateErrorModel> loss = CreateObject<RateErrorModel>();
+    loss->SetUnit(RateErrorModel::ERROR_UNIT_PACKET);
+    loss->SetRate(rate);
+    GetDevice(link ^ 1)->SetReceiveErrorModel(loss);
+    m_ports[link].loss = loss;
+}
+
 bool PacketNetwork::IsUserSet(const std::string& attribute) const
 {
     return m_transport.attributes.count(attribute) > 0;
@@ -293,16 +311,15 @@ std::vector<fabric::LinkCounters> PacketNetwork::GetCounters() const
 {
     std::vector<fabric::LinkCounters> counters;
     counters.reserve(m_ports.size());
-    for (DirectedLink link = 0; link < static_cast<DirectedLink>(m_ports.size()); ++link)
+    for (const Port& port : m_ports)
     {
-        const Port& port = m_ports[link];
         fabric::LinkCounters counter;
-        counter.bytes = port.meter->bytes;
-        counter.packets = port.meter->packets;
-        counter.drops = port.meter->lost + port.queue->GetTotalDroppedPackets();
-        counter.maxQueueBytes = port.meter->maxQueued;
-        counter.busy =
-            fabric::SerialisationTime(port.meter->bytes, m_topology->LinkOf(link).rateBps);
+        counter.bytes = port.meter->GetBytes();
+        counter.packets = port.meter->GetPackets();
+        counter.drops = port.meter->GetLost() + port.queue->GetTotalDroppedPackets();
+        counter.maxQueueBytes = port.meter->GetMaxQueued();
+        counter.busy = port.meter->GetBusy();
+        counter.peak = port.meter->GetPeak();
         if (port.disc)
         {
             const QueueDisc::Stats& stats = port.disc->GetStats();
@@ -321,7 +338,7 @@ uint64_t PacketNetwork::GetPacketsToHosts() const
     {
         if (m_topology->IsHost(m_topology->To(link)))
         {
-            packets += m_ports[link].meter->packets;
+            packets += m_ports[link].meter->GetPackets();
         }
     }
     return packets;
@@ -329,6 +346,11 @@ uint64_t PacketNetwork::GetPacketsToHosts() const
 
 bool PacketNetwork::IsRandom() const
 {
+    if (std::any_of(
+            m_ports.begin(), m_ports.end(), [](const Port& port) { return port.loss != nullptr; }))
+    {
+        return true;
+    }
     // RED draws between its thresholds only, and all ports are configured alike.
     return m_transport.ecn &&
            std::any_of(m_transport.attributes.begin(),
@@ -346,25 +368,12 @@ int64_t PacketNetwork::AssignStreams(int64_t stream)
         {
             next += port.red->AssignStreams(next);
         }
+        if (port.loss)
+        {
+            next += port.loss->AssignStreams(next);
+        }
     }
     return next - stream;
-}
-
-void PacketNetwork::OnTransmit(Ptr<Meter> meter, Ptr<const Packet> packet)
-{
-    meter->bytes += packet->GetSize();
-    ++meter->packets;
-}
-
-void PacketNetwork::OnLost(Ptr<Meter> meter, Ptr<const Packet>)
-{
-    ++meter->lost;
-}
-
-void PacketNetwork::OnQueue(Ptr<Meter> meter, uint32_t oldBytes, uint32_t newBytes)
-{
-    meter->queued += int64_t{newBytes} - int64_t{oldBytes};
-    meter->maxQueued = std::max(meter->maxQueued, meter->queued);
 }
 
 void PacketNetwork::DoDispose()

@@ -5,7 +5,9 @@
 #define LEGACY_PACKET_NETWORK_H
 
 #include "fabric/engine.h"
+#include "link-meter.h"
 
+#include "ns3/error-model.h"
 #include "ns3/node.h"
 #include "ns3/object.h"
 #include "ns3/point-to-point-net-device.h"
@@ -47,11 +49,12 @@ class PacketNetwork : public ns3::Object
     /**
      * Builds everything, once.
      * \param topology outlives this object
-     * \param hosts nodes that will send or receive: the longest path among them sizes the queues
+     * \param endpoints nodes that will send or receive, hosts or switches: the longest path among
+     * them sizes the queues
      * \param transport queues and thresholds; attributes named in it are left to ns-3's defaults
      */
     void Build(const fabric::Topology* topology,
-               const std::vector<int>& hosts,
+               const std::vector<int>& endpoints,
                const fabric::Transport& transport);
 
     /**
@@ -73,7 +76,7 @@ class PacketNetwork : public ns3::Object
      */
     uint64_t GetPacketsToHosts() const;
     /**
-     * \return true where a queue disc may draw random numbers
+     * \return true where a queue disc or a lossy link may draw random numbers
      */
     bool IsRandom() const;
     /**
@@ -86,16 +89,6 @@ class PacketNetwork : public ns3::Object
     void DoDispose() override;
 
   private:
-    /// What one directed link carried. Shared with the trace sources, which outlive this object.
-    struct Meter : public ns3::SimpleRefCount<Meter>
-    {
-        int64_t bytes{0};     //!< sent, on the wire
-        int64_t packets{0};   //!< sent
-        int64_t lost{0};      //!< corrupted on the link
-        int64_t queued{0};    //!< bytes waiting now, disc and device
-        int64_t maxQueued{0}; //!< largest `queued`
-    };
-
     /// The sending side of one directed link.
     struct Port
     {
@@ -103,20 +96,27 @@ class PacketNetwork : public ns3::Object
         ns3::Ptr<ns3::Queue<ns3::Packet>> queue;     //!< of the device
         ns3::Ptr<ns3::QueueDisc> disc;               //!< null where the device queue is all
         ns3::Ptr<ns3::RedQueueDisc> red;             //!< in `disc`, or `disc` itself; null: none
-        ns3::Ptr<Meter> meter;                       //!< counts
+        ns3::Ptr<LinkMeter> meter;                   //!< counts
+        ns3::Ptr<ns3::RateErrorModel> loss;          //!< of this link's packets; null: none
     };
 
     /**
-     * Creates a node with its stack.
+     * Creates a node with its stack: TCP and an address where it is a host or an endpoint.
      * \param node number in the topology
+     * \param endpoint it will send or receive
      */
-    void AddNode(int node);
+    void AddNode(int node, bool endpoint);
     /**
      * Creates the sending side of a directed link.
      * \param link the link
      * \param channel the wire
      */
     void AddPort(fabric::DirectedLink link, ns3::Ptr<ns3::PointToPointChannel> channel);
+    /**
+     * Lets the link lose packets as its error rate says.
+     * \param link the link, with both its ports
+     */
+    void AddLoss(fabric::DirectedLink link);
     /**
      * \param link the link whose port gets a device queue, and a queue disc where the transport
      * marks
@@ -145,15 +145,9 @@ class PacketNetwork : public ns3::Object
      */
     bool IsUserSet(const std::string& attribute) const;
 
-    static void OnTransmit(ns3::Ptr<Meter> meter,
-                           ns3::Ptr<const ns3::Packet> packet);                    //!< PhyTxBegin
-    static void OnLost(ns3::Ptr<Meter> meter, ns3::Ptr<const ns3::Packet> packet); //!< PhyRxDrop
-    static void
-    OnQueue(ns3::Ptr<Meter> meter, uint32_t oldBytes, uint32_t newBytes); //!< BytesInQueue
-
     const fabric::Topology* m_topology{nullptr}; //!< what is built
     fabric::Transport m_transport;               //!< how it is configured
-    fabric::TimeNs m_roundTrip{0};               //!< of the longest path among the hosts
+    fabric::TimeNs m_roundTrip{0};               //!< of the longest path among the endpoints
     uint32_t m_deviceQueuePackets{2};            //!< below a queue disc
     std::vector<ns3::Ptr<ns3::Node>> m_nodes;    //!< by topology node
     std::vector<Port> m_ports;                   //!< by directed link

@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "simulator-lease.h"
+
+#include "fabric/error.h"
+
+#include "ns3/node-list.h"
+#include "ns3/simulator.h"
+
+namespace legacy
+{
+namespace packet
+{
+
+SimulatorLease::SimulatorLease()
+{
+    if (ns3::NodeList::GetNNodes() > 0 || ns3::Simulator::GetEventCount() > 0)
+    {
+        throw fabric::Error("another ns-3 simulation is alive in this process, and ns-3 has one "
+                            "simulator: destroy that engine first, or use another process");
+    }
+}
+
+SimulatorLease::~SimulatorLease()
+{
+    ns3::Simulator::Destroy();
+}
+
+} // namespace packet
+} // namespace legacy

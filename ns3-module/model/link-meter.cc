@@ -1,0 +1,97 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "link-meter.h"
+
+#include "fabric/engine.h"
+
+#include "ns3/simulator.h"
+
+#include <algorithm>
+
+namespace legacy
+{
+namespace packet
+{
+
+using namespace ns3;
+using fabric::kPeakWindow;
+using fabric::TimeNs;
+
+LinkMeter::LinkMeter(int64_t rateBps) : m_rateBps(rateBps)
+{
+}
+
+void LinkMeter::OnTransmit(Ptr<LinkMeter> meter, Ptr<const Packet> packet)
+{
+    const int64_t bytes = packet->GetSize();
+    meter->m_bytes += bytes;
+    ++meter->m_packets;
+    const TimeNs now = Simulator::Now().GetNanoSeconds();
+    meter->Occupy(now, now + fabric::SerialisationTime(bytes, meter->m_rateBps));
+}
+
+void LinkMeter::OnLost(Ptr<LinkMeter> meter, Ptr<const Packet>)
+{
+    ++meter->m_lost;
+}
+
+void LinkMeter::OnQueue(Ptr<LinkMeter> meter, uint32_t oldBytes, uint32_t newBytes)
+{
+    meter->m_queued += int64_t{newBytes} - int64_t{oldBytes};
+    meter->m_maxQueued = std::max(meter->m_maxQueued, meter->m_queued);
+}
+
+void LinkMeter::Occupy(TimeNs start, TimeNs end)
+{
+    const int64_t first = start / kPeakWindow;
+    const int64_t last = end / kPeakWindow;
+    if (first != m_window)
+    {
+        m_window = first;
+        m_inWindow = 0;
+    }
+    m_inWindow += std::min(end, (first + 1) * kPeakWindow) - start;
+    m_peak = std::max(m_peak, m_inWindow);
+    if (last > first)
+    {
+        m_window = last;
+        m_inWindow = end - last * kPeakWindow;
+        // A slow link's packet fills the windows in between.
+        m_peak = std::max(m_peak, last > first + 1 ? kPeakWindow : m_inWindow);
+    }
+}
+
+int64_t LinkMeter::GetBytes() const
+{
+    return m_bytes;
+}
+
+int64_t LinkMeter::GetPackets() const
+{
+    return m_packets;
+}
+
+int64_t LinkMeter::GetLost() const
+{
+    return m_lost;
+}
+
+int64_t LinkMeter::GetMaxQueued() const
+{
+    return m_maxQueued;
+}
+
+TimeNs LinkMeter::GetBusy() const
+{
+    return fabric::SerialisationTime(m_bytes, m_rateBps);
+}
+
+double LinkMeter::GetPeak() const
+{
+    // Transmission times are rounded up: a busy link's sum to a few nanoseconds too many.
+    return std::min(1.0, static_cast<double>(m_peak) / kPeakWindow);
+}
+
+} // namespace packet
+} // namespace legacy

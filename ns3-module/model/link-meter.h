@@ -1,0 +1,86 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_LINK_METER_H
+#define LEGACY_LINK_METER_H
+
+#include "fabric/units.h"
+
+#include "ns3/packet.h"
+#include "ns3/ptr.h"
+#include "ns3/simple-ref-count.h"
+
+#include <cstdint>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * What one directed link carried, as sinks of its port's trace sources, which outlive the network
+ * that they belong to.
+ */
+class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
+{
+  public:
+    /**
+     * \param rateBps of the link
+     */
+    explicit LinkMeter(int64_t rateBps);
+
+    static void OnTransmit(ns3::Ptr<LinkMeter> meter,
+                           ns3::Ptr<const ns3::Packet> packet); //!< PhyTxBegin of the sender
+    static void OnLost(ns3::Ptr<LinkMeter> meter,
+                       ns3::Ptr<const ns3::Packet> packet); //!< PhyRxDrop of the receiver
+    static void
+    OnQueue(ns3::Ptr<LinkMeter> meter, uint32_t oldBytes, uint32_t newBytes); //!< BytesInQueue
+
+    /**
+     * \return sent, on the wire
+     */
+    int64_t GetBytes() const;
+    /**
+     * \return sent
+     */
+    int64_t GetPackets() const;
+    /**
+     * \return packets lost on the link
+     */
+    int64_t GetLost() const;
+    /**
+     * \return most bytes that ever waited, in disc and device together
+     */
+    int64_t GetMaxQueued() const;
+    /**
+     * \return time spent transmitting
+     */
+    fabric::TimeNs GetBusy() const;
+    /**
+     * \return largest fraction of a window of fabric::kPeakWindow spent transmitting
+     */
+    double GetPeak() const;
+
+  private:
+    /**
+     * \param start of a transmission, not before the end of the last one
+     * \param end of it
+     */
+    void Occupy(fabric::TimeNs start, fabric::TimeNs end);
+
+    int64_t m_rateBps;            //!< of the link
+    int64_t m_bytes{0};           //!< sent
+    int64_t m_packets{0};         //!< sent
+    int64_t m_lost{0};            //!< on the link
+    int64_t m_queued{0};          //!< bytes waiting now
+    int64_t m_maxQueued{0};       //!< largest m_queued
+    int64_t m_window{0};          //!< number of the window of the last transmission's end
+    fabric::TimeNs m_inWindow{0}; //!< time spent transmitting in it
+    fabric::TimeNs m_peak{0};     //!< largest m_inWindow
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_LINK_METER_H
