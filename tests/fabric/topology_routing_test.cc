@@ -1,0 +1,176 @@
+// Routes of every named topology against an all-pairs oracle, and shares of sprayed packets.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "ns3-module/fabric/topology.h"
+#include "tests/fabric/fabric_testing.h"
+
+namespace legacy::fabric {
+namespace {
+
+Topology Make(const std::string& text) {
+  TopologyRequest request;
+  request.text = text;
+  return MakeTopology(request);
+}
+
+// Hops between every two nodes by Floyd-Warshall, with hosts as ends only; kFar: none.
+constexpr int kFar = 1'000'000;
+std::vector<std::vector<int>> AllDistances(const Topology& topology) {
+  const int nodes = topology.NodeCount();
+  std::vector<std::vector<int>> distance(nodes, std::vector<int>(nodes, kFar));
+  for (int i = 0; i < nodes; ++i) distance[i][i] = 0;
+  for (const Link& link : topology.Links()) distance[link.a][link.b] = distance[link.b][link.a] = 1;
+  for (int via = 0; via < nodes; ++via) {
+    if (topology.IsHost(via)) continue;
+    for (int a = 0; a < nodes; ++a) {
+      for (int b = 0; b < nodes; ++b) {
+        distance[a][b] = std::min(distance[a][b], distance[a][via] + distance[via][b]);
+      }
+    }
+  }
+  return distance;
+}
+
+// The outgoing links of `node` after which one hop less remains.
+std::vector<DirectedLink> OracleHops(const Topology& topology,
+                                     const std::vector<std::vector<int>>& distance, int node,
+                                     int destination) {
+  std::vector<DirectedLink> hops;
+  for (DirectedLink link : topology.Out(node)) {
+    const int next = topology.To(link);
+    const bool forwards = next == destination || !topology.IsHost(next);
+    if (node != destination && distance[node][destination] < kFar && forwards &&
+        distance[next][destination] == distance[node][destination] - 1) {
+      hops.push_back(link);
+    }
+  }
+  return hops;
+}
+
+void ExpectOracleHops(const Topology& topology) {
+  const auto distance = AllDistances(topology);
+  for (int node = 0; node < topology.NodeCount(); ++node) {
+    for (int destination = 0; destination < topology.NodeCount(); ++destination) {
+      const auto hops = OracleHops(topology, distance, node, destination);
+      if (node != destination && hops.empty()) {
+        ASSERT_NE(MessageOf([&] { topology.NextHops(node, destination); }), "");
+        ASSERT_NE(MessageOf([&] { topology.NextHop(node, node, destination, 0); }), "");
+        continue;
+      }
+      ASSERT_EQ(topology.NextHops(node, destination), hops)
+          << topology.Name() << " " << topology.NodeName(node) << " to "
+          << topology.NodeName(destination);
+      if (node == destination) continue;
+      const DirectedLink taken = topology.NextHop(node, node, destination, 3);
+      ASSERT_EQ(std::count(hops.begin(), hops.end(), taken), 1);
+    }
+  }
+}
+
+class Named : public testing::TestWithParam<const char*> {};
+
+TEST_P(Named, NextHopsAreThoseOfTheOracleBetweenAllNodes) { ExpectOracleHops(Make(GetParam())); }
+
+TEST_P(Named, SprayedSharesFlowFromSourceToDestination) {
+  Topology topology = Make(GetParam());
+  topology.SetMultipath(Multipath::Spray);
+  const auto distance = AllDistances(topology);
+  for (int source : topology.Hosts()) {
+    for (int destination : topology.Hosts()) {
+      const auto shares = topology.Shares(source, destination, 0);
+      if (source == destination) {
+        ASSERT_TRUE(shares.empty());
+        continue;
+      }
+      std::map<int, double> in{{source, 1}};
+      std::map<int, double> out{{destination, 1}};
+      for (const LinkShare& share : shares) {
+        ASSERT_GT(share.share, 0);
+        in[topology.To(share.link)] += share.share;
+        out[topology.From(share.link)] += share.share;
+      }
+      ASSERT_EQ(in.size(), out.size());
+      for (const auto& [node, share] : in) ASSERT_NEAR(out[node], share, 1e-12);
+      // Every next hop of a node takes the same part of what the node receives.
+      for (const LinkShare& share : shares) {
+        const int from = topology.From(share.link);
+        const auto hops = OracleHops(topology, distance, from, destination);
+        ASSERT_EQ(std::count(hops.begin(), hops.end(), share.link), 1);
+        ASSERT_NEAR(share.share, in[from] / static_cast<double>(hops.size()), 1e-12);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Named,
+                         testing::Values("fat-tree:k=4", "leaf-spine:leaves=3,hosts=2,spines=3",
+                                         "dumbbell:left=2,right=3", "star:hosts=5"));
+
+// Graphs in which hosts have several links, hang on hosts or on nothing, and links are parallel.
+TEST(Routing, EqualsTheOracleOnRandomGraphs) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    uint64_t draws = 0;
+    const auto draw = [&](uint64_t bound) {
+      return static_cast<int>(Reduce(HashWords({seed, draws++}), bound));
+    };
+    Topology topology;
+    const int nodes = 2 + draw(12);
+    for (int i = 0; i < nodes; ++i) draw(3) ? topology.AddSwitch("s") : topology.AddHost("h");
+    for (int i = draw(3 * nodes); i > 0; --i) {
+      const int a = draw(nodes);
+      const int b = draw(nodes);
+      if (a != b) topology.AddLink({a, b, 1'000'000, 0, 0});
+    }
+    ExpectOracleHops(topology);
+  }
+}
+
+// More candidates than a word of the tables has bits, at any offset.
+TEST(Routing, FindsEveryNextHopAmongHundreds) {
+  const Topology topology = Make("leaf-spine:leaves=3,hosts=1,spines=150");
+  const int leaf = topology.To(topology.NextHops(1, 2)[0]);
+  const auto hops = topology.NextHops(leaf, 2);
+  EXPECT_EQ(hops.size(), 150u);
+  std::map<DirectedLink, int> taken;
+  for (uint32_t channel = 0; channel < 15'000; ++channel) {
+    ++taken[topology.NextHop(leaf, 1, 2, channel)];
+  }
+  EXPECT_EQ(taken.size(), 150u);
+  for (const auto& [link, count] : taken) EXPECT_NEAR(count, 100, 5 * 10) << "binomial, sd 10";
+}
+
+TEST(Routing, TablesFollowTheTopologyAndItsCopies) {
+  Topology topology = Make("dumbbell:left=1,right=1");
+  EXPECT_EQ(topology.Route(0, 1, 0).size(), 3u);
+  Topology copy = topology;
+  copy.AddLink({0, 1, 1'000'000, 0, 0});
+  EXPECT_EQ(copy.Route(0, 1, 0).size(), 1u);
+  EXPECT_EQ(topology.Route(0, 1, 0).size(), 3u);
+  topology = copy;
+  EXPECT_EQ(topology.Route(0, 1, 0).size(), 1u);
+  const Topology moved = std::move(topology);
+  EXPECT_EQ(moved.Route(1, 0, 0).size(), 1u);
+}
+
+TEST(Routing, ThreadsThatAskAtOnceGetTheSameRoutes) {
+  const Topology alone = Make("fat-tree:k=6");
+  const Topology shared = Make("fat-tree:k=6");
+  std::vector<std::vector<DirectedLink>> routes[4];
+  std::vector<std::thread> threads;
+  for (auto& mine : routes) {
+    threads.emplace_back([&shared, &mine] {
+      for (int i = 0; i < 54 * 54; ++i) mine.push_back(shared.Route(i / 54, i % 54, 0));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < 54 * 54; ++i) {
+    for (const auto& mine : routes) ASSERT_EQ(mine[i], alone.Route(i / 54, i % 54, 0));
+  }
+}
+
+}  // namespace
+}  // namespace legacy::fabric
