@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compress/error.h"
-#include "scenarios/parse.h"
+#include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {

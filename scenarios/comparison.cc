@@ -14,10 +14,11 @@
 #include "ns3-module/fabric/error.h"
 #include "ns3-module/fabric/step.h"
 #include "ns3-module/fabric/straggler.h"
-#include "scenarios/cost_estimate.h"
+#include "ns3-module/fabric/synchronisation.h"
 #include "scenarios/manifest.h"
 #include "scenarios/methods.h"
 #include "scenarios/network.h"
+#include "scenarios/network/cost_estimate.h"
 #include "scenarios/progress.h"
 #include "trainer/clock.h"
 #include "trainer/dataset.h"
@@ -104,10 +105,11 @@ struct Writers {
 struct Sums {
   explicit Sums(size_t units) : parameter(units), elements(units), bytes(units) {}
 
-  void Add(const std::vector<UnitOutcome>& units) {
+  // `share`: of the workers, that take part.
+  void Add(const std::vector<UnitOutcome>& units, double share) {
     for (size_t u = 0; u < units.size(); ++u) {
       parameter[u] += units[u].parameter;
-      elements[u] += static_cast<double>(units[u].elements);
+      elements[u] += static_cast<double>(units[u].elements) * share;
     }
   }
 
@@ -135,8 +137,9 @@ class Comparison {
         stop_(stop),
         network_(BuildNetwork(scenario, scenario.seed)),
         stragglers_(fabric::MakeStragglers(scenario.stragglers)),
+        sync_(scenario.sync, "network.sync"),
         profile_(LoadProfile(scenario.device_profile)),
-        simulator_(network_->factory, network_->request, scenario.memoise) {
+        simulator_(network_.factory, network_.network->request, scenario.memoise) {
     for (const std::string& name : scenario.policies)
       methods_.push_back(FindMethod(scenario, name));
     dataset_ = LoadDataset(
@@ -153,13 +156,16 @@ class Comparison {
   void Announce() {
     std::fprintf(stderr, "%s, %lld parameters, %d workers on %s (%s), %s, %s fidelity\n",
                  scenario_.model.c_str(), static_cast<long long>(elements_), scenario_.workers,
-                 network_->topology.Name().c_str(), network_->placement.description.c_str(),
-                 scenario_.bandwidth.c_str(), scenario_.fidelity.c_str());
-    CostEstimate estimate(*network_);
+                 network_.network->topology.Name().c_str(),
+                 network_.network->placement.description.c_str(), scenario_.bandwidth.c_str(),
+                 scenario_.fidelity.c_str());
+    CostEstimate estimate(*network_.network);
     for (const Method& method : methods_) {
       const std::unique_ptr<Training> training = MakeTraining(method, scenario_.seed, true);
-      const StepOutcome first = training->Step();
-      const PricedStep priced = MakeClock(*training).Price(first.work, Factors(scenario_.seed, 0));
+      const Clock clock = MakeClock(*training);
+      const Start start = StartOf(clock, scenario_.seed, 0);
+      const StepOutcome first = training->Step(start.participation.workers);
+      const PricedStep priced = clock.Price(first.work, start.factors, start.participation.decided);
       estimate.Add(priced.traffic, DifferentSteps(method, *training));
     }
     if (scenario_.fidelity == "packet") {
@@ -209,8 +215,17 @@ class Comparison {
     return Clock(profile_, training.Costs(), training.LayerNumels(), options);
   }
 
-  std::vector<double> Factors(uint64_t seed, int64_t step) const {
-    return stragglers_->Factors(scenario_.workers, seed, static_cast<uint64_t>(step));
+  // What is known of a step before it is trained.
+  struct Start {
+    std::vector<double> factors;  // of the stragglers
+    fabric::Participation participation;
+  };
+
+  Start StartOf(const Clock& clock, uint64_t seed, int64_t step) const {
+    Start start;
+    start.factors = stragglers_->Factors(scenario_.workers, seed, static_cast<uint64_t>(step));
+    start.participation = sync_.Decide(clock.ComputeTimes(scenario_.batch, start.factors));
+    return start;
   }
 
   // How many of a method's steps differ on the network, as far as its policy tells beforehand.
@@ -231,16 +246,17 @@ class Comparison {
 
   bool Train(const Method& method, uint64_t seed, const fs::path& directory, Writers& writers,
              Progress& progress);
-  analysis::StepRow TimeStep(const StepOutcome& outcome, const Clock& clock, Sums& sums,
-                             fabric::TimeNs& now);
+  analysis::StepRow TimeStep(const StepOutcome& outcome, const Clock& clock, const Start& start,
+                             Sums& sums, fabric::TimeNs& now);
   void WriteSums(const Training& training, const Sums& sums, double simulated,
                  Writers& writers) const;
   TrafficRecorder* Recorder(const fs::path& directory, const Training& training);
 
   const Scenario& scenario_;
   const volatile std::sig_atomic_t& stop_;
-  std::unique_ptr<Network> network_;
+  ScenarioNetwork network_;
   std::unique_ptr<fabric::StragglerModel> stragglers_;
+  fabric::Synchronisation sync_;
   Profile profile_;
   fabric::StepSimulator simulator_;
   std::vector<Method> methods_;
@@ -252,21 +268,23 @@ class Comparison {
 TrafficRecorder* Comparison::Recorder(const fs::path& directory, const Training& training) {
   if (!scenario_.record) return nullptr;
   if (!recorder_) {
-    recorder_.emplace(directory / "traffic.jsonl", TrainingDocument(scenario_), training.Costs(),
-                      training.Layers());
+    recorder_.emplace(directory / "traffic.jsonl", TrainingDocument(scenario_),
+                      ReplayRefusals(scenario_), training.Costs(), training.Layers());
   }
   return &*recorder_;
 }
 
-analysis::StepRow Comparison::TimeStep(const StepOutcome& outcome, const Clock& clock, Sums& sums,
-                                       fabric::TimeNs& now) {
-  const PricedStep priced = clock.Price(outcome.work, Factors(sums.row.seed, outcome.step));
+analysis::StepRow Comparison::TimeStep(const StepOutcome& outcome, const Clock& clock,
+                                       const Start& start, Sums& sums, fabric::TimeNs& now) {
+  const PricedStep priced = clock.Price(outcome.work, start.factors, start.participation.decided);
   const int64_t fresh = simulator_.FreshSteps();
   const fabric::StepTiming& timing =
       simulator_.Simulate(priced.traffic, static_cast<uint64_t>(outcome.step));
   const StepSplit split = SplitStep(priced, timing).mean;
   now += timing.total;
-  sums.Add(outcome.units);
+  const int64_t participants = outcome.work.Participants();
+  const double share = static_cast<double>(participants) / scenario_.workers;
+  sums.Add(outcome.units, share);
   sums.Add(timing.links);
 
   analysis::StepRow row = sums.row;
@@ -274,7 +292,7 @@ analysis::StepRow Comparison::TimeStep(const StepOutcome& outcome, const Clock& 
   row.learning_rate = outcome.learning_rate;
   row.training_loss = outcome.loss;
   for (const UnitOutcome& unit : outcome.units) {
-    row.elements_sent += static_cast<double>(unit.elements);
+    row.elements_sent += static_cast<double>(unit.elements) * share;
   }
   for (int w = 0; w < scenario_.workers; ++w) {
     row.message_bytes += static_cast<double>(outcome.work.MessageBytes(w)) / scenario_.workers;
@@ -286,6 +304,7 @@ analysis::StepRow Comparison::TimeStep(const StepOutcome& outcome, const Clock& 
   row.communication_seconds = Seconds(split.communication);
   row.decode_seconds = Seconds(split.decode);
   row.wait_seconds = Seconds(split.wait);
+  row.participants = participants;
   row.simulated_seconds = Seconds(now);
   row.fresh = simulator_.FreshSteps() > fresh;
   return row;
@@ -311,8 +330,9 @@ bool Comparison::Train(const Method& method, uint64_t seed, const fs::path& dire
   analysis::EvaluationRow evaluation{method.name, seed, 0, 0, 0, 0, 0, 0};
   fabric::TimeNs now = 0;
   for (int64_t done = 1; done <= scenario_.steps; ++done) {
-    const StepOutcome outcome = training->Step();
-    const analysis::StepRow row = TimeStep(outcome, clock, sums, now);
+    const Start start = StartOf(clock, seed, training->step());
+    const StepOutcome outcome = training->Step(start.participation.workers);
+    const analysis::StepRow row = TimeStep(outcome, clock, start, sums, now);
     writers.steps.Write(row);
     training->Observe(row.step_seconds);
     if (recorder) recorder->Write(method.name, seed, outcome.work);
@@ -355,7 +375,7 @@ void Comparison::WriteSums(const Training& training, const Sums& sums, double si
                           sums.parameter[u] / static_cast<double>(scenario_.steps),
                           sums.elements[u], sums.bytes[u]});
   }
-  const fabric::Topology& topology = network_->topology;
+  const fabric::Topology& topology = network_.network->topology;
   for (size_t i = 0; i < sums.links.size(); ++i) {
     const auto link = static_cast<fabric::DirectedLink>(i);
     const fabric::LinkCounters& counters = sums.links[i];

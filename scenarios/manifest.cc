@@ -4,7 +4,8 @@
 #include <ctime>
 
 #include "compress/error.h"
-#include "scenarios/network.h"
+#include "ns3-module/fabric/synchronisation.h"
+#include "scenarios/network/engines.h"
 #include "trainer/training.h"
 
 namespace legacy {
@@ -26,6 +27,11 @@ json MethodDocument(const Method& method) {
   return {{"scheme", method.scheme}, {"scope", method.scope},
           {"policy", method.policy}, {"parameter", method.parameter},
           {"levels", method.levels}, {"reversed", method.reversed}};
+}
+
+// Who takes part in a step then depends on more than the training's own options.
+bool MayDrop(const Scenario& scenario) {
+  return fabric::Synchronisation(scenario.sync, "network.sync").MayDrop();
 }
 
 }  // namespace
@@ -50,7 +56,18 @@ json TrainingDocument(const Scenario& scenario) {
                    {"seeds", all["run"]["seeds"]}, {"bucket", all["clock"]["bucket"]}};
   document["training"].erase("data_root");  // where the files lie changes nothing
   document["training"].erase("target");
+  if (MayDrop(scenario)) {
+    document["participation"] = {{"sync", scenario.sync},
+                                 {"stragglers", scenario.stragglers},
+                                 {"device_profile", scenario.device_profile}};
+  }
   return document;
+}
+
+std::vector<std::string> ReplayRefusals(const Scenario& scenario) {
+  if (!MayDrop(scenario)) return {};
+  return {"network.sync " + scenario.sync +
+          ": which gradients count depends on devices and stragglers"};
 }
 
 json ManifestDocument(const Scenario& scenario, const std::string& program,
@@ -67,6 +84,7 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
   document["parameters"] = parameters;
   document["target_accuracy"] = scenario.target;
   document["fidelity"] = scenario.fidelity;
+  document["replay_refused"] = ReplayRefusals(scenario);
   document["versions"] = {{"libtorch", LibTorchVersion()},
                           {"ns3", Ns3Version()},
                           {"compiler", __VERSION__},

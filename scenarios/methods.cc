@@ -7,7 +7,7 @@
 #include "compress/equal_volume.h"
 #include "compress/error.h"
 #include "compress/legacy_schedule.h"
-#include "scenarios/parse.h"
+#include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {

@@ -7,7 +7,8 @@
 
 #include "compress/error.h"
 #include "compress/exchange.h"
-#include "scenarios/parse.h"
+#include "ns3-module/fabric/synchronisation.h"
+#include "scenarios/network/parse.h"
 #include "trainer/dataset.h"
 #include "trainer/model.h"
 
@@ -184,6 +185,7 @@ void ValidateScenario(const Scenario& s) {
       throw Error("compression.policies", name, "each policy once");
     }
   }
+  fabric::Synchronisation(s.sync, "network.sync").CheckWorkers(s.workers);
   if (!std::is_sorted(s.decay_steps.begin(), s.decay_steps.end())) {
     throw Error("training.decay_steps: steps must ascend");
   }

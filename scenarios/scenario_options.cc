@@ -6,7 +6,7 @@
 #include "ns3-module/fabric/collective.h"
 #include "ns3-module/fabric/error.h"
 #include "ns3-module/fabric/units.h"
-#include "scenarios/parse.h"
+#include "scenarios/network/parse.h"
 #include "scenarios/scenario.h"
 
 namespace legacy {
@@ -130,7 +130,7 @@ void CheckIndex(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"auto", "u16", "u32", "bitmap", "packed", "delta"});
 }
 void CheckFidelity(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"packet", "analytic"});
+  ParseChoice(text, key, {"packet", "flow", "analytic"});
 }
 void CheckTransport(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"datacenter", "wan"});
@@ -238,8 +238,10 @@ std::vector<ScenarioOption> NetworkOptions() {
       Text<&Scenario::stragglers>("network.stragglers", "--stragglers", "MODEL",
                                   "none, fixed:count=2,factor=1.5, fixed:workers=3+7,factor=2, "
                                   "lognormal:sigma=0.3, exponential:scale=0.2"),
-      Text<&Scenario::fidelity, CheckFidelity>("network.fidelity", "--fidelity", "packet|analytic",
-                                               "packet: ns-3 with real TCP; analytic: alpha-beta"),
+      Text<&Scenario::fidelity, CheckFidelity>("network.fidelity", "--fidelity",
+                                               "packet|flow|analytic",
+                                               "packet: ns-3 with real TCP; flow: fluid max-min; "
+                                               "analytic: alpha-beta"),
       Text<&Scenario::transport, CheckTransport>("network.transport", "--transport",
                                                  "datacenter|wan", "preset of TCP and queues"),
       Text<&Scenario::connections, CheckConnections>("network.connections", "--connections",

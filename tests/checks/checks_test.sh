@@ -8,7 +8,7 @@ failures=0
 
 new_tree() {
   rm -rf "$tree"
-  for folder in analysis compress ns3-module/fabric ns3-module/model scenarios tests/analysis tests/compress trainer; do
+  for folder in analysis compress ns3-module/fabric ns3-module/model scenarios/network tests/analysis tests/compress trainer; do
     mkdir -p "$tree/$folder"
   done
   write compress/a.cc '#include <vector>'
@@ -55,6 +55,10 @@ refused analysis/b.cc '"compress/codec.h"'
 refused analysis/b.cc '"compress/random.h"'
 refused ns3-module/fabric/b.cc '"model/packet-engine.h"'
 refused scenarios/b.cc '<torch/torch.h>'
+allowed scenarios/b.cc '"scenarios/network/engines.h"'
+allowed scenarios/network/b.cc '"ns3-module/fabric/engine.h"'
+refused scenarios/network/b.cc '"trainer/clock.h"'
+refused scenarios/network/b.cc '"scenarios/scenario.h"'
 
 new_tree
 expect pass paths.sh 'a clean tree'

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Which folder may include what:  includes.sh ROOT
 # compress/ and ns3-module/fabric/ know nothing of ours; LibTorch headers stay in trainer/, ns-3 headers in the ns-3
-# parts of ns3-module/; analysis/ knows the run directory's format only. Tests may include what they test,
-# and the keyed random numbers.
+# parts of ns3-module/; analysis/ knows the run directory's format only; scenarios/network/ knows no training.
+# Tests may include what they test, and the keyed random numbers.
 set -eu
 cd "$1"
 
@@ -18,13 +18,15 @@ cd "$1"
     rule("trainer", "^(trainer|compress|ns3-module/fabric)/", 1, 0)
     rule("analysis", "^(analysis/|compress/error\\.h$)")
     rule("scenarios", everything)
+    rule("scenarios/network", "^(analysis|compress|ns3-module/fabric|ns3-module/helper|scenarios/network)/")
     alias["fabric"] = "ns3-module/fabric"
     alias["packet"] = "ns3-module"
+    alias["network"] = "scenarios/network"
   }
   function folder_of(path, parts) {
     split(path, parts, "/")
     if (parts[1] == "tests") return parts[2] in alias ? alias[parts[2]] : parts[2]
-    if (parts[1] == "ns3-module" && parts[2] == "fabric") return "ns3-module/fabric"
+    if (parts[1] "/" parts[2] in known) return parts[1] "/" parts[2]
     return parts[1]
   }
   {

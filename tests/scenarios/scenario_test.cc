@@ -9,7 +9,7 @@
 
 #include "compress/error.h"
 #include "scenarios/command_line.h"
-#include "scenarios/parse.h"
+#include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {

@@ -1,4 +1,4 @@
-#include "scenarios/parse.h"
+#include "scenarios/network/parse.h"
 
 #include <algorithm>
 #include <charconv>

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ns3-module/fabric/step.h"
-#include "scenarios/network.h"
+#include "scenarios/network/network.h"
 
 namespace legacy {
 

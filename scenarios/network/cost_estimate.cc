@@ -1,4 +1,4 @@
-#include "scenarios/cost_estimate.h"
+#include "scenarios/network/cost_estimate.h"
 
 #include <cmath>
 #include <cstdio>

@@ -1,0 +1,40 @@
+#include "scenarios/network/engines.h"
+
+#include "compress/error.h"
+#include "scenarios/network/parse.h"
+#ifdef LEGACY_WITH_NS3
+#include "ns3-module/helper/packet-engine-helper.h"
+#endif
+
+namespace legacy {
+
+std::vector<std::string> Fidelities() {
+#ifdef LEGACY_WITH_NS3
+  return {"packet", "analytic"};
+#else
+  return {"analytic"};
+#endif
+}
+
+fabric::EngineFactory FactoryOf(const std::string& fidelity, const std::string& option) {
+  if (fidelity == "analytic") return fabric::MakeAnalyticEngine;
+#ifdef LEGACY_WITH_NS3
+  if (fidelity == "packet") return fabric::MakePacketEngine;
+#else
+  if (fidelity == "packet") {
+    throw Error(option, fidelity,
+                Join(Fidelities(), ", ") + ": this build has no ns-3 (LEGACY_NS3=OFF)");
+  }
+#endif
+  throw Error(option, fidelity, Join(Fidelities(), ", "));
+}
+
+std::string Ns3Version() {
+#ifdef LEGACY_WITH_NS3
+  return LEGACY_NS3_VERSION;
+#else
+  return "none";
+#endif
+}
+
+}  // namespace legacy
