@@ -7,7 +7,10 @@ find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 
 if(LEGACY_NS3)
-  find_package(ns3 3.37 REQUIRED)
+  find_package(ns3 REQUIRED)  # of ns-3's package no other version than its own can be asked for
+  if(ns3_VERSION VERSION_LESS 3.37)
+    message(FATAL_ERROR "ns-3 ${ns3_VERSION} in ${ns3_DIR} is too old: 3.37 or newer is needed")
+  endif()
 endif()
 
 if(LEGACY_TORCH)
