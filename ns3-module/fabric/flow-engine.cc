@@ -63,24 +63,24 @@ struct Connection
     TimeNs scheduled = kNever; ///< earliest kSent on the way
     TimeNs lastArrival = 0;
 
-    // The path
-    double delay = 0;     ///< nanoseconds
-    double byteTime = 0;  ///< nanoseconds a byte of the first frame, beyond the slowest link's
-    double slowest = 0;   ///< bytes a nanosecond
-    double roundTrip = 0; ///< of a full frame and its ACK, nanoseconds
-    bool local = false;   ///< both ends on one node
-    std::vector<LinkShare> data;
-    std::vector<LinkShare> acks;
+    double delay = 0;    ///< of the path, nanoseconds
+    double byteTime = 0; ///< nanoseconds a byte of the first frame, beyond the slowest link's
+    bool local = false;  ///< both ends on one node
 
     // Slow start
     bool open = false;
-    double window = 0; ///< bytes on the wire
+    double window = 0;    ///< bytes on the wire
+    double slowest = 0;   ///< link, bytes a nanosecond
+    double roundTrip = 0; ///< of a full frame and its ACK, nanoseconds
 
     // Totals
     int64_t wireBytes = 0;
     int64_t packets = 0;
     int64_t ackBytes = 0;
     int64_t ackPackets = 0;
+
+    std::vector<LinkShare> data;
+    std::vector<LinkShare> acks;
 };
 
 double BytesPerNs(const Link& link)
@@ -475,12 +475,16 @@ std::vector<LinkCounters> FlowEngine::Links() const
     const size_t count = 2 * m_topology.Links().size();
     std::vector<double> bytes(count, 0);
     std::vector<double> packets(count, 0);
-    for (const Connection& connection : m_connections)
+    std::vector<double> peak(count, 0);
+    for (size_t i = 0; i < m_connections.size(); ++i)
     {
+        const Connection& connection = m_connections[i];
         for (const LinkShare& hop : connection.data)
         {
             bytes[hop.link] += hop.share * static_cast<double>(connection.wireBytes);
             packets[hop.link] += hop.share * static_cast<double>(connection.packets);
+            peak[hop.link] =
+                std::max(peak[hop.link], hop.share * m_rates.PeakRate(static_cast<int>(i)));
         }
         for (const LinkShare& hop : connection.acks)
         {
@@ -495,7 +499,7 @@ std::vector<LinkCounters> FlowEngine::Links() const
         links[i].bytes = std::llround(bytes[i]);
         links[i].packets = std::llround(packets[i]);
         links[i].busy = SerialisationTime(links[i].bytes, link.rateBps);
-        links[i].peak = m_rates.PeakLoad(static_cast<int>(i)) / BytesPerNs(link);
+        links[i].peak = std::max(peak[i], m_rates.PeakLoad(static_cast<int>(i))) / BytesPerNs(link);
     }
     return links;
 }

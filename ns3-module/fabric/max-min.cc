@@ -14,6 +14,8 @@ namespace
 
 /// Rates and loads closer than this are equal: above what rounding makes of sums of thousands.
 constexpr double kTolerance = 1e-11;
+/// Links that are searched faster than sorted.
+constexpr size_t kFew = 24;
 
 } // namespace
 
@@ -32,7 +34,7 @@ int MaxMin::Add(const std::vector<Use>& uses, double limit)
     Flow flow;
     flow.firstHop = static_cast<int>(m_hops.size());
     flow.hops = static_cast<int>(uses.size());
-    flow.ownLimit = limit;
+    m_ownLimits.push_back(limit);
     for (const Use& use : uses)
     {
         m_hops.push_back(Hop{use.link, kNone, use.share});
@@ -58,7 +60,8 @@ void MaxMin::Join(int connection)
                 {
                     Enter(other, g);
                     port.load += owner.rate * m_hops[g].share;
-                    m_seeds.push_back(other); // the link is no longer part of its limit
+                    FindLimit(other); // the link is no longer part of it
+                    m_seeds.push_back(other);
                 }
             }
         }
@@ -91,7 +94,7 @@ void MaxMin::Start(int connection)
             Enter(connection, h);
         }
     }
-    FindLimit(flow);
+    FindLimit(connection);
     // Where there is room on every link, nobody else is concerned.
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
@@ -106,9 +109,14 @@ void MaxMin::Start(int connection)
     flow.rate = flow.limit;
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        m_ports[m_hops[h].link].load += m_hops[h].place != kNone ? flow.rate * m_hops[h].share : 0;
+        if (m_hops[h].place != kNone)
+        {
+            Port& port = m_ports[m_hops[h].link];
+            port.load += flow.rate * m_hops[h].share;
+            port.peak = std::max(port.peak, port.load);
+        }
     }
-    NotePeaks(flow);
+    flow.peak = std::max(flow.peak, flow.rate);
 }
 
 void MaxMin::Stop(int connection)
@@ -153,9 +161,6 @@ bool MaxMin::Pending() const
 
 const std::vector<int>& MaxMin::Solve()
 {
-    ++m_epoch;
-    m_set.clear();
-    m_links.clear();
     m_changed.clear();
     for (int link : m_dirty)
     {
@@ -166,7 +171,7 @@ const std::vector<int>& MaxMin::Solve()
     {
         if (m_flows[connection].running)
         {
-            Include(connection);
+            IncludeSeed(connection);
         }
     }
     m_seeds.clear();
@@ -177,16 +182,25 @@ const std::vector<int>& MaxMin::Solve()
     do
     {
         Fill();
-    } while (IncludeViolators(m_links.size()));
+    } while (IncludeViolators());
+    for (int link : m_links)
+    {
+        Port& port = m_ports[link];
+        port.peak = std::max(port.peak, port.load);
+        port.inSet = false;
+    }
+    m_links.clear();
     for (int connection : m_set)
     {
-        const Flow& flow = m_flows[connection];
-        NotePeaks(flow);
+        Flow& flow = m_flows[connection];
+        flow.peak = std::max(flow.peak, flow.rate);
+        flow.inSet = false;
         if (std::abs(flow.rate - flow.before) > kTolerance * flow.rate)
         {
             m_changed.push_back(connection);
         }
     }
+    m_set.clear();
     return m_changed;
 }
 
@@ -205,6 +219,11 @@ double MaxMin::Capacity(int link) const
     return m_ports[link].capacity;
 }
 
+double MaxMin::PeakRate(int connection) const
+{
+    return m_flows[connection].peak;
+}
+
 double MaxMin::PeakLoad(int link) const
 {
     return m_ports[link].peak;
@@ -214,7 +233,7 @@ void MaxMin::Enter(int connection, int hop)
 {
     std::vector<Member>& running = m_ports[m_hops[hop].link].running;
     m_hops[hop].place = static_cast<int>(running.size());
-    running.push_back(Member{connection, hop});
+    running.push_back(Member{connection, hop, m_hops[hop].share});
 }
 
 void MaxMin::Exit(int hop)
@@ -250,9 +269,10 @@ void MaxMin::SetBottleneck(Flow& flow, int link)
 }
 
 /// Its own limit, and what its private links let through.
-void MaxMin::FindLimit(Flow& flow) const
+void MaxMin::FindLimit(int connection)
 {
-    flow.limit = flow.ownLimit;
+    Flow& flow = m_flows[connection];
+    flow.limit = m_ownLimits[connection];
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
         if (m_hops[h].place == kNone)
@@ -262,34 +282,56 @@ void MaxMin::FindLimit(Flow& flow) const
     }
 }
 
-void MaxMin::NotePeaks(const Flow& flow)
-{
-    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
-    {
-        Port& port = m_ports[m_hops[h].link];
-        const double load = m_hops[h].place == kNone ? flow.rate * m_hops[h].share : port.load;
-        port.peak = std::max(port.peak, load);
-    }
-}
-
 void MaxMin::Include(int connection)
 {
     Flow& flow = m_flows[connection];
-    if (flow.inSet == m_epoch)
+    if (flow.inSet)
     {
         return;
     }
-    flow.inSet = m_epoch;
+    flow.inSet = true;
     flow.before = flow.rate;
-    FindLimit(flow);
     m_set.push_back(connection);
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
         const int link = m_hops[h].link;
-        if (m_hops[h].place != kNone && m_ports[link].inSet != m_epoch)
+        if (m_hops[h].place != kNone && !m_ports[link].inSet)
         {
-            m_ports[link].inSet = m_epoch;
+            m_ports[link].inSet = true;
             m_links.push_back(link);
+        }
+    }
+}
+
+/// One that started, or lost a limit. Whoever is faster than an equal share of its narrowest link
+/// will most likely be a violator: it is included at once.
+void MaxMin::IncludeSeed(int connection)
+{
+    Include(connection);
+    const Flow& flow = m_flows[connection];
+    const Port* narrowest = nullptr;
+    double least = flow.limit;
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        const Port& port = m_ports[m_hops[h].link];
+        if (m_hops[h].place != kNone)
+        {
+            const double equal = port.capacity / static_cast<double>(port.running.size());
+            if (equal < least)
+            {
+                least = equal;
+                narrowest = &port;
+            }
+        }
+    }
+    if (narrowest)
+    {
+        for (const Member& member : narrowest->running)
+        {
+            if (m_flows[member.connection].rate > least)
+            {
+                Include(member.connection);
+            }
         }
     }
 }
@@ -308,6 +350,7 @@ void MaxMin::IncludeDirty(int link)
     }
     if (port.moved && port.joined == 1 && m_flows[port.joinedSum].running)
     {
+        FindLimit(static_cast<int>(port.joinedSum));
         Include(static_cast<int>(port.joinedSum));
     }
     port.dirty = false;
@@ -317,35 +360,74 @@ void MaxMin::IncludeDirty(int link)
 /// What those that are held leave of the links.
 void MaxMin::OpenLinks()
 {
-    m_heap.clear();
+    m_binding.clear();
     for (int link : m_links)
     {
-        Port& port = m_ports[link];
-        port.residual = port.capacity;
-        port.weight = 0;
-        port.open = 0;
-        for (const Member& member : port.running)
-        {
-            const double share = m_hops[member.hop].share;
-            if (m_flows[member.connection].inSet == m_epoch)
-            {
-                port.weight += share;
-                ++port.open;
-            }
-            else
-            {
-                port.residual -= m_flows[member.connection].rate * share;
-            }
-        }
-        port.residual = std::max(0.0, port.residual);
-        m_heap.emplace_back(port.residual / port.weight, link);
+        OpenLink(link);
     }
-    std::make_heap(m_heap.begin(), m_heap.end(), std::greater<>());
+    m_heap.clear();
+    if (m_binding.size() > kFew)
+    {
+        for (int link : m_binding)
+        {
+            m_heap.emplace_back(m_ports[link].residual / m_ports[link].weight, link);
+        }
+        std::make_heap(m_heap.begin(), m_heap.end(), std::greater<>());
+    }
 }
 
-/// The least fair share of a link with open connections; infinity where there is none. Shares only
-/// grow while connections are frozen, so what the heap says is a lower bound.
+void MaxMin::OpenLink(int link)
+{
+    Port& port = m_ports[link];
+    port.residual = port.capacity;
+    port.weight = 0;
+    port.open = 0;
+    double most = 0; // that the set could ask for
+    for (const Member& member : port.running)
+    {
+        const Flow& flow = m_flows[member.connection];
+        if (flow.inSet)
+        {
+            port.weight += member.share;
+            most += flow.limit * member.share;
+            ++port.open;
+        }
+        else
+        {
+            port.residual -= flow.rate * member.share;
+        }
+    }
+    port.binding = most > port.residual;
+    if (port.binding)
+    {
+        port.residual = std::max(0.0, port.residual);
+        m_binding.push_back(link);
+    }
+}
+
+/// The least fair share of a link with open connections, and the link; infinity where there is none.
 double MaxMin::LowestShare(int& link)
+{
+    return m_binding.size() > kFew ? LowestOfHeap(link) : LowestOfFew(link);
+}
+
+double MaxMin::LowestOfFew(int& link) const
+{
+    double lowest = std::numeric_limits<double>::infinity();
+    for (int candidate : m_binding)
+    {
+        const Port& port = m_ports[candidate];
+        if (port.open > 0 && port.residual < lowest * port.weight)
+        {
+            lowest = std::max(0.0, port.residual) / port.weight;
+            link = candidate;
+        }
+    }
+    return lowest;
+}
+
+/// Shares only grow while connections are frozen, so what the heap says is a lower bound.
+double MaxMin::LowestOfHeap(int& link)
 {
     while (!m_heap.empty())
     {
@@ -376,40 +458,39 @@ void MaxMin::Fill()
     {
         m_flows[connection].frozen = false;
     }
-    std::sort(m_set.begin(),
-              m_set.end(),
-              [this](int a, int b)
-              {
-                  const double limitA = m_flows[a].limit;
-                  const double limitB = m_flows[b].limit;
-                  return limitA != limitB ? limitA < limitB : a < b;
-              });
-    size_t next = 0;
-    while (true)
+    const auto byLimit = [this](int a, int b)
     {
-        while (next < m_set.size() && m_flows[m_set[next]].frozen)
+        const double limitA = m_flows[a].limit;
+        const double limitB = m_flows[b].limit;
+        return limitA != limitB ? limitA < limitB : a < b;
+    };
+    std::sort(m_set.begin(), m_set.end(), byLimit);
+    for (int connection : m_set)
+    {
+        while (!m_flows[connection].frozen)
         {
-            ++next;
-        }
-        if (next == m_set.size())
-        {
-            return;
-        }
-        int link = kNone;
-        const double share = LowestShare(link);
-        const double limit = m_flows[m_set[next]].limit;
-        if (limit <= share)
-        {
-            Freeze(m_set[next], limit, kNone);
-            continue;
-        }
-        for (const Member& member : m_ports[link].running)
-        {
-            const Flow& flow = m_flows[member.connection];
-            if (flow.inSet == m_epoch && !flow.frozen)
+            int link = kNone;
+            const double share = LowestShare(link);
+            if (m_flows[connection].limit <= share)
             {
-                Freeze(member.connection, share, link);
+                Freeze(connection, m_flows[connection].limit, kNone);
             }
+            else
+            {
+                FreezeAll(link, share);
+            }
+        }
+    }
+}
+
+void MaxMin::FreezeAll(int link, double rate)
+{
+    for (const Member& member : m_ports[link].running)
+    {
+        const Flow& flow = m_flows[member.connection];
+        if (flow.inSet && !flow.frozen)
+        {
+            Freeze(member.connection, rate, link);
         }
     }
 }
@@ -432,43 +513,54 @@ void MaxMin::Freeze(int connection, double rate, int bottleneck)
     }
 }
 
-/// Takes those into the set that break the condition on one of the first `links` links of it. True
-/// where there are any.
-bool MaxMin::IncludeViolators(size_t links)
+/// Takes those into the set that break the condition on one of its links. True where there are any.
+bool MaxMin::IncludeViolators()
 {
     const size_t before = m_set.size();
+    const size_t links = m_links.size(); // whoever joins brings more
     for (size_t i = 0; i < links; ++i)
     {
-        const int link = m_links[i];
-        Port& port = m_ports[link];
-        constexpr double kNobody = std::numeric_limits<double>::infinity();
-        double level = kNobody; // of the set's connections that are stuck here
-        double top = 0;
-        port.load = 0;
-        for (const Member& member : port.running)
+        Port& port = m_ports[m_links[i]];
+        if (port.binding || port.bottlenecked > 0)
         {
-            const Flow& flow = m_flows[member.connection];
-            port.load += flow.rate * m_hops[member.hop].share;
-            top = std::max(top, flow.rate);
-            if (flow.bottleneck == link && flow.inSet == m_epoch)
-            {
-                level = flow.rate;
-            }
+            IncludeViolatorsOn(m_links[i]);
         }
-        const bool room = port.load < port.capacity * (1 - kTolerance);
-        for (const Member& member : port.running)
+        else
         {
-            const Flow& flow = m_flows[member.connection];
-            const bool tooFast = flow.rate > level * (1 + kTolerance);
-            const bool mayRise =
-                flow.bottleneck == link && (room || top > flow.rate * (1 + kTolerance));
-            if (flow.inSet != m_epoch && (tooFast || mayRise))
-            {
-                Include(member.connection);
-            }
+            port.load = port.capacity - port.residual;
         }
     }
     return m_set.size() > before;
+}
+
+void MaxMin::IncludeViolatorsOn(int link)
+{
+    Port& port = m_ports[link];
+    double level = std::numeric_limits<double>::infinity(); // of the set's that are stuck here
+    double top = 0;
+    port.load = 0;
+    for (const Member& member : port.running)
+    {
+        const Flow& flow = m_flows[member.connection];
+        port.load += flow.rate * member.share;
+        top = std::max(top, flow.rate);
+        if (flow.bottleneck == link && flow.inSet)
+        {
+            level = flow.rate;
+        }
+    }
+    const bool room = port.load < port.capacity * (1 - kTolerance);
+    for (const Member& member : port.running)
+    {
+        const Flow& flow = m_flows[member.connection];
+        const bool tooFast = flow.rate > level * (1 + kTolerance);
+        const bool mayRise =
+            flow.bottleneck == link && (room || top > flow.rate * (1 + kTolerance));
+        if (!flow.inSet && (tooFast || mayRise))
+        {
+            Include(member.connection);
+        }
+    }
 }
 
 } // namespace legacy::fabric

@@ -50,7 +50,8 @@ class MaxMin
     double Rate(int connection) const;
     bool Running(int connection) const;
     double Capacity(int link) const;
-    double PeakLoad(int link) const; ///< highest that the link ever had
+    double PeakRate(int connection) const; ///< highest that it ever had
+    double PeakLoad(int link) const;       ///< highest while the link was contended for
 
   private:
     static constexpr int kNone = -1;
@@ -63,17 +64,19 @@ class MaxMin
         double share = 1;
     };
 
+    // What solving touches is kept close together.
+
     struct Flow
     {
-        int firstHop = 0;
-        int hops = 0;
-        double ownLimit = 0;
         double limit = 0; ///< own, and of private links
         double rate = 0;
         double before = 0; ///< the rate before it was solved
+        double peak = 0;
+        int firstHop = 0;
+        int hops = 0;
         int bottleneck = kNone;
-        uint64_t inSet = 0; ///< == m_epoch: is solved now
         bool running = false;
+        bool inSet = false;  ///< is being solved
         bool frozen = false; ///< while solving: has its rate
     };
 
@@ -81,49 +84,57 @@ class MaxMin
     {
         int connection = 0;
         int hop = 0;
+        double share = 1;
     };
 
     struct Port
     {
         double capacity = 0;
         double load = 0;
-        double peak = 0;
-        std::vector<Member> running; ///< of shared links; private ones keep none
-        int joined = 0;              ///< connections on the link
-        int64_t joinedSum = 0;       ///< of their numbers: with one left, that one
-        int bottlenecked = 0;        ///< running connections that it limits
-        bool dirty = false;          ///< is in m_dirty
-        bool moved = false;          ///< its capacity changed since the last Solve
-        uint64_t inSet = 0;          ///< == m_epoch: is crossed by a connection being solved
         double residual = 0;         ///< while solving: capacity left
         double weight = 0;           ///< while solving: shares without a rate yet
+        std::vector<Member> running; ///< of shared links; private ones keep none
         int open = 0;                ///< while solving: connections without a rate yet
+        int bottlenecked = 0;        ///< running connections that it limits
+        int joined = 0;              ///< connections on the link
+        bool inSet = false;          ///< is crossed by a connection being solved
+        bool binding = false;        ///< while solving: could limit one
+        bool dirty = false;          ///< is in m_dirty
+        bool moved = false;          ///< its capacity changed since the last Solve
+        double peak = 0;
+        int64_t joinedSum = 0; ///< of their numbers: with one left, that one
     };
 
     void Enter(int connection, int hop);
     void Exit(int hop);
     void MarkDirty(int link);
     void SetBottleneck(Flow& flow, int link);
-    void FindLimit(Flow& flow) const;
-    void NotePeaks(const Flow& flow);
+    void FindLimit(int connection);
     void Include(int connection);
+    void IncludeSeed(int connection);
     void IncludeDirty(int link);
     void OpenLinks();
+    void OpenLink(int link);
     double LowestShare(int& link);
+    double LowestOfFew(int& link) const;
+    double LowestOfHeap(int& link);
+    void FreezeAll(int link, double rate);
     void Fill();
     void Freeze(int connection, double rate, int bottleneck);
-    bool IncludeViolators(size_t links);
+    bool IncludeViolators();
+    void IncludeViolatorsOn(int link);
 
     std::vector<Port> m_ports;
     std::vector<Flow> m_flows;
     std::vector<Hop> m_hops;
+    std::vector<double> m_ownLimits;            ///< by connection
     std::vector<int> m_dirty;                   ///< links
     std::vector<int> m_seeds;                   ///< connections to solve whatever their links say
     std::vector<int> m_set;                     ///< connections being solved
     std::vector<int> m_links;                   ///< contended links that they cross
+    std::vector<int> m_binding;                 ///< those that could limit them
     std::vector<int> m_changed;                 ///< Solve's result
     std::vector<std::pair<double, int>> m_heap; ///< fair share, link; the lowest first
-    uint64_t m_epoch = 0;
 };
 
 } // namespace legacy::fabric
