@@ -1,0 +1,178 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Numbers that do not depend on us: closed forms, and another simulator's published timings. They
+ * hold for every ns-3 release that the module is built with.
+ */
+#include "fabric/closed-form.h"
+#include "fabric/step.h"
+#include "helper/packet-engine-helper.h"
+#include "helper/reference-cases.h"
+
+#include "ns3/test.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace ns3;
+namespace fabric = legacy::fabric;
+
+namespace
+{
+
+constexpr int64_t kRate = 1'000'000'000;  //!< of every link
+constexpr fabric::TimeNs kDelay = 10'000; //!< likewise
+
+/// A step of one collective among workers that are ready at once.
+fabric::StepTraffic OneCollective(fabric::CollectiveKind kind, int workers, int64_t bytes)
+{
+    fabric::RoundTraffic round;
+    round.collective.kind = kind;
+    round.collective.bytes.assign(workers, bytes);
+    fabric::BucketTraffic bucket;
+    bucket.ready.assign(workers, 0);
+    bucket.rounds.push_back(round);
+    bucket.decode.assign(workers, 0);
+    fabric::StepTraffic traffic;
+    traffic.workers = workers;
+    traffic.deviceFree.assign(workers, 0);
+    traffic.buckets.push_back(bucket);
+    return traffic;
+}
+
+fabric::StepTiming Simulate(const fabric::EngineFactory& factory,
+                            const std::string& topologyText,
+                            const fabric::StepTraffic& traffic)
+{
+    fabric::TopologyRequest request;
+    request.text = topologyText;
+    request.rateBps = kRate;
+    request.delay = kDelay;
+    request.hostsNeeded = traffic.workers;
+    const fabric::Topology topology = fabric::MakeTopology(request);
+    const fabric::Placement placement =
+        fabric::MakePlacement({"packed", traffic.workers}, topology);
+    fabric::EngineRequest engine;
+    engine.topology = &topology;
+    engine.placement = &placement;
+    engine.transport = fabric::MakeTransport("datacenter");
+    return fabric::StepSimulator(factory, engine).Simulate(traffic, 0);
+}
+
+} // namespace
+
+/**
+ * \ingroup legacy
+ * Rings on one switch take what their closed forms say.
+ */
+class ClosedFormTestCase : public TestCase
+{
+  public:
+    explicit ClosedFormTestCase(int workers)
+        : TestCase("rings of " + std::to_string(workers) + " against closed forms"),
+          m_workers(workers)
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const fabric::UniformPath path{2, kRate, kDelay};
+        const fabric::Transport transport = fabric::MakeTransport("datacenter");
+        Check(fabric::CollectiveKind::RingAllReduce,
+              1'600'000,
+              fabric::RingAllReduceTime(m_workers, 1'600'000, path, transport));
+        const int64_t block = 2'000'000 / m_workers;
+        Check(fabric::CollectiveKind::RingAllGather,
+              block,
+              fabric::RingAllGatherTime(m_workers, block, path, transport));
+    }
+
+    /**
+     * \param kind a collective
+     * \param bytes of each worker
+     * \param form nanoseconds that it should take
+     */
+    void Check(fabric::CollectiveKind kind, int64_t bytes, fabric::TimeNs form)
+    {
+        const fabric::StepTiming timing =
+            Simulate(fabric::MakePacketEngine, "star", OneCollective(kind, m_workers, bytes));
+        const double ratio = static_cast<double>(timing.total) / static_cast<double>(form);
+        NS_TEST_EXPECT_MSG_EQ_TOL(ratio, 1.0, 0.03, fabric::ToString(kind));
+        NS_TEST_EXPECT_MSG_EQ(timing.counters.retransmitTimeouts, 0, fabric::ToString(kind));
+    }
+
+    int m_workers; //!< in the ring
+};
+
+/**
+ * \ingroup legacy
+ * Fluid flows and packets agree where nothing is oversubscribed.
+ */
+class FidelityTestCase : public TestCase
+{
+  public:
+    FidelityTestCase() : TestCase("flow against packet fidelity on a fat-tree")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const fabric::StepTraffic traffic =
+            OneCollective(fabric::CollectiveKind::RingAllReduce, 16, 800'000);
+        const fabric::StepTiming packet =
+            Simulate(fabric::MakePacketEngine, "fat-tree:k=4", traffic);
+        const fabric::StepTiming flow = Simulate(fabric::MakeFlowEngine, "fat-tree:k=4", traffic);
+        NS_TEST_EXPECT_MSG_EQ_TOL(static_cast<double>(flow.total) /
+                                      static_cast<double>(packet.total),
+                                  1.0,
+                                  0.05,
+                                  "flow / packet");
+        NS_TEST_EXPECT_MSG_EQ(packet.counters.flows, flow.counters.flows, "flows");
+    }
+};
+
+/**
+ * \ingroup legacy
+ * Transfers whose times SimGrid publishes take them, to all six decimals.
+ */
+class SimGridTestCase : public TestCase
+{
+  public:
+    SimGridTestCase() : TestCase("timings that SimGrid publishes for its use of ns-3")
+    {
+    }
+
+  private:
+    void DoRun() override
+    {
+        const std::vector<fabric::SimGridResult> results = fabric::RunSimGridCases();
+        NS_TEST_ASSERT_MSG_EQ(results.size(), 3, "transfers");
+        for (const fabric::SimGridResult& result : results)
+        {
+            NS_TEST_EXPECT_MSG_EQ(std::llround(result.measured * 1e6),
+                                  std::llround(result.published * 1e6),
+                                  result.name);
+        }
+    }
+};
+
+/**
+ * \ingroup legacy
+ * Closed forms, fidelities, published timings.
+ */
+class ValidationTestSuite : public TestSuite
+{
+  public:
+    ValidationTestSuite() : TestSuite("legacy-validation", TestSuite::Type::SYSTEM)
+    {
+        AddTestCase(new ClosedFormTestCase(4));
+        AddTestCase(new ClosedFormTestCase(8));
+        AddTestCase(new FidelityTestCase);
+        AddTestCase(new SimGridTestCase);
+    }
+};
+
+static ValidationTestSuite g_validationTestSuite; //!< registers itself
