@@ -21,9 +21,9 @@ class RingCollective : public CollectiveBase
     }
 
   public:
-    RingCollective(std::vector<int64_t> blocks, int rounds, uint16_t tagBase, DoneCallback done)
-        : CollectiveBase(static_cast<int>(blocks.size()), tagBase, std::move(done)),
-          m_ring(std::move(blocks), rounds)
+    RingCollective(Ring ring, uint16_t tagBase, DoneCallback done)
+        : CollectiveBase(ring.Size(), tagBase, std::move(done)),
+          m_ring(std::move(ring))
     {
     }
 
@@ -48,18 +48,30 @@ class RingCollective : public CollectiveBase
     Ring m_ring;
 };
 
+Ring RingOf(const CollectiveSpec& spec)
+{
+    const int workers = static_cast<int>(spec.bytes.size());
+    return spec.kind == CollectiveKind::RingAllReduce
+               ? Ring(Balanced(spec.bytes[0], workers), 2 * (workers - 1))
+               : Ring(spec.bytes, workers - 1);
+}
+
 } // namespace
 
 std::unique_ptr<Collective>
 MakeRing(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
 {
-    const int workers = static_cast<int>(spec.bytes.size());
-    if (spec.kind == CollectiveKind::RingAllReduce)
+    return std::make_unique<RingCollective>(RingOf(spec), tagBase, std::move(done));
+}
+
+void MeterRing(const CollectiveSpec& spec, CollectiveTraffic& traffic)
+{
+    const Ring ring = RingOf(spec);
+    for (int w = 0; w < ring.Size(); ++w)
     {
-        return std::make_unique<RingCollective>(
-            Balanced(spec.bytes[0], workers), 2 * (workers - 1), tagBase, std::move(done));
+        traffic.sent[w] += ring.Sent(w);
+        traffic.received[(w + 1) % ring.Size()] += ring.Sent(w);
     }
-    return std::make_unique<RingCollective>(spec.bytes, workers - 1, tagBase, std::move(done));
 }
 
 } // namespace legacy::fabric

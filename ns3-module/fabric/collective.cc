@@ -4,8 +4,8 @@
 #include "collective-kinds.h"
 #include "error.h"
 
-#include <iterator>
-#include <numeric>
+#include <algorithm>
+#include <array>
 
 namespace legacy::fabric
 {
@@ -13,117 +13,158 @@ namespace legacy::fabric
 namespace
 {
 
-/// Binomial tree on ranks relative to the root: in step s every rank below 2^s that has the data
-/// sends it to rank + 2^s. A rank sends to one child at a time, so that on any fabric ceil(log2 N)
-/// steps suffice.
-class BinomialBroadcast : public CollectiveBase
+/// What there is to know of a kind.
+struct KindEntry
+{
+    const char* name;
+    Payload payload; ///< besides what any parameter server carries
+    CollectiveMaker* make;
+    CollectiveMeter* meter;
+};
+
+/// In the order of CollectiveKind.
+constexpr std::array<KindEntry, 15> kKinds = {{
+    {"ring-allreduce", Payload::Sum, MakeRing, MeterRing},
+    {"halving-doubling-allreduce", Payload::Sum, MakeHalvingDoubling, MeterHalvingDoubling},
+    {"double-tree-allreduce", Payload::Sum, MakeDoubleTree, MeterDoubleTree},
+    {"direct-allreduce", Payload::Sum, MakeDirect, MeterDirect},
+    {"hierarchical-allreduce", Payload::Sum, MakeHierarchical, MeterHierarchical},
+    {"in-network-allreduce", Payload::Sum, MakeInNetwork, MeterInNetwork},
+    {"ring-allgather", Payload::Concat, MakeRing, MeterRing},
+    {"direct-allgather", Payload::Concat, MakeDirect, MeterDirect},
+    {"hierarchical-allgather", Payload::Concat, MakeHierarchical, MeterHierarchical},
+    {"all-to-all", Payload::Exchange, MakeDirect, MeterDirect},
+    {"broadcast", Payload::Broadcast, MakeBroadcast, MeterBroadcast},
+    {"parameter-server", Payload::Sum, MakeServer, MeterServer},
+    {"sharded-parameter-server", Payload::Sum, MakeServer, MeterServer},
+    {"sparse-tree", Payload::SparseSum, MakeSparseTree, MeterSparseTree},
+    {"scatter-reduce-allgather", Payload::RequantisedSum, MakeDirect, MeterDirect},
+}};
+
+const KindEntry& EntryOf(CollectiveKind kind)
+{
+    return kKinds[static_cast<size_t>(kind)];
+}
+
+bool IsServer(CollectiveKind kind)
+{
+    return kind == CollectiveKind::ParameterServer ||
+           kind == CollectiveKind::ShardedParameterServer;
+}
+
+std::string Join(const std::vector<CollectiveKind>& kinds)
+{
+    std::string text;
+    for (CollectiveKind kind : kinds)
+    {
+        text += std::string(text.empty() ? "" : ", ") + ToString(kind);
+    }
+    return text;
+}
+
+/// Done when it starts.
+class Alone : public CollectiveBase
 {
   public:
-    BinomialBroadcast(int workers, int root, int64_t bytes, uint16_t tagBase, DoneCallback done)
-        : CollectiveBase(workers, tagBase, std::move(done)),
-          m_root(root),
-          m_bytes(bytes),
-          m_holds(workers, false)
-    {
-        m_holds[root] = true;
-    }
+    using CollectiveBase::CollectiveBase;
 
-    void OnDelivered(const Flow& flow, FlowSink& sink) override
+    void OnDelivered(const Flow&, FlowSink&) override
     {
-        SendToChild(flow.source, static_cast<int>(MarkOf(flow)) + 1, sink);
-        m_holds[flow.destination] = true;
-        if (Started(flow.destination))
-        {
-            Forward(flow.destination, sink);
-        }
-    }
-
-  protected:
-    void OnStarted(int worker, FlowSink& sink) override
-    {
-        if (m_holds[worker])
-        {
-            Forward(worker, sink);
-        }
     }
 
   private:
-    void Forward(int worker, FlowSink& sink)
+    void OnStarted(int, FlowSink&) override
     {
-        Finish(worker, sink);
-        int step = 0;
-        while (Rank(worker) >> step > 0)
-        {
-            ++step;
-        }
-        SendToChild(worker, step, sink);
     }
-
-    void SendToChild(int worker, int step, FlowSink& sink)
-    {
-        const int64_t child = Rank(worker) + (int64_t{1} << step);
-        if (child < m_workers)
-        {
-            const int to = static_cast<int>((child + m_root) % m_workers);
-            Send(worker, to, m_bytes, step, sink);
-        }
-    }
-
-    int Rank(int worker) const
-    {
-        return (worker - m_root + m_workers) % m_workers;
-    }
-
-    const int m_root;
-    const int64_t m_bytes;
-    std::vector<bool> m_holds;
 };
 
-/// Push to endpoint N; when all are in, pull from it. The server computes in no time.
-class ParameterServerStar : public CollectiveBase
-{
-  public:
-    ParameterServerStar(std::vector<int64_t> push,
-                        int64_t pull,
-                        uint16_t tagBase,
-                        DoneCallback done)
-        : CollectiveBase(static_cast<int>(push.size()), tagBase, std::move(done)),
-          m_push(std::move(push)),
-          m_pull(pull)
-    {
-    }
+constexpr int64_t kMany = INT32_MAX;
 
-    void OnDelivered(const Flow& flow, FlowSink& sink) override
+/// Without an upper limit worth naming where `most` is kMany.
+void CheckRange(const std::string& what, int64_t value, int64_t least, int64_t most)
+{
+    if (value < least || value > most)
     {
-        const int server = m_workers;
-        if (flow.destination != server)
+        throw Error(what,
+                    std::to_string(value),
+                    most >= kMany ? std::to_string(least) + " or more"
+                                  : std::to_string(least) + " to " + std::to_string(most));
+    }
+}
+
+void CheckBytes(const CollectiveSpec& spec, const std::string& kind)
+{
+    const bool equal = CanCarry(spec.kind, Payload::Sum) && !IsServer(spec.kind);
+    for (size_t w = 0; w < spec.bytes.size(); ++w)
+    {
+        const std::string where = kind + ": bytes of worker " + std::to_string(w);
+        CheckRange(where, spec.bytes[w], 0, INT64_MAX);
+        if (equal && spec.bytes[w] != spec.bytes[0])
         {
-            Finish(flow.destination, sink);
-            return;
+            throw Error(where,
+                        std::to_string(spec.bytes[w]),
+                        std::to_string(spec.bytes[0]) +
+                            ", as worker 0: summed messages have one length");
         }
-        if (++m_pushed == m_workers)
+    }
+}
+
+void CheckSums(const CollectiveSpec& spec, const std::string& kind)
+{
+    size_t needed = spec.kind == CollectiveKind::ScatterReduceAllGather ? 1 : 0;
+    for (size_t merged = 1; spec.kind == CollectiveKind::SparseTree && merged < spec.bytes.size();
+         merged *= 2)
+    {
+        ++needed;
+    }
+    if (needed > 0 && spec.sumBytes.size() != needed)
+    {
+        throw Error(kind + ": bytes of sums",
+                    std::to_string(spec.sumBytes.size()) + " sizes",
+                    std::to_string(needed) + " for " + std::to_string(spec.bytes.size()) +
+                        " workers");
+    }
+    for (int64_t bytes : spec.sumBytes)
+    {
+        CheckRange(kind + ": bytes of a sum", bytes, 0, INT64_MAX);
+    }
+}
+
+/// Every node has a way up to the one root.
+void CheckParents(const CollectiveSpec& spec, const std::string& kind)
+{
+    const int workers = static_cast<int>(spec.bytes.size());
+    const int aggregators = static_cast<int>(spec.parents.size()) - workers;
+    if (aggregators < 1)
+    {
+        throw Error(kind + ": needs a placement with aggregators (switches that sum)");
+    }
+    CheckRange(kind + ": first aggregator", spec.firstAggregator, workers, kMany);
+    int roots = 0;
+    for (int node = 0; node < workers + aggregators; ++node)
+    {
+        int above = node;
+        int steps = 0;
+        while (above >= 0 && steps++ <= aggregators)
         {
-            for (int worker = 0; worker < m_workers; ++worker)
+            const int parent = spec.parents[above];
+            if (parent >= 0 || above < workers)
             {
-                Send(server, worker, m_pull, kPull, sink);
+                CheckRange(kind + ": parent of node " + std::to_string(above),
+                           parent,
+                           spec.firstAggregator,
+                           spec.firstAggregator + aggregators - 1);
             }
+            above = parent < 0 ? -1 : parent - spec.firstAggregator + workers;
+        }
+        roots += node >= workers && spec.parents[node] < 0 ? 1 : 0;
+        if (above >= 0)
+        {
+            throw Error(kind + ": parents of node " + std::to_string(node) + " form a circle");
         }
     }
-
-  protected:
-    void OnStarted(int worker, FlowSink& sink) override
-    {
-        Send(worker, m_workers, m_push[worker], kPush, sink);
-    }
-
-  private:
-    static constexpr uint64_t kPush = 0;
-    static constexpr uint64_t kPull = 1;
-
-    const std::vector<int64_t> m_push;
-    const int64_t m_pull;
-    int m_pushed = 0;
-};
+    CheckRange(kind + ": roots", roots, 1, 1);
+}
 
 void Check(const CollectiveSpec& spec)
 {
@@ -132,61 +173,49 @@ void Check(const CollectiveSpec& spec)
     {
         throw Error(kind + ": needs at least one worker");
     }
-    const int workers = static_cast<int>(spec.bytes.size());
-    for (int w = 0; w < workers; ++w)
+    const int64_t workers = static_cast<int64_t>(spec.bytes.size());
+    CheckBytes(spec, kind);
+    if (spec.kind == CollectiveKind::Broadcast || spec.kind == CollectiveKind::SparseTree)
     {
-        const std::string where = kind + ": bytes of worker " + std::to_string(w);
-        if (spec.bytes[w] < 0)
-        {
-            throw Error(where, std::to_string(spec.bytes[w]), "0 or more");
-        }
-        if (spec.kind == CollectiveKind::RingAllReduce && spec.bytes[w] != spec.bytes[0])
-        {
-            throw Error(where,
-                        std::to_string(spec.bytes[w]),
-                        std::to_string(spec.bytes[0]) +
-                            ", as worker 0: summed messages have one length");
-        }
+        CheckRange(kind + ": root (a worker)", spec.root, 0, workers - 1);
     }
-    if (spec.kind == CollectiveKind::Broadcast && (spec.root < 0 || spec.root >= workers))
+    if (IsServer(spec.kind))
     {
-        throw Error(kind + ": root",
-                    std::to_string(spec.root),
-                    "a worker from 0 to " + std::to_string(workers - 1));
+        CheckRange(kind + ": pull bytes", spec.pullBytes, 0, INT64_MAX);
+        CheckRange(kind + ": servers", spec.servers, 1, kMany);
     }
-    if (spec.pullBytes < 0)
+    if (spec.kind == CollectiveKind::HierarchicalAllReduce ||
+        spec.kind == CollectiveKind::HierarchicalAllGather)
     {
-        throw Error(kind + ": pull bytes", std::to_string(spec.pullBytes), "0 or more");
+        CheckRange(kind + ": group", spec.group, 1, kMany);
     }
+    if (spec.kind == CollectiveKind::InNetworkAllReduce && workers > 1)
+    {
+        CheckParents(spec, kind);
+    }
+    CheckSums(spec, kind);
+    CheckRange(kind + ": piece bytes", spec.pieceBytes, 0, INT64_MAX);
+    CheckRange(kind + ": window", spec.window, 1, kMany);
 }
 
-} // namespace
-
-namespace
+CollectiveTraffic Meter(const CollectiveSpec& spec)
 {
-
-/// In the order of CollectiveKind.
-constexpr const char* kNames[] = {"ring-allreduce",
-                                  "halving-doubling-allreduce",
-                                  "double-tree-allreduce",
-                                  "direct-allreduce",
-                                  "hierarchical-allreduce",
-                                  "in-network-allreduce",
-                                  "ring-allgather",
-                                  "direct-allgather",
-                                  "hierarchical-allgather",
-                                  "all-to-all",
-                                  "broadcast",
-                                  "parameter-server",
-                                  "sharded-parameter-server",
-                                  "sparse-tree",
-                                  "scatter-reduce-allgather"};
+    Check(spec);
+    CollectiveTraffic traffic;
+    traffic.sent.assign(spec.bytes.size(), 0);
+    traffic.received.assign(spec.bytes.size(), 0);
+    if (spec.bytes.size() > 1)
+    {
+        EntryOf(spec.kind).meter(spec, traffic);
+    }
+    return traffic;
+}
 
 } // namespace
 
 const char* ToString(CollectiveKind kind)
 {
-    return kNames[static_cast<size_t>(kind)];
+    return EntryOf(kind).name;
 }
 
 const std::vector<CollectiveKind>& CollectiveKinds()
@@ -194,7 +223,7 @@ const std::vector<CollectiveKind>& CollectiveKinds()
     static const std::vector<CollectiveKind> kinds = []
     {
         std::vector<CollectiveKind> all;
-        for (size_t i = 0; i < std::size(kNames); ++i)
+        for (size_t i = 0; i < kKinds.size(); ++i)
         {
             all.push_back(static_cast<CollectiveKind>(i));
         }
@@ -205,16 +234,52 @@ const std::vector<CollectiveKind>& CollectiveKinds()
 
 CollectiveKind ParseCollective(const std::string& text)
 {
-    std::string allowed;
     for (CollectiveKind kind : CollectiveKinds())
     {
         if (text == ToString(kind))
         {
             return kind;
         }
-        allowed += std::string(allowed.empty() ? "" : ", ") + ToString(kind);
     }
-    throw Error("collective", text, allowed);
+    throw Error("collective", text, Join(CollectiveKinds()));
+}
+
+const char* ToString(Payload payload)
+{
+    constexpr const char* kNames[] = {"sum of equal-length messages",
+                                      "concatenation of messages",
+                                      "broadcast",
+                                      "sum of sparse messages",
+                                      "requantised sum",
+                                      "exchange of messages"};
+    return kNames[static_cast<size_t>(payload)];
+}
+
+bool CanCarry(CollectiveKind kind, Payload payload)
+{
+    return IsServer(kind) ? payload != Payload::Exchange : EntryOf(kind).payload == payload;
+}
+
+std::vector<CollectiveKind> KindsFor(Payload payload)
+{
+    std::vector<CollectiveKind> kinds;
+    for (CollectiveKind kind : CollectiveKinds())
+    {
+        if (CanCarry(kind, payload))
+        {
+            kinds.push_back(kind);
+        }
+    }
+    return kinds;
+}
+
+void CheckCarries(CollectiveKind kind, Payload payload, const std::string& what)
+{
+    if (!CanCarry(kind, payload))
+    {
+        throw Error(what + " cannot travel by " + ToString(kind) +
+                    "; it can by: " + Join(KindsFor(payload)));
+    }
 }
 
 std::vector<int64_t> Balanced(int64_t total, int parts)
@@ -229,67 +294,23 @@ std::vector<int64_t> Balanced(int64_t total, int parts)
 
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec)
 {
-    Check(spec);
-    const int workers = static_cast<int>(spec.bytes.size());
-    std::vector<int64_t> sent(workers, 0);
-    if (workers == 1)
-    {
-        return sent;
-    }
-    const int64_t total = std::accumulate(spec.bytes.begin(), spec.bytes.end(), int64_t{0});
-    const std::vector<int64_t> chunks = Balanced(spec.bytes[0], workers);
-    for (int w = 0; w < workers; ++w)
-    {
-        const int next = (w + 1) % workers;
-        switch (spec.kind)
-        {
-        case CollectiveKind::RingAllReduce:
-            // All but chunk w + 1 in the first half, all but chunk w + 2 in the second.
-            sent[w] = 2 * spec.bytes[w] - chunks[next] - chunks[(w + 2) % workers];
-            break;
-        case CollectiveKind::RingAllGather:
-            sent[w] = total - spec.bytes[next]; // the right neighbour's own block comes last
-            break;
-        case CollectiveKind::Broadcast:
-        {
-            const int64_t rank = (w - spec.root + workers) % workers;
-            for (int64_t distance = 1; distance < workers; distance *= 2)
-            {
-                const bool child = rank < distance && rank + distance < workers;
-                sent[w] += child ? spec.bytes[spec.root] : 0;
-            }
-            break;
-        }
-        case CollectiveKind::ParameterServer:
-            sent[w] = spec.bytes[w];
-            break;
-        default:
-            throw Error("collective", ToString(spec.kind), "a kind that is built");
-        }
-    }
-    return sent;
+    return Meter(spec).sent;
+}
+
+std::vector<int64_t> BytesReceived(const CollectiveSpec& spec)
+{
+    return Meter(spec).received;
 }
 
 std::unique_ptr<Collective>
 MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
 {
     Check(spec);
-    const int workers = static_cast<int>(spec.bytes.size());
-    switch (spec.kind)
+    if (spec.bytes.size() == 1)
     {
-    case CollectiveKind::RingAllReduce:
-    case CollectiveKind::RingAllGather:
-        return MakeRing(spec, tagBase, std::move(done));
-    case CollectiveKind::Broadcast:
-        return std::make_unique<BinomialBroadcast>(
-            workers, spec.root, spec.bytes[spec.root], tagBase, std::move(done));
-    case CollectiveKind::ParameterServer:
-        return std::make_unique<ParameterServerStar>(
-            spec.bytes, spec.pullBytes, tagBase, std::move(done));
-    default:
-        break;
+        return std::make_unique<Alone>(1, tagBase, std::move(done));
     }
-    throw Error("collective: unknown kind " + std::to_string(static_cast<int>(spec.kind)));
+    return EntryOf(spec.kind).make(spec, tagBase, std::move(done));
 }
 
 } // namespace legacy::fabric

@@ -45,6 +45,27 @@ CollectiveKind ParseCollective(const std::string& text);
 /// All of them, in the order above.
 const std::vector<CollectiveKind>& CollectiveKinds();
 
+/// What becomes of the workers' messages.
+enum class Payload : uint8_t
+{
+    Sum,            ///< messages of one length whose values can be added on the way
+    Concat,         ///< messages of any length; everyone needs them all
+    Broadcast,      ///< one worker's message to all
+    SparseSum,      ///< sparse messages, merged on the way: sums grow with what they hold
+    RequantisedSum, ///< parts are summed by their owners and quantised again
+    Exchange,       ///< each worker has another message for each
+};
+
+/// "sum of equal-length messages", "concatenation of messages", "broadcast", ...
+const char* ToString(Payload payload);
+/// Parameter servers carry all but an exchange, other kinds one payload.
+bool CanCarry(CollectiveKind kind, Payload payload);
+/// In the order of CollectiveKind.
+std::vector<CollectiveKind> KindsFor(Payload payload);
+/// Throws Error where it cannot, as "topk cannot travel by ring-allreduce; it can by: ..."; `what`
+/// travels.
+void CheckCarries(CollectiveKind kind, Payload payload, const std::string& what);
+
 struct CollectiveSpec
 {
     CollectiveKind kind = CollectiveKind::RingAllReduce;
@@ -64,11 +85,15 @@ struct CollectiveSpec
     /// pipelined kinds (double tree, in-network): bytes of a piece; 0: about 16 pieces, of 16 KiB to
     /// 1 MiB
     int64_t pieceBytes = 0;
+    /// direct kinds, sharded parameter server, pipelined kinds: flows that a sender starts before
+    /// the first of them has arrived; N^2 flows are never on their way at once
+    int window = 64;
 };
 
-/// Payload bytes that leave each worker's network card over the whole collective, forwarding
-/// included (the traffic ratio).
+/// Payload bytes that leave and reach each worker's network card over the whole collective,
+/// forwarding included (the traffic ratio); colocated servers' are counted as if they were not.
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec);
+std::vector<int64_t> BytesReceived(const CollectiveSpec& spec);
 
 /// One collective. Its owner (a graph of several, or a test) forwards events: tags of its flows
 /// carry `tagBase` in the upper 16 bits, so several can be in flight at once.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <set>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ class Ring
     Ring(std::vector<int64_t> blocks, int rounds)
         : m_blocks(std::move(blocks)),
           m_rounds(rounds),
+          m_total(std::accumulate(m_blocks.begin(), m_blocks.end(), int64_t{0})),
           m_members(m_blocks.size())
     {
     }
@@ -27,6 +29,18 @@ class Ring
     int Size() const
     {
         return static_cast<int>(m_members.size());
+    }
+
+    /// Bytes that `member` sends in all rounds.
+    int64_t Sent(int member) const
+    {
+        const int laps = (m_rounds + Size() - 1) / Size();
+        int64_t sent = laps * m_total;
+        for (int round = m_rounds; round < laps * Size(); ++round) // rounds that are not run
+        {
+            sent -= m_blocks[BlockOf(member, round)];
+        }
+        return sent;
     }
 
     /// `send(member, round, bytes, more)` sends to the member on the right. Both return true where
@@ -61,6 +75,16 @@ class Ring
     }
 
   private:
+    int BlockOf(int member, int round) const
+    {
+        int block = member - round;
+        while (block < 0)
+        {
+            block += Size();
+        }
+        return block;
+    }
+
     static constexpr int kNotStarted = -1;
 
     struct Member
@@ -72,12 +96,7 @@ class Ring
     template <typename Send>
     void SendRound(int member, int round, Send&& send)
     {
-        int block = member - round;
-        while (block < 0)
-        {
-            block += Size();
-        }
-        send(member, round, m_blocks[block], round + 1 < m_rounds);
+        send(member, round, m_blocks[BlockOf(member, round)], round + 1 < m_rounds);
     }
 
     /// Takes what has arrived in the order of rounds; each round taken lets the next one go.
@@ -96,8 +115,9 @@ class Ring
         return false;
     }
 
-    const std::vector<int64_t> m_blocks;
-    const int m_rounds;
+    std::vector<int64_t> m_blocks;
+    int m_rounds;
+    int64_t m_total; ///< of the blocks
     std::vector<Member> m_members;
     /// (member, round) of empty messages that overtook others: flows with bytes keep their order
     std::set<std::pair<int, int>> m_overtaking;

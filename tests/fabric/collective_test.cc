@@ -6,211 +6,180 @@
 #include <numeric>
 #include <set>
 
-#include "tests/fabric/fabric_testing.h"
+#include "ns3-module/fabric/double-tree.h"
+#include "ns3-module/fabric/pieces.h"
+#include "tests/fabric/collective_testing.h"
 
 namespace legacy::fabric {
 namespace {
 
-constexpr uint16_t kTagBase = 0xBEEF;
+class EveryKind : public testing::TestWithParam<CollectiveKind> {};
 
-int RoundOf(const Flow& flow) {
-  EXPECT_EQ(flow.tag >> 48, kTagBase);
-  return static_cast<int>(flow.tag & 0xFFFF'FFFF);
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryKind, testing::ValuesIn(CollectiveKinds()),
+                         [](const auto& info) {
+                           std::string name = ToString(info.param);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+// A worker is done when, and only when, it has heard of everyone whose data it needs.
+TEST_P(EveryKind, DeliversEverybodysDataAndCountsItsBytes) {
+  for (int workers : {2, 3, 4, 5, 7, 8, 13}) {
+    for (int64_t bytes : {0, 1, 5, 1000, 100'003}) {
+      CollectiveSpec spec = AnySpec(GetParam(), workers, bytes);
+      for (int w = 0; w < workers && MayDiffer(GetParam()); ++w) spec.bytes[w] *= w;
+      Trial trial;
+      trial.Run(spec, 17 * workers + bytes);
+      for (int w = 0; w < workers; ++w) {
+        if (GetParam() == CollectiveKind::Broadcast) {
+          EXPECT_TRUE(trial.heard_when_done[w][spec.root]);
+        } else {
+          EXPECT_EQ(trial.heard_when_done[w].count(), static_cast<size_t>(workers))
+              << "worker " << w << " of " << workers << ", " << bytes << " bytes";
+        }
+      }
+    }
+  }
 }
 
-// Runs a collective over a network where flows overtake each other, with workers that start at
-// random times. `on_send` and `on_delivered` see every flow before the collective does.
-struct Trial {
-  std::vector<bool> started;
-  std::vector<int> done;
-  std::vector<int64_t> sent;  // by endpoint, the server last
-  int64_t delivered = 0;
-  std::function<void(const Flow&)> on_send;
-  std::function<void(const Flow&)> on_delivered;
+// Any window, piece, group and number of servers: only the order on the wire changes.
+TEST_P(EveryKind, WorksWithAnyShape) {
+  for (int shape = 1; shape <= 9; ++shape) {
+    CollectiveSpec spec = AnySpec(GetParam(), 8, 1001);
+    spec.window = shape;
+    spec.pieceBytes = 100 * shape;
+    spec.group = shape;
+    spec.servers = shape;
+    Trial trial;
+    trial.Run(spec, shape);
+    EXPECT_LE(trial.most_in_flight, 4 * 9 * (8 + spec.servers));
+  }
+}
 
-  void Run(const CollectiveSpec& spec, uint64_t seed) {
-    const int workers = static_cast<int>(spec.bytes.size());
-    started.assign(workers, false);
-    done.assign(workers, 0);
-    sent.assign(workers + 1, 0);
-    RandomNetwork network(seed);
-    const auto collective = MakeCollective(spec, kTagBase, [&](int worker, FlowSink& sink) {
-      EXPECT_EQ(&sink, &network);
-      EXPECT_TRUE(started[worker]);
-      ++done[worker];
-    });
-    network.on_send = [&](const Flow& flow) {
-      EXPECT_NE(flow.source, flow.destination);
-      EXPECT_TRUE(flow.source == workers || started[flow.source]);
-      sent[flow.source] += flow.bytes;
-      if (on_send) on_send(flow);
-    };
-    network.on_delivered = [&](const Flow& flow) {
-      EXPECT_FALSE(collective->Done());
-      delivered += flow.bytes;
-      if (on_delivered) on_delivered(flow);
-      collective->OnDelivered(flow, network);
-    };
+TEST_P(EveryKind, NeverHasAllFlowsOnTheirWay) {
+  constexpr int kWorkers = 200;
+  CollectiveSpec spec = AnySpec(GetParam(), kWorkers, 1 << 20);
+  spec.group = 14;
+  spec.window = 4;
+  Trial trial;
+  trial.Run(spec, 1);
+  EXPECT_LE(trial.most_in_flight, 40 * kWorkers);
+}
+
+TEST_P(EveryKind, OneWorkerIsDoneAtOnce) {
+  CollectiveSpec spec = AnySpec(GetParam(), 1, 1000);
+  spec.root = 0;
+  Trial trial;
+  trial.on_send = [](const Flow&) { ADD_FAILURE() << "nothing to send"; };
+  trial.Run(spec, 1);
+  EXPECT_EQ(ParseCollective(ToString(GetParam())), GetParam());
+}
+
+// Sent by each worker, of M = 5,040 bytes, 8 workers: figures of the papers.
+TEST(Collective, SendsWhatThePapersSay) {
+  constexpr int64_t kM = 5040;
+  const auto sent = [](CollectiveKind kind) { return BytesSent(AnySpec(kind, 8, kM)); };
+  const std::vector<int64_t> optimal(8, 2 * kM * 7 / 8);
+  EXPECT_EQ(sent(CollectiveKind::RingAllReduce), optimal);
+  EXPECT_EQ(sent(CollectiveKind::HalvingDoublingAllReduce), optimal);
+  EXPECT_EQ(sent(CollectiveKind::DirectAllReduce), optimal);
+  EXPECT_EQ(sent(CollectiveKind::InNetworkAllReduce), std::vector<int64_t>(8, kM));
+  EXPECT_EQ(sent(CollectiveKind::RingAllGather), std::vector<int64_t>(8, 7 * kM));
+  EXPECT_EQ(sent(CollectiveKind::DirectAllGather), std::vector<int64_t>(8, 7 * kM));
+  EXPECT_EQ(sent(CollectiveKind::AllToAll), std::vector<int64_t>(8, kM * 7 / 8));
+  EXPECT_EQ(sent(CollectiveKind::ShardedParameterServer), std::vector<int64_t>(8, kM));
+  // 2 groups of 4: 3/4 M each way inside, 2 x 1/2 of M/4 across.
+  CollectiveSpec two = AnySpec(CollectiveKind::HierarchicalAllReduce, 8, kM);
+  two.group = 4;
+  EXPECT_EQ(BytesSent(two), std::vector<int64_t>(8, 2 * kM * 3 / 4 + kM / 4));
+  // Blocks of the group inside, one slice of them across, three foreign slices inside.
+  two.kind = CollectiveKind::HierarchicalAllGather;
+  EXPECT_EQ(BytesSent(two), std::vector<int64_t>(8, 3 * kM + kM + 3 * kM));
+  // No worker of a double tree sends more than twice its message; all send 2 (N - 1) together.
+  const std::vector<int64_t> trees = sent(CollectiveKind::DoubleTreeAllReduce);
+  EXPECT_EQ(std::accumulate(trees.begin(), trees.end(), int64_t{0}), 2 * 7 * kM);
+  EXPECT_LE(*std::max_element(trees.begin(), trees.end()), 2 * kM);
+}
+
+TEST(HalvingDoubling, ExchangesHalvesThenQuartersAndFoldsTheRest) {
+  std::map<int, std::multiset<int64_t>> sent;
+  Trial trial;
+  trial.on_send = [&](const Flow& flow) { sent[flow.source].insert(flow.bytes); };
+  trial.Run(AnySpec(CollectiveKind::HalvingDoublingAllReduce, 5, 800), 3);
+  EXPECT_EQ(sent[0], (std::multiset<int64_t>{800}));                      // folded into worker 1
+  EXPECT_EQ(sent[1], (std::multiset<int64_t>{400, 200, 200, 400, 800}));  // gives it back
+  EXPECT_EQ(sent[4], (std::multiset<int64_t>{400, 200, 200, 400}));
+}
+
+TEST(DoubleTree, AnInnerNodeOfOneTreeIsALeafOfTheOther) {
+  for (int workers = 2; workers <= 70; ++workers) {
+    int depth_limit = 1;
+    while (1 << depth_limit <= workers) ++depth_limit;
     for (int w = 0; w < workers; ++w) {
-      network.Later([&, w] {
-        started[w] = true;
-        collective->Start(w, network);
-      });
-    }
-    network.Run();
-    EXPECT_TRUE(collective->Done());
-    EXPECT_EQ(done, std::vector<int>(workers, 1));
-    EXPECT_EQ(std::accumulate(sent.begin(), sent.end(), int64_t{0}), delivered);
-    EXPECT_EQ(std::vector<int64_t>(sent.begin(), sent.end() - 1), BytesSent(spec));
-  }
-};
-
-// What the bytes mean: chunk c at worker w holds the sum of the contributions of a set of workers.
-// A message carries the set that its sender held when it sent, so a message that leaves too early
-// lacks contributions at the end.
-TEST(RingAllReduce, EveryWorkerEndsWithEveryContributionOnce) {
-  for (int workers : {2, 3, 4, 7}) {
-    for (int64_t bytes : {0, 1, 5, 1000, 1003}) {
-      for (uint64_t seed = 1; seed <= 5; ++seed) {
-        using Set = std::set<int>;
-        std::vector<std::vector<Set>> holds(workers, std::vector<Set>(workers));
-        for (int w = 0; w < workers; ++w) {
-          for (int c = 0; c < workers; ++c) holds[w][c] = {w};
+      int inner = 0;
+      for (bool second : {false, true}) {
+        const BinaryTree tree{workers, second};
+        EXPECT_EQ(tree.WorkerAt(tree.Position(w)), w);
+        int depth = 1;
+        for (int up = w; tree.Parent(up) != BinaryTree::kNone; up = tree.Parent(up)) {
+          const int parent = tree.Parent(up);
+          EXPECT_TRUE(tree.Child(parent, 0) == up || tree.Child(parent, 1) == up);
+          ASSERT_LE(++depth, depth_limit) << w << " of " << workers;
         }
-        std::map<std::pair<int, int>, Set> in_flight;
-        std::vector<int64_t> chunk_bytes(workers, -1);
-        const auto chunk_of = [&](const Flow& flow) {
-          return ((flow.source - RoundOf(flow)) % workers + workers) % workers;
-        };
-        Trial trial;
-        trial.on_send = [&](const Flow& flow) {
-          EXPECT_EQ(flow.destination, (flow.source + 1) % workers);
-          int64_t& known = chunk_bytes[chunk_of(flow)];
-          EXPECT_TRUE(known == -1 || known == flow.bytes);
-          known = flow.bytes;
-          EXPECT_TRUE(in_flight
-                          .emplace(std::make_pair(flow.source, RoundOf(flow)),
-                                   holds[flow.source][chunk_of(flow)])
-                          .second);
-        };
-        // A round that came early is reduced when its turn comes; doing it at once gives the same
-        // sets, because later rounds bring other chunks, or replace them.
-        trial.on_delivered = [&](const Flow& flow) {
-          const Set& carried = in_flight.at({flow.source, RoundOf(flow)});
-          Set& mine = holds[flow.destination][chunk_of(flow)];
-          if (RoundOf(flow) < workers - 1) {
-            for (int contribution : carried) EXPECT_TRUE(mine.insert(contribution).second);
-          } else {
-            EXPECT_EQ(carried.size(), static_cast<size_t>(workers));
-            mine = carried;
-          }
-        };
-        CollectiveSpec spec;
-        spec.bytes.assign(workers, bytes);
-        trial.Run(spec, seed);
-        for (int w = 0; w < workers; ++w) {
-          for (int c = 0; c < workers; ++c)
-            EXPECT_EQ(holds[w][c].size(), static_cast<size_t>(workers));
-        }
-        EXPECT_EQ(std::accumulate(chunk_bytes.begin(), chunk_bytes.end(), int64_t{0}), bytes);
-        EXPECT_EQ(in_flight.size(), 2u * (workers - 1) * workers);
-        EXPECT_LE(*std::max_element(chunk_bytes.begin(), chunk_bytes.end()),
-                  *std::min_element(chunk_bytes.begin(), chunk_bytes.end()) + 1);
+        inner += tree.Child(w, 0) != BinaryTree::kNone || tree.Child(w, 1) != BinaryTree::kNone;
       }
+      EXPECT_LE(inner, 1) << w << " of " << workers;
     }
   }
 }
 
-TEST(RingAllGather, EveryWorkerReceivesEveryOtherBlockOnceAndForwardsOnlyWhatItHas) {
-  for (int workers : {2, 3, 8}) {
-    for (uint64_t seed = 1; seed <= 5; ++seed) {
-      CollectiveSpec spec;
-      spec.kind = CollectiveKind::RingAllGather;
-      for (int w = 0; w < workers; ++w)
-        spec.bytes.push_back(w * w * 100);  // the size names the block; one is empty
-      std::vector<std::set<int64_t>> holds(workers);
-      for (int w = 0; w < workers; ++w) holds[w] = {spec.bytes[w]};
-      std::vector<int> received(workers, 0);
-      Trial trial;
-      trial.on_send = [&](const Flow& flow) {
-        EXPECT_TRUE(holds[flow.source].count(flow.bytes));
-        EXPECT_LE(RoundOf(flow), received[flow.source]);  // round r + 1 only after r
-      };
-      trial.on_delivered = [&](const Flow& flow) {
-        EXPECT_TRUE(holds[flow.destination].insert(flow.bytes).second);
-        ++received[flow.destination];
-      };
-      trial.Run(spec, seed);
-      for (const auto& blocks : holds) EXPECT_EQ(blocks.size(), static_cast<size_t>(workers));
-    }
-  }
+TEST(Pieces, AreAboutSixteenOfSensibleSize) {
+  EXPECT_EQ(Pieces(0, 0).count, 1);
+  EXPECT_EQ(Pieces(1000, 0).count, 1);
+  EXPECT_EQ(Pieces(1 << 20, 0).count, 16);
+  EXPECT_EQ(Pieces(1 << 30, 0).count, 1024);
+  EXPECT_EQ(Pieces(10, 3).count, 4);
+  EXPECT_EQ(Pieces(10, 3).Bytes(0) + Pieces(10, 3).Bytes(3), 5);
 }
 
-TEST(Broadcast, EveryWorkerReceivesOnceFromOneThatHasIt) {
-  for (int workers : {2, 3, 5, 8, 13}) {
-    for (int root : {0, workers - 1, workers / 2}) {
-      CollectiveSpec spec;
-      spec.kind = CollectiveKind::Broadcast;
-      spec.root = root;
-      spec.bytes.assign(workers, 7);
-      spec.bytes[root] = 1000;
-      std::set<int> holds{root};
-      std::map<int, int> sending;
-      Trial trial;
-      trial.on_send = [&](const Flow& flow) {
-        EXPECT_TRUE(holds.count(flow.source));
-        EXPECT_EQ(flow.bytes, 1000);
-        EXPECT_EQ(++sending[flow.source], 1) << "one child at a time";
-      };
-      trial.on_delivered = [&](const Flow& flow) {
-        EXPECT_TRUE(holds.insert(flow.destination).second);
-        --sending[flow.source];
-      };
-      trial.Run(spec, 3);
-      EXPECT_EQ(holds.size(), static_cast<size_t>(workers));
-    }
-  }
+// Sums of 1, 2, 4 and of the 3 that are left of 7: as long as a sum of 4.
+TEST(SparseTree, SumsGrowWithWhatTheyHold) {
+  CollectiveSpec spec = AnySpec(CollectiveKind::SparseTree, 7, 100);
+  spec.root = 0;
+  spec.sumBytes = {150, 220, 300};
+  Trial trial;
+  std::map<std::pair<int, int>, int64_t> up;
+  trial.on_send = [&](const Flow& flow) {
+    up.try_emplace({flow.source, flow.destination}, flow.bytes);
+  };
+  trial.Run(spec, 5);
+  EXPECT_EQ((up[{1, 0}]), 100);
+  EXPECT_EQ((up[{2, 0}]), 150);
+  EXPECT_EQ((up[{5, 4}]), 100);
+  EXPECT_EQ((up[{6, 4}]), 100);
+  EXPECT_EQ((up[{4, 0}]), 220);
+  EXPECT_EQ((up[{0, 4}]), 300);
 }
 
-TEST(ParameterServer, PullsFollowTheLastPush) {
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
-    CollectiveSpec spec;
-    spec.kind = CollectiveKind::ParameterServer;
-    spec.bytes = {10, 0, 30, 40};
-    spec.pullBytes = 25;
-    std::set<int> pushed;
-    std::set<int> pulled;
-    Trial trial;
-    trial.on_send = [&](const Flow& flow) {
-      if (flow.source == 4) {
-        EXPECT_EQ(pushed.size(), 4u);
-        EXPECT_EQ(flow.bytes, 25);
-      } else {
-        EXPECT_EQ(flow.destination, 4);
-      }
-    };
-    trial.on_delivered = [&](const Flow& flow) {
-      EXPECT_TRUE(flow.destination == 4 ? pushed.insert(flow.source).second
-                                        : pulled.insert(flow.destination).second);
-    };
-    trial.Run(spec, seed);
-    EXPECT_EQ(pulled.size(), 4u);
-    EXPECT_EQ(trial.sent[4], 100);
-  }
+TEST(ScatterReduce, OwnersSendPartsOfTheRequantisedSum) {
+  CollectiveSpec spec = AnySpec(CollectiveKind::ScatterReduceAllGather, 4, 0);
+  spec.bytes = {400, 40, 4, 0};
+  spec.sumBytes = {80};
+  EXPECT_EQ(BytesSent(spec), (std::vector<int64_t>{300 + 60, 30 + 60, 3 + 60, 0 + 60}));
+  EXPECT_EQ(BytesReceived(spec), (std::vector<int64_t>{11 + 60, 101 + 60, 110 + 60, 111 + 60}));
 }
 
-TEST(Collective, OneWorkerIsDoneAtOnce) {
-  for (CollectiveKind kind : {CollectiveKind::RingAllReduce, CollectiveKind::RingAllGather,
-                              CollectiveKind::Broadcast, CollectiveKind::ParameterServer}) {
-    CollectiveSpec spec;
-    spec.kind = kind;
-    spec.bytes = {1000};
-    spec.pullBytes = 1000;
-    Trial trial;
-    trial.on_send = [](const Flow&) { ADD_FAILURE() << "nothing to send"; };
-    trial.Run(spec, 1);
-    EXPECT_EQ(ParseCollective(ToString(kind)), kind);
-  }
+TEST(Collective, KindsCarryWhatTheyCan) {
+  using Kinds = std::vector<CollectiveKind>;
+  EXPECT_EQ(KindsFor(Payload::Sum).size(), 8u);
+  EXPECT_EQ(KindsFor(Payload::Exchange), Kinds{CollectiveKind::AllToAll});
+  EXPECT_EQ(KindsFor(Payload::Broadcast).front(), CollectiveKind::Broadcast);
+  EXPECT_FALSE(CanCarry(CollectiveKind::SparseTree, Payload::Concat));
+  EXPECT_EQ(MessageOf([] { CheckCarries(CollectiveKind::RingAllReduce, Payload::Concat, "topk"); }),
+            "topk cannot travel by ring-allreduce; it can by: ring-allgather, direct-allgather, "
+            "hierarchical-allgather, parameter-server, sharded-parameter-server");
+  EXPECT_EQ(MessageOf([] { CheckCarries(CollectiveKind::RingAllGather, Payload::Concat, "x"); }),
+            "");
 }
 
 TEST(Collective, SaysWhatIsWrong) {
@@ -226,7 +195,7 @@ TEST(Collective, SaysWhatIsWrong) {
             "have one length");
   spec.kind = CollectiveKind::Broadcast;
   spec.root = 3;
-  EXPECT_EQ(error(spec), "broadcast: root: got '3'; allowed: a worker from 0 to 2");
+  EXPECT_EQ(error(spec), "broadcast: root (a worker): got '3'; allowed: 0 to 2");
   spec.kind = CollectiveKind::RingAllGather;
   spec.bytes[1] = -1;
   EXPECT_EQ(error(spec), "ring-allgather: bytes of worker 1: got '-1'; allowed: 0 or more");
@@ -234,6 +203,27 @@ TEST(Collective, SaysWhatIsWrong) {
   spec.bytes[1] = 1;
   spec.pullBytes = -1;
   EXPECT_EQ(error(spec), "parameter-server: pull bytes: got '-1'; allowed: 0 or more");
+  const auto wrong = [&](CollectiveKind kind, auto change) {
+    CollectiveSpec changed = AnySpec(kind, 4, 100);
+    change(changed);
+    return error(changed);
+  };
+  EXPECT_EQ(wrong(CollectiveKind::ShardedParameterServer, [](auto& s) { s.servers = 0; }),
+            "sharded-parameter-server: servers: got '0'; allowed: 1 or more");
+  EXPECT_EQ(wrong(CollectiveKind::HierarchicalAllGather, [](auto& s) { s.group = 0; }),
+            "hierarchical-allgather: group: got '0'; allowed: 1 or more");
+  EXPECT_EQ(wrong(CollectiveKind::SparseTree, [](auto& s) { s.sumBytes = {1}; }),
+            "sparse-tree: bytes of sums: got '1 sizes'; allowed: 2 for 4 workers");
+  EXPECT_EQ(wrong(CollectiveKind::DirectAllReduce, [](auto& s) { s.window = 0; }),
+            "direct-allreduce: window: got '0'; allowed: 1 or more");
+  EXPECT_EQ(wrong(CollectiveKind::InNetworkAllReduce, [](auto& s) { s.parents.clear(); }),
+            "in-network-allreduce: needs a placement with aggregators (switches that sum)");
+  EXPECT_EQ(wrong(CollectiveKind::InNetworkAllReduce, [](auto& s) { s.parents[4] = 7; }),
+            "in-network-allreduce: parents of node 0 form a circle");
+  EXPECT_EQ(wrong(CollectiveKind::InNetworkAllReduce, [](auto& s) { s.parents[5] = -1; }),
+            "in-network-allreduce: roots: got '2'; allowed: 1 to 1");
+  EXPECT_EQ(wrong(CollectiveKind::InNetworkAllReduce, [](auto& s) { s.parents[0] = 1; }),
+            "in-network-allreduce: parent of node 0: got '1'; allowed: 6 to 8");
   EXPECT_NE(MessageOf([] { ParseCollective("tree"); }).find("got 'tree'"), std::string::npos);
 }
 

@@ -1,0 +1,65 @@
+// Two binary trees over the same workers such that an inner node of one is a leaf of the other, so
+// that each worker forwards about as much as any other (Sanders, Speck, Traff, Parallel Computing
+// 2009). Internal to fabric/.
+#pragma once
+
+namespace legacy::fabric
+{
+
+/// The first is the in-order tree on positions 1 .. N with the leaves at odd ones; worker w is at
+/// position w + 1. The second is its mirror image where N is even, and shifted by one where it is
+/// odd: positions change parity, but for one worker of an odd N, a leaf of both.
+struct BinaryTree
+{
+    static constexpr int kNone = -1;
+
+    int Position(int worker) const
+    {
+        if (!second)
+        {
+            return worker + 1;
+        }
+        return workers % 2 == 0 ? workers - worker : (worker == 0 ? workers : worker);
+    }
+
+    int WorkerAt(int position) const
+    {
+        if (!second)
+        {
+            return position - 1;
+        }
+        return workers % 2 == 0 ? workers - position : position % workers;
+    }
+
+    /// kNone at the root.
+    int Parent(int worker) const
+    {
+        const int position = Position(worker);
+        const int lowest = position & -position;
+        const int up = (position ^ lowest) | 2 * lowest;
+        // What lies beyond N belongs to no tree: its place is taken by the next lower ancestor.
+        const int parent = up <= workers ? up : position ^ lowest;
+        return parent == 0 ? kNone : WorkerAt(parent);
+    }
+
+    /// On the `side` 0, of lower positions, or 1; kNone where there is none.
+    int Child(int worker, int side) const
+    {
+        const int position = Position(worker);
+        int distance = (position & -position) / 2;
+        if (side == 0)
+        {
+            return distance > 0 ? WorkerAt(position - distance) : kNone;
+        }
+        while (distance > 0 && position + distance > workers)
+        {
+            distance /= 2;
+        }
+        return distance > 0 ? WorkerAt(position + distance) : kNone;
+    }
+
+    int workers;
+    bool second;
+};
+
+} // namespace legacy::fabric

@@ -1,0 +1,134 @@
+// Runs collectives over a network where flows overtake each other, with workers that start at random
+// times, and checks what holds for every kind.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bitset>
+#include <deque>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+#include "ns3-module/fabric/collective.h"
+#include "tests/fabric/fabric_testing.h"
+
+namespace legacy::fabric {
+
+inline constexpr uint16_t kTagBase = 0xBEEF;
+
+// A spec of `workers` with something sensible in all fields that any kind reads: servers, groups,
+// sums that grow, a tree of two aggregators below a root.
+inline CollectiveSpec AnySpec(CollectiveKind kind, int workers, int64_t bytes) {
+  CollectiveSpec spec;
+  spec.kind = kind;
+  spec.bytes.assign(workers, bytes);
+  spec.pullBytes = 2 * bytes + 1;
+  spec.root = workers / 3;
+  spec.group = 3;
+  if (kind == CollectiveKind::ShardedParameterServer) spec.servers = 3;
+  if (kind == CollectiveKind::ScatterReduceAllGather) spec.sumBytes = {bytes + 5};
+  if (kind == CollectiveKind::SparseTree) {
+    for (int merged = 1; merged < workers; merged *= 2) {
+      spec.sumBytes.push_back(bytes + 10 * merged);
+    }
+  }
+  if (kind == CollectiveKind::InNetworkAllReduce) {
+    spec.firstAggregator = workers + 2;  // behind two servers of somebody else
+    for (int w = 0; w < workers; ++w) spec.parents.push_back(spec.firstAggregator + 1 + w % 2);
+    spec.parents.insert(spec.parents.end(), {-1, spec.firstAggregator, spec.firstAggregator});
+  }
+  return spec;
+}
+
+inline bool MayDiffer(CollectiveKind kind) {
+  return !CanCarry(kind, Payload::Sum) || CanCarry(kind, Payload::Concat);
+}
+
+using Endpoints = std::bitset<256>;
+
+// Whom an endpoint has heard of: a message brings what its sender knew when it sent it, so a message
+// that leaves before what it carries is there leaves someone unheard of in the end.
+class Trial {
+ public:
+  std::function<void(const Flow&)> on_send;
+  std::function<void(const Flow&)> on_delivered;
+  std::vector<int> done;
+  std::map<int, int64_t> sent;      // by endpoint
+  std::map<int, int64_t> received;  // by endpoint
+  std::map<int, Endpoints> heard;
+  std::map<int, Endpoints> heard_when_done;
+  int64_t most_in_flight = 0;
+  int64_t flows = 0;
+
+  void Run(const CollectiveSpec& spec, uint64_t seed) {
+    const int workers = static_cast<int>(spec.bytes.size());
+    started_.assign(workers, false);
+    done.assign(workers, 0);
+    RandomNetwork network(seed);
+    const auto collective = MakeCollective(spec, kTagBase, [&](int worker, FlowSink& sink) {
+      EXPECT_EQ(&sink, &network);
+      EXPECT_TRUE(started_[worker]);
+      ++done[worker];
+      heard_when_done[worker] = heard[worker];
+    });
+    network.on_send = [&](const Flow& flow) { Sent(flow, workers); };
+    network.on_delivered = [&](const Flow& flow) {
+      Delivered(flow);
+      collective->OnDelivered(flow, network);
+    };
+    for (int w = 0; w < workers; ++w) {
+      network.Later([&, w] {
+        started_[w] = true;
+        heard[w].set(w);
+        collective->Start(w, network);
+      });
+    }
+    network.Run();
+    EXPECT_TRUE(collective->Done());
+    EXPECT_EQ(done, std::vector<int>(workers, 1));
+    EXPECT_TRUE(in_flight_.empty());
+    for (const auto& [pair, more] : more_) EXPECT_FALSE(more) << pair.first << "-" << pair.second;
+    const std::vector<int64_t> sends = BytesSent(spec);
+    const std::vector<int64_t> receives = BytesReceived(spec);
+    for (int w = 0; w < workers; ++w) {
+      EXPECT_EQ(sent[w], sends[w]) << "worker " << w;
+      EXPECT_EQ(received[w], receives[w]) << "worker " << w;
+    }
+  }
+
+ private:
+  using Key = std::tuple<int, int, uint64_t>;  // source, destination, tag
+
+  void Sent(const Flow& flow, int workers) {
+    EXPECT_EQ(flow.tag >> 48, kTagBase);
+    EXPECT_NE(flow.source, flow.destination);
+    EXPECT_TRUE(flow.source >= workers || started_[flow.source]);
+    ++flows;
+    sent[flow.source] += flow.bytes;
+    more_[{flow.source, flow.destination}] = flow.more;
+    in_flight_[{flow.source, flow.destination, flow.tag}].push_back(heard[flow.source]);
+    most_in_flight = std::max(most_in_flight, ++in_flight_count_);
+    if (on_send) on_send(flow);
+  }
+
+  void Delivered(const Flow& flow) {
+    --in_flight_count_;
+    received[flow.destination] += flow.bytes;
+    auto carried = in_flight_.find({flow.source, flow.destination, flow.tag});
+    heard[flow.destination] |= carried->second.front();
+    carried->second.pop_front();
+    if (carried->second.empty()) in_flight_.erase(carried);
+    if (on_delivered) on_delivered(flow);
+  }
+
+  std::vector<bool> started_;
+  std::map<Key, std::deque<Endpoints>> in_flight_;
+  std::map<std::pair<int, int>, bool> more_;  // of the last flow
+  int64_t in_flight_count_ = 0;
+};
+
+}  // namespace legacy::fabric
