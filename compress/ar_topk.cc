@@ -32,7 +32,7 @@ class ArTopKExchange : public FeedbackExchange {
  private:
   enum RoundIndex { kPositionsRound, kValuesRound, kDone };
 
-  int Root() const { return static_cast<int>(step().step % workers()); }
+  int Root() const { return Participant(static_cast<int>(step().step % Participants())); }
   Header PositionsHeader() const;
   Header ValuesHeader() const;
   // e of the worker: its residual, or with error feedback off its gradient.
@@ -152,7 +152,7 @@ void ArTopKExchange::ReadPositions(ByteSpan message) {
 void ArTopKExchange::Mean(std::span<float> out) const {
   assert(static_cast<int64_t>(out.size()) == unit().numel);
   std::ranges::fill(out, 0.0f);
-  const auto count = static_cast<float>(workers());
+  const auto count = static_cast<float>(Participants());
   for (size_t i = 0; i < support_.size(); ++i) out[support_[i]] = sum_[i] / count;
 }
 

@@ -1,4 +1,4 @@
-// AR-Topk: Top-K made summable. In the first round one worker, chosen in turn (root = step mod N),
+// AR-Topk: Top-K made summable. In the first round one worker, chosen in turn (root = step mod N, of those who take part),
 // broadcasts the positions of its largest error-fed gradients; in the second every worker's values
 // at those positions are all-reduced. The volume at one worker does not grow with N, as it does
 // when Top-K messages are gathered. Tyagi and Swany, "Flexible communication for optimal

@@ -22,7 +22,7 @@ class CodecExchange : public FeedbackExchange {
   std::optional<Round> NextRound() override;
   Message Encode(int worker, std::span<const float> gradient) override;
   void Accumulate(int worker, ByteSpan message) override;
-  void FinishRound() override { assert(accumulated_ == workers()); }
+  void FinishRound() override { assert(accumulated_ == Participants()); }
   void Mean(std::span<float> out) const override;
   int64_t ElementsSent() const override {
     return codec_->ElementsSent(unit().numel, step().parameter);
@@ -58,8 +58,8 @@ std::optional<Round> CodecExchange::NextRound() {
     round.reduction = Reduction::kSum;
     round.primitive = Primitive::kAllReduce;
   } else {
-    round.decode.elements *= workers();
-    round.decode.launches *= workers();
+    round.decode.elements *= Participants();
+    round.decode.launches *= Participants();
   }
   return round;
 }
@@ -72,14 +72,14 @@ Message CodecExchange::Encode(int worker, std::span<const float> gradient) {
 }
 
 void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
-  assert(worker == accumulated_);
+  assert(worker == Participant(accumulated_));
   codec_->DecodeAdd(message, SharedContext(), sum_);
   ++accumulated_;
 }
 
 void CodecExchange::Mean(std::span<float> out) const {
   assert(out.size() == sum_.size());
-  const auto count = static_cast<float>(workers());
+  const auto count = static_cast<float>(Participants());
   for (size_t i = 0; i < out.size(); ++i) out[i] = sum_[i] / count;
 }
 

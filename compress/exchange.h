@@ -5,10 +5,13 @@
 //
 //   exchange->Begin(step)
 //   while (auto round = exchange->NextRound()):          the same decision at every worker
-//     for each worker w (any thread):   Message m = exchange->Encode(w, gradient of w)
-//     for each worker w, in order:      exchange->Accumulate(w, m.bytes)
+//     for each participant w (any thread):   Message m = exchange->Encode(w, gradient of w)
+//     for each participant w, in order:      exchange->Accumulate(w, m.bytes)
 //     exchange->FinishRound()
 //   exchange->Mean(out)
+//
+// All workers take part in a step unless it says who does (backup workers, deadlines). The others
+// are not encoded and keep their state; the mean is over those who take part.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +44,9 @@ struct Round {
 
 struct StepContext {
   uint64_t seed = 0;
-  int64_t step = 0;      // from 0
-  double parameter = 1;  // chosen by the policy for this unit and step
+  int64_t step = 0;                    // from 0
+  double parameter = 1;                // chosen by the policy for this unit and step
+  std::vector<int> participants = {};  // workers that take part, ascending; empty: all
 };
 
 // One unit for the whole training; owns what every worker keeps for it (residual, momentum, warm
@@ -60,13 +64,13 @@ class Exchange {
   // and empty in later ones: what a later round needs is kept as state. Workers that send nothing
   // return an empty message.
   virtual Message Encode(int worker, std::span<const float> gradient) = 0;
-  // Takes the message as received, in worker order. Hostile bytes throw Error.
+  // Takes a participant's message as received, in worker order. Hostile bytes throw Error.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
   virtual void FinishRound() = 0;
-  // Mean over the workers of the decoded gradients; `out` has the unit's numel.
+  // Mean over the participants of the decoded gradients; `out` has the unit's numel.
   virtual void Mean(std::span<float> out) const = 0;
 
-  // Values that one worker sends this step, for the element ratio; valid after the last round.
+  // Values that one participant sends this step, for the element ratio; valid after the last round.
   virtual int64_t ElementsSent() const = 0;
 
   // Residuals are in gradient units: when the learning rate falls from a to b they are multiplied

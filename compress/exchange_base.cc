@@ -28,6 +28,14 @@ double FeedbackExchange::ResidualSquared(int worker) const {
   return feedback_ ? feedback_->Squared(worker) : 0;
 }
 
+int FeedbackExchange::Participants() const {
+  return step_.participants.empty() ? workers_ : static_cast<int>(step_.participants.size());
+}
+
+int FeedbackExchange::Participant(int i) const {
+  return step_.participants.empty() ? i : step_.participants[i];
+}
+
 CodecContext FeedbackExchange::SharedContext() const {
   CodecContext context;
   context.unit = unit_.id;

@@ -23,6 +23,9 @@ class FeedbackExchange : public Exchange {
   const Unit& unit() const { return unit_; }
   int workers() const { return workers_; }
   const StepContext& step() const { return step_; }
+  // How many workers take part in the step, and which is the i-th of them.
+  int Participants() const;
+  int Participant(int i) const;
   // Nothing without error feedback.
   std::optional<ErrorFeedback>& feedback() { return feedback_; }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "scenarios/scenario.h"
 
@@ -14,6 +15,10 @@ nlohmann::json ScenarioDocument(const Scenario& scenario);
 
 // The part of it that shapes the training and not its timing: what a replay must find unchanged.
 nlohmann::json TrainingDocument(const Scenario& scenario);
+
+// Why the training would be another one on another network, one reason an entry; empty: it would be
+// the same, and what it recorded can be replayed.
+std::vector<std::string> ReplayRefusals(const Scenario& scenario);
 
 nlohmann::json ManifestDocument(const Scenario& scenario, const std::string& program,
                                 const std::string& command_line, int64_t parameters);

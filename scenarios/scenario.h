@@ -61,6 +61,7 @@ struct Scenario {
   std::string queue = "0";          // bytes of a switch port; 0: the preset's
   std::string placement = "packed";
   std::string stragglers = "fixed:count=2,factor=1.5";
+  std::string sync = "barrier";  // barrier | backup:k=2 | deadline:time=50ms | deadline:factor=1.5
   std::string fidelity = "packet";         // packet | analytic
   std::string transport = "datacenter";    // datacenter | wan
   std::string connections = "warm";        // warm | cold

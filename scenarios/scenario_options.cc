@@ -5,6 +5,7 @@
 #include "compress/exchange.h"
 #include "ns3-module/fabric/collective.h"
 #include "ns3-module/fabric/error.h"
+#include "ns3-module/fabric/synchronisation.h"
 #include "ns3-module/fabric/units.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/scenario.h"
@@ -129,6 +130,9 @@ void CheckVolume(const std::string& text, const std::string& key) {
 void CheckIndex(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"auto", "u16", "u32", "bitmap", "packed", "delta"});
 }
+void CheckSync(const std::string& text, const std::string& key) {
+  Checked([&] { fabric::Synchronisation(text, key); });
+}
 void CheckFidelity(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"packet", "flow", "analytic"});
 }
@@ -237,7 +241,13 @@ std::vector<ScenarioOption> NetworkOptions() {
                                  "which host each worker sits on"),
       Text<&Scenario::stragglers>("network.stragglers", "--stragglers", "MODEL",
                                   "none, fixed:count=2,factor=1.5, fixed:workers=3+7,factor=2, "
-                                  "lognormal:sigma=0.3, exponential:scale=0.2"),
+                                  "slow:probability=0.1,factor=2, lognormal:sigma=0.3, "
+                                  "exponential:scale=0.2, pareto:shape=2.5, trace:file=FILE; "
+                                  "drawn ones with lasting=STEPS|run"),
+      Text<&Scenario::sync, CheckSync>("network.sync", "--sync", "MODEL",
+                                       "whose gradients a step waits for: barrier (all), "
+                                       "backup:k=2 (drops the slowest 2), deadline:time=50ms, "
+                                       "deadline:factor=1.5 (of the median), both with min=1"),
       Text<&Scenario::fidelity, CheckFidelity>("network.fidelity", "--fidelity",
                                                "packet|flow|analytic",
                                                "packet: ns-3 with real TCP; flow: fluid max-min; "

@@ -1,6 +1,7 @@
 #include "trainer/aggregation.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -16,13 +17,22 @@ Aggregation::Aggregation(UnitPlan plan, const Scheme& scheme, int workers, Worke
   }
 }
 
-void Aggregation::Begin(uint64_t seed, int64_t step, std::span<const double> parameters) {
+void Aggregation::Begin(uint64_t seed, int64_t step, std::span<const double> parameters,
+                        std::span<const int> participants) {
   step_ = step;
+  participants_.assign(participants.begin(), participants.end());
+  if (participants_.empty()) {
+    participants_.resize(static_cast<size_t>(workers_));
+    std::iota(participants_.begin(), participants_.end(), 0);
+  }
   for (size_t u = 0; u < units_.size(); ++u) {
     UnitState& unit = units_[u];
     unit.parameter = parameters[u];
     unit.rounds.clear();
-    unit.exchange->Begin({.seed = seed, .step = step, .parameter = unit.parameter});
+    unit.exchange->Begin({.seed = seed,
+                          .step = step,
+                          .parameter = unit.parameter,
+                          .participants = {participants.begin(), participants.end()}});
     OpenRound(unit);
   }
 }
@@ -67,7 +77,7 @@ void Aggregation::OpenRound(UnitState& unit) const {
 void Aggregation::CountBytes() {
   for (UnitState& unit : units_) {
     if (!unit.open) continue;
-    for (int w = 0; w < workers_; ++w) unit.rounds.back().bytes[w] = unit.messages[w].size();
+    for (const int w : participants_) unit.rounds.back().bytes[w] = unit.messages[w].size();
   }
 }
 
@@ -76,7 +86,7 @@ void Aggregation::CallHook(const MessageHook& hook) {
     UnitState& unit = units_[u];
     if (!unit.open) continue;
     const int round = static_cast<int>(unit.rounds.size()) - 1;
-    for (int w = 0; w < workers_; ++w) {
+    for (const int w : participants_) {
       hook({step_, static_cast<int>(u), round, w}, unit.messages[w].bytes);
     }
   }
@@ -85,7 +95,7 @@ void Aggregation::CallHook(const MessageHook& hook) {
 void Aggregation::TakeIn(int u) {
   UnitState& unit = units_[u];
   if (!unit.open) return;
-  for (int w = 0; w < workers_; ++w) {
+  for (const int w : participants_) {
     try {
       unit.exchange->Accumulate(w, unit.messages[w].bytes);
     } catch (const Error& error) {
@@ -100,9 +110,10 @@ void Aggregation::TakeIn(int u) {
 
 void Aggregation::EncodeLaterRound() {
   if (!AnyOpen()) return;
-  pool_.ForEach(workers_, [&](int64_t w, int) {
+  pool_.ForEach(static_cast<int64_t>(participants_.size()), [&](int64_t i, int) {
+    const int worker = participants_[i];
     for (UnitState& unit : units_) {
-      if (unit.open) unit.messages[w] = unit.exchange->Encode(static_cast<int>(w), {});
+      if (unit.open) unit.messages[worker] = unit.exchange->Encode(worker, {});
     }
   });
 }

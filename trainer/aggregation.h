@@ -27,7 +27,7 @@ struct MessageInfo {
 // round, unit and worker; the length that counts as traffic is the encoder's.
 using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
 
-// What the policy chose for a unit and what one worker sent for it.
+// What the policy chose for a unit and what one participant sent for it.
 struct UnitOutcome {
   double parameter = 0;
   int64_t elements = 0;  // values sent: the element ratio's numerator
@@ -41,10 +41,12 @@ class Aggregation {
   const UnitPlan& plan() const { return plan_; }
   Exchange& exchange(int unit) { return *units_[unit].exchange; }
 
-  // Starts a step; parameters[i] is for unit i.
-  void Begin(uint64_t seed, int64_t step, std::span<const double> parameters);
+  // Starts a step; parameters[i] is for unit i. `participants`: workers that take part, ascending;
+  // empty: all.
+  void Begin(uint64_t seed, int64_t step, std::span<const double> parameters,
+             std::span<const int> participants);
 
-  // Encodes the first round of every unit; `gradient` is flat. Once for each worker, from any
+  // Encodes the first round of every unit; `gradient` is flat. Once for each participant, from any
   // thread.
   void Encode(int worker, std::span<const float> gradient);
 
@@ -61,7 +63,7 @@ class Aggregation {
     std::unique_ptr<Exchange> exchange;
     double parameter = 0;
     bool open = false;              // a round is under way
-    std::vector<Message> messages;  // of the round, by worker
+    std::vector<Message> messages;  // of the round, by worker; empty where one takes no part
     std::vector<RoundWork> rounds;  // of the step so far
   };
 
@@ -76,6 +78,7 @@ class Aggregation {
   int workers_;
   WorkerPool& pool_;
   int64_t step_ = 0;
+  std::vector<int> participants_;  // of the step; never empty in one
   std::vector<UnitState> units_;
 };
 

@@ -36,6 +36,13 @@ void CheckFactors(std::span<const double> factors, int workers) {
   }
 }
 
+// Sums on the way keep their length: a worker without a gradient adds zeros.
+void FillSums(fabric::CollectiveSpec& spec) {
+  if (spec.kind > fabric::CollectiveKind::InNetworkAllReduce) return;  // all-reduces come first
+  const int64_t length = *std::max_element(spec.bytes.begin(), spec.bytes.end());
+  std::fill(spec.bytes.begin(), spec.bytes.end(), length);
+}
+
 }  // namespace
 
 Transfer ParseTransfer(std::string_view text) {
@@ -101,7 +108,15 @@ double Clock::ComputeSeconds(int64_t batch_size) const {
          BackwardSeconds(0, static_cast<int>(operations_.size()), batch_size);
 }
 
-PricedStep Clock::Price(const StepWork& work, std::span<const double> factors) const {
+std::vector<TimeNs> Clock::ComputeTimes(int64_t batch_size, std::span<const double> factors) const {
+  const double seconds = ComputeSeconds(batch_size);
+  std::vector<TimeNs> times;
+  for (const double factor : factors) times.push_back(ToNs(seconds, factor));
+  return times;
+}
+
+PricedStep Clock::Price(const StepWork& work, std::span<const double> factors,
+                        TimeNs decided) const {
   CheckFactors(factors, work.workers);
   const auto workers = static_cast<size_t>(work.workers);
   PricedStep step;
@@ -116,10 +131,16 @@ PricedStep Clock::Price(const StepWork& work, std::span<const double> factors) c
     traffic.decode.resize(workers);
     for (const RoundWork& round : bucket.rounds) {
       traffic.rounds.push_back({Collective(bucket, round), std::vector<TimeNs>(workers)});
+      if (!work.participants.empty()) FillSums(traffic.rounds.back().collective);
     }
   }
   for (int w = 0; w < work.workers; ++w) {
-    PriceWorker(work, w, factors.empty() ? 1.0 : factors[w], step);
+    const double factor = factors.empty() ? 1.0 : factors[w];
+    if (work.TakesPart(w)) {
+      PriceWorker(work, w, factor, step);
+    } else {
+      PriceDropped(work, w, factor, decided, step);
+    }
   }
   return step;
 }
@@ -136,7 +157,7 @@ void Clock::PriceWorker(const StepWork& work, int worker, double factor, PricedS
     done = down_to;
     if (!bucket.rounds.empty()) encode += ToNs(WorkSeconds(bucket.rounds[0].encode), factor);
     step.traffic.buckets[b].ready[worker] = compute + encode;
-    PriceRounds(bucket, worker, factor, b, step);
+    PriceRounds(bucket, worker, factor, true, b, step);
   }
   compute += ToNs(BackwardSeconds(0, done, work.batch_size), factor);
   step.compute[worker] = compute;
@@ -144,9 +165,20 @@ void Clock::PriceWorker(const StepWork& work, int worker, double factor, PricedS
   step.traffic.deviceFree[worker] = compute + encode;
 }
 
+// The worker abandons its batch and encodes nothing; it forwards and decodes as all do.
+void Clock::PriceDropped(const StepWork& work, int worker, double factor, TimeNs decided,
+                         PricedStep& step) const {
+  for (size_t b = 0; b < work.buckets.size(); ++b) {
+    step.traffic.buckets[b].ready[worker] = decided;
+    PriceRounds(work.buckets[b], worker, factor, false, b, step);
+  }
+  step.compute[worker] = decided;
+  step.traffic.deviceFree[worker] = decided;
+}
+
 // Device work after a round: its decoding, then the encoding of the next round where there is one.
-void Clock::PriceRounds(const BucketWork& bucket, int worker, double factor, size_t index,
-                        PricedStep& step) const {
+void Clock::PriceRounds(const BucketWork& bucket, int worker, double factor, bool encodes,
+                        size_t index, PricedStep& step) const {
   fabric::BucketTraffic& traffic = step.traffic.buckets[index];
   for (size_t r = 0; r < bucket.rounds.size(); ++r) {
     const TimeNs decode = ToNs(WorkSeconds(bucket.rounds[r].decode), factor);
@@ -154,7 +186,7 @@ void Clock::PriceRounds(const BucketWork& bucket, int worker, double factor, siz
       traffic.decode[worker] = decode;
       return;
     }
-    const TimeNs encode = ToNs(WorkSeconds(bucket.rounds[r + 1].encode), factor);
+    const TimeNs encode = encodes ? ToNs(WorkSeconds(bucket.rounds[r + 1].encode), factor) : 0;
     traffic.rounds[r + 1].computeBefore[worker] = decode + encode;
     step.late_encode[worker] += encode;
   }

@@ -6,7 +6,8 @@
 // pass, then for each bucket in backward order the backward pass down to the bucket's last
 // operation and the encoding of its first round: encoding never overlaps the backward pass for
 // free. All device times are multiplied by the worker's straggler factor and rounded once per
-// segment to the nanosecond.
+// segment to the nanosecond. A worker that takes no part in a step stops, with its device free, when
+// that is decided.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ struct ClockOptions {
 // A step's traffic, and what its device times consist of, per worker in nanoseconds.
 struct PricedStep {
   fabric::StepTraffic traffic;
-  std::vector<fabric::TimeNs> compute;      // update, forward and backward
+  std::vector<fabric::TimeNs> compute;      // update, forward and backward, finished or abandoned
   std::vector<fabric::TimeNs> encode;       // first rounds; compute + encode = traffic.deviceFree
   std::vector<fabric::TimeNs> late_encode;  // later rounds: part of StepTiming::decodeBusy
 };
@@ -56,9 +57,15 @@ class Clock {
   Clock(Profile profile, std::span<const OperationCost> costs, std::span<const int64_t> layer_numel,
         const ClockOptions& options = {});
 
-  // `factors`: slow-down of each worker (finite, > 0), or empty for none. Throws Error where a
-  // kernel is not priced.
-  PricedStep Price(const StepWork& work, std::span<const double> factors) const;
+  // `factors`: slow-down of each worker (finite, > 0), or empty for none. `decided`: when workers
+  // that take no part stop. Throws Error where a kernel is not priced.
+  PricedStep Price(const StepWork& work, std::span<const double> factors,
+                   fabric::TimeNs decided = 0) const;
+
+  // Of each worker, one for each factor: update, forward and backward pass. Known before the step
+  // is trained, so it can decide who takes part.
+  std::vector<fabric::TimeNs> ComputeTimes(int64_t batch_size,
+                                           std::span<const double> factors) const;
 
   // Seconds of one step's update, forward and backward pass at factor 1: for reports and tests.
   double ComputeSeconds(int64_t batch_size) const;
@@ -78,7 +85,9 @@ class Clock {
   double BackwardSeconds(int from, int to, int64_t batch_size) const;
   double WorkSeconds(const std::vector<Work>& work) const;
   void PriceWorker(const StepWork& work, int worker, double factor, PricedStep& step) const;
-  void PriceRounds(const BucketWork& bucket, int worker, double factor, size_t index,
+  void PriceDropped(const StepWork& work, int worker, double factor, fabric::TimeNs decided,
+                    PricedStep& step) const;
+  void PriceRounds(const BucketWork& bucket, int worker, double factor, bool encodes, size_t index,
                    PricedStep& step) const;
   fabric::CollectiveSpec Collective(const BucketWork& bucket, const RoundWork& round) const;
 

@@ -23,6 +23,15 @@ void AddRound(const RoundWork& round, RoundWork& total) {
 
 }  // namespace
 
+bool StepWork::TakesPart(int worker) const {
+  return participants.empty() ||
+         std::binary_search(participants.begin(), participants.end(), worker);
+}
+
+int64_t StepWork::Participants() const {
+  return participants.empty() ? workers : static_cast<int64_t>(participants.size());
+}
+
 int64_t StepWork::MessageBytes(int worker) const {
   int64_t bytes = 0;
   for (const BucketWork& bucket : buckets) {

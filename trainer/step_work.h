@@ -33,7 +33,11 @@ struct StepWork {
   int workers = 0;
   int64_t batch_size = 0;                // samples of each worker
   std::vector<BucketWork> buckets = {};  // in the order in which the backward pass completes them
+  // Workers whose gradients count, ascending; empty: all. The others send nothing.
+  std::vector<int> participants = {};
 
+  bool TakesPart(int worker) const;
+  int64_t Participants() const;  // how many take part
   // Message bytes of one worker over all buckets and rounds: the payload, before collectives
   // forward it.
   int64_t MessageBytes(int worker) const;

@@ -74,7 +74,9 @@ json ToJson(const StepWork& work) {
     buckets.push_back(
         {{"layers", bucket.layers}, {"elements", bucket.elements}, {"rounds", rounds}});
   }
-  return {{"workers", work.workers}, {"batch", work.batch_size}, {"buckets", buckets}};
+  json step = {{"workers", work.workers}, {"batch", work.batch_size}, {"buckets", buckets}};
+  if (!work.participants.empty()) step["participants"] = work.participants;
+  return step;
 }
 
 std::string TrainingHash(const json& training) {
@@ -89,10 +91,14 @@ std::string TrainingHash(const json& training) {
 }
 
 TrafficRecorder::TrafficRecorder(const std::filesystem::path& path, const json& training,
+                                 const std::vector<std::string>& replay_refused,
                                  std::span<const OperationCost> operations,
                                  std::span<const Unit> layers)
     : path_(path), file_(path) {
-  json header = {{"format", 1}, {"hash", TrainingHash(training)}, {"training", training}};
+  json header = {{"format", 1},
+                 {"hash", TrainingHash(training)},
+                 {"training", training},
+                 {"replay_refused", replay_refused}};
   for (const OperationCost& cost : operations) header["operations"].push_back(OperationJson(cost));
   for (const Unit& layer : layers) {
     header["layers"].push_back({{"name", layer.name}, {"elements", layer.numel}});

@@ -1,7 +1,7 @@
 // The recorded traffic of a training, as text lines of JSON: enough to time the same training on any other network,
 // placement or device without training again. docs/results-format.md describes the lines.
 //
-//   {"format": 1, "hash": "...", "training": {...}, "operations": [...], "layers": [...]}     first line
+//   {"format": 1, "hash": "...", "training": {...}, "replay_refused": [], "operations": [...], "layers": [...]}
 //   {"work": 0, "workers": 16, "batch": 16, "buckets": [...]}                    each different step once
 //   {"policy": "topk", "seed": 1, "step": 0, "work": 0}                          each step
 #pragma once
@@ -29,10 +29,11 @@ std::string TrainingHash(const nlohmann::json& training);
 
 class TrafficRecorder {
  public:
-  // `training`: the effective options of data, model, optimizer and compression. Replaces an older file; throws Error
+  // `training`: the effective options of data, model, optimizer and compression. `replay_refused`: why the steps would
+  // not be the same on another network; empty where they would. Replaces an older file; throws Error
   // naming it where the disk refuses.
   TrafficRecorder(const std::filesystem::path& path, const nlohmann::json& training,
-                  std::span<const OperationCost> operations, std::span<const Unit> layers);
+                  const std::vector<std::string>& replay_refused, std::span<const OperationCost> operations, std::span<const Unit> layers);
 
   void Write(const std::string& policy, uint64_t seed, const StepWork& work);
 

@@ -61,6 +61,8 @@ struct Training::Impl {
   void CheckFinite(int worker, std::span<const float> gradient) const;
   void RescaleResiduals(double rate);
   void UpdateWeights(double rate);
+  // The same list; all workers where it is empty. Throws Error.
+  std::vector<int> Participants(std::span<const int> given) const;
 
   TrainingOptions options;
   const Dataset& dataset;
@@ -76,6 +78,7 @@ struct Training::Impl {
   std::vector<std::vector<float>> gradients;  // by pool thread
   std::vector<float> mean;
   MessageHook hook;
+  std::vector<int64_t> steps_of;  // steps that each worker took part in
   int64_t step = 0;
   double last_rate = 0;  // of the last step with a positive rate
 };
@@ -119,7 +122,8 @@ Training::Impl::Impl(const TrainingOptions& chosen, const Dataset& data, const M
                   pool),
       gradients(static_cast<size_t>(options.threads),
                 std::vector<float>(static_cast<size_t>(Numel(layers)))),
-      mean(static_cast<size_t>(Numel(layers))) {}
+      mean(static_cast<size_t>(Numel(layers))),
+      steps_of(static_cast<size_t>(options.workers)) {}
 
 // Gradient and first encodings of one worker; returns its loss.
 double Training::Impl::RunWorker(int worker, std::span<float> gradient) {
@@ -186,6 +190,23 @@ void Training::Impl::UpdateWeights(double rate) {
   });
 }
 
+std::vector<int> Training::Impl::Participants(std::span<const int> given) const {
+  std::vector<int> participants(given.begin(), given.end());
+  if (participants.empty()) {
+    participants.resize(static_cast<size_t>(options.workers));
+    std::iota(participants.begin(), participants.end(), 0);
+  }
+  int least = 0;
+  for (const int worker : participants) {
+    if (worker < least || worker >= options.workers) {
+      throw Error("participants: worker", std::to_string(worker),
+                  "ascending numbers below " + std::to_string(options.workers));
+    }
+    least = worker + 1;
+  }
+  return participants;
+}
+
 Training::Training(const TrainingOptions& options, const Dataset& dataset,
                    const ModelRequest& model, std::unique_ptr<Policy> policy,
                    std::unique_ptr<Scheme> scheme)
@@ -196,8 +217,10 @@ Training::~Training() = default;
 
 std::string LibTorchVersion() { return TORCH_VERSION; }
 
-StepOutcome Training::Step() {
+StepOutcome Training::Step(std::span<const int> participants) {
   Impl& my = *impl_;
+  const std::vector<int> active = my.Participants(participants);
+  const auto count = static_cast<int64_t>(active.size());
   StepOutcome outcome;
   outcome.step = my.step;
   outcome.learning_rate = LearningRate(my.options.schedule, my.step, my.options.total_steps);
@@ -206,18 +229,23 @@ StepOutcome Training::Step() {
   const std::vector<Unit>& units = my.aggregation.plan().units;
   std::vector<double> parameters(units.size());
   my.policy->Decide({my.step, my.options.total_steps, outcome.learning_rate}, units, parameters);
-  my.aggregation.Begin(my.options.seed, my.step, parameters);
+  my.aggregation.Begin(my.options.seed, my.step, parameters, active);
   my.sampler.Seek(my.step);
 
   std::vector<double> losses(static_cast<size_t>(my.options.workers));
-  my.pool.ForEach(my.options.workers, [&](int64_t worker, int thread) {
-    losses[worker] = my.RunWorker(static_cast<int>(worker), my.gradients[thread]);
+  my.pool.ForEach(count, [&](int64_t i, int thread) {
+    losses[active[i]] = my.RunWorker(active[i], my.gradients[thread]);
   });
+  for (const int worker : active) ++my.steps_of[worker];
   my.aggregation.Finish(my.mean, my.hook);
   my.UpdateWeights(outcome.learning_rate);
 
-  outcome.loss = std::accumulate(losses.begin(), losses.end(), 0.0) / my.options.workers;
-  outcome.work = {my.step, my.options.workers, my.options.batch_size, my.aggregation.Buckets()};
+  outcome.loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(count);
+  outcome.work.step = my.step;
+  outcome.work.workers = my.options.workers;
+  outcome.work.batch_size = my.options.batch_size;
+  if (count < my.options.workers) outcome.work.participants = active;
+  outcome.work.buckets = my.aggregation.Buckets();
   outcome.units = my.aggregation.Outcomes();
   ++my.step;
   return outcome;
@@ -234,16 +262,18 @@ Evaluation Training::Evaluate() {
   const int64_t batches = (samples + size - 1) / size;
   std::vector<double> losses(static_cast<size_t>(batches));
   std::vector<int64_t> hits(static_cast<size_t>(batches));
-  my.replicas[0]->eval();
+  const auto most = std::max_element(my.steps_of.begin(), my.steps_of.end());
+  const auto& replica = my.replicas[most - my.steps_of.begin()];
+  replica->eval();
   my.pool.ForEach(batches, [&](int64_t b, int) {
     const torch::NoGradGuard no_grad;
     const Batch batch = TestBatch(my.dataset, b * size, std::min(size, samples - b * size));
-    const torch::Tensor logits = my.replicas[0]->Forward(batch.images);
+    const torch::Tensor logits = replica->Forward(batch.images);
     losses[b] =
         torch::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum).item<double>();
     hits[b] = (logits.argmax(1) == batch.labels).sum().item<int64_t>();
   });
-  my.replicas[0]->train();
+  replica->train();
   const double total = static_cast<double>(samples);
   return {std::accumulate(losses.begin(), losses.end(), 0.0) / total,
           static_cast<double>(std::accumulate(hits.begin(), hits.end(), int64_t{0})) / total};

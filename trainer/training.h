@@ -49,7 +49,7 @@ struct TrainingOptions {
 struct StepOutcome {
   int64_t step = 0;
   double learning_rate = 0;
-  double loss = 0;  // mean over the workers' batches, before the update
+  double loss = 0;  // mean over the participants' batches, before the update
   StepWork work;
   std::vector<UnitOutcome> units;
 };
@@ -70,14 +70,18 @@ class Training {
            std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme);
   ~Training();
 
-  // One step. Throws Error naming worker, step and layer on NaN or infinity in a gradient, and on
-  // messages that do not decode; the training is then no longer usable.
-  StepOutcome Step();
+  // One step of the workers `participants` (ascending; empty: all): the mean is over them. The
+  // others compute nothing, and their residuals, batch-norm statistics and other state stay; their
+  // batches of the step are skipped. Throws Error where the list is not ascending or not of
+  // workers, on NaN or infinity in a gradient (naming worker, step and layer) and on messages that
+  // do not decode; the training is then no longer usable.
+  StepOutcome Step(std::span<const int> participants = {});
 
   // Tells the policy how long the last step took.
   void Observe(double simulated_seconds);
 
-  // On the whole test set, with worker 0's batch-norm statistics.
+  // On the whole test set, with the batch-norm statistics of the worker that took part in the most
+  // steps; the lowest of several, so worker 0 where all take part.
   Evaluation Evaluate();
 
   void SetMessageHook(MessageHook hook);

@@ -57,6 +57,36 @@ TEST(CodecScheme, TopKWithErrorFeedbackEqualsTheOracle) {
   EXPECT_EQ(exchange->ElementsSent(), 38);
 }
 
+// Who takes part changes from step to step; everybody's residual moves in their own steps only.
+TEST(Participants, TheMeanIsOverThemAndOthersKeepTheirState) {
+  for (const std::string name : {"dense", "topk", "ar-topk"}) {
+    const bool feedback = name != "dense";
+    const auto scheme = MakeScheme(name, {.error_feedback = feedback});
+    const auto exchange = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    const auto all = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    const auto three = scheme->Open(test::MakeUnit(kNumel), 3);
+    const auto gradients = Gradients(1);
+    EXPECT_EQ(
+        test::RunStep(*exchange, {.parameter = 0.05, .participants = {0, 1, 2, 3}}, gradients),
+        test::RunStep(*all, {.parameter = 0.05}, gradients));
+    EXPECT_EQ(exchange->Save(), all->Save()) << name;
+
+    const auto fresh = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    const double before = all->ResidualSquared(2);
+    const StepContext step{.step = 2, .parameter = 0.05, .participants = {0, 1, 3}};
+    // Step 2 of three: AR-Topk's root is the last of them, here worker 3.
+    const auto mean = test::RunStep(*fresh, step, gradients);
+    EXPECT_EQ(mean, test::RunStep(*three, {.step = 2, .parameter = 0.05},
+                                  {gradients[0], gradients[1], gradients[3]}))
+        << name;
+    EXPECT_EQ(fresh->ResidualSquared(2), 0);
+    EXPECT_EQ(fresh->ResidualSquared(3), three->ResidualSquared(2));
+    test::RunStep(*all, step, gradients);
+    EXPECT_EQ(all->ResidualSquared(2), before) << name;
+    EXPECT_EQ(before > 0, feedback);
+  }
+}
+
 TEST(CodecScheme, RoundsSayHowTheyTravelAndWhatTheyCost) {
   const auto round = [](const char* name) {
     const auto exchange = MakeScheme(name, {})->Open(test::MakeUnit(kNumel), kWorkers);

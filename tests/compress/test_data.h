@@ -75,18 +75,21 @@ inline std::vector<Unit> MakeUnits(const std::vector<int64_t>& sizes) {
   return units;
 }
 
-// One whole step; returns the mean, and the messages of all rounds in `messages`.
+// One whole step of the context's participants; returns the mean, and the messages of all rounds in `messages`.
 inline std::vector<float> RunStep(Exchange& exchange, const StepContext& context,
                                   const std::vector<std::vector<float>>& gradients,
                                   std::vector<Message>* messages = nullptr) {
-  const int workers = static_cast<int>(gradients.size());
+  std::vector<int> participants = context.participants;
+  for (size_t w = 0; context.participants.empty() && w < gradients.size(); ++w) {
+    participants.push_back(static_cast<int>(w));
+  }
   exchange.Begin(context);
   for (bool first = true; exchange.NextRound(); first = false) {
     std::vector<Message> sent;
-    for (int w = 0; w < workers; ++w) {
+    for (const int w : participants) {
       sent.push_back(exchange.Encode(w, first ? gradients[w] : std::span<const float>()));
     }
-    for (int w = 0; w < workers; ++w) exchange.Accumulate(w, sent[w].bytes);
+    for (size_t i = 0; i < sent.size(); ++i) exchange.Accumulate(participants[i], sent[i].bytes);
     exchange.FinishRound();
     if (messages) messages->insert(messages->end(), sent.begin(), sent.end());
   }

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -159,6 +160,67 @@ TEST_F(ProgramTest, RecordHoldsTheTrainingWhateverTheNetwork) {
   EXPECT_EQ(steps, 12);
 }
 
+// Lines of a CSV file as cells.
+std::vector<std::vector<std::string>> Cells(const std::string& text) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream cells(line);
+    rows.emplace_back();
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  return rows;
+}
+
+TEST_F(ProgramTest, StepsDoNotWaitForWhomTheyDrop) {
+  const std::string common =
+      "--policies=dense,topk,ar-topk --fidelity=analytic --topo=star --record=on"
+      " --stragglers=fixed:workers=1,factor=50 --bandwidth=100Gbps" +
+      std::string(kShort);
+  const auto run = [&](const std::string& name, const std::string& sync) {
+    const Result result = Run(common + " --sync=" + sync + " --out=" + Out(name));
+    EXPECT_EQ(result.status, 0) << result.text;
+    return Cells(Read(Out(name) + "/steps.csv"));
+  };
+  const auto column = [](const std::vector<std::string>& header, const std::string& name) {
+    return std::find(header.begin(), header.end(), name) - header.begin();
+  };
+  const auto barrier = run("barrier", "barrier");
+  run("none", "backup:k=0");
+  run("long", "deadline:factor=60");
+  for (const char* file : kCsvFiles) {
+    const std::string expected = Read(directory_ / "barrier" / file);
+    EXPECT_EQ(Read(directory_ / "none" / file), expected) << file;
+    EXPECT_EQ(Read(directory_ / "long" / file), expected) << file;
+  }
+  const auto seconds = column(barrier[0], "step_seconds");
+  const auto participants = column(barrier[0], "participants");
+  const auto sent = column(barrier[0], "message_bytes");
+  const std::vector<std::pair<std::string, std::string>> droppers = {
+      {"backup", "backup:k=1"},
+      {"factor", "deadline:factor=1.5"},
+      {"minimum", "deadline:time=1us,min=3"}};
+  for (const auto& [name, sync] : droppers) {
+    const auto dropped = run(name, sync);
+    ASSERT_EQ(dropped.size(), barrier.size());
+    for (size_t i = 1; i < dropped.size(); ++i) {
+      EXPECT_EQ(barrier[i][participants], "4");
+      EXPECT_EQ(dropped[i][participants], "3") << sync;
+      EXPECT_LT(std::stod(dropped[i][seconds]), 0.9 * std::stod(barrier[i][seconds])) << sync;
+      EXPECT_LT(std::stod(dropped[i][sent]), std::stod(barrier[i][sent])) << sync;
+    }
+  }
+  const std::string record = Read(Out("backup") + "/traffic.jsonl");
+  const json header = json::parse(record.substr(0, record.find('\n')));
+  ASSERT_EQ(header["replay_refused"].size(), 1u);
+  EXPECT_EQ(header["training"]["participation"]["sync"], "backup:k=1");
+  EXPECT_NE(record.find("\"participants\":[0,2,3]"), std::string::npos);
+  const json manifest = json::parse(Read(Out("backup") + "/manifest.json"));
+  EXPECT_EQ(manifest["replay_refused"], header["replay_refused"]);
+  EXPECT_EQ(Read(Out("barrier") + "/traffic.jsonl"), Read(Out("none") + "/traffic.jsonl"));
+  EXPECT_EQ(json::parse(Read(Out("none") + "/manifest.json"))["replay_refused"].size(), 0u);
+}
+
 TEST_F(ProgramTest, PrintedConfigurationIsAScenarioFile) {
   const Result printed = Run("--density=0.5% --topo=star --print-config");
   ASSERT_EQ(printed.status, 0);
@@ -177,6 +239,10 @@ TEST_F(ProgramTest, BrokenScenariosSayWhatIsWrong) {
       {"--placement=diagonal", "packed"},
       {"--stragglers=often", "lognormal"},
       {"--stragglers=fixed:workers=99,factor=2", "99"},
+      {"--stragglers=trace:file=missing.csv", "missing.csv"},
+      {"--sync=async", "--sync: got 'async'; allowed: barrier, backup:k=2"},
+      {"--sync=backup:k=4", "k below the number of 4 workers"},
+      {"--sync=deadline:factor=2,min=5", "min at most the number of 4 workers"},
       {"--density=150%", "--density: got '150%'"},
       {"--policies=dense,zip", "legacy-both"},
       {"--levels=5%,1%/1%", "levels"},

@@ -92,6 +92,70 @@ TEST(Clock, StragglersScaleAllDeviceTime) {
   EXPECT_THROW(clock.Price(work, std::vector<double>{1}), Error);
 }
 
+TEST(Clock, DroppedWorkersStopWhenThatIsDecided) {
+  const Clock clock(ToyProfile(), ToyCosts(), kNumels);
+  const std::vector<double> factors = {1, 3};
+  const std::vector<TimeNs> times = clock.ComputeTimes(2, factors);
+  EXPECT_EQ(times, (std::vector<TimeNs>{28010, 84030}));
+  const PricedStep all = clock.Price(ToyWork(), factors);
+  StepWork work = ToyWork();
+  work.participants = {0};
+  work.buckets[0].rounds[0].bytes = {40, 0};
+  work.buckets[1].rounds[0].root = 0;
+  work.buckets[1].rounds[0].bytes = {20, 0};
+  work.buckets[1].rounds[1].bytes = {32, 0};
+  const PricedStep step = clock.Price(work, factors, times[0]);
+  for (size_t b = 0; b < 2; ++b) {
+    EXPECT_EQ(step.traffic.buckets[b].ready,
+              (std::vector<TimeNs>{all.traffic.buckets[b].ready[0], 28010}));
+    EXPECT_EQ(step.traffic.buckets[b].decode, all.traffic.buckets[b].decode) << "as slow as ever";
+  }
+  EXPECT_EQ(step.traffic.deviceFree, (std::vector<TimeNs>{29010, 28010}));
+  EXPECT_EQ(step.compute, (std::vector<TimeNs>{28010, 28010}));
+  EXPECT_EQ(step.encode, (std::vector<TimeNs>{1000, 0}));
+  EXPECT_EQ(step.late_encode, (std::vector<TimeNs>{500, 0}));
+  EXPECT_EQ(step.traffic.buckets[1].rounds[1].computeBefore, (std::vector<TimeNs>{1200, 2100}));
+  // Sums keep their length on the way; messages that are gathered or pushed are empty.
+  EXPECT_EQ(step.traffic.buckets[0].rounds[0].collective.bytes, (std::vector<int64_t>{40, 0}));
+  EXPECT_EQ(step.traffic.buckets[1].rounds[1].collective.bytes, (std::vector<int64_t>{32, 32}));
+  const Clock server(ToyProfile(), ToyCosts(), kNumels, {Transfer::kParameterServer});
+  const auto pushed = server.Price(work, factors, times[0]).traffic.buckets[1].rounds[1].collective;
+  EXPECT_EQ(pushed.bytes, (std::vector<int64_t>{32, 0}));
+  EXPECT_EQ(pushed.pullBytes, 32);
+}
+
+// One slow worker of four: without it the step is as fast as without stragglers, but for decoding.
+TEST(Clock, WithoutItsStragglerAStepEndsEarlier) {
+  const fabric::Topology topology = fabric::MakeTopology({.text = "star:hosts=4"});
+  const fabric::Placement placement = fabric::MakePlacement({"packed", 4}, topology);
+  fabric::EngineRequest request;
+  request.topology = &topology;
+  request.placement = &placement;
+  request.transport = fabric::MakeTransport("datacenter");
+  fabric::StepSimulator simulator(fabric::MakeAnalyticEngine, request);
+  const Clock clock(ToyProfile(), ToyCosts(), kNumels);
+  StepWork work = ToyWork();
+  work.workers = 4;
+  work.batch_size = 1000;  // 14 ms
+  for (BucketWork& bucket : work.buckets) {
+    for (RoundWork& round : bucket.rounds) round.bytes.assign(4, 1000);
+  }
+  const std::vector<double> slow = {1, 1, 5, 1};
+  const TimeNs barrier = simulator.Simulate(clock.Price(work, slow).traffic, 0).total;
+  const TimeNs equal = simulator.Simulate(clock.Price(work, {}).traffic, 0).total;
+  work.participants = {0, 1, 3};
+  for (BucketWork& bucket : work.buckets) {
+    for (RoundWork& round : bucket.rounds) round.bytes[2] = 0;
+  }
+  const TimeNs decided = clock.ComputeTimes(1000, slow)[0];
+  const PricedStep priced = clock.Price(work, slow, decided);
+  const fabric::StepTiming timing = simulator.Simulate(priced.traffic, 0);
+  EXPECT_GT(barrier, 5 * decided);
+  EXPECT_LT(timing.total, equal + 20'000) << "slower decoding alone";
+  EXPECT_GT(timing.total, decided);
+  EXPECT_EQ(SplitStep(priced, timing).mean.Total(), timing.total);
+}
+
 TEST(Clock, BackwardStopsAtTheFirstTrainedOperation) {
   std::vector<OperationCost> costs = ToyCosts();
   costs.insert(costs.begin(), {"elementwise", 0, 100000, 0, {}});

@@ -209,6 +209,65 @@ TEST(Training, NamesWhereAGradientIsNotFinite) {
   }
 }
 
+double GradientError(const std::vector<float>& mean, const std::vector<std::vector<float>>& parts) {
+  double largest = 0;
+  for (size_t i = 0; i < mean.size(); ++i) {
+    double sum = 0;
+    for (const auto& part : parts) sum += part[i];
+    largest = std::max(largest, std::abs(mean[i] - sum / static_cast<double>(parts.size())));
+  }
+  return largest;
+}
+
+// A step of one worker gives its gradient; a step of several the mean of theirs.
+TEST(Training, TheMeanIsOverTheParticipants) {
+  const auto gradient_of = [](const std::vector<int>& workers) {
+    Training training = MakeTraining(SmallOptions(), "dense", 1, false);
+    training.Step(workers);
+    return std::vector<float>(training.MeanGradient().begin(), training.MeanGradient().end());
+  };
+  std::vector<std::vector<float>> alone;
+  for (int w = 0; w < 4; ++w) alone.push_back(gradient_of({w}));
+  EXPECT_LT(GradientError(gradient_of({0, 2, 3}), {alone[0], alone[2], alone[3]}), 1e-7);
+  EXPECT_GT(GradientError(gradient_of({0, 2, 3}), alone), 1e-4) << "worker 1 would have counted";
+  EXPECT_EQ(gradient_of({0, 1, 2, 3}), gradient_of({}));
+}
+
+TEST(Training, DroppedWorkersKeepTheirState) {
+  TrainingOptions options = SmallOptions();
+  options.scope = Scope::kModel;
+  options.threads = 2;
+  Training training = MakeTraining(options, "topk", 0.05, true, Glyphs(), "resnet20");
+  training.Step();
+  const double residual = training.UnitExchange(0).ResidualSquared(1);
+  const torch::Tensor statistics = training.Replica(1).buffers()[0].clone();
+  const StepOutcome outcome = training.Step(std::vector<int>{0, 2, 3});
+  EXPECT_GT(residual, 0);
+  EXPECT_EQ(training.UnitExchange(0).ResidualSquared(1), residual);
+  EXPECT_TRUE(torch::equal(training.Replica(1).buffers()[0], statistics));
+  EXPECT_EQ(outcome.work.participants, (std::vector<int>{0, 2, 3}));
+  const std::vector<int64_t>& bytes = outcome.work.buckets[0].rounds[0].bytes;
+  EXPECT_GT(bytes[0], 0);
+  EXPECT_EQ(bytes, (std::vector<int64_t>{bytes[0], 0, bytes[0], bytes[0]}));
+  EXPECT_TRUE(training.Step().work.participants.empty());
+  EXPECT_THROW(training.Step(std::vector<int>{2, 1}), Error);
+  EXPECT_THROW(training.Step(std::vector<int>{1, 1}), Error);
+  EXPECT_THROW(training.Step(std::vector<int>{4}), Error);
+  EXPECT_THROW(training.Step(std::vector<int>{-1}), Error);
+}
+
+// A worker that never takes part has no batch-norm statistics to evaluate with.
+TEST(Training, EvaluatesWithStatisticsOfAWorkerThatTakesPart) {
+  Training training = MakeTraining(SmallOptions(), "dense", 1, false, Glyphs(), "resnet20");
+  training.Step(std::vector<int>{1, 2, 3});
+  const double loss = training.Evaluate().loss;
+  training.Replica(0).buffers()[0].fill_(1e3);
+  EXPECT_EQ(training.Evaluate().loss, loss);
+  EXPECT_TRUE(training.Replica(1).is_training());
+  training.Replica(1).buffers()[0].fill_(1e3);
+  EXPECT_NE(training.Evaluate().loss, loss);
+}
+
 TEST(Training, ReportsWhatTheStepAskedFor) {
   Training training = MakeTraining(SmallOptions(), "ar-topk", 0.01);
   int calls = 0;
