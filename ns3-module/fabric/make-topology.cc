@@ -1,10 +1,10 @@
 // MakeTopology: from a request's text, or the file it names, to a topology.
 #include "error.h"
-#include "settings.h"
-#include "topology-builders.h"
 #include "topology-file.h"
+#include "topology-types.h"
 
-#include <algorithm>
+#include <utility>
+#include <variant>
 
 namespace legacy::fabric
 {
@@ -12,172 +12,84 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr int kMaxHosts = 65536;
-constexpr int kMaxPorts = 64;     ///< k of a fat-tree: 65,536 hosts
-constexpr int kDefaultHosts = 16; ///< where neither a size nor a need is given
-
-struct Build
+enum class Source
 {
-    Settings settings;
-    int hostsNeeded = 0;
-    Tier common;
-
-    int Needed() const
-    {
-        return hostsNeeded > 0 ? hostsNeeded : kDefaultHosts;
-    }
-
-    Tier TierOf(const std::string& name)
-    {
-        return Tier{settings.Rate(name + ".rate", common.rateBps),
-                    settings.Time(name + ".delay", common.delay),
-                    settings.Bytes(name + ".queue", common.queueBytes)};
-    }
-
-    /// Throws where `hosts`, which follow from the value of `key`, are too few.
-    void CheckHosts(int64_t hosts, const std::string& key, const std::string& remedy) const
-    {
-        const std::string has = std::to_string(hosts) + " hosts";
-        if (hosts < hostsNeeded)
-        {
-            throw Error(settings.Place(key) + ": " + settings.Type() + " has " + has + ", but " +
-                        std::to_string(hostsNeeded) + " are needed; allowed: " + remedy);
-        }
-        if (hosts > kMaxHosts)
-        {
-            throw Error(settings.Place(key), has, "at most " + std::to_string(kMaxHosts));
-        }
-    }
+    Named,    ///< type:key=value,...
+    YamlFile, ///< a named type's parameters, or links
+    HpccFile,
 };
 
-int64_t FatTreeHosts(int k)
+constexpr const char* kHpccPrefix = "hpcc:";
+
+bool EndsWith(const std::string& text, const std::string& end)
 {
-    return static_cast<int64_t>(k) * k * k / 4;
+    return text.size() >= end.size() &&
+           text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-Topology MakeFatTree(Build& build)
+/// A path has an extension that we know, or a '/' which is not that of a rate in a parameter.
+Source SourceOf(const std::string& text)
 {
-    int smallest = 2;
-    while (FatTreeHosts(smallest) < build.Needed() && smallest < kMaxPorts)
+    if (text.rfind(kHpccPrefix, 0) == 0 || EndsWith(text, ".txt") || EndsWith(text, ".topo"))
     {
-        smallest += 2;
+        return Source::HpccFile;
     }
-    // A tree of k = 2 is a chain of switches: take 4 where nobody asks for less.
-    const int k = build.settings.Int("k", std::max(4, smallest), 2, kMaxPorts);
-    if (k % 2 != 0)
-    {
-        throw Error(build.settings.Place("k"), std::to_string(k), "an even number");
-    }
-    build.CheckHosts(FatTreeHosts(k), "k", "k = " + std::to_string(smallest) + " or more");
-    return BuildFatTree(k, build.TierOf("host"), build.TierOf("aggregation"), build.TierOf("core"));
+    const bool folder = text.find('/') < text.find('=');
+    const bool yaml = EndsWith(text, ".yaml") || EndsWith(text, ".yml");
+    return folder || yaml ? Source::YamlFile : Source::Named;
 }
 
-Topology MakeLeafSpine(Build& build)
+void CheckSize(const Topology& topology, const TopologyRequest& request)
 {
-    constexpr int kHostsPerLeaf = 4;
-    Settings& settings = build.settings;
-    const int needed = build.Needed();
-    const int wishedLeaves = settings.Int("leaves", 0, 1, kMaxHosts);
-    const int spread = wishedLeaves ? (needed + wishedLeaves - 1) / wishedLeaves : kHostsPerLeaf;
-    const int hosts = settings.Int("hosts", spread, 1, kMaxHosts);
-    const int leaves = wishedLeaves ? wishedLeaves : std::max(2, (needed + hosts - 1) / hosts);
-    build.CheckHosts(static_cast<int64_t>(leaves) * hosts,
-                     settings.Has("leaves") ? "leaves" : "hosts",
-                     "leaves x hosts of at least " + std::to_string(build.hostsNeeded));
-
-    const Tier host = build.TierOf("host");
-    Tier spine = build.TierOf("spine");
-    const bool ratioGiven = settings.Has("oversubscription");
-    const double ratio = settings.Real("oversubscription", 1, 0.01, 1000);
-    const int spines =
-        settings.Int("spines", std::clamp(static_cast<int>(hosts / ratio), 1, hosts), 1, 1024);
-    if (ratioGiven)
+    const auto hosts = static_cast<int>(topology.Hosts().size());
+    if (hosts < request.hostsNeeded)
     {
-        if (settings.Has("spine.rate"))
-        {
-            throw Error(settings.Place("oversubscription"),
-                        settings.Text("oversubscription", ""),
-                        "either this or spine.rate, which follow from each other");
-        }
-        const double down = static_cast<double>(hosts) * static_cast<double>(host.rateBps);
-        spine.rateBps = std::max<int64_t>(1, static_cast<int64_t>(down / (spines * ratio)));
+        throw Error("topology",
+                    request.text + " with " + std::to_string(hosts) + " hosts",
+                    "at least " + std::to_string(request.hostsNeeded) + " hosts");
     }
-    return BuildLeafSpine(leaves, hosts, spines, host, spine);
 }
 
-Topology MakeDumbbell(Build& build)
+Topology MakeNamed(Settings settings, const TopologyRequest& request)
 {
-    Settings& settings = build.settings;
-    const int needed = build.Needed();
-    const int wishedLeft = settings.Int("left", 0, 1, kMaxHosts);
-    const int wishedRight = settings.Int("right", 0, 1, kMaxHosts);
-    const int left = wishedLeft    ? wishedLeft
-                     : wishedRight ? std::max(1, needed - wishedRight)
-                                   : (needed + 1) / 2;
-    const int right = wishedRight ? wishedRight : std::max(1, needed - left);
-    build.CheckHosts(static_cast<int64_t>(left) + right,
-                     "left",
-                     "left + right of at least " + std::to_string(build.hostsNeeded));
-    return BuildDumbbell(left, right, build.TierOf("host"), build.TierOf("bottleneck"));
+    TopologyBuild build{std::move(settings), request.hostsNeeded, {}};
+    build.common.rateBps = build.settings.Rate("rate", request.rateBps);
+    build.common.delay = build.settings.Time("delay", request.delay);
+    build.common.queueBytes = build.settings.Bytes("queue", request.queueBytes);
+    const std::string name = build.settings.Text("name", build.settings.Type());
+    Topology topology = MakeByType(build);
+    build.settings.RejectUnread();
+    topology.SetName(name);
+    return topology;
 }
 
-Topology MakeStar(Build& build)
+Topology MakeFromSource(const TopologyRequest& request)
 {
-    const int hosts = build.settings.Int("hosts", std::max(2, build.Needed()), 1, kMaxHosts);
-    build.CheckHosts(hosts, "hosts", std::to_string(build.hostsNeeded) + " hosts or more");
-    return BuildStar(hosts, build.TierOf("host"));
-}
-
-bool IsPath(const std::string& text)
-{
-    const auto endsWith = [&text](const std::string& end)
+    const std::string& text = request.text;
+    switch (SourceOf(text))
     {
-        return text.size() >= end.size() &&
-               text.compare(text.size() - end.size(), end.size(), end) == 0;
-    };
-    return endsWith(".yaml") || endsWith(".yml") || text.find('/') != std::string::npos;
-}
-
-Topology MakeByType(Build& build)
-{
-    const std::string& type = build.settings.Type();
-    if (type == "fat-tree")
-    {
-        return MakeFatTree(build);
+    case Source::Named:
+        return MakeNamed(Settings::FromText(text, "topology"), request);
+    case Source::HpccFile:
+        return ReadHpccFile(
+            text.rfind(kHpccPrefix, 0) == 0 ? text.substr(std::string(kHpccPrefix).size()) : text);
+    case Source::YamlFile:
+        break;
     }
-    if (type == "leaf-spine")
+    auto content = ReadYamlFile(text, {request.rateBps, request.delay, request.queueBytes});
+    if (auto* settings = std::get_if<Settings>(&content))
     {
-        return MakeLeafSpine(build);
+        return MakeNamed(std::move(*settings), request);
     }
-    if (type == "dumbbell")
-    {
-        return MakeDumbbell(build);
-    }
-    if (type == "star")
-    {
-        return MakeStar(build);
-    }
-    throw Error(build.settings.Where(),
-                type,
-                "fat-tree, leaf-spine, dumbbell, star, or the path of a .yaml file");
+    return std::get<Topology>(std::move(content));
 }
 
 } // namespace
 
 Topology MakeTopology(const TopologyRequest& request)
 {
-    Build build{IsPath(request.text) ? LoadTopologyFile(request.text)
-                                     : Settings::FromText(request.text, "topology"),
-                request.hostsNeeded,
-                {}};
-    Settings& settings = build.settings;
-    build.common.rateBps = settings.Rate("rate", request.rateBps);
-    build.common.delay = settings.Time("delay", request.delay);
-    build.common.queueBytes = settings.Bytes("queue", request.queueBytes);
-    const std::string name = settings.Text("name", settings.Type());
-    Topology topology = MakeByType(build);
-    settings.RejectUnread();
-    topology.SetName(name);
+    Topology topology = MakeFromSource(request);
+    CheckSize(topology, request);
     topology.SetEcmpSeed(request.ecmpSeed);
     topology.SetMultipath(request.multipath);
     return topology;

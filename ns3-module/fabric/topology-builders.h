@@ -28,4 +28,37 @@ Topology BuildDumbbell(int left, int right, const Tier& host, const Tier& bottle
 /// One switch.
 Topology BuildStar(int hosts, const Tier& host);
 
+/// x y z routers, each linked to the next in every dimension, the last to the first (a dimension
+/// of 2 has one link, of 1 none); host i hangs on router i, which is (i mod x, i / x mod y,
+/// i / (x y)).
+Topology BuildTorus(int x, int y, int z, const Tier& host, const Tier& router);
+
+/// A torus of one dimension.
+Topology BuildRing(int hosts, const Tier& host, const Tier& router);
+
+/// The numbers of a dragonfly.
+struct DragonflySize
+{
+    int groups = 2;
+    int routers = 1; ///< of each group, all linked to each other
+    int hosts = 1;   ///< of each router
+    int global = 1;  ///< links between every two groups, at most `routers`
+};
+
+/// Dragonfly (Kim, Dally, Scott, Abts, ISCA'08). Each group's global links go round its routers.
+Topology
+BuildDragonfly(const DragonflySize& size, const Tier& host, const Tier& local, const Tier& global);
+
+/// Host i of node n is host n gpus + i. It has a link to the node's switch and one to rail switch
+/// i; every rail switch has a link to every spine.
+Topology BuildRailOptimised(int nodes,
+                            int gpus,
+                            int spines,
+                            const Tier& node,
+                            const Tier& rail,
+                            const Tier& spine);
+
+/// Host i of node n is host n gpus + i, on the node's switch, which has a link to every leaf.
+Topology BuildNodes(int nodes, int gpus, int leaves, const Tier& node, const Tier& network);
+
 } // namespace legacy::fabric

@@ -24,8 +24,10 @@
 #include "settings.h"
 #include "topology.h"
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <variant>
 
 namespace legacy::fabric
 {
@@ -53,17 +55,14 @@ struct LinkDefaults
     int64_t queueBytes = 0;
 };
 
-/// Both throw Error with file, line and column on anything malformed, links given twice, nodes that
-/// are not declared, hosts without a link and hosts that cannot reach each other.
-Topology ReadLinksFile(const std::string& path, const LinkDefaults& defaults);
+/// A YAML file: the graph of `type: links`, else the parameters of a named topology, flattened
+/// (nested keys are joined by '.'); what those mean is checked by who reads them. Throws Error with
+/// file, line and column on anything malformed, links given twice, nodes that are not declared,
+/// hosts without a link and hosts that cannot reach each other.
+std::variant<Settings, Topology> ReadYamlFile(const std::string& path,
+                                              const LinkDefaults& defaults);
+
+/// Throws Error likewise, and on counts that do not hold.
 Topology ReadHpccFile(const std::string& path);
-
-/// The value of the key `type`.
-std::string TopologyFileType(const std::string& path);
-
-/// Reads the parameters of a named topology and flattens them: nested keys are joined by '.'.
-/// Throws Error with file, line and column on anything malformed; what the keys mean is checked by
-/// who reads them.
-Settings LoadTopologyFile(const std::string& path);
 
 } // namespace legacy::fabric

@@ -118,8 +118,8 @@ class Topology
 };
 
 /// A topology by name and parameters, as on the command line: "fat-tree:k=4",
-/// "leaf-spine:leaves=4,hosts=4,spines=2", "dumbbell:left=4,right=4", "star:hosts=16"; or the path
-/// of a YAML file (topologies/*.yaml).
+/// "leaf-spine:leaves=4,hosts=4,spines=2" (all types: TopologyTypes of topology-report.h); or the
+/// path of a file (topology-file.h): .yaml or .yml, and .txt, .topo or "hpcc:PATH" in HPCC's format.
 struct TopologyRequest
 {
     std::string text = "fat-tree";

@@ -57,6 +57,8 @@ TEST(MakeTopology, ParametersReachTheLinks) {
   EXPECT_EQ(dumbbell.Links()[2].rateBps, 100'000'000);
   EXPECT_EQ(dumbbell.Links()[2].delay, 20'000'000);
   EXPECT_EQ(dumbbell.Links()[2].queueBytes, 512 * 1024);
+  // A '/' in a rate does not make a path.
+  EXPECT_EQ(MakeTopology(Request("star:rate=2Gbit/s")).Links()[0].rateBps, 2'000'000'000);
 }
 
 TEST(MakeTopology, OversubscriptionIsHostRateOverUplinkRate) {
@@ -80,9 +82,9 @@ TEST(MakeTopology, SaysWhatIsWrongWithTheText) {
   EXPECT_EQ(ErrorOf("fat-tree:k=5"), "topology: k: got '5'; allowed: an even number");
   EXPECT_EQ(ErrorOf("fat-tree:k=four"),
             "topology: k: got 'four'; allowed: an integer from 2 to 64");
-  EXPECT_EQ(ErrorOf("ring"),
-            "topology: got 'ring'; allowed: fat-tree, leaf-spine, dumbbell, star, or the path of a "
-            ".yaml file");
+  EXPECT_EQ(ErrorOf("mesh"),
+            "topology: got 'mesh'; allowed: fat-tree, leaf-spine, dumbbell, star, torus, dragonfly, "
+            "rail-optimised, ring, nodes, or a file: .yaml, or .txt or .topo (HPCC), or hpcc:PATH");
   EXPECT_EQ(ErrorOf("star:hots=3"),
             "topology: unknown key of star: got 'hots'; allowed: delay, host.delay, host.queue, "
             "host.rate, hosts, name, "
@@ -112,7 +114,7 @@ TEST(TopologyFile, ErrorsCarryLineAndColumn) {
       std::string::npos);
   EXPECT_NE(FileErrorOf("type: star\nhosts: 3\nhosts: 4\n").find("yaml:3:1: hosts: got '4'"),
             std::string::npos);
-  EXPECT_NE(FileErrorOf("type: ring\n").find("yaml:1:7: got 'ring'"), std::string::npos);
+  EXPECT_NE(FileErrorOf("type: mesh\n").find("yaml:1:7: got 'mesh'"), std::string::npos);
   EXPECT_NE(
       FileErrorOf("type: star\nhosts: [1, 2]\n").find("yaml:2:1: hosts: got 'a list or a map'"),
       std::string::npos);

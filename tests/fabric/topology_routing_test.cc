@@ -108,7 +108,12 @@ TEST_P(Named, SprayedSharesFlowFromSourceToDestination) {
 
 INSTANTIATE_TEST_SUITE_P(Types, Named,
                          testing::Values("fat-tree:k=4", "leaf-spine:leaves=3,hosts=2,spines=3",
-                                         "dumbbell:left=2,right=3", "star:hosts=5"));
+                                         "torus:x=4,y=3", "torus:x=3,y=2,z=3", "ring:hosts=7",
+                                         "dragonfly:groups=5,routers=4,hosts=1,global=1",
+                                         "dragonfly:groups=3,routers=3,hosts=2",
+                                         "rail-optimised:nodes=3,gpus=4,spines=2",
+                                         "nodes:nodes=3,gpus=2,leaves=2", "dumbbell:left=2,right=3",
+                                         "star:hosts=5"));
 
 // Graphs in which hosts have several links, hang on hosts or on nothing, and links are parallel.
 TEST(Routing, EqualsTheOracleOnRandomGraphs) {
