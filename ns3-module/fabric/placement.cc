@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <map>
 #include <utility>
 
@@ -77,6 +78,113 @@ std::vector<int> HostOrder(const std::string& text, const Topology& topology)
     throw Error("placement", text, "packed, strided, random:SEED");
 }
 
+constexpr int kUnreached = -1;
+
+/// Links from `root` to every node; hosts do not forward.
+std::vector<int> Distances(const Topology& topology, int root)
+{
+    std::vector<int> distance(topology.NodeCount(), kUnreached);
+    std::vector<int> reached{root};
+    distance[root] = 0;
+    for (size_t i = 0; i < reached.size(); ++i)
+    {
+        const int node = reached[i];
+        if (topology.IsHost(node))
+        {
+            continue;
+        }
+        for (DirectedLink link : topology.Out(node))
+        {
+            const int next = topology.To(link);
+            if (distance[next] == kUnreached)
+            {
+                distance[next] = distance[node] + 1;
+                reached.push_back(next);
+            }
+        }
+    }
+    return distance;
+}
+
+/// Links from each node to the switch whose farthest worker is nearest; of several, to the first.
+std::vector<int> DistancesToCentre(const Topology& topology, const std::vector<int>& hosts)
+{
+    std::vector<int> best;
+    int least = INT_MAX;
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        if (topology.IsHost(node))
+        {
+            continue;
+        }
+        std::vector<int> distance = Distances(topology, node);
+        int depth = 0;
+        for (int host : hosts)
+        {
+            depth = std::max(depth, distance[host] == kUnreached ? INT_MAX : distance[host]);
+        }
+        if (depth < least)
+        {
+            least = depth;
+            best = std::move(distance);
+        }
+    }
+    if (best.empty())
+    {
+        throw Error("placement: topology " + topology.Name() +
+                    " has no switch that all workers reach: nothing can be summed in it");
+    }
+    return best;
+}
+
+/// The neighbour that is nearer to the root; of several, the first.
+int Nearer(const Topology& topology, const std::vector<int>& distance, int node)
+{
+    for (DirectedLink link : topology.Out(node))
+    {
+        const int next = topology.To(link);
+        if (!topology.IsHost(next) && distance[next] == distance[node] - 1)
+        {
+            return next;
+        }
+    }
+    throw Error("placement: topology " + topology.Name() + ": no switch next to " +
+                topology.NodeName(node));
+}
+
+/// Every switch on the way from a worker to the root sums, the root first.
+void AddAggregators(const Topology& topology, Placement& placement)
+{
+    const std::vector<int> distance = DistancesToCentre(topology, placement.hosts);
+    std::map<std::pair<int, int>, int> above; // of each switch, by distance and node
+    for (int host : placement.hosts)
+    {
+        for (int node = Nearer(topology, distance, host);;)
+        {
+            const int next = distance[node] == 0 ? node : Nearer(topology, distance, node);
+            if (!above.emplace(std::make_pair(distance[node], node), next).second || next == node)
+            {
+                break;
+            }
+            node = next;
+        }
+    }
+    std::map<int, int> endpoint; // of each switch
+    for (const auto& [at, next] : above)
+    {
+        endpoint[at.second] = placement.Endpoints();
+        placement.aggregators.push_back(at.second);
+    }
+    for (int host : placement.hosts)
+    {
+        placement.parents.push_back(endpoint.at(Nearer(topology, distance, host)));
+    }
+    for (const auto& [at, next] : above)
+    {
+        placement.parents.push_back(at.first == 0 ? -1 : endpoint.at(next));
+    }
+}
+
 } // namespace
 
 int Placement::NodeOf(int endpoint) const
@@ -121,6 +229,10 @@ Placement MakePlacement(const PlacementRequest& request, const Topology& topolog
     }
     order.resize(workers);
     placement.hosts = std::move(order);
+    if (request.aggregation)
+    {
+        AddAggregators(topology, placement);
+    }
     return placement;
 }
 

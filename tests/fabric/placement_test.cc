@@ -45,6 +45,49 @@ TEST(Placement, RandomIsAPermutationOfItsSeed) {
   for (int count : first) EXPECT_NEAR(count, 1000, 5 * 28);
 }
 
+PlacementRequest Summing(int workers, int servers = 0) {
+  PlacementRequest request;
+  request.workers = workers;
+  request.servers = servers;
+  request.aggregation = true;
+  return request;
+}
+
+TEST(Placement, AggregatorsFormATreeOfLeastDepth) {
+  const Topology topology = BuildFatTree(4, {}, {}, {});
+  const Placement placement = MakePlacement(Summing(15, 1), topology);
+  // One core, an aggregation switch for each of four pods, all eight edge switches.
+  ASSERT_EQ(placement.aggregators.size(), 13u);
+  ASSERT_EQ(placement.parents.size(), 15u + 13u);
+  EXPECT_EQ(placement.parents[15], -1);
+  EXPECT_EQ(placement.NodeOf(16), placement.aggregators[0]);  // behind the server
+  for (size_t node = 0; node < placement.parents.size(); ++node) {
+    int depth = 0;
+    for (int at = static_cast<int>(node); placement.parents[at] >= 0; ++depth) {
+      const int above = placement.parents[at];
+      const int from = at < 15 ? at : at + 1;  // endpoint
+      EXPECT_EQ(topology.Route(placement.NodeOf(from), placement.NodeOf(above), 0).size(), 1u);
+      at = above - 1;
+    }
+    EXPECT_LE(depth, 3);
+    if (node < 15) {
+      EXPECT_EQ(depth, 3);
+    }
+  }
+  // Workers of one rack meet at its switch, those of one pod below the core.
+  EXPECT_EQ(MakePlacement(Summing(2), topology).aggregators, std::vector<int>{16});
+  EXPECT_EQ(MakePlacement(Summing(4), topology).aggregators.size(), 3u);
+  EXPECT_EQ(MakePlacement(Summing(1), BuildStar(4, {})).parents, (std::vector<int>{1, -1}));
+}
+
+TEST(Placement, ColocatedServersShareTheWorkersHosts) {
+  PlacementRequest request;
+  request.workers = 3;
+  request.servers = 4;
+  request.colocated = true;
+  EXPECT_EQ(MakePlacement(request, BuildStar(3, {})).servers, (std::vector<int>{0, 1, 2, 0}));
+}
+
 TEST(Placement, SaysWhatIsWrong) {
   const Topology topology = BuildStar(4, {});
   EXPECT_EQ(MessageOf([&] {
@@ -56,6 +99,12 @@ TEST(Placement, SaysWhatIsWrong) {
               MakePlacement({"packed", 0}, topology);
             }),
             "workers: got '0'; allowed: 1 or more");
+  Topology two_hosts;
+  two_hosts.AddHost("a");
+  two_hosts.AddHost("b");
+  two_hosts.AddLink({0, 1, 1'000'000'000, 0});
+  EXPECT_NE(MessageOf([&] { MakePlacement(Summing(2), two_hosts); }).find("no switch"),
+            std::string::npos);
   for (const char* text :
        {"", "spread", "random", "random:", "random:x", "random:1x", "random:-1"}) {
     EXPECT_NE(MessageOf([&] {
