@@ -95,28 +95,41 @@ void MaxMin::Start(int connection)
         }
     }
     FindLimit(connection);
-    // Where there is room on every link, nobody else is concerned.
+    double rate = flow.limit;
+    int bottleneck = kNone;
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
         const Port& port = m_ports[m_hops[h].link];
-        if (m_hops[h].place != kNone &&
-            port.load + flow.limit * m_hops[h].share > port.capacity * (1 + kTolerance))
+        if (m_hops[h].place != kNone && port.running.size() == 1 &&
+            rate * m_hops[h].share > port.capacity)
+        {
+            rate = port.capacity / m_hops[h].share;
+            bottleneck = m_hops[h].link;
+        }
+    }
+    // Where there is room on every link that others use, nobody else is concerned.
+    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    {
+        const Port& port = m_ports[m_hops[h].link];
+        if (m_hops[h].place != kNone && port.running.size() > 1 &&
+            port.load + rate * m_hops[h].share > port.capacity * (1 + kTolerance))
         {
             m_seeds.push_back(connection);
             return;
         }
     }
-    flow.rate = flow.limit;
+    flow.rate = rate;
+    flow.peak = std::max(flow.peak, rate);
+    SetBottleneck(flow, bottleneck);
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
         if (m_hops[h].place != kNone)
         {
             Port& port = m_ports[m_hops[h].link];
-            port.load += flow.rate * m_hops[h].share;
+            port.load += rate * m_hops[h].share;
             port.peak = std::max(port.peak, port.load);
         }
     }
-    flow.peak = std::max(flow.peak, flow.rate);
 }
 
 void MaxMin::Stop(int connection)
@@ -464,7 +477,10 @@ void MaxMin::Fill()
         const double limitB = m_flows[b].limit;
         return limitA != limitB ? limitA < limitB : a < b;
     };
-    std::sort(m_set.begin(), m_set.end(), byLimit);
+    if (m_set.size() > 1)
+    {
+        std::sort(m_set.begin(), m_set.end(), byLimit);
+    }
     for (int connection : m_set)
     {
         while (!m_flows[connection].frozen)

@@ -77,7 +77,6 @@ Transport BareTransport()
     transport.segmentBytes = 64;
     transport.headerBytes = 0;
     transport.ackBytes = 0;
-    transport.warm = false;
     return transport;
 }
 
