@@ -3,8 +3,8 @@
  */
 #include "ack-filter.h"
 
+#include "ns3/ipv4-l3-protocol.h"
 #include "ns3/ipv4-queue-disc-item.h"
-#include "ns3/tcp-header.h"
 #include "ns3/tcp-l4-protocol.h"
 
 namespace legacy
@@ -16,25 +16,40 @@ using namespace ns3;
 
 NS_OBJECT_ENSURE_REGISTERED(AckFilter);
 
+namespace
+{
+
+/// Of the TCP header: its upper half is the header's length in words (RFC 9293, section 3.1).
+constexpr std::size_t kDataOffset = 12;
+
+} // namespace
+
 TypeId AckFilter::GetTypeId()
 {
     static TypeId tid = TypeId("legacy::AckFilter")
-                            .SetParent<Ipv4PacketFilter>()
+                            .SetParent<PacketFilter>()
                             .SetGroupName("Legacy")
                             .AddConstructor<AckFilter>();
     return tid;
 }
 
+bool AckFilter::CheckProtocol(Ptr<QueueDiscItem> item) const
+{
+    return item->GetProtocol() == Ipv4L3Protocol::PROT_NUMBER;
+}
+
 int32_t AckFilter::DoClassify(Ptr<QueueDiscItem> item) const
 {
-    Ptr<Ipv4QueueDiscItem> packet = DynamicCast<Ipv4QueueDiscItem>(item);
-    if (packet->GetHeader().GetProtocol() != TcpL4Protocol::PROT_NUMBER)
+    const auto& packet = static_cast<const Ipv4QueueDiscItem&>(*PeekPointer(item));
+    if (packet.GetHeader().GetProtocol() != TcpL4Protocol::PROT_NUMBER)
     {
         return DATA;
     }
-    TcpHeader tcp;
-    const uint32_t header = packet->GetPacket()->PeekHeader(tcp);
-    return packet->GetPacket()->GetSize() == header ? ACKS : DATA;
+    // The header's length is all that is asked for: ns-3 makes objects of all options to read one.
+    uint8_t header[kDataOffset + 1] = {};
+    packet.GetPacket()->CopyData(header, sizeof header);
+    const uint32_t bytes = 4U * (header[kDataOffset] >> 4);
+    return packet.GetPacket()->GetSize() == bytes ? ACKS : DATA;
 }
 
 } // namespace packet

@@ -4,7 +4,7 @@
 #ifndef LEGACY_ACK_FILTER_H
 #define LEGACY_ACK_FILTER_H
 
-#include "ns3/ipv4-packet-filter.h"
+#include "ns3/packet-filter.h"
 
 namespace legacy
 {
@@ -22,7 +22,7 @@ namespace packet
  * small queues do: round trips then span two backlogs, and a ring that sends and receives at once
  * falls idle.
  */
-class AckFilter : public ns3::Ipv4PacketFilter
+class AckFilter : public ns3::PacketFilter
 {
   public:
     /// Bands of the queue disc.
@@ -39,6 +39,7 @@ class AckFilter : public ns3::Ipv4PacketFilter
     static ns3::TypeId GetTypeId();
 
   private:
+    bool CheckProtocol(ns3::Ptr<ns3::QueueDiscItem> item) const override;
     int32_t DoClassify(ns3::Ptr<ns3::QueueDiscItem> item) const override;
 };
 

@@ -5,6 +5,7 @@
 
 #include "fabric/engine.h"
 
+#include "ns3/queue.h"
 #include "ns3/simulator.h"
 
 #include <algorithm>
@@ -22,6 +23,8 @@ LinkMeter::LinkMeter(int64_t rateBps) : m_rateBps(rateBps)
 {
 }
 
+LinkMeter::~LinkMeter() = default;
+
 void LinkMeter::OnTransmit(Ptr<LinkMeter> meter, Ptr<const Packet> packet)
 {
     const int64_t bytes = packet->GetSize();
@@ -38,8 +41,16 @@ void LinkMeter::OnLost(Ptr<LinkMeter> meter, Ptr<const Packet>)
 
 void LinkMeter::OnQueue(Ptr<LinkMeter> meter, uint32_t oldBytes, uint32_t newBytes)
 {
-    meter->m_queued += int64_t{newBytes} - int64_t{oldBytes};
-    meter->m_maxQueued = std::max(meter->m_maxQueued, meter->m_queued);
+    if (newBytes > oldBytes) // what moves from the disc to the device waits on
+    {
+        const uint32_t below = meter->m_below ? meter->m_below->GetNBytes() : 0;
+        meter->m_maxQueued = std::max(meter->m_maxQueued, int64_t{newBytes} + below);
+    }
+}
+
+void LinkMeter::SetQueueBelow(Ptr<QueueBase> device)
+{
+    m_below = device;
 }
 
 void LinkMeter::Occupy(TimeNs start, TimeNs end)

@@ -12,6 +12,11 @@
 
 #include <cstdint>
 
+namespace ns3
+{
+class QueueBase;
+} // namespace ns3
+
 namespace legacy
 {
 namespace packet
@@ -29,14 +34,20 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
      * \param rateBps of the link
      */
     explicit LinkMeter(int64_t rateBps);
+    ~LinkMeter();
 
     static void OnTransmit(ns3::Ptr<LinkMeter> meter,
                            ns3::Ptr<const ns3::Packet> packet); //!< PhyTxBegin of the sender
     static void OnLost(ns3::Ptr<LinkMeter> meter,
                        ns3::Ptr<const ns3::Packet> packet); //!< PhyRxDrop of the receiver
-    static void
-    OnQueue(ns3::Ptr<LinkMeter> meter, uint32_t oldBytes, uint32_t newBytes); //!< BytesInQueue
+    static void OnQueue(ns3::Ptr<LinkMeter> meter,
+                        uint32_t oldBytes,
+                        uint32_t newBytes); //!< BytesInQueue of the sender's disc, or device
 
+    /**
+     * \param device the queue below the sender's queue disc
+     */
+    void SetQueueBelow(ns3::Ptr<ns3::QueueBase> device);
     /**
      * \return sent, on the wire
      */
@@ -69,15 +80,15 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
      */
     void Occupy(fabric::TimeNs start, fabric::TimeNs end);
 
-    int64_t m_rateBps;            //!< of the link
-    int64_t m_bytes{0};           //!< sent
-    int64_t m_packets{0};         //!< sent
-    int64_t m_lost{0};            //!< on the link
-    int64_t m_queued{0};          //!< bytes waiting now
-    int64_t m_maxQueued{0};       //!< largest m_queued
-    int64_t m_window{0};          //!< number of the window of the last transmission's end
-    fabric::TimeNs m_inWindow{0}; //!< time spent transmitting in it
-    fabric::TimeNs m_peak{0};     //!< largest m_inWindow
+    ns3::Ptr<ns3::QueueBase> m_below; //!< null where the device queue is all
+    int64_t m_rateBps;                //!< of the link
+    int64_t m_bytes{0};               //!< sent
+    int64_t m_packets{0};             //!< sent
+    int64_t m_lost{0};                //!< on the link
+    int64_t m_maxQueued{0};           //!< bytes that waited at once
+    int64_t m_window{0};              //!< number of the window of the last transmission's end
+    fabric::TimeNs m_inWindow{0};     //!< time spent transmitting in it
+    fabric::TimeNs m_peak{0};         //!< largest m_inWindow
 };
 
 } // namespace packet

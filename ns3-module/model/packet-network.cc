@@ -215,13 +215,14 @@ void PacketNetwork::AddQueues(DirectedLink link, Port& port)
     port.queue->SetMaxSize(disciplined
                                ? QueueSize(QueueSizeUnit::PACKETS, m_deviceQueuePackets)
                                : QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(limit)));
-    port.queue->TraceConnectWithoutContext("BytesInQueue",
-                                           MakeBoundCallback(&LinkMeter::OnQueue, port.meter));
     port.device->SetQueue(port.queue);
+    const auto onQueue = MakeBoundCallback(&LinkMeter::OnQueue, port.meter);
     if (!disciplined)
     {
+        port.queue->TraceConnectWithoutContext("BytesInQueue", onQueue);
         return;
     }
+    port.meter->SetQueueBelow(port.queue);
     port.disc = m_transport.ecn ? MakeRed(limit, std::min(mark, limit)) : MakeFifo(limit);
     port.red = DynamicCast<RedQueueDisc>(port.disc);
     if (host)
@@ -231,8 +232,7 @@ void PacketNetwork::AddQueues(DirectedLink link, Port& port)
     Ptr<NetDeviceQueueInterface> flowControl = CreateObject<NetDeviceQueueInterface>();
     flowControl->GetTxQueue(0)->ConnectQueueTraces(port.queue);
     port.device->AggregateObject(flowControl);
-    port.disc->TraceConnectWithoutContext("BytesInQueue",
-                                          MakeBoundCallback(&LinkMeter::OnQueue, port.meter));
+    port.disc->TraceConnectWithoutContext("BytesInQueue", onQueue);
     Ptr<TrafficControlLayer> control = port.device->GetNode()->GetObject<TrafficControlLayer>();
     control->SetRootQueueDiscOnDevice(port.device, port.disc);
 }

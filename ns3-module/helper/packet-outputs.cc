@@ -1,0 +1,199 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "packet-outputs.h"
+
+#include "fabric/error.h"
+#include "model/packet-network.h"
+
+#include "ns3/node-container.h"
+#include "ns3/point-to-point-helper.h"
+
+#ifdef LEGACY_NETANIM
+#include "ns3/animation-interface.h"
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+using namespace ns3;
+
+namespace
+{
+
+void CheckWritable(const std::string& option, const std::string& path)
+{
+    const bool existed = std::filesystem::exists(path);
+    if (!std::ofstream(path, std::ios::app))
+    {
+        throw fabric::Error(option, path, "a file that can be written in a folder that exists");
+    }
+    if (!existed)
+    {
+        std::filesystem::remove(path);
+    }
+}
+
+std::string Number(const std::string& path, int number)
+{
+    if (path.empty() || number == 1)
+    {
+        return path;
+    }
+    const std::filesystem::path whole(path);
+    const std::string name =
+        whole.stem().string() + "-" + std::to_string(number) + whole.extension().string();
+    return (whole.parent_path() / name).string();
+}
+
+#ifdef LEGACY_NETANIM
+/// Hops from the nearest host.
+std::vector<int> Levels(const fabric::Topology& topology)
+{
+    std::vector<int> levels(topology.NodeCount(), -1);
+    std::deque<int> queue;
+    for (int host : topology.Hosts())
+    {
+        levels[host] = 0;
+        queue.push_back(host);
+    }
+    while (!queue.empty())
+    {
+        const int node = queue.front();
+        queue.pop_front();
+        for (fabric::DirectedLink link : topology.Out(node))
+        {
+            int& level = levels[topology.To(link)];
+            if (level < 0)
+            {
+                level = levels[node] + 1;
+                queue.push_back(topology.To(link));
+            }
+        }
+    }
+    return levels;
+}
+#endif
+
+} // namespace
+
+void CheckOutputs(const fabric::PacketOutputs& outputs)
+{
+    if (!outputs.pcapPrefix.empty())
+    {
+        CheckWritable("pcap prefix", outputs.pcapPrefix + ".pcap");
+    }
+    if (!outputs.flowMonitorXml.empty())
+    {
+        CheckWritable("FlowMonitor file", outputs.flowMonitorXml);
+    }
+    if (!outputs.netAnimXml.empty())
+    {
+#ifndef LEGACY_NETANIM
+        throw fabric::Error("NetAnim file", outputs.netAnimXml, "none: ns-3 has no module netanim");
+#endif
+        CheckWritable("NetAnim file", outputs.netAnimXml);
+    }
+}
+
+fabric::PacketOutputs NumberOutputs(const fabric::PacketOutputs& outputs, int number)
+{
+    fabric::PacketOutputs numbered;
+    // A prefix has no extension, whatever dots it has.
+    numbered.pcapPrefix = outputs.pcapPrefix;
+    if (!outputs.pcapPrefix.empty() && number > 1)
+    {
+        numbered.pcapPrefix += "-" + std::to_string(number);
+    }
+    numbered.flowMonitorXml = Number(outputs.flowMonitorXml, number);
+    numbered.netAnimXml = Number(outputs.netAnimXml, number);
+    return numbered;
+}
+
+OutputWriter::OutputWriter(const fabric::PacketOutputs& outputs,
+                           Ptr<PacketNetwork> network,
+                           const fabric::Topology& topology,
+                           const fabric::Placement& placement)
+    : m_outputs(outputs)
+{
+    std::set<int> nodes;
+    for (int endpoint = 0; endpoint < placement.Endpoints(); ++endpoint)
+    {
+        nodes.insert(placement.NodeOf(endpoint));
+    }
+    NodeContainer ends;
+    for (int node : nodes)
+    {
+        ends.Add(network->GetNode(node));
+        if (!m_outputs.pcapPrefix.empty())
+        {
+            PointToPointHelper pointToPoint;
+            for (fabric::DirectedLink link : topology.Out(node))
+            {
+                pointToPoint.EnablePcap(m_outputs.pcapPrefix, network->GetDevice(link));
+            }
+        }
+    }
+    if (!m_outputs.flowMonitorXml.empty())
+    {
+        m_flowMonitor.Install(ends);
+    }
+    if (!m_outputs.netAnimXml.empty())
+    {
+        Animate(network, topology);
+    }
+}
+
+OutputWriter::~OutputWriter()
+{
+    if (!m_outputs.flowMonitorXml.empty())
+    {
+        Ptr<FlowMonitor> monitor = m_flowMonitor.GetMonitor();
+        monitor->CheckForLostPackets();
+        monitor->SerializeToXmlFile(m_outputs.flowMonitorXml, false, false);
+    }
+}
+
+#ifdef LEGACY_NETANIM
+void OutputWriter::Animate(Ptr<PacketNetwork> network, const fabric::Topology& topology)
+{
+    constexpr double kWidth = 100;
+    constexpr double kHeight = 60;
+    const std::vector<int> levels = Levels(topology);
+    const int top = *std::max_element(levels.begin(), levels.end());
+    std::vector<int> placed(top + 1);
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        const int level = std::max(levels[node], 0); // a switch without links is drawn somewhere
+        const auto row = std::count(levels.begin(), levels.end(), level);
+        const double x = kWidth * (placed[level]++ + 0.5) / static_cast<double>(row);
+        const double y = top > 0 ? kHeight * (top - level) / top : 0;
+        AnimationInterface::SetConstantPosition(network->GetNode(node), x, y);
+    }
+    m_animation = std::make_shared<AnimationInterface>(m_outputs.netAnimXml);
+    // ns-3 ends a longer animation in the middle, with a line on the terminal.
+    m_animation->SetMaxPktsPerTraceFile(UINT64_MAX);
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        m_animation->UpdateNodeDescription(network->GetNode(node), topology.NodeName(node));
+    }
+}
+#else
+void OutputWriter::Animate(Ptr<PacketNetwork>, const fabric::Topology&)
+{
+    NS_ASSERT_MSG(false, "refused by CheckOutputs");
+}
+#endif
+
+} // namespace packet
+} // namespace legacy

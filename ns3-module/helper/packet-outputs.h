@@ -1,0 +1,80 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_PACKET_OUTPUTS_H
+#define LEGACY_PACKET_OUTPUTS_H
+
+#include "fabric/placement.h"
+#include "fabric/topology.h"
+#include "packet-engine-helper.h"
+
+#include "ns3/flow-monitor-helper.h"
+#include "ns3/ptr.h"
+
+#include <memory>
+#include <string>
+
+namespace ns3
+{
+class AnimationInterface;
+} // namespace ns3
+
+namespace legacy
+{
+namespace packet
+{
+
+class PacketNetwork;
+
+/**
+ * Throws fabric::Error naming the option and the path where a file of `outputs` cannot be written,
+ * and where ns-3 lacks the module that writes it. Leaves no file behind.
+ * \param outputs files asked for
+ */
+void CheckOutputs(const fabric::PacketOutputs& outputs);
+
+/**
+ * \param outputs files asked for
+ * \param number of the engine that writes them, from 1
+ * \return the names of its files: as asked for, and with -2, -3, ... before the extension
+ */
+fabric::PacketOutputs NumberOutputs(const fabric::PacketOutputs& outputs, int number);
+
+/**
+ * \ingroup legacy
+ * ns-3's own records of one simulation: pcap, FlowMonitor, NetAnim. Files are complete when this
+ * object and the simulation are gone.
+ */
+class OutputWriter
+{
+  public:
+    /**
+     * \param outputs checked
+     * \param network just built, nothing sent yet
+     * \param topology of the network
+     * \param placement whose endpoints are watched
+     */
+    OutputWriter(const fabric::PacketOutputs& outputs,
+                 ns3::Ptr<PacketNetwork> network,
+                 const fabric::Topology& topology,
+                 const fabric::Placement& placement);
+    ~OutputWriter();
+    OutputWriter(const OutputWriter&) = delete;
+    OutputWriter& operator=(const OutputWriter&) = delete;
+
+  private:
+    /**
+     * \param network nodes to place on the canvas
+     * \param topology their links
+     */
+    void Animate(ns3::Ptr<PacketNetwork> network, const fabric::Topology& topology);
+
+    fabric::PacketOutputs m_outputs;                      //!< names
+    ns3::FlowMonitorHelper m_flowMonitor;                 //!< owns the monitor
+    std::shared_ptr<ns3::AnimationInterface> m_animation; //!< null: none
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_PACKET_OUTPUTS_H

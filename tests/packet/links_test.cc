@@ -1,0 +1,283 @@
+// What links do besides carrying packets in order: loss, packet spray, several links of a host, ends
+// at switches; and what is counted of it.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <ostream>
+
+#include "ns3-module/helper/reference-cases.h"
+#include "tests/packet/scenario.h"
+
+namespace legacy::packet_test {
+namespace {
+
+using fabric::kNever;
+using fabric::LinkCounters;
+using fabric::TimeNs;
+
+constexpr int64_t kGigabit = 1'000'000'000;
+
+// Endpoints and what joins them, to be filled.
+struct Custom {
+  fabric::EngineRequest Request() const {
+    fabric::EngineRequest request;
+    request.topology = &topology;
+    request.placement = &placement;
+    request.transport = transport;
+    return request;
+  }
+
+  fabric::Topology topology;
+  fabric::Placement placement;
+  fabric::Transport transport = fabric::MakeTransport("datacenter");
+};
+
+LinkCounters Sum(const fabric::Engine& engine) {
+  LinkCounters sum;
+  for (const LinkCounters& link : engine.Links()) {
+    sum.packets += link.packets;
+    sum.bytes += link.bytes;
+    sum.drops += link.drops;
+    sum.marks += link.marks;
+  }
+  return sum;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Loss
+// ---------------------------------------------------------------------------------------------
+
+struct Lossy {
+  const char* congestion_control;
+  double rate;
+};
+
+void PrintTo(const Lossy& lossy, std::ostream* out) {
+  *out << lossy.congestion_control << " at " << lossy.rate;
+}
+
+class LossTest : public testing::TestWithParam<Lossy> {
+ protected:
+  // Three hosts on a switch whose links all lose packets; everyone sends to everyone.
+  static Custom Make() {
+    Custom custom;
+    custom.transport.congestionControl = GetParam().congestion_control;
+    const int hub = custom.topology.AddSwitch("switch");
+    for (const char* name : {"a", "b", "c"}) {
+      const int host = custom.topology.AddHost(name);
+      fabric::Link link{host, hub, kGigabit, 10'000};
+      link.errorRate = GetParam().rate;
+      custom.topology.AddLink(link);
+      custom.placement.hosts.push_back(host);
+    }
+    return custom;
+  }
+
+  static std::string Run(const Custom& custom, uint64_t seed) {
+    fabric::EngineRequest request = custom.Request();
+    request.seed = seed;
+    auto engine = fabric::MakePacketEngine(request);
+    EXPECT_TRUE(engine->Random());
+    std::vector<fabric::Flow> flows;
+    for (int from = 0; from < 3; ++from) {
+      for (int to = 0; to < 3; ++to) {
+        if (from != to) flows.push_back({from, to, 400'000, 0});
+      }
+    }
+    Burst burst(flows);
+    engine->Submit(burst, 0);
+    EXPECT_TRUE(engine->RunUntil(kNever));
+    EXPECT_EQ(engine->Counters().flows, flows.size());
+    const LinkCounters sum = Sum(*engine);
+    // Every packet crosses two links. The binomial's deviation is below 0.15 of its mean here.
+    const double expected = static_cast<double>(sum.packets) * GetParam().rate;
+    EXPECT_NEAR(static_cast<double>(sum.drops) / expected, 1.0, 0.6);
+    std::string text = std::to_string(sum.bytes) + "/" + std::to_string(sum.drops);
+    for (TimeNs when : burst.arrived) text += " " + std::to_string(when);
+    return text;
+  }
+};
+
+TEST_P(LossTest, EverythingArrivesAndTheSeedDecidesWhen) {
+  const Custom custom = Make();
+  const std::string first = Run(custom, 1);
+  EXPECT_EQ(Run(custom, 1), first);
+  EXPECT_NE(Run(custom, 2), first);
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, LossTest,
+                         testing::Values(Lossy{"ns3::TcpNewReno", 0.02},
+                                         Lossy{"ns3::TcpLinuxReno", 0.02},
+                                         Lossy{"ns3::TcpDctcp", 0.02},
+                                         Lossy{"ns3::TcpNewReno", 0.1},
+                                         Lossy{"ns3::TcpDctcp", 0.1}));
+
+// Mathis et al., CCR 27(3), 1997, within the 20 % that the model is good for.
+TEST(MathisTest, LossSetsTheRate) {
+  for (const TimeNs round_trip : {TimeNs{50'000'000}, TimeNs{10'000'000}}) {
+    fabric::MathisCase reference;
+    reference.lossRate = 1e-2;
+    reference.roundTrip = round_trip;
+    reference.duration = 60'000'000'000;
+    reference.warmUp = 5'000'000'000;
+    const fabric::MathisResult result = fabric::RunMathisCase(reference);
+    EXPECT_EQ(result.roundTrip, round_trip);
+    EXPECT_NEAR(result.goodputBps / result.formulaBps, 1.0, 0.2);
+    RecordProperty("ratio", std::to_string(result.goodputBps / result.formulaBps));
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Several paths, and ends at switches
+// ---------------------------------------------------------------------------------------------
+
+// Two hosts, each with one link to its leaf, and four spines between the leaves.
+Custom LeafSpine(fabric::Multipath multipath, int64_t spine_rate) {
+  Custom custom;
+  custom.topology.SetMultipath(multipath);
+  const int a = custom.topology.AddHost("a");
+  const int b = custom.topology.AddHost("b");
+  const int left = custom.topology.AddSwitch("left");
+  const int right = custom.topology.AddSwitch("right");
+  custom.topology.AddLink({a, left, kGigabit, 10'000});
+  custom.topology.AddLink({b, right, kGigabit, 10'000});
+  for (int i = 0; i < 4; ++i) {
+    const int spine = custom.topology.AddSwitch("spine");
+    custom.topology.AddLink({left, spine, spine_rate, 10'000});
+    custom.topology.AddLink({spine, right, spine_rate, 10'000});
+  }
+  custom.placement.hosts = {a, b};
+  return custom;
+}
+
+TimeNs OneFlow(fabric::Engine& engine, int64_t bytes) {
+  Burst burst({{0, 1, bytes, 0}});
+  engine.Submit(burst, 0);
+  EXPECT_TRUE(engine.RunUntil(kNever));
+  return burst.arrived[0];
+}
+
+TEST(SprayTest, OnePairUsesAllEqualPathsAlikeAndDrawsNothing) {
+  const Custom custom = LeafSpine(fabric::Multipath::Spray, kGigabit);
+  auto engine = fabric::MakePacketEngine(custom.Request());
+  EXPECT_FALSE(engine->Random());
+  OneFlow(*engine, 1'000'000);
+  const std::vector<LinkCounters> links = engine->Links();
+  // Link 2 + 2 i goes up to spine i, link 3 + 2 i down from it.
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_NEAR(static_cast<double>(links[2 * (2 + 2 * i)].packets), links[0].packets / 4.0, 1.0);
+    EXPECT_EQ(links[2 * (3 + 2 * i)].packets, links[2 * (2 + 2 * i)].packets);
+  }
+}
+
+// Spines of a quarter of the host's rate: one flow fills them all by spray, and one by hash.
+TEST(SprayTest, FourSlowPathsAreOneFastOne) {
+  const int64_t bytes = 5'000'000;
+  TimeNs times[2];
+  for (const fabric::Multipath multipath : {fabric::Multipath::Ecmp, fabric::Multipath::Spray}) {
+    const Custom custom = LeafSpine(multipath, kGigabit / 4);
+    auto engine = fabric::MakePacketEngine(custom.Request());
+    times[multipath == fabric::Multipath::Spray] = OneFlow(*engine, bytes);
+    EXPECT_EQ(engine->Counters().retransmitTimeouts, 0u);
+  }
+  EXPECT_NEAR(static_cast<double>(times[0]) / static_cast<double>(times[1]), 4.0, 0.5);
+}
+
+// Two hosts with a link to each of two switches, as where every card has its own rail.
+TEST(MultiHomedTest, HostsUseBothLinksByHashOrByPacket) {
+  for (const fabric::Multipath multipath : {fabric::Multipath::Ecmp, fabric::Multipath::Spray}) {
+    Custom custom;
+    custom.topology.SetMultipath(multipath);
+    for (const char* name : {"a", "b", "c", "d"}) {
+      custom.placement.hosts.push_back(custom.topology.AddHost(name));
+    }
+    for (const char* name : {"rail 0", "rail 1"}) {
+      const int rail = custom.topology.AddSwitch(name);
+      for (int host : custom.placement.hosts) {
+        custom.topology.AddLink({host, rail, kGigabit, 10'000});
+      }
+    }
+    auto engine = fabric::MakePacketEngine(custom.Request());
+    std::vector<fabric::Flow> flows;
+    for (int from = 0; from < 4; ++from) {
+      for (int to = 0; to < 4; ++to) {
+        if (from != to) flows.push_back({from, to, 100'000, 0});
+      }
+    }
+    Burst burst(flows);
+    engine->Submit(burst, 0);
+    ASSERT_TRUE(engine->RunUntil(kNever));
+    int used = 0;
+    for (const LinkCounters& link : engine->Links()) used += link.packets > 0 ? 1 : 0;
+    // Of 16; one rail alone has 8.
+    EXPECT_GT(used, multipath == fabric::Multipath::Spray ? 15 : 8);
+  }
+}
+
+// Partial sums go up to a switch and the sum comes down again.
+TEST(AggregatorTest, SwitchesSendAndReceive) {
+  Custom custom;
+  const int a = custom.topology.AddHost("a");
+  const int b = custom.topology.AddHost("b");
+  const int leaf = custom.topology.AddSwitch("leaf");
+  const int root = custom.topology.AddSwitch("root");
+  custom.topology.AddLink({a, leaf, kGigabit, 10'000});
+  custom.topology.AddLink({b, leaf, kGigabit, 10'000});
+  custom.topology.AddLink({leaf, root, kGigabit, 10'000});
+  custom.placement.hosts = {a, b};
+  custom.placement.aggregators = {leaf, root};
+  custom.placement.parents = {2, 2, 3, -1};
+  auto engine = fabric::MakePacketEngine(custom.Request());
+  const int64_t bytes = 144'800;  // 100 segments
+  Burst burst({{0, 2, bytes, 0}, {2, 3, bytes, 0}, {3, 2, bytes, 0}, {2, 1, bytes, 0}});
+  engine->Submit(burst, 0);
+  ASSERT_TRUE(engine->RunUntil(kNever));
+  const TimeNs light = fabric::SerialisationTime(custom.transport.WireBytes(bytes), kGigabit);
+  for (TimeNs when : burst.arrived) {
+    EXPECT_GT(when, light);  // all at once, each over its own direction of a link
+    EXPECT_LT(when, light * 1.3);
+  }
+  const std::vector<LinkCounters> links = engine->Links();
+  EXPECT_GE(links[0].packets, 100);               // a to leaf
+  EXPECT_EQ(links[4].packets, links[5].packets);  // leaf to root, and back
+  EXPECT_EQ(engine->Counters().packets, links[1].packets + links[3].packets);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Peak
+// ---------------------------------------------------------------------------------------------
+
+TEST(PeakTest, IsTheBusiestMillisecond) {
+  Scenario scenario;
+  scenario.workers = 2;
+  const Fabric fabric(scenario);
+  auto engine = fabric::MakePacketEngine(fabric.request);
+  Burst small({{0, 1, 14'480, 0}});  // a tenth of a millisecond
+  engine->Submit(small, 0);
+  ASSERT_TRUE(engine->RunUntil(kNever));
+  const LinkCounters before = engine->Links()[0];
+  EXPECT_DOUBLE_EQ(before.peak, static_cast<double>(before.busy) / fabric::kPeakWindow);
+
+  Burst large({{0, 1, 1'000'000, 0}});  // eight milliseconds
+  engine->Submit(large, engine->Now());
+  ASSERT_TRUE(engine->RunUntil(kNever));
+  EXPECT_GT(engine->Links()[0].peak, 0.99);
+  EXPECT_LE(engine->Links()[0].peak, 1.0);
+  EXPECT_LT(engine->Links()[1].peak, 0.1);  // the ACKs
+}
+
+// A packet that takes 12 milliseconds fills windows that nothing else starts in.
+TEST(PeakTest, OfASlowLinkIsOne) {
+  Scenario scenario;
+  scenario.workers = 2;
+  scenario.rate_bps = 1'000'000;
+  scenario.transport = fabric::MakeTransport("wan");
+  const Fabric fabric(scenario);
+  auto engine = fabric::MakePacketEngine(fabric.request);
+  OneFlow(*engine, 1'448);
+  EXPECT_DOUBLE_EQ(engine->Links()[0].peak, 1.0);
+  EXPECT_LT(engine->Links()[1].peak, 1.0);  // SYN-ACK and ACKs: half a millisecond each
+}
+
+}  // namespace
+}  // namespace legacy::packet_test

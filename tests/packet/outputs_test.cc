@@ -1,0 +1,117 @@
+// Files of ns-3's own that the packet engine writes on demand.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "ns3-module/fabric/error.h"
+#include "tests/packet/scenario.h"
+
+namespace legacy::packet_test {
+namespace {
+
+using fabric::kNever;
+
+class OutputsTest : public testing::Test {
+ protected:
+  OutputsTest() : folder_(testing::TempDir() + "packet-outputs-" + std::to_string(getpid())) {
+    std::filesystem::create_directories(folder_);
+    scenario_.workers = 2;
+  }
+  ~OutputsTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+
+  static std::string Read(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+
+  std::string folder_;
+  Scenario scenario_;
+};
+
+constexpr int64_t kBytes = 14'480;  // ten segments
+
+fabric::TimeNs Simulated(const fabric::EngineFactory& factory, const Fabric& fabric) {
+  auto engine = factory(fabric.request);
+  Burst burst({{0, 1, kBytes, 0}});
+  engine->Submit(burst, 0);
+  EXPECT_TRUE(engine->RunUntil(kNever));
+  return burst.arrived[0];
+}
+
+TEST_F(OutputsTest, AreWrittenByEachEngineAndChangeNothing) {
+  const Fabric fabric(scenario_);
+  const fabric::PacketOutputs outputs{Path("ring.v1"), Path("flows.xml"), Path("animation.xml")};
+  const fabric::EngineFactory factory = fabric::MakePacketEngineFactory(outputs);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  const fabric::TimeNs plain = Simulated(fabric::MakePacketEngine, fabric);
+  EXPECT_EQ(Simulated(factory, fabric), plain);
+  EXPECT_EQ(Simulated(factory, fabric), plain);
+
+  for (const std::string suffix : {"", "-2"}) {
+    const std::string flows = Read(Path("flows" + suffix + ".xml"));
+    EXPECT_NE(flows.find("</FlowMonitor>"), std::string::npos);
+    // Ten segments with 52 bytes of IPv4, TCP and timestamps each, the SYN and one ACK.
+    EXPECT_NE(flows.find("txPackets=\"12\""), std::string::npos) << flows;
+    const std::string animation = Read(Path("animation" + suffix + ".xml"));
+    EXPECT_NE(animation.find("</anim>"), std::string::npos);
+    EXPECT_NE(animation.find(fabric.topology.NodeName(fabric.placement.hosts[1])),
+              std::string::npos);
+    for (int host : fabric.placement.hosts) {
+      const std::string pcap =
+          Read(Path("ring.v1" + suffix + "-" + std::to_string(host) + "-1.pcap"));
+      ASSERT_GE(pcap.size(), 24u) << host;
+      uint32_t magic = 0;
+      std::memcpy(&magic, pcap.data(), sizeof magic);
+      EXPECT_EQ(magic, 0xa1b2c3d4u);  // microseconds, in this machine's byte order
+      // Headers of 16 bytes, then 128 of a full segment and the whole of a shorter one.
+      EXPECT_GT(pcap.size(), 24 + 10 * (16 + 128u));
+      EXPECT_LT(pcap.size(), static_cast<size_t>(kBytes));
+    }
+  }
+}
+
+// A monitor looks every second, for ever: this must not keep a run alive.
+TEST_F(OutputsTest, DoNotHideThatNothingCanHappen) {
+  class Waits : public fabric::FlowGraph {
+   public:
+    void OnStart(fabric::FlowSink& sink) override { sink.Send({0, 1, 1'000, 0}); }
+    void OnDelivered(const fabric::Flow&, fabric::FlowSink&) override {}
+    void OnWake(uint64_t, fabric::FlowSink&) override {}
+    bool Done() const override { return false; }
+  };
+  const Fabric fabric(scenario_);
+  const auto factory = fabric::MakePacketEngineFactory({"", Path("flows.xml"), ""});
+  auto engine = factory(fabric.request);
+  Waits waits;
+  engine->Submit(waits, 0);
+  EXPECT_THROW(engine->RunUntil(kNever), fabric::Error);
+  EXPECT_LT(engine->Now(), 1'000'000);
+}
+
+TEST_F(OutputsTest, PathsThatCannotBeWrittenAreRefusedBeforeTheRun) {
+  const std::string bad = Path("no/such/folder/file");
+  const fabric::PacketOutputs requests[] = {{bad, "", ""}, {"", bad, ""}, {"", "", folder_}};
+  const std::string options[] = {"pcap prefix", "FlowMonitor file", "NetAnim file"};
+  for (int i = 0; i < 3; ++i) {
+    try {
+      fabric::MakePacketEngineFactory(requests[i]);
+      FAIL() << options[i];
+    } catch (const fabric::Error& error) {
+      const std::string what = error.what();
+      EXPECT_NE(what.find(options[i]), std::string::npos) << what;
+      EXPECT_NE(what.find(i == 2 ? folder_ : bad), std::string::npos) << what;
+    }
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+}  // namespace
+}  // namespace legacy::packet_test
