@@ -47,7 +47,10 @@ class HpccFile
         }
         if (Advance())
         {
-            throw Error(Place(0) + ": after the last link", m_words[0].text, "nothing");
+            throw Error(Place(0) + ": after the " + std::to_string(links) +
+                            " links that the first line announces",
+                        Line(),
+                        "nothing");
         }
         return m_builder.Finish(m_path);
     }
