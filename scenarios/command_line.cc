@@ -10,22 +10,6 @@
 namespace legacy {
 namespace {
 
-// "--ns3::TcpSocket::SegmentSize=1000" is a name with colons, which no option parser knows: taken out first.
-std::vector<std::string> TakeNs3(int argc, char** argv, std::map<std::string, std::string>& ns3) {
-  std::vector<std::string> rest;
-  for (int i = 1; i < argc; ++i) {
-    const std::string text = argv[i];
-    if (text.rfind("--ns3::", 0) != 0) {
-      rest.push_back(text == "--PrintHelp" ? "--help" : text);
-      continue;
-    }
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos) throw Error(text, "", text + "=VALUE");
-    ns3[text.substr(2, equals - 2)] = text.substr(equals + 1);
-  }
-  return rest;
-}
-
 std::string Section(const std::string& key) { return key.substr(0, key.find('.')); }
 
 }  // namespace
@@ -35,7 +19,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   CommandLine line;
   for (int i = 0; i < argc; ++i) line.text += (i ? " " : "") + std::string(argv[i]);
   std::map<std::string, std::string> ns3;
-  std::vector<std::string> arguments = TakeNs3(argc, argv, ns3);
+  std::vector<std::string> arguments = TakeNs3Attributes(argc, argv, ns3);
 
   CLI::App app(description, program);
   app.set_help_flag("--help,-h,--PrintHelp", "print this and end");

@@ -1,9 +1,10 @@
 // Progress of a long run: one rewritten line on a terminal, a plain line for each evaluation elsewhere.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
+
+#include "scenarios/network/progress_line.h"
 
 namespace legacy {
 
@@ -20,23 +21,14 @@ struct ProgressState {
 class Progress {
  public:
   // `total_steps`: over all trainings of the run. Writes to standard error.
-  Progress(int64_t total_steps, bool terminal);
+  Progress(int64_t total_steps, bool terminal) : line_(total_steps, "steps", terminal) {}
 
   void Step(const ProgressState& state);       // one more step is done
   void Evaluated(const ProgressState& state);  // after an evaluation
-  void Finish();                               // leaves the line
+  void Finish() { line_.Finish(); }            // leaves the line
 
  private:
-  std::string Line(const ProgressState& state) const;
-  std::string Eta() const;
-
-  using WallClock = std::chrono::steady_clock;
-  int64_t total_;
-  int64_t done_ = 0;
-  bool terminal_;
-  bool open_ = false;  // a rewritten line stands on the terminal
-  WallClock::time_point start_;
-  WallClock::time_point shown_;
+  ProgressLine line_;
 };
 
 }  // namespace legacy

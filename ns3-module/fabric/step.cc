@@ -93,7 +93,8 @@ void Add(EngineCounters& sum, const EngineCounters& other)
     sum.retransmitTimeouts += other.retransmitTimeouts;
 }
 
-/// What happened between two readings. A queue's maximum has no difference: it stays that of both.
+} // namespace
+
 EngineCounters Difference(EngineCounters after, const EngineCounters& before)
 {
     after.events -= before.events;
@@ -116,8 +117,6 @@ std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
     }
     return after;
 }
-
-} // namespace
 
 std::string StepTraffic::Canonical() const
 {

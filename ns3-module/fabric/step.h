@@ -63,6 +63,12 @@ struct StepTiming
     std::vector<LinkCounters> links; ///< of this step alone; maxQueueBytes of its warm-up too
 };
 
+/// What an engine did between two readings. A queue's maximum and a link's peak have no difference:
+/// they stay those of both.
+EngineCounters Difference(EngineCounters after, const EngineCounters& before);
+std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
+                                     const std::vector<LinkCounters>& before);
+
 /// The step as a flow graph for any engine. All buckets are in flight at once. Throws Error on
 /// vectors of the wrong length, negative times and collectives that cannot be.
 class StepGraph : public FlowGraph

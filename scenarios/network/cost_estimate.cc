@@ -22,6 +22,12 @@ double MeanHops(const Network& network) {
   return links / workers;
 }
 
+// Segments of `bytes` and the ACKs that answer them.
+double PacketsOf(int64_t bytes, const fabric::Transport& transport) {
+  const double segments = std::ceil(static_cast<double>(bytes) / transport.segmentBytes);
+  return segments * (1 + 1.0 / transport.segmentsPerAck);
+}
+
 }  // namespace
 
 void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
@@ -30,8 +36,7 @@ void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
     for (const fabric::RoundTraffic& round : bucket.rounds) {
       for (const int64_t bytes : fabric::BytesSent(round.collective)) {
-        const double segments = std::ceil(static_cast<double>(bytes) / transport.segmentBytes);
-        packets += segments * (1 + 1.0 / transport.segmentsPerAck);
+        packets += PacketsOf(bytes, transport);
       }
     }
   }
@@ -39,6 +44,14 @@ void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
   packets_ +=
       packets * MeanHops(network_) * static_cast<double>(different) * (transport.warm ? 2 : 1);
   steps_ += different;
+}
+
+void CostEstimate::AddFlow(int source, int destination, int64_t bytes) {
+  const fabric::Transport& transport = network_.request.transport;
+  const auto hops = network_.topology.Route(network_.placement.NodeOf(source),
+                                            network_.placement.NodeOf(destination), 0);
+  packets_ +=
+      PacketsOf(bytes, transport) * static_cast<double>(hops.size()) * (transport.warm ? 2 : 1);
 }
 
 double CostEstimate::Seconds() const { return packets_ / kTransmissionsPerSecond; }

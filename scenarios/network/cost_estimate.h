@@ -16,6 +16,9 @@ class CostEstimate {
   // `different`: how many steps like `traffic` have to be simulated (others are remembered).
   void Add(const fabric::StepTraffic& traffic, int64_t different);
 
+  // One flow between two workers.
+  void AddFlow(int source, int destination, int64_t bytes);
+
   double Packets() const { return packets_; }
   double Seconds() const;    // wall time, from the packet engine's usual rate
   std::string Text() const;  // "42 different steps, 3.1 M packet transmissions, about 12 s"

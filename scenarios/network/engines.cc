@@ -10,13 +10,14 @@ namespace legacy {
 
 std::vector<std::string> Fidelities() {
 #ifdef LEGACY_WITH_NS3
-  return {"packet", "analytic"};
+  return {"packet", "flow", "analytic"};
 #else
-  return {"analytic"};
+  return {"flow", "analytic"};
 #endif
 }
 
 fabric::EngineFactory FactoryOf(const std::string& fidelity, const std::string& option) {
+  if (fidelity == "flow") return fabric::MakeFlowEngine;
   if (fidelity == "analytic") return fabric::MakeAnalyticEngine;
 #ifdef LEGACY_WITH_NS3
   if (fidelity == "packet") return fabric::MakePacketEngine;

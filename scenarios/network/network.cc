@@ -4,10 +4,13 @@ namespace legacy {
 
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
   auto network = std::make_unique<Network>();
-  const fabric::PlacementRequest& placement = request.placement;
+  fabric::PlacementRequest placement = request.placement;
   fabric::TopologyRequest topology = request.topology;
   topology.hostsNeeded = placement.workers + (placement.colocated ? 0 : placement.servers);
   network->topology = fabric::MakeTopology(topology);
+  if (placement.workers == 0) {
+    placement.workers = static_cast<int>(network->topology.Hosts().size());
+  }
   network->placement = fabric::MakePlacement(placement, network->topology);
   network->request.topology = &network->topology;
   network->request.placement = &network->placement;

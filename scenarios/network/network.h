@@ -9,8 +9,8 @@
 namespace legacy {
 
 struct NetworkRequest {
-  fabric::TopologyRequest topology;  // hostsNeeded follows from the placement
-  fabric::PlacementRequest placement;
+  fabric::TopologyRequest topology;    // hostsNeeded follows from the placement
+  fabric::PlacementRequest placement;  // 0 workers: one on each host
   fabric::Transport transport;
   uint64_t seed = 1;
 };

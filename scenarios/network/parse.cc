@@ -96,6 +96,22 @@ std::string Join(const std::vector<std::string>& items, const std::string& separ
   return out;
 }
 
+std::vector<std::string> TakeNs3Attributes(int argc, char** argv,
+                                           std::map<std::string, std::string>& ns3) {
+  std::vector<std::string> rest;
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    if (text.rfind("--ns3::", 0) != 0) {
+      rest.push_back(text == "--PrintHelp" ? "--help" : text);
+      continue;
+    }
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) throw Error(text, "", text + "=VALUE");
+    ns3[text.substr(2, equals - 2)] = text.substr(equals + 1);
+  }
+  return rest;
+}
+
 std::string FormatPercent(double fraction) {
   // The percentage is printed only where it reads back to the same fraction.
   const std::string text = FormatNumber(std::round(fraction * 1e8) / 1e6);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ std::string ParseChoice(const std::string& text, const std::string& key,
                         const std::vector<std::string>& allowed);
 std::vector<std::string> SplitList(const std::string& text, char separator = ',');
 std::string Join(const std::vector<std::string>& items, const std::string& separator);
+
+// "--ns3::TcpSocket::SegmentSize=1000" is a name with colons, which no option parser knows: taken out of the arguments
+// behind argv[0], into `ns3`; returns the others, "--PrintHelp" as "--help". Throws Error where there is no value.
+std::vector<std::string> TakeNs3Attributes(int argc, char** argv,
+                                           std::map<std::string, std::string>& ns3);
 
 // "1%" where that reads back to the same fraction, else the plain number.
 std::string FormatPercent(double fraction);

@@ -1,0 +1,245 @@
+#include "scenarios/network/experiment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "compress/error.h"
+#include "ns3-module/fabric/straggler.h"
+#include "scenarios/network/engines.h"
+#include "scenarios/network/parse.h"
+
+namespace legacy {
+namespace {
+
+using fabric::CollectiveKind;
+
+constexpr int64_t kValueBytes = 8;  // of a sparse message: fp32 value and 32-bit index
+constexpr int64_t kDenseBytes = 4;  // of an fp32 value
+
+// The value of an option, with its flag for messages.
+class Reader {
+ public:
+  explicit Reader(const OptionValues& values) : values_(values) {}
+
+  const std::string& Text(const std::string& name) const { return values_.at(name); }
+  int64_t Integer(const std::string& name, int64_t minimum, int64_t maximum) const {
+    return ParseInteger(Text(name), Flag(name), minimum, maximum);
+  }
+  int Int(const std::string& name, int minimum, int maximum) const {
+    return static_cast<int>(Integer(name, minimum, maximum));
+  }
+  int64_t Bytes(const std::string& name) const {
+    return fabric::ParseBytes(Text(name), Flag(name));
+  }
+  std::vector<int64_t> ByteList(const std::string& name) const {
+    std::vector<int64_t> list;
+    for (const std::string& item : SplitList(Text(name))) {
+      list.push_back(fabric::ParseBytes(item, Flag(name)));
+    }
+    return list;
+  }
+  std::string Choice(const std::string& name, const std::vector<std::string>& allowed) const {
+    return ParseChoice(Text(name), Flag(name), allowed);
+  }
+  static std::string Flag(const std::string& name) { return "--" + name; }
+
+ private:
+  const OptionValues& values_;
+};
+
+// One value for all, or one for each worker.
+template <typename Value>
+std::vector<Value> ForEach(std::vector<Value> list, int workers, const std::string& option,
+                           const std::string& text) {
+  if (list.size() == 1) list.resize(workers, list.front());
+  if (list.size() != static_cast<size_t>(workers)) {
+    throw Error(option, text,
+                "one value, or one for each of " + std::to_string(workers) +
+                    " workers (there are " + std::to_string(list.size()) + ")");
+  }
+  return list;
+}
+
+// Values that a density leaves of a dense message: at least one, rounded down.
+int64_t SparseBytes(int64_t dense, double density) {
+  constexpr double kRounding = 1e-9;  // 0.01 x 300 is 3, not 2.9999999999999996
+  const double elements = static_cast<double>(dense / kDenseBytes);
+  const auto kept = static_cast<int64_t>(std::floor(density * elements + kRounding));
+  return kValueBytes * std::max<int64_t>(1, kept);
+}
+
+void ReadMessages(const Reader& reader, Experiment& e) {
+  e.bytes = ForEach(reader.ByteList("bytes"), e.Workers(), "--bytes", reader.Text("bytes"));
+  e.dense_bytes = *std::max_element(e.bytes.begin(), e.bytes.end());
+  const std::string& density = reader.Text("density");
+  if (density.empty()) return;
+  for (const std::string& item : SplitList(density)) {
+    e.density.push_back(ParseFraction(item, "--density"));
+  }
+  e.density = ForEach(e.density, e.Workers(), "--density", density);
+  for (int w = 0; w < e.Workers(); ++w) e.bytes[w] = SparseBytes(e.bytes[w], e.density[w]);
+}
+
+void ReadNetwork(const Reader& reader, Experiment& e) {
+  NetworkRequest& network = e.network;
+  network.topology.text = reader.Text("topo");
+  network.topology.rateBps = fabric::ParseRate(reader.Text("bandwidth"), "--bandwidth");
+  network.topology.delay = fabric::ParseTime(reader.Text("delay"), "--delay");
+  network.topology.queueBytes = reader.Bytes("queue");
+  network.topology.ecmpSeed =
+      static_cast<uint64_t>(reader.Integer("ecmp-seed", 0, std::numeric_limits<int64_t>::max()));
+  network.topology.multipath = reader.Choice("multipath", {"ecmp", "spray"}) == "ecmp"
+                                   ? fabric::Multipath::Ecmp
+                                   : fabric::Multipath::Spray;
+  network.placement.text = reader.Text("placement");
+  network.placement.workers = reader.Int("workers", 1, 65536);
+  network.placement.colocated = ParseSwitch(reader.Text("colocated"), "--colocated");
+  network.transport = fabric::MakeTransport(reader.Text("transport"));
+  network.transport.warm = reader.Choice("connections", {"warm", "cold"}) == "warm";
+  network.seed =
+      static_cast<uint64_t>(reader.Integer("seed", 0, std::numeric_limits<int64_t>::max()));
+  std::set<std::string> seen;
+  for (const std::string& fidelity : SplitList(reader.Text("fidelity"))) {
+    FactoryOf(fidelity, "--fidelity");
+    if (!seen.insert(fidelity).second) throw Error("--fidelity", fidelity, "each once");
+    e.fidelities.push_back(fidelity);
+  }
+  if (e.fidelities.empty()) throw Error("--fidelity", "", Join(Fidelities(), ", "));
+}
+
+// Values of the union of `workers` random supports of density `d`: n (1 - (1 - d)^workers), at most the dense form.
+int64_t UnionBytes(const Experiment& e, double workers) {
+  double mean = 0;
+  for (const double density : e.density) mean += density / e.Workers();
+  const double elements = static_cast<double>(e.dense_bytes / kDenseBytes);
+  const double values = std::ceil(elements * (1 - std::pow(1 - mean, workers)));
+  return std::min(e.dense_bytes, kValueBytes * static_cast<int64_t>(values));
+}
+
+std::vector<int64_t> SumBytes(const Experiment& e, CollectiveKind kind) {
+  if (!e.sum_bytes.empty()) return e.sum_bytes;
+  const int64_t largest = *std::max_element(e.bytes.begin(), e.bytes.end());
+  const auto sum = [&](int64_t workers) {
+    return e.density.empty()
+               ? largest
+               : UnionBytes(e, static_cast<double>(std::min<int64_t>(workers, e.Workers())));
+  };
+  if (kind == CollectiveKind::ScatterReduceAllGather) return {sum(e.Workers())};
+  std::vector<int64_t> sums;
+  if (kind == CollectiveKind::SparseTree) {
+    for (int64_t merged = 2; merged < 2 * static_cast<int64_t>(e.Workers()); merged *= 2) {
+      sums.push_back(sum(merged));
+    }
+  }
+  return sums;
+}
+
+int64_t PullBytes(const Experiment& e) {
+  if (e.pull_bytes) return *e.pull_bytes;
+  int64_t all = 0;
+  for (const int64_t bytes : e.bytes) all += bytes;
+  return e.density.empty() ? e.dense_bytes : std::min(all, e.dense_bytes);
+}
+
+// Part `index` of `parts` that differ by at most a byte.
+int64_t Part(int64_t total, int parts, int index) {
+  return total / parts + (index < total % parts ? 1 : 0);
+}
+
+}  // namespace
+
+Experiment ParseExperiment(const OptionValues& values,
+                           const std::map<std::string, std::string>& ns3_attributes) {
+  const Reader reader(values);
+  Experiment e;
+  ReadNetwork(reader, e);
+  e.network.transport.attributes = ns3_attributes;
+  ReadMessages(reader, e);
+  if (reader.Text("collective") != "auto") {
+    e.kind = fabric::ParseCollective(reader.Text("collective"));
+  }
+  if (!reader.Text("pull-bytes").empty()) e.pull_bytes = reader.Bytes("pull-bytes");
+  e.sum_bytes = reader.ByteList("sum-bytes");
+  e.piece_bytes = reader.Bytes("piece-bytes");
+  e.root = reader.Int("root", 0, e.Workers() - 1);
+  e.group = reader.Int("group", 1, 65536);
+  e.servers = reader.Int("servers", 1, 65536);
+  e.buckets = reader.Int("buckets", 1, 4096);
+  e.compute = fabric::ParseTime(reader.Text("compute"), "--compute");
+  e.stragglers = reader.Text("stragglers");
+  fabric::MakeStragglers(e.stragglers)->Factors(e.Workers(), e.network.seed, 0);
+  e.repeat = reader.Integer("repeat", 1, 1'000'000);
+  e.flows_file = reader.Text("flows");
+  e.pattern = reader.Text("pattern");
+  if (!e.flows_file.empty() && !e.pattern.empty()) {
+    throw Error("--pattern", e.pattern, "either this or --flows");
+  }
+  return e;
+}
+
+NetworkRequest NetworkFor(const Experiment& experiment, CollectiveKind kind) {
+  NetworkRequest request = experiment.network;
+  if (kind == CollectiveKind::ParameterServer) request.placement.servers = 1;
+  if (kind == CollectiveKind::ShardedParameterServer) {
+    request.placement.servers = experiment.servers;
+  }
+  request.placement.aggregation = kind == CollectiveKind::InNetworkAllReduce;
+  return request;
+}
+
+fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveKind kind, const Network& network,
+                              int bucket) {
+  const auto part = [&](int64_t total) { return Part(total, e.buckets, bucket); };
+  const auto parts = [&](std::vector<int64_t> totals) {
+    std::transform(totals.begin(), totals.end(), totals.begin(), part);
+    return totals;
+  };
+  fabric::CollectiveSpec spec;
+  spec.kind = kind;
+  spec.root = e.root;
+  spec.bytes = parts(e.bytes);
+  spec.pullBytes = part(PullBytes(e));
+  spec.servers = std::max<int>(1, static_cast<int>(network.placement.servers.size()));
+  spec.group = e.group;
+  spec.sumBytes = parts(SumBytes(e, kind));
+  spec.parents = network.placement.parents;
+  spec.firstAggregator =
+      static_cast<int>(network.placement.hosts.size() + network.placement.servers.size());
+  spec.pieceBytes = e.piece_bytes;
+  return spec;
+}
+
+fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveKind kind, const Network& network,
+                              uint64_t step) {
+  const std::vector<double> factors =
+      fabric::MakeStragglers(e.stragglers)->Factors(e.Workers(), e.network.seed, step);
+  fabric::StepTraffic traffic;
+  traffic.workers = e.Workers();
+  for (int b = 0; b < e.buckets; ++b) {
+    fabric::BucketTraffic bucket;
+    for (const double factor : factors) {
+      const double share = static_cast<double>(b + 1) / e.buckets;
+      bucket.ready.push_back(std::llround(static_cast<double>(e.compute) * factor * share));
+    }
+    bucket.rounds.push_back({SpecOf(e, kind, network, b), {}});
+    traffic.deviceFree = bucket.ready;  // of the last one
+    traffic.buckets.push_back(std::move(bucket));
+  }
+  return traffic;
+}
+
+std::vector<CollectiveKind> AutomaticKinds(const Experiment& experiment) {
+  const bool equal = std::all_of(experiment.bytes.begin(), experiment.bytes.end(),
+                                 [&](int64_t bytes) { return bytes == experiment.bytes.front(); });
+  if (!equal || !experiment.density.empty()) {
+    return {CollectiveKind::RingAllGather, CollectiveKind::DirectAllGather,
+            CollectiveKind::HierarchicalAllGather};
+  }
+  return {CollectiveKind::RingAllReduce, CollectiveKind::HalvingDoublingAllReduce,
+          CollectiveKind::DoubleTreeAllReduce, CollectiveKind::DirectAllReduce,
+          CollectiveKind::HierarchicalAllReduce};
+}
+
+}  // namespace legacy

@@ -1,0 +1,63 @@
+// An experiment on the network: a collective, or a list of flows, on one fabric. Made of option values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ns3-module/fabric/collective.h"
+#include "ns3-module/fabric/step.h"
+#include "scenarios/network/network.h"
+#include "scenarios/network/options.h"
+
+namespace legacy {
+
+struct Experiment {
+  NetworkRequest network;
+  std::vector<std::string> fidelities;  // each once
+
+  // A collective. No kind: the fastest.
+  std::optional<fabric::CollectiveKind> kind;
+  std::vector<int64_t> bytes;   // of each worker's message, what a density leaves of it
+  int64_t dense_bytes = 0;      // of the largest message without a density
+  std::vector<double> density;  // of each worker; empty: none
+  std::optional<int64_t> pull_bytes;
+  std::vector<int64_t> sum_bytes;  // empty: the default
+  int64_t piece_bytes = 0;
+  int root = 0;
+  int group = 1;
+  int servers = 1;
+  int buckets = 1;
+  fabric::TimeNs compute = 0;
+  std::string stragglers;
+  int64_t repeat = 1;
+
+  // Flows: at most one of the two is not empty.
+  std::string flows_file;
+  std::string pattern;
+  bool HasFlows() const { return !flows_file.empty() || !pattern.empty(); }
+  int Workers() const { return network.placement.workers; }
+};
+
+// Throws Error naming option, value and what is allowed.
+Experiment ParseExperiment(const OptionValues& values,
+                           const std::map<std::string, std::string>& ns3_attributes);
+
+// What the placement has besides workers (servers, aggregators) for a collective of `kind`.
+NetworkRequest NetworkFor(const Experiment& experiment, fabric::CollectiveKind kind);
+
+// The collective of one bucket on its network; sizes are those of the bucket.
+fabric::CollectiveSpec SpecOf(const Experiment& experiment, fabric::CollectiveKind kind,
+                              const Network& network, int bucket);
+
+// Repetition `step` of the experiment.
+fabric::StepTraffic TrafficOf(const Experiment& experiment, fabric::CollectiveKind kind,
+                              const Network& network, uint64_t step);
+
+// All kinds that `auto` chooses from: all-reduces where every message has the same length, else all-gathers; those that
+// need switches that sum are left out.
+std::vector<fabric::CollectiveKind> AutomaticKinds(const Experiment& experiment);
+
+}  // namespace legacy

@@ -1,0 +1,241 @@
+#include "scenarios/network/flow_list.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+#include <unordered_map>
+
+#include "analysis/csv.h"
+#include "compress/error.h"
+#include "ns3-module/fabric/hash.h"
+#include "ns3-module/fabric/settings.h"
+#include "scenarios/network/flow_sizes.h"
+#include "scenarios/network/parse.h"
+
+namespace legacy {
+namespace {
+
+using fabric::TimeNs;
+
+constexpr uint64_t kPatternStream = 0x7061747465726EULL;  // keeps these draws apart from others
+enum Draw : uint64_t { kOrder, kInterval, kSource, kDestination, kSize };
+
+// Workers by the names and the numbers of their hosts.
+class HostNames {
+ public:
+  explicit HostNames(const Network& network) {
+    for (int w = 0; w < network.placement.Workers(); ++w) {
+      workers_.emplace(network.topology.NodeName(network.placement.hosts[w]), w);
+    }
+    for (int w = 0; w < network.placement.Workers(); ++w) {
+      workers_.emplace(std::to_string(w), w);  // a name that is a number wins
+    }
+    last_ = network.placement.Workers() - 1;
+    first_name_ = network.topology.NodeName(network.placement.hosts[0]);
+  }
+
+  int Find(const std::string& text, const std::string& where) const {
+    const auto found = workers_.find(text);
+    if (found == workers_.end()) {
+      throw Error(where, text,
+                  "a host's number from 0 to " + std::to_string(last_) + ", or its name, such as " +
+                      first_name_);
+    }
+    return found->second;
+  }
+
+ private:
+  std::unordered_map<std::string, int> workers_;
+  int last_ = 0;
+  std::string first_name_;
+};
+
+std::string Trimmed(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t");
+  return first == std::string::npos ? ""
+                                    : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error("--flows", path, "a file that can be read");
+  std::ostringstream text;
+  text << file.rdbuf();
+  std::string result = text.str();
+  if (!result.empty() && result.back() != '\n') result += '\n';
+  return result;
+}
+
+FlowRequest ParseFlow(const analysis::CsvRecord& record, const std::string& where,
+                      const HostNames& hosts) {
+  std::vector<std::string> fields;
+  for (const std::string& field : record.fields) fields.push_back(Trimmed(field));
+  if (fields.size() != 3 && fields.size() != 4) {
+    throw Error(where, std::to_string(fields.size()) + " fields",
+                "source, destination, bytes, start in seconds");
+  }
+  FlowRequest flow;
+  flow.source = hosts.Find(fields[0], where + ": source");
+  flow.destination = hosts.Find(fields[1], where + ": destination");
+  if (flow.source == flow.destination) {
+    throw Error(where + ": destination", fields[1], "a host other than the source");
+  }
+  flow.bytes = fabric::ParseBytes(fields[2], where + ": bytes");
+  constexpr double kLatest = 1e9;  // seconds; fits int64 nanoseconds
+  if (fields.size() == 4) {
+    flow.start = std::llround(1e9 * ParseNumber(fields[3], where + ": start", 0, kLatest));
+  }
+  return flow;
+}
+
+// Names of columns: no size starts with a letter.
+bool IsHeader(const analysis::CsvRecord& record) {
+  const std::string third = record.fields.size() > 2 ? Trimmed(record.fields[2]) : "";
+  return !third.empty() && std::isalpha(static_cast<unsigned char>(third[0]));
+}
+
+std::vector<FlowRequest> Permutation(int workers, int64_t bytes, uint64_t seed) {
+  std::vector<int> order(workers);
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t i = order.size(); i > 1; --i) {
+    const uint64_t hash = fabric::HashWords({kPatternStream, seed, i, kOrder});
+    std::swap(order[i - 1], order[fabric::Reduce(hash, i)]);
+  }
+  std::vector<FlowRequest> flows;  // one cycle through all workers in random order
+  for (int i = 0; i < workers; ++i) {
+    flows.push_back({order[i], order[(i + 1) % workers], bytes, 0});
+  }
+  return flows;
+}
+
+std::vector<FlowRequest> AllToAll(int workers, int64_t bytes) {
+  std::vector<FlowRequest> flows;
+  for (int distance = 1; distance < workers; ++distance) {
+    for (int w = 0; w < workers; ++w) flows.push_back({w, (w + distance) % workers, bytes, 0});
+  }
+  return flows;
+}
+
+std::vector<FlowRequest> Incast(const std::string& text, int workers, int64_t bytes) {
+  const auto senders = ParseInteger(text, "--pattern: incast", 1, workers - 1);
+  std::vector<FlowRequest> flows;
+  for (int w = 1; w <= senders; ++w) flows.push_back({w, 0, bytes, 0});
+  return flows;
+}
+
+// Bytes per second that all workers' cards carry together.
+double CardBytes(const Network& network) {
+  double bits = 0;
+  for (const int host : network.placement.hosts) {
+    for (const fabric::DirectedLink link : network.topology.Out(host)) {
+      bits += static_cast<double>(network.topology.LinkOf(link).rateBps);
+    }
+  }
+  return bits / 8;
+}
+
+std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const Network& network) {
+  fabric::Settings settings = fabric::Settings::FromText(text, "--pattern");
+  constexpr double kLeastLoad = 1e-6;
+  const double load = settings.Real("load", 0.5, kLeastLoad, 10);
+  const int count = settings.Int("flows", 1000, 1, 100'000'000);
+  const FlowSizes sizes =
+      FlowSizes::FromText(settings.Text("cdf", "websearch"), settings.Place("cdf"));
+  settings.RejectUnread();
+  const auto workers = static_cast<uint64_t>(network.placement.Workers());
+  const double interval = sizes.Mean() / (load * CardBytes(network));  // seconds between arrivals
+  std::vector<FlowRequest> flows;
+  double now = 0;
+  for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) {
+    const auto draw = [&](Draw what) { return fabric::HashWords({kPatternStream, seed, i, what}); };
+    now -= interval * std::log(fabric::UnitInterval(draw(kInterval)));
+    const auto source = static_cast<int>(fabric::Reduce(draw(kSource), workers));
+    const auto other = static_cast<int>(fabric::Reduce(draw(kDestination), workers - 1));
+    flows.push_back({source, other + (other >= source ? 1 : 0),
+                     sizes.At(fabric::UnitInterval(draw(kSize))), std::llround(1e9 * now)});
+  }
+  return flows;
+}
+
+}  // namespace
+
+std::vector<FlowRequest> ReadFlows(const std::string& path, const Network& network) {
+  const std::string text = ReadText(path);
+  const HostNames hosts(network);
+  analysis::CsvParser parser(path, text);
+  std::vector<FlowRequest> flows;
+  bool first = true;
+  for (analysis::CsvRecord record; parser.Next(record);) {
+    const std::string& start = record.fields[0];
+    if ((record.fields.size() == 1 && Trimmed(start).empty()) || start[0] == '#') continue;
+    const bool header = first && IsHeader(record);
+    first = false;
+    if (header) continue;
+    flows.push_back(ParseFlow(record, path + ":" + std::to_string(record.line), hosts));
+  }
+  if (flows.empty()) throw Error(path + ": no flow; expected source, destination, bytes, start");
+  return flows;
+}
+
+std::vector<FlowRequest> MakePattern(const std::string& text, int64_t bytes, uint64_t seed,
+                                     const Network& network) {
+  const int workers = network.placement.Workers();
+  const std::string name = text.substr(0, text.find(':'));
+  if (workers < 2) throw Error("--workers", std::to_string(workers), "2 or more for a pattern");
+  if (text == "permutation") return Permutation(workers, bytes, seed);
+  if (text == "all-to-all") return AllToAll(workers, bytes);
+  if (name == "incast")
+    return Incast(text.substr(std::min<size_t>(text.size(), 7)), workers, bytes);
+  if (name == "poisson") return Poisson(text, seed, network);
+  throw Error("--pattern", text,
+              "permutation, incast:N, all-to-all, poisson:load=0.5,cdf=websearch,flows=1000");
+}
+
+TimeNs IdealTime(const FlowRequest& flow, const Network& network) {
+  if (flow.bytes == 0) return 0;
+  const fabric::Topology& topology = network.topology;
+  const fabric::Transport& transport = network.request.transport;
+  const int64_t wire = transport.WireBytes(flow.bytes);
+  const int64_t first = std::min(wire, transport.FrameBytes());
+  TimeNs time = 0;
+  int64_t slowest = INT64_MAX;
+  for (const fabric::DirectedLink hop : topology.Route(
+           network.placement.NodeOf(flow.source), network.placement.NodeOf(flow.destination), 0)) {
+    const fabric::Link& link = topology.LinkOf(hop);
+    time += fabric::SerialisationTime(first, link.rateBps) + link.delay;
+    slowest = std::min(slowest, link.rateBps);
+  }
+  return time + fabric::SerialisationTime(wire - first, slowest);
+}
+
+FlowListGraph::FlowListGraph(const std::vector<FlowRequest>& flows)
+    : flows_(flows), order_(flows.size()) {
+  std::iota(order_.begin(), order_.end(), 0);
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](size_t a, size_t b) { return flows[a].start < flows[b].start; });
+}
+
+void FlowListGraph::OnStart(fabric::FlowSink& sink) {
+  started_ = true;
+  origin_ = sink.Now();
+  SendDue(sink);
+}
+
+void FlowListGraph::OnDelivered(const fabric::Flow&, fabric::FlowSink&) { ++delivered_; }
+
+void FlowListGraph::OnWake(uint64_t, fabric::FlowSink& sink) { SendDue(sink); }
+
+// Only the next start is in the engine's queue, however long the list is.
+void FlowListGraph::SendDue(fabric::FlowSink& sink) {
+  const TimeNs now = sink.Now() - origin_;
+  while (next_ < order_.size() && flows_[order_[next_]].start <= now) {
+    const size_t index = order_[next_++];
+    const FlowRequest& flow = flows_[index];
+    sink.Send({flow.source, flow.destination, flow.bytes, index});
+  }
+  if (next_ < order_.size()) sink.Wake(flows_[order_[next_]].start - now, 0);
+}
+
+}  // namespace legacy

@@ -1,0 +1,39 @@
+// Records when the flows of a graph started and arrived.
+#pragma once
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "ns3-module/fabric/engine.h"
+
+namespace legacy {
+
+struct RecordedFlow {
+  fabric::Flow flow;
+  fabric::TimeNs start = 0;  // from the start of its graph
+  fabric::TimeNs end = 0;    // its last byte is at the destination
+};
+
+class FlowRecorder {
+ public:
+  // The same engines, recording into this object, which outlives them. A graph that is submitted makes the recorder
+  // forget the one before: of a warm-up and what is measured, the latter stays.
+  fabric::EngineFactory Wrap(fabric::EngineFactory factory);
+
+  // In the order in which they arrived.
+  const std::vector<RecordedFlow>& Flows() const { return flows_; }
+  std::vector<RecordedFlow> Take();
+
+  void Begin(fabric::TimeNs start);
+  void OnFlow(const fabric::Flow& flow, fabric::TimeNs when, bool delivered);
+
+ private:
+  using Key = std::tuple<int, int, uint64_t>;  // source, destination, tag
+  std::map<Key, std::vector<fabric::TimeNs>>
+      open_;  // starts of equal flows on their way, oldest first
+  std::vector<RecordedFlow> flows_;
+  fabric::TimeNs origin_ = 0;
+};
+
+}  // namespace legacy

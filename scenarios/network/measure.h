@@ -1,0 +1,63 @@
+// Runs an experiment at each of its fidelities.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ns3-module/fabric/step.h"
+#include "scenarios/network/engines.h"
+#include "scenarios/network/experiment.h"
+#include "scenarios/network/flow_list.h"
+#include "scenarios/network/flow_recorder.h"
+
+namespace legacy {
+
+// One repetition at one fidelity.
+struct Measurement {
+  std::string fidelity;
+  int64_t repetition = 0;
+  fabric::StepTraffic traffic;      // of a collective; no workers for a list of flows
+  fabric::StepTiming timing;        // of a list of flows: total, counters, links
+  std::vector<RecordedFlow> flows;  // where they were recorded; always for a list of flows
+  double wall_seconds = 0;
+
+  // From the first worker that is ready to the last that is finished.
+  fabric::TimeNs Time() const;
+};
+
+// What an experiment is when built: kind, network, and the flows where it is no collective.
+struct PreparedExperiment {
+  Experiment experiment;
+  fabric::CollectiveKind kind = fabric::CollectiveKind::RingAllReduce;
+  std::string reason;  // where the kind was chosen: what it was compared with
+  std::unique_ptr<Network> network;
+  std::vector<FlowRequest> flows;
+};
+
+// Builds the network, chooses the kind and tries everything that may be refused, engines included. Throws Error.
+PreparedExperiment Prepare(Experiment experiment);
+
+struct MeasureOptions {
+  bool record_flows = false;
+};
+
+// All fidelities in order, all repetitions of each.
+std::vector<Measurement> Measure(const PreparedExperiment& prepared, const MeasureOptions& options);
+
+// Bytes whose movement a kind is judged by, and the factor from algorithm to bus bandwidth, as nccl-tests defines them:
+// all-gathers count the whole result; 2 (N - 1) / N for all-reduces, (N - 1) / N for all-gathers and all-to-all, 1 for a
+// broadcast; none for others.
+int64_t CollectiveBytes(const Experiment& experiment, fabric::CollectiveKind kind);
+std::optional<double> BusFactor(fabric::CollectiveKind kind, int workers);
+
+// Where all workers hang on one switch by equal links, start at once and have one bucket: the closed form.
+std::optional<fabric::TimeNs> ClosedForm(const PreparedExperiment& prepared);
+
+// Wall time that the packet engine will take, roughly; 0 where it is not asked for.
+double PacketSeconds(const PreparedExperiment& prepared);
+
+}  // namespace legacy

@@ -1,0 +1,167 @@
+#include "scenarios/network/network_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "compress/error.h"
+#include "scenarios/network/measure.h"
+#include "scenarios/network/outputs.h"
+#include "scenarios/network/parse.h"
+#include "scenarios/network/progress_line.h"
+#include "scenarios/network/results.h"
+#include "scenarios/network/sweep.h"
+#include "scenarios/network/trace.h"
+
+namespace legacy {
+namespace {
+
+constexpr int kInterrupted = 130;       // as shells report SIGINT
+constexpr double kAnnounceSeconds = 5;  // packet simulations from here on say what they cost
+
+// Options and files of one experiment only, each with its path.
+std::vector<std::pair<std::string, std::string>> DetailFiles(const NetworkOutputs& outputs) {
+  return {{"--finish", outputs.finish},
+          {"--links", outputs.links},
+          {"--fct", outputs.fct},
+          {"--trace", outputs.trace},
+          {"--svg", outputs.svg}};
+}
+
+void CheckFiles(const NetworkCommand& command) {
+  const NetworkOutputs& outputs = command.outputs;
+  std::vector<std::pair<std::string, std::string>> all = DetailFiles(outputs);
+  if (!command.sweeps.empty()) {
+    for (const auto& [option, path] : all) {
+      if (!path.empty()) {
+        throw Error(option, path, "one experiment; with --sweep the files are --csv and --json");
+      }
+    }
+  }
+  all.insert(all.end(), {{"--csv", outputs.csv}, {"--json", outputs.json}});
+  std::map<std::string, std::string> users;
+  for (const auto& [option, path] : all) {
+    CheckOutput(path, option);
+    if (path.empty()) continue;
+    const auto [user, added] = users.emplace(path, option);
+    if (!added) throw Error(option, path, "a file of its own; " + user->second + " has this one");
+  }
+}
+
+// Tables go where no file goes.
+FILE* TableStream(const NetworkOutputs& outputs) {
+  bool to_stdout = outputs.csv == "-" || outputs.json == "-";
+  for (const auto& [option, path] : DetailFiles(outputs)) to_stdout = to_stdout || path == "-";
+  return to_stdout ? stderr : stdout;
+}
+
+void Say(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+}
+
+void Announce(double seconds) {
+  if (seconds < kAnnounceSeconds) return;
+  std::fprintf(stderr, "packet simulation: about %.0f s of wall time\n", std::ceil(seconds));
+}
+
+void WriteRows(const NetworkOutputs& outputs, const std::vector<Row>& rows) {
+  if (!outputs.csv.empty()) WriteOutput(outputs.csv, CsvText(rows));
+  if (!outputs.json.empty()) WriteOutput(outputs.json, JsonText(rows));
+}
+
+void WriteDetails(const NetworkOutputs& outputs, const PreparedExperiment& prepared,
+                  const std::vector<Measurement>& measurements) {
+  if (!outputs.finish.empty()) WriteOutput(outputs.finish, FinishCsv(prepared, measurements));
+  if (!outputs.links.empty()) WriteOutput(outputs.links, LinksCsv(prepared, measurements));
+  if (!outputs.fct.empty()) WriteOutput(outputs.fct, FlowsCsv(prepared, measurements));
+  if (!outputs.svg.empty()) {
+    WriteOutput(outputs.svg, UtilisationSvg(prepared, measurements.front()));
+  }
+  if (!outputs.trace.empty()) {
+    const std::set<int> shown = ParseEndpoints(
+        outputs.trace_workers, prepared.network->placement.Endpoints(), "--trace-workers");
+    WriteOutput(outputs.trace, TraceJson(prepared, measurements, shown));
+  }
+}
+
+int RunOne(const NetworkCommand& command) {
+  const NetworkOutputs& outputs = command.outputs;
+  const PreparedExperiment prepared =
+      Prepare(ParseExperiment(command.values, command.ns3_attributes));
+  if (!outputs.trace.empty()) {
+    ParseEndpoints(outputs.trace_workers, prepared.network->placement.Endpoints(),
+                   "--trace-workers");
+  }
+  if (prepared.experiment.HasFlows() && !outputs.finish.empty()) {
+    throw Error("--finish", outputs.finish, "a collective; flows have --fct");
+  }
+  Announce(PacketSeconds(prepared));
+  MeasureOptions options;
+  options.record_flows = !outputs.fct.empty() || !outputs.trace.empty();
+  const std::vector<Measurement> measurements = Measure(prepared, options);
+  if (!command.quiet) std::fputs(ResultTable(prepared, measurements).c_str(), TableStream(outputs));
+  Say(Warnings(measurements));
+  WriteRows(outputs, ResultRows(command.values, prepared, measurements));
+  WriteDetails(outputs, prepared, measurements);
+  return 0;
+}
+
+int RunSweep(const NetworkCommand& command, const volatile std::sig_atomic_t& stop) {
+  std::vector<Sweep> sweeps;
+  std::vector<std::string> swept;
+  for (const std::string& text : command.sweeps) {
+    sweeps.push_back(ParseSweep(text));
+    swept.push_back(sweeps.back().name);
+  }
+  const std::vector<OptionValues> points = Grid(command.values, sweeps);
+  double seconds = 0;
+  bool flows = false;
+  for (const OptionValues& point : points) {  // mistakes and costs first
+    const PreparedExperiment prepared = Prepare(ParseExperiment(point, command.ns3_attributes));
+    seconds += PacketSeconds(prepared);
+    flows = prepared.experiment.HasFlows();
+    if (flows != ParseExperiment(points.front(), command.ns3_attributes).HasFlows()) {
+      throw Error("--sweep: either all points are collectives, or all are flows");
+    }
+  }
+  Announce(seconds);
+
+  FILE* const table = command.quiet ? nullptr : TableStream(command.outputs);
+  ProgressLine progress(static_cast<int64_t>(points.size()), "points", isatty(STDERR_FILENO) != 0);
+  std::vector<Row> rows;
+  size_t done = 0;
+  for (const OptionValues& point : points) {
+    if (stop != 0) break;
+    const PreparedExperiment prepared = Prepare(ParseExperiment(point, command.ns3_attributes));
+    const std::vector<Measurement> measurements = Measure(prepared, {});
+    for (Row& row : ResultRows(point, prepared, measurements)) rows.push_back(std::move(row));
+    const std::string line = SweepLine(swept, point, prepared, measurements);
+    progress.Clear();
+    if (table) {
+      if (done == 0) {
+        std::fputs(SweepHeader(swept, prepared.experiment.fidelities).c_str(), table);
+      }
+      std::fputs(line.c_str(), table);
+      std::fflush(table);
+    }
+    Say(Warnings(measurements));
+    progress.Advance(fmt::format("{} of {}", ++done, points.size()));
+  }
+  progress.Clear();
+  if (!rows.empty()) WriteRows(command.outputs, rows);
+  return stop != 0 ? kInterrupted : 0;
+}
+
+}  // namespace
+
+int RunNetworkCommand(const NetworkCommand& command, const volatile std::sig_atomic_t& stop) {
+  CheckFiles(command);
+  return command.sweeps.empty() ? RunOne(command) : RunSweep(command, stop);
+}
+
+}  // namespace legacy

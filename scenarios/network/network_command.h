@@ -1,0 +1,38 @@
+// The commands of the program legacy-network: one experiment or a sweep of them, and what it leaves.
+#pragma once
+
+#include <csignal>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scenarios/network/options.h"
+
+namespace legacy {
+
+// Files to write; empty: none. "-" is standard output, for all but the packet engine's own.
+struct NetworkOutputs {
+  std::string csv;
+  std::string json;
+  std::string finish;
+  std::string links;
+  std::string fct;
+  std::string trace;
+  std::string trace_workers = "0-3";
+  std::string svg;
+};
+
+struct NetworkCommand {
+  OptionValues values = DefaultValues();
+  std::map<std::string, std::string> ns3_attributes;
+  std::vector<std::string> sweeps;
+  NetworkOutputs outputs;
+  bool quiet = false;  // no table
+};
+
+// Prints the table on standard output, or on standard error where a file goes to standard output, and writes the files at
+// the end, each whole. `stop` is looked at between the points of a sweep: when set, what is done is written. Returns the
+// exit status. Throws Error; nothing is written then.
+int RunNetworkCommand(const NetworkCommand& command, const volatile std::sig_atomic_t& stop);
+
+}  // namespace legacy

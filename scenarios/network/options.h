@@ -1,0 +1,33 @@
+// The options that describe an experiment on the network: one table behind the command line, sweeps and help. Values
+// are text until an experiment is made of them, so that a sweep may vary any of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace legacy {
+
+// What a value is: ranges of a sweep count in its unit.
+enum class OptionKind : uint8_t { kText, kInteger, kBytes, kTime, kRate };
+
+struct NetworkOption {
+  std::string name;  // without "--"
+  OptionKind kind = OptionKind::kText;
+  std::string metavar;
+  std::string fallback;
+  std::string group;  // of the help text
+  std::string help;
+};
+
+const std::vector<NetworkOption>& NetworkOptions();
+
+// Throws Error naming `where`, with the nearest name and the list.
+const NetworkOption& FindNetworkOption(const std::string& name, const std::string& where);
+
+// By name, every option of the table.
+using OptionValues = std::map<std::string, std::string>;
+OptionValues DefaultValues();
+
+}  // namespace legacy

@@ -1,0 +1,146 @@
+#include "scenarios/network/outputs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "analysis/csv.h"
+#include "analysis/run_directory.h"
+#include "compress/error.h"
+#include "ns3-module/fabric/topology-report.h"
+#include "scenarios/network/trace.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+using analysis::CsvLine;
+using analysis::FormatNumber;
+using fabric::TimeNs;
+
+std::string Seconds(TimeNs time) { return FormatNumber(static_cast<double>(time) * 1e-9); }
+
+double Share(TimeNs part, TimeNs whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+std::string NodeName(const Network& network, int endpoint) {
+  return network.topology.NodeName(network.placement.NodeOf(endpoint));
+}
+
+}  // namespace
+
+std::string LinksCsv(const PreparedExperiment& prepared,
+                     const std::vector<Measurement>& measurements) {
+  const fabric::Topology& topology = prepared.network->topology;
+  std::string text =
+      CsvLine({"fidelity", "repetition", "link", "from", "to", "rate_bits_per_second", "bytes",
+               "packets", "drops", "marks", "max_queue_bytes", "busy_seconds", "mean_utilisation",
+               "peak_utilisation"});
+  for (const Measurement& m : measurements) {
+    for (size_t i = 0; i < m.timing.links.size(); ++i) {
+      const fabric::LinkCounters& link = m.timing.links[i];
+      const auto directed = static_cast<fabric::DirectedLink>(i);
+      const std::string& from = topology.NodeName(topology.From(directed));
+      const std::string& to = topology.NodeName(topology.To(directed));
+      text += CsvLine({m.fidelity, std::to_string(m.repetition), from + ">" + to, from, to,
+                       std::to_string(topology.LinkOf(directed).rateBps),
+                       std::to_string(link.bytes), std::to_string(link.packets),
+                       std::to_string(link.drops), std::to_string(link.marks),
+                       std::to_string(link.maxQueueBytes), Seconds(link.busy),
+                       FormatNumber(Share(link.busy, m.timing.total)), FormatNumber(link.peak)});
+    }
+  }
+  return text;
+}
+
+std::string FlowsCsv(const PreparedExperiment& prepared,
+                     const std::vector<Measurement>& measurements) {
+  const Network& network = *prepared.network;
+  const bool list = prepared.experiment.HasFlows();
+  std::string text =
+      CsvLine({"fidelity", "repetition", "source", "destination", "bytes", list ? "line" : "bucket",
+               "start_seconds", "end_seconds", "fct_seconds", "ideal_seconds", "slowdown"});
+  for (const Measurement& m : measurements) {
+    for (const RecordedFlow& recorded : m.flows) {
+      const fabric::Flow& flow = recorded.flow;
+      const TimeNs time = recorded.end - recorded.start;
+      const TimeNs ideal =
+          IdealTime({flow.source, flow.destination, flow.bytes, recorded.start}, network);
+      text += CsvLine({m.fidelity, std::to_string(m.repetition), NodeName(network, flow.source),
+                       NodeName(network, flow.destination), std::to_string(flow.bytes),
+                       std::to_string(list ? flow.tag : flow.tag >> 48), Seconds(recorded.start),
+                       Seconds(recorded.end), Seconds(time), Seconds(ideal),
+                       FormatNumber(ideal > 0 ? Share(time, ideal) : 1)});
+    }
+  }
+  return text;
+}
+
+std::string FinishCsv(const PreparedExperiment& prepared,
+                      const std::vector<Measurement>& measurements) {
+  std::string text =
+      CsvLine({"fidelity", "repetition", "worker", "host", "ready_seconds", "finish_seconds"});
+  for (const Measurement& m : measurements) {
+    for (size_t w = 0; w < m.timing.finish.size(); ++w) {
+      text += CsvLine({m.fidelity, std::to_string(m.repetition), std::to_string(w),
+                       NodeName(*prepared.network, static_cast<int>(w)),
+                       Seconds(m.traffic.buckets.front().ready[w]), Seconds(m.timing.finish[w])});
+    }
+  }
+  return text;
+}
+
+std::string TraceJson(const PreparedExperiment& prepared,
+                      const std::vector<Measurement>& measurements, const std::set<int>& shown) {
+  const Network& network = *prepared.network;
+  Trace trace(EndpointNames(network.topology, network.placement), shown);
+  TimeNs now = 0;
+  for (const Measurement& m : measurements) {
+    if (m.fidelity != measurements.front().fidelity) continue;
+    TracedStep step;
+    if (prepared.experiment.repeat > 1) step.name = fmt::format("step {}", m.repetition);
+    step.start = now;
+    if (!prepared.experiment.HasFlows()) {
+      step.traffic = &m.traffic;
+      step.timing = &m.timing;
+    }
+    step.flows = m.flows;
+    trace.Add(step);
+    now += m.timing.total;
+  }
+  return trace.Finish();
+}
+
+std::string UtilisationSvg(const PreparedExperiment& prepared, const Measurement& measurement) {
+  fabric::Drawing drawing;
+  drawing.title = prepared.network->topology.Name() + ", mean utilisation, " +
+                  measurement.fidelity + " fidelity";
+  for (const fabric::LinkCounters& link : measurement.timing.links) {
+    drawing.utilisation.push_back(std::min(1.0, Share(link.busy, measurement.timing.total)));
+    drawing.bytes.push_back(link.bytes);
+  }
+  return fabric::DrawTopology(prepared.network->topology, drawing);
+}
+
+void CheckOutput(const std::string& path, const std::string& option) {
+  if (path.empty() || path == "-") return;
+  const fs::path folder = fs::absolute(path).parent_path();
+  if (!fs::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
+    throw Error(option, path, "a file in a folder that exists and can be written to, or -");
+  }
+  if (fs::is_directory(path)) throw Error(option, path, "a file; this is a folder");
+}
+
+void WriteOutput(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    std::fputs(text.c_str(), stdout);
+    return;
+  }
+  analysis::WriteWholeFile(path, text);
+}
+
+}  // namespace legacy

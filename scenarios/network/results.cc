@@ -1,0 +1,344 @@
+#include "scenarios/network/results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "analysis/csv.h"
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+using fabric::TimeNs;
+
+double Seconds(TimeNs time) { return static_cast<double>(time) * 1e-9; }
+
+// Times at one fidelity, over its repetitions.
+struct Times {
+  double least = 0;  // seconds
+  double mean = 0;
+  double most = 0;
+};
+
+Times TimesOf(const std::vector<const Measurement*>& measurements) {
+  Times times{INFINITY, 0, 0};
+  for (const Measurement* m : measurements) {
+    const double seconds = Seconds(m->Time());
+    times.least = std::min(times.least, seconds);
+    times.most = std::max(times.most, seconds);
+    times.mean += seconds / static_cast<double>(measurements.size());
+  }
+  return times;
+}
+
+std::vector<const Measurement*> At(const std::vector<Measurement>& all,
+                                   const std::string& fidelity) {
+  std::vector<const Measurement*> at;
+  for (const Measurement& m : all) {
+    if (m.fidelity == fidelity) at.push_back(&m);
+  }
+  return at;
+}
+
+// The fidelity that others are compared with.
+std::string Reference(const Experiment& experiment) {
+  const auto& all = experiment.fidelities;
+  return std::count(all.begin(), all.end(), "packet") > 0 ? "packet" : all.front();
+}
+
+// Relative to the reference; none for the reference itself.
+std::optional<double> Difference(const PreparedExperiment& prepared,
+                                 const std::vector<Measurement>& measurements,
+                                 const Measurement& m) {
+  const std::string reference = Reference(prepared.experiment);
+  if (m.fidelity == reference) return std::nullopt;
+  for (const Measurement& other : measurements) {
+    if (other.fidelity == reference && other.repetition == m.repetition && other.Time() > 0) {
+      return Seconds(m.Time()) / Seconds(other.Time()) - 1;
+    }
+  }
+  return std::nullopt;
+}
+
+Row OrNull(const std::optional<double>& value) { return value ? Row(*value) : Row(nullptr); }
+
+struct LinkSums {
+  int64_t drops = 0;
+  int64_t marks = 0;
+  int64_t max_queue_bytes = 0;
+};
+
+LinkSums SumsOf(const std::vector<fabric::LinkCounters>& links) {
+  LinkSums sums;
+  for (const fabric::LinkCounters& link : links) {
+    sums.drops += link.drops;
+    sums.marks += link.marks;
+    sums.max_queue_bytes = std::max(sums.max_queue_bytes, link.maxQueueBytes);
+  }
+  return sums;
+}
+
+void AddCounters(const Measurement& m, Row& row) {
+  const LinkSums sums = SumsOf(m.timing.links);
+  row["flows"] = m.timing.counters.flows;
+  row["events"] = m.timing.counters.events;
+  row["packets"] = m.timing.counters.packets;
+  row["drops"] = sums.drops;
+  row["marks"] = sums.marks;
+  row["max_queue_bytes"] = sums.max_queue_bytes;
+  row["retransmit_timeouts"] = m.timing.counters.retransmitTimeouts;
+}
+
+void AddCollective(const PreparedExperiment& prepared, const Measurement& m, Row& row) {
+  const Experiment& e = prepared.experiment;
+  const std::vector<TimeNs>& ready = m.traffic.buckets.front().ready;
+  const std::vector<TimeNs>& finish = m.timing.finish;
+  const double time = Seconds(m.Time());
+  const int64_t bytes = CollectiveBytes(e, prepared.kind);
+  const std::optional<double> factor = BusFactor(prepared.kind, e.Workers());
+  const double rate = time > 0 ? 8 * static_cast<double>(bytes) / time : 0;
+  row["kind"] = fabric::ToString(prepared.kind);
+  row["collective_bytes"] = bytes;
+  row["ready_first_seconds"] = Seconds(*std::min_element(ready.begin(), ready.end()));
+  row["ready_last_seconds"] = Seconds(*std::max_element(ready.begin(), ready.end()));
+  row["finish_min_seconds"] = Seconds(*std::min_element(finish.begin(), finish.end()));
+  row["finish_mean_seconds"] = Seconds(std::accumulate(finish.begin(), finish.end(), TimeNs{0})) /
+                               static_cast<double>(finish.size());
+  row["finish_max_seconds"] = Seconds(m.timing.total);
+  row["slowest_worker"] = std::max_element(finish.begin(), finish.end()) - finish.begin();
+  row["time_seconds"] = time;
+  row["algorithm_bits_per_second"] = rate;
+  row["bus_bits_per_second"] = factor ? Row(rate * *factor) : Row(nullptr);
+  const std::optional<TimeNs> formula = ClosedForm(prepared);
+  row["closed_form_seconds"] = formula ? Row(Seconds(*formula)) : Row(nullptr);
+}
+
+void AddFlows(const PreparedExperiment& prepared, const Measurement& m, Row& row) {
+  const FlowStatistics s = StatisticsOf(prepared, m);
+  row["time_seconds"] = Seconds(m.timing.total);
+  row["fct_mean_seconds"] = s.mean;
+  row["fct_p50_seconds"] = s.p50;
+  row["fct_p99_seconds"] = s.p99;
+  row["fct_max_seconds"] = s.longest;
+  row["slowdown_mean"] = s.mean_slowdown;
+  row["slowdown_p50"] = s.p50_slowdown;
+  row["slowdown_p99"] = s.p99_slowdown;
+  row["slowdown_max"] = s.largest_slowdown;
+}
+
+std::string Percent(const std::optional<double>& ratio) {
+  return ratio ? fmt::format("{:+.2f} %", 100 * *ratio) : "reference";
+}
+
+std::string Rate(double bits_per_second) {
+  return fabric::FormatRate(std::llround(bits_per_second));
+}
+
+std::string Time(double seconds) { return fabric::FormatTime(std::llround(1e9 * seconds)); }
+
+std::string Headline(const PreparedExperiment& prepared) {
+  const Experiment& e = prepared.experiment;
+  const Network& network = *prepared.network;
+  const fabric::Transport& transport = network.request.transport;
+  std::string what;
+  if (e.HasFlows()) {
+    what = fmt::format("{} flows ({})", prepared.flows.size(),
+                       e.pattern.empty() ? e.flows_file : e.pattern);
+  } else {
+    const auto [least, most] = std::minmax_element(e.bytes.begin(), e.bytes.end());
+    what = fmt::format("{}, {}{} at each of {} workers", fabric::ToString(prepared.kind),
+                       *least == *most ? "" : fabric::FormatBytes(*least) + " to ",
+                       fabric::FormatBytes(*most), e.Workers());
+    if (e.buckets > 1) what += fmt::format(", {} buckets", e.buckets);
+  }
+  return fmt::format("{}\n{} ({} hosts), {}, {} per link of {}; {} transport, {}\n", what,
+                     network.topology.Name(), network.topology.Hosts().size(),
+                     network.placement.description, fabric::FormatTime(e.network.topology.delay),
+                     fabric::FormatRate(e.network.topology.rateBps), transport.preset,
+                     transport.warm ? "warm" : "cold");
+}
+
+std::string CollectiveLines(const PreparedExperiment& prepared,
+                            const std::vector<Measurement>& measurements) {
+  const Experiment& e = prepared.experiment;
+  const auto bytes = static_cast<double>(CollectiveBytes(e, prepared.kind));
+  const std::optional<double> factor = BusFactor(prepared.kind, e.Workers());
+  std::string text =
+      fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
+                  "fidelity", "first", "mean", "slowest", "worker", "algbw", "busbw", "difference",
+                  "events", "packets", "wall");
+  for (const std::string& fidelity : e.fidelities) {
+    const std::vector<const Measurement*> at = At(measurements, fidelity);
+    const Measurement& m = *at.front();
+    const std::vector<TimeNs>& finish = m.timing.finish;
+    const double mean =
+        static_cast<double>(std::accumulate(finish.begin(), finish.end(), TimeNs{0})) /
+        static_cast<double>(finish.size());
+    const double time = TimesOf(at).mean;
+    const double rate = time > 0 ? 8 * bytes / time : 0;
+    text +=
+        fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
+                    fidelity, fabric::FormatTime(*std::min_element(finish.begin(), finish.end())),
+                    fabric::FormatTime(std::llround(mean)), fabric::FormatTime(m.timing.total),
+                    std::max_element(finish.begin(), finish.end()) - finish.begin(), Rate(rate),
+                    factor ? Rate(rate * *factor) : "-",
+                    Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
+                    m.timing.counters.packets, fmt::format("{:.2f} s", m.wall_seconds));
+    if (at.size() > 1) {
+      const Times times = TimesOf(at);
+      text += fmt::format("{:9} {} repetitions: {} to {}, mean {}\n", "", at.size(),
+                          Time(times.least), Time(times.most), Time(times.mean));
+    }
+  }
+  if (const std::optional<TimeNs> formula = ClosedForm(prepared)) {
+    text += "closed form: " + fabric::FormatTime(*formula) + "\n";
+  }
+  if (!prepared.reason.empty()) text += prepared.reason + "\n";
+  return text;
+}
+
+std::string FlowLines(const PreparedExperiment& prepared,
+                      const std::vector<Measurement>& measurements) {
+  std::string text =
+      fmt::format("{:9} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7} {:>7} {:>7} {:>11} {:>10} {:>8}\n",
+                  "fidelity", "all done", "fct mean", "median", "99 %", "longest", "slow", "99 %",
+                  "most", "difference", "events", "wall");
+  for (const Measurement& m : measurements) {
+    const FlowStatistics s = StatisticsOf(prepared, m);
+    text += fmt::format(
+        "{:9} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7.2f} {:>7.2f} {:>7.2f} {:>11} {:>10} {:>8}\n",
+        m.fidelity, fabric::FormatTime(m.timing.total), Time(s.mean), Time(s.p50), Time(s.p99),
+        Time(s.longest), s.mean_slowdown, s.p99_slowdown, s.largest_slowdown,
+        Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
+        fmt::format("{:.2f} s", m.wall_seconds));
+  }
+  return text +
+         "slow: completion time divided by that of the flow alone; mean, 99th percentile, most\n";
+}
+
+}  // namespace
+
+double Percentile(const std::vector<double>& sorted, double q) {
+  const double rank = std::ceil(q * static_cast<double>(sorted.size()));
+  return sorted[static_cast<size_t>(std::max(1.0, rank)) - 1];
+}
+
+FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measurement& measurement) {
+  std::vector<double> times;
+  std::vector<double> slowdowns;
+  for (const RecordedFlow& flow : measurement.flows) {
+    const TimeNs time = flow.end - flow.start;
+    const TimeNs ideal = IdealTime(prepared.flows[flow.flow.tag], *prepared.network);
+    times.push_back(Seconds(time));
+    slowdowns.push_back(ideal > 0 ? static_cast<double>(time) / static_cast<double>(ideal) : 1);
+  }
+  std::sort(times.begin(), times.end());
+  std::sort(slowdowns.begin(), slowdowns.end());
+  const auto mean = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  };
+  return {mean(times),     Percentile(times, .5),     Percentile(times, .99),     times.back(),
+          mean(slowdowns), Percentile(slowdowns, .5), Percentile(slowdowns, .99), slowdowns.back()};
+}
+
+std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
+                            const std::vector<Measurement>& measurements) {
+  std::vector<Row> rows;
+  for (const Measurement& m : measurements) {
+    Row row;
+    for (const NetworkOption& option : NetworkOptions()) {
+      if (option.name != "fidelity") row[option.name] = values.at(option.name);
+    }
+    row["hosts"] = prepared.network->topology.Hosts().size();
+    row["fidelity"] = m.fidelity;
+    row["repetition"] = m.repetition;
+    if (prepared.experiment.HasFlows()) {
+      AddFlows(prepared, m, row);
+    } else {
+      AddCollective(prepared, m, row);
+    }
+    row["difference"] = OrNull(Difference(prepared, measurements, m));
+    AddCounters(m, row);
+    for (const TimeNs finish : m.timing.finish) row["finish_seconds"].push_back(Seconds(finish));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string CsvText(const std::vector<Row>& rows) {
+  std::string text;
+  std::vector<std::string> fields;
+  for (const auto& [key, value] : rows.front().items()) {
+    if (!value.is_structured()) fields.push_back(key);
+  }
+  const std::vector<std::string> keys = fields;
+  text += analysis::CsvLine(fields);
+  for (const Row& row : rows) {
+    fields.clear();
+    for (const std::string& key : keys) {
+      const Row& value = row.at(key);
+      fields.push_back(value.is_null()           ? ""
+                       : value.is_string()       ? value.get<std::string>()
+                       : value.is_number_float() ? analysis::FormatNumber(value.get<double>())
+                                                 : value.dump());
+    }
+    text += analysis::CsvLine(fields);
+  }
+  return text;
+}
+
+std::string JsonText(const std::vector<Row>& rows) { return Row(rows).dump(1) + "\n"; }
+
+std::string ResultTable(const PreparedExperiment& prepared,
+                        const std::vector<Measurement>& measurements) {
+  return Headline(prepared) + "\n" +
+         (prepared.experiment.HasFlows() ? FlowLines(prepared, measurements)
+                                         : CollectiveLines(prepared, measurements));
+}
+
+std::vector<std::string> Warnings(const std::vector<Measurement>& measurements) {
+  uint64_t timeouts = 0;
+  int64_t drops = 0;
+  for (const Measurement& m : measurements) {
+    timeouts += m.timing.counters.retransmitTimeouts;
+    drops += SumsOf(m.timing.links).drops;
+  }
+  if (timeouts == 0) return {};
+  return {
+      fmt::format("{} retransmission time-outs and {} dropped packets: times are those of TCP "
+                  "recovering from loss (queues, --queue; senders at once, --pattern)",
+                  timeouts, drops)};
+}
+
+std::string SweepHeader(const std::vector<std::string>& swept,
+                        const std::vector<std::string>& fidelities) {
+  std::string text;
+  for (const std::string& name : swept) text += fmt::format("{:>12} ", name);
+  for (const std::string& fidelity : fidelities) {
+    text += fmt::format("{:>12} {:>14} {:>10} ", fidelity, "algbw", "");
+  }
+  return text + "\n";
+}
+
+std::string SweepLine(const std::vector<std::string>& swept, const OptionValues& values,
+                      const PreparedExperiment& prepared,
+                      const std::vector<Measurement>& measurements) {
+  std::string text;
+  for (const std::string& name : swept) text += fmt::format("{:>12} ", values.at(name));
+  for (const std::string& fidelity : prepared.experiment.fidelities) {
+    const std::vector<const Measurement*> at = At(measurements, fidelity);
+    const double time = TimesOf(at).mean;
+    const int64_t bytes =
+        prepared.experiment.HasFlows() ? 0 : CollectiveBytes(prepared.experiment, prepared.kind);
+    const std::optional<double> difference = Difference(prepared, measurements, *at.front());
+    text += fmt::format("{:>12} {:>14} {:>10} ", Time(time),
+                        bytes > 0 && time > 0 ? Rate(8 * static_cast<double>(bytes) / time) : "-",
+                        difference ? Percent(difference) : "");
+  }
+  return text + "\n";
+}
+
+}  // namespace legacy

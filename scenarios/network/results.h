@@ -1,0 +1,52 @@
+// What was measured, as rows for CSV and JSON and as tables for people. Wall-clock times are in the tables alone: files of
+// equal experiments are equal, byte for byte.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/network/measure.h"
+
+namespace legacy {
+
+using Row = nlohmann::ordered_json;  // an object; nested values go into JSON only
+
+// One row for each measurement of a collective, or of a list of flows. `values` describe the experiment.
+std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
+                            const std::vector<Measurement>& measurements);
+
+// Flow completion times in one order, and their ratios to flows alone.
+struct FlowStatistics {
+  double mean = 0;  // seconds
+  double p50 = 0;
+  double p99 = 0;
+  double longest = 0;
+  double mean_slowdown = 0;
+  double p50_slowdown = 0;
+  double p99_slowdown = 0;
+  double largest_slowdown = 0;
+};
+FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measurement& measurement);
+
+// Smallest value that at least the fraction `q` of the values do not exceed. `sorted` is not empty.
+double Percentile(const std::vector<double>& sorted, double q);
+
+// Header and rows; all rows have the keys of the first.
+std::string CsvText(const std::vector<Row>& rows);
+std::string JsonText(const std::vector<Row>& rows);
+
+// Headline, one line a fidelity, warnings.
+std::string ResultTable(const PreparedExperiment& prepared,
+                        const std::vector<Measurement>& measurements);
+std::vector<std::string> Warnings(const std::vector<Measurement>& measurements);
+
+// Of a sweep: one line a point, the slowest worker's time at each fidelity. `swept`: names of options.
+std::string SweepHeader(const std::vector<std::string>& swept,
+                        const std::vector<std::string>& fidelities);
+std::string SweepLine(const std::vector<std::string>& swept, const OptionValues& values,
+                      const PreparedExperiment& prepared,
+                      const std::vector<Measurement>& measurements);
+
+}  // namespace legacy

@@ -1,0 +1,217 @@
+#include "scenarios/network/trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "compress/error.h"
+#include "scenarios/network/parse.h"
+
+namespace legacy {
+namespace {
+
+using fabric::TimeNs;
+
+// Tracks of a process: lanes of flows follow from these on.
+constexpr int kDevice = 0;
+constexpr int kWait = 1;
+constexpr int kSend = 100;
+constexpr int kReceive = 10000;
+
+// The format counts in microseconds; three decimals are nanoseconds.
+std::string Stamp(TimeNs time) { return fmt::format("{}.{:03}", time / 1000, time % 1000); }
+
+std::string Quoted(const std::string& text) { return nlohmann::json(text).dump(); }
+
+std::string Named(const TracedStep& step, const std::string& what) {
+  return step.name.empty() ? what : step.name + ": " + what;
+}
+
+// What a device does after its backward pass, in the order in which it can.
+struct Job {
+  TimeNs arrival = 0;
+  TimeNs work = 0;
+  std::string name;
+};
+
+std::vector<Job> LateJobs(const TracedStep& step, int worker) {
+  std::vector<Job> jobs;
+  for (size_t b = 0; b < step.traffic->buckets.size(); ++b) {
+    const fabric::BucketTraffic& bucket = step.traffic->buckets[b];
+    const fabric::BucketTiming& timing = step.timing->buckets[b];
+    TimeNs done = bucket.ready[worker];
+    for (size_t r = 0; r <= bucket.rounds.size(); ++r) {
+      const bool decode = r == bucket.rounds.size();
+      const std::vector<TimeNs>& work = decode ? bucket.decode : bucket.rounds[r].computeBefore;
+      if (!work.empty() && work[worker] > 0) {
+        jobs.push_back({done, work[worker],
+                        decode ? fmt::format("decode bucket {}", b)
+                               : fmt::format("encode bucket {}, round {}", b, r)});
+      }
+      if (!decode) done = timing.roundDone[r][worker];
+    }
+  }
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const Job& a, const Job& b) { return a.arrival < b.arrival; });
+  return jobs;
+}
+
+}  // namespace
+
+Trace::Trace(std::vector<std::string> endpoints, std::set<int> shown)
+    : endpoints_(std::move(endpoints)),
+      shown_(std::move(shown)),
+      sending_(endpoints_.size()),
+      receiving_(endpoints_.size()) {}
+
+void Trace::Add(const TracedStep& step) {
+  for (const int endpoint : shown_) {
+    if (step.traffic && endpoint < step.traffic->workers) AddDevice(step, endpoint);
+  }
+  AddFlows(step);
+}
+
+void Trace::AddDevice(const TracedStep& step, int worker) {
+  const fabric::StepTraffic& traffic = *step.traffic;
+  TimeNs now = 0;
+  const auto run = [&](const std::string& name, TimeNs end) {
+    if (end > now) Slice(worker, kDevice, Named(step, name), step.start + now, step.start + end);
+    now = std::max(now, end);
+  };
+  for (size_t b = 0; b < traffic.buckets.size(); ++b) {
+    const TimeNs ready = traffic.buckets[b].ready[worker];
+    run(fmt::format("compute bucket {}", b),
+        ready - (step.encode.empty() ? 0 : step.encode[b][worker]));
+    run(fmt::format("encode bucket {}", b), ready);
+  }
+  run("compute", traffic.deviceFree[worker]);
+  const auto wait = [&](const char* name, TimeNs end) {
+    if (end > now) Slice(worker, kWait, Named(step, name), step.start + now, step.start + end);
+    now = std::max(now, end);
+  };
+  for (const Job& job : LateJobs(step, worker)) {
+    wait("wait for the network", job.arrival);
+    run(job.name, now + job.work);
+  }
+  wait("wait for the network", step.timing->finish[worker]);
+  wait("wait for the others", step.timing->total);
+}
+
+void Trace::AddFlows(const TracedStep& step) {
+  std::vector<RecordedFlow> flows = step.flows;
+  std::stable_sort(flows.begin(), flows.end(),
+                   [](const RecordedFlow& a, const RecordedFlow& b) { return a.start < b.start; });
+  for (const RecordedFlow& recorded : flows) {
+    const fabric::Flow& flow = recorded.flow;
+    const TimeNs start = step.start + recorded.start;
+    const TimeNs end = step.start + recorded.end;
+    const bool from = shown_.count(flow.source) > 0;
+    const bool to = shown_.count(flow.destination) > 0;
+    const std::string arguments =
+        fmt::format(R"("bytes":{},"bucket":{})", flow.bytes,
+                    step.traffic ? static_cast<int64_t>(flow.tag >> 48) : -1);
+    int sender = 0;
+    int receiver = 0;
+    if (from) {
+      sender = kSend + Lane(sending_, flow.source, start, end);
+      Slice(flow.source, sender, fmt::format("to {}", flow.destination), start, end, arguments);
+    }
+    if (to) {
+      receiver = kReceive + Lane(receiving_, flow.destination, start, end);
+      Slice(flow.destination, receiver, fmt::format("from {}", flow.source), start, end, arguments);
+    }
+    if (from && to) {
+      Arrow("s", flow.source, sender, start);
+      Arrow("f", flow.destination, receiver, std::max(start, end - 1));  // inside its slice
+      ++arrows_;
+    }
+  }
+}
+
+// The lowest lane that is free from `start` on: slices of one track must not overlap.
+int Trace::Lane(std::vector<std::vector<TimeNs>>& lanes, int endpoint, TimeNs start, TimeNs end) {
+  std::vector<TimeNs>& free = lanes[endpoint];
+  size_t lane = 0;
+  while (lane < free.size() && free[lane] > start) ++lane;
+  if (lane == free.size()) free.push_back(0);
+  free[lane] = end;
+  return static_cast<int>(lane);
+}
+
+void Trace::Slice(int endpoint, int track, const std::string& name, TimeNs start, TimeNs end,
+                  const std::string& arguments) {
+  Event(fmt::format(R"("ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"args":{{{}}})",
+                    endpoint, track, Stamp(start), Stamp(end - start), Quoted(name), arguments));
+}
+
+void Trace::Arrow(const char* phase, int endpoint, int track, TimeNs when) {
+  Event(fmt::format(
+      R"("ph":"{}","bp":"e","id":{},"pid":{},"tid":{},"ts":{},"name":"flow","cat":"flow")", phase,
+      arrows_, endpoint, track, Stamp(when)));
+}
+
+void Trace::Event(const std::string& fields) {
+  events_ += events_.empty() ? "{" : ",\n{";
+  events_ += fields + "}";
+}
+
+std::string Trace::Finish() {
+  const auto label = [&](int endpoint, int track, const char* what, const std::string& name) {
+    Event(fmt::format(R"("ph":"M","pid":{},"tid":{},"name":"{}","args":{{"name":{}}})", endpoint,
+                      track, what, Quoted(name)));
+  };
+  for (const int endpoint : shown_) {
+    label(endpoint, kDevice, "process_name", endpoints_[endpoint]);
+    label(endpoint, kDevice, "thread_name", "device");
+    label(endpoint, kWait, "thread_name", "wait");
+    for (size_t lane = 0; lane < sending_[endpoint].size(); ++lane) {
+      label(endpoint, kSend + static_cast<int>(lane), "thread_name", fmt::format("send {}", lane));
+    }
+    for (size_t lane = 0; lane < receiving_[endpoint].size(); ++lane) {
+      label(endpoint, kReceive + static_cast<int>(lane), "thread_name",
+            fmt::format("receive {}", lane));
+    }
+    Event(fmt::format(
+        R"("ph":"M","pid":{0},"tid":0,"name":"process_sort_index","args":{{"sort_index":{0}}})",
+        endpoint));
+  }
+  return R"({"displayTimeUnit":"ns","traceEvents":[)"
+         "\n" +
+         events_ + "\n]}\n";
+}
+
+std::set<int> ParseEndpoints(const std::string& text, int count, const std::string& option) {
+  std::set<int> endpoints;
+  const auto number = [&](const std::string& item) {
+    return static_cast<int>(ParseInteger(item, option, 0, count - 1));
+  };
+  for (const std::string& item : SplitList(text)) {
+    const size_t dash = item.find('-', 1);
+    const bool all = item == "all";
+    const int first = all ? 0 : number(item.substr(0, dash));
+    const int last = all                         ? count - 1
+                     : dash == std::string::npos ? first
+                                                 : number(item.substr(dash + 1));
+    if (last < first) throw Error(option, item, "ranges that ascend");
+    for (int endpoint = first; endpoint <= last; ++endpoint) endpoints.insert(endpoint);
+  }
+  if (endpoints.empty()) throw Error(option, text, "numbers such as 0-3,7, or all");
+  return endpoints;
+}
+
+std::vector<std::string> EndpointNames(const fabric::Topology& topology,
+                                       const fabric::Placement& placement) {
+  std::vector<std::string> names;
+  const auto add = [&](const char* what, const std::vector<int>& nodes) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      names.push_back(fmt::format("{} {} ({})", what, i, topology.NodeName(nodes[i])));
+    }
+  };
+  add("worker", placement.hosts);
+  add("server", placement.servers);
+  add("aggregator", placement.aggregators);
+  return names;
+}
+
+}  // namespace legacy
