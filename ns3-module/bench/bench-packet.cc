@@ -1,0 +1,179 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ *
+ * Cost of packet simulations, in processor time: transfers between neighbours beside ns-3's own
+ * applications on the same topology with the same TCP, in turn in one run; and one ring all-reduce.
+ */
+#include "fabric/step.h"
+#include "helper/packet-engine-helper.h"
+#include "plain-transfers.h"
+
+#include <benchmark/benchmark.h>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+namespace
+{
+
+constexpr int kWorkers = 16;
+constexpr int64_t kRate = 10'000'000'000;
+
+/// Topology and placement stay where the request points.
+struct Fabric
+{
+    Fabric(const char* name, int64_t segment)
+    {
+        fabric::TopologyRequest wanted;
+        wanted.text = name;
+        wanted.rateBps = kRate;
+        wanted.delay = 1'000;
+        wanted.hostsNeeded = kWorkers;
+        topology = fabric::MakeTopology(wanted);
+        fabric::PlacementRequest workers;
+        workers.workers = kWorkers;
+        placement = fabric::MakePlacement(workers, topology);
+        request.topology = &topology;
+        request.placement = &placement;
+        request.transport.segmentBytes = static_cast<int>(segment);
+    }
+
+    fabric::Topology topology;
+    fabric::Placement placement;
+    fabric::EngineRequest request;
+};
+
+/// Every worker sends to the next.
+class Neighbours : public fabric::FlowGraph
+{
+  public:
+    explicit Neighbours(int64_t bytes) : m_bytes(bytes)
+    {
+    }
+
+    void OnStart(fabric::FlowSink& sink) override
+    {
+        for (int worker = 0; worker < kWorkers; ++worker)
+        {
+            sink.Send(fabric::Flow{worker, (worker + 1) % kWorkers, m_bytes, 0});
+        }
+    }
+
+    void OnDelivered(const fabric::Flow&, fabric::FlowSink&) override
+    {
+        ++m_delivered;
+    }
+
+    void OnWake(uint64_t, fabric::FlowSink&) override
+    {
+    }
+
+    bool Done() const override
+    {
+        return m_delivered == kWorkers;
+    }
+
+  private:
+    int64_t m_bytes;     ///< of each flow
+    int m_delivered = 0; ///< flows
+};
+
+double ProcessorSeconds()
+{
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+/// Packets sent on all links.
+double LinkPackets(const fabric::Engine& engine)
+{
+    double packets = 0;
+    for (const fabric::LinkCounters& link : engine.Links())
+    {
+        packets += static_cast<double>(link.packets);
+    }
+    return packets;
+}
+
+void Transfers(benchmark::State& state, const char* topology)
+{
+    const Fabric fabric(topology, state.range(0));
+    const int64_t bytes = 1000 * state.range(0);
+    std::vector<std::pair<int, int>> pairs;
+    for (int worker = 0; worker < kWorkers; ++worker)
+    {
+        pairs.emplace_back(fabric.placement.hosts[worker],
+                           fabric.placement.hosts[(worker + 1) % kWorkers]);
+    }
+    double ours = 0;
+    double plain = 0;
+    for (auto _ : state)
+    {
+        const double begin = ProcessorSeconds();
+        RunPlainTransfers(fabric.topology, fabric.request.transport, pairs, bytes);
+        const double middle = ProcessorSeconds();
+        {
+            const auto engine = fabric::MakePacketEngine(fabric.request);
+            Neighbours graph(bytes);
+            engine->Submit(graph, 0);
+            engine->RunUntil(fabric::kNever);
+        }
+        const double end = ProcessorSeconds();
+        plain += middle - begin;
+        ours += end - middle;
+        state.SetIterationTime(end - middle);
+    }
+    const double payload = static_cast<double>(state.iterations() * kWorkers * bytes);
+    state.counters["payload/s"] = payload / ours;
+    state.counters["plain payload/s"] = payload / plain;
+    state.counters["ratio"] = plain / ours;
+}
+
+void RingAllReduce(benchmark::State& state, const char* topology)
+{
+    const Fabric fabric(topology, state.range(0));
+    fabric::RoundTraffic round;
+    round.collective.kind = fabric::CollectiveKind::RingAllReduce;
+    round.collective.bytes.assign(kWorkers, 44'700'000); // ResNet-18's gradients in 32 bits
+    fabric::StepTraffic traffic;
+    traffic.workers = kWorkers;
+    traffic.deviceFree.assign(kWorkers, 0);
+    fabric::BucketTraffic bucket;
+    bucket.ready.assign(kWorkers, 0);
+    bucket.rounds.push_back(round);
+    traffic.buckets.push_back(bucket);
+    double seconds = 0;
+    for (auto _ : state)
+    {
+        const double begin = ProcessorSeconds();
+        const auto engine = fabric::MakePacketEngine(fabric.request);
+        fabric::StepGraph graph(traffic);
+        engine->Submit(graph, 0);
+        engine->RunUntil(fabric::kNever);
+        const double taken = ProcessorSeconds() - begin;
+        seconds += taken;
+        state.SetIterationTime(taken);
+        const auto events = static_cast<double>(engine->Counters().events);
+        state.counters["events"] = events;
+        state.counters["events/packet"] = events / LinkPackets(*engine);
+        state.counters["simulated ms"] = static_cast<double>(engine->Now()) / 1e6;
+    }
+    state.counters["events/s"] =
+        state.counters["events"] * static_cast<double>(state.iterations()) / seconds;
+}
+
+BENCHMARK_CAPTURE(Transfers, star, "star")->Arg(1448)->Arg(8900)->UseManualTime();
+BENCHMARK_CAPTURE(Transfers, fat_tree, "fat-tree:k=4")->Arg(1448)->Arg(8900)->UseManualTime();
+BENCHMARK_CAPTURE(RingAllReduce, fat_tree, "fat-tree:k=4")
+    ->Arg(1448)
+    ->Arg(8900)
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
+
+} // namespace
+} // namespace packet
+} // namespace legacy
