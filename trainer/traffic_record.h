@@ -33,7 +33,8 @@ class TrafficRecorder {
   // not be the same on another network; empty where they would. Replaces an older file; throws Error
   // naming it where the disk refuses.
   TrafficRecorder(const std::filesystem::path& path, const nlohmann::json& training,
-                  const std::vector<std::string>& replay_refused, std::span<const OperationCost> operations, std::span<const Unit> layers);
+                  const std::vector<std::string>& replay_refused,
+                  std::span<const OperationCost> operations, std::span<const Unit> layers);
 
   void Write(const std::string& policy, uint64_t seed, const StepWork& work);
 
