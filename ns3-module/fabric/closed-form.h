@@ -12,8 +12,26 @@
 //   broadcast        = max over ranks 0 < v < N of (1 + floor(log2 v)) T + (popcount(v) - 1) A/r
 //   parameter server = (T + (N - 1) W/r) + A/r + (T' + (N - 1) W'/r)
 //                                                 the server's link carries all pushes, then pulls
+//   halving-doubling = sum over its messages M/2, M/4, .., M/P, M/P, .., M/2 of (T + A/r) - A/r,
+//                      and where N > P: (T + A/r) of M before, A/r + T of M after
+//   direct           = T + (N - 2) W/r            one phase; a second one starts after
+//                                                 max((N-1) (W+A)/r, T + (N-2) W/r + A/r)
+//   hierarchical     = rounds of three rings, each round T + A/r, without the last A/r
+//   sharded server   = (T + (m - 1) W/r) + A/r + (T' + (m - 1) W'/r) of shards, m = max(N, S)
+//   sparse tree      = sum over its levels of (T + A/r), then the broadcast
+//   in-network       = 2 T1 + (K A + (K - 1) W)/r  K pieces; T1 of one piece, on half of the links
+//   double tree      = 2 D (T + W/r) + 4 (K - 1) (W + A)/r
+//                      D levels of two children, K pieces in each tree; an inner node sends and
+//                      ACKs four pieces for each pair of pieces. An estimate, the analytic engine
+//                      takes 0.75 to 1.05 of it: how the trees meet on the cards has no simple form
+//
+// Exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and all are of
+// one size; an upper bound elsewhere (larger parts are taken), but for halving-doubling with N > P:
+// there a message may be in the way of a larger one, up to 5 %. Direct kinds and sharded servers: up
+// to `window` + 1 workers.
 #pragma once
 
+#include "collective.h"
 #include "transport.h"
 #include "units.h"
 
@@ -27,6 +45,10 @@ struct UniformPath
     int64_t rateBps = 0;
     TimeNs delay = 0; ///< of each hop
 };
+
+/// Any kind; workers' bytes by their largest. Throws Error on a spec that cannot be.
+TimeNs
+ClosedFormTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport);
 
 /// One flow of `payload` bytes alone; 0 for 0 bytes.
 TimeNs FlowTime(const UniformPath& path, int64_t payload, const Transport& transport);

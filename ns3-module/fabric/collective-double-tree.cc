@@ -1,6 +1,7 @@
 // Double binary tree all-reduce: each tree sums half of the message on the way up and spreads it on
 // the way down, piece by piece. A worker sends a piece up when it has that piece from all its
-// children, and down as soon as it has it; a leaf has at most `window` pieces on their way up.
+// children, and down as soon as it has it. At most four pieces of a worker are on their way up in a
+// tree, so that a leaf's do not hold up what it forwards as an inner node of the other tree.
 #include "collective-base.h"
 #include "collective-kinds.h"
 #include "double-tree.h"
@@ -17,7 +18,6 @@ class DoubleTree : public CollectiveBase
   public:
     DoubleTree(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
-          m_window(spec.window),
           m_halves{Half(spec, 0), Half(spec, 1)},
           m_complete(m_workers, 0)
     {
@@ -44,6 +44,7 @@ class DoubleTree : public CollectiveBase
   private:
     static constexpr uint64_t kSecondTree = 1;
     static constexpr uint64_t kDown = 2;
+    static constexpr int kPiecesAhead = 4;
 
     /// Pieces that a worker has handled in one tree.
     struct Node
@@ -91,7 +92,7 @@ class DoubleTree : public CollectiveBase
             }
         }
         const int parent = half.tree.Parent(worker);
-        while (node.sent < ready && node.inFlight < m_window)
+        while (node.sent < ready && node.inFlight < kPiecesAhead)
         {
             const int64_t piece = node.sent++;
             if (parent == BinaryTree::kNone)
@@ -129,7 +130,6 @@ class DoubleTree : public CollectiveBase
         Send(from, to, half.pieces.Bytes(piece), mark, sink, piece + 1 < half.pieces.count);
     }
 
-    const int m_window;
     Half m_halves[2];
     std::vector<int> m_complete; ///< trees whose sum a worker has
 };

@@ -166,7 +166,9 @@ void CheckParents(const CollectiveSpec& spec, const std::string& kind)
     CheckRange(kind + ": roots", roots, 1, 1);
 }
 
-void Check(const CollectiveSpec& spec)
+} // namespace
+
+void CheckCollective(const CollectiveSpec& spec)
 {
     const std::string kind = ToString(spec.kind);
     if (spec.bytes.empty())
@@ -198,9 +200,12 @@ void Check(const CollectiveSpec& spec)
     CheckRange(kind + ": window", spec.window, 1, kMany);
 }
 
+namespace
+{
+
 CollectiveTraffic Meter(const CollectiveSpec& spec)
 {
-    Check(spec);
+    CheckCollective(spec);
     CollectiveTraffic traffic;
     traffic.sent.assign(spec.bytes.size(), 0);
     traffic.received.assign(spec.bytes.size(), 0);
@@ -305,7 +310,7 @@ std::vector<int64_t> BytesReceived(const CollectiveSpec& spec)
 std::unique_ptr<Collective>
 MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
 {
-    Check(spec);
+    CheckCollective(spec);
     if (spec.bytes.size() == 1)
     {
         return std::make_unique<Alone>(1, tagBase, std::move(done));

@@ -85,10 +85,14 @@ struct CollectiveSpec
     /// pipelined kinds (double tree, in-network): bytes of a piece; 0: about 16 pieces, of 16 KiB to
     /// 1 MiB
     int64_t pieceBytes = 0;
-    /// direct kinds, sharded parameter server, pipelined kinds: flows that a sender starts before
-    /// the first of them has arrived; N^2 flows are never on their way at once
+    /// direct kinds, sharded parameter server, in-network: flows that a sender starts before the
+    /// first of them has arrived; N^2 flows are never on their way at once
     int window = 64;
 };
+
+/// Throws Error on what the kind cannot carry: unequal bytes in an all-reduce, root out of range,
+/// negative bytes, sizes of sums or parents that are missing.
+void CheckCollective(const CollectiveSpec& spec);
 
 /// Payload bytes that leave and reach each worker's network card over the whole collective,
 /// forwarding included (the traffic ratio); colocated servers' are counted as if they were not.
@@ -108,9 +112,8 @@ class Collective
     virtual bool Done() const = 0; ///< every worker is done
 };
 
-/// `done` is called once for each worker, when everything it waits for has arrived. Throws Error on
-/// sizes that the kind cannot carry (unequal bytes in an all-reduce, root out of range, negative
-/// bytes).
+/// `done` is called once for each worker, when everything it waits for has arrived. Throws Error as
+/// CheckCollective.
 std::unique_ptr<Collective>
 MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done);
 

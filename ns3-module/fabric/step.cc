@@ -21,6 +21,14 @@ void Append(std::string& text, const std::vector<int64_t>& values)
     text += ';';
 }
 
+/// What only some kinds of collectives read.
+void AppendShape(std::string& text, const CollectiveSpec& spec)
+{
+    Append(text, {spec.servers, spec.group, spec.firstAggregator, spec.pieceBytes, spec.window});
+    Append(text, spec.sumBytes);
+    Append(text, {spec.parents.begin(), spec.parents.end()});
+}
+
 /// One time from 0 on for each worker, or nothing where that may be left out.
 void CheckTimes(const std::vector<TimeNs>& times,
                 int workers,
@@ -132,6 +140,7 @@ std::string StepTraffic::Canonical() const
             text += ';' + std::to_string(round.collective.root) + ';';
             text += std::to_string(round.collective.pullBytes) + ';';
             Append(text, round.collective.bytes);
+            AppendShape(text, round.collective);
             Append(text, round.computeBefore);
         }
         text += "decode;";

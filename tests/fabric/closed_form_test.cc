@@ -1,0 +1,199 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "ns3-module/fabric/alpha-beta.h"
+#include "ns3-module/fabric/closed-form.h"
+#include "ns3-module/fabric/engine.h"
+#include "ns3-module/fabric/step.h"
+#include "ns3-module/fabric/topology-builders.h"
+#include "tests/fabric/collective_testing.h"
+
+namespace legacy::fabric {
+namespace {
+
+constexpr int kServers = 4;
+
+// A star with a host for each worker and for some servers; its hub sums.
+struct Star {
+  Star(int workers, int64_t rate, const Transport& transport)
+      : topology(BuildStar(workers + kServers, {rate, 7'000, 0})), path{2, rate, 7'000} {
+    PlacementRequest where;
+    where.workers = workers;
+    where.servers = kServers;
+    where.aggregation = true;
+    placement = MakePlacement(where, topology);
+    request.topology = &topology;
+    request.placement = &placement;
+    request.transport = transport;
+    request.transport.warm = false;
+  }
+
+  StepTiming Run(const CollectiveSpec& spec) const {
+    StepTraffic traffic;
+    traffic.workers = placement.Workers();
+    traffic.deviceFree.assign(traffic.workers, 0);
+    traffic.buckets.push_back({traffic.deviceFree, {{spec, {}}}, {}});
+    return StepSimulator(MakeAnalyticEngine, request).Simulate(traffic, 0);
+  }
+
+  Topology topology;
+  Placement placement;
+  EngineRequest request;
+  UniformPath path;
+};
+
+// Evenly cut: N, G and S divide what they cut.
+CollectiveSpec EvenSpec(CollectiveKind kind, const Star& star, int64_t bytes) {
+  const int workers = star.placement.Workers();
+  CollectiveSpec spec;
+  spec.kind = kind;
+  spec.root = workers / 3;
+  spec.bytes.assign(workers, bytes * workers * workers);
+  spec.pullBytes = 3 * spec.bytes[0];
+  spec.servers = workers % kServers == 0 ? kServers : 1;
+  spec.group = workers % 4 == 0 ? 4 : 1;
+  spec.parents = star.placement.parents;
+  spec.firstAggregator = workers + kServers;
+  spec.pieceBytes = spec.bytes[0] / 8;
+  if (kind == CollectiveKind::ScatterReduceAllGather) spec.sumBytes = {2 * spec.bytes[0]};
+  for (int m = 1; kind == CollectiveKind::SparseTree && m < workers; m *= 2) {
+    spec.sumBytes.push_back((1 + m) * bytes);
+  }
+  return spec;
+}
+
+class ClosedFormOf : public testing::TestWithParam<CollectiveKind> {};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, ClosedFormOf, testing::ValuesIn(CollectiveKinds()),
+                         [](const auto& info) {
+                           std::string name = ToString(info.param);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+// To the nanosecond where a byte takes whole ones; else to one for each flow of a worker.
+TEST_P(ClosedFormOf, IsTheAnalyticEnginesTimeOnAStar) {
+  const bool estimate = GetParam() == CollectiveKind::DoubleTreeAllReduce;
+  for (const int64_t rate : {int64_t{1'000'000'000}, int64_t{37'000'000'001}}) {
+    for (const char* preset : {"datacenter", "wan"}) {
+      for (int workers : {1, 2, 4, 8, 16, 32}) {
+        const Star star(workers, rate, MakeTransport(preset));
+        for (int64_t bytes : {0, 1, 24, 1448, 4000}) {
+          const CollectiveSpec spec = EvenSpec(GetParam(), star, bytes);
+          const auto expected =
+              static_cast<double>(ClosedFormTime(spec, star.path, star.request.transport));
+          const auto time = static_cast<double>(star.Run(spec).total);
+          const double slack = rate == 1'000'000'000 ? 0 : 4 * workers + 32;
+          if (estimate) {
+            EXPECT_LE(time, 1.05 * expected) << workers << " workers, " << bytes;
+            EXPECT_GE(time, 0.75 * expected) << workers << " workers, " << bytes;
+          } else {
+            EXPECT_NEAR(time, expected, slack) << workers << " workers, " << bytes;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Where nothing is cut evenly it takes the larger parts. Halving-doubling: messages of workers that
+// wait for nobody may be in the way of folded ones.
+TEST_P(ClosedFormOf, IsAnUpperBoundWhereMessagesAreNotCutEvenly) {
+  if (GetParam() == CollectiveKind::DoubleTreeAllReduce) return;
+  const Transport transport;
+  for (int workers : {3, 5, 6, 7, 12, 13}) {
+    const Star star(workers, 1'000'000'000, transport);
+    for (int64_t bytes : {1, 1000, 77'777}) {
+      CollectiveSpec spec = EvenSpec(GetParam(), star, 1);
+      spec.bytes.assign(workers, bytes);
+      for (int64_t& sum : spec.sumBytes) sum += bytes;
+      const double margin = GetParam() == CollectiveKind::HalvingDoublingAllReduce ? 1.05 : 1;
+      EXPECT_LE(static_cast<double>(star.Run(spec).total),
+                margin * static_cast<double>(ClosedFormTime(spec, star.path, transport)))
+          << workers << " workers, " << bytes;
+    }
+  }
+}
+
+// What leaves and reaches a worker's card, by the engine's counters: payload, headers, and ACKs of
+// what goes the other way.
+TEST_P(ClosedFormOf, CardsCarryTheBytesThatAreSaid) {
+  Transport transport;
+  transport.headerBytes = 0;
+  transport.ackBytes = 0;
+  for (int workers : {3, 8}) {
+    const Star star(workers, 1'000'000'000, transport);
+    CollectiveSpec spec = EvenSpec(GetParam(), star, 11);
+    const StepTiming timing = star.Run(spec);
+    for (int w = 0; w < workers; ++w) {
+      const DirectedLink out = star.topology.Out(star.placement.hosts[w]).front();
+      EXPECT_EQ(timing.links[out].bytes, BytesSent(spec)[w]);
+      EXPECT_EQ(timing.links[out ^ 1].bytes, BytesReceived(spec)[w]);
+    }
+  }
+}
+
+// Without headers and ACKs, and with frames of no length, what is left is alpha-beta.
+TEST_P(ClosedFormOf, TendsToAlphaBeta) {
+  Transport transport;
+  transport.headerBytes = 0;
+  transport.ackBytes = 0;
+  transport.segmentBytes = 1;
+  const Star star(16, 8'000'000'000, transport);
+  CollectiveSpec spec = EvenSpec(GetParam(), star, 100'000);
+  if (GetParam() == CollectiveKind::SparseTree) spec.bytes.assign(16, 100'000);
+  spec.pieceBytes = spec.bytes[0] / 256;
+  const double closed = 1e-9 * static_cast<double>(ClosedFormTime(spec, star.path, transport));
+  const double rule = AlphaBetaSeconds(spec, 14e-6, 1e9);
+  // The rule for pipelined trees leaves out that the pipe has to fill.
+  EXPECT_NEAR(closed / rule, 1, GetParam() == CollectiveKind::DoubleTreeAllReduce ? 0.05 : 0.02);
+}
+
+TEST(AlphaBeta, ByHand) {
+  CollectiveSpec spec;
+  spec.bytes.assign(8, 8000);
+  EXPECT_DOUBLE_EQ(AlphaBetaSeconds(spec, 1, 1000), 14 + 14.0);
+  spec.kind = CollectiveKind::HalvingDoublingAllReduce;
+  EXPECT_DOUBLE_EQ(AlphaBetaSeconds(spec, 1, 1000), 6 + 14.0);
+  spec.kind = CollectiveKind::RingAllGather;
+  EXPECT_DOUBLE_EQ(AlphaBetaSeconds(spec, 1, 1000), 7 + 56.0);
+  spec.bytes = {5};
+  EXPECT_EQ(AlphaBetaSeconds(spec, 1, 1000), 0);
+}
+
+TEST(FastestCollective, DependsOnTheLengthOfTheMessages) {
+  CollectiveSpec spec;
+  spec.bytes.assign(64, 1 << 10);
+  const UniformPath path{4, 10'000'000'000, 1'000};
+  const std::vector<CollectiveKind> kinds = {CollectiveKind::RingAllReduce,
+                                             CollectiveKind::HalvingDoublingAllReduce,
+                                             CollectiveKind::DoubleTreeAllReduce};
+  const CollectiveChoice shorter = FastestCollective(kinds, spec, path, {});
+  EXPECT_NE(shorter.kind, CollectiveKind::RingAllReduce);
+  spec.kind = shorter.kind;
+  EXPECT_EQ(shorter.time, ClosedFormTime(spec, path, {}));
+  EXPECT_NE(shorter.reason.find(std::string(ToString(shorter.kind)) + ": "), std::string::npos);
+  EXPECT_NE(shorter.reason.find(", then "), std::string::npos);
+  EXPECT_EQ(FastestCollective({CollectiveKind::DirectAllReduce}, spec, path, {}).kind,
+            CollectiveKind::DirectAllReduce);
+  EXPECT_NE(MessageOf([&] { FastestCollective({}, spec, path, {}); }), "");
+}
+
+TEST(TypicalPath, IsThatOfNeighbours) {
+  const Tier host{1'000'000'000, 10, 0};
+  const Tier spine{500'000'000, 30, 0};
+  const Topology topology = BuildLeafSpine(2, 2, 1, host, spine);
+  const UniformPath near = TypicalPath(topology, MakePlacement({"packed", 2}, topology));
+  EXPECT_EQ(near.hops, 2);
+  EXPECT_EQ(near.rateBps, 1'000'000'000);
+  EXPECT_EQ(near.delay, 10);
+  const UniformPath far = TypicalPath(topology, MakePlacement({"strided", 2}, topology));
+  EXPECT_EQ(far.hops, 4);
+  EXPECT_EQ(far.rateBps, 500'000'000);
+  EXPECT_EQ(far.delay, 20);
+}
+
+}  // namespace
+}  // namespace legacy::fabric
