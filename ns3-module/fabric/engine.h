@@ -56,6 +56,13 @@ class Engine
     /// True where results depend on absolute time (link traces, failures): steps are then never
     /// remembered.
     virtual bool DependsOnTime() const = 0;
+    /// True where connections are warm from the first flow on when the transport says warm: a step
+    /// needs no other before it.
+    virtual bool StartsWarm() const
+    {
+        return false;
+    }
+
     /// Everything besides topology, placement and traffic that shapes results; part of the key of
     /// remembered steps.
     virtual std::string Fingerprint() const = 0;

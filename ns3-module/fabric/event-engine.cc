@@ -58,6 +58,10 @@ bool EventEngine::RunUntil(TimeNs until)
         {
             while (m_events.Pop(event))
             {
+                if (event.what >= 0 && !Due(event.time, event.what, event.payload))
+                {
+                    continue;
+                }
                 m_now = event.time;
                 ++m_counters.events;
                 Dispatch(event);
@@ -69,6 +73,7 @@ bool EventEngine::RunUntil(TimeNs until)
         m_now = std::max(m_now, until);
         return m_unfinished == 0;
     }
+    m_events.SetPresent(m_now);
     if (m_unfinished > 0)
     {
         throw Error(Name() + " engine: nothing can happen any more, no flow is in flight, and " +

@@ -22,6 +22,11 @@ class EventEngine : public Engine
         return false;
     }
 
+    bool StartsWarm() const override
+    {
+        return true;
+    }
+
     std::string Fingerprint() const override
     {
         return Name() + " " + m_transport.Fingerprint();
@@ -61,6 +66,12 @@ class EventEngine : public Engine
     virtual void Send(const Flow& flow, int graph) = 0;
     /// An event of the derived engine's own that is due now.
     virtual void Handle(int what, int graph, uint64_t payload) = 0;
+
+    /// False for an event that another has replaced: time does not go on for it.
+    virtual bool Due(TimeNs /* time */, int /* what */, uint64_t /* payload */) const
+    {
+        return true;
+    }
 
     /// Called when nothing more happens now, before time goes on. True where it made events.
     virtual bool Settle()

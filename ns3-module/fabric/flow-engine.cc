@@ -122,6 +122,7 @@ class FlowEngine : public EventEngine
   protected:
     void Send(const Flow& flow, int graph) override;
     void Handle(int what, int graph, uint64_t payload) override;
+    bool Due(TimeNs time, int what, uint64_t payload) const override;
     bool Settle() override;
     void OnAllDone() override;
 
@@ -420,10 +421,6 @@ void FlowEngine::Handle(int what, int, uint64_t payload)
         Begin(number);
         return;
     }
-    if (connection.sending == kNone || connection.scheduled != m_now)
-    {
-        return; // an earlier flow's, or replaced by an earlier event
-    }
     if (connection.end > m_now)
     {
         connection.scheduled = connection.end;
@@ -431,6 +428,12 @@ void FlowEngine::Handle(int what, int, uint64_t payload)
         return;
     }
     Finish(number);
+}
+
+/// Only the earliest kSent of a connection's present flow counts.
+bool FlowEngine::Due(TimeNs time, int what, uint64_t payload) const
+{
+    return what != kSent || m_connections[payload].scheduled == time;
 }
 
 /// The last byte has left.

@@ -1,0 +1,339 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "ns3-module/fabric/closed-form.h"
+#include "ns3-module/fabric/collective.h"
+#include "ns3-module/fabric/engine.h"
+#include "ns3-module/fabric/topology-builders.h"
+#include "tests/fabric/fabric_testing.h"
+
+namespace legacy::fabric {
+namespace {
+
+constexpr int64_t kGbps = 1'000'000'000;
+
+// Flows, each at its own time; what arrived when.
+class Schedule : public FlowGraph {
+ public:
+  struct Entry {
+    TimeNs start = 0;
+    Flow flow;  // tag: its number
+  };
+
+  explicit Schedule(std::vector<Entry> entries)
+      : entries_(std::move(entries)), arrivals_(entries_.size(), -1) {
+    for (size_t i = 0; i < entries_.size(); ++i) entries_[i].flow.tag = i;
+  }
+  void OnStart(FlowSink& sink) override {
+    for (size_t i = 0; i < entries_.size(); ++i) sink.Wake(entries_[i].start, i);
+  }
+  void OnWake(uint64_t token, FlowSink& sink) override { sink.Send(entries_[token].flow); }
+  void OnDelivered(const Flow& flow, FlowSink& sink) override {
+    EXPECT_EQ(arrivals_[flow.tag], -1) << "delivered twice";
+    EXPECT_EQ(flow.bytes, entries_[flow.tag].flow.bytes);
+    arrivals_[flow.tag] = sink.Now();
+    ++delivered_;
+  }
+  bool Done() const override { return delivered_ == entries_.size(); }
+  const std::vector<Entry>& entries() const { return entries_; }
+  const std::vector<TimeNs>& arrivals() const { return arrivals_; }
+
+ private:
+  std::vector<Entry> entries_;
+  std::vector<TimeNs> arrivals_;
+  size_t delivered_ = 0;
+};
+
+class CollectiveGraph : public FlowGraph {
+ public:
+  explicit CollectiveGraph(const CollectiveSpec& spec)
+      : collective_(MakeCollective(spec, 0, [this](int, FlowSink& sink) { end_ = sink.Now(); })),
+        workers_(static_cast<int>(spec.bytes.size())) {}
+  void OnStart(FlowSink& sink) override {
+    for (int w = 0; w < workers_; ++w) collective_->Start(w, sink);
+  }
+  void OnDelivered(const Flow& flow, FlowSink& sink) override {
+    collective_->OnDelivered(flow, sink);
+  }
+  void OnWake(uint64_t, FlowSink&) override {}
+  bool Done() const override { return collective_->Done(); }
+  TimeNs end() const { return end_; }
+
+ private:
+  TimeNs end_ = 0;
+  std::unique_ptr<Collective> collective_;
+  int workers_;
+};
+
+struct Fabric {
+  explicit Fabric(Topology built, Transport given = {}, const std::string& order = "packed")
+      : topology(std::move(built)),
+        placement(MakePlacement({order, static_cast<int>(topology.Hosts().size())}, topology)) {
+    request.topology = &topology;
+    request.placement = &placement;
+    request.transport = std::move(given);
+    engine = MakeFlowEngine(request);
+  }
+  std::vector<TimeNs> Run(std::vector<Schedule::Entry> entries) {
+    Schedule schedule(std::move(entries));
+    engine->Submit(schedule, engine->Now());
+    EXPECT_TRUE(engine->RunUntil(kNever));
+    return schedule.arrivals();
+  }
+
+  Topology topology;
+  Placement placement;
+  EngineRequest request;
+  std::unique_ptr<Engine> engine;
+};
+
+// No headers, no ACKs, tiny frames: bytes are all there is.
+Transport Bare() {
+  Transport transport;
+  transport.headerBytes = 0;
+  transport.ackBytes = 0;
+  transport.segmentBytes = 1;
+  return transport;
+}
+
+TEST(FlowEngine, AFlowAloneTakesTheClosedForm) {
+  const Transport transport;
+  for (int64_t bytes : {1, 100, 1448, 1449, 1'000'000}) {
+    Fabric fabric(BuildFatTree(4, {kGbps, 10'000}, {kGbps, 10'000}, {kGbps, 10'000}));
+    EXPECT_NEAR(fabric.Run({{0, {0, 15, bytes}}})[0],
+                FlowTime({6, kGbps, 10'000}, bytes, transport), 6)
+        << bytes;
+  }
+  Fabric fabric(BuildDumbbell(1, 1, {10 * kGbps, 1'000}, {kGbps, 5'000}));
+  const double slow = 1502 * 8, fast = 1502 * 0.8;
+  EXPECT_NEAR(fabric.Run({{0, {0, 1, 14'480}}})[0], 7'000 + 10 * slow + 2 * fast, 2);
+}
+
+// Two flows into one host, 8 and 24 kB at 1 byte a nanosecond: both at half the rate until the first ends.
+TEST(FlowEngine, TwoFlowsShareALinkByHand) {
+  Fabric fabric(BuildStar(3, {8 * kGbps, 0}), Bare());
+  EXPECT_EQ(fabric.Run({{0, {0, 2, 8'000}}, {0, {1, 2, 24'000}}}),
+            (std::vector<TimeNs>{16'001, 32'001}));  // and a frame of one byte on the second link
+  EXPECT_EQ(fabric.Run({{0, {0, 2, 8'000}}, {4'000, {1, 2, 24'000}}}),
+            (std::vector<TimeNs>{32'001 + 12'001, 32'001 + 32'001}));
+}
+
+TEST(FlowEngine, MessagesOfOnePairKeepTheirOrder) {
+  Fabric fabric(BuildStar(3, {8 * kGbps, 0}), Bare());
+  EXPECT_EQ(fabric.Run({{0, {0, 1, 8'000}}, {0, {0, 1, 0}}, {0, {0, 1, 100}}, {0, {1, 0, 0}}}),
+            (std::vector<TimeNs>{8'001, 8'001, 8'101, 0}));
+}
+
+TEST(FlowEngine, RingsTakeTheirClosedForms) {
+  const Transport transport;
+  for (int workers : {2, 5, 16}) {
+    for (int64_t bytes : {int64_t{1'000'000}, int64_t{44'700'000}}) {
+      Fabric fabric(BuildStar(workers, {10 * kGbps, 1'000}));
+      CollectiveSpec spec;
+      spec.bytes.assign(workers, bytes);
+      CollectiveGraph ring(spec);
+      fabric.engine->Submit(ring, 0);
+      fabric.engine->RunUntil(kNever);
+      const UniformPath path{2, 10 * kGbps, 1'000};
+      // The closed form has no ACKs in the first round.
+      const double rounds = 2.0 * (workers - 1);
+      EXPECT_NEAR(ring.end() / RingAllReduceTime(workers, bytes, path, transport), 1,
+                  0.001 + 0.036 / rounds)
+          << workers << " " << bytes;
+    }
+  }
+}
+
+// What a byte an event loop would do: all rates anew at every event, by raising them together.
+std::vector<double> SlowArrivals(const Topology& topology, const Placement& placement,
+                                 const std::vector<Schedule::Entry>& entries) {
+  struct Running {
+    size_t flow;
+    double left, rate;
+    std::vector<DirectedLink> route;
+  };
+  std::vector<Running> running;
+  std::vector<double> arrivals(entries.size());
+  std::vector<bool> begun(entries.size());
+  double now = 0;
+  size_t finished = 0;
+  while (finished < entries.size()) {
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (!begun[i] && static_cast<double>(entries[i].start) <= now) {
+        begun[i] = true;
+        const Flow& flow = entries[i].flow;
+        running.push_back(
+            {i, static_cast<double>(flow.bytes), 0,
+             topology.Route(placement.NodeOf(flow.source), placement.NodeOf(flow.destination), 0)});
+      }
+    }
+    std::vector<bool> frozen(running.size());
+    for (Running& r : running) r.rate = 0;
+    for (size_t left = running.size(); left > 0;) {
+      std::map<DirectedLink, double> room, open;
+      for (size_t i = 0; i < running.size(); ++i) {
+        for (DirectedLink link : running[i].route) {
+          room.try_emplace(link, static_cast<double>(topology.LinkOf(link).rateBps) / 8e9);
+          room[link] -= running[i].rate;
+          open[link] += frozen[i] ? 0 : 1;
+        }
+      }
+      double raise = INFINITY;
+      for (const auto& [link, n] : open) {
+        if (n > 0) raise = std::min(raise, room[link] / n);
+      }
+      for (size_t i = 0; i < running.size(); ++i) {
+        if (frozen[i]) continue;
+        running[i].rate += raise;
+        for (DirectedLink link : running[i].route) {
+          if (room[link] - raise * open[link] < 1e-9 && !frozen[i]) {
+            frozen[i] = true;
+            --left;
+          }
+        }
+      }
+    }
+    double next = INFINITY;
+    for (const Running& r : running) next = std::min(next, now + r.left / r.rate);
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (!begun[i]) next = std::min(next, static_cast<double>(entries[i].start));
+    }
+    for (Running& r : running) r.left -= r.rate * (next - now);
+    now = next;
+    for (size_t i = running.size(); i > 0; --i) {
+      if (running[i - 1].left < 1e-6) {
+        arrivals[running[i - 1].flow] = now;
+        running.erase(running.begin() + static_cast<long>(i) - 1);
+        ++finished;
+      }
+    }
+  }
+  return arrivals;
+}
+
+// Each pair once, so that nothing waits for its connection.
+std::vector<Schedule::Entry> RandomTraffic(unsigned seed, int hosts, int flows, TimeNs span) {
+  std::mt19937 random(seed);
+  std::vector<Schedule::Entry> entries;
+  std::map<std::pair<int, int>, bool> used;
+  while (static_cast<int>(entries.size()) < flows) {
+    const int from = static_cast<int>(random() % hosts), to = static_cast<int>(random() % hosts);
+    if (from == to || used[{from, to}]) continue;
+    used[{from, to}] = true;
+    entries.push_back({static_cast<TimeNs>(random() % span),
+                       {from, to, 1'000 + static_cast<int64_t>(random() % 1'000'000)}});
+  }
+  return entries;
+}
+
+TEST(FlowEngine, EqualsASlowFluidSimulation) {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    Fabric fabric(BuildLeafSpine(4, 4, 2, {8 * kGbps, 0}, {4 * kGbps, 0}), Bare(),
+                  "random:" + std::to_string(seed));
+    const auto entries = RandomTraffic(seed, 16, 60, 300'000);
+    const std::vector<double> expected = SlowArrivals(fabric.topology, fabric.placement, entries);
+    const std::vector<TimeNs> arrivals = fabric.Run(entries);
+    for (size_t i = 0; i < entries.size(); ++i) {
+      // Ends are rounded to the nanosecond, each again by those before it; a byte on the later links.
+      EXPECT_NEAR(static_cast<double>(arrivals[i]), expected[i], 12) << seed << " flow " << i;
+    }
+  }
+}
+
+TEST(FlowEngine, ConservesBytesCapacityAndCausality) {
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    const Tier host{10 * kGbps, 1'000}, up{5 * kGbps, 1'000};
+    Fabric fabric(BuildFatTree(4, host, up, host));
+    const auto entries = RandomTraffic(100 + seed, 16, 120, 2'000'000);
+    const std::vector<TimeNs> arrivals = fabric.Run(entries);
+    const Transport& transport = fabric.request.transport;
+    std::vector<int64_t> bytes(2 * fabric.topology.Links().size()), data(bytes.size());
+    TimeNs end = 0;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const Flow& flow = entries[i].flow;
+      const int from = fabric.placement.NodeOf(flow.source);
+      const int to = fabric.placement.NodeOf(flow.destination);
+      TimeNs alone = 0;
+      for (DirectedLink link : fabric.topology.Route(from, to, 0)) {
+        data[link] += transport.WireBytes(flow.bytes);
+        bytes[link] += transport.WireBytes(flow.bytes);
+        alone += fabric.topology.LinkOf(link).delay;
+      }
+      for (DirectedLink link : fabric.topology.Route(to, from, 0)) {
+        bytes[link] += transport.AckWireBytes(flow.bytes);
+      }
+      alone += SerialisationTime(transport.WireBytes(flow.bytes), 10 * kGbps);
+      EXPECT_GE(arrivals[i] - entries[i].start, alone);
+      end = std::max(end, arrivals[i]);
+    }
+    const std::vector<LinkCounters> links = fabric.engine->Links();
+    for (size_t l = 0; l < links.size(); ++l) {
+      EXPECT_EQ(links[l].bytes, bytes[l]);
+      const int64_t rate = fabric.topology.LinkOf(static_cast<DirectedLink>(l)).rateBps;
+      EXPECT_LE(SerialisationTime(data[l], rate), end);
+      EXPECT_LE(static_cast<double>(links[l].busy),
+                1.02 * static_cast<double>(end));  // ACKs are reckoned
+      EXPECT_LE(links[l].peak, 1 + 1e-9);
+    }
+    EXPECT_EQ(fabric.engine->Counters().flows, entries.size());
+    Fabric again(BuildFatTree(4, host, up, host));
+    EXPECT_EQ(again.Run(entries), arrivals);
+  }
+}
+
+// From a window of 10 frames, doubling with every round trip, until the pipe is full.
+TEST(FlowEngine, AColdConnectionPaysHandshakeAndSlowStart) {
+  Transport cold;
+  cold.warm = false;
+  Fabric warm(BuildStar(2, {kGbps, 1'000'000})), slow(BuildStar(2, {kGbps, 1'000'000}), cold);
+  const double frame = 1502 * 8, round = 4e6 + 2 * frame + 2 * 54 * 8;
+  const TimeNs fast = warm.Run({{0, {0, 1, 1'000'000}}})[0];
+  double lost = round;
+  for (double window = 10 * frame; window < round; window *= 2) lost += round - window;
+  EXPECT_NEAR(slow.Run({{0, {0, 1, 1'000'000}}})[0], fast + lost, 2);
+  const TimeNs second = slow.engine->Now();
+  EXPECT_NEAR(slow.Run({{0, {0, 1, 1'000'000}}})[0] - second, fast, 1);
+  Fabric short_one(BuildStar(2, {kGbps, 1'000'000}), cold);
+  EXPECT_NEAR(short_one.Run({{0, {0, 1, 1'000}}})[0],
+              FlowTime({2, kGbps, 1'000'000}, 1'000, cold) + round, 2);
+}
+
+TEST(FlowEngine, LossLimitsAsMathisSays) {
+  Topology topology;
+  topology.AddHost("a");
+  topology.AddHost("b");
+  topology.AddLink({0, 1, kGbps, 5'000'000, 0, 1e-3});
+  Fabric fabric(std::move(topology));
+  const double round = 10e6 + 1502 * 8 + 54 * 8;
+  const double expected = 1e8 / (1448 / round * std::sqrt(1.5 / 1e-3));
+  EXPECT_NEAR(static_cast<double>(fabric.Run({{0, {0, 1, 100'000'000}}})[0]) / expected, 1, 0.01);
+}
+
+// Four spines at a quarter of the hosts' rate: one flow takes one of them, or all.
+TEST(FlowEngine, SprayTakesAllPaths) {
+  const auto time = [](Multipath multipath) {
+    Topology topology = BuildLeafSpine(2, 1, 4, {8 * kGbps, 0}, {2 * kGbps, 0});
+    topology.SetMultipath(multipath);
+    Fabric fabric(std::move(topology), Bare());
+    return fabric.Run({{0, {0, 1, 1'000'000}}})[0];
+  };
+  EXPECT_NEAR(time(Multipath::Ecmp), 4'000'000, 10);
+  EXPECT_NEAR(time(Multipath::Spray), 1'000'000, 10);
+}
+
+// ACKs take their part of a link that carries data both ways, and nothing of one that does not.
+TEST(FlowEngine, AcksShareTwoWayLinks) {
+  const int64_t bytes = 1448 * 10'000;
+  Fabric fabric(BuildStar(2, {kGbps, 0}));
+  const double one_way = static_cast<double>(fabric.Run({{0, {0, 1, bytes}}})[0]);
+  const double start = static_cast<double>(fabric.engine->Now());
+  const auto both = fabric.Run({{0, {0, 1, bytes}}, {0, {1, 0, bytes}}});
+  EXPECT_NEAR(one_way, 1502 * 8 * 10'001.0, 10);
+  EXPECT_NEAR(static_cast<double>(both[0]) - start, 1556 * 8 * 10'000.0 + 1502 * 8, 10);
+  EXPECT_EQ(both[0], both[1]);
+}
+
+}  // namespace
+}  // namespace legacy::fabric
