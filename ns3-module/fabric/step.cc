@@ -11,20 +11,26 @@ namespace legacy::fabric
 namespace
 {
 
+/// Their number and bytes.
 void Append(std::string& text, const std::vector<int64_t>& values)
 {
-    for (int64_t value : values)
-    {
-        text += std::to_string(value);
-        text += ',';
-    }
-    text += ';';
+    const auto count = static_cast<int64_t>(values.size());
+    text.append(reinterpret_cast<const char*>(&count), sizeof(count));
+    text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t));
 }
 
-/// What only some kinds of collectives read.
-void AppendShape(std::string& text, const CollectiveSpec& spec)
+void Append(std::string& text, const CollectiveSpec& spec)
 {
-    Append(text, {spec.servers, spec.group, spec.firstAggregator, spec.pieceBytes, spec.window});
+    Append(text,
+           {static_cast<int64_t>(spec.kind),
+            spec.root,
+            spec.pullBytes,
+            spec.servers,
+            spec.group,
+            spec.firstAggregator,
+            spec.pieceBytes,
+            spec.window});
+    Append(text, spec.bytes);
     Append(text, spec.sumBytes);
     Append(text, {spec.parents.begin(), spec.parents.end()});
 }
@@ -128,22 +134,18 @@ std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
 
 std::string StepTraffic::Canonical() const
 {
-    std::string text = std::to_string(workers) + ";";
+    std::string text;
+    Append(text, {workers, static_cast<int64_t>(buckets.size())});
     Append(text, deviceFree);
     for (const BucketTraffic& bucket : buckets)
     {
-        text += "bucket;";
         Append(text, bucket.ready);
+        Append(text, {static_cast<int64_t>(bucket.rounds.size())});
         for (const RoundTraffic& round : bucket.rounds)
         {
-            text += ToString(round.collective.kind);
-            text += ';' + std::to_string(round.collective.root) + ';';
-            text += std::to_string(round.collective.pullBytes) + ';';
-            Append(text, round.collective.bytes);
-            AppendShape(text, round.collective);
+            Append(text, round.collective);
             Append(text, round.computeBefore);
         }
-        text += "decode;";
         Append(text, bucket.decode);
     }
     return text;
@@ -344,7 +346,7 @@ StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic) const
     EngineCounters countersBefore;
     std::vector<LinkCounters> linksBefore;
     TimeNs start = 0;
-    if (m_request.transport.warm)
+    if (m_request.transport.warm && !engine.StartsWarm())
     {
         StepGraph first(traffic);
         engine.Submit(first, 0);
