@@ -134,7 +134,8 @@ int main(int argc, char* argv[])
     cmd.AddValue("topology", "name:parameters, or a YAML file", options.topology);
     cmd.AddValue("placement", "packed, strided or random:SEED", options.placement);
     cmd.AddValue("transport", "datacenter or wan", options.transport);
-    cmd.AddValue("collective", "ring-allreduce, ring-allgather, broadcast", options.collective);
+    cmd.AddValue(
+        "collective", "ring-allreduce, ring-allgather, broadcast, ...", options.collective);
     cmd.AddValue("bytes", "of each worker", options.bytes);
     cmd.AddValue("rate", "of each link", options.rate);
     cmd.AddValue("delay", "of each link", options.delay);
