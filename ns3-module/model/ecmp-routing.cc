@@ -3,6 +3,8 @@
  */
 #include "ecmp-routing.h"
 
+#include "ns3/ipv4-l3-protocol.h"
+#include "ns3/ipv4-queue-disc-item.h"
 #include "ns3/ipv4-route.h"
 #include "ns3/ipv4.h"
 #include "ns3/log.h"
@@ -105,6 +107,18 @@ EcmpRouting::Routes EcmpRouting::MakeRoutes(Ipv4Address source, Ipv4Address dest
     return routes;
 }
 
+bool EcmpRouting::Forward(Ptr<NetDevice>, Ptr<const Packet> packet, uint16_t, const Address&)
+{
+    Ptr<Packet> payload = packet->Copy();
+    Ipv4Header header;
+    payload->RemoveHeader(header);
+    Ptr<NetDevice> device = Lookup(header.GetSource(), header.GetDestination())->GetOutputDevice();
+    m_control->Send(device,
+                    Create<Ipv4QueueDiscItem>(
+                        payload, device->GetBroadcast(), Ipv4L3Protocol::PROT_NUMBER, header));
+    return true;
+}
+
 Ptr<Ipv4Route> EcmpRouting::RouteOutput(Ptr<Packet>,
                                         const Ipv4Header& header,
                                         Ptr<NetDevice>,
@@ -156,6 +170,7 @@ void EcmpRouting::NotifyRemoveAddress(uint32_t, Ipv4InterfaceAddress)
 void EcmpRouting::SetIpv4(Ptr<Ipv4> ipv4)
 {
     m_ipv4 = ipv4;
+    m_control = ipv4 ? ipv4->GetObject<TrafficControlLayer>() : nullptr;
 }
 
 void EcmpRouting::PrintRoutingTable(Ptr<OutputStreamWrapper> stream, Time::Unit unit) const
@@ -183,6 +198,7 @@ void EcmpRouting::DoDispose()
     m_routes.clear();
     m_ports.clear();
     m_ipv4 = nullptr;
+    m_control = nullptr;
     Ipv4RoutingProtocol::DoDispose();
 }
 

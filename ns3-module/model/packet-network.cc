@@ -197,7 +197,13 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
                          Ipv4InterfaceAddress(EcmpRouting::AddressOf(from), Ipv4Mask("255.0.0.0")));
     }
     ipv4->SetUp(interface);
-    DynamicCast<EcmpRouting>(ipv4->GetRoutingProtocol())->AddPort(link, port.device);
+    Ptr<EcmpRouting> routing = DynamicCast<EcmpRouting>(ipv4->GetRoutingProtocol());
+    routing->AddPort(link, port.device);
+    if (!m_nodes[from]->GetObject<TcpL4Protocol>())
+    {
+        // A plain pointer: the routing protocol lives as long as the node, and holds its devices.
+        port.device->SetReceiveCallback(MakeCallback(&EcmpRouting::Forward, PeekPointer(routing)));
+    }
     m_ports.push_back(port);
 }
 
