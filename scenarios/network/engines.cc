@@ -16,11 +16,15 @@ std::vector<std::string> Fidelities() {
 #endif
 }
 
-fabric::EngineFactory FactoryOf(const std::string& fidelity, const std::string& option) {
+fabric::EngineFactory FactoryOf(const std::string& fidelity, const std::string& option,
+                                [[maybe_unused]] const PacketFiles& files) {
   if (fidelity == "flow") return fabric::MakeFlowEngine;
   if (fidelity == "analytic") return fabric::MakeAnalyticEngine;
 #ifdef LEGACY_WITH_NS3
-  if (fidelity == "packet") return fabric::MakePacketEngine;
+  if (fidelity == "packet") {
+    if (!files.Any()) return fabric::MakePacketEngine;
+    return fabric::MakePacketEngineFactory({files.pcap, files.flow_monitor, files.netanim});
+  }
 #else
   if (fidelity == "packet") {
     throw Error(option, fidelity,

@@ -163,6 +163,7 @@ Experiment ParseExperiment(const OptionValues& values,
   if (!reader.Text("pull-bytes").empty()) e.pull_bytes = reader.Bytes("pull-bytes");
   e.sum_bytes = reader.ByteList("sum-bytes");
   e.piece_bytes = reader.Bytes("piece-bytes");
+  e.window = reader.Int("window", 1, 65536);
   e.root = reader.Int("root", 0, e.Workers() - 1);
   e.group = reader.Int("group", 1, 65536);
   e.servers = reader.Int("servers", 1, 65536);
@@ -208,6 +209,7 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveKind kind, const Ne
   spec.firstAggregator =
       static_cast<int>(network.placement.hosts.size() + network.placement.servers.size());
   spec.pieceBytes = e.piece_bytes;
+  spec.window = e.window;
   return spec;
 }
 
@@ -233,13 +235,17 @@ fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveKind kind, const Ne
 std::vector<CollectiveKind> AutomaticKinds(const Experiment& experiment) {
   const bool equal = std::all_of(experiment.bytes.begin(), experiment.bytes.end(),
                                  [&](int64_t bytes) { return bytes == experiment.bytes.front(); });
-  if (!equal || !experiment.density.empty()) {
-    return {CollectiveKind::RingAllGather, CollectiveKind::DirectAllGather,
-            CollectiveKind::HierarchicalAllGather};
+  const bool sum = equal && experiment.density.empty();
+  const std::vector<CollectiveKind> all =
+      fabric::KindsFor(sum ? fabric::Payload::Sum : fabric::Payload::Concat);
+  std::vector<CollectiveKind> among_workers;
+  for (const CollectiveKind kind : all) {
+    const bool helped = kind == CollectiveKind::InNetworkAllReduce ||
+                        kind == CollectiveKind::ParameterServer ||
+                        kind == CollectiveKind::ShardedParameterServer;
+    if (!helped) among_workers.push_back(kind);
   }
-  return {CollectiveKind::RingAllReduce, CollectiveKind::HalvingDoublingAllReduce,
-          CollectiveKind::DoubleTreeAllReduce, CollectiveKind::DirectAllReduce,
-          CollectiveKind::HierarchicalAllReduce};
+  return among_workers;
 }
 
 }  // namespace legacy

@@ -26,6 +26,7 @@ struct Experiment {
   std::optional<int64_t> pull_bytes;
   std::vector<int64_t> sum_bytes;  // empty: the default
   int64_t piece_bytes = 0;
+  int window = 64;
   int root = 0;
   int group = 1;
   int servers = 1;
@@ -56,8 +57,8 @@ fabric::CollectiveSpec SpecOf(const Experiment& experiment, fabric::CollectiveKi
 fabric::StepTraffic TrafficOf(const Experiment& experiment, fabric::CollectiveKind kind,
                               const Network& network, uint64_t step);
 
-// All kinds that `auto` chooses from: all-reduces where every message has the same length, else all-gathers; those that
-// need switches that sum are left out.
+// All kinds that `auto` chooses from: all-reduces where every message is dense and of one length, else all-gathers; those
+// that need servers, or switches that sum, are left out.
 std::vector<fabric::CollectiveKind> AutomaticKinds(const Experiment& experiment);
 
 }  // namespace legacy

@@ -62,14 +62,15 @@ void RunToEnd(fabric::Engine& engine) {
 }
 
 // Warm connections: the list runs twice, and the second time counts.
-Measurement MeasureFlows(const PreparedExperiment& prepared, const std::string& fidelity) {
+Measurement MeasureFlows(const PreparedExperiment& prepared, const std::string& fidelity,
+                         const MeasureOptions& options) {
   const auto wall = WallClock::now();
   FlowRecorder recorder;
   const fabric::EngineRequest& request = prepared.network->request;
-  const auto engine = recorder.Wrap(FactoryOf(fidelity, "--fidelity"))(request);
+  const auto engine = recorder.Wrap(FactoryOf(fidelity, "--fidelity", options.files))(request);
   fabric::EngineCounters counters;
   std::vector<fabric::LinkCounters> links;
-  if (request.transport.warm) {
+  if (request.transport.warm && !engine->StartsWarm()) {
     FlowListGraph first(prepared.flows);
     engine->Submit(first, 0);
     RunToEnd(*engine);
@@ -90,13 +91,14 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, const std::string& 
   return m;
 }
 
-void MeasureCollective(const PreparedExperiment& prepared, const std::string& fidelity, bool record,
-                       std::vector<Measurement>& measurements) {
+void MeasureCollective(const PreparedExperiment& prepared, const std::string& fidelity,
+                       const MeasureOptions& options, std::vector<Measurement>& measurements) {
   const Experiment& e = prepared.experiment;
   FlowRecorder recorder;
-  fabric::EngineFactory factory = FactoryOf(fidelity, "--fidelity");
-  if (record) factory = recorder.Wrap(std::move(factory));
-  fabric::StepSimulator simulator(std::move(factory), prepared.network->request, !record);
+  fabric::EngineFactory factory = FactoryOf(fidelity, "--fidelity", options.files);
+  if (options.record_flows) factory = recorder.Wrap(std::move(factory));
+  fabric::StepSimulator simulator(std::move(factory), prepared.network->request,
+                                  !options.record_flows);
   for (int64_t r = 0; r < e.repeat; ++r) {
     const auto wall = WallClock::now();
     const auto step = static_cast<uint64_t>(r);
@@ -121,12 +123,14 @@ bool IsAllGather(CollectiveKind kind) {
   return kind >= CollectiveKind::RingAllGather && kind <= CollectiveKind::HierarchicalAllGather;
 }
 
-// Equal links from all endpoints to one switch, or nothing.
+// Equal links from all workers and servers to one switch, or nothing.
 std::optional<fabric::UniformPath> StarPath(const Network& network) {
   const fabric::Topology& topology = network.topology;
   std::optional<fabric::UniformPath> path;
   int centre = 0;
-  for (int endpoint = 0; endpoint < network.placement.Endpoints(); ++endpoint) {
+  const int hosts =
+      network.placement.Endpoints() - static_cast<int>(network.placement.aggregators.size());
+  for (int endpoint = 0; endpoint < hosts; ++endpoint) {
     const std::vector<fabric::DirectedLink>& out = topology.Out(network.placement.NodeOf(endpoint));
     if (out.size() != 1) return std::nullopt;
     const fabric::Link& link = topology.LinkOf(out.front());
@@ -175,9 +179,9 @@ std::vector<Measurement> Measure(const PreparedExperiment& prepared,
   std::vector<Measurement> measurements;
   for (const std::string& fidelity : prepared.experiment.fidelities) {
     if (prepared.experiment.HasFlows()) {
-      measurements.push_back(MeasureFlows(prepared, fidelity));
+      measurements.push_back(MeasureFlows(prepared, fidelity, options));
     } else {
-      MeasureCollective(prepared, fidelity, options.record_flows, measurements);
+      MeasureCollective(prepared, fidelity, options, measurements);
     }
   }
   return measurements;
@@ -204,23 +208,9 @@ std::optional<TimeNs> ClosedForm(const PreparedExperiment& prepared) {
   const bool equal = std::all_of(e.bytes.begin(), e.bytes.end(),
                                  [&](int64_t bytes) { return bytes == e.bytes.front(); });
   if (e.HasFlows() || !path || !equal || e.buckets > 1 || e.compute > 0) return std::nullopt;
-  const int workers = e.Workers();
-  const int64_t bytes = e.bytes.front();
-  const fabric::Transport& transport = prepared.network->request.transport;
-  switch (prepared.kind) {
-    case CollectiveKind::RingAllReduce:
-      return fabric::RingAllReduceTime(workers, bytes, *path, transport);
-    case CollectiveKind::RingAllGather:
-      return fabric::RingAllGatherTime(workers, bytes, *path, transport);
-    case CollectiveKind::Broadcast:
-      return fabric::BroadcastTime(workers, bytes, *path, transport);
-    case CollectiveKind::ParameterServer: {
-      const int64_t pull = SpecOf(e, prepared.kind, *prepared.network, 0).pullBytes;
-      return fabric::ParameterServerTime(workers, bytes, pull, *path, transport);
-    }
-    default:
-      return std::nullopt;
-  }
+  const fabric::CollectiveSpec spec = SpecOf(e, prepared.kind, *prepared.network, 0);
+  if (e.network.placement.colocated || e.Workers() > spec.window + 1) return std::nullopt;
+  return fabric::ClosedFormTime(spec, *path, prepared.network->request.transport);
 }
 
 double PacketSeconds(const PreparedExperiment& prepared) {

@@ -43,6 +43,7 @@ PreparedExperiment Prepare(Experiment experiment);
 
 struct MeasureOptions {
   bool record_flows = false;
+  PacketFiles files;
 };
 
 // All fidelities in order, all repetitions of each.
@@ -54,7 +55,8 @@ std::vector<Measurement> Measure(const PreparedExperiment& prepared, const Measu
 int64_t CollectiveBytes(const Experiment& experiment, fabric::CollectiveKind kind);
 std::optional<double> BusFactor(fabric::CollectiveKind kind, int workers);
 
-// Where all workers hang on one switch by equal links, start at once and have one bucket: the closed form.
+// Where all workers hang on one switch by equal links, start at once with equal messages and have one bucket: the closed
+// form of closed-form.h.
 std::optional<fabric::TimeNs> ClosedForm(const PreparedExperiment& prepared);
 
 // Wall time that the packet engine will take, roughly; 0 where it is not asked for.

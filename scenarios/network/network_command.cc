@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -28,7 +29,10 @@ std::vector<std::pair<std::string, std::string>> DetailFiles(const NetworkOutput
           {"--links", outputs.links},
           {"--fct", outputs.fct},
           {"--trace", outputs.trace},
-          {"--svg", outputs.svg}};
+          {"--svg", outputs.svg},
+          {"--pcap", outputs.packet.pcap},
+          {"--flow-monitor", outputs.packet.flow_monitor},
+          {"--netanim", outputs.packet.netanim}};
 }
 
 void CheckFiles(const NetworkCommand& command) {
@@ -100,8 +104,16 @@ int RunOne(const NetworkCommand& command) {
   if (prepared.experiment.HasFlows() && !outputs.finish.empty()) {
     throw Error("--finish", outputs.finish, "a collective; flows have --fct");
   }
+  const std::vector<std::string>& fidelities = prepared.experiment.fidelities;
+  if (outputs.packet.Any() && std::count(fidelities.begin(), fidelities.end(), "packet") == 0) {
+    throw Error(
+        "--pcap, --flow-monitor, --netanim: only the packet engine writes them, but "
+        "--fidelity is " +
+        Join(fidelities, ","));
+  }
   Announce(PacketSeconds(prepared));
   MeasureOptions options;
+  options.files = outputs.packet;
   options.record_flows = !outputs.fct.empty() || !outputs.trace.empty();
   const std::vector<Measurement> measurements = Measure(prepared, options);
   if (!command.quiet) std::fputs(ResultTable(prepared, measurements).c_str(), TableStream(outputs));
@@ -119,13 +131,12 @@ int RunSweep(const NetworkCommand& command, const volatile std::sig_atomic_t& st
     swept.push_back(sweeps.back().name);
   }
   const std::vector<OptionValues> points = Grid(command.values, sweeps);
+  const bool flows = ParseExperiment(points.front(), command.ns3_attributes).HasFlows();
   double seconds = 0;
-  bool flows = false;
   for (const OptionValues& point : points) {  // mistakes and costs first
     const PreparedExperiment prepared = Prepare(ParseExperiment(point, command.ns3_attributes));
     seconds += PacketSeconds(prepared);
-    flows = prepared.experiment.HasFlows();
-    if (flows != ParseExperiment(points.front(), command.ns3_attributes).HasFlows()) {
+    if (prepared.experiment.HasFlows() != flows) {
       throw Error("--sweep: either all points are collectives, or all are flows");
     }
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/network/engines.h"
 #include "scenarios/network/options.h"
 
 namespace legacy {
@@ -20,6 +21,7 @@ struct NetworkOutputs {
   std::string trace;
   std::string trace_workers = "0-3";
   std::string svg;
+  PacketFiles packet;
 };
 
 struct NetworkCommand {

@@ -50,6 +50,10 @@ void AddOutputs(CLI::App& app, NetworkCommand& command) {
       ->type_name("LIST")
       ->group("Output");
   AddFile(app, "--svg", outputs.svg, "picture of the fabric coloured by utilisation");
+  AddFile(app, "--pcap", outputs.packet.pcap,
+          "packet: prefix of pcap files, one for each host's port");
+  AddFile(app, "--flow-monitor", outputs.packet.flow_monitor, "packet: ns-3's FlowMonitor, XML");
+  AddFile(app, "--netanim", outputs.packet.netanim, "packet: for the NetAnim player, XML; large");
   app.add_flag("--quiet", command.quiet, "print no table")->group("Output");
 }
 

@@ -70,6 +70,8 @@ std::vector<NetworkOption> CollectiveOptions() {
        "sparse-tree: the sums of 2, 4, 8, ... messages; scatter-reduce-allgather: the whole sum; "
        "default: the largest message, with a density the expected union"},
       {"piece-bytes", kBytes, "BYTES", "0", group, "pieces of pipelined kinds; 0: about 16 pieces"},
+      {"window", kInteger, "N", "64", group,
+       "direct kinds, sharded servers, in-network: flows that a sender has on their way at once"},
       {"root", kInteger, "N", "0", group, "worker that broadcasts"},
       {"compute", kTime, "TIME", "0ns", group, "device time before the message is ready"},
       {"stragglers", kText, "MODEL", "none", group,

@@ -21,7 +21,7 @@ using analysis::CsvLine;
 using analysis::FormatNumber;
 using fabric::TimeNs;
 
-std::string Seconds(TimeNs time) { return FormatNumber(static_cast<double>(time) * 1e-9); }
+std::string Seconds(TimeNs time) { return FormatNumber(static_cast<double>(time) / 1e9); }
 
 double Share(TimeNs part, TimeNs whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;

@@ -14,7 +14,13 @@ namespace {
 
 using fabric::TimeNs;
 
-double Seconds(TimeNs time) { return static_cast<double>(time) * 1e-9; }
+// Options as columns: pull_bytes.
+std::string ColumnName(std::string option) {
+  std::replace(option.begin(), option.end(), '-', '_');
+  return option;
+}
+
+double Seconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
 
 // Times at one fidelity, over its repetitions.
 struct Times {
@@ -83,7 +89,7 @@ LinkSums SumsOf(const std::vector<fabric::LinkCounters>& links) {
 
 void AddCounters(const Measurement& m, Row& row) {
   const LinkSums sums = SumsOf(m.timing.links);
-  row["flows"] = m.timing.counters.flows;
+  row["delivered_flows"] = m.timing.counters.flows;
   row["events"] = m.timing.counters.events;
   row["packets"] = m.timing.counters.packets;
   row["drops"] = sums.drops;
@@ -154,10 +160,10 @@ std::string Headline(const PreparedExperiment& prepared) {
                        fabric::FormatBytes(*most), e.Workers());
     if (e.buckets > 1) what += fmt::format(", {} buckets", e.buckets);
   }
-  return fmt::format("{}\n{} ({} hosts), {}, {} per link of {}; {} transport, {}\n", what,
+  return fmt::format("{}\n{} ({} hosts), {}; links of {}, {}; {} transport, {}\n", what,
                      network.topology.Name(), network.topology.Hosts().size(),
-                     network.placement.description, fabric::FormatTime(e.network.topology.delay),
-                     fabric::FormatRate(e.network.topology.rateBps), transport.preset,
+                     network.placement.description, fabric::FormatRate(e.network.topology.rateBps),
+                     fabric::FormatTime(e.network.topology.delay), transport.preset,
                      transport.warm ? "warm" : "cold");
 }
 
@@ -250,7 +256,7 @@ std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment
   for (const Measurement& m : measurements) {
     Row row;
     for (const NetworkOption& option : NetworkOptions()) {
-      if (option.name != "fidelity") row[option.name] = values.at(option.name);
+      if (option.name != "fidelity") row[ColumnName(option.name)] = values.at(option.name);
     }
     row["hosts"] = prepared.network->topology.Hosts().size();
     row["fidelity"] = m.fidelity;

@@ -108,9 +108,7 @@ void Trace::AddFlows(const TracedStep& step) {
     const TimeNs end = step.start + recorded.end;
     const bool from = shown_.count(flow.source) > 0;
     const bool to = shown_.count(flow.destination) > 0;
-    const std::string arguments =
-        fmt::format(R"("bytes":{},"bucket":{})", flow.bytes,
-                    step.traffic ? static_cast<int64_t>(flow.tag >> 48) : -1);
+    const std::string arguments = fmt::format(R"("bytes":{})", flow.bytes);
     int sender = 0;
     int receiver = 0;
     if (from) {
