@@ -1,0 +1,62 @@
+#include "scenarios/network/fidelity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/network/engines.h"
+
+namespace legacy {
+
+FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double budget_seconds) {
+  const std::vector<std::string> all = Fidelities();
+  if (std::find(all.begin(), all.end(), "packet") == all.end()) {
+    return {"flow", 0, "this build has no ns-3"};
+  }
+  const std::string cost =
+      fmt::format("packets take about {:.0f} s of wall time, {:.0f} s are allowed",
+                  std::ceil(packet_seconds), budget_seconds);
+  if (packet_seconds <= budget_seconds) return {"packet", 0, cost};
+  const double each = packet_seconds / static_cast<double>(std::max<int64_t>(1, different));
+  const auto samples = static_cast<int64_t>(budget_seconds / each);
+  if (samples == 0) return {"flow", 0, cost + ": not even one step fits"};
+  return {"flow", samples,
+          cost + fmt::format(": {} of {} different steps are simulated with packets too", samples,
+                             different)};
+}
+
+PacketSampler::PacketSampler(const fabric::EngineRequest& request, fabric::EngineFactory packet,
+                             int64_t samples, int64_t different)
+    : simulator_(std::move(packet), request),
+      limit_(samples),
+      every_(std::max<int64_t>(1, (different + samples - 1) / std::max<int64_t>(1, samples))) {}
+
+void PacketSampler::Offer(const fabric::StepTraffic& traffic, uint64_t step, fabric::TimeNs time) {
+  const bool taken = offered_++ % every_ == 0;
+  if (!taken || static_cast<int64_t>(samples_.size()) >= limit_) return;
+  samples_.push_back({step, time, simulator_.Simulate(traffic, step).total});
+}
+
+double PacketSampler::Sample::Difference() const {
+  return static_cast<double>(flow - packet) /
+         static_cast<double>(std::max<fabric::TimeNs>(1, packet));
+}
+
+std::string PacketSampler::Text() const {
+  if (samples_.empty()) return "no step was simulated at packet fidelity";
+  std::vector<double> differences;
+  for (const Sample& sample : samples_) differences.push_back(sample.Difference());
+  std::sort(differences.begin(), differences.end());
+  const Sample& worst =
+      *std::max_element(samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) {
+        return std::abs(a.Difference()) < std::abs(b.Difference());
+      });
+  return fmt::format(
+      "flow against packet fidelity on {} of {} different steps: median {:+.1f} %, largest {:+.1f} "
+      "% (step {})",
+      samples_.size(), offered_, 100 * differences[differences.size() / 2],
+      100 * worst.Difference(), worst.step);
+}
+
+}  // namespace legacy

@@ -1,0 +1,53 @@
+// Fidelity `auto`: packets where they are affordable, else flows with a sample of steps simulated with packets too, so
+// that every answer says how far to trust it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ns3-module/fabric/step.h"
+
+namespace legacy {
+
+// Wall time that `auto` spends on packets.
+inline constexpr double kPacketBudgetSeconds = 60;
+
+struct FidelityChoice {
+  std::string fidelity;  // "packet" or "flow"
+  int64_t samples = 0;   // steps that are simulated with packets beside flows
+  std::string reason;    // one line
+};
+
+// `packet_seconds`: wall time that all `different` steps take with packets (CostEstimate).
+FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double budget_seconds);
+
+// Simulates every M-th of the fresh steps it is offered at packet fidelity, the first one always.
+class PacketSampler {
+ public:
+  // Takes at most `samples` of about `different` steps.
+  PacketSampler(const fabric::EngineRequest& request, fabric::EngineFactory packet, int64_t samples,
+                int64_t different);
+
+  // A step that was just simulated afresh, and its time.
+  void Offer(const fabric::StepTraffic& traffic, uint64_t step, fabric::TimeNs time);
+
+  struct Sample {
+    uint64_t step = 0;
+    fabric::TimeNs flow = 0;
+    fabric::TimeNs packet = 0;
+    double Difference() const;  // of flow from packet, fraction of packet
+  };
+  const std::vector<Sample>& Samples() const { return samples_; }
+  // "flow against packet fidelity on 5 of 60 different steps: median +0.4 %, largest -3.1 % (step 12)".
+  std::string Text() const;
+
+ private:
+  fabric::StepSimulator simulator_;
+  int64_t limit_;
+  int64_t every_;
+  int64_t offered_ = 0;
+  std::vector<Sample> samples_;
+};
+
+}  // namespace legacy
