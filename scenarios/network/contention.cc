@@ -1,0 +1,64 @@
+#include "scenarios/network/contention.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace legacy {
+namespace {
+
+using fabric::TimeNs;
+using Connection = std::pair<int, int>;
+
+struct Change {
+  TimeNs time = 0;
+  int step = 0;  // -1: a flow arrives, 1: one starts
+  Connection connection;
+
+  bool operator<(const Change& other) const {
+    return time != other.time ? time < other.time : step < other.step;
+  }
+};
+
+// How long two or more connections are on the link.
+TimeNs SharedTime(std::vector<Change> changes) {
+  std::sort(changes.begin(), changes.end());
+  std::map<Connection, int> active;
+  TimeNs shared = 0;
+  TimeNs last = 0;
+  for (const Change& change : changes) {
+    if (active.size() > 1) shared += change.time - last;
+    last = change.time;
+    int& flows = active[change.connection];
+    flows += change.step;
+    if (flows == 0) active.erase(change.connection);
+  }
+  return shared;
+}
+
+}  // namespace
+
+double ContendedFraction(const std::vector<RecordedFlow>& flows, const Network& network) {
+  std::map<fabric::DirectedLink, std::vector<Change>> changes;
+  TimeNs first = fabric::kNever;
+  TimeNs last = 0;
+  for (const RecordedFlow& one : flows) {
+    if (one.start == one.end) continue;
+    const Connection connection{one.flow.source, one.flow.destination};
+    const int from = network.placement.NodeOf(one.flow.source);
+    const int to = network.placement.NodeOf(one.flow.destination);
+    for (const fabric::LinkShare& hop : network.topology.Shares(from, to, 0)) {
+      changes[hop.link].push_back({one.start, 1, connection});
+      changes[hop.link].push_back({one.end, -1, connection});
+    }
+    first = std::min(first, one.start);
+    last = std::max(last, one.end);
+  }
+  if (last <= first) return 0;
+  TimeNs longest = 0;
+  for (auto& [link, list] : changes) longest = std::max(longest, SharedTime(std::move(list)));
+  return static_cast<double>(longest) / static_cast<double>(last - first);
+}
+
+}  // namespace legacy

@@ -1,0 +1,16 @@
+// Whether connections meet: what decides if a case is a congested one.
+#pragma once
+
+#include <vector>
+
+#include "scenarios/network/flow_recorder.h"
+#include "scenarios/network/network.h"
+
+namespace legacy {
+
+// The longest time, over all directed links, that a link has flows of two or more connections
+// (ordered pairs of endpoints) on their way across it at once, as a fraction of the time from the
+// first start to the last arrival. 0 where nothing travels.
+double ContendedFraction(const std::vector<RecordedFlow>& flows, const Network& network);
+
+}  // namespace legacy
