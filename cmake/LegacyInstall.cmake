@@ -57,7 +57,7 @@ install(FILES "${CMAKE_BINARY_DIR}/legacyConfig.cmake" "${CMAKE_BINARY_DIR}/lega
         DESTINATION "${LEGACY_PACKAGE_DIR}" COMPONENT package)
 
 install(DIRECTORY topologies trainer/profiles DESTINATION "${LEGACY_DATA_DIR}"
-        COMPONENT data FILES_MATCHING PATTERN "*.yaml" PATTERN "*.csv" PATTERN "*.json")
+        COMPONENT data FILES_MATCHING PATTERN "*.yaml" PATTERN "*.topo" PATTERN "*.csv" PATTERN "*.json")
 install(DIRECTORY scenarios DESTINATION "${LEGACY_DATA_DIR}" COMPONENT data FILES_MATCHING PATTERN "*.yaml")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT package)
 install(FILES ns3-module/LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}/ns3-module" COMPONENT package)

@@ -1,4 +1,5 @@
-// The named topologies: from parameters to sizes and tiers, with defaults that fit the hosts needed.
+// The named topologies: from parameters to sizes and tiers, with defaults that fit the hosts
+// needed.
 #pragma once
 
 #include "settings.h"

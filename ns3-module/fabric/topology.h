@@ -84,8 +84,8 @@ class Topology
     /// The directed links of a flow between two nodes; empty for source == destination.
     std::vector<DirectedLink> Route(int source, int destination, uint32_t channel) const;
 
-    /// The links that packets between two nodes take and the fraction of them that takes each: those
-    /// of Route, all 1, under Ecmp.
+    /// The links that packets between two nodes take and the fraction of them that takes each:
+    /// those of Route, all 1, under Ecmp.
     std::vector<LinkShare> Shares(int source, int destination, uint32_t channel) const;
 
     /// Identifies hosts, switches, links and the ECMP seed: part of the key of remembered steps.
@@ -119,7 +119,8 @@ class Topology
 
 /// A topology by name and parameters, as on the command line: "fat-tree:k=4",
 /// "leaf-spine:leaves=4,hosts=4,spines=2" (all types: TopologyTypes of topology-report.h); or the
-/// path of a file (topology-file.h): .yaml or .yml, and .txt, .topo or "hpcc:PATH" in HPCC's format.
+/// path of a file (topology-file.h): .yaml or .yml, and .txt, .topo or "hpcc:PATH" in HPCC's
+/// format.
 struct TopologyRequest
 {
     std::string text = "fat-tree";

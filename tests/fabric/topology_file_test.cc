@@ -83,8 +83,9 @@ TEST(MakeTopology, SaysWhatIsWrongWithTheText) {
   EXPECT_EQ(ErrorOf("fat-tree:k=four"),
             "topology: k: got 'four'; allowed: an integer from 2 to 64");
   EXPECT_EQ(ErrorOf("mesh"),
-            "topology: got 'mesh'; allowed: fat-tree, leaf-spine, dumbbell, star, torus, dragonfly, "
-            "rail-optimised, ring, nodes, or a file: .yaml, or .txt or .topo (HPCC), or hpcc:PATH");
+            "topology: got 'mesh'; allowed: fat-tree, leaf-spine, dumbbell, star, torus, "
+            "dragonfly, rail-optimised, ring, nodes, or a file: .yaml, or .txt or .topo (HPCC), or "
+            "hpcc:PATH");
   EXPECT_EQ(ErrorOf("star:hots=3"),
             "topology: unknown key of star: got 'hots'; allowed: delay, host.delay, host.queue, "
             "host.rate, hosts, name, "
@@ -137,6 +138,10 @@ TEST(TopologyFile, ShippedFilesAreWhatTheyAreCalled) {
   EXPECT_EQ(Hosts(folder + "leaf-spine-4to1.yaml"), 32u);
   EXPECT_EQ(Hosts(folder + "dumbbell-wan.yaml"), 16u);
   EXPECT_EQ(Hosts(folder + "star-16.yaml"), 16u);
+  EXPECT_EQ(Hosts(folder + "torus-4x4.yaml"), 16u);
+  EXPECT_EQ(Hosts(folder + "rail-4x8.yaml"), 32u);
+  EXPECT_EQ(Hosts(folder + "two-sites.yaml"), 4u);
+  EXPECT_EQ(Hosts(folder + "two-racks.topo"), 6u);
   EXPECT_EQ(MakeTopology(Request(folder + "star-16.yaml")).Name(), "star-16");
   EXPECT_EQ(MakeTopology(Request(folder + "fat-tree-k4.yaml")).Fingerprint(),
             MakeTopology(Request("fat-tree:k=4")).Fingerprint());

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <regex>
+#include <cmath>
 
 #include "ns3-module/fabric/topology-builders.h"
 #include "ns3-module/fabric/topology-report.h"
@@ -106,32 +106,40 @@ TEST(DrawTopology, ShowsEveryNodeAndBothDirectionsOfEveryLink) {
   }
 }
 
+// The number after the next `key` from `at` on, which moves there; none: at the end.
+double NumberAfter(const std::string& text, const std::string& key, size_t& at) {
+  at = text.find(key, at);
+  if (at == std::string::npos) return 0;
+  at += key.size();
+  return std::stod(text.substr(at, 16));
+}
+
 // Nodes are apart from each other and inside the picture.
 TEST(DrawTopology, KeepsNodesApart) {
   for (const TopologyType& type : TopologyTypes()) {
     const std::string svg = DrawTopology(Make(type.name));
-    std::smatch size;
-    ASSERT_TRUE(std::regex_search(svg, size, std::regex("viewBox=\"0 0 ([0-9.]+) ([0-9.]+)\"")));
-    std::vector<std::pair<double, double>> centres;
-    const std::regex host("<circle cx=\"([0-9.]+)\" cy=\"([0-9.]+)\"");
-    const std::regex inner("<rect x=\"([0-9.]+)\" y=\"([0-9.]+)\" width=\"14\"");
-    for (const std::regex& shape : {host, inner}) {
-      const double right = &shape == &host ? 0 : 7;
-      for (std::sregex_iterator it(svg.begin(), svg.end(), shape), end; it != end; ++it) {
-        centres.emplace_back(std::stod((*it)[1]) + right, std::stod((*it)[2]));
-      }
+    size_t head = 0;
+    const double width = NumberAfter(svg, "width=\"", head);
+    const double height = NumberAfter(svg, "height=\"", head);
+    std::vector<std::pair<double, double>> hosts;
+    for (size_t at = 0;;) {
+      const double x = NumberAfter(svg, "<circle cx=\"", at);
+      if (at == std::string::npos) break;
+      hosts.emplace_back(x, NumberAfter(svg, "cy=\"", at));
     }
-    for (size_t i = 0; i < centres.size(); ++i) {
-      EXPECT_LT(centres[i].first, std::stod(size[1]));
-      EXPECT_LT(centres[i].second, std::stod(size[2]));
+    ASSERT_EQ(hosts.size(), Make(type.name).Hosts().size());
+    for (size_t i = 0; i < hosts.size(); ++i) {
+      EXPECT_LT(hosts[i].first, width);
+      EXPECT_LT(hosts[i].second, height);
       for (size_t j = 0; j < i; ++j) {
-        EXPECT_GT(std::abs(centres[i].first - centres[j].first) +
-                      std::abs(centres[i].second - centres[j].second),
-                  10)
+        EXPECT_GT(
+            std::abs(hosts[i].first - hosts[j].first) + std::abs(hosts[i].second - hosts[j].second),
+            10)
             << type.name;
       }
     }
   }
+  EXPECT_EQ(Count(DrawTopology(Topology()), "<title>"), 0u);
 }
 
 TEST(DrawTopology, ColoursAndTellsWhatEachDirectionCarried) {
