@@ -6,7 +6,7 @@
 // behind at the slowest one. The destination's last link serves flows in the order in which their
 // first frames get there. Received data is ACKed in one piece when its last byte is in; the ACKs
 // occupy the receiver's card before anything it sends from then on. Inside the fabric flows do not
-// meet.
+// meet, but those of one pair of endpoints keep their order.
 #include "event-engine.h"
 
 #include <algorithm>
@@ -25,12 +25,20 @@ enum What
     kAcksSent,  ///< nothing to tell, but the card was busy until now
 };
 
+/// Of one endpoint to another.
+struct Connection
+{
+    std::vector<DirectedLink> route; ///< none between endpoints on one node
+    TimeNs lastHead = 0;             ///< of the newest flow: at the last link,
+    TimeNs lastArrival = 0;          ///< and at the destination
+};
+
 /// A flow on its way.
 struct InFlight
 {
     Flow flow;
-    const std::vector<DirectedLink>* route = nullptr; ///< none where no byte travels
-    TimeNs lastByte = 0;                              ///< earliest end on the last link
+    Connection* connection = nullptr; ///< none where no byte travels
+    TimeNs lastByte = 0;              ///< earliest end on the last link
 };
 
 class AnalyticEngine : public EventEngine
@@ -80,7 +88,7 @@ class AnalyticEngine : public EventEngine
     }
 
   private:
-    const std::vector<DirectedLink>& RouteOf(int source, int destination);
+    Connection& ConnectionOf(int source, int destination);
     TimeNs PassFirstLinks(InFlight& inFlight);
     void ServeLastLink(int graph, uint64_t slot);
     void Arrive(int graph, uint64_t slot);
@@ -89,20 +97,20 @@ class AnalyticEngine : public EventEngine
 
     std::vector<InFlight> m_inFlight; ///< by slot
     std::vector<uint64_t> m_freeSlots;
-    std::unordered_map<uint64_t, std::vector<DirectedLink>> m_routes; ///< by endpoints
+    std::unordered_map<uint64_t, Connection> m_connections; ///< by endpoints
     std::vector<TimeNs> m_egressFree;  ///< first links of routes, by directed link
     std::vector<TimeNs> m_ingressFree; ///< last links of routes
     std::vector<LinkCounters> m_links;
 };
 
-const std::vector<DirectedLink>& AnalyticEngine::RouteOf(int source, int destination)
+Connection& AnalyticEngine::ConnectionOf(int source, int destination)
 {
     const uint64_t ends = static_cast<uint64_t>(source) << 32 | static_cast<uint32_t>(destination);
-    auto [entry, added] = m_routes.try_emplace(ends);
+    auto [entry, added] = m_connections.try_emplace(ends);
     if (added)
     {
         constexpr uint32_t kChannel = 0; // one connection for each pair of endpoints
-        entry->second =
+        entry->second.route =
             m_topology.Route(m_placement.NodeOf(source), m_placement.NodeOf(destination), kChannel);
     }
     return entry->second;
@@ -114,11 +122,11 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     TimeNs when = m_now;
     if (flow.bytes > 0)
     {
-        const std::vector<DirectedLink>& route = RouteOf(flow.source, flow.destination);
-        if (!route.empty())
+        Connection& connection = ConnectionOf(flow.source, flow.destination);
+        if (!connection.route.empty())
         {
-            inFlight.route = &route;
-            when = PassFirstLinks(inFlight);
+            inFlight.connection = &connection;
+            when = connection.lastHead = std::max(PassFirstLinks(inFlight), connection.lastHead);
         }
     }
     if (m_freeSlots.empty())
@@ -129,13 +137,13 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     const uint64_t slot = m_freeSlots.back();
     m_freeSlots.pop_back();
     m_inFlight[slot] = inFlight;
-    Push(when, inFlight.route ? kHead : kDelivered, graph, slot);
+    Push(when, inFlight.connection ? kHead : kDelivered, graph, slot);
 }
 
 /// When the first frame is ready for the last link of the route; sets the earliest end there.
 TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
 {
-    const std::vector<DirectedLink>& route = *inFlight.route;
+    const std::vector<DirectedLink>& route = inFlight.connection->route;
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
     const int64_t first = std::min(wire, m_transport.FrameBytes());
     TimeNs& free = m_egressFree[route.front()];
@@ -156,19 +164,22 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
 void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
 {
     const InFlight& inFlight = m_inFlight[slot];
-    const DirectedLink last = inFlight.route->back();
+    Connection& connection = *inFlight.connection;
+    const DirectedLink last = connection.route.back();
     const Link& link = m_topology.LinkOf(last);
     TimeNs& free = m_ingressFree[last];
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
     free = std::max(m_now, free) + SerialisationTime(wire, link.rateBps);
-    Push(std::max(free, inFlight.lastByte) + link.delay, kDelivered, graph, slot);
+    connection.lastArrival =
+        std::max(std::max(free, inFlight.lastByte) + link.delay, connection.lastArrival);
+    Push(connection.lastArrival, kDelivered, graph, slot);
 }
 
 void AnalyticEngine::Arrive(int graph, uint64_t slot)
 {
     const InFlight inFlight = m_inFlight[slot];
     m_freeSlots.push_back(slot);
-    if (inFlight.route)
+    if (inFlight.connection)
     {
         SendAcks(inFlight);
     }
@@ -179,9 +190,11 @@ void AnalyticEngine::Arrive(int graph, uint64_t slot)
 void AnalyticEngine::SendAcks(const InFlight& inFlight)
 {
     const Flow& flow = inFlight.flow;
-    const std::vector<DirectedLink>& back = RouteOf(flow.destination, flow.source);
+    const std::vector<DirectedLink>& back = ConnectionOf(flow.destination, flow.source).route;
     const int64_t acks = m_transport.AckWireBytes(flow.bytes);
-    Count(*inFlight.route, m_transport.WireBytes(flow.bytes), m_transport.Segments(flow.bytes));
+    Count(inFlight.connection->route,
+          m_transport.WireBytes(flow.bytes),
+          m_transport.Segments(flow.bytes));
     Count(back, acks, m_transport.Acks(flow.bytes));
     TimeNs& free = m_egressFree[back.front()];
     free = std::max(m_now, free) + SerialisationTime(acks, m_topology.LinkOf(back.front()).rateBps);

@@ -167,6 +167,29 @@ TEST(Analytic, SlowestLinkSetsTheRateAndTheServersLinkServesInTurn) {
             (std::vector<TimeNs>{start + 1'200 + 4'000, start + 1'200 + 7'000}));
 }
 
+TEST(Analytic, FlowsOfOnePairKeepTheirOrderBehindASlowLink) {
+  Fabric slow(BuildDumbbell(1, 2, {10'000'000'000, 100, 0}, {100'000'000, 100, 0}));
+  slow.placement.hosts = {0, 1};
+  std::vector<int64_t> arrived;
+  slow.engine->SetFlowTrace([&](const Flow& flow, TimeNs, bool delivered) {
+    if (delivered) arrived.push_back(flow.bytes);
+  });
+  Burst burst({{0, 1, 100'000, 0}, {0, 1, 1, 0}});
+  slow.engine->Submit(burst, 0);
+  ASSERT_TRUE(slow.engine->RunUntil(kNever));
+  EXPECT_EQ(arrived, (std::vector<int64_t>{100'000, 1}));
+}
+
+TEST(Analytic, EndpointsOnOneNodeReachEachOtherAtOnce) {
+  Fabric star(BuildStar(3, {}));
+  star.placement.servers = {star.placement.hosts[1]};
+  Burst burst({{1, 2, 1'000'000, 0}, {2, 1, 1'000'000, 0}});
+  star.engine->Submit(burst, 5);
+  ASSERT_TRUE(star.engine->RunUntil(kNever));
+  EXPECT_EQ(burst.arrivals(), (std::vector<TimeNs>{5, 5}));
+  for (const LinkCounters& link : star.engine->Links()) EXPECT_EQ(link.bytes, 0);
+}
+
 TEST(Analytic, CountsBytesOnEveryLinkOfTheRoute) {
   Fabric fabric(BuildStar(3, {}));
   std::vector<std::pair<TimeNs, bool>> trace;
