@@ -16,6 +16,12 @@ Topology Make(const std::string& text) {
   return MakeTopology(request);
 }
 
+void AddNodes(Topology& topology, int hosts, int switches) {
+  const std::string names[] = {"h", "s"};
+  for (int i = 0; i < hosts; ++i) topology.AddHost(names[0] + std::to_string(i));
+  for (int i = 0; i < switches; ++i) topology.AddSwitch(names[1] + std::to_string(i));
+}
+
 size_t Count(const std::string& text, const std::string& part) {
   size_t count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
@@ -58,8 +64,7 @@ TEST(DescribeTopology, SaysWhatCanBeSaidOfOddOnes) {
 TEST(CheckTopology, NamesWhatIsOdd) {
   Topology topology;
   EXPECT_EQ(CheckTopology(topology), (std::vector<std::string>{"there are no hosts"}));
-  for (int i = 0; i < 6; ++i) topology.AddHost("h" + std::to_string(i));
-  for (int i = 0; i < 4; ++i) topology.AddSwitch("s" + std::to_string(i));
+  AddNodes(topology, 6, 4);
   topology.AddLink({0, 6, 1'000'000'000, 10, 0});
   topology.AddLink({1, 7, 2'000'000'000, 10, 0});
   topology.AddLink({6, 7, 1'000'000'000, 0, 0});
@@ -77,8 +82,7 @@ TEST(CheckTopology, NamesWhatIsOdd) {
 TEST(CheckTopology, HostsOfSeveralIslandsReachEachOtherOnlyThroughSwitches) {
   // Two switches joined by a host that does not forward.
   Topology topology;
-  for (int i = 0; i < 3; ++i) topology.AddHost("h" + std::to_string(i));
-  for (int i = 0; i < 2; ++i) topology.AddSwitch("s" + std::to_string(i));
+  AddNodes(topology, 3, 2);
   for (const auto& [a, b] : {std::pair{0, 3}, {1, 3}, {1, 4}, {2, 4}}) {
     topology.AddLink({a, b, 1'000'000'000, 10, 0});
   }
