@@ -139,12 +139,9 @@ void PlaceTiers(const Topology& topology, std::vector<std::vector<int>> tiers, L
     }
 }
 
-void PlaceCircle(const Topology& topology, Layout& layout)
+/// By switch, its hosts; at the end those without one.
+std::vector<std::vector<int>> HostsOfSwitches(const Topology& topology)
 {
-    constexpr double kHostStep = 36; ///< between neighbours on the outer circle
-    constexpr double kLeastRadius = 90;
-    constexpr double kRing = 90; ///< between the circles
-    // Each switch with its hosts, in order; hosts without a switch at the end.
     std::vector<std::vector<int>> hosts(topology.NodeCount() + 1);
     for (int host : topology.Hosts())
     {
@@ -152,35 +149,49 @@ void PlaceCircle(const Topology& topology, Layout& layout)
         const bool hangs = !out.empty() && !topology.IsHost(topology.To(out[0]));
         hosts[hangs ? topology.To(out[0]) : topology.NodeCount()].push_back(host);
     }
-    size_t slots = hosts.back().size();
-    int switches = 0;
-    for (int node = 0; node < topology.NodeCount(); ++node)
-    {
-        switches += !topology.IsHost(node);
-        slots += topology.IsHost(node) ? 0 : std::max<size_t>(1, hosts[node].size());
-    }
-    const double outer =
-        std::max(kLeastRadius + kRing, kHostStep * static_cast<double>(slots) / (2 * kPi));
-    const double inner = switches == 1 ? 0 : outer - kRing;
-    double slot = 0;
-    const auto on = [slots](double radius, double at)
-    {
-        const double angle = 2 * kPi * at / static_cast<double>(slots) - kPi / 2;
-        return Position{radius * std::cos(angle), radius * std::sin(angle)};
-    };
-    for (int node = 0; node <= topology.NodeCount(); ++node)
+    return hosts;
+}
+
+/// Point `at` of `slots` on a circle, clockwise from the bottom, so that the first are on the left.
+Position OnCircle(double radius, double at, double slots)
+{
+    const double angle = 2 * kPi * at / slots + kPi / 2;
+    return Position{radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+/// Each switch in the middle of its hosts' arc, in order of number; one alone in the middle.
+void PlaceCircle(const Topology& topology, Layout& layout)
+{
+    constexpr double kHostStep = 36; ///< between neighbours on the outer circle
+    constexpr double kLeastRadius = 180;
+    constexpr double kRing = 90; ///< between the circles
+    const std::vector<std::vector<int>> hosts = HostsOfSwitches(topology);
+    const auto room = [&](int node) -> double
     {
         const bool isSwitch = node < topology.NodeCount() && !topology.IsHost(node);
-        const double room = std::max<double>(isSwitch, static_cast<double>(hosts[node].size()));
-        if (isSwitch)
+        return static_cast<double>(std::max<size_t>(isSwitch, hosts[node].size()));
+    };
+    double slots = 0;
+    for (int node = 0; node <= topology.NodeCount(); ++node)
+    {
+        slots += room(node);
+    }
+    const bool alone = topology.NodeCount() - topology.Hosts().size() == 1;
+    const double outer = std::max(kLeastRadius, kHostStep * slots / (2 * kPi));
+    const double inner = alone ? 0 : outer - kRing;
+    double slot = 0;
+    for (int node = 0; node <= topology.NodeCount(); ++node)
+    {
+        if (node < topology.NodeCount() && !topology.IsHost(node))
         {
-            layout.nodes[node] = on(inner, slot + room / 2);
+            layout.nodes[node] = OnCircle(inner, slot + room(node) / 2, slots);
         }
         for (size_t i = 0; i < hosts[node].size(); ++i)
         {
-            layout.nodes[hosts[node][i]] = on(outer, slot + static_cast<double>(i) + 0.5);
+            const double at = slot + static_cast<double>(i) + 0.5;
+            layout.nodes[hosts[node][i]] = OnCircle(outer, at, slots);
         }
-        slot += room;
+        slot += room(node);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "ns3-module/fabric/topology.h"
 #include "tests/fabric/fabric_testing.h"
+#include "tests/fabric/topology_testing.h"
 
 namespace legacy::fabric {
 namespace {
@@ -15,24 +16,6 @@ Topology Make(const std::string& text) {
   TopologyRequest request;
   request.text = text;
   return MakeTopology(request);
-}
-
-// Hops between every two nodes by Floyd-Warshall, with hosts as ends only; kFar: none.
-constexpr int kFar = 1'000'000;
-std::vector<std::vector<int>> AllDistances(const Topology& topology) {
-  const int nodes = topology.NodeCount();
-  std::vector<std::vector<int>> distance(nodes, std::vector<int>(nodes, kFar));
-  for (int i = 0; i < nodes; ++i) distance[i][i] = 0;
-  for (const Link& link : topology.Links()) distance[link.a][link.b] = distance[link.b][link.a] = 1;
-  for (int via = 0; via < nodes; ++via) {
-    if (topology.IsHost(via)) continue;
-    for (int a = 0; a < nodes; ++a) {
-      for (int b = 0; b < nodes; ++b) {
-        distance[a][b] = std::min(distance[a][b], distance[a][via] + distance[via][b]);
-      }
-    }
-  }
-  return distance;
 }
 
 // The outgoing links of `node` after which one hop less remains.

@@ -7,27 +7,10 @@
 
 #include "ns3-module/fabric/topology-builders.h"
 #include "tests/fabric/fabric_testing.h"
+#include "tests/fabric/topology_testing.h"
 
 namespace legacy::fabric {
 namespace {
-
-// Hops between every two hosts by Floyd-Warshall, with hosts as ends only.
-std::vector<std::vector<int>> AllDistances(const Topology& topology) {
-  constexpr int kFar = 1'000'000;
-  const int nodes = topology.NodeCount();
-  std::vector<std::vector<int>> distance(nodes, std::vector<int>(nodes, kFar));
-  for (int i = 0; i < nodes; ++i) distance[i][i] = 0;
-  for (const Link& link : topology.Links()) distance[link.a][link.b] = distance[link.b][link.a] = 1;
-  for (int via = 0; via < nodes; ++via) {
-    if (topology.IsHost(via)) continue;
-    for (int a = 0; a < nodes; ++a) {
-      for (int b = 0; b < nodes; ++b) {
-        distance[a][b] = std::min(distance[a][b], distance[a][via] + distance[via][b]);
-      }
-    }
-  }
-  return distance;
-}
 
 class FatTree : public testing::TestWithParam<int> {};
 
