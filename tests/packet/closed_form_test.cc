@@ -46,41 +46,6 @@ TEST_P(RingTest, AllGatherIsWithinThreePercentOfTheClosedForm) {
 
 INSTANTIATE_TEST_SUITE_P(Workers, RingTest, testing::Values(4, 8, 16));
 
-// Messages of many windows: the sender's own backlog must not hold up the ACKs of what it receives.
-TEST(LongRingTest, TenMegabytesAreWithinThreePercentAt1And10Gbps) {
-  for (const int64_t rate : {int64_t{1'000'000'000}, int64_t{10'000'000'000}}) {
-    Scenario scenario;
-    scenario.rate_bps = rate;
-    scenario.collective.bytes.assign(scenario.workers, 10'000'000);
-    const auto expected = static_cast<double>(fabric::RingAllReduceTime(
-        scenario.workers, 10'000'000, StarPath(scenario), scenario.transport));
-    EXPECT_NEAR(Simulate(scenario).total / expected, 1.0, 0.03) << rate;
-  }
-}
-
-// Two buckets in flight share the links and cost what one ring of their sum does.
-TEST(ConcurrentRingsTest, TwoBucketsTakeTheTimeOfTheirSum) {
-  Scenario scenario;
-  scenario.workers = 8;
-  fabric::StepTraffic traffic;
-  for (const int64_t bytes : {3'100'000, 208'000}) {
-    scenario.collective.bytes.assign(scenario.workers, bytes);
-    const fabric::StepTraffic one = OneCollective(scenario.workers, scenario.collective);
-    if (traffic.buckets.empty()) {
-      traffic = one;
-    } else {
-      traffic.buckets.push_back(one.buckets.front());
-    }
-  }
-  const Fabric fabric(scenario);
-  fabric::StepSimulator simulator(fabric::MakePacketEngine, fabric.request);
-  const fabric::StepTiming& timing = simulator.Simulate(traffic, 0);
-  const auto expected = static_cast<double>(fabric::RingAllReduceTime(
-      scenario.workers, 3'308'000, StarPath(scenario), scenario.transport));
-  EXPECT_NEAR(timing.total / expected, 1.0, 0.03);
-  EXPECT_EQ(timing.counters.retransmitTimeouts, 0u);
-}
-
 // Full duplex: each direction gets the link's rate less the ACKs of the other.
 TEST(OppositeFlowsTest, FillBothDirections) {
   Scenario scenario;

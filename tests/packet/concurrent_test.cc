@@ -84,8 +84,7 @@ TEST_P(LongRingTest, OfEightWorkersTakesTheClosedFormAndTimesNothingOut) {
 
 INSTANTIATE_TEST_SUITE_P(Stars, LongRingTest,
                          testing::Values(LongRing{1'000'000'000, 5'000'000, false},
-                                         LongRing{1'000'000'000, 10'000'000, true},
-                                         LongRing{10'000'000'000, 10'000'000, true},
+                                         LongRing{10'000'000'000, 5'000'000, true},
                                          LongRing{10'000'000'000, 10'000'000, false}));
 
 // A server's backlog for many workers stays below the least time-out. Were hosts not to mark, it

@@ -1,0 +1,57 @@
+// Every kind of collective over ns-3's TCP against its closed form.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ns3-module/fabric/alpha-beta.h"
+#include "tests/packet/scenario.h"
+
+namespace legacy::packet_test {
+namespace {
+
+using fabric::CollectiveKind;
+
+class CollectiveOverTcp : public testing::TestWithParam<CollectiveKind> {};
+
+INSTANTIATE_TEST_SUITE_P(Kinds, CollectiveOverTcp, testing::ValuesIn(fabric::CollectiveKinds()),
+                         [](const auto& info) {
+                           std::string name = fabric::ToString(info.param);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+// 8 workers, two servers, a star whose hub sums. TCP needs windows to open and shares a card
+// between flows where the closed form sends them in turn.
+TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
+  const fabric::Topology topology = fabric::MakeTopology({"star:hosts=10"});
+  fabric::PlacementRequest where;
+  where.workers = 8;
+  where.servers = 2;
+  where.aggregation = true;
+  const fabric::Placement placement = fabric::MakePlacement(where, topology);
+  fabric::EngineRequest request;
+  request.topology = &topology;
+  request.placement = &placement;
+
+  fabric::CollectiveSpec spec;
+  spec.kind = GetParam();
+  spec.bytes.assign(8, 400'000);
+  spec.pullBytes = 400'000;
+  spec.servers = 2;
+  spec.group = 4;
+  spec.parents = placement.parents;
+  spec.firstAggregator = 10;
+  if (spec.kind == CollectiveKind::SparseTree) spec.sumBytes = {500'000, 600'000, 700'000};
+  if (spec.kind == CollectiveKind::ScatterReduceAllGather) spec.sumBytes = {400'000};
+
+  fabric::StepSimulator simulator(fabric::MakePacketEngine, request);
+  const fabric::StepTiming timing = simulator.Simulate(OneCollective(8, spec), 0);
+  const auto expected = static_cast<double>(
+      fabric::ClosedFormTime(spec, fabric::TypicalPath(topology, placement), request.transport));
+  EXPECT_NEAR(timing.total / expected, 1.0, 0.10);
+  EXPECT_EQ(timing.counters.retransmitTimeouts, 0u);
+  RecordProperty("ratio", std::to_string(timing.total / expected));
+}
+
+}  // namespace
+}  // namespace legacy::packet_test
