@@ -183,6 +183,26 @@ TEST(SprayTest, FourSlowPathsAreOneFastOne) {
   EXPECT_NEAR(static_cast<double>(times[0]) / static_cast<double>(times[1]), 4.0, 0.5);
 }
 
+// A hundred duplicate ACKs mean a loss under spray: what is lost near the end waits for the timer.
+TEST(SprayTest, LossIsRepaired) {
+  Custom custom;
+  custom.topology.SetMultipath(fabric::Multipath::Spray);
+  const Custom clean = LeafSpine(fabric::Multipath::Spray, kGigabit);
+  for (int node = 0; node < clean.topology.NodeCount(); ++node) {
+    const std::string& name = clean.topology.NodeName(node);
+    clean.topology.IsHost(node) ? custom.topology.AddHost(name) : custom.topology.AddSwitch(name);
+  }
+  for (fabric::Link link : clean.topology.Links()) {
+    link.errorRate = 0.005;
+    custom.topology.AddLink(link);
+  }
+  custom.placement = clean.placement;
+  auto engine = fabric::MakePacketEngine(custom.Request());
+  EXPECT_TRUE(engine->Random());
+  EXPECT_GT(OneFlow(*engine, 1'000'000), 0);
+  EXPECT_GT(Sum(*engine).drops, 0);
+}
+
 // Two hosts with a link to each of two switches, as where every card has its own rail.
 TEST(MultiHomedTest, HostsUseBothLinksByHashOrByPacket) {
   for (const fabric::Multipath multipath : {fabric::Multipath::Ecmp, fabric::Multipath::Spray}) {
