@@ -86,6 +86,7 @@ struct TopoTexts {
 
 CLI::App* AddTopo(CLI::App& app, TopoCommand& topo, TopoTexts& texts) {
   CLI::App* sub = app.add_subcommand("topo", "what a topology is");
+  sub->footer("");
   sub->add_option("ACTION", topo.action,
                   "check: what is odd about it; show: its facts; convert: into another form")
       ->required()
@@ -107,6 +108,7 @@ CLI::App* AddValidate(CLI::App& app, ValidationOptions& options) {
       "published figures of other simulators, closed forms, and the fidelities against "
       "each other: " +
           Join(ValidationSections(), ", "));
+  sub->footer("");
   sub->add_option("--out", options.out_directory, "folder of the CSV files [docs/validation]")
       ->type_name("DIR");
   sub->add_option("--document", options.document, "Markdown file whose tables are written anew")
