@@ -25,7 +25,7 @@ int Topology::AddSwitch(const std::string& name)
     return NodeCount() - 1;
 }
 
-int Topology::AddLink(const Link& link)
+void Topology::CheckLink(const Link& link) const
 {
     const std::string ends = std::to_string(link.a) + "-" + std::to_string(link.b);
     if (link.a < 0 || link.b < 0 || link.a >= NodeCount() || link.b >= NodeCount() ||
@@ -49,6 +49,11 @@ int Topology::AddLink(const Link& link)
     {
         throw Error("error rate of link " + ends, std::to_string(link.errorRate), "0 to below 1");
     }
+}
+
+int Topology::AddLink(const Link& link)
+{
+    CheckLink(link);
     m_routing.Clear();
     const int index = static_cast<int>(m_links.size());
     m_links.push_back(link);
@@ -189,6 +194,20 @@ std::vector<LinkShare> Topology::Shares(int source, int destination, uint32_t ch
         level = std::move(next);
     }
     return shares;
+}
+
+Topology Topology::WithLinks(const std::function<void(int index, Link& link)>& change) const
+{
+    Topology copy = *this;
+    for (size_t i = 0; i < m_links.size(); ++i)
+    {
+        Link& link = copy.m_links[i];
+        change(static_cast<int>(i), link);
+        link.a = m_links[i].a;
+        link.b = m_links[i].b;
+        CheckLink(link);
+    }
+    return copy;
 }
 
 std::string Topology::Fingerprint() const

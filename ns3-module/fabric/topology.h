@@ -8,6 +8,7 @@
 #include "units.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,6 +89,10 @@ class Topology
     /// those of Route, all 1, under Ecmp.
     std::vector<LinkShare> Shares(int source, int destination, uint32_t channel) const;
 
+    /// The same nodes and routes over other links: `change` may set anything but a link's ends.
+    /// Throws Error as AddLink.
+    Topology WithLinks(const std::function<void(int index, Link& link)>& change) const;
+
     /// Identifies hosts, switches, links and the ECMP seed: part of the key of remembered steps.
     std::string Fingerprint() const;
 
@@ -106,6 +111,7 @@ class Topology
         std::vector<DirectedLink> out;
     };
 
+    void CheckLink(const Link& link) const;
     [[noreturn]] void ThrowNoPath(int from, int to) const;
 
     std::string m_name;

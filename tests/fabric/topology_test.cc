@@ -165,5 +165,27 @@ TEST(Topology, FingerprintSeesEveryLinkAndTheSeed) {
   EXPECT_EQ(all.size(), 6u);
 }
 
+TEST(Topology, OtherLinksKeepTheRoutes) {
+  const Topology topology = BuildFatTree(4, {}, {}, {});
+  const Topology fast = topology.WithLinks([](int index, Link& link) {
+    if (index == 3) link.rateBps *= 2;
+    link.a = 0;  // ends stay
+  });
+  for (size_t i = 0; i < topology.Links().size(); ++i) {
+    EXPECT_EQ(fast.Links()[i].rateBps, topology.Links()[i].rateBps * (i == 3 ? 2 : 1));
+    EXPECT_EQ(fast.Links()[i].a, topology.Links()[i].a);
+  }
+  for (const int a : topology.Hosts()) {
+    for (const int b : topology.Hosts()) {
+      EXPECT_EQ(fast.Route(a, b, 7), topology.Route(a, b, 7));
+    }
+  }
+  EXPECT_NE(fast.Fingerprint(), topology.Fingerprint());
+  EXPECT_EQ(topology.WithLinks([](int, Link&) {}).Fingerprint(), topology.Fingerprint());
+  const std::string message =
+      MessageOf([&] { topology.WithLinks([](int, Link& link) { link.rateBps = 0; }); });
+  EXPECT_NE(message.find("rate of link"), std::string::npos) << message;
+}
+
 }  // namespace
 }  // namespace legacy::fabric
