@@ -22,6 +22,7 @@
 #include "max-min.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <unordered_map>
 
@@ -83,6 +84,16 @@ struct Connection
     std::vector<LinkShare> acks;
 };
 
+/// What a flow of so many bytes puts on the wire.
+struct Wire
+{
+    int64_t bytes = -1; ///< payload
+    int64_t wire = 0;
+    int64_t packets = 0;
+    int64_t ackBytes = 0;
+    int64_t ackPackets = 0;
+};
+
 double BytesPerNs(const Link& link)
 {
     return static_cast<double>(link.rateBps) / 8e9;
@@ -103,6 +114,7 @@ class FlowEngine : public EventEngine
   public:
     explicit FlowEngine(const EngineRequest& request)
         : EventEngine(request),
+          m_frameBytes(m_transport.FrameBytes()),
           m_ackRatio(static_cast<double>(m_transport.ackBytes) /
                      (m_transport.segmentsPerAck * static_cast<double>(m_transport.FrameBytes()))),
           m_rates(Capacities(m_topology)),
@@ -138,6 +150,7 @@ class FlowEngine : public EventEngine
     int Connect(int from, int to);
     void SetBusy(int connection, bool busy);
     void Lend(DirectedLink link);
+    const Wire& WireOf(int64_t bytes);
     int TakeSlot(const Flow& flow, int graph);
     void SendNext(int connection);
     TimeNs RampTime(Connection& connection, int64_t wire);
@@ -145,6 +158,7 @@ class FlowEngine : public EventEngine
     void Reschedule(int connection);
     void Finish(int connection);
 
+    const int64_t m_frameBytes;
     const double m_ackRatio; ///< bytes of ACKs for each byte of data on the wire
     MaxMin m_rates;          ///< one connection of its for each of ours, same numbers
     std::vector<Connection> m_connections;
@@ -155,7 +169,14 @@ class FlowEngine : public EventEngine
     std::unordered_map<uint64_t, int> m_byEndpoints; ///< connections
     std::vector<Slot> m_slots;
     int m_freeSlot = kNone;
+    std::array<Wire, 64> m_wires; ///< of sizes seen lately, by their last bits
 };
+
+/// To the nearest; nanoseconds from 0 on.
+TimeNs Round(double time)
+{
+    return static_cast<TimeNs>(time + 0.5);
+}
 
 uint64_t Pair(int a, int b)
 {
@@ -271,6 +292,20 @@ void FlowEngine::Lend(DirectedLink link)
     }
 }
 
+const Wire& FlowEngine::WireOf(int64_t bytes)
+{
+    Wire& known = m_wires[static_cast<size_t>(bytes) % m_wires.size()];
+    if (known.bytes != bytes)
+    {
+        known = Wire{bytes,
+                     m_transport.WireBytes(bytes),
+                     m_transport.Segments(bytes),
+                     m_transport.AckWireBytes(bytes),
+                     m_transport.Acks(bytes)};
+    }
+    return known;
+}
+
 int FlowEngine::TakeSlot(const Flow& flow, int graph)
 {
     if (m_freeSlot == kNone)
@@ -315,8 +350,7 @@ void FlowEngine::SendNext(int number)
         if (flow.bytes > 0 && !connection.local)
         {
             SetBusy(number, true);
-            const TimeNs ramp =
-                connection.open ? 0 : RampTime(connection, m_transport.WireBytes(flow.bytes));
+            const TimeNs ramp = connection.open ? 0 : RampTime(connection, WireOf(flow.bytes).wire);
             connection.waiting = ramp > 0;
             if (ramp > 0)
             {
@@ -352,7 +386,7 @@ TimeNs FlowEngine::RampTime(Connection& connection, int64_t wire)
         connection.window *= growth;
     }
     connection.open = connection.window >= connection.slowest * connection.roundTrip;
-    return std::llround(lost);
+    return Round(lost);
 }
 
 void FlowEngine::Begin(int number)
@@ -363,7 +397,7 @@ void FlowEngine::Begin(int number)
     connection.sending = slot;
     connection.first = m_slots[slot].next;
     connection.last = connection.first == kNone ? kNone : connection.last;
-    connection.left = static_cast<double>(m_transport.WireBytes(m_slots[slot].flow.bytes));
+    connection.left = static_cast<double>(WireOf(m_slots[slot].flow.bytes).wire);
     connection.since = m_now;
     connection.rate = 0;
     connection.scheduled = kNever;
@@ -381,7 +415,7 @@ void FlowEngine::Reschedule(int number)
     connection.left -= connection.rate * static_cast<double>(m_now - connection.since);
     connection.since = m_now;
     connection.rate = m_rates.Rate(number);
-    connection.end = m_now + std::llround(std::max(0.0, connection.left) / connection.rate);
+    connection.end = m_now + Round(std::max(0.0, connection.left) / connection.rate);
     // An event that comes too early looks again; only one that would come too late is replaced.
     if (connection.end < connection.scheduled)
     {
@@ -442,13 +476,13 @@ void FlowEngine::Finish(int number)
     Connection& connection = m_connections[number];
     const int slot = connection.sending;
     const Flow& flow = m_slots[slot].flow;
-    const int64_t wire = m_transport.WireBytes(flow.bytes);
-    connection.wireBytes += wire;
-    connection.packets += m_transport.Segments(flow.bytes);
-    connection.ackBytes += m_transport.AckWireBytes(flow.bytes);
-    connection.ackPackets += m_transport.Acks(flow.bytes);
-    const auto firstFrame = static_cast<double>(std::min(wire, m_transport.FrameBytes()));
-    const TimeNs latency = std::llround(connection.delay + firstFrame * connection.byteTime);
+    const Wire& wire = WireOf(flow.bytes);
+    connection.wireBytes += wire.wire;
+    connection.packets += wire.packets;
+    connection.ackBytes += wire.ackBytes;
+    connection.ackPackets += wire.ackPackets;
+    const auto firstFrame = static_cast<double>(std::min(wire.wire, m_frameBytes));
+    const TimeNs latency = Round(connection.delay + firstFrame * connection.byteTime);
     connection.lastArrival = std::max(connection.lastArrival, m_now + latency);
     Push(connection.lastArrival, kDelivered, m_slots[slot].graph, static_cast<uint64_t>(slot));
     connection.sending = kNone;

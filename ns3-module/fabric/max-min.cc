@@ -45,6 +45,7 @@ int MaxMin::Add(const std::vector<Use>& uses, double limit)
 
 void MaxMin::Join(int connection)
 {
+    ++m_version;
     const Flow& flow = m_flows[connection];
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
@@ -74,6 +75,7 @@ void MaxMin::Leave(int connection)
 {
     const Flow& flow = m_flows[connection];
     assert(!flow.running);
+    ++m_version;
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
         Port& port = m_ports[m_hops[h].link];
@@ -87,6 +89,11 @@ void MaxMin::Start(int connection)
     Flow& flow = m_flows[connection];
     assert(!flow.running);
     flow.running = true;
+    if (flow.aloneAsOf == m_version)
+    {
+        flow.rate = flow.limit;
+        return;
+    }
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
         if (m_ports[m_hops[h].link].joined > 1)
@@ -95,6 +102,13 @@ void MaxMin::Start(int connection)
         }
     }
     FindLimit(connection);
+    if (flow.contended == 0)
+    {
+        flow.aloneAsOf = m_version;
+        flow.rate = flow.limit;
+        flow.peak = std::max(flow.peak, flow.rate);
+        return;
+    }
     double rate = flow.limit;
     int bottleneck = kNone;
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
@@ -137,7 +151,7 @@ void MaxMin::Stop(int connection)
     Flow& flow = m_flows[connection];
     assert(flow.running);
     SetBottleneck(flow, kNone);
-    for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
+    for (int h = flow.firstHop; flow.contended > 0; ++h)
     {
         if (m_hops[h].place == kNone)
         {
@@ -163,6 +177,7 @@ void MaxMin::SetCapacity(int link, double capacity)
     {
         port.capacity = capacity;
         port.moved = true;
+        ++m_version;
         MarkDirty(link);
     }
 }
@@ -247,12 +262,14 @@ void MaxMin::Enter(int connection, int hop)
     std::vector<Member>& running = m_ports[m_hops[hop].link].running;
     m_hops[hop].place = static_cast<int>(running.size());
     running.push_back(Member{connection, hop, m_hops[hop].share});
+    ++m_flows[connection].contended;
 }
 
 void MaxMin::Exit(int hop)
 {
     std::vector<Member>& running = m_ports[m_hops[hop].link].running;
     const int place = m_hops[hop].place;
+    --m_flows[running[place].connection].contended;
     running[place] = running.back();
     m_hops[running[place].hop].place = place;
     running.pop_back();

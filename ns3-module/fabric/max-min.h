@@ -75,6 +75,8 @@ class MaxMin
         int firstHop = 0;
         int hops = 0;
         int bottleneck = kNone;
+        int contended = 0;      ///< hops in the lists of their links
+        uint64_t aloneAsOf = 0; ///< == m_version: all its links are private, `limit` holds
         bool running = false;
         bool inSet = false;  ///< is being solved
         bool frozen = false; ///< while solving: has its rate
@@ -127,6 +129,7 @@ class MaxMin
     std::vector<Port> m_ports;
     std::vector<Flow> m_flows;
     std::vector<Hop> m_hops;
+    uint64_t m_version = 1;                     ///< counts whatever changes limits and who is alone
     std::vector<double> m_ownLimits;            ///< by connection
     std::vector<int> m_dirty;                   ///< links
     std::vector<int> m_seeds;                   ///< connections to solve whatever their links say
