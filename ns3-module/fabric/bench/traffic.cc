@@ -3,6 +3,7 @@
 #include "ns3-module/fabric/hash.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -82,6 +83,7 @@ Transport BareTransport()
 
 std::vector<Flow> MixedFlows(int workers)
 {
+    assert(workers >= 1024);
     std::vector<Flow> flows;
     std::set<std::pair<int, int>> pairs;
     const auto add = [&](int source, int destination)

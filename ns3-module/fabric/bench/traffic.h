@@ -40,6 +40,7 @@ Transport BareTransport();
 
 /// 10,000 flows that start at once, of 10 kB to 10 MB (log-uniform), no two between the same pair:
 /// nine random permutations of the workers, and incast from random workers to eight receivers.
+/// `workers` of at least 1,024: fewer do not have as many pairs.
 std::vector<Flow> MixedFlows(int workers);
 
 /// Flows of a case.

@@ -1,0 +1,164 @@
+#include "scenarios/network/validation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compress/error.h"
+#include "scenarios/network/contention.h"
+#include "scenarios/network/fork_map.h"
+#include "scenarios/network/validation_sections.h"
+
+namespace legacy {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+template <typename Call>
+std::string MessageOf(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+// The quick cases of every section are as they are in docs/validation.
+TEST(Validation, SampleIsAsRecorded) {
+  ValidationOptions options;
+  options.out_directory = LEGACY_VALIDATION;
+  options.sample = true;
+  options.processes = 2;
+  std::ostringstream text;
+  EXPECT_TRUE(RunValidation(options, text)) << text.str();
+}
+
+TEST(Validation, ASampleThatDiffersFails) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("validation" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "astra-sim.csv") << "figure,ns\nits model as a closed form,99999\n";
+  ValidationOptions options;
+  options.out_directory = folder.string();
+  options.sections = {"astra-sim"};
+  options.sample = true;
+  std::ostringstream text;
+  EXPECT_FALSE(RunValidation(options, text));
+  EXPECT_THAT(text.str(), HasSubstr("its model as a closed form: ns is 117780, recorded 99999"));
+  EXPECT_THAT(text.str(), HasSubstr("ASTRA-sim's regression constant: not recorded"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Validation, WritesCsvAndTheDocumentsTable) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("validation-out" + std::to_string(getpid()));
+  ValidationOptions options;
+  options.out_directory = (folder / "csv").string();
+  options.document = (folder / "page.md").string();
+  options.sections = {"astra-sim"};
+  std::ostringstream text;
+  EXPECT_THAT(MessageOf([&] { RunValidation(options, text); }), HasSubstr("page.md"));
+  std::filesystem::create_directories(folder);
+  std::ofstream(options.document) << "# T\n<!-- table: astra-sim -->\nold\n<!-- end -->\ntail\n";
+  EXPECT_TRUE(RunValidation(options, text));
+  std::ostringstream page;
+  page << std::ifstream(options.document).rdbuf();
+  EXPECT_THAT(page.str(), HasSubstr("| ASTRA-sim's regression constant | 117780 |"));
+  EXPECT_THAT(page.str(), HasSubstr("<!-- end -->\ntail\n"));
+  EXPECT_EQ(page.str().find("old"), std::string::npos);
+  options.sample = true;
+  EXPECT_TRUE(RunValidation(options, text));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Validation, RefusesWhatItDoesNotKnow) {
+  ValidationOptions options;
+  std::ostringstream text;
+  options.sections = {"astrasim"};
+  EXPECT_THAT(MessageOf([&] { RunValidation(options, text); }), HasSubstr("astra-sim"));
+  options.sections = {"astra-sim"};
+  options.processes = 0;
+  EXPECT_THAT(MessageOf([&] { RunValidation(options, text); }), HasSubstr("--processes"));
+}
+
+TEST(AstraRing, StepsAndMemoryByHand) {
+  AstraRing ring;
+  ring.workers = 2;
+  ring.bytes = 4000;
+  ring.splits = 2;
+  ring.latency_ns = 100;
+  ring.link_gib_per_second = 1e9 / 0x1p30;  // 1 byte a nanosecond
+  ring.memory_gb_per_second = 4;
+  // chunks of 1,000 bytes: steps of 1,110 ns, 3 x 250 ns of memory
+  EXPECT_EQ(AstraRingAllReduceNs(ring), 2 * (2 * 1110 + 10 + 750));
+}
+
+TEST(ValidationTable, DifferencesAreRelativeForNumbersOnly) {
+  const ValidationTable recorded{"t", {"key", "s"}, {{"a", "2.00"}, {"b", "x"}, {"d", "0"}}};
+  EXPECT_THAT(Differences({"t", {"key", "s"}, {{"a", "2.01"}, {"d", "0.0"}}}, recorded, 0.01),
+              IsEmpty());
+  EXPECT_THAT(
+      Differences({"t", {"key", "s"}, {{"a", "2.03"}, {"b", "y"}, {"c", "1"}}}, recorded, 0.01),
+      ElementsAre("t, a: s is 2.03, recorded 2.00", "t, b: s is y, recorded x",
+                  "t, c: not recorded"));
+  EXPECT_THAT(Differences({"t", {"key"}, {}}, recorded, 0.01), testing::SizeIs(1));
+}
+
+TEST(ForkMap, KeepsTheOrderAndRunsEachInItsOwnProcess) {
+  const std::vector<std::string> names{"a", "b", "c", "d", "e"};
+  int calls = 0;
+  std::vector<int> ended;
+  const auto results = ForkMap(
+      names, 2,
+      [&](int i) { return std::to_string(++calls) + std::string(i * 20'000, 'x') + names[i]; },
+      [&](int i) { ended.push_back(i); });
+  EXPECT_EQ(calls, 0);
+  EXPECT_THAT(ended, testing::UnorderedElementsAre(0, 1, 2, 3, 4));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(results[i], "1" + std::string(i * 20'000, 'x') + names[i]);
+}
+
+TEST(ForkMap, NamesWhatFailed) {
+  const auto done = [](int) {};
+  const auto throws = [](int i) -> std::string {
+    if (i == 1) throw Error("no such thing");
+    return "";
+  };
+  EXPECT_EQ(MessageOf([&] { ForkMap({"a", "b", "c"}, 3, throws, done); }), "b: no such thing");
+  const auto dies = [](int) -> std::string { std::_Exit(3); };
+  EXPECT_THAT(MessageOf([&] { ForkMap({"a"}, 1, dies, done); }), HasSubstr("without a result"));
+}
+
+// Workers on one switch.
+std::unique_ptr<Network> Star(int workers) {
+  NetworkRequest request;
+  request.topology.text = "star";
+  request.placement.workers = workers;
+  return BuildNetwork(request);
+}
+
+TEST(ContendedFraction, CountsOverlapOfDifferentConnectionsOnOneLink) {
+  const auto network = Star(3);
+  const auto flow = [](int from, int to, fabric::TimeNs start, fabric::TimeNs end) {
+    return RecordedFlow{{from, to, 1, 0}, start, end};
+  };
+  EXPECT_EQ(ContendedFraction({}, *network), 0);
+  // one after another, or on other links, or twice on one connection
+  EXPECT_EQ(ContendedFraction({flow(0, 1, 0, 50), flow(0, 2, 50, 100)}, *network), 0);
+  EXPECT_EQ(ContendedFraction({flow(0, 1, 0, 100), flow(1, 0, 0, 100)}, *network), 0);
+  EXPECT_EQ(ContendedFraction({flow(0, 1, 0, 100), flow(0, 1, 0, 50)}, *network), 0);
+  // a shared source link for 30 of 100
+  EXPECT_DOUBLE_EQ(ContendedFraction({flow(0, 1, 0, 80), flow(0, 2, 50, 100)}, *network), 0.3);
+  // a shared destination link throughout
+  EXPECT_DOUBLE_EQ(ContendedFraction({flow(0, 2, 0, 100), flow(1, 2, 0, 100)}, *network), 1);
+}
+
+}  // namespace
+}  // namespace legacy
