@@ -324,12 +324,21 @@ void MaxMin::Include(int connection)
     m_set.push_back(connection);
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        const int link = m_hops[h].link;
-        if (m_hops[h].place != kNone && !m_ports[link].inSet)
+        if (m_hops[h].place == kNone)
         {
-            m_ports[link].inSet = true;
-            m_links.push_back(link);
+            continue;
         }
+        Port& port = m_ports[m_hops[h].link];
+        if (!port.inSet)
+        {
+            port.inSet = true;
+            port.set = Stake{port.capacity - port.load};
+            m_links.push_back(m_hops[h].link);
+        }
+        port.set.room += flow.rate * m_hops[h].share;
+        port.set.weight += m_hops[h].share;
+        port.set.most += flow.limit * m_hops[h].share;
+        ++port.set.count;
     }
 }
 
@@ -393,45 +402,23 @@ void MaxMin::OpenLinks()
     m_binding.clear();
     for (int link : m_links)
     {
-        OpenLink(link);
+        Port& port = m_ports[link];
+        port.open = port.set;
+        port.binding = port.set.most > port.set.room;
+        if (port.binding)
+        {
+            port.open.room = std::max(0.0, port.open.room);
+            m_binding.push_back(link);
+        }
     }
     m_heap.clear();
     if (m_binding.size() > kFew)
     {
         for (int link : m_binding)
         {
-            m_heap.emplace_back(m_ports[link].residual / m_ports[link].weight, link);
+            m_heap.emplace_back(m_ports[link].open.room / m_ports[link].open.weight, link);
         }
         std::make_heap(m_heap.begin(), m_heap.end(), std::greater<>());
-    }
-}
-
-void MaxMin::OpenLink(int link)
-{
-    Port& port = m_ports[link];
-    port.residual = port.capacity;
-    port.weight = 0;
-    port.open = 0;
-    double most = 0; // that the set could ask for
-    for (const Member& member : port.running)
-    {
-        const Flow& flow = m_flows[member.connection];
-        if (flow.inSet)
-        {
-            port.weight += member.share;
-            most += flow.limit * member.share;
-            ++port.open;
-        }
-        else
-        {
-            port.residual -= flow.rate * member.share;
-        }
-    }
-    port.binding = most > port.residual;
-    if (port.binding)
-    {
-        port.residual = std::max(0.0, port.residual);
-        m_binding.push_back(link);
     }
 }
 
@@ -447,9 +434,9 @@ double MaxMin::LowestOfFew(int& link) const
     for (int candidate : m_binding)
     {
         const Port& port = m_ports[candidate];
-        if (port.open > 0 && port.residual < lowest * port.weight)
+        if (port.open.count > 0 && port.open.room < lowest * port.open.weight)
         {
-            lowest = std::max(0.0, port.residual) / port.weight;
+            lowest = std::max(0.0, port.open.room) / port.open.weight;
             link = candidate;
         }
     }
@@ -463,15 +450,16 @@ double MaxMin::LowestOfHeap(int& link)
     {
         const auto [bound, candidate] = m_heap.front();
         const Port& port = m_ports[candidate];
-        const double share = port.open > 0 ? std::max(0.0, port.residual) / port.weight : 0;
-        if (port.open > 0 && share <= bound * (1 + kTolerance))
+        const double share =
+            port.open.count > 0 ? std::max(0.0, port.open.room) / port.open.weight : 0;
+        if (port.open.count > 0 && share <= bound * (1 + kTolerance))
         {
             link = candidate;
             return share;
         }
         std::pop_heap(m_heap.begin(), m_heap.end(), std::greater<>());
         m_heap.pop_back();
-        if (port.open > 0)
+        if (port.open.count > 0)
         {
             m_heap.emplace_back(share, candidate);
             std::push_heap(m_heap.begin(), m_heap.end(), std::greater<>());
@@ -539,9 +527,9 @@ void MaxMin::Freeze(int connection, double rate, int bottleneck)
         if (m_hops[h].place != kNone)
         {
             Port& port = m_ports[m_hops[h].link];
-            port.residual -= rate * m_hops[h].share;
-            port.weight -= m_hops[h].share;
-            --port.open;
+            port.open.room -= rate * m_hops[h].share;
+            port.open.weight -= m_hops[h].share;
+            --port.open.count;
         }
     }
 }
@@ -560,7 +548,7 @@ bool MaxMin::IncludeViolators()
         }
         else
         {
-            port.load = port.capacity - port.residual;
+            port.load = port.capacity - port.open.room;
         }
     }
     return m_set.size() > before;

@@ -89,14 +89,22 @@ class MaxMin
         double share = 1;
     };
 
+    /// Of a link, of connections that are being solved.
+    struct Stake
+    {
+        double room = 0;   ///< capacity that others leave
+        double weight = 0; ///< their shares
+        double most = 0;   ///< load at their limits
+        int count = 0;
+    };
+
     struct Port
     {
         double capacity = 0;
         double load = 0;
-        double residual = 0;         ///< while solving: capacity left
-        double weight = 0;           ///< while solving: shares without a rate yet
         std::vector<Member> running; ///< of shared links; private ones keep none
-        int open = 0;                ///< while solving: connections without a rate yet
+        Stake set;                   ///< while solving: what the set has to share
+        Stake open;                  ///< while solving: what is left of it to share
         int bottlenecked = 0;        ///< running connections that it limits
         int joined = 0;              ///< connections on the link
         bool inSet = false;          ///< is crossed by a connection being solved
@@ -116,7 +124,6 @@ class MaxMin
     void IncludeSeed(int connection);
     void IncludeDirty(int link);
     void OpenLinks();
-    void OpenLink(int link);
     double LowestShare(int& link);
     double LowestOfFew(int& link) const;
     double LowestOfHeap(int& link);
