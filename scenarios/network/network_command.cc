@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "compress/error.h"
+#include "scenarios/network/doctor.h"
 #include "scenarios/network/measure.h"
 #include "scenarios/network/outputs.h"
 #include "scenarios/network/parse.h"
@@ -30,6 +31,8 @@ std::vector<std::pair<std::string, std::string>> DetailFiles(const NetworkOutput
           {"--fct", outputs.fct},
           {"--trace", outputs.trace},
           {"--svg", outputs.svg},
+          {"--doctor-csv", outputs.doctor_csv},
+          {"--doctor-json", outputs.doctor_json},
           {"--pcap", outputs.packet.pcap},
           {"--flow-monitor", outputs.packet.flow_monitor},
           {"--netanim", outputs.packet.netanim}};
@@ -93,10 +96,51 @@ void WriteDetails(const NetworkOutputs& outputs, const PreparedExperiment& prepa
   }
 }
 
+// Of the first fidelity, the repetition of the median time; the lower of two.
+const Measurement& MedianMeasurement(const std::vector<Measurement>& measurements) {
+  std::vector<const Measurement*> first;
+  for (const Measurement& m : measurements) {
+    if (m.fidelity == measurements.front().fidelity) first.push_back(&m);
+  }
+  std::stable_sort(first.begin(), first.end(), [](const Measurement* a, const Measurement* b) {
+    return a->timing.total < b->timing.total;
+  });
+  return *first[(first.size() - 1) / 2];
+}
+
+void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
+             const std::vector<Measurement>& measurements) {
+  const Measurement& m = MedianMeasurement(measurements);
+  const Diagnosis diagnosis =
+      Diagnose({&m.traffic, {}, static_cast<uint64_t>(m.repetition)}, prepared.network->request,
+               FactoryOf(command.doctor_fidelity, "--doctor-fidelity"));
+  const NetworkOutputs& outputs = command.outputs;
+  if (!command.quiet) {
+    std::fputs(fmt::format("doctor, {} fidelity, repetition {}: {}", command.doctor_fidelity,
+                           m.repetition, DoctorText(diagnosis))
+                   .c_str(),
+               TableStream(outputs));
+  }
+  const std::vector<Row> rows =
+      DoctorRows(diagnosis, {{"fidelity", command.doctor_fidelity}, {"repetition", m.repetition}});
+  if (!outputs.doctor_csv.empty()) WriteOutput(outputs.doctor_csv, CsvText(rows));
+  if (!outputs.doctor_json.empty()) WriteOutput(outputs.doctor_json, JsonText(rows));
+}
+
+// Before anything is simulated.
+void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepared) {
+  if (!command.doctor) return;
+  TryEngine(FactoryOf(command.doctor_fidelity, "--doctor-fidelity"), *prepared.network);
+  if (prepared.experiment.HasFlows()) {
+    throw Error("--doctor: looks at a collective; lists of flows and patterns are no step");
+  }
+}
+
 int RunOne(const NetworkCommand& command) {
   const NetworkOutputs& outputs = command.outputs;
   const PreparedExperiment prepared =
       Prepare(ParseExperiment(command.values, command.ns3_attributes));
+  CheckDoctor(command, prepared);
   if (!outputs.trace.empty()) {
     ParseEndpoints(outputs.trace_workers, prepared.network->placement.Endpoints(),
                    "--trace-workers");
@@ -118,12 +162,14 @@ int RunOne(const NetworkCommand& command) {
   const std::vector<Measurement> measurements = Measure(prepared, options);
   if (!command.quiet) std::fputs(ResultTable(prepared, measurements).c_str(), TableStream(outputs));
   Say(Warnings(measurements));
+  if (command.doctor) Consult(command, prepared, measurements);
   WriteRows(outputs, ResultRows(command.values, prepared, measurements));
   WriteDetails(outputs, prepared, measurements);
   return 0;
 }
 
 int RunSweep(const NetworkCommand& command, const volatile std::sig_atomic_t& stop) {
+  if (command.doctor) throw Error("--doctor: looks at one experiment, not at a sweep");
   std::vector<Sweep> sweeps;
   std::vector<std::string> swept;
   for (const std::string& text : command.sweeps) {
@@ -132,9 +178,14 @@ int RunSweep(const NetworkCommand& command, const volatile std::sig_atomic_t& st
   }
   const std::vector<OptionValues> points = Grid(command.values, sweeps);
   const bool flows = ParseExperiment(points.front(), command.ns3_attributes).HasFlows();
+  const auto prepare = [&](const OptionValues& point) {
+    Experiment experiment = ParseExperiment(point, command.ns3_attributes);
+    experiment.packet_budget /= static_cast<double>(points.size());
+    return Prepare(std::move(experiment));
+  };
   double seconds = 0;
   for (const OptionValues& point : points) {  // mistakes and costs first
-    const PreparedExperiment prepared = Prepare(ParseExperiment(point, command.ns3_attributes));
+    const PreparedExperiment prepared = prepare(point);
     seconds += PacketSeconds(prepared);
     if (prepared.experiment.HasFlows() != flows) {
       throw Error("--sweep: either all points are collectives, or all are flows");
@@ -148,14 +199,17 @@ int RunSweep(const NetworkCommand& command, const volatile std::sig_atomic_t& st
   size_t done = 0;
   for (const OptionValues& point : points) {
     if (stop != 0) break;
-    const PreparedExperiment prepared = Prepare(ParseExperiment(point, command.ns3_attributes));
+    const PreparedExperiment prepared = prepare(point);
     const std::vector<Measurement> measurements = Measure(prepared, {});
     for (Row& row : ResultRows(point, prepared, measurements)) rows.push_back(std::move(row));
     const std::string line = SweepLine(swept, point, prepared, measurements);
     progress.Clear();
     if (table) {
       if (done == 0) {
-        std::fputs(SweepHeader(swept, prepared.experiment.fidelities).c_str(), table);
+        const bool automatic = prepared.experiment.automatic;
+        const std::vector<std::string> both = {"flow", "packet"};
+        std::fputs(SweepHeader(swept, automatic ? both : prepared.experiment.fidelities).c_str(),
+                   table);
       }
       std::fputs(line.c_str(), table);
       std::fflush(table);

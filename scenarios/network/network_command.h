@@ -21,6 +21,8 @@ struct NetworkOutputs {
   std::string trace;
   std::string trace_workers = "0-3";
   std::string svg;
+  std::string doctor_csv;
+  std::string doctor_json;
   PacketFiles packet;
 };
 
@@ -29,6 +31,8 @@ struct NetworkCommand {
   std::map<std::string, std::string> ns3_attributes;
   std::vector<std::string> sweeps;
   NetworkOutputs outputs;
+  bool doctor = false;  // say what the step is bound by
+  std::string doctor_fidelity = "flow";
   bool quiet = false;  // no table
 };
 

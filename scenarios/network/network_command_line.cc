@@ -54,6 +54,15 @@ void AddOutputs(CLI::App& app, NetworkCommand& command) {
           "packet: prefix of pcap files, one for each host's port");
   AddFile(app, "--flow-monitor", outputs.packet.flow_monitor, "packet: ns-3's FlowMonitor, XML");
   AddFile(app, "--netanim", outputs.packet.netanim, "packet: for the NetAnim player, XML; large");
+  app.add_flag("--doctor", command.doctor,
+               "say what the step is bound by, and what would make it faster")
+      ->group("Output");
+  app.add_option("--doctor-fidelity", command.doctor_fidelity,
+                 "of the doctor's simulations, about a dozen [" + command.doctor_fidelity + "]")
+      ->type_name(Join(Fidelities(), "|"))
+      ->group("Output");
+  AddFile(app, "--doctor-csv", outputs.doctor_csv, "CSV: what the doctor tried; implies --doctor");
+  AddFile(app, "--doctor-json", outputs.doctor_json, "the same as JSON");
   app.add_flag("--quiet", command.quiet, "print no table")->group("Output");
 }
 
@@ -170,6 +179,8 @@ NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv) {
     for (const Given& one : given) {
       if (one.parsed->count() > 0) command.values[one.option->name] = one.text;
     }
+    const NetworkOutputs& outputs = command.outputs;
+    command.doctor |= !outputs.doctor_csv.empty() || !outputs.doctor_json.empty();
     line.command = command;
   }
   return line;

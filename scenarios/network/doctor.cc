@@ -1,0 +1,273 @@
+#include "scenarios/network/doctor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+
+#include "ns3-module/fabric/topology-graph.h"
+
+namespace legacy {
+namespace {
+
+using fabric::TimeNs;
+
+double Seconds(TimeNs time) { return static_cast<double>(time) * 1e-9; }
+
+TimeNs LowerMedian(std::vector<TimeNs> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+// Hops of a link's ends from the nearest host: links of one tier are alike in these.
+using TierKey = std::pair<int, int>;
+
+std::string TierName(const TierKey& tier) {
+  if (tier.first == 0) return "host links";
+  if (tier.first == tier.second) return fmt::format("links within tier {}", tier.first);
+  return fmt::format("links between tiers {} and {}", tier.first, tier.second);
+}
+
+class Doctor {
+ public:
+  Doctor(const DoctorCase& step, const fabric::EngineRequest& network,
+         const fabric::EngineFactory& factory)
+      : step_(step), traffic_(*step.traffic), network_(network), factory_(factory) {}
+
+  Diagnosis Run() {
+    const fabric::StepTiming timing = Simulate(traffic_, *network_.topology);
+    diagnosis_.step = step_.step;
+    diagnosis_.total = timing.total;
+    FindSlowest();
+    TryWorkers();
+    TryCodec();
+    TryLinks(timing);
+    TryScale(Bound::kCompute, "compute", "compute twice as fast", {.compute = .5});
+    Decide();
+    return std::move(diagnosis_);
+  }
+
+ private:
+  fabric::StepTiming Simulate(const fabric::StepTraffic& traffic,
+                              const fabric::Topology& topology) const {
+    fabric::EngineRequest request = network_;
+    request.topology = &topology;
+    return fabric::StepSimulator(factory_, request, false).Simulate(traffic, step_.step);
+  }
+
+  void Add(Bound bound, const std::string& name, const std::string& change, TimeNs total) {
+    const double gain = diagnosis_.total > 0 ? 1 - Seconds(total) / Seconds(diagnosis_.total) : 0;
+    diagnosis_.remedies.push_back({bound, name, change, total, gain});
+  }
+
+  void TryDevices(Bound bound, const std::string& name, const std::string& change,
+                  const std::vector<DeviceScale>& scales) {
+    const fabric::StepTraffic changed = ScaleDevices(traffic_, step_.encode, scales);
+    if (changed.Canonical() == traffic_.Canonical()) return;
+    Add(bound, name, change, Simulate(changed, *network_.topology).total);
+  }
+
+  void TryScale(Bound bound, const std::string& name, const std::string& change,
+                const DeviceScale& scale) {
+    TryDevices(bound, name, change, std::vector<DeviceScale>(traffic_.workers, scale));
+  }
+
+  void TryFabric(Bound bound, const std::string& name, const std::string& change,
+                 const std::function<void(int, fabric::Link&)>& edit) {
+    const fabric::Topology topology = network_.topology->WithLinks(edit);
+    if (topology.Fingerprint() == network_.topology->Fingerprint()) return;
+    Add(bound, name, change, Simulate(traffic_, topology).total);
+  }
+
+  void FindSlowest();
+  void TryWorkers();
+  void TryCodec();
+  void TryLinks(const fabric::StepTiming& timing);
+  void TryRates(int busiest);
+  void Decide();
+
+  const DoctorCase& step_;
+  const fabric::StepTraffic& traffic_;
+  const fabric::EngineRequest& network_;
+  const fabric::EngineFactory& factory_;
+  std::vector<TimeNs> device_;  // times of the workers
+  Diagnosis diagnosis_;
+};
+
+void Doctor::FindSlowest() {
+  for (int w = 0; w < traffic_.workers; ++w) device_.push_back(DeviceTime(traffic_, w));
+  const auto slowest = std::max_element(device_.begin(), device_.end());
+  diagnosis_.slowest_worker = static_cast<int>(slowest - device_.begin());
+  diagnosis_.slowest_time = *slowest;
+  diagnosis_.median_time = LowerMedian(device_);
+}
+
+void Doctor::TryWorkers() {
+  const TimeNs median = diagnosis_.median_time;
+  int slow = 0;
+  std::vector<DeviceScale> all(traffic_.workers);
+  for (int w = 0; w < traffic_.workers; ++w) {
+    if (device_[w] <= median) continue;
+    ++slow;
+    const double ratio = Seconds(median) / Seconds(device_[w]);
+    all[w] = {ratio, ratio, ratio};
+  }
+  if (slow == 0) return;
+  std::vector<DeviceScale> one(traffic_.workers);
+  const int slowest = diagnosis_.slowest_worker;
+  one[slowest] = all[slowest];
+  TryDevices(Bound::kStraggler, "slowest-worker",
+             fmt::format("worker {} at the median's speed", slowest), one);
+  if (slow > 1) {
+    TryDevices(Bound::kStraggler, "slow-workers",
+               fmt::format("{} slower workers at the median's speed", slow), all);
+  }
+}
+
+void Doctor::TryCodec() {
+  const size_t before = diagnosis_.remedies.size();
+  TryScale(Bound::kCodec, "encode", "encoding twice as fast", {.encode = .5});
+  TryScale(Bound::kCodec, "decode", "decoding twice as fast", {.decode = .5});
+  if (diagnosis_.remedies.size() < before + 2) return;  // one of them is all there is
+  TryScale(Bound::kCodec, "codec", "encoding and decoding twice as fast",
+           {.encode = .5, .decode = .5});
+}
+
+void Doctor::TryLinks(const fabric::StepTiming& timing) {
+  const auto busiest = std::max_element(
+      timing.links.begin(), timing.links.end(),
+      [](const fabric::LinkCounters& a, const fabric::LinkCounters& b) { return a.busy < b.busy; });
+  if (busiest == timing.links.end() || busiest->busy == 0) return;
+  TryFabric(Bound::kLatency, "delays", "delays of all links halved",
+            [](int, fabric::Link& link) { link.delay /= 2; });
+  const fabric::Topology& topology = *network_.topology;
+  const auto directed = static_cast<fabric::DirectedLink>(busiest - timing.links.begin());
+  diagnosis_.busiest_link =
+      topology.NodeName(topology.From(directed)) + ">" + topology.NodeName(topology.To(directed));
+  diagnosis_.busiest_rate = topology.LinkOf(directed).rateBps;
+  diagnosis_.busiest_utilisation = Seconds(busiest->busy) / Seconds(timing.total);
+  TryRates(directed / 2);
+}
+
+void Doctor::TryRates(int busiest) {
+  const fabric::Topology& topology = *network_.topology;
+  const std::vector<int> tiers = fabric::TierOfNodes(topology);
+  const auto tier_of = [&](const fabric::Link& link) {
+    return TierKey(std::minmax(tiers[link.a], tiers[link.b]));
+  };
+  const std::vector<fabric::Link>& links = topology.Links();
+  const TierKey tier = tier_of(links[busiest]);
+  const auto size = static_cast<size_t>(std::count_if(
+      links.begin(), links.end(), [&](const fabric::Link& link) { return tier_of(link) == tier; }));
+  TryFabric(Bound::kBandwidth, "busiest-link",
+            fmt::format("link {} twice as fast", diagnosis_.busiest_link),
+            [&](int index, fabric::Link& link) { link.rateBps *= index == busiest ? 2 : 1; });
+  if (size > 1 && size < links.size()) {
+    TryFabric(Bound::kBandwidth, "tier", fmt::format("{} {} twice as fast", size, TierName(tier)),
+              [&](int, fabric::Link& link) { link.rateBps *= tier_of(link) == tier ? 2 : 1; });
+  }
+  if (links.size() > 1) {
+    TryFabric(Bound::kBandwidth, "all-links",
+              fmt::format("all {} links twice as fast", links.size()),
+              [](int, fabric::Link& link) { link.rateBps *= 2; });
+  }
+}
+
+void Doctor::Decide() {
+  // Tried in the order in which equal ones are preferred; narrow ones before wide ones.
+  std::vector<Remedy>& remedies = diagnosis_.remedies;
+  const std::vector<Remedy> tried = remedies;
+  std::stable_sort(remedies.begin(), remedies.end(),
+                   [](const Remedy& a, const Remedy& b) { return a.gain > b.gain; });
+  if (remedies.empty() || remedies.front().gain < kNoticeable) return;
+  diagnosis_.bound = remedies.front().bound;
+  const double enough = kAsGood * remedies.front().gain;
+  const auto chosen = std::find_if(tried.begin(), tried.end(), [&](const Remedy& remedy) {
+    return remedy.bound == diagnosis_.bound && remedy.gain >= enough;
+  });
+  assert(chosen != tried.end());
+  const auto place = std::find_if(remedies.begin(), remedies.end(), [&](const Remedy& remedy) {
+    return remedy.name == chosen->name;
+  });
+  diagnosis_.verdict = static_cast<size_t>(place - remedies.begin());
+}
+
+}  // namespace
+
+const char* ToString(Bound bound) {
+  switch (bound) {
+    case Bound::kBalanced:
+      return "balanced";
+    case Bound::kStraggler:
+      return "straggler";
+    case Bound::kCodec:
+      return "codec";
+    case Bound::kLatency:
+      return "latency";
+    case Bound::kBandwidth:
+      return "bandwidth";
+    case Bound::kCompute:
+      return "compute";
+  }
+  return "";
+}
+
+Diagnosis Diagnose(const DoctorCase& step, const fabric::EngineRequest& network,
+                   const fabric::EngineFactory& factory) {
+  return Doctor(step, network, factory).Run();
+}
+
+std::string VerdictText(const Diagnosis& diagnosis) {
+  const std::string time = fabric::FormatTime(diagnosis.total);
+  if (!diagnosis.verdict) {
+    return fmt::format("balanced: nothing that was tried saves {:.0f} % of {}", 100 * kNoticeable,
+                       time);
+  }
+  const Remedy& remedy = diagnosis.remedies[*diagnosis.verdict];
+  return fmt::format("bound by {}: {} saves {:.1f} % of {}", ToString(diagnosis.bound),
+                     remedy.change, 100 * remedy.gain, time);
+}
+
+std::string DoctorText(const Diagnosis& diagnosis) {
+  std::string text = VerdictText(diagnosis) + "\n";
+  const std::string device = fmt::format(
+      "slowest device: worker {}, {} (median {})", diagnosis.slowest_worker,
+      fabric::FormatTime(diagnosis.slowest_time), fabric::FormatTime(diagnosis.median_time));
+  if (diagnosis.busiest_link.empty()) {
+    text += "  " + device + "; nothing travels\n";
+  } else {
+    text += fmt::format("  busiest link: {}, {}, sends for {:.1f} % of the step; {}\n",
+                        diagnosis.busiest_link, fabric::FormatRate(diagnosis.busiest_rate),
+                        100 * diagnosis.busiest_utilisation, device);
+  }
+  for (size_t i = 0; i < diagnosis.remedies.size(); ++i) {
+    const Remedy& remedy = diagnosis.remedies[i];
+    text += fmt::format("{} {:<52} {:>12}  saves {:5.1f} %\n", diagnosis.verdict == i ? '*' : ' ',
+                        remedy.change, fabric::FormatTime(remedy.total), 100 * remedy.gain);
+  }
+  return text;
+}
+
+std::vector<nlohmann::ordered_json> DoctorRows(const Diagnosis& diagnosis,
+                                               const nlohmann::ordered_json& head) {
+  std::vector<nlohmann::ordered_json> rows;
+  const auto add = [&](const Remedy& remedy, bool verdict) {
+    nlohmann::ordered_json row = head;
+    row["remedy"] = remedy.name;
+    row["bound"] = ToString(remedy.bound);
+    row["change"] = remedy.change;
+    row["step_seconds"] = Seconds(remedy.total);
+    row["gain"] = remedy.gain;
+    row["verdict"] = verdict ? 1 : 0;
+    rows.push_back(std::move(row));
+  };
+  add({Bound::kBalanced, "none", "", diagnosis.total, 0}, !diagnosis.verdict);
+  for (size_t i = 0; i < diagnosis.remedies.size(); ++i) {
+    add(diagnosis.remedies[i], diagnosis.verdict == i);
+  }
+  return rows;
+}
+
+}  // namespace legacy
