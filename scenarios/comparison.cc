@@ -208,11 +208,8 @@ class Comparison {
   }
 
   Clock MakeClock(const Training& training) const {
-    ClockOptions options;
-    const bool server = scenario_.aggregation == "parameter-server";
-    options.transfer = server ? Transfer::kParameterServer : Transfer::kPeers;
-    options.pull = ParsePull(scenario_.pull);
-    return Clock(profile_, training.Costs(), training.LayerNumels(), options);
+    return Clock(profile_, training.Costs(), training.LayerNumels(),
+                 TransfersOf(scenario_, *network_.network));
   }
 
   // What is known of a step before it is trained.

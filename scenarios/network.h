@@ -5,6 +5,7 @@
 
 #include "scenarios/network/network.h"
 #include "scenarios/scenario.h"
+#include "trainer/transfers.h"
 
 namespace legacy {
 
@@ -16,5 +17,8 @@ struct ScenarioNetwork {
 // Throws Error on a fabric that cannot be built or is too small, on ns-3 attributes that ns-3 refuses, and on packet
 // fidelity in a build without ns-3.
 ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed);
+
+// How the scenario's rounds travel over it.
+TransferOptions TransfersOf(const Scenario& scenario, const Network& network);
 
 }  // namespace legacy

@@ -186,6 +186,12 @@ void ValidateScenario(const Scenario& s) {
     }
   }
   fabric::Synchronisation(s.sync, "network.sync").CheckWorkers(s.workers);
+  const Scenario defaults;
+  if (s.aggregation != "collective" &&
+      (s.allreduce != defaults.allreduce || s.allgather != defaults.allgather)) {
+    throw Error("network.aggregation", s.aggregation,
+                "collective, where network.allreduce or network.allgather is chosen");
+  }
   if (!std::is_sorted(s.decay_steps.begin(), s.decay_steps.end())) {
     throw Error("training.decay_steps: steps must ascend");
   }

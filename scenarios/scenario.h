@@ -62,11 +62,15 @@ struct Scenario {
   std::string placement = "packed";
   std::string stragglers = "fixed:count=2,factor=1.5";
   std::string sync = "barrier";  // barrier | backup:k=2 | deadline:time=50ms | deadline:factor=1.5
-  std::string fidelity = "packet";         // packet | analytic
-  std::string transport = "datacenter";    // datacenter | wan
-  std::string connections = "warm";        // warm | cold
-  std::string aggregation = "collective";  // collective (rings, broadcast) | parameter-server
-  std::string pull = "union";              // from the server: union | dense
+  std::string fidelity = "packet";           // packet | flow | analytic
+  std::string transport = "datacenter";      // datacenter | wan
+  std::string connections = "warm";          // warm | cold
+  std::string aggregation = "collective";    // collective | [sharded-]parameter-server
+  std::string allreduce = "ring-allreduce";  // of linear messages, among workers; or auto
+  std::string allgather = "ring-allgather";  // of other messages, among workers; or auto
+  int group = 0;                             // of hierarchical ones; 0: who shares a switch
+  int servers = 4;                           // sharded parameter server
+  std::string pull = "union";                // from the server: union | dense
   bool memoise = true;
   std::map<std::string, std::string>
       ns3;  // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000"

@@ -9,6 +9,7 @@
 #include "ns3-module/fabric/units.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/scenario.h"
+#include "trainer/transfers.h"
 
 namespace legacy {
 namespace {
@@ -143,7 +144,13 @@ void CheckConnections(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"warm", "cold"});
 }
 void CheckAggregation(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"collective", "parameter-server"});
+  ParseChoice(text, key, {"collective", "parameter-server", "sharded-parameter-server"});
+}
+void CheckAllReduce(const std::string& text, const std::string& key) {
+  ParseKind(text, key, Primitive::kAllReduce);
+}
+void CheckAllGather(const std::string& text, const std::string& key) {
+  ParseKind(text, key, Primitive::kAllGather);
 }
 void CheckPull(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"union", "dense"});
@@ -259,8 +266,22 @@ std::vector<ScenarioOption> NetworkOptions() {
                                                      "warm: a step's time is that of the second of "
                                                      "two back to back"),
       Text<&Scenario::aggregation, CheckAggregation>("network.aggregation", "--aggregation",
-                                                     "collective|parameter-server",
-                                                     "rings and broadcasts, or one server"),
+                                                     "collective|[sharded-]parameter-server",
+                                                     "among the workers, or through servers"),
+      Text<&Scenario::allreduce, CheckAllReduce>(
+          "network.allreduce", "--allreduce", "NAME|auto",
+          "how linear messages (dense, fp16, randomk) are summed: ring-allreduce, "
+          "halving-doubling-allreduce, double-tree-allreduce, direct-allreduce, "
+          "hierarchical-allreduce, in-network-allreduce; auto: the fastest on an idle fabric"),
+      Text<&Scenario::allgather, CheckAllGather>(
+          "network.allgather", "--allgather", "NAME|auto",
+          "how other messages (topk) reach everyone: ring-allgather, direct-allgather, "
+          "hierarchical-allgather, auto"),
+      Integer<&Scenario::group, 0>("network.group", "--group",
+                                   "workers of a group of the hierarchical ones; 0: those on the "
+                                   "first worker's switch"),
+      Integer<&Scenario::servers, 1>("network.servers", "--servers",
+                                     "servers of the sharded parameter server"),
       Text<&Scenario::pull, CheckPull>("network.pull", "--pull", "union|dense",
                                        "what workers pull from the server after sparse pushes: "
                                        "the messages, or the dense mean"),

@@ -16,7 +16,6 @@ using fabric::TimeNs;
 
 constexpr double kForwardPasses = 1;
 constexpr double kBackwardPasses = 2;  // gradients of inputs and of weights
-constexpr int64_t kDenseBytes = 4;     // fp32
 
 TimeNs ToNs(double seconds, double factor) { return std::llround(seconds * factor * 1e9); }
 
@@ -36,29 +35,10 @@ void CheckFactors(std::span<const double> factors, int workers) {
   }
 }
 
-// Sums on the way keep their length: a worker without a gradient adds zeros.
-void FillSums(fabric::CollectiveSpec& spec) {
-  if (spec.kind > fabric::CollectiveKind::InNetworkAllReduce) return;  // all-reduces come first
-  const int64_t length = *std::max_element(spec.bytes.begin(), spec.bytes.end());
-  std::fill(spec.bytes.begin(), spec.bytes.end(), length);
-}
-
 }  // namespace
 
-Transfer ParseTransfer(std::string_view text) {
-  if (text == "peers") return Transfer::kPeers;
-  if (text == "parameter-server") return Transfer::kParameterServer;
-  throw Error("transfer", std::string(text), "peers, parameter-server");
-}
-
-Pull ParsePull(std::string_view text) {
-  if (text == "dense") return Pull::kDense;
-  if (text == "union") return Pull::kUnion;
-  throw Error("pull", std::string(text), "dense, union");
-}
-
 Clock::Clock(Profile profile, std::span<const OperationCost> costs,
-             std::span<const int64_t> layer_numel, const ClockOptions& options)
+             std::span<const int64_t> layer_numel, const TransferOptions& options)
     : profile_(std::move(profile)),
       options_(options),
       operation_of_layer_(layer_numel.size(), -1),
@@ -130,8 +110,8 @@ PricedStep Clock::Price(const StepWork& work, std::span<const double> factors,
     traffic.ready.resize(workers);
     traffic.decode.resize(workers);
     for (const RoundWork& round : bucket.rounds) {
-      traffic.rounds.push_back({Collective(bucket, round), std::vector<TimeNs>(workers)});
-      if (!work.participants.empty()) FillSums(traffic.rounds.back().collective);
+      traffic.rounds.push_back({CollectiveOf(options_, bucket, round, !work.participants.empty()),
+                                std::vector<TimeNs>(workers)});
     }
   }
   for (int w = 0; w < work.workers; ++w) {
@@ -190,30 +170,6 @@ void Clock::PriceRounds(const BucketWork& bucket, int worker, double factor, boo
     traffic.rounds[r + 1].computeBefore[worker] = decode + encode;
     step.late_encode[worker] += encode;
   }
-}
-
-fabric::CollectiveSpec Clock::Collective(const BucketWork& bucket, const RoundWork& round) const {
-  using fabric::CollectiveKind;
-  fabric::CollectiveSpec spec;
-  spec.root = round.root;
-  spec.bytes = round.bytes;
-  if (options_.transfer == Transfer::kPeers) {
-    spec.kind = round.primitive == Primitive::kAllReduce   ? CollectiveKind::RingAllReduce
-                : round.primitive == Primitive::kAllGather ? CollectiveKind::RingAllGather
-                                                           : CollectiveKind::Broadcast;
-    return spec;
-  }
-  spec.kind = CollectiveKind::ParameterServer;
-  const int64_t dense = kDenseBytes * bucket.elements;
-  const int64_t sum = std::accumulate(round.bytes.begin(), round.bytes.end(), int64_t{0});
-  if (round.primitive == Primitive::kAllReduce) {
-    spec.pullBytes = *std::max_element(round.bytes.begin(), round.bytes.end());
-  } else if (round.primitive == Primitive::kBroadcast) {
-    spec.pullBytes = round.bytes[round.root];
-  } else {
-    spec.pullBytes = options_.pull == Pull::kDense ? dense : std::min(sum, dense);
-  }
-  return spec;
 }
 
 StepSplits SplitStep(const PricedStep& step, const fabric::StepTiming& timing) {

@@ -19,28 +19,11 @@
 #include "ns3-module/fabric/step.h"
 #include "trainer/profile.h"
 #include "trainer/step_work.h"
+#include "trainer/transfers.h"
 
 namespace legacy {
 
 struct OperationCost;
-
-// How rounds travel: each primitive by its ring or tree, or all through a parameter server.
-enum class Transfer : uint8_t { kPeers, kParameterServer };
-
-// What workers pull from a parameter server after a round of concatenated (sparse) messages.
-enum class Pull : uint8_t {
-  kDense,  // 4 bytes for every element of the bucket
-  kUnion,  // the messages themselves: sum of their bytes, at most the dense size
-};
-
-Transfer ParseTransfer(
-    std::string_view text);             // "peers", "parameter-server"; throws Error otherwise
-Pull ParsePull(std::string_view text);  // "dense", "union"
-
-struct ClockOptions {
-  Transfer transfer = Transfer::kPeers;
-  Pull pull = Pull::kUnion;
-};
 
 // A step's traffic, and what its device times consist of, per worker in nanoseconds.
 struct PricedStep {
@@ -55,7 +38,7 @@ class Clock {
   // `costs`: Model::Costs(). `layer_numel`: elements of each layer. Throws Error where an operation
   // is not priced.
   Clock(Profile profile, std::span<const OperationCost> costs, std::span<const int64_t> layer_numel,
-        const ClockOptions& options = {});
+        const TransferOptions& options = {});
 
   // `factors`: slow-down of each worker (finite, > 0), or empty for none. `decided`: when workers
   // that take no part stop. Throws Error where a kernel is not priced.
@@ -89,10 +72,9 @@ class Clock {
                     PricedStep& step) const;
   void PriceRounds(const BucketWork& bucket, int worker, double factor, bool encodes, size_t index,
                    PricedStep& step) const;
-  fabric::CollectiveSpec Collective(const BucketWork& bucket, const RoundWork& round) const;
 
   Profile profile_;
-  ClockOptions options_;
+  TransferOptions options_;
   std::vector<Operation> operations_;
   std::vector<int> operation_of_layer_;
   int first_trained_ = 0;  // operations before it have no parameters: no backward pass

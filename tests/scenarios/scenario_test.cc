@@ -49,6 +49,22 @@ CommandLine Parse(std::vector<std::string> arguments) {
   return ParseCommandLine(static_cast<int>(argv.size()), argv.data(), "legacy-scenario", "test");
 }
 
+TEST(ScenarioOptions, CollectivesMustCarryTheirRounds) {
+  Scenario scenario;
+  SetOption(scenario, "network.allreduce", "auto");
+  SetOption(scenario, "network.allgather", "hierarchical-allgather");
+  ValidateScenario(scenario);
+  EXPECT_NE(MessageOf([&] { SetOption(scenario, "network.allgather", "ring-allreduce"); })
+                .find("allowed: auto, ring-allgather, direct-allgather, hierarchical-allgather"),
+            std::string::npos);
+  EXPECT_NE(MessageOf([&] { SetOption(scenario, "network.allgather", "sparse-tree"); })
+                .find("change what is trained"),
+            std::string::npos);
+  SetOption(scenario, "network.aggregation", "sharded-parameter-server");
+  EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("network.aggregation"),
+            std::string::npos);
+}
+
 TEST(ScenarioOptions, KeysAndFlagsAreUniqueAndDefaultsReadBack) {
   std::set<std::string> keys, flags;
   for (const ScenarioOption& option : ScenarioOptions()) {
@@ -118,7 +134,7 @@ TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
             path_ + ":2:3: training.workers: got 'none'; allowed: an integer >= 1 and <= 65536");
   EXPECT_NE(Load("network:\n  fidelity: exact\n")
                 .find(":2:3: network.fidelity: got 'exact'; "
-                      "allowed: packet, analytic"),
+                      "allowed: packet, flow, analytic"),
             std::string::npos);
   EXPECT_NE(Load("netwrk:\n  delay: 1ms\n").find(":1:1: unknown section 'netwrk'"),
             std::string::npos);

@@ -174,6 +174,59 @@ TEST(Clock, PrimitivesBecomeCollectives) {
   EXPECT_EQ(buckets[1].rounds[1].collective.bytes, (std::vector<int64_t>{32, 32}));
 }
 
+TEST(Clock, RoundsTravelAsTheOptionsSay) {
+  TransferOptions options;
+  options.all_reduce = CollectiveKind::HierarchicalAllReduce;
+  options.all_gather = CollectiveKind::DirectAllGather;
+  options.group = 2;
+  const auto kinds = [&] {
+    const PricedStep step = Clock(ToyProfile(), ToyCosts(), kNumels, options).Price(ToyWork(), {});
+    const auto& buckets = step.traffic.buckets;
+    EXPECT_EQ(buckets[0].rounds[0].collective.group, options.transfer == Transfer::kPeers ? 2 : 1);
+    return std::vector{buckets[0].rounds[0].collective.kind, buckets[1].rounds[0].collective.kind,
+                       buckets[1].rounds[1].collective.kind};
+  };
+  EXPECT_EQ(kinds(), (std::vector{CollectiveKind::DirectAllGather, CollectiveKind::Broadcast,
+                                  CollectiveKind::HierarchicalAllReduce}));
+  // Two workers that exchange 32 bytes: one frame at once beats two.
+  options.all_reduce = options.all_gather = std::nullopt;
+  options.path = {2, 1'000'000'000, 10'000};
+  EXPECT_EQ(kinds()[0], CollectiveKind::RingAllGather) << "equally fast: the first";
+  options.transfer = Transfer::kShardedParameterServer;
+  options.servers = 3;
+  EXPECT_EQ(kinds(), std::vector(3, CollectiveKind::ShardedParameterServer));
+}
+
+TEST(Transfers, RefuseWhatCannotCarryARound) {
+  EXPECT_EQ(ParseKind("auto", "network.allreduce", Primitive::kAllReduce), std::nullopt);
+  EXPECT_EQ(ParseKind("in-network-allreduce", "o", Primitive::kAllReduce),
+            CollectiveKind::InNetworkAllReduce);
+  const auto refusal = [](const char* text, Primitive primitive) {
+    try {
+      ParseKind(text, "network.x", primitive);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string gathers =
+      "allowed: auto, ring-allgather, direct-allgather, "
+      "hierarchical-allgather";
+  EXPECT_EQ(
+      refusal("ring-allreduce", Primitive::kAllGather),
+      "network.x: got 'ring-allreduce'; " + gathers + "; it carries no concatenation of messages");
+  EXPECT_NE(refusal("sparse-tree", Primitive::kAllGather).find("change what is trained"),
+            std::string::npos);
+  EXPECT_NE(refusal("scatter-reduce-allgather", Primitive::kAllReduce).find("change what"),
+            std::string::npos);
+  EXPECT_NE(refusal("parameter-server", Primitive::kAllReduce).find("network.aggregation"),
+            std::string::npos);
+  EXPECT_EQ(refusal("star", Primitive::kAllGather), "network.x: got 'star'; " + gathers);
+  StepWork work = ToyWork();
+  work.buckets[1].rounds[1].reduction = Reduction::kRequantisedSum;
+  EXPECT_THROW(Clock(ToyProfile(), ToyCosts(), kNumels).Price(work, {}), Error);
+}
+
 TEST(Clock, ParameterServerPulls) {
   for (Pull pull : {Pull::kDense, Pull::kUnion}) {
     const Clock clock(ToyProfile(), ToyCosts(), kNumels, {Transfer::kParameterServer, pull});

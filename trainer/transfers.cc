@@ -1,0 +1,134 @@
+#include "trainer/transfers.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "compress/error.h"
+#include "ns3-module/fabric/alpha-beta.h"
+#include "ns3-module/fabric/error.h"
+
+namespace legacy {
+namespace {
+
+using fabric::CollectiveKind;
+using fabric::CollectiveSpec;
+using fabric::Payload;
+
+constexpr int64_t kDenseBytes = 4;  // fp32
+
+bool IsServer(CollectiveKind kind) {
+  return kind == CollectiveKind::ParameterServer || kind == CollectiveKind::ShardedParameterServer;
+}
+
+std::vector<CollectiveKind> PeerKinds(Payload payload) {
+  std::vector<CollectiveKind> kinds = fabric::KindsFor(payload);
+  std::erase_if(kinds, IsServer);
+  return kinds;
+}
+
+// In-network sums need switches that can: never chosen unasked.
+std::vector<CollectiveKind> Candidates(Payload payload, const TransferOptions& options) {
+  std::vector<CollectiveKind> kinds = PeerKinds(payload);
+  std::erase_if(kinds, [&](CollectiveKind kind) {
+    const bool hierarchical = kind == CollectiveKind::HierarchicalAllReduce ||
+                              kind == CollectiveKind::HierarchicalAllGather;
+    return kind == CollectiveKind::InNetworkAllReduce || (hierarchical && options.group < 2);
+  });
+  return kinds;
+}
+
+int64_t PullBytes(const TransferOptions& options, const BucketWork& bucket,
+                  const RoundWork& round) {
+  if (round.primitive == Primitive::kBroadcast) return round.bytes[round.root];
+  if (round.primitive == Primitive::kAllReduce) {
+    return *std::max_element(round.bytes.begin(), round.bytes.end());
+  }
+  const int64_t dense = kDenseBytes * bucket.elements;
+  const int64_t sum = std::accumulate(round.bytes.begin(), round.bytes.end(), int64_t{0});
+  return options.pull == Pull::kDense ? dense : std::min(sum, dense);
+}
+
+CollectiveKind PeerKind(const TransferOptions& options, const CollectiveSpec& spec,
+                        Primitive primitive, Payload payload) {
+  if (primitive == Primitive::kBroadcast) return CollectiveKind::Broadcast;
+  const std::optional<CollectiveKind> chosen =
+      primitive == Primitive::kAllReduce ? options.all_reduce : options.all_gather;
+  if (chosen) return *chosen;
+  return FastestCollective(Candidates(payload, options), spec, options.path, options.transport)
+      .kind;
+}
+
+}  // namespace
+
+Transfer ParseTransfer(std::string_view text) {
+  if (text == "collective") return Transfer::kPeers;
+  if (text == "parameter-server") return Transfer::kParameterServer;
+  if (text == "sharded-parameter-server") return Transfer::kShardedParameterServer;
+  throw Error("transfer", std::string(text),
+              "collective, parameter-server, sharded-parameter-server");
+}
+
+Pull ParsePull(std::string_view text) {
+  if (text == "dense") return Pull::kDense;
+  if (text == "union") return Pull::kUnion;
+  throw Error("pull", std::string(text), "dense, union");
+}
+
+std::optional<CollectiveKind> ParseKind(std::string_view text, std::string_view option,
+                                        Primitive primitive) {
+  if (text == "auto") return std::nullopt;
+  const Payload payload = primitive == Primitive::kAllReduce ? Payload::Sum : Payload::Concat;
+  std::string allowed = "auto";
+  for (const CollectiveKind kind : PeerKinds(payload)) {
+    if (text == fabric::ToString(kind)) return kind;
+    allowed += std::string(", ") + fabric::ToString(kind);
+  }
+  for (const CollectiveKind kind : fabric::CollectiveKinds()) {
+    if (text != fabric::ToString(kind)) continue;
+    const bool sums = fabric::CanCarry(kind, Payload::SparseSum) ||
+                      fabric::CanCarry(kind, Payload::RequantisedSum);
+    allowed += IsServer(kind) ? "; servers are chosen by network.aggregation"
+               : sums ? "; its sums change what is trained, which takes codecs that can add "
+                        "their messages: none does"
+                      : std::string("; it carries no ") + fabric::ToString(payload);
+  }
+  throw Error(std::string(option), std::string(text), allowed);
+}
+
+Payload PayloadOf(Primitive primitive, Reduction reduction) {
+  if (primitive == Primitive::kBroadcast) return Payload::Broadcast;
+  if (reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
+  return primitive == Primitive::kAllReduce ? Payload::Sum : Payload::Concat;
+}
+
+CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
+                            const RoundWork& round, bool partial) {
+  CollectiveSpec spec;
+  spec.root = round.root;
+  spec.bytes = round.bytes;
+  if (options.transfer != Transfer::kPeers) {
+    const bool sharded = options.transfer == Transfer::kShardedParameterServer;
+    spec.kind = sharded ? CollectiveKind::ShardedParameterServer : CollectiveKind::ParameterServer;
+    spec.servers = sharded ? options.servers : 1;
+    spec.pullBytes = PullBytes(options, bucket, round);
+    return spec;
+  }
+  if (partial && round.primitive == Primitive::kAllReduce) {
+    std::fill(spec.bytes.begin(), spec.bytes.end(),
+              *std::max_element(spec.bytes.begin(), spec.bytes.end()));
+  }
+  spec.group = options.group;
+  spec.parents = options.parents;
+  spec.firstAggregator = options.first_aggregator;
+  const Payload payload = PayloadOf(round.primitive, round.reduction);
+  spec.kind = PeerKind(options, spec, round.primitive, payload);
+  try {
+    fabric::CheckCarries(spec.kind, payload, std::string("a ") + fabric::ToString(payload));
+  } catch (const fabric::Error& error) {
+    throw Error(error.what());
+  }
+  return spec;
+}
+
+}  // namespace legacy
