@@ -48,7 +48,7 @@ TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
   const fabric::StepTiming timing = simulator.Simulate(OneCollective(8, spec), 0);
   const auto expected = static_cast<double>(
       fabric::ClosedFormTime(spec, fabric::TypicalPath(topology, placement), request.transport));
-  EXPECT_NEAR(timing.total / expected, 1.0, 0.10);
+  EXPECT_NEAR(timing.total / expected, 1.0, 0.05);
   EXPECT_EQ(timing.counters.retransmitTimeouts, 0u);
   RecordProperty("ratio", std::to_string(timing.total / expected));
 }
