@@ -117,6 +117,7 @@ struct LinkRow {
   int64_t max_queue_bytes = 0;
   double busy_seconds = 0;
   double mean_utilisation = 0;  // fraction of the simulated time
+  double peak_utilisation = 0;  // highest, fraction: of an instant (flow) or a millisecond (packet)
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -133,6 +134,7 @@ struct LinkRow {
     visit("max_queue_bytes", "B", row.max_queue_bytes);
     visit("busy_seconds", "s", row.busy_seconds);
     visit("mean_utilisation", "fraction", row.mean_utilisation);
+    visit("peak_utilisation", "fraction", row.peak_utilisation);
   }
 };
 
@@ -159,6 +161,35 @@ struct NetworkRow {
     visit("fresh_steps", "", row.fresh_steps);
     visit("memoised_steps", "", row.memoised_steps);
     visit("retransmit_timeouts", "", row.retransmit_timeouts);
+  }
+};
+
+// One thing that the doctor tried on one step, and what it changed.
+struct DoctorRow {
+  static constexpr const char* kFile = "doctor.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  int64_t step = 0;
+  std::string fidelity;  // of the doctor's simulations
+  std::string remedy;    // "none": the step as it is
+  std::string bound;     // what a step is bound by that this helps most
+  std::string change;    // the remedy for people
+  double step_seconds = 0;
+  double gain = 0;       // part of the step that it saves
+  bool verdict = false;  // the one that the verdict rests on; "none": balanced
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("step", "", row.step);
+    visit("fidelity", "", row.fidelity);
+    visit("remedy", "", row.remedy);
+    visit("bound", "", row.bound);
+    visit("change", "", row.change);
+    visit("step_seconds", "s", row.step_seconds);
+    visit("gain", "fraction", row.gain);
+    visit("verdict", "", row.verdict);
   }
 };
 

@@ -208,11 +208,13 @@ template class TableWriter<EvaluationRow>;
 template class TableWriter<LayerRow>;
 template class TableWriter<LinkRow>;
 template class TableWriter<NetworkRow>;
+template class TableWriter<DoctorRow>;
 template std::vector<std::string> ColumnNames<StepRow>();
 template std::vector<std::string> ColumnNames<EvaluationRow>();
 template std::vector<std::string> ColumnNames<LayerRow>();
 template std::vector<std::string> ColumnNames<LinkRow>();
 template std::vector<std::string> ColumnNames<NetworkRow>();
+template std::vector<std::string> ColumnNames<DoctorRow>();
 
 void WriteManifest(const fs::path& directory, nlohmann::json document) {
   const fs::path path = directory / "manifest.json";
@@ -223,6 +225,7 @@ void WriteManifest(const fs::path& directory, nlohmann::json document) {
   AddUnits<LayerRow>(units);
   AddUnits<LinkRow>(units);
   AddUnits<NetworkRow>(units);
+  AddUnits<DoctorRow>(units);
   ParseManifest(document, path.string());
   WriteWholeFile(path, document.dump(2) + "\n");
 }

@@ -17,7 +17,7 @@ namespace legacy::analysis {
 inline constexpr int kFormatVersion = 1;
 
 // Writes one file of the directory: a header line, then a line a row, flushed, so that a killed run
-// leaves whole lines but for the last. Defined for the five row types. Throws Error naming the file
+// leaves whole lines but for the last. Defined for the six row types. Throws Error naming the file
 // when the disk refuses.
 template <class Row>
 class TableWriter {
@@ -37,6 +37,7 @@ using EvaluationWriter = TableWriter<EvaluationRow>;
 using LayerWriter = TableWriter<LayerRow>;
 using LinkWriter = TableWriter<LinkRow>;
 using NetworkWriter = TableWriter<NetworkRow>;
+using DoctorWriter = TableWriter<DoctorRow>;
 
 // The columns of a file as its header line has them.
 template <class Row>

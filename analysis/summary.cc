@@ -180,6 +180,7 @@ void AddNetwork(Summary& summary, const RunDirectory& run) {
     network.marks += row.marks;
     if (!(row.mean_utilisation <= network.busiest_utilisation)) {  // unknown at first
       network.busiest_utilisation = row.mean_utilisation;
+      network.busiest_peak = row.peak_utilisation;
       network.busiest_link = row.from + " -> " + row.to;
     }
   }

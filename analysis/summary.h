@@ -70,6 +70,7 @@ struct NetworkSummary {  // sums over seeds
   int64_t marks = 0;
   std::string busiest_link;  // "from -> to", by mean utilisation in any seed
   double busiest_utilisation = kUnknown;
+  double busiest_peak = kUnknown;  // its highest utilisation, in that seed
 };
 
 // Spreads are over the finished seeds; where none has finished, over those that have begun.

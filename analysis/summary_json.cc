@@ -60,7 +60,8 @@ json ToJson(const NetworkSummary& network) {
           {"drops", network.drops},
           {"marks", network.marks},
           {"busiest_link", network.busiest_link},
-          {"busiest_utilisation", Number(network.busiest_utilisation)}};
+          {"busiest_utilisation", Number(network.busiest_utilisation)},
+          {"busiest_peak_utilisation", Number(network.busiest_peak)}};
 }
 
 json ToJson(const PolicySummary& policy) {

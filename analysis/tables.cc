@@ -116,7 +116,7 @@ Table VolumeTable(const Summary& summary) {
 Table NetworkTable(const Summary& summary) {
   Table table{"Network simulation, summed over seeds",
               {"policy", "fidelity", "events", "packets", "fresh steps", "memoised", "time-outs",
-               "drops", "marks", "busiest link", "its use %"},
+               "drops", "marks", "busiest link", "its use %", "peak %"},
               {}};
   for (const PolicySummary& policy : summary.policies) {
     const NetworkSummary& network = policy.network;
@@ -132,6 +132,7 @@ Table NetworkTable(const Summary& summary) {
     }
     row.push_back(network.busiest_link);
     row.push_back(Fixed(network.busiest_utilisation * 100, 1));
+    row.push_back(Fixed(network.busiest_peak * 100, 1));
     for (std::string& cell : row) {
       if (cell.empty()) cell.push_back('-');
     }
@@ -275,6 +276,7 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
   line.Add("marks", policy.network.marks);
   line.Add("busiest_link", policy.network.busiest_link);
   line.Add("busiest_utilisation", policy.network.busiest_utilisation);
+  line.Add("busiest_peak_utilisation", policy.network.busiest_peak);
   return line;
 }
 

@@ -178,6 +178,7 @@ TEST(ResultsFormat, TheDocumentListsEveryColumn) {
   ExpectDescribed<LayerRow>(text.str());
   ExpectDescribed<LinkRow>(text.str());
   ExpectDescribed<NetworkRow>(text.str());
+  ExpectDescribed<DoctorRow>(text.str());
 }
 
 }  // namespace

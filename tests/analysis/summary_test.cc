@@ -143,10 +143,11 @@ TEST(Summary, TheBusiestLinkAndTimeOutsAreNamed) {
   RunDirectory run = MakeRun({"dense"}, {1});
   AddTraining(run, "dense", 1, 1, {0.8, 0.8, 0.8});
   run.network[0].retransmit_timeouts = 2;
-  run.links.push_back({"dense", 1, "0", "host-0", "edge-0", 1e9, 10, 1, 3, 4, 0, 0, 0.25});
-  run.links.push_back({"dense", 1, "1", "edge-0", "host-0", 1e9, 10, 1, 5, 6, 0, 0, 0.75});
+  run.links.push_back({"dense", 1, "0", "host-0", "edge-0", 1e9, 10, 1, 3, 4, 0, 0, 0.25, 0.9});
+  run.links.push_back({"dense", 1, "1", "edge-0", "host-0", 1e9, 10, 1, 5, 6, 0, 0, 0.75, 0.8});
   const Summary summary = Summarise(run);
   EXPECT_EQ(summary.policies[0].network.busiest_link, "edge-0 -> host-0");
+  EXPECT_EQ(summary.policies[0].network.busiest_peak, 0.8);  // that link's own
   EXPECT_EQ(summary.policies[0].network.drops, 8);
   EXPECT_EQ(summary.policies[0].network.marks, 10);
   EXPECT_EQ(summary.notes.at(0).find("dense: 2 retransmission time-outs"), 0u);

@@ -15,7 +15,7 @@ Summary MakeSummary(const std::string& name) {
     AddTraining(run, "fp16", seed, 0.5, {0.5, 0.8, 0.8, 0.8});
     AddTraining(run, name, seed, 0.25, {0.5, 0.8, 0.7, seed == 1 ? 0.9 : 0.6});
   }
-  run.links.push_back({name, 1, "0", std::string(40, 'x'), "y", 1e9, 1, 1, 0, 0, 0, 0, 0.5});
+  run.links.push_back({name, 1, "0", std::string(40, 'x'), "y", 1e9, 1, 1, 0, 0, 0, 0, 0.5, 1});
   return Summarise(run);
 }
 
