@@ -100,8 +100,12 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
   network.transport.warm = reader.Choice("connections", {"warm", "cold"}) == "warm";
   network.seed =
       static_cast<uint64_t>(reader.Integer("seed", 0, std::numeric_limits<int64_t>::max()));
+  e.packet_budget =
+      static_cast<double>(fabric::ParseTime(reader.Text("packet-budget"), "--packet-budget")) *
+      1e-9;
+  e.automatic = reader.Text("fidelity") == "auto";
   std::set<std::string> seen;
-  for (const std::string& fidelity : SplitList(reader.Text("fidelity"))) {
+  for (const std::string& fidelity : SplitList(e.automatic ? "flow" : reader.Text("fidelity"))) {
     FactoryOf(fidelity, "--fidelity");
     if (!seen.insert(fidelity).second) throw Error("--fidelity", fidelity, "each once");
     e.fidelities.push_back(fidelity);

@@ -17,6 +17,8 @@ namespace legacy {
 struct Experiment {
   NetworkRequest network;
   std::vector<std::string> fidelities;  // each once
+  bool automatic = false;               // fidelity auto: flow, and packet where it is affordable
+  double packet_budget = 60;            // of auto, seconds of wall time
 
   // A collective. No kind: the fastest.
   std::optional<fabric::CollectiveKind> kind;

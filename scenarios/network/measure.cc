@@ -7,6 +7,8 @@
 #include "compress/error.h"
 #include "ns3-module/fabric/closed-form.h"
 #include "scenarios/network/cost_estimate.h"
+#include "scenarios/network/fidelity.h"
+#include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {
@@ -146,6 +148,28 @@ std::optional<fabric::UniformPath> StarPath(const Network& network) {
   return path;
 }
 
+// Wall time of the packet engine.
+double PacketCost(const PreparedExperiment& prepared) {
+  const Experiment& e = prepared.experiment;
+  CostEstimate estimate(*prepared.network);
+  if (e.HasFlows()) {
+    for (const FlowRequest& flow : prepared.flows) {
+      estimate.AddFlow(flow.source, flow.destination, flow.bytes);
+    }
+  } else {
+    estimate.Add(TrafficOf(e, prepared.kind, *prepared.network, 0), e.repeat);
+  }
+  return estimate.Seconds();
+}
+
+void ChooseFidelities(PreparedExperiment& prepared) {
+  std::vector<std::string>& fidelities = prepared.experiment.fidelities;
+  const FidelityChoice choice =
+      ChooseFidelity(PacketCost(prepared), 1, prepared.experiment.packet_budget);
+  if (choice.fidelity == "packet") fidelities.push_back("packet");
+  prepared.fidelity_reason = "auto: " + Join(fidelities, " and ") + "; " + choice.reason;
+}
+
 }  // namespace
 
 TimeNs Measurement::Time() const {
@@ -168,6 +192,7 @@ PreparedExperiment Prepare(Experiment experiment) {
     prepared.network = BuildNetwork(NetworkFor(prepared.experiment, prepared.kind));
     fabric::StepGraph(TrafficOf(prepared.experiment, prepared.kind, *prepared.network, 0));
   }
+  if (prepared.experiment.automatic) ChooseFidelities(prepared);
   for (const std::string& fidelity : prepared.experiment.fidelities) {
     TryEngine(FactoryOf(fidelity, "--fidelity"), *prepared.network);
   }
@@ -214,17 +239,9 @@ std::optional<TimeNs> ClosedForm(const PreparedExperiment& prepared) {
 }
 
 double PacketSeconds(const PreparedExperiment& prepared) {
-  const Experiment& e = prepared.experiment;
-  if (std::count(e.fidelities.begin(), e.fidelities.end(), "packet") == 0) return 0;
-  CostEstimate estimate(*prepared.network);
-  if (e.HasFlows()) {
-    for (const FlowRequest& flow : prepared.flows) {
-      estimate.AddFlow(flow.source, flow.destination, flow.bytes);
-    }
-  } else {
-    estimate.Add(TrafficOf(e, prepared.kind, *prepared.network, 0), e.repeat);
-  }
-  return estimate.Seconds();
+  const std::vector<std::string>& fidelities = prepared.experiment.fidelities;
+  const bool asked = std::count(fidelities.begin(), fidelities.end(), "packet") > 0;
+  return asked ? PacketCost(prepared) : 0;
 }
 
 }  // namespace legacy

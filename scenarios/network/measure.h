@@ -33,7 +33,8 @@ struct Measurement {
 struct PreparedExperiment {
   Experiment experiment;
   fabric::CollectiveKind kind = fabric::CollectiveKind::RingAllReduce;
-  std::string reason;  // where the kind was chosen: what it was compared with
+  std::string reason;           // where the kind was chosen: what it was compared with
+  std::string fidelity_reason;  // where fidelities were chosen
   std::unique_ptr<Network> network;
   std::vector<FlowRequest> flows;
 };

@@ -43,7 +43,11 @@ std::vector<NetworkOption> FabricOptions() {
        "warm: the second of two back to back counts, all connections are open; cold: the first"},
       {"fidelity", kText, "A,B,...", Join(Fidelities(), ","), group,
        "how closely to look, " + Join(Fidelities(), ", ") +
-           "; several are compared with packet, or with the first"},
+           "; several are compared with packet, or with the first; auto: flow, and packet where "
+           "that "
+           "is affordable"},
+      {"packet-budget", kText, "TIME", "60s", group,
+       "wall time that fidelity auto spends on packets, over all points of a sweep"},
   };
 }
 

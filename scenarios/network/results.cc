@@ -203,6 +203,7 @@ std::string CollectiveLines(const PreparedExperiment& prepared,
     text += "closed form: " + fabric::FormatTime(*formula) + "\n";
   }
   if (!prepared.reason.empty()) text += prepared.reason + "\n";
+  if (!prepared.fidelity_reason.empty()) text += prepared.fidelity_reason + "\n";
   return text;
 }
 
