@@ -1,0 +1,158 @@
+// Option values to traffic: sizes, ready times, networks; and what recorders see of it.
+#include "scenarios/network/experiment.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/network/network_testing.h"
+
+namespace legacy {
+namespace {
+
+using fabric::CollectiveKind;
+
+TEST(Experiment, OneSizeForAllOrOneForEach) {
+  EXPECT_EQ(ExperimentWith({{"workers", "3"}, {"bytes", "1KB"}}).bytes,
+            (std::vector<int64_t>{1000, 1000, 1000}));
+  EXPECT_EQ(ExperimentWith({{"workers", "3"}, {"bytes", "1KB,2KB,0"}}).bytes,
+            (std::vector<int64_t>{1000, 2000, 0}));
+  EXPECT_NE(MessageOf([] {
+              ExperimentWith({{"workers", "3"}, {"bytes", "1KB,2KB"}});
+            }).find("one for each of 3 workers (there are 2)"),
+            std::string::npos);
+}
+
+// 300 values of 4 bytes: 1 % are 3 values of 8 bytes; at least one is sent.
+TEST(Experiment, DensityKeepsWholeValues) {
+  const auto bytes = [](const std::string& density) {
+    return ExperimentWith({{"workers", "2"}, {"bytes", "1200"}, {"density", density}}).bytes;
+  };
+  EXPECT_EQ(bytes("1%"), (std::vector<int64_t>{24, 24}));
+  EXPECT_EQ(bytes("1%,50%"), (std::vector<int64_t>{24, 1200}));
+  EXPECT_EQ(bytes("0.0001"), (std::vector<int64_t>{8, 8}));
+}
+
+// 1000 values, half of them at each of 4 workers: unions of 2 and 4 hold 750 and 937.5 on average, and never more bytes
+// than the dense form.
+TEST(Experiment, SumsOfSparseMessagesGrowToTheDenseSize) {
+  const Experiment half = ExperimentWith(
+      {{"workers", "4"}, {"bytes", "4000"}, {"density", "0.5"}, {"collective", "sparse-tree"}});
+  const auto network = BuildNetwork(NetworkFor(half, *half.kind));
+  EXPECT_EQ(SpecOf(half, *half.kind, *network, 0).sumBytes, (std::vector<int64_t>{4000, 4000}));
+  const Experiment tenth = ExperimentWith(
+      {{"workers", "4"}, {"bytes", "4000"}, {"density", "0.1"}, {"collective", "sparse-tree"}});
+  // 1000 (1 - 0.9^2) = 190, 1000 (1 - 0.9^4) = 343.9
+  EXPECT_EQ(SpecOf(tenth, *tenth.kind, *network, 0).sumBytes,
+            (std::vector<int64_t>{8 * 190, 8 * 344}));
+}
+
+TEST(Experiment, BucketsShareTheMessageAndTheComputeTime) {
+  const Experiment e = ExperimentWith({{"workers", "2"},
+                                       {"bytes", "1001"},
+                                       {"buckets", "4"},
+                                       {"compute", "8ms"},
+                                       {"stragglers", "fixed:workers=1,factor=1.5"}});
+  const auto network = BuildNetwork(NetworkFor(e, *e.kind));
+  const fabric::StepTraffic traffic = TrafficOf(e, *e.kind, *network, 0);
+  ASSERT_EQ(traffic.buckets.size(), 4u);
+  int64_t bytes = 0;
+  for (const fabric::BucketTraffic& bucket : traffic.buckets) {
+    bytes += bucket.rounds[0].collective.bytes[1];
+  }
+  EXPECT_EQ(bytes, 1001);
+  EXPECT_EQ(traffic.buckets[0].ready, (std::vector<int64_t>{2'000'000, 3'000'000}));
+  EXPECT_EQ(traffic.deviceFree, (std::vector<int64_t>{8'000'000, 12'000'000}));
+}
+
+TEST(Experiment, ServersAndAggregatorsAreThereWhereTheyAreNeeded) {
+  for (const CollectiveKind kind : fabric::CollectiveKinds()) {
+    const Experiment e = ExperimentWith(
+        {{"workers", "6"}, {"servers", "3"}, {"collective", fabric::ToString(kind)}});
+    const auto network = BuildNetwork(NetworkFor(e, kind));
+    const size_t servers = kind == CollectiveKind::ParameterServer          ? 1
+                           : kind == CollectiveKind::ShardedParameterServer ? 3
+                                                                            : 0;
+    EXPECT_EQ(network->placement.servers.size(), servers) << fabric::ToString(kind);
+    EXPECT_EQ(!network->placement.aggregators.empty(), kind == CollectiveKind::InNetworkAllReduce);
+  }
+}
+
+// Every kind runs, on flows that the recorder sees start and arrive, all of them within the step.
+TEST(Measure, EveryKindRunsAndIsRecorded) {
+  for (const CollectiveKind kind : fabric::CollectiveKinds()) {
+    const PreparedExperiment prepared =
+        Prepare(ExperimentWith({{"workers", "5"},
+                                {"bytes", "10KB"},
+                                {"fidelity", "flow,analytic"},
+                                {"collective", fabric::ToString(kind)}}));
+    MeasureOptions options;
+    options.record_flows = true;
+    for (const Measurement& m : Measure(prepared, options)) {
+      ASSERT_FALSE(m.flows.empty()) << fabric::ToString(kind);
+      fabric::TimeNs last = 0;
+      for (const RecordedFlow& flow : m.flows) {
+        EXPECT_GE(flow.start, 0);
+        EXPECT_LE(flow.start, flow.end);
+        last = std::max(last, flow.end);
+      }
+      EXPECT_LE(last, m.timing.total) << fabric::ToString(kind);
+      EXPECT_EQ(m.flows.size(), m.timing.counters.flows) << fabric::ToString(kind);
+    }
+  }
+}
+
+// A warm-up is forgotten: what is recorded of a warm step is what a cold one records, shifted in nothing, where an engine
+// does not care about connections.
+TEST(Measure, RecordsTheMeasuredStepOnly) {
+  const auto flows = [](const char* connections) {
+    const PreparedExperiment prepared =
+        Prepare(ExperimentWith({{"workers", "4"}, {"connections", connections}}));
+    return Measure(prepared, {true, {}}).front().flows;
+  };
+  const std::vector<RecordedFlow> warm = flows("warm");
+  const std::vector<RecordedFlow> cold = flows("cold");
+  ASSERT_EQ(warm.size(), cold.size());
+  for (size_t i = 0; i < warm.size(); ++i) {
+    EXPECT_EQ(warm[i].start, cold[i].start);
+    EXPECT_EQ(warm[i].end, cold[i].end);
+  }
+}
+
+// The ring's closed form is the analytic engine's time on a star, to the nanosecond of each round.
+TEST(Measure, ClosedFormWhereThereIsOne) {
+  const PreparedExperiment star =
+      Prepare(ExperimentWith({{"topo", "star"}, {"workers", "8"}, {"bytes", "800KB"}}));
+  ASSERT_TRUE(ClosedForm(star));
+  EXPECT_NEAR(static_cast<double>(Measure(star, {}).front().timing.total),
+              static_cast<double>(*ClosedForm(star)), 14);
+  EXPECT_FALSE(ClosedForm(Prepare(ExperimentWith({{"topo", "fat-tree"}}))));
+  EXPECT_FALSE(ClosedForm(Prepare(ExperimentWith({{"topo", "star"}, {"buckets", "2"}}))));
+}
+
+TEST(Measure, AutoTakesTheFastest) {
+  for (const char* bytes : {"1KB", "10MB"}) {
+    const PreparedExperiment chosen =
+        Prepare(ExperimentWith({{"collective", "auto"}, {"bytes", bytes}, {"fidelity", "flow"}}));
+    const fabric::TimeNs best = Measure(chosen, {}).front().timing.total;
+    for (const CollectiveKind kind : AutomaticKinds(chosen.experiment)) {
+      const PreparedExperiment other = Prepare(ExperimentWith(
+          {{"collective", fabric::ToString(kind)}, {"bytes", bytes}, {"fidelity", "flow"}}));
+      EXPECT_LE(best, Measure(other, {}).front().timing.total) << fabric::ToString(kind);
+    }
+    EXPECT_NE(chosen.reason.find(fabric::ToString(chosen.kind)), std::string::npos);
+  }
+}
+
+TEST(Measure, RepetitionsDrawTheirOwnStragglers) {
+  const PreparedExperiment prepared = Prepare(
+      ExperimentWith({{"compute", "1ms"}, {"stragglers", "lognormal:sigma=0.5"}, {"repeat", "3"}}));
+  const std::vector<Measurement> first = Measure(prepared, {});
+  const std::vector<Measurement> second = Measure(prepared, {});
+  ASSERT_EQ(first.size(), 3u);
+  EXPECT_NE(first[0].timing.total, first[1].timing.total);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(first[i].timing.finish, second[i].timing.finish);
+}
+
+}  // namespace
+}  // namespace legacy

@@ -1,0 +1,163 @@
+// Lists of flows: files, patterns, sizes, and their graph.
+#include "scenarios/network/flow_list.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "scenarios/network/flow_sizes.h"
+#include "tests/network/network_testing.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FlowList : public ::testing::Test {
+ protected:
+  FlowList() {
+    NetworkRequest request;
+    request.topology.text = "star:hosts=8";
+    request.placement.workers = 0;
+    network_ = BuildNetwork(request);
+  }
+  void TearDown() override { fs::remove(path_); }
+
+  std::vector<FlowRequest> Read(const std::string& text) {
+    std::ofstream(path_) << text;
+    return ReadFlows(path_, *network_);
+  }
+  std::vector<FlowRequest> Pattern(const std::string& text, uint64_t seed = 1) {
+    return MakePattern(text, 1000, seed, *network_);
+  }
+
+  std::unique_ptr<Network> network_;
+  std::string path_ = ::testing::TempDir() + "flow_list_test-" +
+                      ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".csv";
+};
+
+TEST_F(FlowList, HostsByNameOrNumberHeaderAndCommentsPassedOver) {
+  for (const char* header : {"", "source,destination,bytes,start\n"}) {
+    const auto flows = Read(std::string(header) + "# a comment\n0,host3, 1.5KB ,0.001\n2,7,10\n");
+    ASSERT_EQ(flows.size(), 2u);
+    EXPECT_EQ(flows[0].destination, 3);
+    EXPECT_EQ(flows[0].bytes, 1500);
+    EXPECT_EQ(flows[0].start, 1'000'000);
+    EXPECT_EQ(flows[1].start, 0);
+  }
+}
+
+TEST_F(FlowList, MistakesNameTheLine) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"0,1,10\n0,9,10\n", ":2: destination: got '9'; allowed: a host's number from 0 to 7"},
+      {"0,1,10\nnobody,1,10\n", ":2: source: got 'nobody'"},
+      {"0,1,10\n3,3,10\n", ":2: destination: got '3'; allowed: a host other than the source"},
+      {"0,1,10\n0,1,-5\n", ":2: bytes: got '-5'"},
+      {"0,1,10\n0,1,5,soon\n", ":2: start: got 'soon'"},
+      {"0,1,10\n0,1,5,-1\n", ":2: start: got '-1'"},
+      {"0,1,10\n0,1\n", ":2: got '2 fields'"},
+      {"0,1,10\n\n0,1,1,1,1\n", ":3: got '5 fields'"},
+      {"", "no flow"},
+      {"source,destination,bytes\n", "no flow"},
+  };
+  for (const auto& [text, expected] : cases) {
+    const std::string message = MessageOf([&] { Read(text); });
+    EXPECT_NE(message.find(expected), std::string::npos) << text << message;
+  }
+}
+
+TEST_F(FlowList, PatternsSendWhatTheySay) {
+  std::set<int> sources, destinations;
+  for (const FlowRequest& flow : Pattern("permutation", 3)) {
+    EXPECT_NE(flow.source, flow.destination);
+    sources.insert(flow.source);
+    destinations.insert(flow.destination);
+  }
+  EXPECT_EQ(sources.size(), 8u);
+  EXPECT_EQ(destinations.size(), 8u);
+  for (const FlowRequest& flow : Pattern("incast:5")) EXPECT_EQ(flow.destination, 0);
+  EXPECT_EQ(Pattern("incast:5").size(), 5u);
+  std::set<std::pair<int, int>> pairs;
+  for (const FlowRequest& flow : Pattern("all-to-all"))
+    pairs.insert({flow.source, flow.destination});
+  EXPECT_EQ(pairs.size(), 56u);
+}
+
+// 8 hosts of 1 Gbit/s at load 0.4 bring 400 MB a second: the bytes of many flows divided by the time of the last.
+TEST_F(FlowList, PoissonOffersItsLoad) {
+  const auto flows = Pattern("poisson:load=0.4,cdf=websearch,flows=40000", 5);
+  double bytes = 0;
+  std::map<int, int> by_source;
+  for (const FlowRequest& flow : flows) {
+    bytes += static_cast<double>(flow.bytes);
+    ++by_source[flow.source];
+    EXPECT_NE(flow.source, flow.destination);
+  }
+  const double seconds = static_cast<double>(flows.back().start) / 1e9;
+  EXPECT_NEAR(bytes / seconds, 0.4e9, 0.02e9);
+  for (const auto& [source, count] : by_source) EXPECT_NEAR(count, 5000, 300);
+  EXPECT_NE(Pattern("poisson:flows=10", 1).back().start,
+            Pattern("poisson:flows=10", 2).back().start);
+}
+
+TEST_F(FlowList, UnknownPatternsAreRefused) {
+  for (const char* text : {"ring", "incast", "incast:0", "incast:8", "poisson:load=-1",
+                           "poisson:rate=3", "poisson:cdf=nowhere.txt", "permutation:3"}) {
+    EXPECT_NE(MessageOf([&] { Pattern(text); }).find("--pattern"), std::string::npos) << text;
+  }
+}
+
+// The mean of a distribution is that of its inverse over a fine grid.
+TEST(FlowSizesTest, MeanIsThatOfTheDraws) {
+  for (const char* name : {"websearch", "datamining"}) {
+    const FlowSizes sizes = FlowSizes::FromText(name, "cdf");
+    double sum = 0;
+    constexpr int kDraws = 200'000;
+    for (int i = 0; i < kDraws; ++i) {
+      sum += static_cast<double>(sizes.At((i + 0.5) / kDraws));
+    }
+    EXPECT_NEAR(sum / kDraws / sizes.Mean(), 1, 1e-3) << name;
+  }
+}
+
+TEST(FlowSizesTest, FilesInPercentOrFractions) {
+  const std::string path = ::testing::TempDir() + "flow_sizes_test.txt";
+  std::ofstream(path) << "# size cdf\n0 0\n1000 50\n3000 100\n";
+  const FlowSizes sizes = FlowSizes::FromText(path, "cdf");
+  EXPECT_DOUBLE_EQ(sizes.Mean(), 0.5 * 500 + 0.5 * 2000);
+  EXPECT_EQ(sizes.At(0.75), 2000);
+  for (const auto& [text, expected] :
+       std::vector<std::pair<std::string, std::string>>{{"0 0\n10 0.5\n", "last probability"},
+                                                        {"0 0\n10 x\n", ":2: got '10 x'"},
+                                                        {"0 0.5\n10 0.4\n", ":2: got '10 0.4'"},
+                                                        {"", "last probability"}}) {
+    std::ofstream(path) << text;
+    const std::string message = MessageOf([&] { FlowSizes::FromText(path, "cdf"); });
+    EXPECT_NE(message.find(expected), std::string::npos) << message;
+  }
+  fs::remove(path);
+}
+
+// One flow alone takes its ideal time; of two from one host the second waits.
+TEST_F(FlowList, FlowsStartWhenTheyShould) {
+  const std::string path = ::testing::TempDir() + "flow_list_graph.csv";
+  std::ofstream(path) << "0,1,100KB,0.001\n2,3,0,0.5\n4,5,30KB,0\n";
+  Experiment e = ExperimentWith({{"topo", "star:hosts=8"}, {"flows", path}});
+  const PreparedExperiment prepared = Prepare(e);
+  fs::remove(path);
+  const std::vector<Measurement> all = Measure(prepared, {});
+  ASSERT_EQ(all.front().flows.size(), 3u);
+  for (const RecordedFlow& flow : all.front().flows) {
+    const FlowRequest& asked = prepared.flows[flow.flow.tag];
+    EXPECT_EQ(flow.start, asked.start);
+    EXPECT_NEAR(static_cast<double>(flow.end - flow.start),
+                static_cast<double>(IdealTime(asked, *prepared.network)), 2);
+  }
+  EXPECT_EQ(all.front().timing.total, 500'000'000);
+}
+
+}  // namespace
+}  // namespace legacy

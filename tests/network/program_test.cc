@@ -1,0 +1,279 @@
+// Whole-program runs of legacy-network: what a user types, what is printed and left behind.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analysis/csv.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Result {
+  int status = -1;
+  std::string text;
+};
+
+Result Shell(const std::string& command) {
+  Result result;
+  FILE* pipe = popen(command.c_str(), "r");
+  char buffer[4096];
+  while (const size_t n = fread(buffer, 1, sizeof(buffer), pipe)) result.text.append(buffer, n);
+  const int status = pclose(pipe);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return result;
+}
+
+std::string Read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class NetworkProgram : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::path(::testing::TempDir()) /
+                 (std::string("legacy-network-") +
+                  ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  // Standard output and error together.
+  Result Run(const std::string& arguments) const {
+    return Shell("cd " + directory_.string() + " && " LEGACY_NETWORK_PROGRAM " " + arguments +
+                 " 2>&1");
+  }
+
+  std::vector<std::vector<std::string>> Csv(const std::string& file) const {
+    const std::string text = Read(directory_ / file);
+    analysis::CsvParser parser(file, text);
+    std::vector<std::vector<std::string>> rows;
+    for (analysis::CsvRecord record; parser.Next(record);) rows.push_back(record.fields);
+    return rows;
+  }
+
+  // Semicolons are no separators of commands here.
+  static std::string Escaped(std::string arguments) {
+    for (size_t at = 0; (at = arguments.find(';', at)) != std::string::npos; at += 2) {
+      arguments.insert(at, "\\");
+    }
+    return arguments;
+  }
+
+  size_t Files() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(directory_), {}));
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(NetworkProgram, AloneItRunsEveryFidelity) {
+  const Result result = Run("");
+  EXPECT_EQ(result.status, 0) << result.text;
+  for (const char* word : {"ring-allreduce", "flow", "analytic", "busbw"}) {
+    EXPECT_NE(result.text.find(word), std::string::npos) << result.text;
+  }
+  EXPECT_EQ(result.text.find("packet ") != std::string::npos, LEGACY_HAS_PACKETS == 1);
+  EXPECT_EQ(Files(), 0u);
+}
+
+// With ns-3, on an idle star, the fidelities agree to what TCP adds.
+TEST_F(NetworkProgram, FidelitiesAgreeOnAStar) {
+  if (!LEGACY_HAS_PACKETS) GTEST_SKIP() << "built without ns-3";
+  const Result result =
+      Run("--topo=star --workers=4 --bytes=400KB --fidelity=packet,flow,analytic --json=- --quiet");
+  ASSERT_EQ(result.status, 0) << result.text;
+  const json rows = json::parse(result.text);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_GT(rows[0]["packets"], 1000);
+  for (const json& row : rows) {
+    EXPECT_NEAR(row["time_seconds"].get<double>() / row["closed_form_seconds"].get<double>(), 1,
+                0.03);
+  }
+}
+
+// The same line gives the same files, byte for byte; another seed gives others.
+TEST_F(NetworkProgram, FilesAreTheSameEachTime) {
+  const std::string line =
+      "--fidelity=flow,analytic --buckets=2 --compute=1ms --stragglers=lognormal:sigma=0.3"
+      " --repeat=2 --quiet";
+  const auto files = [](const std::string& name) {
+    std::string text;
+    for (const char* kind : {"csv", "json", "finish", "links", "fct", "trace", "svg"}) {
+      text += std::string(" --") + kind + "=" + name + "." + kind;
+    }
+    return text;
+  };
+  ASSERT_EQ(Run(line + files("a")).text, "");
+  ASSERT_EQ(Run(line + files("b")).text, "");
+  ASSERT_EQ(Run(line + " --seed=2" + files("c")).text, "");
+  for (const char* kind : {"csv", "json", "finish", "links", "fct", "trace", "svg"}) {
+    const std::string a = Read(directory_ / (std::string("a.") + kind));
+    EXPECT_GT(a.size(), 100u) << kind;
+    EXPECT_EQ(a, Read(directory_ / (std::string("b.") + kind))) << kind;
+    EXPECT_NE(a, Read(directory_ / (std::string("c.") + kind))) << kind;
+  }
+  EXPECT_EQ(Csv("a.csv").size(), 1u + 2 * 2);
+  EXPECT_EQ(Csv("a.finish").size(), 1u + 2 * 2 * 16);
+  EXPECT_TRUE(json::parse(Read(directory_ / "a.trace")).contains("traceEvents"));
+  EXPECT_EQ(Read(directory_ / "a.svg").find("<svg") == std::string::npos, false);
+}
+
+TEST_F(NetworkProgram, SweepsAreGridsWithARowEach) {
+  const Result result = Run(
+      "--sweep=bytes=1KB..100KB:x10 --sweep=workers=2,4 --fidelity=flow,analytic --csv=sweep.csv");
+  ASSERT_EQ(result.status, 0) << result.text;
+  const auto rows = Csv("sweep.csv");
+  ASSERT_EQ(rows.size(), 1u + 3 * 2 * 2);
+  const auto column = [&](const std::string& name) {
+    return static_cast<size_t>(std::find(rows[0].begin(), rows[0].end(), name) - rows[0].begin());
+  };
+  EXPECT_EQ(rows[5][column("bytes")], "10000");
+  EXPECT_EQ(rows[5][column("workers")], "2");
+  const double small = std::stod(rows[1][column("time_seconds")]);
+  EXPECT_LT(small, std::stod(rows[9][column("time_seconds")]));
+  EXPECT_EQ(std::count(result.text.begin(), result.text.end(), '\n'), 1 + 3 * 2);
+}
+
+TEST_F(NetworkProgram, FlowFilesAndPatterns) {
+  std::ofstream(directory_ / "flows.csv") << "source,destination,bytes,start\n"
+                                             "host0,host1,1MB,0\n"
+                                             "2,host1,1MB,0\n"
+                                             "3,4,1MB,0.001\n";
+  const Result result = Run("--flows=flows.csv --topo=star --fidelity=flow --fct=fct.csv");
+  ASSERT_EQ(result.status, 0) << result.text;
+  const auto rows = Csv("fct.csv");
+  ASSERT_EQ(rows.size(), 4u);
+  for (size_t i = 1; i < rows.size(); ++i) {  // two share a link; the third has its own
+    EXPECT_NEAR(std::stod(rows[i][10]), rows[i][5] == "2" ? 1 : 2, 0.1) << rows[i][5];
+  }
+  for (const char* pattern :
+       {"permutation", "incast:8", "all-to-all", "poisson:load=0.3,cdf=datamining,flows=50"}) {
+    EXPECT_EQ(Run(std::string("--fidelity=flow --pattern=") + pattern).status, 0) << pattern;
+  }
+}
+
+TEST_F(NetworkProgram, PacketRecordsAreWritten) {
+  if (!LEGACY_HAS_PACKETS) GTEST_SKIP() << "built without ns-3";
+  const Result result =
+      Run("--topo=star --workers=2 --bytes=10KB --fidelity=packet --pcap=p --flow-monitor=m.xml"
+          " --ns3::TcpSocket::SegmentSize=1000");
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_EQ(Files(), 3u);  // two hosts and the monitor
+  EXPECT_NE(Read(directory_ / "m.xml").find("FlowMonitor"), std::string::npos);
+}
+
+TEST_F(NetworkProgram, TopologiesAreShownCheckedAndConverted) {
+  EXPECT_NE(Run("topo show fat-tree:k=4").text.find("16 hosts, 20 switches"), std::string::npos);
+  EXPECT_EQ(Run("topo check fat-tree:k=4").status, 0);
+  ASSERT_EQ(Run("topo convert leaf-spine:leaves=2,hosts=2 --out=fabric.yaml").text, "");
+  ASSERT_EQ(Run("topo convert fabric.yaml --format=hpcc --out=fabric.txt").text, "");
+  for (const char* fabric : {"leaf-spine:leaves=2,hosts=2", "fabric.yaml", "fabric.txt"}) {
+    const Result result =
+        Run(std::string("--workers=4 --fidelity=analytic --quiet --csv=- --topo=") + fabric);
+    std::ofstream(directory_ / "results.txt", std::ios::app)
+        << result.text.substr(result.text.find(",analytic,")) << "\n";
+  }
+  std::ifstream results(directory_ / "results.txt");
+  std::string first;
+  std::getline(results, first);
+  EXPECT_GT(first.size(), 50u);
+  for (std::string line; std::getline(results, line);) {
+    if (!line.empty()) EXPECT_EQ(line, first);
+  }
+  EXPECT_NE(Run("topo convert star --format=svg").text.find("<svg"), std::string::npos);
+}
+
+// Each kind of mistake: a message with option, value and what is allowed; nothing is left behind.
+TEST_F(NetworkProgram, MistakesAreSaidOnceAndClearly) {
+  std::ofstream(directory_ / "bad.csv") << "0,1,10\n0,99,10\n";
+  const size_t before = Files();
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"--topo=moebius", "fat-tree"},
+      {"--topo=missing.yaml", "missing.yaml"},
+      {"--topo=fat-tree:k=2 --workers=16", "16 are needed"},
+      {"--bandwidth=quick", "--bandwidth: got 'quick'"},
+      {"--delay=-1us", "--delay: got '-1us'"},
+      {"--multipath=all", "ecmp, spray"},
+      {"--placement=diagonal", "packed"},
+      {"--transport=rdma", "datacenter, wan"},
+      {"--connections=hot", "warm, cold"},
+      {"--fidelity=exact", "flow, analytic"},
+      {"--fidelity=flow,flow", "each once"},
+      {"--fidelity=,", "--fidelity"},
+      {"--collective=ring", "ring-allreduce"},
+      {"--collective=ring-allreduce --bytes=1,2 --workers=2", "summed messages have one length"},
+      {"--workers=0", "--workers: got '0'"},
+      {"--bytes=1MB,2MB", "one for each of 16 workers"},
+      {"--bytes=,", "--bytes"},
+      {"--density=150", "--density"},
+      {"--root=16 --collective=broadcast", "--root: got '16'"},
+      {"--group=0", "--group: got '0'"},
+      {"--buckets=0", "--buckets: got '0'"},
+      {"--stragglers=often", "lognormal"},
+      {"--stragglers=fixed:workers=99,factor=2", "99"},
+      {"--repeat=0", "--repeat: got '0'"},
+      {"--flows=missing.csv", "missing.csv"},
+      {"--flows=bad.csv", "bad.csv:2: destination: got '99'"},
+      {"--flows=bad.csv --pattern=permutation", "either this or --flows"},
+      {"--pattern=storm", "incast:N"},
+      {"--sweep=size=1..2:x2", "--sweep: got 'size'"},
+      {"--sweep=bytes=1..2:x2 --fct=out.csv", "--fct"},
+      {"--sweep=topo=star;moebius", "moebius"},
+      {"--csv=nowhere/out.csv", "--csv: got 'nowhere/out.csv'"},
+      {"--csv=out.csv --json=out.csv", "a file of its own"},
+      {"--trace=out.json --trace-workers=40", "--trace-workers: got '40'"},
+      {"--pattern=permutation --finish=out.csv", "--fct"},
+      {"--fidelity=flow --pcap=out", "--fidelity is flow"},
+      {"--ns3::TcpSocket::SegmentSize", "=VALUE"},
+      {"topo look star", "check, show, convert"},
+      {"topo convert star --format=xml", "yaml, hpcc, dot, svg"},
+      {"validate --sections=luck", "luck"},
+  };
+  for (const auto& [arguments, expected] : cases) {
+    // The cheapest engine where nothing is said of engines; options come before subcommands.
+    const bool fast = arguments.find("--fidelity") == std::string::npos;
+    const Result result = Run((fast ? "--fidelity=flow " : "") + Escaped(arguments));
+    EXPECT_EQ(result.status, 1) << arguments << "\n" << result.text;
+    EXPECT_NE(result.text.find(expected), std::string::npos) << arguments << "\n" << result.text;
+    EXPECT_EQ(std::count(result.text.begin(), result.text.end(), '\n'), 1) << result.text;
+    EXPECT_EQ(Files(), before) << arguments;
+  }
+  EXPECT_EQ(Run("--no-such-option").status, 2);
+  EXPECT_EQ(Run("topo show").status, 2);
+  EXPECT_EQ(Run("--help").status, 0);
+}
+
+// Every command of the handbook runs.
+TEST_F(NetworkProgram, CommandsOfTheHandbookRun) {
+  std::ofstream(directory_ / "flows.csv") << "0,1,1000\n";
+  std::istringstream handbook(Read(LEGACY_NETWORK_HANDBOOK));
+  const std::string start = "./waf --run legacy-network ";
+  int commands = 0;
+  for (std::string line; std::getline(handbook, line);) {
+    if (line.rfind(start, 0) != 0) continue;
+    const std::string arguments = line.substr(start.size());
+    const bool packets = arguments.find("packet") != std::string::npos ||
+                         arguments.find("--fidelity") == std::string::npos;
+    if (packets && arguments.rfind("topo", 0) != 0) continue;  // costs more than a test may
+    const Result result = Run(arguments);
+    EXPECT_EQ(result.status, 0) << line << "\n" << result.text;
+    ++commands;
+  }
+  EXPECT_GE(commands, 5);
+}
+
+}  // namespace
+}  // namespace legacy

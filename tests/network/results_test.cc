@@ -1,0 +1,100 @@
+// Definitions of the results, and their files.
+#include "scenarios/network/results.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/csv.h"
+#include "scenarios/network/outputs.h"
+#include "tests/network/network_testing.h"
+
+namespace legacy {
+namespace {
+
+using fabric::CollectiveKind;
+
+// nccl-tests, doc/PERFORMANCE.md, for 8 ranks.
+TEST(Results, BusBandwidthFactors) {
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveKind::RingAllReduce, 8), 1.75);
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveKind::InNetworkAllReduce, 8), 1.75);
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveKind::DirectAllGather, 8), 0.875);
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveKind::AllToAll, 8), 0.875);
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveKind::Broadcast, 8), 1);
+  EXPECT_FALSE(BusFactor(CollectiveKind::ParameterServer, 8));
+  const Experiment e = ExperimentWith({{"workers", "3"}, {"bytes", "100,200,300"}});
+  EXPECT_EQ(CollectiveBytes(e, CollectiveKind::RingAllGather), 600);
+  EXPECT_EQ(CollectiveBytes(e, CollectiveKind::AllToAll), 300);
+  EXPECT_EQ(CollectiveBytes(e, CollectiveKind::Broadcast), 100);
+}
+
+TEST(Results, PercentilesAreNearestRanks) {
+  const std::vector<double> values = {1, 2, 3, 4};
+  EXPECT_EQ(Percentile(values, .5), 2);
+  EXPECT_EQ(Percentile(values, .51), 3);
+  EXPECT_EQ(Percentile(values, .99), 4);
+  EXPECT_EQ(Percentile(values, 0), 1);
+}
+
+// A long ring on a fast star moves 2 (N - 1)/N of its bytes over each link: its bus bandwidth is the link's, less headers
+// and ACKs (1448 of 1502 + 54 bytes), and less the latency of its rounds.
+TEST(Results, BusBandwidthOfARingIsTheLinkRate) {
+  const OptionValues values = With({{"topo", "star"}, {"bytes", "500MB"}, {"fidelity", "flow"}});
+  const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
+  const Row row = ResultRows(values, prepared, Measure(prepared, {})).front();
+  EXPECT_NEAR(row["bus_bits_per_second"].get<double>() / 10e9, 1448.0 / 1556, 0.01);
+  EXPECT_EQ(row["finish_seconds"].size(), 16u);
+  EXPECT_TRUE(row["difference"].is_null());
+}
+
+TEST(Results, TimeCountsFromTheFirstThatIsReady) {
+  const OptionValues values =
+      With({{"compute", "5ms"}, {"workers", "2"}, {"stragglers", "fixed:count=1,factor=2"}});
+  const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
+  const Row row = ResultRows(values, prepared, Measure(prepared, {})).front();
+  EXPECT_DOUBLE_EQ(row["ready_first_seconds"].get<double>(), 0.005);
+  EXPECT_DOUBLE_EQ(row["ready_last_seconds"].get<double>(), 0.010);
+  EXPECT_DOUBLE_EQ(row["time_seconds"].get<double>(),
+                   row["finish_max_seconds"].get<double>() - 0.005);
+}
+
+// Differences count from packet, wherever it stands, else from the first.
+TEST(Results, CsvHasOneRowForEachFidelity) {
+  const OptionValues values = With({{"bytes", "1KB"}, {"fidelity", "analytic,flow"}});
+  const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
+  const std::vector<Row> rows = ResultRows(values, prepared, Measure(prepared, {}));
+  const std::string text = CsvText(rows);
+  analysis::CsvParser parser("results", text);
+  analysis::CsvRecord header, first, second, none;
+  ASSERT_TRUE(parser.Next(header) && parser.Next(first) && parser.Next(second));
+  EXPECT_FALSE(parser.Next(none));
+  EXPECT_EQ(header.fields.size(), second.fields.size());
+  const auto column = [&](const std::string& name) {
+    return std::find(header.fields.begin(), header.fields.end(), name) - header.fields.begin();
+  };
+  EXPECT_EQ(first.fields[column("difference")], "");
+  EXPECT_DOUBLE_EQ(
+      std::stod(second.fields[column("difference")]),
+      rows[1]["time_seconds"].get<double>() / rows[0]["time_seconds"].get<double>() - 1);
+  EXPECT_EQ(std::count(header.fields.begin(), header.fields.end(), "finish_seconds"), 0);
+}
+
+// What links.csv says left the hosts is what the collective sends, with headers and the ACKs of what is received.
+TEST(Results, LinksCarryTheCollective) {
+  const PreparedExperiment prepared =
+      Prepare(ExperimentWith({{"topo", "star"}, {"workers", "4"}, {"bytes", "579200"}}));
+  const std::vector<Measurement> measurements = Measure(prepared, {});
+  const std::string text = LinksCsv(prepared, measurements);
+  analysis::CsvParser parser("links", text);
+  analysis::CsvRecord record;
+  ASSERT_TRUE(parser.Next(record));
+  int from_hosts = 0;
+  while (parser.Next(record)) {
+    if (record.fields[3].rfind("host", 0) != 0) continue;
+    ++from_hosts;
+    EXPECT_EQ(record.fields[6],
+              std::to_string(6 * 100 * (1448 + 54 + 54)));  // 6 rounds of 100 segments
+  }
+  EXPECT_EQ(from_hosts, 4);
+}
+
+}  // namespace
+}  // namespace legacy
