@@ -1,0 +1,227 @@
+// The doctor on steps whose bound is known by construction.
+#include "scenarios/network/doctor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ns3-module/fabric/topology-builders.h"
+#include "tests/network/network_testing.h"
+
+namespace legacy {
+namespace {
+
+using fabric::StepTraffic;
+using fabric::TimeNs;
+using fabric::Topology;
+
+constexpr int64_t kGbps = 1'000'000'000;
+constexpr TimeNs kMs = 1'000'000;
+
+struct Bench {
+  explicit Bench(Topology built, int workers = 4)
+      : topology(std::move(built)),
+        placement(fabric::MakePlacement({"packed", workers}, topology)) {
+    request.topology = &topology;
+    request.placement = &placement;
+  }
+  TimeNs Time(const StepTraffic& traffic) const {
+    return fabric::StepSimulator(fabric::MakeFlowEngine, request).Simulate(traffic, 0).total;
+  }
+  Diagnosis Ask(const StepTraffic& traffic, const EncodeTimes& encode = {}) const {
+    return Diagnose({&traffic, encode, 0}, request, fabric::MakeFlowEngine);
+  }
+
+  Topology topology;
+  fabric::Placement placement;
+  fabric::EngineRequest request;
+};
+
+Topology Star(int64_t rate = 10 * kGbps, TimeNs delay = 1'000) {
+  return fabric::BuildStar(4, {rate, delay, 0});
+}
+
+Topology Dumbbell(int64_t bottleneck) {
+  return fabric::BuildDumbbell(2, 2, {10 * kGbps, 1'000, 0}, {bottleneck, 1'000, 0});
+}
+
+// A ring all-gather among as many workers as there are times.
+StepTraffic Gather(int64_t bytes, const std::vector<TimeNs>& ready) {
+  StepTraffic traffic;
+  traffic.workers = static_cast<int>(ready.size());
+  traffic.deviceFree = ready;
+  fabric::BucketTraffic bucket;
+  bucket.ready = ready;
+  bucket.rounds.resize(1);
+  bucket.rounds[0].collective.kind = fabric::CollectiveKind::RingAllGather;
+  bucket.rounds[0].collective.bytes.assign(ready.size(), bytes);
+  bucket.decode.assign(ready.size(), 0);
+  traffic.buckets = {bucket};
+  return traffic;
+}
+
+const Remedy& Find(const Diagnosis& diagnosis, const std::string& name) {
+  const auto& all = diagnosis.remedies;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Remedy& r) { return r.name == name; });
+  if (found == all.end()) throw std::runtime_error("no remedy " + name);
+  return *found;
+}
+
+std::string VerdictName(const Diagnosis& diagnosis) {
+  return diagnosis.verdict ? diagnosis.remedies[*diagnosis.verdict].name : "none";
+}
+
+TEST(Doctor, OneSlowLinkIsNamedAndDoublingItIsSimulated) {
+  const StepTraffic traffic = Gather(1'000'000, {0, 0, 0, 0});
+  const Diagnosis diagnosis = Bench(Dumbbell(kGbps)).Ask(traffic);
+  EXPECT_EQ(diagnosis.bound, Bound::kBandwidth);
+  EXPECT_EQ(VerdictName(diagnosis), "busiest-link") << DoctorText(diagnosis);
+  const Topology& built = Dumbbell(kGbps);
+  bool between_switches = false;
+  for (int i = 0; i < 2 * static_cast<int>(built.Links().size()); ++i) {
+    const int from = built.From(i);
+    const int to = built.To(i);
+    if (built.NodeName(from) + ">" + built.NodeName(to) != diagnosis.busiest_link) continue;
+    between_switches = !built.IsHost(from) && !built.IsHost(to);
+  }
+  EXPECT_TRUE(between_switches) << diagnosis.busiest_link;
+  EXPECT_GT(diagnosis.busiest_utilisation, .9);
+  EXPECT_LE(diagnosis.busiest_utilisation, 1);
+  EXPECT_EQ(diagnosis.total, Bench(Dumbbell(kGbps)).Time(traffic));
+  const Remedy& link = Find(diagnosis, "busiest-link");
+  EXPECT_EQ(link.total, Bench(Dumbbell(2 * kGbps)).Time(traffic));
+  EXPECT_DOUBLE_EQ(link.gain, 1 - link.total / static_cast<double>(diagnosis.total));
+  EXPECT_GT(link.gain, .45);
+}
+
+TEST(Doctor, WhereManyLinksAreAlikeTheirTierIsNamed) {
+  const fabric::Tier host{10 * kGbps, 1'000, 0};
+  const auto build = [&](int64_t uplinks, int64_t scale) {
+    return fabric::BuildLeafSpine(2, 2, 2, {scale * host.rateBps, host.delay, 0},
+                                  {scale * uplinks, 1'000, 0});
+  };
+  // All to all from everyone: whatever the hash picks, several uplinks are in use.
+  StepTraffic traffic = Gather(4'000'000, {0, 0, 0, 0});
+  traffic.buckets[0].rounds[0].collective.kind = fabric::CollectiveKind::DirectAllGather;
+  const Diagnosis diagnosis = Bench(build(kGbps, 1)).Ask(traffic);
+  EXPECT_EQ(VerdictName(diagnosis), "tier") << DoctorText(diagnosis);
+  EXPECT_EQ(Find(diagnosis, "tier").change, "4 links between tiers 1 and 2 twice as fast");
+  EXPECT_EQ(Find(diagnosis, "all-links").total, Bench(build(kGbps, 2)).Time(traffic));
+}
+
+TEST(Doctor, LongDelays) {
+  const StepTraffic traffic = Gather(1'000, {0, 0, 0, 0});
+  const Diagnosis diagnosis = Bench(Star(10 * kGbps, 10 * kMs)).Ask(traffic);
+  EXPECT_EQ(diagnosis.bound, Bound::kLatency);
+  EXPECT_EQ(VerdictName(diagnosis), "delays");
+  EXPECT_EQ(Find(diagnosis, "delays").total, Bench(Star(10 * kGbps, 5 * kMs)).Time(traffic));
+}
+
+TEST(Doctor, OneSlowWorker) {
+  const std::vector<TimeNs> ready{10 * kMs, 11 * kMs, 40 * kMs, 12 * kMs};
+  const Diagnosis diagnosis = Bench(Star()).Ask(Gather(10'000, ready));
+  EXPECT_EQ(diagnosis.bound, Bound::kStraggler);
+  EXPECT_EQ(VerdictName(diagnosis), "slowest-worker") << DoctorText(diagnosis);
+  EXPECT_EQ(diagnosis.slowest_worker, 2);
+  EXPECT_EQ(diagnosis.slowest_time, 40 * kMs);
+  EXPECT_EQ(diagnosis.median_time, 11 * kMs);
+  EXPECT_EQ(Find(diagnosis, "slowest-worker").total,
+            Bench(Star()).Time(Gather(10'000, {10 * kMs, 11 * kMs, 11 * kMs, 12 * kMs})));
+}
+
+TEST(Doctor, TwoSlowWorkersAreSlowTogether) {
+  const Diagnosis diagnosis =
+      Bench(Star()).Ask(Gather(10'000, {10 * kMs, 40 * kMs, 10 * kMs, 40 * kMs}));
+  EXPECT_EQ(diagnosis.bound, Bound::kStraggler);
+  EXPECT_EQ(VerdictName(diagnosis), "slow-workers");
+  EXPECT_LT(Find(diagnosis, "slowest-worker").gain, .01);
+  // At a factor of 1.5 faster devices help more: what is slow is the compute of all.
+  EXPECT_EQ(Bench(Star()).Ask(Gather(10'000, {10 * kMs, 15 * kMs, 10 * kMs, 15 * kMs})).bound,
+            Bound::kCompute);
+}
+
+TEST(Doctor, HeavyDecoding) {
+  StepTraffic traffic = Gather(10'000, {kMs, kMs, kMs, kMs});
+  traffic.buckets[0].decode.assign(4, 20 * kMs);
+  const Diagnosis diagnosis = Bench(Star()).Ask(traffic);
+  EXPECT_EQ(diagnosis.bound, Bound::kCodec);
+  EXPECT_EQ(VerdictName(diagnosis), "decode");
+  traffic.buckets[0].decode.assign(4, 10 * kMs);
+  EXPECT_EQ(Find(diagnosis, "decode").total, Bench(Star()).Time(traffic));
+}
+
+TEST(Doctor, HeavyEncodingIsToldFromCompute) {
+  const std::vector<TimeNs> ready(4, 20 * kMs);
+  const Diagnosis compute = Bench(Star()).Ask(Gather(10'000, ready));
+  EXPECT_EQ(compute.bound, Bound::kCompute);
+  EXPECT_EQ(VerdictName(compute), "compute");
+  EXPECT_EQ(Find(compute, "compute").total,
+            Bench(Star()).Time(Gather(10'000, std::vector<TimeNs>(4, 10 * kMs))));
+  const EncodeTimes encode{{std::vector<TimeNs>(4, 16 * kMs)}};
+  const Diagnosis codec = Bench(Star()).Ask(Gather(10'000, ready), encode);
+  EXPECT_EQ(codec.bound, Bound::kCodec);
+  EXPECT_EQ(VerdictName(codec), "encode");
+  EXPECT_EQ(Find(codec, "encode").total,
+            Bench(Star()).Time(Gather(10'000, std::vector<TimeNs>(4, 12 * kMs))));
+}
+
+// One worker computes while the other encodes: whatever gets faster, the other one is as late.
+TEST(Doctor, EquallyLongWaysAreBalanced) {
+  const StepTraffic traffic = Gather(0, {10 * kMs, 10 * kMs});
+  const Diagnosis diagnosis = Bench(Star(), 2).Ask(traffic, {{{0, 10 * kMs}}});
+  EXPECT_EQ(diagnosis.bound, Bound::kBalanced);
+  EXPECT_FALSE(diagnosis.verdict);
+  EXPECT_EQ(VerdictText(diagnosis), "balanced: nothing that was tried saves 5 % of 10 ms");
+  EXPECT_EQ(diagnosis.remedies.size(), 2u);  // nothing travels: only devices were tried
+  EXPECT_EQ(DoctorRows(diagnosis, {}).front()["verdict"], 1);
+}
+
+TEST(Doctor, ScalesEachPartOfADevicesTime) {
+  StepTraffic traffic = Gather(10, {50, 60});
+  traffic.buckets.push_back(traffic.buckets.front());
+  traffic.buckets[1].ready = {100, 110};
+  traffic.buckets[1].rounds.push_back(traffic.buckets[1].rounds[0]);
+  traffic.buckets[1].rounds[1].computeBefore = {30, 40};
+  traffic.buckets[1].decode = {20, 24};
+  traffic.deviceFree = {120, 130};
+  const EncodeTimes encode{{{10, 20}}, {{6, 8}, {10, 20}}};
+  EXPECT_EQ(DeviceTime(traffic, 0), 170);
+  const StepTraffic scaled = ScaleDevices(traffic, encode, {{.5, 2, 10}, {}});
+  EXPECT_EQ(scaled.buckets[0].ready, (std::vector<TimeNs>{20 + 20, 60}));
+  EXPECT_EQ(scaled.buckets[1].ready, (std::vector<TimeNs>{42 + 32, 110}));
+  EXPECT_EQ(scaled.deviceFree, (std::vector<TimeNs>{52 + 32, 130}));
+  EXPECT_EQ(scaled.buckets[1].rounds[1].computeBefore, (std::vector<TimeNs>{20 + 200, 40}));
+  EXPECT_EQ(scaled.buckets[1].decode, (std::vector<TimeNs>{200, 24}));
+  EXPECT_EQ(ScaleDevices(traffic, encode, {{}, {}}).Canonical(), traffic.Canonical());
+  const auto message = [&](const EncodeTimes& wrong) {
+    return MessageOf([&] { ScaleDevices(traffic, wrong, {{}, {}}); });
+  };
+  EXPECT_EQ(message({{{10}}}),
+            "times of encoding: one for each bucket, round and worker of the step");
+  EXPECT_EQ(message({{{51, 0}}, {{0, 0}, {0, 0}}}),
+            "encoding of bucket 0 at worker 0: got '51 ns'; allowed: 0 to 50 ns");
+}
+
+TEST(Doctor, SaysAllOfItInTwelveLines) {
+  StepTraffic traffic = Gather(100'000, {10 * kMs, 15 * kMs, 10 * kMs, 14 * kMs});
+  traffic.buckets[0].decode.assign(4, kMs);
+  const EncodeTimes encode{{std::vector<TimeNs>(4, kMs)}};
+  const Diagnosis diagnosis = Bench(Dumbbell(kGbps)).Ask(traffic, encode);
+  EXPECT_EQ(diagnosis.remedies.size(), 9u);  // a dumbbell's middle is one link: no tier
+  const std::string text = DoctorText(diagnosis);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 11) << text;
+  EXPECT_TRUE(std::is_sorted(diagnosis.remedies.begin(), diagnosis.remedies.end(),
+                             [](const Remedy& a, const Remedy& b) { return a.gain > b.gain; }));
+  const auto rows = DoctorRows(diagnosis, {{"policy", "topk"}});
+  ASSERT_EQ(rows.size(), 10u);
+  int verdicts = 0;
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.begin().key(), "policy");
+    verdicts += row["verdict"].get<int>();
+  }
+  EXPECT_EQ(verdicts, 1);
+}
+
+}  // namespace
+}  // namespace legacy
