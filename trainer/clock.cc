@@ -109,6 +109,7 @@ PricedStep Clock::Price(const StepWork& work, std::span<const double> factors,
     fabric::BucketTraffic& traffic = step.traffic.buckets.emplace_back();
     traffic.ready.resize(workers);
     traffic.decode.resize(workers);
+    step.round_encode.emplace_back(bucket.rounds.size(), std::vector<TimeNs>(workers));
     for (const RoundWork& round : bucket.rounds) {
       traffic.rounds.push_back({CollectiveOf(options_, bucket, round, !work.participants.empty()),
                                 std::vector<TimeNs>(workers)});
@@ -135,7 +136,11 @@ void Clock::PriceWorker(const StepWork& work, int worker, double factor, PricedS
     for (int layer : bucket.layers) down_to = std::min(down_to, operation_of_layer_.at(layer));
     compute += ToNs(BackwardSeconds(down_to, done, work.batch_size), factor);
     done = down_to;
-    if (!bucket.rounds.empty()) encode += ToNs(WorkSeconds(bucket.rounds[0].encode), factor);
+    if (!bucket.rounds.empty()) {
+      TimeNs& first = step.round_encode[b][0][worker];
+      first = ToNs(WorkSeconds(bucket.rounds[0].encode), factor);
+      encode += first;
+    }
     step.traffic.buckets[b].ready[worker] = compute + encode;
     PriceRounds(bucket, worker, factor, true, b, step);
   }
@@ -169,6 +174,7 @@ void Clock::PriceRounds(const BucketWork& bucket, int worker, double factor, boo
     const TimeNs encode = encodes ? ToNs(WorkSeconds(bucket.rounds[r + 1].encode), factor) : 0;
     traffic.rounds[r + 1].computeBefore[worker] = decode + encode;
     step.late_encode[worker] += encode;
+    step.round_encode[index][r + 1][worker] = encode;
   }
 }
 

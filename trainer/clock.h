@@ -31,6 +31,8 @@ struct PricedStep {
   std::vector<fabric::TimeNs> compute;      // update, forward and backward, finished or abandoned
   std::vector<fabric::TimeNs> encode;       // first rounds; compute + encode = traffic.deviceFree
   std::vector<fabric::TimeNs> late_encode;  // later rounds: part of StepTiming::decodeBusy
+  // [bucket][round][worker]: what the two above are sums of
+  std::vector<std::vector<std::vector<fabric::TimeNs>>> round_encode;
 };
 
 class Clock {

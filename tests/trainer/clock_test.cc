@@ -65,6 +65,12 @@ TEST(Clock, ReadyTimesByHand) {
   EXPECT_EQ(step.compute, (std::vector<TimeNs>(2, forward + 18000)));
   EXPECT_EQ(step.encode, (std::vector<TimeNs>(2, 1000)));
   EXPECT_EQ(step.late_encode, (std::vector<TimeNs>(2, 500)));
+  for (const auto& bucket : step.round_encode) {
+    for (const std::vector<TimeNs>& round : bucket) {
+      EXPECT_EQ(round, (std::vector<TimeNs>(2, 500)));
+    }
+  }
+  EXPECT_EQ(step.round_encode[1].size(), 2u);
   // Decoding takes 2 launches of 200 and 300 elements; between rounds also the next encoding.
   EXPECT_EQ(step.traffic.buckets[0].decode, (std::vector<TimeNs>(2, 700)));
   EXPECT_EQ(step.traffic.buckets[1].rounds[1].computeBefore, (std::vector<TimeNs>(2, 1200)));
@@ -114,6 +120,7 @@ TEST(Clock, DroppedWorkersStopWhenThatIsDecided) {
   EXPECT_EQ(step.compute, (std::vector<TimeNs>{28010, 28010}));
   EXPECT_EQ(step.encode, (std::vector<TimeNs>{1000, 0}));
   EXPECT_EQ(step.late_encode, (std::vector<TimeNs>{500, 0}));
+  EXPECT_EQ(step.round_encode[1][1], (std::vector<TimeNs>{500, 0}));
   EXPECT_EQ(step.traffic.buckets[1].rounds[1].computeBefore, (std::vector<TimeNs>{1200, 2100}));
   // Sums keep their length on the way; messages that are gathered or pushed are empty.
   EXPECT_EQ(step.traffic.buckets[0].rounds[0].collective.bytes, (std::vector<int64_t>{40, 0}));
