@@ -19,6 +19,7 @@ class RecordingEngine final : public fabric::Engine {
   std::string Name() const override { return engine_->Name(); }
   bool Random() const override { return engine_->Random(); }
   bool DependsOnTime() const override { return engine_->DependsOnTime(); }
+  bool StartsWarm() const override { return engine_->StartsWarm(); }
   std::string Fingerprint() const override { return engine_->Fingerprint(); }
   void Submit(fabric::FlowGraph& graph, TimeNs start) override {
     recorder_.Begin(start);
