@@ -10,34 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-const char* Text(Primitive primitive) {
-  switch (primitive) {
-    case Primitive::kAllReduce:
-      return "all-reduce";
-    case Primitive::kAllGather:
-      return "all-gather";
-    case Primitive::kBroadcast:
-      return "broadcast";
-  }
-  return "";
-}
-
-const char* Text(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::kConcat:
-      return "concat";
-    case Reduction::kSum:
-      return "sum";
-    case Reduction::kMax:
-      return "max";
-    case Reduction::kVote:
-      return "vote";
-    case Reduction::kRequantisedSum:
-      return "requantised-sum";
-  }
-  return "";
-}
-
 json WorkJson(const std::vector<Work>& works) {
   json list = json::array();
   for (const Work& work : works) {
@@ -48,8 +20,8 @@ json WorkJson(const std::vector<Work>& works) {
 }
 
 json RoundJson(const RoundWork& round) {
-  return {{"primitive", Text(round.primitive)},
-          {"reduction", Text(round.reduction)},
+  return {{"primitive", PrimitiveText(round.primitive)},
+          {"reduction", ReductionText(round.reduction)},
           {"root", round.root},
           {"bytes", round.bytes},
           {"encode", WorkJson(round.encode)},
@@ -65,6 +37,34 @@ json OperationJson(const OperationCost& cost) {
 }
 
 }  // namespace
+
+const char* PrimitiveText(Primitive primitive) {
+  switch (primitive) {
+    case Primitive::kAllReduce:
+      return "all-reduce";
+    case Primitive::kAllGather:
+      return "all-gather";
+    case Primitive::kBroadcast:
+      return "broadcast";
+  }
+  return "";
+}
+
+const char* ReductionText(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kConcat:
+      return "concat";
+    case Reduction::kSum:
+      return "sum";
+    case Reduction::kMax:
+      return "max";
+    case Reduction::kVote:
+      return "vote";
+    case Reduction::kRequantisedSum:
+      return "requantised-sum";
+  }
+  return "";
+}
 
 json ToJson(const StepWork& work) {
   json buckets = json::array();

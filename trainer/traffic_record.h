@@ -24,6 +24,10 @@ struct OperationCost;
 // Bytes, rounds and device work of a step, without its number.
 nlohmann::json ToJson(const StepWork& work);
 
+// How the record writes them.
+const char* PrimitiveText(Primitive primitive);
+const char* ReductionText(Reduction reduction);
+
 // Hash of everything that shaped a training (its JSON text), as 16 hexadecimal digits: FNV-1a, 64 bit.
 std::string TrainingHash(const nlohmann::json& training);
 

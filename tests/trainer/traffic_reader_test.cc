@@ -1,0 +1,141 @@
+// The recorded traffic, read back: what was written, and nothing that was not.
+#include "trainer/traffic_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compress/error.h"
+#include "trainer/traffic_record.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+StepWork WorkOf(int64_t step, int64_t bytes) {
+  StepWork work;
+  work.step = step;
+  work.workers = 2;
+  work.batch_size = 8;
+  RoundWork first;
+  first.primitive = Primitive::kBroadcast;
+  first.root = 1;
+  first.bytes = {0, 12};
+  RoundWork second;
+  second.primitive = Primitive::kAllReduce;
+  second.reduction = Reduction::kSum;
+  second.bytes = {bytes, bytes};
+  second.encode = {{"topk.encode", 30, 2}};
+  second.decode = {{"sparse.decode", 5, 1}};
+  work.buckets = {{{1, 0}, 30, {first, second}}};
+  return work;
+}
+
+class TrafficReader : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::vector<OperationCost> costs(2);
+    costs[0] = {"conv", 100, 20.5, 80, {0}};
+    costs[1] = {"linear", 60, 8, 40, {1}};
+    std::vector<Unit> layers(2);
+    layers[0] = {0, "conv.weight", {20}, 0, 20};
+    layers[1] = {1, "fc.weight", {10}, 20, 10};
+    TrafficRecorder recorder(path_, {{"steps", 2}}, {}, costs, layers);
+    recorder.Write("a", 7, WorkOf(0, 100));
+    recorder.Write("a", 7, WorkOf(1, 200));
+    recorder.Write("b", 7, WorkOf(0, 100));
+  }
+  void TearDown() override { fs::remove(path_); }
+
+  std::string Text() const {
+    std::ostringstream text;
+    text << std::ifstream(path_).rdbuf();
+    return text.str();
+  }
+
+  // What reading says once `old` (which must be there) has become `fresh`.
+  std::string After(const std::string& old, const std::string& fresh) const {
+    std::string text = Text();
+    const size_t at = text.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    text.replace(at, old.size(), fresh);
+    const fs::path changed = path_.string() + "-changed";
+    std::ofstream(changed) << text;
+    std::string message = "no error";
+    try {
+      ReadTraffic(changed);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    fs::remove(changed);
+    return message;
+  }
+
+  fs::path path_ =
+      fs::path(::testing::TempDir()) /
+      (std::string("traffic-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(TrafficReader, ReadsWhatWasWritten) {
+  const RecordedTraffic traffic = ReadTraffic(path_);
+  EXPECT_EQ(traffic.training.dump(), R"({"steps":2})");
+  EXPECT_EQ(traffic.hash, TrainingHash(traffic.training));
+  EXPECT_TRUE(traffic.replay_refused.empty());
+  EXPECT_EQ(traffic.LayerNumels(), (std::vector<int64_t>{20, 10}));
+  ASSERT_EQ(traffic.operations.size(), 2u);
+  EXPECT_EQ(traffic.operations[0].kind, "conv");
+  EXPECT_EQ(traffic.operations[0].forward_bytes, 20.5);
+  EXPECT_EQ(traffic.operations[1].parameters, std::vector<int>{1});
+  ASSERT_EQ(traffic.works.size(), 2u);
+  EXPECT_EQ(ToJson(traffic.works[0]), ToJson(WorkOf(0, 100)));
+  EXPECT_EQ(ToJson(traffic.works[1]), ToJson(WorkOf(0, 200)));
+  ASSERT_EQ(traffic.trainings.size(), 2u);
+  EXPECT_EQ(traffic.trainings[0].works, (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(traffic.trainings[1].policy, "b");
+  EXPECT_EQ(traffic.trainings[1].works, std::vector<size_t>{0});
+}
+
+TEST_F(TrafficReader, RefusesWhatNoRecorderWrites) {
+  const struct {
+    const char* old;
+    const char* fresh;
+    const char* message;
+  } cases[] = {
+      {"{\"steps\":2}", "{\"steps\":3}", ":1: hash"},
+      {"\"format\":1", "\"format\":2", ":1: format: got 2"},
+      {"\"elements\":20", "\"elements\":-20", ":1: elements: got -20"},
+      {"\"elements\":20", "\"elements\":1e99", ":1: elements"},
+      {"\"forward_flops\":100.0", "\"forward_flops\":-1", ":1: forward_flops"},
+      {"\"parameters\":[1]", "\"parameters\":[2]", ":1: parameters: got 2"},
+      {"\"parameters\":[1]", "\"parameters\":[0]", ":1: parameters: layer 0 stands twice"},
+      {"\"parameters\":[1]", "\"parameters\":[]", ":1: operations: none has layer 1"},
+      {"\"layers\":[1,0]", "\"layers\":[1,5]", ":2: layers: got 5"},
+      {"\"primitive\":\"broadcast\"", "\"primitive\":\"shout\"",
+       "allowed: all-reduce, all-gather, broadcast"},
+      {"\"root\":1", "\"root\":2", ":2: root: got 2; allowed: a whole number from 0 to 1"},
+      {"\"bytes\":[100,100]", "\"bytes\":[100]", ":2: bytes: got 1 messages"},
+      {"\"bytes\":[100,100]", "\"bytes\":[100,9223372036854775808]", ":2: bytes: got 9223"},
+      {"\"bytes\":[100,100]", "\"bytes\":[100,0.5]", ":2: bytes: got 0.5"},
+      {"\"kernel\":\"topk.encode\"", "\"kernel\":5", ":2: kernel: got 5; allowed: a text"},
+      {"\"workers\":2", "\"workers\":1000000", ":2: workers: got 1000000"},
+      {"\"buckets\":[", "\"bucket\":[", ":2: without 'buckets'"},
+      {"\"batch\":8", "\"participants\":[1,1],\"batch\":8", ":2: participants: got 1"},
+      {"\"work\":1,\"workers\"", "\"work\":7,\"workers\"", ":4: work: got 7"},
+      {"\"step\":1,\"work\":1", "\"step\":1,\"work\":2", ":5: work: got 2"},
+      {"\"step\":1,\"work\":1", "\"step\":3,\"work\":1", ":5: step: got 3"},
+      {"\"policy\":\"b\"", "\"policy\":[]", ":6: policy: got []; allowed: a text"},
+      {"\"policy\":\"b\",", "\"policy\":\"b\"", ":6: no JSON object"},
+  };
+  for (const auto& entry : cases) {
+    const std::string message = After(entry.old, entry.fresh);
+    EXPECT_NE(message.find(entry.message), std::string::npos) << entry.fresh << "\n" << message;
+  }
+  EXPECT_NE(After(Text(), "").find("begins with its header"), std::string::npos);
+  EXPECT_THROW(ReadTraffic(path_.string() + "-missing"), Error);
+}
+
+}  // namespace
+}  // namespace legacy
