@@ -12,10 +12,49 @@ namespace {
 
 std::string Section(const std::string& key) { return key.substr(0, key.find('.')); }
 
+bool MayStandAlone(const ScenarioOption& option) {
+  return option.metavar == kSwitch || option.metavar.front() == '[';
+}
+
+// The options of the table on a line.
+class TableOptions {
+ public:
+  // `defaults`: none where they are not known yet.
+  TableOptions(CLI::App& app, const std::optional<Scenario>& defaults,
+               bool (*lists)(const std::string& key))
+      : values_(ScenarioOptions().size()) {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const ScenarioOption& option = ScenarioOptions()[i];
+      const std::string fallback = defaults ? option.get(*defaults) : "";
+      const bool listed = lists == nullptr || lists(option.key);
+      parsed_.push_back(
+          app.add_option(option.flag, values_[i],
+                         option.help + (fallback.empty() ? "" : " [" + fallback + "]"))
+              ->take_last()
+              ->type_name(option.metavar)
+              ->group(listed ? Section(option.key) : ""));        // no group: not in --help
+      if (MayStandAlone(option)) parsed_.back()->expected(0, 1);  // "--record" alone is on
+    }
+  }
+
+  void Apply(Scenario& scenario) const {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (parsed_[i]->count() == 0) continue;
+      const ScenarioOption& option = ScenarioOptions()[i];
+      const bool alone = values_[i].empty() && MayStandAlone(option);
+      option.set(scenario, option.flag, alone ? "on" : values_[i]);
+    }
+  }
+
+ private:
+  std::vector<std::string> values_;  // where the parser writes: never resized
+  std::vector<CLI::Option*> parsed_;
+};
+
 }  // namespace
 
 CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
-                             const std::string& description) {
+                             const std::string& description, const std::optional<OnRun>& on_run) {
   CommandLine line;
   for (int i = 0; i < argc; ++i) line.text += (i ? " " : "") + std::string(argv[i]);
   std::map<std::string, std::string> ns3;
@@ -29,27 +68,18 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
       "Handbook: docs/. A file with all values: --print-config.");
   std::string file;
   std::vector<std::string> sets;
+  if (on_run) {
+    app.add_option("RUN", line.run, "directory of the run; what no option changes is as there")
+        ->required();
+  }
   app.add_option("--scenario", file, "YAML file; options on the command line win over it")
       ->type_name("FILE");
   app.add_option("--set", sets, "set one key, as in --set network.delay=50us; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_flag("--print-config", line.print_config, "print the effective scenario and end");
-
-  const Scenario defaults;
-  std::vector<std::string> values(ScenarioOptions().size());
-  std::vector<CLI::Option*> parsed;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const ScenarioOption& option = ScenarioOptions()[i];
-    const std::string fallback = option.get(defaults);
-    parsed.push_back(app.add_option(option.flag, values[i],
-                                    option.help + (fallback.empty() ? "" : " [" + fallback + "]"))
-                         ->take_last()
-                         ->type_name(option.metavar)
-                         ->group(Section(option.key)));
-    if (option.metavar == kSwitch) parsed.back()->expected(0, 1);  // "--record" alone switches on
-  }
-
+  const TableOptions options(app, on_run ? std::nullopt : std::optional<Scenario>(Scenario()),
+                             on_run ? on_run->lists : nullptr);
   std::reverse(arguments.begin(), arguments.end());
   try {
     app.parse(arguments);
@@ -58,18 +88,14 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
     return line;
   }
 
+  if (on_run) line.scenario = on_run->defaults(line.run);
   if (!file.empty()) LoadScenario(file, line.scenario);
   for (const std::string& text : sets) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos) throw Error("--set", text, "KEY=VALUE");
     SetOption(line.scenario, text.substr(0, equals), text.substr(equals + 1));
   }
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (parsed[i]->count() == 0) continue;
-    const ScenarioOption& option = ScenarioOptions()[i];
-    const bool alone = values[i].empty() && option.metavar == kSwitch;
-    option.set(line.scenario, option.flag, alone ? "on" : values[i]);
-  }
+  options.Apply(line.scenario);
   for (const auto& [name, value] : ns3) line.scenario.ns3[name] = value;
   return line;
 }

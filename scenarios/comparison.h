@@ -2,22 +2,16 @@
 #pragma once
 
 #include <csignal>
-#include <filesystem>
 #include <string>
 
+#include "scenarios/manifest.h"
 #include "scenarios/scenario.h"
 
 namespace legacy {
 
-struct ComparisonResult {
-  std::filesystem::path directory;
-  bool interrupted = false;
-};
-
 // Runs `scenario` into its run directory, with progress on standard error. `stop` is looked at after every step: when set,
 // what there is stays as a consistent directory. Throws Error; nothing is left behind where the scenario itself is wrong.
-ComparisonResult RunComparison(const Scenario& scenario, const std::string& program,
-                               const std::string& command_line,
-                               const volatile std::sig_atomic_t& stop);
+RunResult RunComparison(const Scenario& scenario, const std::string& program,
+                        const std::string& command_line, const volatile std::sig_atomic_t& stop);
 
 }  // namespace legacy

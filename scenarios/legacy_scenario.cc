@@ -3,10 +3,9 @@
 #include <cstdio>
 #include <exception>
 
-#include "analysis/report.h"
-#include "analysis/tables.h"
 #include "scenarios/command_line.h"
 #include "scenarios/comparison.h"
+#include "scenarios/run_report.h"
 
 namespace {
 
@@ -27,17 +26,9 @@ int Main(int argc, char** argv) {
   }
   std::signal(SIGINT, Stop);
   std::signal(SIGTERM, Stop);
-  const legacy::ComparisonResult result =
+  const legacy::RunResult result =
       legacy::RunComparison(line.scenario, "legacy-scenario", line.text, g_stop);
-  legacy::analysis::ReportOptions options;
-  options.pictures = line.scenario.pictures;
-  const legacy::analysis::Report report = legacy::analysis::WriteReport(result.directory, options);
-  std::fputs(legacy::analysis::TextTable(report.summary).c_str(), stdout);
-  for (const std::string& warning : report.warnings) {
-    std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  }
-  std::printf("\nrun directory: %s\n", result.directory.c_str());
-  return result.interrupted ? 130 : 0;
+  return legacy::ReportRun(result, line.scenario.pictures);
 }
 
 }  // namespace

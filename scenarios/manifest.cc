@@ -29,6 +29,19 @@ json MethodDocument(const Method& method) {
           {"levels", method.levels}, {"reversed", method.reversed}};
 }
 
+// The reverse. What the texts may be is for who builds the method to say.
+Method ReadMethodDocument(const std::string& name, const json& document) {
+  Method method;
+  method.name = name;
+  method.scheme = document.at("scheme").get<std::string>();
+  method.scope = document.at("scope").get<std::string>();
+  method.policy = document.at("policy").get<std::string>();
+  method.parameter = document.at("parameter").get<double>();
+  method.levels = document.at("levels").get<std::string>();
+  method.reversed = document.at("reversed").get<bool>();
+  return method;
+}
+
 // Who takes part in a step then depends on more than the training's own options.
 bool MayDrop(const Scenario& scenario) {
   return fabric::Synchronisation(scenario.sync, "network.sync").MayDrop();
@@ -47,6 +60,28 @@ json ScenarioDocument(const Scenario& scenario) {
   }
   for (const auto& [name, value] : scenario.ns3) document["ns3"][name] = value;
   return document;
+}
+
+Scenario ReadScenarioDocument(const json& document, const std::string& where) {
+  Scenario scenario;
+  try {
+    for (const auto& [section, entries] : document.items()) {
+      for (const auto& [key, value] : entries.items()) {
+        if (section == "methods") {
+          scenario.methods[key] = ReadMethodDocument(key, value);
+        } else if (section == "ns3") {
+          scenario.ns3[key] = value.get<std::string>();
+        } else {
+          SetOption(scenario, section + "." + key, value.get<std::string>());
+        }
+      }
+    }
+  } catch (const json::exception& error) {
+    throw Error(where + ": no scenario: " + error.what());
+  } catch (const Error& error) {
+    throw Error(where + ": " + error.what());
+  }
+  return scenario;
 }
 
 json TrainingDocument(const Scenario& scenario) {

@@ -13,6 +13,9 @@ namespace legacy {
 // The effective scenario as JSON, by section and key.
 nlohmann::json ScenarioDocument(const Scenario& scenario);
 
+// The scenario that such a document holds. Throws Error naming `where` and the key.
+Scenario ReadScenarioDocument(const nlohmann::json& document, const std::string& where);
+
 // The part of it that shapes the training and not its timing: what a replay must find unchanged.
 nlohmann::json TrainingDocument(const Scenario& scenario);
 
@@ -22,6 +25,12 @@ std::vector<std::string> ReplayRefusals(const Scenario& scenario);
 
 nlohmann::json ManifestDocument(const Scenario& scenario, const std::string& program,
                                 const std::string& command_line, int64_t parameters);
+
+// What a program that fills a run directory leaves.
+struct RunResult {
+  std::filesystem::path directory;
+  bool interrupted = false;
+};
 
 // Creates scenario.out, or runs/<program>-<time>. Throws Error where a run is already there, unless overwrite is on.
 std::filesystem::path MakeRunDirectory(const Scenario& scenario, const std::string& program);

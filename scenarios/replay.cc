@@ -1,0 +1,161 @@
+#include "scenarios/replay.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "compress/error.h"
+#include "scenarios/network/cost_estimate.h"
+#include "scenarios/timing.h"
+#include "trainer/traffic_record.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The recorded rows of one training.
+struct Rows {
+  std::vector<const analysis::StepRow*> steps;
+  std::vector<const analysis::EvaluationRow*> evaluations;
+  std::vector<const analysis::LayerRow*> layers;
+};
+
+class Replayer {
+ public:
+  Replayer(const Recording& recording, const Scenario& scenario,
+           const volatile std::sig_atomic_t& stop)
+      : recording_(recording), scenario_(scenario), stop_(stop), timing_(scenario) {
+    for (const auto& row : recording.run.steps) rows_[{row.policy, row.seed}].steps.push_back(&row);
+    for (const auto& row : recording.run.evaluations) {
+      rows_[{row.policy, row.seed}].evaluations.push_back(&row);
+    }
+    for (const auto& row : recording.run.layers) {
+      rows_[{row.policy, row.seed}].layers.push_back(&row);
+    }
+  }
+
+  void Announce() const {
+    std::fprintf(stderr, "%s, recorded, on %s\n", scenario_.model.c_str(),
+                 timing_.Description().c_str());
+    if (timing_.Packets()) std::fprintf(stderr, "packet simulation: %s\n", Cost().c_str());
+  }
+
+  bool Run(const fs::path& directory) {
+    RunWriters writers(directory);
+    const std::vector<RecordedTraining>& trainings = recording_.traffic.trainings;
+    Progress progress(std::ssize(trainings) * scenario_.steps, isatty(STDERR_FILENO) != 0);
+    bool finished = true;
+    for (size_t t = 0; t < trainings.size() && finished; ++t) {
+      finished = Time(trainings[t], writers, progress);
+    }
+    progress.Finish();
+    if (finished) timing_.RequirePackets();
+    return finished;
+  }
+
+ private:
+  std::string Cost() const;
+  bool Time(const RecordedTraining& training, RunWriters& writers, Progress& progress);
+
+  const Recording& recording_;
+  const Scenario& scenario_;
+  const volatile std::sig_atomic_t& stop_;
+  ScenarioTiming timing_;
+  std::map<std::pair<std::string, uint64_t>, Rows> rows_;
+};
+
+// Of all steps; where equal ones are remembered, of each different one.
+std::string Replayer::Cost() const {
+  const RecordedTraffic& traffic = recording_.traffic;
+  std::map<size_t, int64_t> count;
+  for (const RecordedTraining& training : traffic.trainings) {
+    for (const size_t work : training.works) ++count[work];
+  }
+  const Clock clock = timing_.MakeClock(traffic.operations, traffic.LayerNumels());
+  const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
+  CostEstimate estimate(timing_.network());
+  for (const auto& [work, steps] : count) {
+    const PricedStep priced = timing_.Price(clock, traffic.works[work], start);
+    estimate.Add(priced.traffic, timing_.Remembers() ? 1 : steps);
+  }
+  return estimate.Text();
+}
+
+bool Replayer::Time(const RecordedTraining& training, RunWriters& writers, Progress& progress) {
+  const RecordedTraffic& traffic = recording_.traffic;
+  const Rows& rows = rows_.at({training.policy, training.seed});
+  TimedTraining timed(timing_, writers, progress, training.policy, training.seed,
+                      traffic.operations, traffic.LayerNumels());
+  auto evaluation = rows.evaluations.begin();
+  for (const analysis::StepRow* recorded : rows.steps) {
+    const StepWork& work = traffic.works[training.works[recorded->step]];
+    timed.Step(work, timed.Start(),
+               {recorded->learning_rate, recorded->training_loss, recorded->elements_sent});
+    if (evaluation != rows.evaluations.end() && (*evaluation)->step == recorded->step + 1) {
+      timed.Evaluated((*evaluation)->test_loss, (*evaluation)->test_accuracy);
+      ++evaluation;
+    }
+    if (stop_) return false;
+  }
+  for (const analysis::LayerRow* layer : rows.layers) writers.layers.Write(*layer);
+  timed.Finish();
+  return true;
+}
+
+void CheckFolders(const Recording& recording, const fs::path& out) {
+  std::error_code missing;
+  if (fs::equivalent(out, recording.run.path, missing)) {
+    throw Error("--out", out.string(), "another folder than that of the recording");
+  }
+}
+
+}  // namespace
+
+bool MayReplayChange(const std::string& key) {
+  if (key == "clock.bucket") return false;  // what is merged decides what is compressed
+  for (const char* other : {"training.target", "run.out", "run.overwrite", "run.pictures"}) {
+    if (key == other) return true;
+  }
+  return key.rfind("network.", 0) == 0 || key.rfind("clock.", 0) == 0;
+}
+
+void CheckReplay(const Recording& recording, const Scenario& scenario) {
+  const Scenario recorded = ReplayDefaults(recording);
+  const std::string why =
+      ", as recorded: it belongs to the training; a replay changes network and devices alone";
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (MayReplayChange(option.key) || option.get(scenario) == option.get(recorded)) continue;
+    throw Error(option.key + " (" + option.flag + ")", option.get(scenario),
+                option.get(recorded) + why);
+  }
+  const fabric::Synchronisation sync(scenario.sync, "network.sync");
+  if (sync.MayDrop()) {
+    throw Error("network.sync", scenario.sync,
+                "barrier: whose gradients count belongs to the training");
+  }
+  if (TrainingHash(TrainingDocument(scenario)) != recording.traffic.hash) {
+    throw Error("methods: not those of the recorded run" + why);
+  }
+}
+
+RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
+                 const std::string& command_line, const volatile std::sig_atomic_t& stop) {
+  CheckReplay(recording, scenario);
+  CheckFolders(recording, scenario.out);
+  Replayer replayer(recording, scenario, stop);
+  replayer.Announce();
+  RunResult result;
+  result.directory = MakeRunDirectory(scenario, program);
+  nlohmann::json manifest =
+      ManifestDocument(scenario, program, command_line, recording.run.manifest.parameters);
+  manifest["replayed"] = {{"directory", recording.run.path.string()},
+                          {"hash", recording.traffic.hash}};
+  analysis::WriteManifest(result.directory, std::move(manifest));
+  result.interrupted = !replayer.Run(result.directory);
+  return result;
+}
+
+}  // namespace legacy

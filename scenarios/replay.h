@@ -1,0 +1,27 @@
+// A replay: a recorded training timed again on another network, with other devices or stragglers. Steps, losses and
+// accuracies are the recorded ones; every time, and every byte that depends on the collective, is simulated anew by
+// the code that times a running training (timing.h). The files are those that training on that network would leave.
+#pragma once
+
+#include <csignal>
+#include <string>
+
+#include "scenarios/manifest.h"
+#include "scenarios/recording.h"
+#include "scenarios/scenario.h"
+
+namespace legacy {
+
+// True for options that a replay may change: those of network and clock, the target, and where the run directory goes.
+bool MayReplayChange(const std::string& key);
+
+// Throws Error naming the option where `scenario` is another training than the recorded one, or would drop workers.
+void CheckReplay(const Recording& recording, const Scenario& scenario);
+
+// Times the recording as `scenario` (see ReplayDefaults) says, into its run directory, with progress on standard error.
+// `stop` is looked at after every step. Throws Error as CheckReplay does, and on networks that cannot be; nothing is left
+// behind then. One recording may be replayed any number of times.
+RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
+                 const std::string& command_line, const volatile std::sig_atomic_t& stop);
+
+}  // namespace legacy
