@@ -245,6 +245,16 @@ void WriteWholeFile(const fs::path& path, const std::string& text) {
   }
 }
 
+nlohmann::json ReadDiagnoses(const fs::path& directory) {
+  const fs::path path = directory / "doctor.json";
+  if (!fs::exists(path)) return nlohmann::json::array();
+  try {
+    return nlohmann::json::parse(ReadWholeFile(path));
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(path.string() + ": not JSON: " + error.what());
+  }
+}
+
 RunDirectory ReadRunDirectory(const fs::path& directory) {
   RunDirectory run;
   run.path = directory;

@@ -81,4 +81,7 @@ struct RunDirectory {
 // throws Error with file, line, column, value and what is allowed.
 RunDirectory ReadRunDirectory(const std::filesystem::path& directory);
 
+// doctor.json, an array; empty where the run has none. Throws Error on what is not JSON.
+nlohmann::json ReadDiagnoses(const std::filesystem::path& directory);
+
 }  // namespace legacy::analysis

@@ -106,7 +106,7 @@ class Comparison {
   }
 
   bool Run(const fs::path& directory) {
-    RunWriters writers(directory);
+    RunWriters writers(timing_, directory);
     const int64_t trainings = static_cast<int64_t>(methods_.size()) * scenario_.seeds;
     Progress progress(trainings * scenario_.steps, isatty(STDERR_FILENO) != 0);
     for (int s = 0; s < scenario_.seeds; ++s) {

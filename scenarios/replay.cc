@@ -44,7 +44,7 @@ class Replayer {
   }
 
   bool Run(const fs::path& directory) {
-    RunWriters writers(directory);
+    RunWriters writers(timing_, directory);
     const std::vector<RecordedTraining>& trainings = recording_.traffic.trainings;
     Progress progress(std::ssize(trainings) * scenario_.steps, isatty(STDERR_FILENO) != 0);
     bool finished = true;

@@ -1,11 +1,30 @@
 #include "scenarios/run_report.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 
 #include "analysis/report.h"
+#include "analysis/run_directory.h"
 #include "analysis/tables.h"
 
 namespace legacy {
+namespace {
+
+// Of the doctor, one line each; empty where it was not asked.
+std::string Verdicts(const std::filesystem::path& directory) {
+  std::string text;
+  const nlohmann::json diagnoses = analysis::ReadDiagnoses(directory);
+  for (const nlohmann::json& diagnosis : diagnoses) {
+    text +=
+        fmt::format("{}  {}, step {}: {}\n", text.empty() ? "\nDoctor\n" : "",
+                    diagnosis.at("policy").get<std::string>(), diagnosis.at("step").get<int64_t>(),
+                    diagnosis.at("verdict").get<std::string>());
+  }
+  return text;
+}
+
+}  // namespace
 
 int ReportRun(const RunResult& result, bool pictures) {
   analysis::ReportOptions options;
@@ -15,6 +34,7 @@ int ReportRun(const RunResult& result, bool pictures) {
   for (const std::string& warning : report.warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
+  std::fputs(Verdicts(result.directory).c_str(), stdout);
   std::printf("\nrun directory: %s\n", result.directory.c_str());
   return result.interrupted ? 130 : 0;
 }

@@ -198,6 +198,11 @@ void ValidateScenario(const Scenario& s) {
   if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
     throw Error("compression.splits: sizes must ascend");
   }
+  if (s.fidelity != "packet" && !(s.pcap + s.flow_monitor + s.netanim).empty()) {
+    throw Error("network.fidelity", s.fidelity,
+                "packet, where network.pcap, network.flow_monitor or network.netanim asks for "
+                "ns-3's own files");
+  }
   for (const auto& [name, value] : s.ns3) {
     if (name.rfind("ns3::", 0) != 0) {
       throw Error("ns3", name, "attribute names such as ns3::TcpSocket::SegmentSize");

@@ -73,7 +73,14 @@ struct Scenario {
   std::string pull = "union";                // from the server: union | dense
   bool memoise = true;
   std::map<std::string, std::string>
-      ns3;  // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000"
+      ns3;                     // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000"
+  std::string doctor = "off";  // off | on (the step of the median time) | steps, "0,10-12"
+  std::string doctor_fidelity = "flow";
+  std::string trace_steps;            // "0,10-12"; "": no trace
+  std::string trace_workers = "0-3";  // endpoints of the network
+  std::string pcap;                   // packet fidelity: ns-3's own files; "": none
+  std::string flow_monitor;
+  std::string netanim;
 
   // clock
   std::string device_profile = "a100-datasheet";

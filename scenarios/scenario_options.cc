@@ -286,6 +286,22 @@ std::vector<ScenarioOption> NetworkOptions() {
                                        "what workers pull from the server after sparse pushes: "
                                        "the messages, or the dense mean"),
       Switch<&Scenario::memoise>("network.memoise", "--memoise", "simulate identical steps once"),
+      Text<&Scenario::doctor>("network.doctor", "--doctor", "[on|off|STEPS]",
+                              "say what a step is bound by, of each policy and the "
+                              "first seed; alone: the step of the median time"),
+      Text<&Scenario::doctor_fidelity, CheckFidelity>("network.doctor_fidelity",
+                                                      "--doctor-fidelity", "packet|flow|analytic",
+                                                      "of the doctor's simulations"),
+      Text<&Scenario::trace_steps>("network.trace_steps", "--trace-steps", "0,10-12",
+                                   "Chrome or Perfetto traces of these steps"),
+      Text<&Scenario::trace_workers>("network.trace_workers", "--trace-workers", "0-3|all",
+                                     "endpoints in the traces"),
+      Text<&Scenario::pcap>("network.pcap", "--pcap", "PREFIX",
+                            "packet fidelity: pcap files, one for each host's port; large"),
+      Text<&Scenario::flow_monitor>("network.flow_monitor", "--flow-monitor", "FILE",
+                                    "packet fidelity: ns-3's FlowMonitor, XML"),
+      Text<&Scenario::netanim>("network.netanim", "--netanim", "FILE",
+                               "packet fidelity: for the NetAnim player, XML; large"),
       Text<&Scenario::device_profile>("clock.device_profile", "--device-profile", "NAME|FILE",
                                       "speeds of the simulated devices and codecs: a100-datasheet, "
                                       "h100-datasheet, cpu-reference, or a JSON file"),

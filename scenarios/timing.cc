@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compress/error.h"
+#include "scenarios/network/engines.h"
 
 namespace legacy {
 namespace {
@@ -32,6 +33,12 @@ double DenseNicBytes(int workers, std::span<const int64_t> layer_numels) {
   return Mean(fabric::BytesSent(ring));
 }
 
+// The scenario's engines, which leave ns-3's own files where they are asked for.
+fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioNetwork& network) {
+  const PacketFiles files{scenario.pcap, scenario.flow_monitor, scenario.netanim};
+  return files.Any() ? FactoryOf(scenario.fidelity, "network.fidelity", files) : network.factory;
+}
+
 double Seconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
 
 }  // namespace
@@ -50,7 +57,9 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario)
       stragglers_(fabric::MakeStragglers(scenario.stragglers)),
       sync_(scenario.sync, "network.sync"),
       profile_(LoadProfile(scenario.device_profile)),
-      simulator_(network_.factory, network_.network->request, scenario.memoise) {}
+      observation_(ParseObservation(scenario, *network_.network)),
+      simulator_(FactoryWithFiles(scenario, network_), network_.network->request,
+                 scenario.memoise) {}
 
 Clock ScenarioTiming::MakeClock(std::span<const OperationCost> costs,
                                 std::span<const int64_t> layer_numels) const {
@@ -93,6 +102,7 @@ TimedTraining::TimedTraining(ScenarioTiming& timing, RunWriters& writers, Progre
       before_(timing.simulator().Totals()),
       fresh_before_(timing.simulator().FreshSteps()),
       memoised_before_(timing.simulator().MemoisedSteps()) {
+  writers.observer.Begin(policy, seed);
   row_.policy = evaluation_.policy = state_.policy = policy;
   row_.seed = evaluation_.seed = state_.seed = seed;
   row_.dense_nic_bytes = DenseNicBytes(timing.scenario().workers, layer_numels);
@@ -106,6 +116,7 @@ const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepSta
   const int64_t fresh = simulator.FreshSteps();
   const fabric::StepTiming& timing =
       simulator.Simulate(priced.traffic, static_cast<uint64_t>(done_));
+  writers_.observer.Step(done_, now_, priced, timing);
   now_ += timing.total;
   AddLinks(timing.links);
   row_.step = done_++;
@@ -152,6 +163,7 @@ void TimedTraining::Evaluated(double loss, double accuracy) {
 
 void TimedTraining::Finish() {
   WriteLinks();
+  writers_.observer.Finish();
   const fabric::StepSimulator& simulator = timing_.simulator();
   const fabric::EngineCounters& after = simulator.Totals();
   writers_.network.Write(

@@ -14,6 +14,7 @@
 #include "ns3-module/fabric/straggler.h"
 #include "ns3-module/fabric/synchronisation.h"
 #include "scenarios/network.h"
+#include "scenarios/observation.h"
 #include "scenarios/progress.h"
 #include "scenarios/scenario.h"
 #include "trainer/clock.h"
@@ -61,6 +62,7 @@ class ScenarioTiming {
 
   const Scenario& scenario() const { return scenario_; }
   const Network& network() const { return *network_.network; }
+  const Observation& observation() const { return observation_; }
   fabric::StepSimulator& simulator() { return simulator_; }
 
  private:
@@ -69,22 +71,25 @@ class ScenarioTiming {
   std::unique_ptr<fabric::StragglerModel> stragglers_;
   fabric::Synchronisation sync_;
   Profile profile_;
+  Observation observation_;
   fabric::StepSimulator simulator_;
 };
 
 // What the run directory takes, one writer a file.
 struct RunWriters {
-  explicit RunWriters(const std::filesystem::path& directory)
+  RunWriters(const ScenarioTiming& timing, const std::filesystem::path& directory)
       : steps(directory),
         evaluations(directory),
         layers(directory),
         links(directory),
-        network(directory) {}
+        network(directory),
+        observer(timing.observation(), timing.scenario(), timing.network(), directory) {}
   analysis::StepWriter steps;
   analysis::EvaluationWriter evaluations;
   analysis::LayerWriter layers;
   analysis::LinkWriter links;
   analysis::NetworkWriter network;
+  StepObserver observer;
 };
 
 // One training on its clock: each step and evaluation as it happens, sums at the end.

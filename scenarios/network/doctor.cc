@@ -13,7 +13,7 @@ namespace {
 
 using fabric::TimeNs;
 
-double Seconds(TimeNs time) { return static_cast<double>(time) * 1e-9; }
+double Seconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
 
 TimeNs LowerMedian(std::vector<TimeNs> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
