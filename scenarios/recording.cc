@@ -150,6 +150,11 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.overwrite = defaults.overwrite;
   scenario.pictures = defaults.pictures;
   scenario.record = false;  // a replay records nothing
+  scenario.doctor = defaults.doctor;
+  scenario.trace_steps = defaults.trace_steps;
+  scenario.pcap = defaults.pcap;
+  scenario.flow_monitor = defaults.flow_monitor;
+  scenario.netanim = defaults.netanim;
   return scenario;
 }
 

@@ -11,13 +11,17 @@
 namespace legacy {
 namespace {
 
+std::string Heading(const nlohmann::json& diagnosis) {
+  return fmt::format("\nDoctor, {} fidelity\n", diagnosis.at("fidelity").get<std::string>());
+}
+
 // Of the doctor, one line each; empty where it was not asked.
 std::string Verdicts(const std::filesystem::path& directory) {
   std::string text;
   const nlohmann::json diagnoses = analysis::ReadDiagnoses(directory);
   for (const nlohmann::json& diagnosis : diagnoses) {
     text +=
-        fmt::format("{}  {}, step {}: {}\n", text.empty() ? "\nDoctor\n" : "",
+        fmt::format("{}  {}, step {}: {}\n", text.empty() ? Heading(diagnosis) : "",
                     diagnosis.at("policy").get<std::string>(), diagnosis.at("step").get<int64_t>(),
                     diagnosis.at("verdict").get<std::string>());
   }

@@ -131,6 +131,48 @@ TEST_F(NetworkProgram, FilesAreTheSameEachTime) {
   EXPECT_EQ(Read(directory_ / "a.svg").find("<svg") == std::string::npos, false);
 }
 
+TEST_F(NetworkProgram, TheDoctorFindsOversubscription) {
+  const std::string line = "--topo=leaf-spine:oversubscription=4 --placement=strided --bytes=1MB";
+  const Result result = Run(line + " --fidelity=flow --doctor --doctor-csv=d.csv --doctor-json=d");
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_NE(result.text.find("doctor, flow fidelity, repetition 0: bound by bandwidth: "
+                             "4 links between tiers 1 and 2 twice as fast"),
+            std::string::npos)
+      << result.text;
+  const json rows = json::parse(Read(directory_ / "d"));
+  EXPECT_EQ(rows[0]["remedy"], "none");
+  EXPECT_EQ(Csv("d.csv").size(), 1 + rows.size());
+  // What it foretells of all links is what a network of twice the bandwidth does.
+  ASSERT_EQ(Run(line + " --fidelity=flow --bandwidth=20Gbps --quiet --json=fast").status, 0);
+  const auto all = std::find_if(rows.begin(), rows.end(),
+                                [](const json& row) { return row["remedy"] == "all-links"; });
+  ASSERT_NE(all, rows.end());
+  EXPECT_EQ((*all)["step_seconds"], json::parse(Read(directory_ / "fast"))[0]["time_seconds"]);
+}
+
+TEST_F(NetworkProgram, PacketsFillQueuesOfLinks) {
+  if (!LEGACY_HAS_PACKETS) GTEST_SKIP() << "built without ns-3";
+  const std::string line =
+      "--topo=star --workers=5 --pattern=incast:4 --bytes=1MB --quiet "
+      "--fidelity=packet --links=";
+  ASSERT_EQ(Run(line + "deep.csv").status, 0);
+  ASSERT_EQ(Run(line + "shallow.csv --queue=30KB").status, 0);
+  const auto most = [&](const std::string& file, const std::string& name) {
+    const auto rows = Csv(file);
+    const auto column = std::find(rows[0].begin(), rows[0].end(), name) - rows[0].begin();
+    double largest = 0;
+    for (size_t i = 1; i < rows.size(); ++i)
+      largest = std::max(largest, std::stod(rows[i][column]));
+    return largest;
+  };
+  EXPECT_EQ(most("deep.csv", "drops"), 0);
+  EXPECT_GT(most("deep.csv", "marks"), 0);
+  EXPECT_GT(most("deep.csv", "max_queue_bytes"), 30'000);
+  EXPECT_GT(most("shallow.csv", "drops"), 0);
+  EXPECT_GE(most("deep.csv", "peak_utilisation"), most("deep.csv", "mean_utilisation"));
+  EXPECT_LE(most("deep.csv", "peak_utilisation"), 1.01);
+}
+
 TEST_F(NetworkProgram, SweepsAreGridsWithARowEach) {
   const Result result = Run(
       "--sweep=bytes=1KB..100KB:x10 --sweep=workers=2,4 --fidelity=flow,analytic --csv=sweep.csv");
