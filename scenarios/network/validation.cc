@@ -84,7 +84,7 @@ void Check(const ValidationOptions& options) {
 
 // Prints what a section found and keeps it. Returns what does not hold.
 std::vector<std::string> Keep(const SectionResult& result, const ValidationOptions& options,
-                              std::string& document, std::ostream& text) {
+                              std::ostream& text) {
   std::vector<std::string> misses = result.misses;
   if (options.sample) {
     Print(result.csv, text);
@@ -95,11 +95,13 @@ std::vector<std::string> Keep(const SectionResult& result, const ValidationOptio
     return misses;
   }
   WriteFile(CsvPath(options, result.csv.name), ToCsv(result.csv));
+  for (const ValidationTable& table : result.document) Print(table, text);
+  if (options.document.empty()) return misses;
+  std::string document = ReadFile(options.document);  // as it is now: sections take minutes
   for (const ValidationTable& table : result.document) {
-    Print(table, text);
-    if (!document.empty()) document = WithTable(document, table, options.document);
+    document = WithTable(document, table, options.document);
   }
-  if (!document.empty()) WriteFile(options.document, document);
+  WriteFile(options.document, document);
   return misses;
 }
 
@@ -114,14 +116,13 @@ std::vector<std::string> ValidationSections() {
 bool RunValidation(const ValidationOptions& options, std::ostream& text) {
   const std::vector<Section> sections = Chosen(options.sections);
   Check(options);
-  std::string document = options.document.empty() ? "" : ReadFile(options.document);
   std::vector<std::string> misses;
   for (const auto& [name, run] : sections) {
     SectionRun how{options.sample, options.processes, {}};
     how.progress = [&, label = std::string(name)](const std::string& line) {
       text << label << " " << line << std::endl;
     };
-    for (std::string& miss : Keep(run(how), options, document, text)) {
+    for (std::string& miss : Keep(run(how), options, text)) {
       misses.push_back(std::move(miss));
     }
   }
