@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <set>
 
 #include "ns3-module/fabric/topology-graph.h"
@@ -12,6 +13,9 @@ namespace legacy {
 namespace {
 
 using fabric::TimeNs;
+
+// To the tenth, and no "-0.0".
+double Percent(double fraction) { return std::round(1000 * fraction) / 10 + 0.0; }
 
 double Seconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
 
@@ -245,7 +249,7 @@ std::string DoctorText(const Diagnosis& diagnosis) {
   for (size_t i = 0; i < diagnosis.remedies.size(); ++i) {
     const Remedy& remedy = diagnosis.remedies[i];
     text += fmt::format("{} {:<52} {:>12}  saves {:5.1f} %\n", diagnosis.verdict == i ? '*' : ' ',
-                        remedy.change, fabric::FormatTime(remedy.total), 100 * remedy.gain);
+                        remedy.change, fabric::FormatTime(remedy.total), Percent(remedy.gain));
   }
   return text;
 }
