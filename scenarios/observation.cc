@@ -45,7 +45,7 @@ nlohmann::ordered_json DiagnosisDocument(const Diagnosis& diagnosis,
 
 }  // namespace
 
-Observation ParseObservation(const Scenario& scenario, const Network& network) {
+Observation ParseObservation(const Scenario& scenario, const ScenarioNetwork& network) {
   Observation observation;
   observation.doctor = scenario.doctor != "off";
   if (observation.doctor) {
@@ -53,13 +53,13 @@ Observation ParseObservation(const Scenario& scenario, const Network& network) {
       observation.doctor_steps = ParseSteps(scenario.doctor, scenario, "network.doctor");
     }
     observation.doctor_engine = FactoryOf(scenario.doctor_fidelity, "network.doctor_fidelity");
-    TryEngine(observation.doctor_engine, network);
+    TryEngine(observation.doctor_engine, *network.network);
   }
   if (!scenario.trace_steps.empty()) {
     observation.trace_steps = ParseSteps(scenario.trace_steps, scenario, "network.trace_steps");
     observation.trace_workers = ParseEndpoints(
-        scenario.trace_workers, network.placement.Endpoints(), "network.trace_workers");
-    observation.trace_engine = FactoryOf(scenario.fidelity, "network.fidelity");
+        scenario.trace_workers, network.network->placement.Endpoints(), "network.trace_workers");
+    observation.trace_engine = network.factory;
   }
   return observation;
 }

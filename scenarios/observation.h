@@ -26,11 +26,11 @@ struct Observation {
   fabric::EngineFactory doctor_engine;
   std::set<int> trace_steps;
   std::set<int> trace_workers;
-  fabric::EngineFactory trace_engine;  // of the scenario's fidelity
+  fabric::EngineFactory trace_engine;  // the one that steps are timed with
 };
 
 // Throws Error on steps and endpoints that there are not, and on fidelities that this build lacks.
-Observation ParseObservation(const Scenario& scenario, const Network& network);
+Observation ParseObservation(const Scenario& scenario, const ScenarioNetwork& network);
 
 // Told of every step of every training; writes trace-POLICY-seedN.json of each, and of the first
 // seed's doctor.csv and doctor.json. Until a training ends it keeps the traffic of one step of each

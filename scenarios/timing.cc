@@ -57,7 +57,7 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario)
       stragglers_(fabric::MakeStragglers(scenario.stragglers)),
       sync_(scenario.sync, "network.sync"),
       profile_(LoadProfile(scenario.device_profile)),
-      observation_(ParseObservation(scenario, *network_.network)),
+      observation_(ParseObservation(scenario, network_)),
       simulator_(FactoryWithFiles(scenario, network_), network_.network->request,
                  scenario.memoise) {}
 
