@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "compress/error.h"
+#include "scenarios/command_line.h"
 #include "scenarios/comparison.h"
 #include "scenarios/network/engines.h"
 
@@ -183,6 +184,44 @@ TEST_F(ReplayTest, RefusesOptionsOfTheTraining) {
   }
   EXPECT_NE(Refusal({{"network.sync", "backup:k=1"}}).find("network.sync"), std::string::npos);
   EXPECT_EQ(Refusal({{"network.delay", "1ms"}, {"training.target", "50%"}}), "no error");
+}
+
+TEST_F(ReplayTest, OptionsStartFromTheRecordedNetwork) {
+  Recording recording;
+  const auto parse = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "legacy-replay");
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    const auto defaults = [&](const std::string& run) {
+      recording = ReadRecording(run);
+      return ReplayDefaults(recording);
+    };
+    return ParseCommandLine(static_cast<int>(argv.size()), argv.data(), "legacy-replay", "test",
+                            OnRun{defaults, MayReplayChange});
+  };
+  const std::string run = (folder_ / "recorded").string();
+  const CommandLine line = parse({run, "--bandwidth=10Gbps", "--set", "network.delay=1ms"});
+  EXPECT_FALSE(line.exit);
+  EXPECT_EQ(line.run, run);
+  EXPECT_EQ(line.scenario.bandwidth, "10Gbps");
+  EXPECT_EQ(line.scenario.delay, "1ms");
+  EXPECT_EQ(line.scenario.topology, "star");
+  EXPECT_EQ(line.scenario.workers, 4);
+  EXPECT_EQ(line.scenario.out, "");
+  CheckReplay(recording, line.scenario);
+  const CommandLine other = parse({run, "--steps=9"});
+  EXPECT_NE(MessageOf([&] { CheckReplay(recording, other.scenario); }).find("--steps"),
+            std::string::npos);
+  EXPECT_NE(MessageOf([&] {
+              parse({run, "--bandwidth=fast"});
+            }).find("--bandwidth"),
+            std::string::npos);
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(parse({"--help"}).exit, 0);
+  const std::string help = ::testing::internal::GetCapturedStdout();
+  EXPECT_NE(help.find("--bandwidth"), std::string::npos);
+  EXPECT_EQ(help.find("--steps"), std::string::npos);
+  EXPECT_EQ(parse({"--bandwidth=10Gbps"}).exit, 2) << "RUN is needed";
 }
 
 TEST_F(ReplayTest, RefusesRecordsThatSaySo) {
