@@ -193,4 +193,25 @@ struct DoctorRow {
   }
 };
 
+// One step that fidelity auto simulated with packets beside flows.
+struct FidelityRow {
+  static constexpr const char* kFile = "fidelity.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  int64_t step = 0;
+  double flow_seconds = 0;
+  double packet_seconds = 0;
+  double difference = 0;  // of flow from packet, part of packet
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("step", "", row.step);
+    visit("flow_seconds", "s", row.flow_seconds);
+    visit("packet_seconds", "s", row.packet_seconds);
+    visit("difference", "fraction", row.difference);
+  }
+};
+
 }  // namespace legacy::analysis

@@ -209,12 +209,14 @@ template class TableWriter<LayerRow>;
 template class TableWriter<LinkRow>;
 template class TableWriter<NetworkRow>;
 template class TableWriter<DoctorRow>;
+template class TableWriter<FidelityRow>;
 template std::vector<std::string> ColumnNames<StepRow>();
 template std::vector<std::string> ColumnNames<EvaluationRow>();
 template std::vector<std::string> ColumnNames<LayerRow>();
 template std::vector<std::string> ColumnNames<LinkRow>();
 template std::vector<std::string> ColumnNames<NetworkRow>();
 template std::vector<std::string> ColumnNames<DoctorRow>();
+template std::vector<std::string> ColumnNames<FidelityRow>();
 
 void WriteManifest(const fs::path& directory, nlohmann::json document) {
   const fs::path path = directory / "manifest.json";
@@ -226,6 +228,7 @@ void WriteManifest(const fs::path& directory, nlohmann::json document) {
   AddUnits<LinkRow>(units);
   AddUnits<NetworkRow>(units);
   AddUnits<DoctorRow>(units);
+  AddUnits<FidelityRow>(units);
   ParseManifest(document, path.string());
   WriteWholeFile(path, document.dump(2) + "\n");
 }

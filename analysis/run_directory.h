@@ -38,6 +38,7 @@ using LayerWriter = TableWriter<LayerRow>;
 using LinkWriter = TableWriter<LinkRow>;
 using NetworkWriter = TableWriter<NetworkRow>;
 using DoctorWriter = TableWriter<DoctorRow>;
+using FidelityWriter = TableWriter<FidelityRow>;
 
 // The columns of a file as its header line has them.
 template <class Row>

@@ -88,22 +88,29 @@ class Comparison {
 
   // Before anything is written: one step of each method, so that what is wrong with it is said now, and what packets
   // will cost.
-  void Announce() {
-    std::fprintf(stderr, "%s, %lld parameters, %s\n", scenario_.model.c_str(),
-                 static_cast<long long>(elements_), timing_.Description().c_str());
+  CostEstimate Estimate(bool say) {
     CostEstimate estimate(timing_.network());
     for (const Method& method : methods_) {
-      const std::unique_ptr<Training> training = MakeTraining(method, scenario_.seed, true);
+      const std::unique_ptr<Training> training = MakeTraining(method, scenario_.seed, say);
       const Clock clock = timing_.MakeClock(training->Costs(), training->LayerNumels());
       const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
       const StepOutcome first = training->Step(start.participation.workers);
       const PricedStep priced = timing_.Price(clock, first.work, start);
       estimate.Add(priced.traffic, DifferentSteps(method, *training));
     }
+    return estimate;
+  }
+
+  void Announce() {
+    std::fprintf(stderr, "%s, %lld parameters, %s\n", scenario_.model.c_str(),
+                 static_cast<long long>(elements_), timing_.Description().c_str());
+    const CostEstimate estimate = Estimate(true);
     if (timing_.Packets()) {
       std::fprintf(stderr, "packet simulation: %s\n", estimate.Text().c_str());
     }
   }
+
+  ScenarioTiming& timing() { return timing_; }
 
   bool Run(const fs::path& directory) {
     RunWriters writers(timing_, directory);
@@ -218,13 +225,21 @@ void Comparison::WriteLayers(const Method& method, uint64_t seed, const Training
 
 RunResult RunComparison(const Scenario& scenario, const std::string& program,
                         const std::string& command_line, const volatile std::sig_atomic_t& stop) {
-  Comparison comparison(scenario, stop);
+  const ChosenFidelity chosen = ResolveFidelity(scenario, [&](const Scenario& probe) {
+    return Comparison(probe, stop).Estimate(false).Cost();
+  });
+  if (!chosen.reason.empty()) std::fprintf(stderr, "%s\n", chosen.reason.c_str());
+  Comparison comparison(chosen.scenario, stop);
   comparison.Announce();
   RunResult result;
-  result.directory = MakeRunDirectory(scenario, program);
-  analysis::WriteManifest(result.directory,
-                          ManifestDocument(scenario, program, command_line, comparison.Elements()));
+  result.directory = MakeRunDirectory(chosen.scenario, program);
+  analysis::WriteManifest(result.directory, ManifestDocument(chosen.scenario, program, command_line,
+                                                             comparison.Elements()));
+  if (chosen.samples > 0) {
+    comparison.timing().SamplePackets(chosen.samples, chosen.different, result.directory);
+  }
   result.interrupted = !comparison.Run(result.directory);
+  result.note = comparison.timing().SampleText();
   return result;
 }
 

@@ -30,6 +30,7 @@ nlohmann::json ManifestDocument(const Scenario& scenario, const std::string& pro
 struct RunResult {
   std::filesystem::path directory;
   bool interrupted = false;
+  std::string note;  // for people, under the tables; "": none
 };
 
 // Creates scenario.out, or runs/<program>-<time>. Throws Error where a run is already there, unless overwrite is on.

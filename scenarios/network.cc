@@ -24,6 +24,8 @@ ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed) {
   request.topology.rateBps = fabric::ParseRate(scenario.bandwidth, "network.bandwidth");
   request.topology.delay = fabric::ParseTime(scenario.delay, "network.delay");
   request.topology.queueBytes = fabric::ParseBytes(scenario.queue, "network.queue");
+  request.topology.multipath =
+      scenario.multipath == "spray" ? fabric::Multipath::Spray : fabric::Multipath::Ecmp;
   request.placement.text = scenario.placement;
   request.placement.workers = scenario.workers;
   const Transfer transfer = ParseTransfer(scenario.aggregation);

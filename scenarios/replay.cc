@@ -40,8 +40,13 @@ class Replayer {
   void Announce() const {
     std::fprintf(stderr, "%s, recorded, on %s\n", scenario_.model.c_str(),
                  timing_.Description().c_str());
-    if (timing_.Packets()) std::fprintf(stderr, "packet simulation: %s\n", Cost().c_str());
+    if (timing_.Packets()) {
+      std::fprintf(stderr, "packet simulation: %s\n", Estimate().Text().c_str());
+    }
   }
+
+  CostEstimate Estimate() const;
+  ScenarioTiming& timing() { return timing_; }
 
   bool Run(const fs::path& directory) {
     RunWriters writers(timing_, directory);
@@ -57,7 +62,6 @@ class Replayer {
   }
 
  private:
-  std::string Cost() const;
   bool Time(const RecordedTraining& training, RunWriters& writers, Progress& progress);
 
   const Recording& recording_;
@@ -68,7 +72,7 @@ class Replayer {
 };
 
 // Of all steps; where equal ones are remembered, of each different one.
-std::string Replayer::Cost() const {
+CostEstimate Replayer::Estimate() const {
   const RecordedTraffic& traffic = recording_.traffic;
   std::map<size_t, int64_t> count;
   for (const RecordedTraining& training : traffic.trainings) {
@@ -81,7 +85,7 @@ std::string Replayer::Cost() const {
     const PricedStep priced = timing_.Price(clock, traffic.works[work], start);
     estimate.Add(priced.traffic, timing_.Remembers() ? 1 : steps);
   }
-  return estimate.Text();
+  return estimate;
 }
 
 bool Replayer::Time(const RecordedTraining& training, RunWriters& writers, Progress& progress) {
@@ -145,16 +149,24 @@ RunResult Replay(const Recording& recording, const Scenario& scenario, const std
                  const std::string& command_line, const volatile std::sig_atomic_t& stop) {
   CheckReplay(recording, scenario);
   CheckFolders(recording, scenario.out);
-  Replayer replayer(recording, scenario, stop);
+  const ChosenFidelity chosen = ResolveFidelity(scenario, [&](const Scenario& probe) {
+    return Replayer(recording, probe, stop).Estimate().Cost();
+  });
+  if (!chosen.reason.empty()) std::fprintf(stderr, "%s\n", chosen.reason.c_str());
+  Replayer replayer(recording, chosen.scenario, stop);
   replayer.Announce();
   RunResult result;
-  result.directory = MakeRunDirectory(scenario, program);
+  result.directory = MakeRunDirectory(chosen.scenario, program);
   nlohmann::json manifest =
-      ManifestDocument(scenario, program, command_line, recording.run.manifest.parameters);
+      ManifestDocument(chosen.scenario, program, command_line, recording.run.manifest.parameters);
   manifest["replayed"] = {{"directory", recording.run.path.string()},
                           {"hash", recording.traffic.hash}};
   analysis::WriteManifest(result.directory, std::move(manifest));
+  if (chosen.samples > 0) {
+    replayer.timing().SamplePackets(chosen.samples, chosen.different, result.directory);
+  }
   result.interrupted = !replayer.Run(result.directory);
+  result.note = replayer.timing().SampleText();
   return result;
 }
 

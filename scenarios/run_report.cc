@@ -39,6 +39,7 @@ int ReportRun(const RunResult& result, bool pictures) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
   std::fputs(Verdicts(result.directory).c_str(), stdout);
+  if (!result.note.empty()) std::printf("\n%s\n", result.note.c_str());
   std::printf("\nrun directory: %s\n", result.directory.c_str());
   return result.interrupted ? 130 : 0;
 }

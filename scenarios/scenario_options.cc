@@ -135,7 +135,13 @@ void CheckSync(const std::string& text, const std::string& key) {
   Checked([&] { fabric::Synchronisation(text, key); });
 }
 void CheckFidelity(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"auto", "packet", "flow", "analytic"});
+}
+void CheckDoctorFidelity(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"packet", "flow", "analytic"});
+}
+void CheckMultipath(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"ecmp", "spray"});
 }
 void CheckTransport(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"datacenter", "wan"});
@@ -244,6 +250,10 @@ std::vector<ScenarioOption> NetworkOptions() {
                                         "propagation delay of each link"),
       Text<&Scenario::queue, CheckBytes>("network.queue", "--queue", "BYTES",
                                          "queue of each switch port; 0: the transport's"),
+      Text<&Scenario::multipath, CheckMultipath>(
+          "network.multipath", "--multipath", "ecmp|spray",
+          "ecmp: a flow keeps one shortest path; spray: each "
+          "packet takes any"),
       Text<&Scenario::placement>("network.placement", "--placement", "packed|strided|random:SEED",
                                  "which host each worker sits on"),
       Text<&Scenario::stragglers>("network.stragglers", "--stragglers", "MODEL",
@@ -256,9 +266,12 @@ std::vector<ScenarioOption> NetworkOptions() {
                                        "backup:k=2 (drops the slowest 2), deadline:time=50ms, "
                                        "deadline:factor=1.5 (of the median), both with min=1"),
       Text<&Scenario::fidelity, CheckFidelity>("network.fidelity", "--fidelity",
-                                               "packet|flow|analytic",
+                                               "packet|flow|analytic|auto",
                                                "packet: ns-3 with real TCP; flow: fluid max-min; "
-                                               "analytic: alpha-beta"),
+                                               "analytic: alpha-beta; auto: packet where that is "
+                                               "affordable, else flow with a sample of packets"),
+      Text<&Scenario::packet_budget, CheckTime>("network.packet_budget", "--packet-budget", "TIME",
+                                                "wall time that fidelity auto spends on packets"),
       Text<&Scenario::transport, CheckTransport>("network.transport", "--transport",
                                                  "datacenter|wan", "preset of TCP and queues"),
       Text<&Scenario::connections, CheckConnections>("network.connections", "--connections",
@@ -289,9 +302,9 @@ std::vector<ScenarioOption> NetworkOptions() {
       Text<&Scenario::doctor>("network.doctor", "--doctor", "[on|off|STEPS]",
                               "say what a step is bound by, of each policy and the "
                               "first seed; alone: the step of the median time"),
-      Text<&Scenario::doctor_fidelity, CheckFidelity>("network.doctor_fidelity",
-                                                      "--doctor-fidelity", "packet|flow|analytic",
-                                                      "of the doctor's simulations"),
+      Text<&Scenario::doctor_fidelity, CheckDoctorFidelity>(
+          "network.doctor_fidelity", "--doctor-fidelity", "packet|flow|analytic",
+          "of the doctor's simulations"),
       Text<&Scenario::trace_steps>("network.trace_steps", "--trace-steps", "0,10-12",
                                    "Chrome or Perfetto traces of these steps"),
       Text<&Scenario::trace_workers>("network.trace_workers", "--trace-workers", "0-3|all",

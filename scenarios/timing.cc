@@ -91,6 +91,36 @@ void ScenarioTiming::RequirePackets() const {
   }
 }
 
+void ScenarioTiming::SamplePackets(int64_t samples, int64_t different,
+                                   const std::filesystem::path& directory) {
+  sampler_.emplace(network_.network->request, FactoryOf("packet", "network.fidelity"), samples,
+                   different);
+  samples_.emplace(directory);
+}
+
+void ScenarioTiming::OfferSample(const std::string& policy, uint64_t seed, int64_t step,
+                                 const fabric::StepTraffic& traffic, fabric::TimeNs time) {
+  if (!sampler_ || !sampler_->Offer(policy, static_cast<uint64_t>(step), traffic, time)) return;
+  const PacketSampler::Sample& sample = sampler_->Samples().back();
+  samples_->Write(
+      {policy, seed, step, Seconds(sample.flow), Seconds(sample.packet), sample.Difference()});
+}
+
+ChosenFidelity ResolveFidelity(const Scenario& scenario,
+                               const std::function<PacketCost(const Scenario&)>& estimate) {
+  if (scenario.fidelity != "auto") return {scenario, 0, 0, ""};
+  ChosenFidelity chosen{scenario, 0, 0, ""};
+  chosen.scenario.fidelity = "flow";
+  const PacketCost cost = estimate(chosen.scenario);
+  const double budget = Seconds(fabric::ParseTime(scenario.packet_budget, "network.packet_budget"));
+  const FidelityChoice choice = ChooseFidelity(cost.seconds, cost.steps, budget);
+  chosen.scenario.fidelity = choice.fidelity;
+  chosen.samples = choice.samples;
+  chosen.different = cost.steps;
+  chosen.reason = "auto: " + choice.fidelity + " fidelity; " + choice.reason;
+  return chosen;
+}
+
 TimedTraining::TimedTraining(ScenarioTiming& timing, RunWriters& writers, Progress& progress,
                              const std::string& policy, uint64_t seed,
                              std::span<const OperationCost> costs,
@@ -124,6 +154,9 @@ const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepSta
   row_.training_loss = facts.loss;
   row_.elements_sent = facts.elements_sent;
   row_.fresh = simulator.FreshSteps() > fresh;
+  if (row_.fresh) {
+    timing_.OfferSample(row_.policy, row_.seed, row_.step, priced.traffic, timing.total);
+  }
   FillTimes(work, priced, timing);
   writers_.steps.Write(row_);
 

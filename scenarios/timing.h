@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +16,8 @@
 #include "ns3-module/fabric/straggler.h"
 #include "ns3-module/fabric/synchronisation.h"
 #include "scenarios/network.h"
+#include "scenarios/network/cost_estimate.h"
+#include "scenarios/network/fidelity.h"
 #include "scenarios/observation.h"
 #include "scenarios/progress.h"
 #include "scenarios/scenario.h"
@@ -56,6 +60,12 @@ class ScenarioTiming {
   bool Packets() const { return scenario_.fidelity == "packet"; }
   // "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity"
   std::string Description() const;
+  // Steps simulated afresh from here on are sampled at packet fidelity into `directory`.
+  void SamplePackets(int64_t samples, int64_t different, const std::filesystem::path& directory);
+  void OfferSample(const std::string& policy, uint64_t seed, int64_t step,
+                   const fabric::StepTraffic& traffic, fabric::TimeNs time);
+  // What the samples say, for people; "" where none was asked for.
+  std::string SampleText() const { return sampler_ ? sampler_->Text() : ""; }
   // Throws Error where packets were asked for and none was simulated: a result must not claim more
   // than it is.
   void RequirePackets() const;
@@ -73,7 +83,19 @@ class ScenarioTiming {
   Profile profile_;
   Observation observation_;
   fabric::StepSimulator simulator_;
+  std::optional<PacketSampler> sampler_;
+  std::optional<analysis::FidelityWriter> samples_;
 };
+
+// The scenario with a fidelity in the place of `auto`. `estimate(scenario)`: what its packets cost.
+struct ChosenFidelity {
+  Scenario scenario;
+  int64_t samples = 0;
+  int64_t different = 0;  // steps
+  std::string reason;     // for people; "": was not auto
+};
+ChosenFidelity ResolveFidelity(const Scenario& scenario,
+                               const std::function<PacketCost(const Scenario&)>& estimate);
 
 // What the run directory takes, one writer a file.
 struct RunWriters {

@@ -13,8 +13,8 @@
 // A connection is busy from its first flow on until one arrives that has no `more` behind it.
 //
 // A connection that is not warm pays the handshake's round trip before its first flow, and for each
-// round of slow start (RFC 5681: from the initial window, doubling with every ACKed window, times
-// 1.5 where every second segment is ACKed) what of a round trip its window does not fill. Loss
+// round of slow start (RFC 5681 with the byte counting of RFC 3465: from the initial window, doubling
+// with every ACKed window) what of a round trip its window does not fill. Loss
 // limits a connection to MSS / RTT sqrt(3 / (2 p)) (Mathis et al., CCR 1997), a fixed socket buffer
 // to one buffer a round trip. Queues, retransmission time-outs and unfairness between connections
 // are not modelled.
@@ -376,14 +376,13 @@ TimeNs FlowEngine::RampTime(Connection& connection, int64_t wire)
     {
         lost += connection.roundTrip;
     }
-    const double growth = 1 + 1.0 / m_transport.segmentsPerAck;
     auto left = static_cast<double>(wire);
     while (left > connection.window &&
            connection.window < connection.slowest * connection.roundTrip)
     {
         lost += connection.roundTrip - connection.window / connection.slowest;
         left -= connection.window;
-        connection.window *= growth;
+        connection.window *= 2;
     }
     connection.open = connection.window >= connection.slowest * connection.roundTrip;
     return Round(lost);

@@ -9,6 +9,11 @@
 
 namespace legacy {
 
+struct PacketCost {
+  double seconds = 0;  // wall time, from the packet engine's usual rate
+  int64_t steps = 0;   // that have to be simulated
+};
+
 class CostEstimate {
  public:
   explicit CostEstimate(const Network& network) : network_(network) {}
@@ -20,6 +25,7 @@ class CostEstimate {
   void AddFlow(int source, int destination, int64_t bytes);
 
   double Packets() const { return packets_; }
+  PacketCost Cost() const { return {Seconds(), steps_}; }
   double Seconds() const;    // wall time, from the packet engine's usual rate
   std::string Text() const;  // "42 different steps, 3.1 M packet transmissions, about 12 s"
 

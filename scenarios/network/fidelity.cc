@@ -15,8 +15,8 @@ FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double b
     return {"flow", 0, "this build has no ns-3"};
   }
   const std::string cost =
-      fmt::format("packets take about {:.0f} s of wall time, {:.0f} s are allowed",
-                  std::ceil(packet_seconds), budget_seconds);
+      fmt::format("packets take about {:.3g} s of wall time, {:.3g} s are allowed", packet_seconds,
+                  budget_seconds);
   if (packet_seconds <= budget_seconds) return {"packet", 0, cost};
   const double each = packet_seconds / static_cast<double>(std::max<int64_t>(1, different));
   const auto samples = static_cast<int64_t>(budget_seconds / each);
@@ -32,10 +32,12 @@ PacketSampler::PacketSampler(const fabric::EngineRequest& request, fabric::Engin
       limit_(samples),
       every_(std::max<int64_t>(1, (different + samples - 1) / std::max<int64_t>(1, samples))) {}
 
-void PacketSampler::Offer(const fabric::StepTraffic& traffic, uint64_t step, fabric::TimeNs time) {
-  const bool taken = offered_++ % every_ == 0;
-  if (!taken || static_cast<int64_t>(samples_.size()) >= limit_) return;
-  samples_.push_back({step, time, simulator_.Simulate(traffic, step).total});
+bool PacketSampler::Offer(const std::string& label, uint64_t step,
+                          const fabric::StepTraffic& traffic, fabric::TimeNs time) {
+  const bool due = offered_++ % every_ == 0;
+  if (!due || static_cast<int64_t>(samples_.size()) >= limit_) return false;
+  samples_.push_back({label, step, time, simulator_.Simulate(traffic, step).total});
+  return true;
 }
 
 double PacketSampler::Sample::Difference() const {
@@ -56,7 +58,7 @@ std::string PacketSampler::Text() const {
       "flow against packet fidelity on {} of {} different steps: median {:+.1f} %, largest {:+.1f} "
       "% (step {})",
       samples_.size(), offered_, 100 * differences[differences.size() / 2],
-      100 * worst.Difference(), worst.step);
+      100 * worst.Difference(), worst.label, worst.step);
 }
 
 }  // namespace legacy

@@ -149,7 +149,7 @@ std::optional<fabric::UniformPath> StarPath(const Network& network) {
 }
 
 // Wall time of the packet engine.
-double PacketCost(const PreparedExperiment& prepared) {
+double SecondsOfPackets(const PreparedExperiment& prepared) {
   const Experiment& e = prepared.experiment;
   CostEstimate estimate(*prepared.network);
   if (e.HasFlows()) {
@@ -165,7 +165,7 @@ double PacketCost(const PreparedExperiment& prepared) {
 void ChooseFidelities(PreparedExperiment& prepared) {
   std::vector<std::string>& fidelities = prepared.experiment.fidelities;
   const FidelityChoice choice =
-      ChooseFidelity(PacketCost(prepared), 1, prepared.experiment.packet_budget);
+      ChooseFidelity(SecondsOfPackets(prepared), 1, prepared.experiment.packet_budget);
   if (choice.fidelity == "packet") fidelities.push_back("packet");
   prepared.fidelity_reason = "auto: " + Join(fidelities, " and ") + "; " + choice.reason;
 }
@@ -241,7 +241,7 @@ std::optional<TimeNs> ClosedForm(const PreparedExperiment& prepared) {
 double PacketSeconds(const PreparedExperiment& prepared) {
   const std::vector<std::string>& fidelities = prepared.experiment.fidelities;
   const bool asked = std::count(fidelities.begin(), fidelities.end(), "packet") > 0;
-  return asked ? PacketCost(prepared) : 0;
+  return asked ? SecondsOfPackets(prepared) : 0;
 }
 
 }  // namespace legacy

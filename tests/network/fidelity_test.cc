@@ -53,7 +53,7 @@ TEST(Fidelity, SamplesEveryMthStepAndReportsTheDifference) {
     traffic.buckets.push_back(bucket);
     fabric::StepSimulator truth(fabric::MakeAnalyticEngine, request);
     const fabric::TimeNs time = truth.Simulate(traffic, step).total;
-    sampler.Offer(traffic, step, step == 3 ? time / 2 : time);
+    EXPECT_EQ(sampler.Offer("topk", step, traffic, step == 3 ? time / 2 : time), step % 3 == 0);
   }
   std::vector<uint64_t> steps;
   for (const PacketSampler::Sample& sample : sampler.Samples()) steps.push_back(sample.step);
@@ -61,7 +61,7 @@ TEST(Fidelity, SamplesEveryMthStepAndReportsTheDifference) {
   EXPECT_EQ(
       sampler.Text(),
       "flow against packet fidelity on 3 of 9 different steps: median +0.0 %, largest -50.0 % "
-      "(step 3)");
+      "(topk, step 3)");
 }
 
 }  // namespace

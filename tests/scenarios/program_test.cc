@@ -411,6 +411,28 @@ TEST_F(ProgramTest, InterruptLeavesAConsistentDirectory) {
 }
 
 // Every command of the README names programs and options that exist.
+TEST_F(ProgramTest, AutoTakesPacketsWhereTheyAreAffordableAndSamplesThemElsewhere) {
+  const std::string common = std::string("--topo=star --policies=topk --fidelity=auto") +
+                             " --stragglers=lognormal:sigma=0.3" + kShort;
+  const Result flows = Run(common + " --packet-budget=0s --out=" + Out("flow"));
+  ASSERT_EQ(flows.status, 0) << flows.text;
+  EXPECT_NE(flows.text.find("auto: flow fidelity; "), std::string::npos) << flows.text;
+  EXPECT_FALSE(std::filesystem::exists(Out("flow") + "/fidelity.csv"));
+  if (kFidelity != "--fidelity=packet") return;  // a build without ns-3
+  const Result packets = Run(common + " --packet-budget=1000s --out=" + Out("packet"));
+  ASSERT_EQ(packets.status, 0) << packets.text;
+  EXPECT_NE(packets.text.find("auto: packet fidelity; "), std::string::npos) << packets.text;
+  const Result both = Run(common + " --packet-budget=5ms --out=" + Out("both"));
+  ASSERT_EQ(both.status, 0) << both.text;
+  EXPECT_NE(both.text.find("flow against packet fidelity on "), std::string::npos) << both.text;
+  std::ifstream samples(Out("both") + "/fidelity.csv");
+  std::string header, row;
+  ASSERT_TRUE(std::getline(samples, header) && std::getline(samples, row));
+  EXPECT_EQ(header, "policy,seed,step,flow_seconds,packet_seconds,difference");
+  EXPECT_EQ(row.rfind("topk,1,0,", 0), 0u) << row;
+  EXPECT_LT(std::abs(std::stod(row.substr(row.rfind(',') + 1))), 0.05);
+}
+
 TEST_F(ProgramTest, CommandsOfTheReadmeAreUnderstood) {
   std::istringstream readme(Read(LEGACY_README));
   const std::string start = "./waf --run legacy-scenario ";

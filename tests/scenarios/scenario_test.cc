@@ -54,11 +54,13 @@ TEST(ScenarioOptions, CollectivesMustCarryTheirRounds) {
   SetOption(scenario, "network.allreduce", "auto");
   SetOption(scenario, "network.allgather", "hierarchical-allgather");
   ValidateScenario(scenario);
-  EXPECT_NE(MessageOf([&] { SetOption(scenario, "network.allgather", "ring-allreduce"); })
-                .find("allowed: auto, ring-allgather, direct-allgather, hierarchical-allgather"),
+  EXPECT_NE(MessageOf([&] {
+              SetOption(scenario, "network.allgather", "ring-allreduce");
+            }).find("allowed: auto, ring-allgather, direct-allgather, hierarchical-allgather"),
             std::string::npos);
-  EXPECT_NE(MessageOf([&] { SetOption(scenario, "network.allgather", "sparse-tree"); })
-                .find("change what is trained"),
+  EXPECT_NE(MessageOf([&] {
+              SetOption(scenario, "network.allgather", "sparse-tree");
+            }).find("change what is trained"),
             std::string::npos);
   SetOption(scenario, "network.aggregation", "sharded-parameter-server");
   EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("network.aggregation"),
