@@ -59,7 +59,7 @@ struct Scenario {
   std::string bandwidth = "1Gbps";  // of each link
   std::string delay = "10us";       // of each link
   std::string queue = "0";          // bytes of a switch port; 0: the preset's
-  std::string multipath = "ecmp";  // ecmp | spray
+  std::string multipath = "ecmp";   // ecmp | spray
   std::string placement = "packed";
   std::string stragglers = "fixed:count=2,factor=1.5";
   std::string sync = "barrier";  // barrier | backup:k=2 | deadline:time=50ms | deadline:factor=1.5

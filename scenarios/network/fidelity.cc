@@ -56,7 +56,7 @@ std::string PacketSampler::Text() const {
       });
   return fmt::format(
       "flow against packet fidelity on {} of {} different steps: median {:+.1f} %, largest {:+.1f} "
-      "% (step {})",
+      "% ({}, step {})",
       samples_.size(), offered_, 100 * differences[differences.size() / 2],
       100 * worst.Difference(), worst.label, worst.step);
 }
