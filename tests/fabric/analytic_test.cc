@@ -9,28 +9,6 @@
 namespace legacy::fabric {
 namespace {
 
-// One collective whose workers all start with the graph.
-class CollectiveGraph : public FlowGraph {
- public:
-  explicit CollectiveGraph(const CollectiveSpec& spec)
-      : workers_(static_cast<int>(spec.bytes.size())),
-        collective_(MakeCollective(spec, 0, [this](int, FlowSink& sink) { end_ = sink.Now(); })) {}
-  void OnStart(FlowSink& sink) override {
-    for (int w = 0; w < workers_; ++w) collective_->Start(w, sink);
-  }
-  void OnDelivered(const Flow& flow, FlowSink& sink) override {
-    collective_->OnDelivered(flow, sink);
-  }
-  void OnWake(uint64_t, FlowSink&) override {}
-  bool Done() const override { return collective_->Done(); }
-  TimeNs end() const { return end_; }
-
- private:
-  int workers_;
-  TimeNs end_ = 0;
-  std::unique_ptr<Collective> collective_;
-};
-
 // Flows that all leave at the start.
 class Burst : public FlowGraph {
  public:

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "ns3-module/fabric/collective.h"
 #include "ns3-module/fabric/error.h"
 #include "ns3-module/fabric/flow-graph.h"
 #include "ns3-module/fabric/hash.h"
@@ -24,6 +26,28 @@ inline std::string MessageOf(const std::function<void()>& action) {
   }
   return "";
 }
+
+// One collective whose workers all start with the graph.
+class CollectiveGraph : public FlowGraph {
+ public:
+  explicit CollectiveGraph(const CollectiveSpec& spec)
+      : workers_(static_cast<int>(spec.bytes.size())),
+        collective_(MakeCollective(spec, 0, [this](int, FlowSink& sink) { end_ = sink.Now(); })) {}
+  void OnStart(FlowSink& sink) override {
+    for (int w = 0; w < workers_; ++w) collective_->Start(w, sink);
+  }
+  void OnDelivered(const Flow& flow, FlowSink& sink) override {
+    collective_->OnDelivered(flow, sink);
+  }
+  void OnWake(uint64_t, FlowSink&) override {}
+  bool Done() const override { return collective_->Done(); }
+  TimeNs end() const { return end_; }
+
+ private:
+  int workers_;
+  TimeNs end_ = 0;
+  std::unique_ptr<Collective> collective_;
+};
 
 // A network where every flow takes a random time, so that flows overtake each other; those between
 // the same two endpoints keep their order, but for empty ones. What happens is given to callbacks.

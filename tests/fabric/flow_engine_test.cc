@@ -46,27 +46,6 @@ class Schedule : public FlowGraph {
   size_t delivered_ = 0;
 };
 
-class CollectiveGraph : public FlowGraph {
- public:
-  explicit CollectiveGraph(const CollectiveSpec& spec)
-      : collective_(MakeCollective(spec, 0, [this](int, FlowSink& sink) { end_ = sink.Now(); })),
-        workers_(static_cast<int>(spec.bytes.size())) {}
-  void OnStart(FlowSink& sink) override {
-    for (int w = 0; w < workers_; ++w) collective_->Start(w, sink);
-  }
-  void OnDelivered(const Flow& flow, FlowSink& sink) override {
-    collective_->OnDelivered(flow, sink);
-  }
-  void OnWake(uint64_t, FlowSink&) override {}
-  bool Done() const override { return collective_->Done(); }
-  TimeNs end() const { return end_; }
-
- private:
-  TimeNs end_ = 0;
-  std::unique_ptr<Collective> collective_;
-  int workers_;
-};
-
 struct Fabric {
   explicit Fabric(Topology built, Transport given = {}, const std::string& order = "packed")
       : topology(std::move(built)),
