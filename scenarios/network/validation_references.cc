@@ -22,7 +22,7 @@ fabric::TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
   fabric::Topology topology;
   fabric::Placement placement;
   for (int i = 0; i < ring.workers; ++i) {
-    placement.hosts.push_back(topology.AddHost("h" + std::to_string(i)));
+    placement.hosts.push_back(topology.AddHost(std::to_string(i)));
   }
   const auto rate = static_cast<int64_t>(ring.link_gib_per_second * 8 * 0x1p30);
   for (int i = 0; i < ring.workers; ++i) {
