@@ -1,8 +1,12 @@
 // Helpers of the fabric's tests.
 #pragma once
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +29,13 @@ inline std::string MessageOf(const std::function<void()>& action) {
     return error.what();
   }
   return "";
+}
+
+// A folder of this process alone: tests run side by side. Ends with a slash.
+inline std::string OwnFolder() {
+  const std::string folder = testing::TempDir() + "fabric-" + std::to_string(getpid()) + "/";
+  std::filesystem::create_directories(folder);
+  return folder;
 }
 
 // One collective whose workers all start with the graph.

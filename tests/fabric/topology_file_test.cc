@@ -22,12 +22,12 @@ std::string ErrorOf(const std::string& text, int hosts_needed = 0) {
 
 // The message for a file with `content`, its folder removed.
 std::string FileErrorOf(const std::string& content) {
-  const std::string path = testing::TempDir() + "topology_file_test.yaml";
+  const std::string folder = OwnFolder();
+  const std::string path = folder + "topology_file_test.yaml";
   std::ofstream(path) << content;
   const std::string message = ErrorOf(path);
-  std::remove(path.c_str());
-  return message.rfind(testing::TempDir(), 0) == 0 ? message.substr(testing::TempDir().size())
-                                                   : message;
+  std::filesystem::remove_all(folder);
+  return message.rfind(folder, 0) == 0 ? message.substr(folder.size()) : message;
 }
 
 size_t Hosts(const std::string& text, int hosts_needed = 0) {

@@ -16,11 +16,14 @@ namespace {
 // A file that is there while the object is.
 class TemporaryFile {
  public:
-  TemporaryFile(const std::string& name, const std::string& content)
-      : path(testing::TempDir() + name) {
+  TemporaryFile(const std::string& name, const std::string& content) : path(OwnFolder() + name) {
     std::ofstream(path) << content;
   }
-  ~TemporaryFile() { std::remove(path.c_str()); }
+  ~TemporaryFile() {
+    std::error_code not_empty;
+    std::filesystem::remove(path);
+    std::filesystem::remove(OwnFolder(), not_empty);
+  }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
@@ -44,7 +47,7 @@ Topology FromHpcc(const std::string& content) {
 
 // Messages without the folder of the file.
 std::string Stripped(std::string message) {
-  const std::string folder = testing::TempDir();
+  const std::string folder = OwnFolder();
   for (size_t at; (at = message.find(folder)) != std::string::npos;) {
     message.erase(at, folder.size());
   }

@@ -67,7 +67,7 @@ class NetworkProgram : public ::testing::Test {
   // Semicolons are no separators of commands here.
   static std::string Escaped(std::string arguments) {
     for (size_t at = 0; (at = arguments.find(';', at)) != std::string::npos; at += 2) {
-      arguments.insert(at, "\\");
+      arguments.insert(at, 1, '\\');
     }
     return arguments;
   }

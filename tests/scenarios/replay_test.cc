@@ -2,6 +2,7 @@
 #include "scenarios/replay.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -42,7 +43,7 @@ std::string MessageOf(Call call) {
 class ReplayTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = fs::path(::testing::TempDir()) / "legacy-replay";
+    folder_ = fs::path(::testing::TempDir()) / ("legacy-replay-" + std::to_string(getpid()));
     fs::remove_all(folder_);
     Scenario scenario = Small();
     scenario.record = true;

@@ -136,7 +136,7 @@ TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
             path_ + ":2:3: training.workers: got 'none'; allowed: an integer >= 1 and <= 65536");
   EXPECT_NE(Load("network:\n  fidelity: exact\n")
                 .find(":2:3: network.fidelity: got 'exact'; "
-                      "allowed: packet, flow, analytic"),
+                      "allowed: auto, packet, flow, analytic"),
             std::string::npos);
   EXPECT_NE(Load("netwrk:\n  delay: 1ms\n").find(":1:1: unknown section 'netwrk'"),
             std::string::npos);
