@@ -237,16 +237,6 @@ double MaxMin::Rate(int connection) const
     return m_flows[connection].rate;
 }
 
-bool MaxMin::Running(int connection) const
-{
-    return m_flows[connection].running;
-}
-
-double MaxMin::Capacity(int link) const
-{
-    return m_ports[link].capacity;
-}
-
 double MaxMin::PeakRate(int connection) const
 {
     return m_flows[connection].peak;

@@ -48,8 +48,6 @@ class MaxMin
 
     /// As of Solve; right after Start 0 where it has to be solved; 0 at rest.
     double Rate(int connection) const;
-    bool Running(int connection) const;
-    double Capacity(int link) const;
     double PeakRate(int connection) const; ///< highest that it ever had
     double PeakLoad(int link) const;       ///< highest while the link was contended for
 
