@@ -19,6 +19,7 @@
 // to one buffer a round trip. Queues, retransmission time-outs and unfairness between connections
 // are not modelled.
 #include "event-engine.h"
+#include "flow-path.h"
 #include "max-min.h"
 
 #include <algorithm>
@@ -64,15 +65,9 @@ struct Connection
     TimeNs scheduled = kNever; ///< earliest kSent on the way
     TimeNs lastArrival = 0;
 
-    double delay = 0;    ///< of the path, nanoseconds
-    double byteTime = 0; ///< nanoseconds a byte of the first frame, beyond the slowest link's
-    bool local = false;  ///< both ends on one node
-
-    // Slow start
-    bool open = false;
-    double window = 0;    ///< bytes on the wire
-    double slowest = 0;   ///< link, bytes a nanosecond
-    double roundTrip = 0; ///< of a full frame and its ACK, nanoseconds
+    bool connected = false; ///< the handshake is done
+    bool open = false;      ///< slow start is over
+    double window = 0;      ///< of slow start, bytes on the wire
 
     // Totals
     int64_t wireBytes = 0;
@@ -80,8 +75,7 @@ struct Connection
     int64_t ackBytes = 0;
     int64_t ackPackets = 0;
 
-    std::vector<LinkShare> data;
-    std::vector<LinkShare> acks;
+    FlowPath path;
 };
 
 /// What a flow of so many bytes puts on the wire.
@@ -93,11 +87,6 @@ struct Wire
     int64_t ackBytes = 0;
     int64_t ackPackets = 0;
 };
-
-double BytesPerNs(const Link& link)
-{
-    return static_cast<double>(link.rateBps) / 8e9;
-}
 
 std::vector<double> Capacities(const Topology& topology)
 {
@@ -208,46 +197,16 @@ int FlowEngine::ConnectionOf(int source, int destination)
 
 int FlowEngine::Connect(int from, int to)
 {
-    constexpr uint32_t kChannel = 0;
     Connection connection;
-    connection.data = m_topology.Shares(from, to, kChannel);
-    connection.acks = m_topology.Shares(to, from, kChannel);
-    connection.local = connection.data.empty();
-    connection.open = m_transport.warm;
-    const double frame = static_cast<double>(m_transport.FrameBytes());
+    connection.path = MakeFlowPath(m_topology, m_transport, from, to);
+    connection.connected = connection.open = m_transport.warm;
+    connection.window = m_transport.initialWindow * static_cast<double>(m_frameBytes);
     std::vector<MaxMin::Use> uses;
-    double kept = 1; // probability that a packet gets through
-    connection.slowest = 1e300;
-    for (const LinkShare& hop : connection.data)
+    for (const LinkShare& hop : connection.path.data)
     {
-        const Link& link = m_topology.LinkOf(hop.link);
-        const double rate = BytesPerNs(link);
         uses.push_back(MaxMin::Use{hop.link, hop.share});
-        connection.delay += hop.share * static_cast<double>(link.delay);
-        connection.byteTime += hop.share / rate;
-        connection.slowest = std::min(connection.slowest, rate / hop.share);
-        kept *= 1 - hop.share * link.errorRate;
     }
-    connection.roundTrip = connection.delay + connection.byteTime * frame;
-    for (const LinkShare& hop : connection.acks)
-    {
-        const Link& link = m_topology.LinkOf(hop.link);
-        connection.roundTrip +=
-            hop.share * (static_cast<double>(link.delay) + m_transport.ackBytes / BytesPerNs(link));
-    }
-    connection.byteTime -= 1 / connection.slowest;
-    double limit = connection.slowest;
-    if (kept < 1)
-    {
-        limit = std::min(limit, frame / connection.roundTrip * std::sqrt(1.5 / (1 - kept)));
-    }
-    if (m_transport.socketBufferBytes > 0)
-    {
-        const double segments =
-            static_cast<double>(m_transport.socketBufferBytes) / m_transport.segmentBytes;
-        limit = std::min(limit, segments * frame / connection.roundTrip);
-    }
-    connection.window = m_transport.initialWindow * frame;
+    const double limit = connection.path.limit;
     m_connections.push_back(std::move(connection));
     return m_rates.Add(uses, limit);
 }
@@ -269,12 +228,12 @@ void FlowEngine::SetBusy(int number, bool busy)
         m_rates.Leave(number);
     }
     const double sign = busy ? 1 : -1;
-    for (const LinkShare& hop : connection.data)
+    for (const LinkShare& hop : connection.path.data)
     {
         m_dataOn[hop.link] += sign * hop.share;
         Lend(hop.link);
     }
-    for (const LinkShare& hop : connection.acks)
+    for (const LinkShare& hop : connection.path.acks)
     {
         m_acksOn[hop.link] += sign * hop.share;
         Lend(hop.link);
@@ -347,7 +306,7 @@ void FlowEngine::SendNext(int number)
     {
         const int slot = connection.first;
         const Flow& flow = m_slots[slot].flow;
-        if (flow.bytes > 0 && !connection.local)
+        if (flow.bytes > 0 && !connection.path.local)
         {
             SetBusy(number, true);
             const TimeNs ramp = connection.open ? 0 : RampTime(connection, WireOf(flow.bytes).wire);
@@ -370,21 +329,18 @@ void FlowEngine::SendNext(int number)
 /// What a flow of `wire` bytes loses to the handshake and to slow start.
 TimeNs FlowEngine::RampTime(Connection& connection, int64_t wire)
 {
-    double lost = 0;
-    if (connection.window ==
-        m_transport.initialWindow * static_cast<double>(m_transport.FrameBytes()))
-    {
-        lost += connection.roundTrip;
-    }
+    const FlowPath& path = connection.path;
+    double lost = connection.connected ? 0 : path.roundTrip;
+    connection.connected = true;
+    const double pipe = path.slowest * path.roundTrip;
     auto left = static_cast<double>(wire);
-    while (left > connection.window &&
-           connection.window < connection.slowest * connection.roundTrip)
+    while (left > connection.window && connection.window < pipe)
     {
-        lost += connection.roundTrip - connection.window / connection.slowest;
+        lost += path.roundTrip - connection.window / path.slowest;
         left -= connection.window;
         connection.window *= 2;
     }
-    connection.open = connection.window >= connection.slowest * connection.roundTrip;
+    connection.open = connection.window >= pipe;
     return Round(lost);
 }
 
@@ -481,7 +437,7 @@ void FlowEngine::Finish(int number)
     connection.ackBytes += wire.ackBytes;
     connection.ackPackets += wire.ackPackets;
     const auto firstFrame = static_cast<double>(std::min(wire.wire, m_frameBytes));
-    const TimeNs latency = Round(connection.delay + firstFrame * connection.byteTime);
+    const TimeNs latency = Round(connection.path.delay + firstFrame * connection.path.byteTime);
     connection.lastArrival = std::max(connection.lastArrival, m_now + latency);
     Push(connection.lastArrival, kDelivered, m_slots[slot].graph, static_cast<uint64_t>(slot));
     connection.sending = kNone;
@@ -515,14 +471,14 @@ std::vector<LinkCounters> FlowEngine::Links() const
     for (size_t i = 0; i < m_connections.size(); ++i)
     {
         const Connection& connection = m_connections[i];
-        for (const LinkShare& hop : connection.data)
+        for (const LinkShare& hop : connection.path.data)
         {
             bytes[hop.link] += hop.share * static_cast<double>(connection.wireBytes);
             packets[hop.link] += hop.share * static_cast<double>(connection.packets);
             peak[hop.link] =
                 std::max(peak[hop.link], hop.share * m_rates.PeakRate(static_cast<int>(i)));
         }
-        for (const LinkShare& hop : connection.acks)
+        for (const LinkShare& hop : connection.path.acks)
         {
             bytes[hop.link] += hop.share * static_cast<double>(connection.ackBytes);
             packets[hop.link] += hop.share * static_cast<double>(connection.ackPackets);

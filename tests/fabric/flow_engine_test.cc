@@ -277,6 +277,9 @@ TEST(FlowEngine, AColdConnectionPaysHandshakeAndSlowStart) {
   Fabric short_one(BuildStar(2, {kGbps, 1'000'000}), cold);
   EXPECT_NEAR(short_one.Run({{0, {0, 1, 1'000}}})[0],
               FlowTime({2, kGbps, 1'000'000}, 1'000, cold) + round, 2);
+  const TimeNs later = short_one.engine->Now();
+  EXPECT_NEAR(short_one.Run({{0, {0, 1, 1'000}}})[0] - later,
+              FlowTime({2, kGbps, 1'000'000}, 1'000, cold), 2);  // hands are shaken once
 }
 
 TEST(FlowEngine, LossLimitsAsMathisSays) {

@@ -1,0 +1,55 @@
+#include "flow-path.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace legacy::fabric
+{
+
+double BytesPerNs(const Link& link)
+{
+    return static_cast<double>(link.rateBps) / 8e9;
+}
+
+FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int from, int to)
+{
+    constexpr uint32_t kChannel = 0;
+    FlowPath path;
+    path.data = topology.Shares(from, to, kChannel);
+    path.acks = topology.Shares(to, from, kChannel);
+    path.local = path.data.empty();
+    path.slowest = std::numeric_limits<double>::max();
+    const auto frame = static_cast<double>(transport.FrameBytes());
+    double kept = 1; // probability that a packet gets through
+    for (const LinkShare& hop : path.data)
+    {
+        const Link& link = topology.LinkOf(hop.link);
+        path.delay += hop.share * static_cast<double>(link.delay);
+        path.byteTime += hop.share / BytesPerNs(link);
+        path.slowest = std::min(path.slowest, BytesPerNs(link) / hop.share);
+        kept *= 1 - hop.share * link.errorRate;
+    }
+    path.roundTrip = path.delay + path.byteTime * frame;
+    for (const LinkShare& hop : path.acks)
+    {
+        const Link& link = topology.LinkOf(hop.link);
+        path.roundTrip +=
+            hop.share * (static_cast<double>(link.delay) + transport.ackBytes / BytesPerNs(link));
+    }
+    path.byteTime -= 1 / path.slowest;
+    path.limit = path.slowest;
+    if (kept < 1)
+    {
+        path.limit = std::min(path.limit, frame / path.roundTrip * std::sqrt(1.5 / (1 - kept)));
+    }
+    if (transport.socketBufferBytes > 0)
+    {
+        const double segments =
+            static_cast<double>(transport.socketBufferBytes) / transport.segmentBytes;
+        path.limit = std::min(path.limit, segments * frame / path.roundTrip);
+    }
+    return path;
+}
+
+} // namespace legacy::fabric
