@@ -10,34 +10,13 @@
 #include <sstream>
 
 #include "analysis/csv.h"
+#include "tests/programs.h"
 
 namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-struct Result {
-  int status = -1;
-  std::string text;
-};
-
-Result Shell(const std::string& command) {
-  Result result;
-  FILE* pipe = popen(command.c_str(), "r");
-  char buffer[4096];
-  while (const size_t n = fread(buffer, 1, sizeof(buffer), pipe)) result.text.append(buffer, n);
-  const int status = pclose(pipe);
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return result;
-}
-
-std::string Read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 class NetworkProgram : public ::testing::Test {
  protected:

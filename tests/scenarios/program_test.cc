@@ -15,32 +15,13 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/programs.h"
+
+namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-struct Result {
-  int status = -1;
-  std::string text;  // standard output and error
-};
-
-Result Shell(const std::string& command) {
-  Result result;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  char buffer[4096];
-  while (size_t n = fread(buffer, 1, sizeof(buffer), pipe)) result.text.append(buffer, n);
-  const int status = pclose(pipe);
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return result;
-}
-
-std::string Read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 constexpr const char* kCsvFiles[] = {"steps.csv", "evaluations.csv", "layers.csv", "links.csv",
                                      "network.csv"};
@@ -65,7 +46,7 @@ class ProgramTest : public ::testing::Test {
 
   std::string Out(const std::string& name) const { return (directory_ / name).string(); }
   Result Run(const std::string& arguments) const {
-    return Shell(std::string(LEGACY_SCENARIO_PROGRAM) + " " + arguments);
+    return Shell(std::string(LEGACY_SCENARIO_PROGRAM) + " " + arguments + " 2>&1");
   }
 
   fs::path directory_;
@@ -406,7 +387,8 @@ TEST_F(ProgramTest, InterruptLeavesAConsistentDirectory) {
   for (const char* file : {"steps.csv", "evaluations.csv"}) {
     EXPECT_EQ(Read(directory_ / "run" / file).back(), '\n') << file;
   }
-  const Result report = Shell(std::string(LEGACY_REPORT_PROGRAM) + " --no-pictures " + Out("run"));
+  const Result report =
+      Shell(std::string(LEGACY_REPORT_PROGRAM) + " --no-pictures " + Out("run") + " 2>&1");
   EXPECT_EQ(report.status, 0) << report.text;
 }
 
@@ -440,7 +422,7 @@ TEST_F(ProgramTest, CommandsOfTheReadmeAreUnderstood) {
   for (std::string line; std::getline(readme, line);) {
     if (line.rfind(start, 0) != 0) continue;
     const Result result = Shell("cd " LEGACY_ROOT " && " LEGACY_SCENARIO_PROGRAM " " +
-                                line.substr(start.size()) + " --print-config");
+                                line.substr(start.size()) + " --print-config 2>&1");
     EXPECT_EQ(result.status, 0) << line << "\n" << result.text;
     ++commands;
   }
@@ -462,3 +444,4 @@ TEST_F(ProgramTest, FidelitiesAgreeOnAnIdleStar) {
 }
 
 }  // namespace
+}  // namespace legacy
