@@ -1,0 +1,53 @@
+// A study's definition: what does not vary (a scenario), the axes that do, and which of their combinations count.
+// docs/studies.md has the format:
+//
+//   study:    {name: bandwidth, title: ..., baseline: dense}
+//   scenario: {training: {...}, network: {...}, compression: {...}, run: {seeds: 3}, methods: {...}}   as a scenario file
+//   grid:
+//     bandwidth: {from: 10Mbps, to: 400Gbps, points: 14}                      equal steps of the logarithm
+//     workers: [8, 16]                                                        any option, by its flag or its key
+//     oversubscription: {values: [1, 2, 4], set: {topo: "leaf-spine:oversubscription={}"}}
+//     network: {cases: {C1: {phases: ...}, C2: {...}}}                        named settings of several options
+//   include: [{bandwidth: 100Gbps, workers: 64}]                              more values, with all of the axes not named
+//   exclude: [{policy: [dense, fp16], density: [0.1%, 10%]}]                  points where all that is named fits
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analysis/study/study.h"
+#include "scenarios/scenario.h"
+
+namespace legacy {
+
+// Option keys and their texts.
+using Settings = std::map<std::string, std::string>;
+
+struct GridAxis {
+  analysis::StudyAxis axis;        // policy and seed are none: they are the scenario's
+  std::vector<Settings> settings;  // of each value
+};
+
+struct StudyDefinition {
+  std::string name;
+  std::string title;
+  std::string baseline;
+  std::string text;  // the YAML
+  Scenario scenario;
+  std::vector<GridAxis> axes;
+  // Positions of the values of each point, axis by axis: the full grid less `exclude`, then `include`.
+  struct Combination {
+    std::string policy;
+    uint64_t seed = 0;
+    std::vector<size_t> values;
+  };
+  std::vector<Combination> points;
+};
+
+// Throws Error "file:line:column: ..." on anything that is wrong: unknown keys and axes, values that an option refuses,
+// points that stand twice, an empty grid.
+StudyDefinition LoadStudy(const std::string& path);
+StudyDefinition ParseStudy(const std::string& text, const std::string& where);
+
+}  // namespace legacy

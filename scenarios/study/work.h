@@ -1,0 +1,25 @@
+// The work of a study: one training, or one point timed from its training's record.
+#pragma once
+
+#include <filesystem>
+
+#include "analysis/study/study.h"
+#include "scenarios/recording.h"
+#include "scenarios/study/plan.h"
+
+namespace legacy {
+
+// trainings/<id> of a study's folder.
+std::filesystem::path TrainingFolder(const std::filesystem::path& study, const PlannedTraining& training);
+
+// True where that run directory is whole.
+bool IsTrained(const std::filesystem::path& study, const PlannedTraining& training);
+
+// Trains into trainings/<id>, which is there whole or not at all. Says on standard error what a run says. Throws Error.
+void Train(const std::filesystem::path& study, const PlannedTraining& training);
+
+// Times point `id` of the plan from its training's record, in memory. Where the training is not replayed its own times are
+// the point's. Throws Error on networks that cannot be.
+analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const Recording& recording);
+
+}  // namespace legacy
