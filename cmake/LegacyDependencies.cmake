@@ -5,6 +5,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(SQLite3 REQUIRED)
 
 if(LEGACY_NS3)
   find_package(ns3 REQUIRED)  # of ns-3's package no other version than its own can be asked for
