@@ -9,7 +9,9 @@
 
 #include "analysis/csv.h"
 #include "analysis/curves.h"
+#include "analysis/drawing.h"
 #include "analysis/gnuplot.h"
+#include "analysis/policy_style.h"
 #include "analysis/tables.h"
 
 namespace legacy::analysis {
@@ -17,50 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Okabe and Ito's colours, which colour-blind readers tell apart, without yellow (too pale on
-// white). Marks and, from the eighth curve on, dashes tell curves apart as well.
-constexpr std::array<const char*, 7> kColours = {"#000000", "#E69F00", "#0072B2", "#009E73",
-                                                 "#D55E00", "#56B4E9", "#CC79A7"};
-constexpr std::array<int, 8> kMarks = {7, 5, 9, 11, 13, 4, 6, 8};  // gnuplot's point types
-constexpr std::array<int, 3> kDashes = {1, 2, 4};  // its dash types: solid, dashed, dash-dot
-constexpr size_t kNameLimit = 30;                  // characters of a policy's name
+constexpr size_t kNameLimit = 30;  // characters of a policy's name
 constexpr int kMarksOnCurve = 12;
 // Above this ratio of the dearest to the cheapest training, a linear axis hides the cheap ones.
 constexpr double kLogRatio = 5;
-
-struct Unit {
-  const char* name;
-  double size;
-};
-constexpr std::array<Unit, 4> kTimeUnits = {{{"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"h", 3600}}};
-constexpr std::array<Unit, 5> kByteUnits = {
-    {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
-
-// The largest unit in which `value` is at least 1.
-Unit UnitFor(std::span<const Unit> units, double value) {
-  Unit best = units.front();
-  for (const Unit& unit : units) {
-    if (value >= unit.size) best = unit;
-  }
-  return best;
-}
-
-// A literal text for gnuplot, without escapes.
-std::string Quote(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) {
-    if (c == '\'') quoted += '\'';
-    quoted += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  }
-  return quoted + "'";
-}
-
-// The same for the label of a tick, which gnuplot takes for a format of numbers.
-std::string QuoteTick(const std::string& text) {
-  std::string doubled;
-  for (const char c : text) doubled += c == '%' ? "%%" : std::string(1, c);
-  return Quote(doubled);
-}
 
 std::string Preamble(const std::string& title, const std::string& subtitle) {
   return fmt::format(
@@ -70,20 +32,6 @@ std::string Preamble(const std::string& title, const std::string& subtitle) {
       "set tics nomirror out textcolor rgb '#222222'\n"
       "set style line 100 lc rgb '#DDDDDD' lw 0.7\n",
       Quote(title), Quote(subtitle));
-}
-
-// Draws the same `plot` once for each format. Sizes: SVG in points, PNG in pixels with everything
-// twice as large.
-std::string Output(const std::string& name, int width, int height, const std::string& plot) {
-  return fmt::format(
-      "set terminal svg size {0},{1} font 'DejaVu Sans,13' linewidth 1.2 noenhanced "
-      "background rgb 'white'\n"
-      "set output '{2}.svg'\n{3}"
-      "set terminal pngcairo size {4},{5} font 'DejaVu Sans,13' fontscale 1.6 linewidth 2.2 "
-      "pointscale 1.6 noenhanced background rgb 'white'\n"
-      "set output '{2}.png'\n{3}"
-      "unset output\n",
-      width, height, name, plot, 2 * width, 2 * height);
 }
 
 std::string Conditions(const Summary& summary) {
@@ -162,16 +110,16 @@ std::string CurvePlot(const std::vector<Curve>& curves, const Summary& summary) 
     parts.push_back(
         fmt::format("$curve{} using 1:3:4 with filledcurves fs transparent solid 0.15 "
                     "noborder lc rgb '{}' notitle",
-                    i, kColours[i % kColours.size()]));
+                    i, StyleOfPolicy(i).colour));
   }
   for (size_t i = 0; i < curves.size(); ++i) {
     const int points = static_cast<int>(curves[i].points.size());
-    parts.push_back(
-        fmt::format("$curve{} using 1:2 with linespoints lc rgb '{}' dt {} lw 1.6 pt {} ps 0.7 "
-                    "pointinterval {} title {}",
-                    i, kColours[i % kColours.size()], kDashes[i / kColours.size() % kDashes.size()],
-                    kMarks[i % kMarks.size()], std::max(1, points / kMarksOnCurve),
-                    Quote(Shorten(curves[i].policy, kNameLimit))));
+    const PolicyStyle style = StyleOfPolicy(i);
+    parts.push_back(fmt::format(
+        "$curve{} using 1:2 with linespoints lc rgb '{}' dt {} lw 1.6 pt {} ps 0.7 "
+        "pointinterval {} title {}",
+        i, style.colour, style.dashes, style.filled_mark, std::max(1, points / kMarksOnCurve),
+        Quote(Shorten(curves[i].policy, kNameLimit))));
   }
   if (summary.target) {
     const std::string percent = FormatNumber(std::round(*summary.target * 1e4) / 100);
@@ -302,8 +250,7 @@ DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
   }
   for (const Picture& picture : pictures) {
     const std::string script = picture.name + ".gp";
-    const std::array<fs::path, 2> outputs = {run.path / (picture.name + ".svg"),
-                                             run.path / (picture.name + ".png")};
+    const auto outputs = OutputFiles(run.path, picture.name);
     for (const fs::path& path : outputs) fs::remove(path);  // none older than its script
     const GnuplotResult result = RunGnuplot(run.path, script, gnuplot);
     if (!result.found) {
@@ -312,8 +259,12 @@ DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
           gnuplot, (run.path / "*.gp").string()));
       return drawn;
     }
-    const bool made = fs::exists(outputs[0]) && fs::exists(outputs[1]);
-    if (made) drawn.files.insert(drawn.files.end(), outputs.begin(), outputs.end());
+    const bool made = std::all_of(outputs.begin(), outputs.end(),
+                                  [](const fs::path& path) { return fs::exists(path); });
+    if (made) {
+      UndatePdf(outputs.back());
+      drawn.files.insert(drawn.files.end(), outputs.begin(), outputs.end());
+    }
     if (!result.ok || !made) {  // remarks of a drawing that succeeded are about ranges: not shown
       drawn.warnings.push_back(
           fmt::format("gnuplot {}: {}", (run.path / script).string(), result.message));

@@ -1,4 +1,4 @@
-// Pictures of a run, drawn by gnuplot as SVG and PNG: accuracy-time, accuracy-bytes and step-split.
+// Pictures of a run, drawn by gnuplot as SVG, PNG and PDF: accuracy-time, accuracy-bytes and step-split.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,14 @@ namespace legacy::analysis {
 
 struct Picture {
   std::string name;    // "accuracy-time"
-  std::string script;  // for gnuplot, data included; writes NAME.svg and NAME.png where it runs
+  std::string script;  // for gnuplot, data included; writes NAME.svg, .png and .pdf where it runs
 };
 
 // Pictures without anything to show (no evaluations, no steps) are left out.
 std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summary);
 
 struct DrawnPictures {
-  std::vector<std::filesystem::path> files;  // .gp, and .svg and .png where gnuplot made them
+  std::vector<std::filesystem::path> files;  // .gp, and .svg, .png, .pdf where gnuplot made them
   std::vector<std::string> warnings;         // no gnuplot, or what it complained of
 };
 

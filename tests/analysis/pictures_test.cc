@@ -70,15 +70,17 @@ TEST_F(PicturesTest, AreDrawnWellFormedAndTheSameEachTime) {
   run.path = directory_;
   const DrawnPictures drawn = DrawPictures(run, Summarise(run));
   EXPECT_TRUE(drawn.warnings.empty()) << drawn.warnings[0];
-  EXPECT_EQ(drawn.files.size(), 9u);
+  EXPECT_EQ(drawn.files.size(), 12u);
   std::vector<std::string> first;
   for (const auto& file : drawn.files) first.push_back(Get(file.filename().string()));
-  for (size_t i = 3; i < first.size(); i += 2) {
+  for (size_t i = 3; i < first.size(); i += 3) {
     EXPECT_NE(first[i].find("<svg"), std::string::npos);
     EXPECT_EQ(first[i].find("</svg>"), first[i].find_last_not_of('\n') - 5);
     EXPECT_EQ(first[i + 1].substr(0, 8), "\x89PNG\r\n\x1a\n");
     EXPECT_EQ(first[i + 1].substr(first[i + 1].size() - 8, 4), "IEND");
     EXPECT_GT(first[i + 1].size(), 10000u);
+    EXPECT_EQ(first[i + 2].substr(0, 5), "%PDF-");
+    EXPECT_NE(first[i + 2].find("/CreationDate (D:20000101000000Z)"), std::string::npos);
   }
   EXPECT_NE(first[3].find("it's 1% {a}_b^c `ls` \"q\" \\n"), std::string::npos);
   DrawPictures(run, Summarise(run));
@@ -107,7 +109,7 @@ TEST_F(PicturesTest, OneEvaluationIsDrawn) {
   AddTraining(run, "dense", 1, 1e-4, {0.1});
   const DrawnPictures drawn = DrawPictures(run, Summarise(run));
   EXPECT_TRUE(drawn.warnings.empty()) << drawn.warnings[0];
-  EXPECT_EQ(drawn.files.size(), 9u);
+  EXPECT_EQ(drawn.files.size(), 12u);
 }
 
 TEST_F(PicturesTest, TheReportOfARunOnDisk) {

@@ -1,0 +1,68 @@
+#include "analysis/drawing.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace legacy::analysis {
+
+namespace fs = std::filesystem;
+
+Unit UnitFor(std::span<const Unit> units, double value) {
+  Unit best = units.front();
+  for (const Unit& unit : units) {
+    if (value >= unit.size) best = unit;
+  }
+  return best;
+}
+
+std::string Quote(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') quoted += '\'';
+    quoted += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return quoted + "'";
+}
+
+std::string QuoteTick(const std::string& text) {
+  std::string doubled;
+  for (const char c : text) doubled += c == '%' ? "%%" : std::string(1, c);
+  return Quote(doubled);
+}
+
+std::string Output(const std::string& name, int width, int height, const std::string& plot) {
+  return fmt::format(
+      "do for [format in 'svg png pdf'] {{\n"
+      "if (format eq 'svg') {{ set terminal svg size {0},{1} font 'DejaVu Sans,13' linewidth 1.2 "
+      "noenhanced background rgb 'white' }}\n"
+      "if (format eq 'png') {{ set terminal pngcairo size {2},{3} font 'DejaVu Sans,13' "
+      "fontscale 1.6 linewidth 2.2 pointscale 1.6 noenhanced background rgb 'white' }}\n"
+      "if (format eq 'pdf') {{ set terminal pdfcairo size {4}in,{5}in font 'DejaVu Sans,13' "
+      "fontscale 0.75 linewidth 1.2 pointscale 0.75 noenhanced background rgb 'white' }}\n"
+      "set output '{6}.'.format\n"
+      "{7}"
+      "unset output\n"
+      "}}\n",
+      width, height, 2 * width, 2 * height, width / 96.0, height / 96.0, name, plot);
+}
+
+std::array<fs::path, 3> OutputFiles(const fs::path& directory, const std::string& name) {
+  return {directory / (name + ".svg"), directory / (name + ".png"), directory / (name + ".pdf")};
+}
+
+void UndatePdf(const fs::path& pdf) {
+  std::ostringstream content;
+  content << std::ifstream(pdf, std::ios::binary).rdbuf();
+  const std::string text = content.str();
+  const std::string key = "/CreationDate (D:";
+  const size_t start = text.rfind(key);
+  if (start == std::string::npos) return;
+  const std::string date = "20000101000000";  // as long as the old one: other offsets stay true
+  std::fstream file(pdf, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(static_cast<std::streamoff>(start + key.size()));
+  file << date;
+}
+
+}  // namespace legacy::analysis

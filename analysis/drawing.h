@@ -1,0 +1,41 @@
+// What all gnuplot scripts of ours share: texts, units, and the three formats of a picture.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace legacy::analysis {
+
+struct Unit {
+  const char* name;
+  double size;
+};
+inline constexpr std::array<Unit, 4> kTimeUnits = {
+    {{"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"h", 3600}}};
+inline constexpr std::array<Unit, 5> kByteUnits = {
+    {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
+inline constexpr std::array<Unit, 5> kRateUnits = {
+    {{"bit/s", 1}, {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}}};
+
+// The largest unit in which `value` is at least 1.
+Unit UnitFor(std::span<const Unit> units, double value);
+
+// A literal text for gnuplot, without escapes; and the same for the label of a tick, which gnuplot
+// takes for a format of numbers.
+std::string Quote(const std::string& text);
+std::string QuoteTick(const std::string& text);
+
+// Draws `plot` once for each format: NAME.svg, NAME.png and NAME.pdf. Sizes in points; the PNG has
+// twice as many pixels.
+std::string Output(const std::string& name, int width, int height, const std::string& plot);
+
+// The files that Output() makes.
+std::array<std::filesystem::path, 3> OutputFiles(const std::filesystem::path& directory,
+                                                 const std::string& name);
+
+// Gives a drawn PDF a fixed date: equal pictures are equal files. Leaves a file without one alone.
+void UndatePdf(const std::filesystem::path& pdf);
+
+}  // namespace legacy::analysis
