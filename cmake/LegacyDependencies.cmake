@@ -7,6 +7,14 @@ find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(SQLite3 REQUIRED)
 
+# Chart.js, which the interactive report of a study holds: one self-contained script.
+find_file(LEGACY_CHART_JS chart.min.js PATHS /usr/share/javascript PATH_SUFFIXES chart.js REQUIRED)
+file(READ "${LEGACY_CHART_JS}" chart_banner LIMIT 200)
+if(NOT chart_banner MATCHES "Chart\\.js v([0-9.]+)" OR CMAKE_MATCH_1 VERSION_LESS 3.9 OR
+   NOT CMAKE_MATCH_1 VERSION_LESS 4)
+  message(FATAL_ERROR "${LEGACY_CHART_JS} is Chart.js '${CMAKE_MATCH_1}': 3.9 or newer, below 4, is needed")
+endif()
+
 if(LEGACY_NS3)
   find_package(ns3 REQUIRED)  # of ns-3's package no other version than its own can be asked for
   if(ns3_VERSION VERSION_LESS 3.37)
