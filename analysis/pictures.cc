@@ -118,7 +118,7 @@ std::string CurvePlot(const std::vector<Curve>& curves, const Summary& summary) 
     parts.push_back(fmt::format(
         "$curve{} using 1:2 with linespoints lc rgb '{}' dt {} lw 1.6 pt {} ps 0.7 "
         "pointinterval {} title {}",
-        i, style.colour, style.dashes, style.filled_mark, std::max(1, points / kMarksOnCurve),
+        i, style.colour, style.dashes, style.point_type, std::max(1, points / kMarksOnCurve),
         Quote(Shorten(curves[i].policy, kNameLimit))));
   }
   if (summary.target) {

@@ -14,9 +14,8 @@ namespace legacy::analysis {
 struct PolicyStyle {
   const char* colour;  // "#RRGGBB"
   const char* mark;    // for people and for the interactive page: circle, square, ...
-  int filled_mark;     // gnuplot's point types (svg, cairo): filled, and the same outline
-  int open_mark;
-  int dashes;  // gnuplot's dash types: 1 solid, 2 dashed, 4 dash-dot
+  int point_type;      // the mark in gnuplot's svg and cairo terminals
+  int dashes;          // gnuplot's dash types: 1 solid, 2 dashed, 4 dash-dot
 };
 
 inline constexpr std::array<const char*, 7> kPolicyColours = {
@@ -25,20 +24,20 @@ inline constexpr std::array<const char*, 7> kPolicyColours = {
 inline PolicyStyle StyleOfPolicy(size_t position) {
   struct Mark {
     const char* name;
-    int filled;
-    int open;
+    int point_type;
   };
-  constexpr std::array<Mark, 8> kMarks = {{{"circle", 7, 6},
-                                           {"square", 5, 4},
-                                           {"triangle", 9, 8},
-                                           {"triangle-down", 11, 10},
-                                           {"diamond", 13, 12},
-                                           {"open-square", 4, 4},
-                                           {"open-circle", 6, 6},
-                                           {"open-triangle", 8, 8}}};
+  // Open upright triangles are left to trainings that never reached their target.
+  constexpr std::array<Mark, 8> kMarks = {{{"circle", 7},
+                                           {"square", 5},
+                                           {"triangle", 9},
+                                           {"triangle-down", 11},
+                                           {"diamond", 13},
+                                           {"pentagon", 15},
+                                           {"open-square", 4},
+                                           {"open-circle", 6}}};
   constexpr std::array<int, 3> kDashes = {1, 2, 4};
   const Mark& mark = kMarks[position % kMarks.size()];
-  return {kPolicyColours[position % kPolicyColours.size()], mark.name, mark.filled, mark.open,
+  return {kPolicyColours[position % kPolicyColours.size()], mark.name, mark.point_type,
           kDashes[position / kPolicyColours.size() % kDashes.size()]};
 }
 
