@@ -1,0 +1,282 @@
+// A rollback journal, not a write-ahead log: that needs memory shared between the processes, which a file system shared
+// over a network does not give. Readers wait while a transaction is committed, no longer.
+#include "analysis/study/store.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "analysis/study/columns.h"
+#include "analysis/study/sqlite.h"
+#include "compress/error.h"
+
+namespace legacy::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Kind = SqliteTransaction::Kind;
+
+const char kStates[] = "CHECK (state IN ('pending', 'done', 'failed'))";
+
+std::string Quoted(const std::string& name) { return '"' + name + '"'; }
+
+std::string Names(const std::vector<Column>& columns) {
+  std::string names;
+  for (const Column& column : columns) names += (names.empty() ? "" : ", ") + Quoted(column.name);
+  return names;
+}
+
+std::string Places(size_t count) {
+  std::string places = "?";
+  for (size_t i = 1; i < count; ++i) places += ", ?";
+  return places;
+}
+
+std::string InsertSql(const std::string& table, const std::vector<Column>& columns) {
+  return fmt::format("INSERT INTO {} ({}) VALUES ({})", table, Names(columns),
+                     Places(columns.size()));
+}
+
+std::string TableSql(const std::string& table, const std::vector<Column>& columns,
+                     const std::string& constraints) {
+  std::string sql = fmt::format("CREATE TABLE {} (", table);
+  for (const Column& column : columns) {
+    sql += fmt::format("{} {}{}, ", Quoted(column.name), column.type,
+                       column.needed ? " NOT NULL" : "");
+  }
+  return sql + constraints + ")";
+}
+
+void CreateTables(SqliteFile& file, const std::vector<StudyAxis>& axes) {
+  file.Execute(
+      "CREATE TABLE study (format INTEGER NOT NULL, name TEXT NOT NULL, title TEXT NOT NULL, "
+      "definition TEXT NOT NULL, baseline TEXT NOT NULL, target REAL, policies TEXT NOT NULL, "
+      "seeds TEXT NOT NULL)");
+  file.Execute(
+      "CREATE TABLE axes (axis TEXT NOT NULL, unit TEXT NOT NULL, position INTEGER NOT NULL, "
+      "value TEXT NOT NULL, number REAL, PRIMARY KEY (axis, value))");
+  file.Execute(
+      TableSql("trainings", TrainingColumns(), std::string("PRIMARY KEY (id), ") + kStates));
+  file.Execute(
+      TableSql("points", PointColumns(axes),
+               std::string("PRIMARY KEY (id), FOREIGN KEY (training) REFERENCES trainings (id), ") +
+                   kStates));
+  file.Execute(TableSql("curves", CurveColumns(),
+                        "PRIMARY KEY (point, step), FOREIGN KEY (point) REFERENCES points (id)") +
+               " WITHOUT ROWID");
+  std::string identity = "points.policy, points.seed";
+  for (const StudyAxis& axis : axes) {
+    identity += ", points." + Quoted(axis.name);
+    if (!axis.numbers.empty()) identity += ", points." + Quoted(axis.name + "_number");
+  }
+  file.Execute(
+      fmt::format("CREATE VIEW point_curves AS SELECT {}, curves.* FROM curves JOIN points "
+                  "ON points.id = curves.point",
+                  identity));
+}
+
+void InsertCurve(SqliteStatement& insert, const StudyPoint& point) {
+  if (point.state != StudyState::kDone) return;
+  for (const CurveRow& row : point.curve) insert.Run(CurveCells(point.id, row));
+}
+
+void InsertStudy(SqliteFile& file, const Study& study) {
+  SqliteStatement(file, "INSERT INTO study VALUES (" + Places(8) + ")")
+      .Run({int64_t{kStudyFormat}, study.name, study.title, study.definition, study.baseline,
+            study.target ? Cell(*study.target) : Cell(), json(study.policies).dump(),
+            json(study.seeds).dump()});
+  SqliteStatement axes(file, "INSERT INTO axes VALUES (" + Places(5) + ")");
+  for (const StudyAxis& axis : study.axes) {
+    for (size_t i = 0; i < axis.values.size(); ++i) {
+      axes.Run({axis.name, axis.unit, static_cast<int64_t>(i), axis.values[i],
+                axis.numbers.empty() ? Cell() : Cell(axis.numbers[i])});
+    }
+  }
+  SqliteStatement trainings(file, InsertSql("trainings", TrainingColumns()));
+  for (const StudyTraining& training : study.trainings) trainings.Run(TrainingCells(training));
+  SqliteStatement points(file, InsertSql("points", PointColumns(study.axes)));
+  SqliteStatement curves(file, InsertSql("curves", CurveColumns()));
+  for (const StudyPoint& point : study.points) {
+    points.Run(PointCells(study.axes, point));
+    InsertCurve(curves, point);
+  }
+}
+
+std::vector<Cell> Needed(SqliteStatement statement, const std::string& what) {
+  if (!statement.Step()) throw Error("no " + what);
+  return statement.Row();
+}
+
+std::vector<StudyAxis> ReadAxes(SqliteFile& file) {
+  std::vector<StudyAxis> axes;
+  SqliteStatement rows(file, "SELECT axis, unit, value, number FROM axes ORDER BY rowid");
+  while (rows.Step()) {
+    const std::vector<Cell> cells = rows.Row();
+    const auto& name = std::get<std::string>(cells[0]);
+    if (axes.empty() || axes.back().name != name) {
+      axes.push_back({name, std::get<std::string>(cells[1]), {}, {}});
+    }
+    axes.back().values.push_back(std::get<std::string>(cells[2]));
+    if (const double* number = std::get_if<double>(&cells[3])) {
+      axes.back().numbers.push_back(*number);
+    }
+  }
+  return axes;
+}
+
+Study ReadHead(SqliteFile& file) {
+  Study study;
+  const std::vector<Cell> cells = Needed(
+      SqliteStatement(
+          file, "SELECT name, title, definition, baseline, target, policies, seeds FROM study"),
+      "row in table study");
+  study.name = std::get<std::string>(cells[0]);
+  study.title = std::get<std::string>(cells[1]);
+  study.definition = std::get<std::string>(cells[2]);
+  study.baseline = std::get<std::string>(cells[3]);
+  if (const double* target = std::get_if<double>(&cells[4])) study.target = *target;
+  json::parse(std::get<std::string>(cells[5])).get_to(study.policies);
+  json::parse(std::get<std::string>(cells[6])).get_to(study.seeds);
+  study.axes = ReadAxes(file);
+  CheckTables(study);  // before the axes' names are part of any statement
+  return study;
+}
+
+void ReadCurves(SqliteFile& file, Study& study) {
+  SqliteStatement rows(
+      file, fmt::format("SELECT {} FROM curves ORDER BY point, step", Names(CurveColumns())));
+  while (rows.Step()) {
+    const std::vector<Cell> cells = rows.Row();
+    const auto point = static_cast<size_t>(std::get<int64_t>(cells[0]));
+    study.points.at(point).curve.push_back(CurveRowOf(cells));
+  }
+}
+
+Study ReadStudy(SqliteFile& file) {
+  Study study = ReadHead(file);
+  SqliteStatement trainings(
+      file, fmt::format("SELECT {} FROM trainings ORDER BY rowid", Names(TrainingColumns())));
+  while (trainings.Step()) study.trainings.push_back(TrainingOf(trainings.Row()));
+  SqliteStatement points(
+      file, fmt::format("SELECT {} FROM points ORDER BY id", Names(PointColumns(study.axes))));
+  while (points.Step()) study.points.push_back(PointOf(study.axes, points.Row()));
+  CheckTables(study);  // the points' ids are positions
+  ReadCurves(file, study);
+  return study;
+}
+
+// Runs `read`; whatever is wrong with what is in the file becomes an Error that names it.
+template <class Read>
+auto Naming(const SqliteFile& file, Read&& read) {
+  const auto fail = [&](const std::string& what) -> Error {
+    const bool named = what.starts_with(file.path().string());
+    return Error(named ? what : file.path().string() + ": " + what);
+  };
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw fail(error.what());
+  } catch (const std::exception& error) {  // other types, other texts than Create wrote
+    throw fail(std::string("damaged: ") + error.what());
+  }
+}
+
+}  // namespace
+
+struct StudyStore::Database {
+  SqliteFile file;
+};
+
+StudyStore::StudyStore(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+StudyStore::StudyStore(StudyStore&&) noexcept = default;
+StudyStore& StudyStore::operator=(StudyStore&&) noexcept = default;
+StudyStore::~StudyStore() = default;
+
+StudyStore StudyStore::Create(const fs::path& file, const Study& study) {
+  std::error_code error;
+  if (fs::exists(file, error)) {
+    throw Error("study database", file.string(), "a file that is not there yet");
+  }
+  CheckTables(study);
+  // Under another name until it is whole; a leftover is of a creation that was killed.
+  fs::path temporary = file;
+  temporary += ".tmp";
+  fs::remove(temporary, error);
+  {
+    SqliteFile database(temporary, SqliteFile::Mode::kCreate);
+    database.Execute("PRAGMA journal_mode = MEMORY");
+    SqliteTransaction transaction(database, Kind::kWrite);
+    CreateTables(database, study.axes);
+    InsertStudy(database, study);
+    transaction.Commit();
+  }
+  fs::rename(temporary, file, error);
+  if (error) throw Error(file.string() + ": cannot be written: " + error.message());
+  return Open(file);
+}
+
+StudyStore StudyStore::Open(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) {
+    throw Error("study database", file.string(), "a file that legacy-study wrote");
+  }
+  auto database =
+      std::make_unique<Database>(Database{SqliteFile(file, SqliteFile::Mode::kExisting)});
+  Naming(database->file, [&] {
+    const std::vector<Cell> format =
+        Needed(SqliteStatement(database->file, "SELECT format FROM study"), "row in table study");
+    if (format[0] != Cell(int64_t{kStudyFormat})) {
+      throw Error(fmt::format("a study's database of another format than {}", kStudyFormat));
+    }
+  });
+  return StudyStore(std::move(database));
+}
+
+void StudyStore::Put(const std::vector<StudyPoint>& points) {
+  SqliteFile& file = database_->file;
+  const std::vector<Column> results = ResultColumns();
+  SqliteTransaction transaction(file, Kind::kWrite);
+  SqliteStatement update(file, fmt::format("UPDATE points SET ({}) = ({}) WHERE id = ?",
+                                           Names(results), Places(results.size())));
+  SqliteStatement forget(file, "DELETE FROM curves WHERE point = ?");
+  SqliteStatement insert(file, InsertSql("curves", CurveColumns()));
+  for (const StudyPoint& point : points) {
+    std::vector<Cell> cells = ResultCells(point);
+    cells.emplace_back(point.id);
+    update.Run(cells);
+    if (file.ChangedRows() != 1) {
+      throw Error(file.path().string() + ": point", std::to_string(point.id),
+                  "the id of a point of the study");
+    }
+    forget.Run({point.id});
+    InsertCurve(insert, point);
+  }
+  transaction.Commit();
+}
+
+void StudyStore::Put(const std::vector<StudyTraining>& trainings) {
+  SqliteFile& file = database_->file;
+  SqliteTransaction transaction(file, Kind::kWrite);
+  SqliteStatement update(file, "UPDATE trainings SET state = ?, message = ? WHERE id = ?");
+  for (const StudyTraining& training : trainings) {
+    update.Run({StateText(training.state), training.message, training.id});
+    if (file.ChangedRows() != 1) {
+      throw Error(file.path().string() + ": training", training.id,
+                  "the id of a training of the study");
+    }
+  }
+  transaction.Commit();
+}
+
+Study StudyStore::Read() const {
+  SqliteFile& file = database_->file;
+  return Naming(file, [&] {
+    SqliteTransaction transaction(file, Kind::kRead);
+    return ReadStudy(file);
+  });
+}
+
+}  // namespace legacy::analysis
