@@ -22,18 +22,6 @@ constexpr int kRatioDigits = 3;
 constexpr size_t kLeastName = 24;
 constexpr size_t kLeastText = 8;
 
-// Decimals that show `value` with so many significant digits.
-int Decimals(double value, int digits) {
-  if (value == 0 || !std::isfinite(value)) return 0;
-  const double rounded_up = std::abs(value) * (1 + 0.5 * std::pow(10, -digits));
-  return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(rounded_up))), 0, 9);
-}
-
-std::string Fixed(double value, int decimals, bool sign = false) {
-  if (std::isnan(value)) return "-";
-  return sign ? fmt::format("{:+.{}f}", value, decimals) : fmt::format("{:.{}f}", value, decimals);
-}
-
 std::string Number(double value) { return Fixed(value, Decimals(value, kTimeDigits)); }
 
 // What the seeds agree on is shown without a deviation.
@@ -281,6 +269,17 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
 }
 
 }  // namespace
+
+int Decimals(double value, int digits) {
+  if (value == 0 || !std::isfinite(value)) return 0;
+  const double rounded_up = std::abs(value) * (1 + 0.5 * std::pow(10, -digits));
+  return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(rounded_up))), 0, 9);
+}
+
+std::string Fixed(double value, int decimals, bool sign) {
+  if (std::isnan(value)) return "-";
+  return sign ? fmt::format("{:+.{}f}", value, decimals) : fmt::format("{:.{}f}", value, decimals);
+}
 
 size_t DisplayWidth(const std::string& text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](char c) {

@@ -19,6 +19,11 @@ std::string MarkdownTable(const Summary& summary);
 // quantity; what is unknown is an empty field.
 std::string CsvTable(const Summary& summary);
 
+// Decimals (0 to 9) that show `value` with so many significant digits; and `value` with so many
+// decimals, "-" where it is nan.
+int Decimals(double value, int digits);
+std::string Fixed(double value, int decimals, bool sign = false);
+
 // Characters, not bytes, of UTF-8 text; and `name` cut in the middle to at most `limit` of them.
 size_t DisplayWidth(const std::string& text);
 std::string Shorten(const std::string& name, size_t limit);

@@ -1,0 +1,99 @@
+#include "analysis/study/quantities.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/tables.h"
+
+namespace legacy::analysis {
+namespace {
+
+// A unit as it is printed, and how many base units it is.
+struct Scale {
+  double size = 1;
+  std::string unit;
+};
+
+template <size_t n>
+Scale Largest(const std::array<Scale, n>& scales,
+              double value) {  // ascending; the largest that fits
+  Scale best = scales.front();
+  for (const Scale& scale : scales) {
+    if (std::abs(value) >= scale.size * (1 - 1e-9)) best = scale;
+  }
+  return best;
+}
+
+Scale ScaleOf(double value, const std::string& unit) {
+  if (unit == "fraction") return {0.01, "%"};
+  if (unit == "bit/s") {
+    static const std::array<Scale, 5> kRates = {
+        {{1, "bit/s"}, {1e3, "kbit/s"}, {1e6, "Mbit/s"}, {1e9, "Gbit/s"}, {1e12, "Tbit/s"}}};
+    return Largest(kRates, value);
+  }
+  if (unit == "B") {
+    static const std::array<Scale, 5> kBytes = {
+        {{1, "B"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}, {1e12, "TB"}}};
+    return Largest(kBytes, value);
+  }
+  if (unit == "s") {
+    static const std::array<Scale, 4> kTimes = {
+        {{1e-9, "ns"}, {1e-6, "µs"}, {1e-3, "ms"}, {1, "s"}}};
+    return value == 0 ? Scale{1, "s"} : Largest(kTimes, value);
+  }
+  return {1, unit};
+}
+
+std::string WithUnit(const std::string& number, const std::string& unit) {
+  return unit.empty() ? number : number + " " + unit;
+}
+
+}  // namespace
+
+std::string ShowNumber(double value, int digits) { return Fixed(value, Decimals(value, digits)); }
+
+std::string ShowQuantity(double value, const std::string& unit, int digits) {
+  if (!std::isfinite(value)) return ShowNumber(value);
+  const Scale scale = ScaleOf(value, unit);
+  std::string number = ShowNumber(value / scale.size, digits);
+  if (number.find('.') != std::string::npos) {
+    number.erase(number.find_last_not_of('0') + 1);
+    if (number.back() == '.') number.pop_back();
+  }
+  return WithUnit(number, scale.unit);
+}
+
+std::string ShowSpread(const Spread& spread, const std::string& unit, int digits) {
+  if (spread.count == 0) return "-";
+  const Scale scale = ScaleOf(spread.mean, unit);
+  const int decimals = Decimals(spread.mean / scale.size, digits);
+  std::string number = Fixed(spread.mean / scale.size, decimals);
+  const bool agreed = !(spread.deviation > 1e-9 * std::abs(spread.mean));
+  if (!agreed) number += " ± " + Fixed(spread.deviation / scale.size, decimals);
+  return WithUnit(number, scale.unit);
+}
+
+std::string ShowCount(int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string ShowAxisName(const StudyAxis& axis) {
+  if (axis.name == "topo") return "topology";
+  std::string name = axis.name;
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
+std::string ShowAxisValue(const StudyAxis& axis, size_t value) {
+  const std::string text = axis.numbers.empty() || axis.unit.empty()
+                               ? axis.values[value]
+                               : ShowQuantity(axis.numbers[value], axis.unit, 6);
+  if (axis.name == "topo" || axis.name == "bandwidth") return text;
+  if (axis.name == "workers") return text + (text == "1" ? " worker" : " workers");
+  return ShowAxisName(axis) + " " + text;
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,268 @@
+#include "analysis/study/statistics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include "compress/error.h"
+
+namespace legacy::analysis {
+namespace {
+
+// P(|T| <= sqrt(degrees) tan(angle)): Abramowitz and Stegun, 26.7.3 and 26.7.4.
+double CentralProbability(double angle, int degrees) {
+  const double cosine = std::cos(angle);
+  const bool odd = degrees % 2 == 1;
+  double term = odd ? cosine : 1;
+  double sum = degrees == 1 ? 0 : term;
+  for (int k = odd ? 2 : 1; k + 2 <= degrees - 1; k += 2) {
+    term *= cosine * cosine * k / (k + 1);
+    sum += term;
+  }
+  const double series = std::sin(angle) * sum;
+  return odd ? (angle + series) * 2 / std::numbers::pi : series;
+}
+
+double HalfWidth(const Spread& spread) {
+  return StudentQuantile(0.5 + kConfidence / 2, spread.count - 1) * spread.deviation /
+         std::sqrt(spread.count);
+}
+
+const PointFigures* FiguresOf(const Study& study, const Outcome& outcome, size_t seed) {
+  const int64_t id = outcome.points[seed];
+  if (id < 0) return nullptr;
+  const StudyPoint& point = study.points[static_cast<size_t>(id)];
+  return point.state == StudyState::kDone ? &point.figures : nullptr;
+}
+
+std::optional<PairedRatio> RatioOf(uint64_t seed, const PointFigures& policy,
+                                   const PointFigures& base) {
+  PairedRatio pair{seed};
+  if (!policy.time_to_accuracy) pair.bound = Bound::kAtMost;
+  if (!base.time_to_accuracy) pair.bound = Bound::kAtLeast;
+  pair.ratio = base.time_to_accuracy.value_or(base.simulated_seconds) /
+               policy.time_to_accuracy.value_or(policy.simulated_seconds);
+  // Times of no length have no ratio.
+  return pair.ratio > 0 && std::isfinite(pair.ratio) ? std::optional(pair) : std::nullopt;
+}
+
+void Combine(Speedup& speedup) {
+  std::vector<double> ratios;
+  bool at_least = false;
+  bool at_most = false;
+  for (const PairedRatio& pair : speedup.pairs) {
+    ratios.push_back(pair.ratio);
+    at_least |= pair.bound == Bound::kAtLeast;
+    at_most |= pair.bound == Bound::kAtMost;
+  }
+  if (ratios.empty() || (at_least && at_most)) return;
+  const GeometricMean mean = GeometricMeanOf(ratios);
+  speedup.ratio = mean.mean;
+  if (at_least) speedup.bound = Bound::kAtLeast;
+  if (at_most) speedup.bound = Bound::kAtMost;
+  if (speedup.bound == Bound::kExact) speedup.interval = mean.interval;
+}
+
+// Payload that has left the card at the evaluation which reached the target.
+std::optional<double> NicBytesToAccuracy(const StudyPoint& point) {
+  if (!point.figures.steps_to_accuracy) return std::nullopt;
+  const auto row =
+      std::ranges::find(point.curve, *point.figures.steps_to_accuracy, &CurveRow::step);
+  return row == point.curve.end() ? std::nullopt : std::optional(row->nic_bytes);
+}
+
+using Points = std::vector<const StudyPoint*>;
+
+template <class Get>
+Spread Over(const Points& points, Get&& get) {
+  std::vector<double> values;
+  for (const StudyPoint* point : points) values.push_back(get(point->figures));
+  return SpreadOf(values);
+}
+
+void FillTimes(const Points& points, Outcome& outcome) {
+  std::vector<double> times;
+  std::vector<double> bytes;
+  std::vector<double> ends;
+  for (const StudyPoint* point : points) {
+    const PointFigures& figures = point->figures;
+    if (figures.time_to_accuracy) times.push_back(*figures.time_to_accuracy);
+    if (const auto sent = NicBytesToAccuracy(*point)) bytes.push_back(*sent);
+    ends.push_back(figures.time_to_accuracy.value_or(figures.simulated_seconds));
+  }
+  outcome.reached = static_cast<int>(times.size());
+  outcome.time_bound = SpreadOf(ends).mean;
+  if (times.size() == points.size()) outcome.time_to_accuracy = SpreadOf(times);
+  if (bytes.size() == points.size()) outcome.nic_bytes_to_accuracy = SpreadOf(bytes);
+  outcome.simulated_seconds = Over(points, [](const auto& f) { return f.simulated_seconds; });
+}
+
+void FillSteps(const Points& points, Outcome& outcome) {
+  outcome.step_seconds = Over(points, [](const auto& f) { return f.step_seconds; });
+  const auto mean = [&](double PointFigures::*part) {
+    return Over(points, [&](const auto& f) { return f.*part; }).mean;
+  };
+  outcome.step = {outcome.step_seconds.mean,           mean(&PointFigures::compute_seconds),
+                  mean(&PointFigures::encode_seconds), mean(&PointFigures::communication_seconds),
+                  mean(&PointFigures::decode_seconds), mean(&PointFigures::wait_seconds)};
+  outcome.alpha_beta_step_seconds = mean(&PointFigures::alpha_beta_step_seconds);
+}
+
+void FillVolumes(const Points& points, Outcome& outcome) {
+  outcome.final_accuracy = Over(points, [](const auto& f) { return f.final_accuracy; });
+  outcome.best_accuracy = Over(points, [](const auto& f) { return f.best_accuracy; });
+  outcome.element_ratio = Over(points, [](const auto& f) { return f.element_ratio; });
+  outcome.payload_ratio = Over(points, [](const auto& f) { return f.payload_ratio; });
+  outcome.traffic_ratio = Over(points, [](const auto& f) { return f.traffic_ratio; });
+  outcome.message_bytes = Over(points, [](const auto& f) { return f.message_bytes; });
+  outcome.nic_bytes = Over(points, [](const auto& f) { return f.nic_bytes; });
+  std::vector<double> dollars;
+  for (const StudyPoint* point : points) {
+    if (point->figures.egress_usd) dollars.push_back(*point->figures.egress_usd);
+  }
+  if (dollars.size() == points.size()) outcome.egress_usd = SpreadOf(dollars);
+}
+
+void FillOutcome(const Study& study, Outcome& outcome) {
+  Points done;
+  for (const int64_t id : outcome.points) {
+    if (id < 0) continue;
+    const StudyPoint& point = study.points[static_cast<size_t>(id)];
+    ++outcome.planned;
+    if (point.state == StudyState::kDone) done.push_back(&point);
+    if (point.state == StudyState::kFailed) ++outcome.failed;
+  }
+  outcome.done = static_cast<int>(done.size());
+  if (done.empty()) return;
+  FillTimes(done, outcome);
+  FillSteps(done, outcome);
+  FillVolumes(done, outcome);
+}
+
+void CompareWithBaseline(const Study& study, Place& place) {
+  const auto found = std::ranges::find(study.policies, study.baseline);
+  if (found == study.policies.end()) return;
+  const auto base = static_cast<size_t>(found - study.policies.begin());
+  for (size_t p = 0; p < place.outcomes.size(); ++p) {
+    if (p == base) continue;
+    Outcome& outcome = place.outcomes[p];
+    outcome.speedup = SpeedupOf(study, place, p, base);
+    std::vector<double> differences;
+    for (size_t s = 0; s < study.seeds.size(); ++s) {
+      const PointFigures* mine = FiguresOf(study, outcome, s);
+      const PointFigures* theirs = FiguresOf(study, place.outcomes[base], s);
+      if (mine && theirs) differences.push_back(mine->final_accuracy - theirs->final_accuracy);
+    }
+    outcome.accuracy_difference = SpreadOf(differences);
+  }
+}
+
+template <class Value>
+std::map<Value, size_t> PositionsOf(const std::vector<Value>& values) {
+  std::map<Value, size_t> positions;
+  for (size_t i = 0; i < values.size(); ++i) positions.emplace(values[i], i);
+  return positions;
+}
+
+template <class Value>
+size_t Find(const std::map<Value, size_t>& positions, const Value& value, int64_t point,
+            const std::string& what) {
+  const auto found = positions.find(value);
+  if (found != positions.end()) return found->second;
+  throw Error(fmt::format("point {}: {}", point, what), fmt::format("{}", value),
+              "one that the study lists");
+}
+
+Place EmptyPlace(const Study& study, const std::vector<size_t>& values) {
+  Place place{values, std::vector<Outcome>(study.policies.size())};
+  for (size_t p = 0; p < study.policies.size(); ++p) {
+    place.outcomes[p].policy = study.policies[p];
+    place.outcomes[p].points.assign(study.seeds.size(), -1);
+  }
+  return place;
+}
+
+}  // namespace
+
+double StudentQuantile(double probability, int degrees) {
+  if (probability < 0.5) return -StudentQuantile(1 - probability, degrees);
+  double low = 0;
+  double high = std::numbers::pi / 2;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (low + high) / 2;
+    (CentralProbability(middle, degrees) < 2 * probability - 1 ? low : high) = middle;
+  }
+  return std::sqrt(degrees) * std::tan(low);
+}
+
+std::optional<Interval> MeanInterval(const Spread& spread) {
+  if (spread.count < 2) return std::nullopt;
+  const double half = HalfWidth(spread);
+  return Interval{spread.mean - half, spread.mean + half};
+}
+
+GeometricMean GeometricMeanOf(const std::vector<double>& values) {
+  std::vector<double> logs;
+  for (const double value : values) logs.push_back(std::log(value));
+  const Spread spread = SpreadOf(logs);
+  GeometricMean result;
+  result.count = spread.count;
+  if (spread.count > 0) result.mean = std::exp(spread.mean);
+  if (const auto interval = MeanInterval(spread)) {
+    result.interval = Interval{std::exp(interval->low), std::exp(interval->high)};
+  }
+  return result;
+}
+
+Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t base) {
+  Speedup speedup;
+  if (!study.target) return speedup;
+  for (size_t s = 0; s < study.seeds.size(); ++s) {
+    const PointFigures* mine = FiguresOf(study, place.outcomes[policy], s);
+    const PointFigures* theirs = FiguresOf(study, place.outcomes[base], s);
+    if (!mine || !theirs) continue;
+    if (!mine->time_to_accuracy && !theirs->time_to_accuracy) {
+      ++speedup.missed_by_both;
+    } else if (const auto pair = RatioOf(study.seeds[s], *mine, *theirs)) {
+      speedup.pairs.push_back(*pair);
+    }
+  }
+  Combine(speedup);
+  return speedup;
+}
+
+std::vector<Place> PlacesOf(const Study& study) {
+  std::vector<std::map<std::string, size_t>> axes;
+  for (const StudyAxis& axis : study.axes) axes.push_back(PositionsOf(axis.values));
+  const auto policies = PositionsOf(study.policies);
+  const auto seeds = PositionsOf(study.seeds);
+  std::map<std::vector<size_t>, Place> places;
+  for (const StudyPoint& point : study.points) {
+    std::vector<size_t> values;
+    for (size_t a = 0; a < axes.size(); ++a) {
+      values.push_back(Find(axes[a], point.values.at(a), point.id, study.axes[a].name));
+    }
+    auto [entry, is_new] = places.try_emplace(values);
+    if (is_new) entry->second = EmptyPlace(study, values);
+    Outcome& outcome = entry->second.outcomes[Find(policies, point.policy, point.id, "policy")];
+    outcome.points[Find(seeds, point.seed, point.id, "seed")] = point.id;
+  }
+  std::vector<Place> result;
+  for (auto& [values, place] : places) {
+    for (Outcome& outcome : place.outcomes) FillOutcome(study, outcome);
+    CompareWithBaseline(study, place);
+    result.push_back(std::move(place));
+  }
+  return result;
+}
+
+size_t PolicyIndex(const Study& study, const std::string& name) {
+  const auto found = std::ranges::find(study.policies, name);
+  if (found != study.policies.end()) return static_cast<size_t>(found - study.policies.begin());
+  throw Error("policy", name, fmt::format("{}", fmt::join(study.policies, ", ")));
+}
+
+}  // namespace legacy::analysis
