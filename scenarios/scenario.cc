@@ -6,7 +6,6 @@
 #include <set>
 
 #include "compress/error.h"
-#include "compress/exchange.h"
 #include "ns3-module/fabric/synchronisation.h"
 #include "scenarios/network/parse.h"
 #include "trainer/dataset.h"
@@ -14,133 +13,6 @@
 
 namespace legacy {
 namespace {
-
-std::string Where(const std::string& path, const YAML::Mark& mark) {
-  return path + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1) + ": ";
-}
-
-// A scalar, or a list of scalars joined by commas.
-std::string ScalarText(const YAML::Node& node, const std::string& key) {
-  if (node.IsScalar()) return node.Scalar();
-  if (node.IsNull()) return "";
-  if (!node.IsSequence()) throw Error(key + ": expected a value or a list of values");
-  std::vector<std::string> items;
-  for (const YAML::Node& item : node) {
-    if (!item.IsScalar()) throw Error(key + ": expected a list of plain values");
-    items.push_back(item.Scalar());
-  }
-  return Join(items, ",");
-}
-
-void SetMethodField(Method& method, const std::string& field, const std::string& text,
-                    const std::string& key) {
-  if (field == "scheme") {
-    method.scheme = ParseChoice(text, key, SchemeNames());
-  } else if (field == "scope") {
-    method.scope = ParseChoice(text, key, {"layer", "bucket", "model"});
-  } else if (field == "policy") {
-    method.policy =
-        ParseChoice(text, key, {"uniform", "legacy-layer", "legacy-phase", "legacy-both"});
-  } else if (field == "parameter") {
-    method.parameter = text.find('%') != std::string::npos ? ParseFraction(text, key)
-                                                           : ParseNumber(text, key, 0, 1e9);
-  } else if (field == "levels") {
-    method.levels = text;
-  } else if (field == "reversed") {
-    method.reversed = ParseSwitch(text, key);
-  } else {
-    throw Error("unknown key '" + key +
-                "'; allowed: scheme, scope, policy, parameter, levels, "
-                "reversed");
-  }
-}
-
-class Loader {
- public:
-  Loader(std::string path, Scenario& scenario) : path_(std::move(path)), scenario_(scenario) {}
-
-  void Load() {
-    const YAML::Node root = Parse();
-    if (root.IsNull()) return;
-    Require(root.IsMap(), root.Mark(),
-            "expected sections: training, compression, network, clock, "
-            "run, methods, ns3");
-    for (const auto& section : root) {
-      const std::string name = section.first.Scalar();
-      if (name == "methods") {
-        Map(section.second, name,
-            [&](const std::string& key, const YAML::Node& node) { LoadMethod(key, node); });
-      } else if (name == "ns3") {
-        Map(section.second, name, [&](const std::string& key, const YAML::Node& node) {
-          scenario_.ns3[key] = ScalarText(node, key);
-        });
-      } else {
-        RequireSection(name, section.first.Mark());
-        Map(section.second, name, [&](const std::string& key, const YAML::Node& node) {
-          SetOption(scenario_, name + "." + key, ScalarText(node, name + "." + key));
-        });
-      }
-    }
-  }
-
- private:
-  YAML::Node Parse() const {
-    try {
-      return YAML::LoadFile(path_);
-    } catch (const YAML::BadFile&) {
-      throw Error(path_ + ": cannot be read");
-    } catch (const YAML::ParserException& error) {
-      throw Error(Where(path_, error.mark) + error.msg);
-    }
-  }
-
-  void Require(bool ok, const YAML::Mark& mark, const std::string& message) const {
-    if (!ok) throw Error(Where(path_, mark) + message);
-  }
-
-  void RequireSection(const std::string& name, const YAML::Mark& mark) const {
-    std::set<std::string> sections = {"methods", "ns3"};
-    for (const ScenarioOption& option : ScenarioOptions()) {
-      sections.insert(option.key.substr(0, option.key.find('.')));
-    }
-    Require(sections.count(name) > 0, mark,
-            "unknown section '" + name + "'; allowed: " +
-                Join(std::vector<std::string>(sections.begin(), sections.end()), ", "));
-  }
-
-  // Calls `each` for every key of a map; errors gain file, line and column, and no key may stand twice.
-  template <typename Each>
-  void Map(const YAML::Node& map, const std::string& name, Each each) const {
-    if (map.IsNull()) return;
-    Require(map.IsMap(), map.Mark(), name + ": expected keys and values");
-    std::set<std::string> seen;
-    for (const auto& entry : map) {
-      const std::string key = entry.first.Scalar();
-      Require(seen.insert(key).second, entry.first.Mark(), name + "." + key + ": stands twice");
-      try {
-        each(key, entry.second);
-      } catch (const Error& error) {
-        const std::string what = error.what();
-        if (what.rfind(path_, 0) == 0) throw;
-        throw Error(Where(path_, entry.first.Mark()) + what);
-      }
-    }
-  }
-
-  void LoadMethod(const std::string& name, const YAML::Node& node) {
-    Method method;
-    method.name = name;
-    const std::string prefix = "methods." + name;
-    Map(node, prefix, [&](const std::string& field, const YAML::Node& value) {
-      const std::string key = prefix + "." + field;
-      SetMethodField(method, field, ScalarText(value, key), key);
-    });
-    scenario_.methods[name] = method;
-  }
-
-  std::string path_;
-  Scenario& scenario_;
-};
 
 std::vector<Method> MakeBuiltInMethods() {
   std::vector<Method> methods;
@@ -172,8 +44,6 @@ void RequireKnown(const std::string& key, const std::string& value,
 }
 
 }  // namespace
-
-void LoadScenario(const std::string& path, Scenario& scenario) { Loader(path, scenario).Load(); }
 
 void ValidateScenario(const Scenario& s) {
   RequireKnown("training.dataset", s.dataset, DatasetNames());

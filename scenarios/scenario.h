@@ -101,6 +101,9 @@ struct Scenario {
 // Metavar of options that are on or off.
 inline constexpr const char* kSwitch = "on|off";
 
+// What the text of an option is: a number of some unit, or anything else.
+enum class OptionKind : uint8_t { kText, kInteger, kNumber, kFraction, kRate, kTime, kBytes };
+
 // One option: key in YAML and --set ("network.topology"), flag on the command line ("--topo"), text in and out.
 struct ScenarioOption {
   std::string key;
@@ -109,6 +112,7 @@ struct ScenarioOption {
   std::string help;
   void (*set)(Scenario&, const std::string& key, const std::string& text) = nullptr;
   std::string (*get)(const Scenario&) = nullptr;
+  OptionKind kind = OptionKind::kText;
 };
 
 const std::vector<ScenarioOption>& ScenarioOptions();

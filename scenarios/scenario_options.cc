@@ -30,7 +30,8 @@ ScenarioOption Integer(std::string key, std::string flag, std::string help) {
                 Maximum, sizeof(Type) < 8 ? std::numeric_limits<int32_t>::max() : kMany);
             s.*Field = static_cast<Type>(ParseInteger(text, k, Minimum, kTop));
           },
-          [](const Scenario& s) { return std::to_string(s.*Field); }};
+          [](const Scenario& s) { return std::to_string(s.*Field); },
+          OptionKind::kInteger};
 }
 
 // Template arguments cannot be double before GCC's full C++20 support everywhere: bounds in thousandths.
@@ -43,7 +44,8 @@ ScenarioOption Number(std::string key, std::string flag, std::string help) {
           [](Scenario& s, const std::string& k, const std::string& text) {
             s.*Field = ParseNumber(text, k, MinimumMilli / 1000.0, MaximumMilli / 1000.0);
           },
-          [](const Scenario& s) { return FormatNumber(s.*Field); }};
+          [](const Scenario& s) { return FormatNumber(s.*Field); },
+          OptionKind::kNumber};
 }
 
 template <auto Field>
@@ -55,7 +57,8 @@ ScenarioOption Fraction(std::string key, std::string flag, std::string help) {
           [](Scenario& s, const std::string& k, const std::string& text) {
             s.*Field = ParseFraction(text, k);
           },
-          [](const Scenario& s) { return FormatPercent(s.*Field); }};
+          [](const Scenario& s) { return FormatPercent(s.*Field); },
+          OptionKind::kFraction};
 }
 
 template <auto Field>
@@ -71,6 +74,15 @@ ScenarioOption Switch(std::string key, std::string flag, std::string help) {
 }
 
 using Check = void (*)(const std::string& text, const std::string& key);
+void CheckRate(const std::string& text, const std::string& key);
+void CheckTime(const std::string& text, const std::string& key);
+void CheckBytes(const std::string& text, const std::string& key);
+
+constexpr OptionKind KindOf(Check checked) {
+  if (checked == CheckRate) return OptionKind::kRate;
+  if (checked == CheckTime) return OptionKind::kTime;
+  return checked == CheckBytes ? OptionKind::kBytes : OptionKind::kText;
+}
 
 template <auto Field, Check Checked = nullptr>
 ScenarioOption Text(std::string key, std::string flag, std::string metavar, std::string help) {
@@ -82,7 +94,8 @@ ScenarioOption Text(std::string key, std::string flag, std::string metavar, std:
             if constexpr (Checked != nullptr) Checked(text, k);
             s.*Field = text;
           },
-          [](const Scenario& s) { return s.*Field; }};
+          [](const Scenario& s) { return s.*Field; },
+          KindOf(Checked)};
 }
 
 template <auto Field>

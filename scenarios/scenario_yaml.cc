@@ -1,0 +1,139 @@
+#include "scenarios/scenario_yaml.h"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "compress/error.h"
+#include "compress/exchange.h"
+#include "scenarios/network/parse.h"
+
+namespace legacy {
+namespace {
+
+void SetMethodField(Method& method, const std::string& field, const std::string& text,
+                    const std::string& key) {
+  if (field == "scheme") {
+    method.scheme = ParseChoice(text, key, SchemeNames());
+  } else if (field == "scope") {
+    method.scope = ParseChoice(text, key, {"layer", "bucket", "model"});
+  } else if (field == "policy") {
+    method.policy =
+        ParseChoice(text, key, {"uniform", "legacy-layer", "legacy-phase", "legacy-both"});
+  } else if (field == "parameter") {
+    method.parameter = text.find('%') != std::string::npos ? ParseFraction(text, key)
+                                                           : ParseNumber(text, key, 0, 1e9);
+  } else if (field == "levels") {
+    method.levels = text;
+  } else if (field == "reversed") {
+    method.reversed = ParseSwitch(text, key);
+  } else {
+    throw Error("unknown key '" + key +
+                "'; allowed: scheme, scope, policy, parameter, levels, "
+                "reversed");
+  }
+}
+
+Method ReadMethod(const YAML::Node& node, const std::string& name, const std::string& where) {
+  Method method;
+  method.name = name;
+  const std::string prefix = "methods." + name;
+  ReadMap(node, prefix, where, [&](const std::string& field, const YAML::Node& value) {
+    const std::string key = prefix + "." + field;
+    SetMethodField(method, field, ScalarText(value, key), key);
+  });
+  return method;
+}
+
+void CheckSection(const std::string& name) {
+  std::set<std::string> sections = {"methods", "ns3"};
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    sections.insert(option.key.substr(0, option.key.find('.')));
+  }
+  if (sections.count(name) > 0) return;
+  throw Error("unknown section '" + name + "'; allowed: " +
+              Join(std::vector<std::string>(sections.begin(), sections.end()), ", "));
+}
+
+void ReadSection(const YAML::Node& section, const std::string& name, const std::string& where,
+                 Scenario& scenario) {
+  ReadMap(section, name, where, [&](const std::string& key, const YAML::Node& value) {
+    if (name == "methods") {
+      scenario.methods[key] = ReadMethod(value, key, where);
+    } else if (name == "ns3") {
+      scenario.ns3[key] = ScalarText(value, key);
+    } else {
+      SetOption(scenario, name + "." + key, ScalarText(value, name + "." + key));
+    }
+  });
+}
+
+}  // namespace
+
+std::string MarkText(const std::string& where, const YAML::Mark& mark) {
+  return where + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1) + ": ";
+}
+
+std::string ReadText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw Error(path + ": cannot be read");
+  return text.str();
+}
+
+YAML::Node ParseYaml(const std::string& text, const std::string& where) {
+  try {
+    return YAML::Load(text);
+  } catch (const YAML::ParserException& error) {
+    throw Error(MarkText(where, error.mark) + error.msg);
+  }
+}
+
+std::string ScalarText(const YAML::Node& node, const std::string& key) {
+  if (node.IsScalar()) return node.Scalar();
+  if (node.IsNull()) return "";
+  if (!node.IsSequence()) throw Error(key + ": expected a value or a list of values");
+  std::vector<std::string> items;
+  for (const YAML::Node& item : node) {
+    if (!item.IsScalar()) throw Error(key + ": expected a list of plain values");
+    items.push_back(item.Scalar());
+  }
+  return Join(items, ",");
+}
+
+void ReadMap(const YAML::Node& map, const std::string& name, const std::string& where,
+             const std::function<void(const std::string&, const YAML::Node&)>& each) {
+  if (map.IsNull()) return;
+  const std::string prefix = name.empty() ? "" : name + ": ";
+  if (!map.IsMap()) throw Error(MarkText(where, map.Mark()) + prefix + "expected keys and values");
+  std::set<std::string> seen;
+  for (const auto& entry : map) {
+    const std::string mark = MarkText(where, entry.first.Mark());
+    if (!entry.first.IsScalar()) throw Error(mark + prefix + "expected plain keys");
+    const std::string& key = entry.first.Scalar();
+    if (!seen.insert(key).second) {
+      throw Error(mark + (name.empty() ? "" : name + ".") + key + ": stands twice");
+    }
+    try {
+      each(key, entry.second);
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      if (what.rfind(where + ":", 0) == 0) throw;
+      throw Error(mark + what);
+    }
+  }
+}
+
+void ReadScenario(const YAML::Node& sections, const std::string& where, Scenario& scenario) {
+  ReadMap(sections, "", where, [&](const std::string& name, const YAML::Node& section) {
+    CheckSection(name);
+    ReadSection(section, name, where, scenario);
+  });
+}
+
+void LoadScenario(const std::string& path, Scenario& scenario) {
+  ReadScenario(ParseYaml(ReadText(path), path), path, scenario);
+}
+
+}  // namespace legacy
