@@ -1,0 +1,83 @@
+// A study's folder:
+//
+//   study.yaml      its definition, with what --set changed
+//   study.sqlite    its database; written by whoever holds the lock
+//   trainings/      <id>/: run directory of a recorded training; <id>.log: what was said in it
+//   journal/        what each process found, and what it said
+//   lock            held (flock) while a process manages the study; who dies lets go of it
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "analysis/study/journal.h"
+#include "analysis/study/store.h"
+#include "analysis/study/study.h"
+#include "scenarios/study/plan.h"
+
+namespace legacy {
+
+class StudyFolder {
+ public:
+  // Writes `text` as study.yaml, and the database. Throws Error where the folder has a study already.
+  static StudyFolder Create(const std::filesystem::path& path, const std::string& text,
+                            const std::string& where);
+  // A folder whose creation was cut short gets its database. Throws Error where there is no study, or where the database
+  // is of another plan.
+  static StudyFolder Open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  const StudyPlan& plan() const { return plan_; }
+  std::filesystem::path Journals() const { return path_ / "journal"; }
+  std::filesystem::path Database() const { return path_ / "study.sqlite"; }
+
+ private:
+  StudyFolder(std::filesystem::path path, StudyPlan plan);
+  void RequireDatabase() const;
+
+  std::filesystem::path path_;
+  StudyPlan plan_;
+};
+
+// `text` with keys of its scenario set, "network.delay=50us" each. Comments are lost where anything is set. Throws Error.
+std::string OverrideScenario(const std::string& text, const std::string& where,
+                             const std::vector<std::string>& settings);
+
+// Held from construction to destruction, by children as well.
+class StudyLock {
+ public:
+  // Tries for `seconds`: a run that was killed is gone in a moment. Throws Error where another process keeps it.
+  StudyLock(const std::filesystem::path& study, double seconds);
+  StudyLock(const StudyLock&) = delete;
+  StudyLock& operator=(const StudyLock&) = delete;
+  ~StudyLock();
+
+ private:
+  int file_ = -1;
+};
+
+// What journals say over what `study` says, but for results that it has: a done result stays.
+struct Changes {
+  std::vector<analysis::StudyPoint> points;
+  std::vector<analysis::StudyTraining> trainings;
+};
+Changes Overlay(const analysis::JournalEntries& entries, analysis::Study& study);
+
+// The study as it is now: database and journals. Writes nothing, needs no lock.
+analysis::Study ReadStudy(const std::filesystem::path& folder);
+
+// Brings journals into the database. Needs the lock.
+class Collector {
+ public:
+  explicit Collector(const std::filesystem::path& folder);
+  void Collect();
+  const analysis::Study& study() const { return study_; }
+
+ private:
+  std::filesystem::path journals_;
+  analysis::StudyStore store_;
+  analysis::Study study_;
+};
+
+}  // namespace legacy

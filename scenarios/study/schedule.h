@@ -1,0 +1,44 @@
+// What is left to do of a study. One answer for who works on all of it and for who works on a share: the pieces of a plan
+// are numbered, and share i of n has every n-th, whatever is done already. So shares that begin at different times never
+// overlap and never leave a piece out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/study/study.h"
+#include "scenarios/study/plan.h"
+
+namespace legacy {
+
+struct Share {
+  int64_t index = 0;  // from 0
+  int64_t count = 1;
+};
+
+// "3/16": the third of sixteen, from 1. Throws Error.
+Share ParseShare(const std::string& text, const std::string& option);
+
+// Points of one training, timed one after the other from one reading of its record.
+struct Piece {
+  size_t training = 0;
+  std::vector<size_t> points;
+};
+
+// All points of the plan, in pieces that keep `processes` busy to the end.
+std::vector<Piece> PiecesOf(const StudyPlan& plan, int64_t processes);
+
+struct WorkLeft {
+  std::vector<size_t> trainings;  // positions in the plan
+  std::vector<Piece> pieces;      // of points whose training has not failed for good
+};
+
+// `now`: states as they are. `trained` tells of a training whether its record is there. `retry_failed`: failed work is work
+// that is left. `processes`: as for PiecesOf; the shares of one phase must agree on it.
+WorkLeft FindWork(const StudyPlan& plan, const analysis::Study& now,
+                  const std::function<bool(size_t)>& trained, const Share& share, int64_t processes,
+                  bool retry_failed);
+
+}  // namespace legacy
