@@ -12,6 +12,7 @@
 #include "analysis/drawing.h"
 #include "analysis/gnuplot.h"
 #include "analysis/policy_style.h"
+#include "analysis/step_parts.h"
 #include "analysis/tables.h"
 
 namespace legacy::analysis {
@@ -144,28 +145,17 @@ Picture AccuracyPicture(const std::string& name, const std::string& title,
   return {name, std::move(script)};
 }
 
-struct Part {
-  const char* name;
-  const char* colour;
-  double StepSplit::*seconds;
-};
-constexpr std::array<Part, 5> kParts = {{{"compute", "#7F7F7F", &StepSplit::compute},
-                                         {"encode", "#E69F00", &StepSplit::encode},
-                                         {"communication", "#0072B2", &StepSplit::communication},
-                                         {"decode", "#009E73", &StepSplit::decode},
-                                         {"wait", "#D9D9D9", &StepSplit::wait}}};
-
 // $partJ: middle, row, left, right, bottom and top of each bar; $totals: right end, row, text.
 std::string SplitData(const std::vector<const PolicySummary*>& policies, const Unit& unit,
                       double& most) {
   std::vector<double> ends(policies.size(), 0);
   std::string text;
-  for (size_t j = 0; j < kParts.size(); ++j) {
+  for (size_t j = 0; j < kStepParts.size(); ++j) {
     text += fmt::format("$part{} << END\n", j);
     for (size_t i = 0; i < policies.size(); ++i) {
       const double row = -static_cast<double>(i);
       const double left = ends[i];
-      ends[i] += policies[i]->step.*kParts[j].seconds / unit.size;
+      ends[i] += policies[i]->step.*kStepParts[j].seconds / unit.size;
       text += fmt::format("{} {} {} {} {} {}\n", FormatNumber((left + ends[i]) / 2),
                           FormatNumber(row), FormatNumber(left), FormatNumber(ends[i]),
                           FormatNumber(row - 0.34), FormatNumber(row + 0.34));
@@ -205,9 +195,9 @@ Picture SplitPicture(const std::vector<const PolicySummary*>& policies, const Su
       "set grid xtics back ls 100\n"
       "set style fill solid 1 border rgb 'white'\n";
   std::vector<std::string> parts;
-  for (size_t j = 0; j < kParts.size(); ++j) {
+  for (size_t j = 0; j < kStepParts.size(); ++j) {
     parts.push_back(fmt::format("$part{} using 1:2:3:4:5:6 with boxxyerror lc rgb '{}' title '{}'",
-                                j, kParts[j].colour, kParts[j].name));
+                                j, kStepParts[j].colour, kStepParts[j].name));
   }
   parts.push_back("$totals using 1:2:3 with labels left offset 0.6,0 notitle");
   const int height = 190 + 40 * static_cast<int>(policies.size());
