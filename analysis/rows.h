@@ -26,6 +26,8 @@ struct StepRow {
   double communication_seconds = 0;
   double decode_seconds = 0;
   double wait_seconds = 0;       // for slower workers
+  // The textbook's: computing, coding and each collective's alpha-beta time, one after the other
+  double alpha_beta_seconds = 0;
   int64_t participants = 0;      // workers whose gradients counted
   double simulated_seconds = 0;  // at the end of the step, from the start of the training
   bool fresh = true;             // simulated, not remembered
@@ -47,6 +49,7 @@ struct StepRow {
     visit("communication_seconds", "s", row.communication_seconds);
     visit("decode_seconds", "s", row.decode_seconds);
     visit("wait_seconds", "s", row.wait_seconds);
+    visit("alpha_beta_seconds", "s", row.alpha_beta_seconds);
     visit("participants", "", row.participants);
     visit("simulated_seconds", "s", row.simulated_seconds);
     visit("fresh", "", row.fresh);

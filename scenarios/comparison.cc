@@ -92,7 +92,9 @@ class Comparison {
     CostEstimate estimate(timing_.network());
     for (const Method& method : methods_) {
       const std::unique_ptr<Training> training = MakeTraining(method, scenario_.seed, say);
-      const Clock clock = timing_.MakeClock(training->Costs(), training->LayerNumels());
+      const std::vector<Clock> clocks =
+          timing_.MakeClocks(training->Costs(), training->LayerNumels());
+      const Clock& clock = clocks.front();
       const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
       const StepOutcome first = training->Step(start.participation.workers);
       const PricedStep priced = timing_.Price(clock, first.work, start);
@@ -113,12 +115,12 @@ class Comparison {
   ScenarioTiming& timing() { return timing_; }
 
   bool Run(const fs::path& directory) {
-    RunWriters writers(timing_, directory);
+    DirectorySink sink(timing_, directory);
     const int64_t trainings = static_cast<int64_t>(methods_.size()) * scenario_.seeds;
     Progress progress(trainings * scenario_.steps, isatty(STDERR_FILENO) != 0);
     for (int s = 0; s < scenario_.seeds; ++s) {
       for (const Method& method : methods_) {
-        if (!Train(method, scenario_.seed + s, directory, writers, progress)) {
+        if (!Train(method, scenario_.seed + s, directory, sink, progress)) {
           progress.Finish();
           return false;
         }
@@ -157,10 +159,10 @@ class Comparison {
     return static_cast<int64_t>(choices.size());
   }
 
-  bool Train(const Method& method, uint64_t seed, const fs::path& directory, RunWriters& writers,
+  bool Train(const Method& method, uint64_t seed, const fs::path& directory, RunSink& sink,
              Progress& progress);
   void WriteLayers(const Method& method, uint64_t seed, const Training& training, const Sums& sums,
-                   RunWriters& writers) const;
+                   RunSink& sink) const;
   TrafficRecorder* Recorder(const fs::path& directory, const Training& training);
 
   const Scenario& scenario_;
@@ -182,14 +184,14 @@ TrafficRecorder* Comparison::Recorder(const fs::path& directory, const Training&
 }
 
 bool Comparison::Train(const Method& method, uint64_t seed, const fs::path& directory,
-                       RunWriters& writers, Progress& progress) {
+                       RunSink& sink, Progress& progress) {
   const std::unique_ptr<Training> training = MakeTraining(method, seed);
   TrafficRecorder* recorder = Recorder(directory, *training);
   Sums sums(training->Units().size());
   training->SetMessageHook([&](const MessageInfo& info, Bytes& message) {
     sums.bytes[info.unit] += static_cast<double>(message.size()) / scenario_.workers;
   });
-  TimedTraining timed(timing_, writers, progress, method.name, seed, training->Costs(),
+  TimedTraining timed(timing_, sink, &progress, method.name, seed, training->Costs(),
                       training->LayerNumels());
   for (int64_t done = 1; done <= scenario_.steps; ++done) {
     const StepStart start = timed.Start();
@@ -206,18 +208,18 @@ bool Comparison::Train(const Method& method, uint64_t seed, const fs::path& dire
     }
     if (stop_) return false;
   }
-  WriteLayers(method, seed, *training, sums, writers);
+  WriteLayers(method, seed, *training, sums, sink);
   timed.Finish();
   return true;
 }
 
 void Comparison::WriteLayers(const Method& method, uint64_t seed, const Training& training,
-                             const Sums& sums, RunWriters& writers) const {
+                             const Sums& sums, RunSink& sink) const {
   const std::span<const Unit> units = training.Units();
   for (size_t u = 0; u < units.size(); ++u) {
-    writers.layers.Write({method.name, seed, units[u].name, units[u].numel,
-                          sums.parameter[u] / static_cast<double>(scenario_.steps),
-                          sums.elements[u], sums.bytes[u]});
+    sink.Write(analysis::LayerRow{method.name, seed, units[u].name, units[u].numel,
+                                  sums.parameter[u] / static_cast<double>(scenario_.steps),
+                                  sums.elements[u], sums.bytes[u]});
   }
 }
 

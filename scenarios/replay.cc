@@ -48,21 +48,25 @@ class Replayer {
   CostEstimate Estimate() const;
   ScenarioTiming& timing() { return timing_; }
 
-  bool Run(const fs::path& directory) {
-    RunWriters writers(timing_, directory);
-    const std::vector<RecordedTraining>& trainings = recording_.traffic.trainings;
-    Progress progress(std::ssize(trainings) * scenario_.steps, isatty(STDERR_FILENO) != 0);
-    bool finished = true;
-    for (size_t t = 0; t < trainings.size() && finished; ++t) {
-      finished = Time(trainings[t], writers, progress);
+  // False where it was stopped.
+  bool Run(RunSink& sink, Progress* progress) {
+    for (const RecordedTraining& training : recording_.traffic.trainings) {
+      if (!Time(training, sink, progress)) return false;
     }
+    timing_.RequirePackets();
+    return true;
+  }
+
+  bool RunWithProgress(RunSink& sink) {
+    const int64_t steps = std::ssize(recording_.traffic.trainings) * scenario_.steps;
+    Progress progress(steps, isatty(STDERR_FILENO) != 0);
+    const bool finished = Run(sink, &progress);
     progress.Finish();
-    if (finished) timing_.RequirePackets();
     return finished;
   }
 
  private:
-  bool Time(const RecordedTraining& training, RunWriters& writers, Progress& progress);
+  bool Time(const RecordedTraining& training, RunSink& sink, Progress* progress);
 
   const Recording& recording_;
   const Scenario& scenario_;
@@ -78,7 +82,8 @@ CostEstimate Replayer::Estimate() const {
   for (const RecordedTraining& training : traffic.trainings) {
     for (const size_t work : training.works) ++count[work];
   }
-  const Clock clock = timing_.MakeClock(traffic.operations, traffic.LayerNumels());
+  const std::vector<Clock> clocks = timing_.MakeClocks(traffic.operations, traffic.LayerNumels());
+  const Clock& clock = clocks.front();
   const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
   CostEstimate estimate(timing_.network());
   for (const auto& [work, steps] : count) {
@@ -88,11 +93,11 @@ CostEstimate Replayer::Estimate() const {
   return estimate;
 }
 
-bool Replayer::Time(const RecordedTraining& training, RunWriters& writers, Progress& progress) {
+bool Replayer::Time(const RecordedTraining& training, RunSink& sink, Progress* progress) {
   const RecordedTraffic& traffic = recording_.traffic;
   const Rows& rows = rows_.at({training.policy, training.seed});
-  TimedTraining timed(timing_, writers, progress, training.policy, training.seed,
-                      traffic.operations, traffic.LayerNumels());
+  TimedTraining timed(timing_, sink, progress, training.policy, training.seed, traffic.operations,
+                      traffic.LayerNumels());
   auto evaluation = rows.evaluations.begin();
   for (const analysis::StepRow* recorded : rows.steps) {
     const StepWork& work = traffic.works[training.works[recorded->step]];
@@ -104,7 +109,7 @@ bool Replayer::Time(const RecordedTraining& training, RunWriters& writers, Progr
     }
     if (stop_) return false;
   }
-  for (const analysis::LayerRow* layer : rows.layers) writers.layers.Write(*layer);
+  for (const analysis::LayerRow* layer : rows.layers) sink.Write(*layer);
   timed.Finish();
   return true;
 }
@@ -114,6 +119,13 @@ void CheckFolders(const Recording& recording, const fs::path& out) {
   if (fs::equivalent(out, recording.run.path, missing)) {
     throw Error("--out", out.string(), "another folder than that of the recording");
   }
+}
+
+ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,
+                       const volatile std::sig_atomic_t& stop) {
+  return ResolveFidelity(scenario, [&](const Scenario& probe) {
+    return Replayer(recording, probe, stop).Estimate().Cost();
+  });
 }
 
 }  // namespace
@@ -145,13 +157,25 @@ void CheckReplay(const Recording& recording, const Scenario& scenario) {
   }
 }
 
+analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
+                                  const volatile std::sig_atomic_t& stop) {
+  CheckReplay(recording, scenario);
+  const ChosenFidelity chosen = Resolve(recording, scenario, stop);
+  Replayer replayer(recording, chosen.scenario, stop);
+  analysis::RunDirectory run;
+  run.manifest = recording.run.manifest;
+  run.manifest.target_accuracy = scenario.target;
+  run.manifest.fidelity = chosen.scenario.fidelity;
+  MemorySink sink(run);
+  replayer.Run(sink, nullptr);
+  return run;
+}
+
 RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
                  const std::string& command_line, const volatile std::sig_atomic_t& stop) {
   CheckReplay(recording, scenario);
   CheckFolders(recording, scenario.out);
-  const ChosenFidelity chosen = ResolveFidelity(scenario, [&](const Scenario& probe) {
-    return Replayer(recording, probe, stop).Estimate().Cost();
-  });
+  const ChosenFidelity chosen = Resolve(recording, scenario, stop);
   if (!chosen.reason.empty()) std::fprintf(stderr, "%s\n", chosen.reason.c_str());
   Replayer replayer(recording, chosen.scenario, stop);
   replayer.Announce();
@@ -165,7 +189,8 @@ RunResult Replay(const Recording& recording, const Scenario& scenario, const std
   if (chosen.samples > 0) {
     replayer.timing().SamplePackets(chosen.samples, chosen.different, result.directory);
   }
-  result.interrupted = !replayer.Run(result.directory);
+  DirectorySink sink(replayer.timing(), result.directory);
+  result.interrupted = !replayer.RunWithProgress(sink);
   result.note = replayer.timing().SampleText();
   return result;
 }

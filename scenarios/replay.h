@@ -18,6 +18,12 @@ bool MayReplayChange(const std::string& key);
 // Throws Error naming the option where `scenario` is another training than the recorded one, or would drop workers.
 void CheckReplay(const Recording& recording, const Scenario& scenario);
 
+// The rows of such a replay, in memory; nothing is printed. Its manifest is the recording's with target and fidelity of
+// `scenario` (fidelity auto: the one chosen, and no sample is taken). Stopped, it has the rows so far. Several may run at
+// once, but for packet fidelity: ns-3's simulator is one for each process. Throws Error as CheckReplay does.
+analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
+                                  const volatile std::sig_atomic_t& stop);
+
 // Times the recording as `scenario` (see ReplayDefaults) says, into its run directory, with progress on standard error.
 // `stop` is looked at after every step. Throws Error as CheckReplay does, and on networks that cannot be; nothing is left
 // behind then. One recording may be replayed any number of times.

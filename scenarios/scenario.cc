@@ -73,6 +73,12 @@ void ValidateScenario(const Scenario& s) {
                 "packet, where network.pcap, network.flow_monitor or network.netanim asks for "
                 "ns-3's own files");
   }
+  if (s.phases != "none" &&
+      (s.doctor != "off" || !(s.trace_steps + s.pcap + s.flow_monitor + s.netanim).empty())) {
+    throw Error("network.phases", s.phases,
+                "none, where network.doctor, traces or ns-3's own files are asked for: they show "
+                "one network");
+  }
   for (const auto& [name, value] : s.ns3) {
     if (name.rfind("ns3::", 0) != 0) {
       throw Error("ns3", name, "attribute names such as ns3::TcpSocket::SegmentSize");

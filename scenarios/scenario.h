@@ -58,6 +58,7 @@ struct Scenario {
   std::string topology = "fat-tree";
   std::string bandwidth = "1Gbps";  // of each link
   std::string delay = "10us";       // of each link
+  std::string phases = "none";      // rates and delays that change (phases.h)
   std::string queue = "0";          // bytes of a switch port; 0: the preset's
   std::string multipath = "ecmp";   // ecmp | spray
   std::string placement = "packed";
@@ -86,6 +87,8 @@ struct Scenario {
 
   // clock
   std::string device_profile = "a100-datasheet";
+  double device_speed = 1;       // times the profile's: forward, backward, optimizer
+  double codec_speed = 1;        // of encoding and decoding
   std::string bucket = "25MiB";  // of dense fp32 gradient
 
   // run

@@ -8,6 +8,7 @@
 #include "ns3-module/fabric/synchronisation.h"
 #include "ns3-module/fabric/units.h"
 #include "scenarios/network/parse.h"
+#include "scenarios/phases.h"
 #include "scenarios/scenario.h"
 #include "trainer/transfers.h"
 
@@ -135,6 +136,9 @@ void CheckTime(const std::string& text, const std::string& key) {
 void CheckBytes(const std::string& text, const std::string& key) {
   Checked([&] { fabric::ParseBytes(text, key); });
 }
+void CheckPhases(const std::string& text, const std::string& key) {
+  ParsePhases(text, "", "", key);
+}
 void CheckSchedule(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"constant", "linear", "cosine", "step"});
 }
@@ -261,6 +265,11 @@ std::vector<ScenarioOption> NetworkOptions() {
                                             "rate of each link"),
       Text<&Scenario::delay, CheckTime>("network.delay", "--delay", "10us",
                                         "propagation delay of each link"),
+      Text<&Scenario::phases, CheckPhases>("network.phases", "--phases",
+                                           "none|c1|c2|0%:KEY=VALUE,...;50%:...",
+                                           "a network that changes during the training: bandwidth "
+                                           "and delay of each link from a part "
+                                           "of the steps on"),
       Text<&Scenario::queue, CheckBytes>("network.queue", "--queue", "BYTES",
                                          "queue of each switch port; 0: the transport's"),
       Text<&Scenario::multipath, CheckMultipath>(
@@ -331,6 +340,12 @@ std::vector<ScenarioOption> NetworkOptions() {
       Text<&Scenario::device_profile>("clock.device_profile", "--device-profile", "NAME|FILE",
                                       "speeds of the simulated devices and codecs: a100-datasheet, "
                                       "h100-datasheet, cpu-reference, or a JSON file"),
+      Number<&Scenario::device_speed, 1, 1'000'000>(
+          "clock.device_speed", "--device-speed",
+          "how many times faster devices compute than the profile says"),
+      Number<&Scenario::codec_speed, 1, 1'000'000>(
+          "clock.codec_speed", "--codec-speed",
+          "how many times faster they encode and decode than the profile says"),
       Text<&Scenario::bucket, CheckBytes>("clock.bucket", "--bucket", "25MiB",
                                           "gradient bytes that travel together"),
   };

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compress/error.h"
+#include "ns3-module/fabric/alpha-beta.h"
 #include "scenarios/network/engines.h"
 
 namespace legacy {
@@ -39,6 +40,22 @@ fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioN
   return files.Any() ? FactoryOf(scenario.fidelity, "network.fidelity", files) : network.factory;
 }
 
+// A scenario whose network is that of a phase.
+Scenario AtPhase(Scenario scenario, const NetworkPhase& phase) {
+  scenario.bandwidth = phase.bandwidth;
+  scenario.delay = phase.delay;
+  return scenario;
+}
+
+std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario,
+                                        const std::vector<NetworkPhase>& phases) {
+  std::vector<ScenarioNetwork> networks;
+  for (const NetworkPhase& phase : phases) {
+    networks.push_back(BuildNetwork(AtPhase(scenario, phase), scenario.seed));
+  }
+  return networks;
+}
+
 double Seconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
 
 }  // namespace
@@ -53,17 +70,62 @@ double MeanMessageBytes(const StepWork& work) {
 
 ScenarioTiming::ScenarioTiming(const Scenario& scenario)
     : scenario_(scenario),
-      network_(BuildNetwork(scenario, scenario.seed)),
+      phases_(ParsePhases(scenario.phases, scenario.bandwidth, scenario.delay, "network.phases")),
+      networks_(NetworksOf(scenario, phases_)),
       stragglers_(fabric::MakeStragglers(scenario.stragglers)),
       sync_(scenario.sync, "network.sync"),
-      profile_(LoadProfile(scenario.device_profile)),
-      observation_(ParseObservation(scenario, network_)),
-      simulator_(FactoryWithFiles(scenario, network_), network_.network->request,
-                 scenario.memoise) {}
+      profile_(Faster(LoadProfile(scenario.device_profile), scenario.device_speed,
+                      scenario.codec_speed)),
+      observation_(ParseObservation(scenario, networks_.front())) {
+  for (const ScenarioNetwork& network : networks_) {
+    paths_.push_back(fabric::TypicalPath(network.network->topology, network.network->placement));
+    simulators_.emplace_back(FactoryWithFiles(scenario, network), network.network->request,
+                             scenario.memoise);
+  }
+}
 
-Clock ScenarioTiming::MakeClock(std::span<const OperationCost> costs,
-                                std::span<const int64_t> layer_numels) const {
-  return Clock(profile_, costs, layer_numels, TransfersOf(scenario_, *network_.network));
+std::vector<Clock> ScenarioTiming::MakeClocks(std::span<const OperationCost> costs,
+                                              std::span<const int64_t> layer_numels) const {
+  std::vector<Clock> clocks;
+  for (const ScenarioNetwork& network : networks_) {
+    clocks.emplace_back(profile_, costs, layer_numels, TransfersOf(scenario_, *network.network));
+  }
+  return clocks;
+}
+
+ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& traffic,
+                                                   int64_t step) {
+  fabric::StepSimulator& simulator = simulators_[PhaseOf(step)];
+  const int64_t fresh = simulator.FreshSteps();
+  const fabric::StepTiming& timing = simulator.Simulate(traffic, static_cast<uint64_t>(step));
+  return {timing, simulator.FreshSteps() > fresh};
+}
+
+double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const {
+  const fabric::UniformPath& path = paths_[PhaseOf(step)];
+  const double alpha = path.hops * Seconds(path.delay);
+  const double bytes_per_second = static_cast<double>(path.rateBps) / 8;
+  double seconds = 0;
+  for (const fabric::BucketTraffic& bucket : traffic.buckets) {
+    for (const fabric::RoundTraffic& round : bucket.rounds) {
+      seconds += fabric::AlphaBetaSeconds(round.collective, alpha, bytes_per_second);
+    }
+  }
+  return seconds;
+}
+
+ScenarioTiming::Counts ScenarioTiming::Simulations() const {
+  Counts counts;
+  for (const fabric::StepSimulator& simulator : simulators_) {
+    const fabric::EngineCounters& totals = simulator.Totals();
+    counts.engine.events += totals.events;
+    counts.engine.packets += totals.packets;
+    counts.engine.flows += totals.flows;
+    counts.engine.retransmitTimeouts += totals.retransmitTimeouts;
+    counts.fresh += simulator.FreshSteps();
+    counts.memoised += simulator.MemoisedSteps();
+  }
+  return counts;
 }
 
 StepStart ScenarioTiming::StartOf(const Clock& clock, uint64_t seed, int64_t step) const {
@@ -79,28 +141,29 @@ PricedStep ScenarioTiming::Price(const Clock& clock, const StepWork& work,
 }
 
 std::string ScenarioTiming::Description() const {
-  const Network& network = *network_.network;
+  const Network& network = this->network();
+  const std::string rate =
+      phases_.size() > 1 ? std::to_string(phases_.size()) + " phases" : phases_.front().bandwidth;
   return std::to_string(scenario_.workers) + " workers on " + network.topology.Name() + " (" +
-         network.placement.description + "), " + scenario_.bandwidth + ", " + scenario_.fidelity +
-         " fidelity";
+         network.placement.description + "), " + rate + ", " + scenario_.fidelity + " fidelity";
 }
 
 void ScenarioTiming::RequirePackets() const {
-  if (Packets() && scenario_.workers > 1 && simulator_.Totals().packets == 0) {
+  if (Packets() && scenario_.workers > 1 && Simulations().engine.packets == 0) {
     throw Error("packet fidelity was asked for, but no packet was simulated");
   }
 }
 
 void ScenarioTiming::SamplePackets(int64_t samples, int64_t different,
                                    const std::filesystem::path& directory) {
-  sampler_.emplace(network_.network->request, FactoryOf("packet", "network.fidelity"), samples,
-                   different);
+  sampler_.emplace(network().request, FactoryOf("packet", "network.fidelity"), samples, different);
   samples_.emplace(directory);
 }
 
 void ScenarioTiming::OfferSample(const std::string& policy, uint64_t seed, int64_t step,
                                  const fabric::StepTraffic& traffic, fabric::TimeNs time) {
-  if (!sampler_ || !sampler_->Offer(policy, static_cast<uint64_t>(step), traffic, time)) return;
+  if (!sampler_ || PhaseOf(step) != 0) return;
+  if (!sampler_->Offer(policy, static_cast<uint64_t>(step), traffic, time)) return;
   const PacketSampler::Sample& sample = sampler_->Samples().back();
   samples_->Write(
       {policy, seed, step, Seconds(sample.flow), Seconds(sample.packet), sample.Difference()});
@@ -121,18 +184,24 @@ ChosenFidelity ResolveFidelity(const Scenario& scenario,
   return chosen;
 }
 
-TimedTraining::TimedTraining(ScenarioTiming& timing, RunWriters& writers, Progress& progress,
+DirectorySink::DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory)
+    : steps_(directory),
+      evaluations_(directory),
+      layers_(directory),
+      links_(directory),
+      network_(directory),
+      observer_(timing.observation(), timing.scenario(), timing.network(), directory) {}
+
+TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                              const std::string& policy, uint64_t seed,
                              std::span<const OperationCost> costs,
                              std::span<const int64_t> layer_numels)
     : timing_(timing),
-      writers_(writers),
+      sink_(sink),
       progress_(progress),
-      clock_(timing.MakeClock(costs, layer_numels)),
-      before_(timing.simulator().Totals()),
-      fresh_before_(timing.simulator().FreshSteps()),
-      memoised_before_(timing.simulator().MemoisedSteps()) {
-  writers.observer.Begin(policy, seed);
+      clocks_(timing.MakeClocks(costs, layer_numels)),
+      before_(timing.Simulations()) {
+  if (StepObserver* observer = sink_.Observer()) observer->Begin(policy, seed);
   row_.policy = evaluation_.policy = state_.policy = policy;
   row_.seed = evaluation_.seed = state_.seed = seed;
   row_.dense_nic_bytes = DenseNicBytes(timing.scenario().workers, layer_numels);
@@ -141,31 +210,28 @@ TimedTraining::TimedTraining(ScenarioTiming& timing, RunWriters& writers, Progre
 
 const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepStart& start,
                                              const StepFacts& facts) {
-  fabric::StepSimulator& simulator = timing_.simulator();
-  const PricedStep priced = timing_.Price(clock_, work, start);
-  const int64_t fresh = simulator.FreshSteps();
-  const fabric::StepTiming& timing =
-      simulator.Simulate(priced.traffic, static_cast<uint64_t>(done_));
-  writers_.observer.Step(done_, now_, priced, timing);
+  const PricedStep priced = timing_.Price(clocks_[timing_.PhaseOf(done_)], work, start);
+  const auto [timing, fresh] = timing_.Simulate(priced.traffic, done_);
+  if (StepObserver* observer = sink_.Observer()) observer->Step(done_, now_, priced, timing);
   now_ += timing.total;
   AddLinks(timing.links);
   row_.step = done_++;
   row_.learning_rate = facts.learning_rate;
   row_.training_loss = facts.loss;
   row_.elements_sent = facts.elements_sent;
-  row_.fresh = simulator.FreshSteps() > fresh;
+  row_.fresh = fresh;
   if (row_.fresh) {
     timing_.OfferSample(row_.policy, row_.seed, row_.step, priced.traffic, timing.total);
   }
   FillTimes(work, priced, timing);
-  writers_.steps.Write(row_);
+  sink_.Write(row_);
 
   evaluation_.message_bytes += row_.message_bytes;
   evaluation_.nic_bytes += row_.nic_bytes;
   state_.step = done_;
   state_.loss = facts.loss;
   state_.simulated_seconds = row_.simulated_seconds;
-  progress_.Step(state_);
+  if (progress_ != nullptr) progress_->Step(state_);
   return row_;
 }
 
@@ -180,6 +246,8 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
   row_.communication_seconds = Seconds(split.communication);
   row_.decode_seconds = Seconds(split.decode);
   row_.wait_seconds = Seconds(split.wait);
+  row_.alpha_beta_seconds = row_.compute_seconds + row_.encode_seconds + row_.decode_seconds +
+                            timing_.AlphaBetaSeconds(priced.traffic, row_.step);
   row_.participants = work.Participants();
   row_.simulated_seconds = Seconds(now_);
 }
@@ -189,22 +257,20 @@ void TimedTraining::Evaluated(double loss, double accuracy) {
   evaluation_.simulated_seconds = row_.simulated_seconds;
   evaluation_.test_loss = loss;
   evaluation_.test_accuracy = accuracy;
-  writers_.evaluations.Write(evaluation_);
+  sink_.Write(evaluation_);
   state_.accuracy = accuracy;
-  progress_.Evaluated(state_);
+  if (progress_ != nullptr) progress_->Evaluated(state_);
 }
 
 void TimedTraining::Finish() {
   WriteLinks();
-  writers_.observer.Finish();
-  const fabric::StepSimulator& simulator = timing_.simulator();
-  const fabric::EngineCounters& after = simulator.Totals();
-  writers_.network.Write(
-      {row_.policy, row_.seed, timing_.scenario().fidelity,
-       static_cast<int64_t>(after.events - before_.events),
-       static_cast<int64_t>(after.packets - before_.packets),
-       simulator.FreshSteps() - fresh_before_, simulator.MemoisedSteps() - memoised_before_,
-       static_cast<int64_t>(after.retransmitTimeouts - before_.retransmitTimeouts)});
+  if (StepObserver* observer = sink_.Observer()) observer->Finish();
+  const ScenarioTiming::Counts after = timing_.Simulations();
+  const fabric::EngineCounters engine = fabric::Difference(after.engine, before_.engine);
+  sink_.Write(analysis::NetworkRow{
+      row_.policy, row_.seed, timing_.scenario().fidelity, static_cast<int64_t>(engine.events),
+      static_cast<int64_t>(engine.packets), after.fresh - before_.fresh,
+      after.memoised - before_.memoised, static_cast<int64_t>(engine.retransmitTimeouts)});
 }
 
 void TimedTraining::AddLinks(const std::vector<fabric::LinkCounters>& step) {
@@ -230,9 +296,10 @@ void TimedTraining::WriteLinks() const {
     const std::string to = topology.NodeName(topology.To(link));
     const double rate = static_cast<double>(topology.LinkOf(link).rateBps);
     const double busy = Seconds(counters.busy);
-    writers_.links.Write({row_.policy, row_.seed, from + ">" + to, from, to, rate, counters.bytes,
-                          counters.packets, counters.drops, counters.marks, counters.maxQueueBytes,
-                          busy, simulated > 0 ? busy / simulated : 0, counters.peak});
+    sink_.Write(analysis::LinkRow{row_.policy, row_.seed, from + ">" + to, from, to, rate,
+                                  counters.bytes, counters.packets, counters.drops, counters.marks,
+                                  counters.maxQueueBytes, busy,
+                                  simulated > 0 ? busy / simulated : 0, counters.peak});
   }
 }
 

@@ -1,5 +1,5 @@
-// Timing of trainings: from what each step asks for (StepWork) to the rows of the run directory. Trainings that run and
-// trainings that were recorded are timed by this code alone, so the two cannot differ.
+// Timing of trainings: from what each step asks for (StepWork) to the rows of a run. Trainings that run and trainings that
+// were recorded are timed by this code alone, so the two cannot differ.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/network/fidelity.h"
 #include "scenarios/observation.h"
+#include "scenarios/phases.h"
 #include "scenarios/progress.h"
 #include "scenarios/scenario.h"
 #include "trainer/clock.h"
@@ -51,8 +52,9 @@ class ScenarioTiming {
   // `scenario` outlives this. Throws Error on networks, stragglers and profiles that cannot be.
   explicit ScenarioTiming(const Scenario& scenario);
 
-  Clock MakeClock(std::span<const OperationCost> costs,
-                  std::span<const int64_t> layer_numels) const;
+  // One for each phase of the network.
+  std::vector<Clock> MakeClocks(std::span<const OperationCost> costs,
+                                std::span<const int64_t> layer_numels) const;
   StepStart StartOf(const Clock& clock, uint64_t seed, int64_t step) const;
   PricedStep Price(const Clock& clock, const StepWork& work, const StepStart& start) const;
   // Equal works at different steps are equal on the network, and simulated once.
@@ -60,7 +62,24 @@ class ScenarioTiming {
   bool Packets() const { return scenario_.fidelity == "packet"; }
   // "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity"
   std::string Description() const;
-  // Steps simulated afresh from here on are sampled at packet fidelity into `directory`.
+  // The phase of a step. Its clock is the one of that position.
+  size_t PhaseOf(int64_t step) const { return legacy::PhaseOf(phases_, step, scenario_.steps); }
+  struct Simulated {
+    const fabric::StepTiming& timing;
+    bool fresh = false;
+  };
+  Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step);
+  // Seconds of the step's collectives by the alpha-beta rules, one after the other.
+  double AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const;
+  // What was simulated so far.
+  struct Counts {
+    fabric::EngineCounters engine;
+    int64_t fresh = 0;
+    int64_t memoised = 0;
+  };
+  Counts Simulations() const;
+  // Steps simulated afresh from here on are sampled at packet fidelity into `directory`; where the
+  // network changes, those of its first phase.
   void SamplePackets(int64_t samples, int64_t different, const std::filesystem::path& directory);
   void OfferSample(const std::string& policy, uint64_t seed, int64_t step,
                    const fabric::StepTraffic& traffic, fabric::TimeNs time);
@@ -71,18 +90,20 @@ class ScenarioTiming {
   void RequirePackets() const;
 
   const Scenario& scenario() const { return scenario_; }
-  const Network& network() const { return *network_.network; }
+  // Of the first phase; the others differ in rates and delays alone.
+  const Network& network() const { return *networks_.front().network; }
   const Observation& observation() const { return observation_; }
-  fabric::StepSimulator& simulator() { return simulator_; }
 
  private:
   const Scenario& scenario_;
-  ScenarioNetwork network_;
+  std::vector<NetworkPhase> phases_;
+  std::vector<ScenarioNetwork> networks_;   // of each phase
+  std::vector<fabric::UniformPath> paths_;  // what the alpha-beta rules take them for
   std::unique_ptr<fabric::StragglerModel> stragglers_;
   fabric::Synchronisation sync_;
   Profile profile_;
   Observation observation_;
-  fabric::StepSimulator simulator_;
+  std::vector<fabric::StepSimulator> simulators_;
   std::optional<PacketSampler> sampler_;
   std::optional<analysis::FidelityWriter> samples_;
 };
@@ -97,34 +118,65 @@ struct ChosenFidelity {
 ChosenFidelity ResolveFidelity(const Scenario& scenario,
                                const std::function<PacketCost(const Scenario&)>& estimate);
 
-// What the run directory takes, one writer a file.
-struct RunWriters {
-  RunWriters(const ScenarioTiming& timing, const std::filesystem::path& directory)
-      : steps(directory),
-        evaluations(directory),
-        layers(directory),
-        links(directory),
-        network(directory),
-        observer(timing.observation(), timing.scenario(), timing.network(), directory) {}
-  analysis::StepWriter steps;
-  analysis::EvaluationWriter evaluations;
-  analysis::LayerWriter layers;
-  analysis::LinkWriter links;
-  analysis::NetworkWriter network;
-  StepObserver observer;
+// Where the rows of timed trainings go: a run directory, or memory.
+class RunSink {
+ public:
+  virtual ~RunSink() = default;
+  virtual void Write(const analysis::StepRow& row) = 0;
+  virtual void Write(const analysis::EvaluationRow& row) = 0;
+  virtual void Write(const analysis::LayerRow& row) = 0;
+  virtual void Write(const analysis::LinkRow& row) = 0;
+  virtual void Write(const analysis::NetworkRow& row) = 0;
+  // Told of every step; none where nobody looks.
+  virtual StepObserver* Observer() { return nullptr; }
+};
+
+// One writer a file.
+class DirectorySink : public RunSink {
+ public:
+  DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory);
+  void Write(const analysis::StepRow& row) override { steps_.Write(row); }
+  void Write(const analysis::EvaluationRow& row) override { evaluations_.Write(row); }
+  void Write(const analysis::LayerRow& row) override { layers_.Write(row); }
+  void Write(const analysis::LinkRow& row) override { links_.Write(row); }
+  void Write(const analysis::NetworkRow& row) override { network_.Write(row); }
+  StepObserver* Observer() override { return &observer_; }
+
+ private:
+  analysis::StepWriter steps_;
+  analysis::EvaluationWriter evaluations_;
+  analysis::LayerWriter layers_;
+  analysis::LinkWriter links_;
+  analysis::NetworkWriter network_;
+  StepObserver observer_;
+};
+
+// What ReadRunDirectory would read back.
+class MemorySink : public RunSink {
+ public:
+  explicit MemorySink(analysis::RunDirectory& run) : run_(run) {}
+  void Write(const analysis::StepRow& row) override { run_.steps.push_back(row); }
+  void Write(const analysis::EvaluationRow& row) override { run_.evaluations.push_back(row); }
+  void Write(const analysis::LayerRow& row) override { run_.layers.push_back(row); }
+  void Write(const analysis::LinkRow& row) override { run_.links.push_back(row); }
+  void Write(const analysis::NetworkRow& row) override { run_.network.push_back(row); }
+
+ private:
+  analysis::RunDirectory& run_;
 };
 
 // One training on its clock: each step and evaluation as it happens, sums at the end.
 class TimedTraining {
  public:
-  // Those given as references outlive this. `layer_numels` are the model's, in parameter order.
-  TimedTraining(ScenarioTiming& timing, RunWriters& writers, Progress& progress,
+  // What is given as references and pointers outlives this. `progress` may be null. `layer_numels` are the model's, in
+  // parameter order.
+  TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                 const std::string& policy, uint64_t seed, std::span<const OperationCost> costs,
                 std::span<const int64_t> layer_numels);
 
   // Of the next step.
-  StepStart Start() const { return timing_.StartOf(clock_, row_.seed, done_); }
-  // The next step, simulated and written to steps.csv.
+  StepStart Start() const { return timing_.StartOf(clocks_.front(), row_.seed, done_); }
+  // The next step, simulated: a row of steps.csv.
   const analysis::StepRow& Step(const StepWork& work, const StepStart& start,
                                 const StepFacts& facts);
   // An evaluation after the last step: a row of evaluations.csv.
@@ -138,18 +190,16 @@ class TimedTraining {
   void WriteLinks() const;
 
   ScenarioTiming& timing_;
-  RunWriters& writers_;
-  Progress& progress_;
-  Clock clock_;
-  analysis::StepRow row_;  // the last step's
+  RunSink& sink_;
+  Progress* progress_;
+  std::vector<Clock> clocks_;  // by the network's phase
+  analysis::StepRow row_;      // the last step's
   analysis::EvaluationRow evaluation_;
   ProgressState state_;
   std::vector<fabric::LinkCounters> links_;  // sums, by directed link
   int64_t done_ = 0;                         // steps
   fabric::TimeNs now_ = 0;
-  fabric::EngineCounters before_;  // the simulator's totals when the training began
-  int64_t fresh_before_ = 0;
-  int64_t memoised_before_ = 0;
+  ScenarioTiming::Counts before_;  // when the training began
 };
 
 }  // namespace legacy

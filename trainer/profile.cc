@@ -130,6 +130,20 @@ double Profile::WorkSeconds(const Work& work) const {
          static_cast<double>(work.elements) * rate->second.seconds_per_element;
 }
 
+Profile Faster(Profile profile, double device_speed, double codec_speed) {
+  profile.launch_seconds /= device_speed;
+  for (auto& [kind, rate] : profile.operations) {
+    rate.flops_per_second *= device_speed;
+    rate.bytes_per_second *= device_speed;
+  }
+  for (auto& [kernel, rate] : profile.kernels) {
+    const double speed = kernel == kOptimizerKernel ? device_speed : codec_speed;
+    rate.launch_seconds /= speed;
+    rate.seconds_per_element /= speed;
+  }
+  return profile;
+}
+
 Profile ParseProfile(const std::string& json, const std::string& where) {
   const Json document = ParseJson(json, where);
   const Section root(document, where);

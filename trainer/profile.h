@@ -49,6 +49,9 @@ inline constexpr const char* kOptimizerKernel = "optimizer.sgd";
 // A data-centre GPU, so that small models are bound by the network, as big ones are.
 inline constexpr const char* kDefaultProfile = "a100-datasheet";
 
+// The profile of a device that computes, and one whose codecs run, so many times faster (> 0).
+Profile Faster(Profile profile, double device_speed, double codec_speed);
+
 // `text`: a name, looked up as <name>.json in $LEGACY_PROFILES, the source tree and the
 // installation; or the path of a file (it contains '/' or ends in ".json"). Throws Error with the
 // file and the key on a missing or unknown key or a value out of range, with the known names where

@@ -1,0 +1,124 @@
+#include "scenarios/study/work.h"
+
+#include <csignal>
+#include <utility>
+
+#include "analysis/summary.h"
+#include "compress/error.h"
+#include "scenarios/comparison.h"
+#include "scenarios/replay.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t g_never = 0;  // pieces of work end by themselves or with their process
+
+// Of one training: what its one policy and seed came to.
+analysis::PointFigures FiguresOf(const analysis::RunDirectory& run) {
+  const analysis::Summary summary = analysis::Summarise(run);
+  const analysis::PolicySummary& policy = summary.policies.at(0);
+  const analysis::SeedSummary& seed = policy.seeds.at(0);
+  if (!seed.finished || run.steps.empty()) throw Error("the training is not finished");
+  analysis::PointFigures figures;
+  figures.workers = summary.workers;
+  figures.steps = seed.steps;
+  figures.time_to_accuracy = seed.time_to_accuracy;
+  figures.simulated_seconds = seed.simulated_seconds;
+  figures.final_accuracy = seed.final_accuracy;
+  figures.best_accuracy = seed.best_accuracy;
+  figures.element_ratio = seed.element_ratio;
+  figures.payload_ratio = seed.payload_ratio;
+  figures.traffic_ratio = seed.traffic_ratio;
+  figures.step_seconds = seed.step.total;
+  figures.compute_seconds = seed.step.compute;
+  figures.encode_seconds = seed.step.encode;
+  figures.communication_seconds = seed.step.communication;
+  figures.decode_seconds = seed.step.decode;
+  figures.wait_seconds = seed.step.wait;
+  for (const analysis::StepRow& row : run.steps) {
+    figures.message_bytes += row.message_bytes;
+    figures.nic_bytes += row.nic_bytes;
+    figures.alpha_beta_step_seconds += row.alpha_beta_seconds / static_cast<double>(seed.steps);
+  }
+  for (const analysis::EvaluationRow& row : run.evaluations) {
+    if (figures.time_to_accuracy == row.simulated_seconds) figures.steps_to_accuracy = row.step;
+  }
+  const analysis::NetworkRow& network = run.network.at(0);
+  figures.fidelity = network.fidelity;
+  figures.events = network.events;
+  figures.packets = network.packets;
+  figures.fresh_steps = network.fresh_steps;
+  figures.memoised_steps = network.memoised_steps;
+  figures.retransmit_timeouts = network.retransmit_timeouts;
+  for (const analysis::LinkRow& row : run.links) {
+    if (figures.busiest_link.empty() || row.mean_utilisation > figures.busiest_utilisation) {
+      figures.busiest_link = row.link;
+      figures.busiest_utilisation = row.mean_utilisation;
+    }
+  }
+  return figures;
+}
+
+std::vector<analysis::CurveRow> CurveOf(const analysis::RunDirectory& run) {
+  std::vector<analysis::CurveRow> curve;
+  for (const analysis::EvaluationRow& row : run.evaluations) {
+    curve.push_back({row.step, row.simulated_seconds, row.message_bytes, row.nic_bytes,
+                     row.test_loss, row.test_accuracy});
+  }
+  return curve;
+}
+
+}  // namespace
+
+fs::path TrainingFolder(const fs::path& study, const PlannedTraining& training) {
+  return study / "trainings" / training.id;
+}
+
+bool IsTrained(const fs::path& study, const PlannedTraining& training) {
+  return fs::exists(TrainingFolder(study, training) / "manifest.json");
+}
+
+void Train(const fs::path& study, const PlannedTraining& training) {
+  const fs::path folder = TrainingFolder(study, training);
+  const fs::path partial = folder.string() + ".partial";
+  fs::remove_all(partial);
+  fs::create_directories(partial.parent_path());
+  Scenario scenario = training.scenario;
+  scenario.out = partial.string();
+  RunComparison(scenario, "legacy-study", "legacy-study", g_never);
+  std::error_code error;
+  fs::rename(partial, folder, error);
+  if (error) throw Error(folder.string() + ": cannot be made: " + error.message());
+}
+
+Recording ReadTraining(const fs::path& study, const PlannedTraining& training) {
+  const fs::path folder = TrainingFolder(study, training);
+  if (training.refused.empty()) return ReadRecording(folder.string());
+  Recording recording;
+  recording.run = analysis::ReadRunDirectory(folder);
+  return recording;
+}
+
+analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const Recording& trained) {
+  const PlannedPoint& planned = plan.points.at(id);
+  const StudyDefinition::Combination& combination = plan.definition.points.at(id);
+  const PlannedTraining& training = plan.trainings.at(planned.training);
+  analysis::StudyPoint point;
+  point.id = static_cast<int64_t>(id);
+  point.policy = combination.policy;
+  point.seed = combination.seed;
+  for (size_t axis = 0; axis < combination.values.size(); ++axis) {
+    point.values.push_back(plan.definition.axes[axis].axis.values[combination.values[axis]]);
+  }
+  point.training = training.id;
+  const analysis::RunDirectory run =
+      training.refused.empty() ? ReplayRows(trained, planned.scenario, g_never) : trained.run;
+  point.figures = FiguresOf(run);
+  point.curve = CurveOf(run);
+  point.state = analysis::StudyState::kDone;
+  return point;
+}
+
+}  // namespace legacy
