@@ -81,10 +81,14 @@ std::vector<BreakEven> BreakEvensOf(const Study& study, const Facet& facet);
 std::vector<Crossover> CrossoversOf(const Study& study, const Facet& facet);
 
 // The simple condition under which compressing pays: while the bytes that it saves would take
-// longer on the wire than encoding and decoding take. With `ratio` = dense bytes / compressed bytes
-// and codec time for each dense byte, it pays below a bandwidth of (1 - 1 / ratio) /
-// codec_seconds_per_byte bytes per second, and so iff ratio > 1 / (1 - bandwidth x codec seconds
-// per byte). Bits per second; infinite for a codec that takes no time.
+// longer on the wire than its codec takes. With `ratio` = bytes without / bytes with it, and codec
+// time for each byte without it, it pays below (1 - 1 / ratio) / codec_seconds_per_byte bytes per
+// second; that is, iff ratio > 1 / (1 - bandwidth x codec_seconds_per_byte). In bit/s; 0: never,
+// infinite: always.
 double SimpleBreakEven(double ratio, double codec_seconds_per_byte);
+
+// The same from the mean bytes and codec times of a step in a facet, against `other`; equal steps
+// to the target are assumed. nan where nothing is known of them.
+double SimpleBreakEvenOf(const Facet& facet, size_t policy, size_t other);
 
 }  // namespace legacy::analysis

@@ -17,7 +17,8 @@ bool Holds(const std::vector<size_t>& axes, size_t axis) {
   return std::ranges::find(axes, axis) != axes.end();
 }
 
-// "workers-8-topo-leaf-spine", from the values' own texts: no two of them lose what tells them apart.
+// "workers-8-topo-leaf-spine", from the values' own texts: no two of them lose what tells them
+// apart.
 std::string SlugOf(const Study& study, const std::vector<size_t>& values,
                    const std::vector<size_t>& left_out) {
   std::string slug;

@@ -11,8 +11,8 @@ namespace legacy::analysis {
 // That many significant digits, no exponent: "0.0123", "4.40", "1234"; "-" for nan.
 std::string ShowNumber(double value, int digits = 3);
 
-// A number of an axis or a column in its unit: "bit/s", "s", "B", "fraction" (percent), "USD" or "".
-// Without zeros at the end: 1 Gbit/s, not 1.00 Gbit/s.
+// A number of an axis or a column in its unit: "bit/s", "s", "B", "fraction" (percent), "USD" or
+// "". Without zeros at the end: 1 Gbit/s, not 1.00 Gbit/s.
 std::string ShowQuantity(double value, const std::string& unit, int digits = 3);
 
 // "12.3 ms ± 0.4 ms" in one common prefix: "12.3 ± 0.4 ms"; no deviation where there is none.

@@ -31,13 +31,6 @@ double HalfWidth(const Spread& spread) {
          std::sqrt(spread.count);
 }
 
-const PointFigures* FiguresOf(const Study& study, const Outcome& outcome, size_t seed) {
-  const int64_t id = outcome.points[seed];
-  if (id < 0) return nullptr;
-  const StudyPoint& point = study.points[static_cast<size_t>(id)];
-  return point.state == StudyState::kDone ? &point.figures : nullptr;
-}
-
 std::optional<PairedRatio> RatioOf(uint64_t seed, const PointFigures& policy,
                                    const PointFigures& base) {
   PairedRatio pair{seed};
@@ -108,6 +101,7 @@ void FillSteps(const Points& points, Outcome& outcome) {
   outcome.step = {outcome.step_seconds.mean,           mean(&PointFigures::compute_seconds),
                   mean(&PointFigures::encode_seconds), mean(&PointFigures::communication_seconds),
                   mean(&PointFigures::decode_seconds), mean(&PointFigures::wait_seconds)};
+  outcome.steps = Over(points, [](const auto& f) { return static_cast<double>(f.steps); }).mean;
   outcome.alpha_beta_step_seconds = mean(&PointFigures::alpha_beta_step_seconds);
 }
 
@@ -215,6 +209,13 @@ GeometricMean GeometricMeanOf(const std::vector<double>& values) {
     result.interval = Interval{std::exp(interval->low), std::exp(interval->high)};
   }
   return result;
+}
+
+const PointFigures* FiguresOf(const Study& study, const Outcome& outcome, size_t seed) {
+  const int64_t id = outcome.points[seed];
+  if (id < 0) return nullptr;
+  const StudyPoint& point = study.points[static_cast<size_t>(id)];
+  return point.state == StudyState::kDone ? &point.figures : nullptr;
 }
 
 Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t base) {

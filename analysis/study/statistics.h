@@ -85,6 +85,7 @@ struct Outcome {
   Spread traffic_ratio;
   Spread message_bytes;
   Spread nic_bytes;
+  double steps = kUnknown;  // mean, of the training
   Spread step_seconds;
   StepSplit step;                             // means
   double alpha_beta_step_seconds = kUnknown;  // mean
@@ -101,6 +102,9 @@ struct Place {
 // All places that points have, ascending by position, the first axis slowest. Throws Error on
 // points whose policy, seed or values the study has not.
 std::vector<Place> PlacesOf(const Study& study);
+
+// Of the seed at that position; null where its point is not done, or not in the grid.
+const PointFigures* FiguresOf(const Study& study, const Outcome& outcome, size_t seed);
 
 // TTA(base) / TTA(policy) at a place; policies by position in the study.
 Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t base);

@@ -1,7 +1,7 @@
 // The tables of a study, each once as data and then as Markdown, CSV and LaTeX (booktabs). Markdown
 // and LaTeX are for people: human units, mean ± deviation over the seeds. CSV has the plain numbers
-// in SI units, mean, deviation and bounds of intervals in columns of their own; what is unknown is an
-// empty field. Deterministic.
+// in SI units, mean, deviation and bounds of intervals in columns of their own; what is unknown is
+// an empty field. Deterministic.
 #pragma once
 
 #include <string>

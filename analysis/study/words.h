@@ -1,6 +1,7 @@
-// A figure in words: a paragraph of plain English with its numbers, from the same statistics. "" where
-// there is nothing to say. Speed-ups are how many times sooner the target is reached than with the
-// baseline, with their 95 % intervals. Two policies whose interval holds 1 are not told apart.
+// A figure in words: a paragraph of plain English with its numbers, from the same statistics. ""
+// where there is nothing to say. Speed-ups are how many times sooner the target is reached than
+// with the baseline, with their 95 % intervals. Two policies whose interval holds 1 are not told
+// apart.
 #pragma once
 
 #include <string>
