@@ -26,8 +26,8 @@ struct Rows {
 class Replayer {
  public:
   Replayer(const Recording& recording, const Scenario& scenario,
-           const volatile std::sig_atomic_t& stop)
-      : recording_(recording), scenario_(scenario), stop_(stop), timing_(scenario) {
+           const std::function<bool()>& stopped)
+      : recording_(recording), scenario_(scenario), stopped_(stopped), timing_(scenario) {
     for (const auto& row : recording.run.steps) rows_[{row.policy, row.seed}].steps.push_back(&row);
     for (const auto& row : recording.run.evaluations) {
       rows_[{row.policy, row.seed}].evaluations.push_back(&row);
@@ -70,7 +70,7 @@ class Replayer {
 
   const Recording& recording_;
   const Scenario& scenario_;
-  const volatile std::sig_atomic_t& stop_;
+  const std::function<bool()>& stopped_;
   ScenarioTiming timing_;
   std::map<std::pair<std::string, uint64_t>, Rows> rows_;
 };
@@ -107,7 +107,7 @@ bool Replayer::Time(const RecordedTraining& training, RunSink& sink, Progress* p
       timed.Evaluated((*evaluation)->test_loss, (*evaluation)->test_accuracy);
       ++evaluation;
     }
-    if (stop_) return false;
+    if (stopped_()) return false;
   }
   for (const analysis::LayerRow* layer : rows.layers) sink.Write(*layer);
   timed.Finish();
@@ -122,9 +122,9 @@ void CheckFolders(const Recording& recording, const fs::path& out) {
 }
 
 ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,
-                       const volatile std::sig_atomic_t& stop) {
+                       const std::function<bool()>& stopped) {
   return ResolveFidelity(scenario, [&](const Scenario& probe) {
-    return Replayer(recording, probe, stop).Estimate().Cost();
+    return Replayer(recording, probe, stopped).Estimate().Cost();
   });
 }
 
@@ -159,9 +159,14 @@ void CheckReplay(const Recording& recording, const Scenario& scenario) {
 
 analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
                                   const volatile std::sig_atomic_t& stop) {
+  return ReplayRows(recording, scenario, [&stop] { return stop != 0; });
+}
+
+analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
+                                  const std::function<bool()>& stopped) {
   CheckReplay(recording, scenario);
-  const ChosenFidelity chosen = Resolve(recording, scenario, stop);
-  Replayer replayer(recording, chosen.scenario, stop);
+  const ChosenFidelity chosen = Resolve(recording, scenario, stopped);
+  Replayer replayer(recording, chosen.scenario, stopped);
   analysis::RunDirectory run;
   run.manifest = recording.run.manifest;
   run.manifest.target_accuracy = scenario.target;
@@ -175,9 +180,10 @@ RunResult Replay(const Recording& recording, const Scenario& scenario, const std
                  const std::string& command_line, const volatile std::sig_atomic_t& stop) {
   CheckReplay(recording, scenario);
   CheckFolders(recording, scenario.out);
-  const ChosenFidelity chosen = Resolve(recording, scenario, stop);
+  const std::function<bool()> stopped = [&stop] { return stop != 0; };
+  const ChosenFidelity chosen = Resolve(recording, scenario, stopped);
   if (!chosen.reason.empty()) std::fprintf(stderr, "%s\n", chosen.reason.c_str());
-  Replayer replayer(recording, chosen.scenario, stop);
+  Replayer replayer(recording, chosen.scenario, stopped);
   replayer.Announce();
   RunResult result;
   result.directory = MakeRunDirectory(chosen.scenario, program);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
 #include <string>
 
 #include "scenarios/manifest.h"
@@ -23,6 +24,9 @@ void CheckReplay(const Recording& recording, const Scenario& scenario);
 // once, but for packet fidelity: ns-3's simulator is one for each process. Throws Error as CheckReplay does.
 analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
                                   const volatile std::sig_atomic_t& stop);
+// The same, stopped by what other threads do.
+analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
+                                  const std::function<bool()>& stopped);
 
 // Times the recording as `scenario` (see ReplayDefaults) says, into its run directory, with progress on standard error.
 // `stop` is looked at after every step. Throws Error as CheckReplay does, and on networks that cannot be; nothing is left
