@@ -81,7 +81,7 @@ void FromJson(const json& value, const std::string& what, std::optional<T>& memb
 }
 
 const json& Need(const json& object, const char* key) {
-  if (!object.is_object() || !object.contains(key)) Refuse(key, nullptr, "a value");
+  if (!object.is_object() || !object.contains(key)) throw Error(key, "nothing", "a value");
   return object[key];
 }
 
