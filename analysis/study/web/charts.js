@@ -1,0 +1,223 @@
+// What Chart.js is told, and what it lacks: spreads as whiskers and bands, the target's line, zoom by wheel, drag and keys.
+
+const inkColour = () => isDark() ? '#d8dde3' : '#24292f';
+const gridColour = () => isDark() ? '#3a424c' : '#dfe3e8';
+
+// Whiskers along y or x at points that have low and high, or one band through them all.
+function drawSpread(chart, dataset, index) {
+  const {ctx, scales: {x, y}} = chart;
+  const points = dataset.data.filter((point) => Number.isFinite(point.low) && Number.isFinite(point.high));
+  if (!chart.isDatasetVisible(index) || points.length === 0) return;
+  ctx.strokeStyle = ctx.fillStyle = dataset.borderColor;
+  ctx.lineWidth = 1.3;
+  if (dataset.spread === 'band') {
+    ctx.globalAlpha = 0.15;
+    ctx.beginPath();
+    points.forEach((point) => ctx.lineTo(x.getPixelForValue(point.x), y.getPixelForValue(point.high)));
+    points.reverse().forEach((point) => ctx.lineTo(x.getPixelForValue(point.x), y.getPixelForValue(point.low)));
+    ctx.fill();
+    ctx.globalAlpha = 1;
+    return;
+  }
+  const along = dataset.spread === 'x';
+  for (const point of points) {
+    const [low, high] = [point.low, point.high].map((value) => (along ? x : y).getPixelForValue(value));
+    const at = (along ? y : x).getPixelForValue(along ? point.y : point.x);
+    const line = (a, b, c, d) => along ? [ctx.moveTo(b, a), ctx.lineTo(d, c)] : [ctx.moveTo(a, b), ctx.lineTo(c, d)];
+    ctx.beginPath();
+    line(at, low, at, high);
+    line(at - 3, low, at + 3, low);
+    line(at - 3, high, at + 3, high);
+    ctx.stroke();
+  }
+}
+
+function drawTarget(chart, target) {
+  const {ctx, chartArea, scales: {y}} = chart;
+  const at = y.getPixelForValue(target);
+  ctx.strokeStyle = ctx.fillStyle = inkColour();
+  ctx.setLineDash([2, 4]);
+  ctx.beginPath();
+  ctx.moveTo(chartArea.left, at);
+  ctx.lineTo(chartArea.right, at);
+  ctx.stroke();
+  ctx.setLineDash([]);
+  ctx.textAlign = 'left';
+  ctx.font = '12px system-ui, sans-serif';
+  ctx.fillText(`target ${quantity(target, 'fraction')}`, chartArea.left + 6, at - 5);
+}
+
+const spreadPlugin = {
+  id: 'spreads',
+  beforeDatasetsDraw(chart) {
+    const {ctx, chartArea: {left, top, width, height}} = chart;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, top, width, height);
+    ctx.clip();
+    chart.data.datasets.forEach((dataset, i) => dataset.spread && drawSpread(chart, dataset, i));
+    if (chart.options.target) drawTarget(chart, chart.options.target);
+    ctx.restore();
+  },
+};
+
+const boxPlugin = {
+  id: 'box',
+  afterDraw(chart) {
+    if (!chart.box) return;
+    const {ctx, box} = chart;
+    ctx.save();
+    ctx.fillStyle = 'rgba(90, 140, 200, 0.25)';
+    ctx.fillRect(box.x0, box.y0, box.x1 - box.x0, box.y1 - box.y0);
+    ctx.restore();
+  },
+};
+
+// An axis of numbers. Ticks bear their unit; on a logarithmic one, those of 1, 2 and 5 only.
+function axisOptions({title, unit, logarithmic, names, ...rest}) {
+  return {
+    type: logarithmic ? 'logarithmic' : 'linear',
+    title: {display: true, text: title, color: inkColour()},
+    grid: {color: gridColour()},
+    ticks: {
+      color: inkColour(), maxRotation: 40, autoSkipPadding: 12, precision: names ? 0 : undefined,
+      callback(value) {
+        if (names) return Number.isInteger(value) ? names[value] ?? '' : '';
+        if (!logarithmic) return quantity(value, unit);
+        const wide = this.max / this.min > 30;
+        const first = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
+        return !wide || Math.abs(first - 1) < 1e-6 || (this.max / this.min < 1e4 && [2, 5].some((n) => Math.abs(first - n) < 1e-6)) ?
+          quantity(value, unit) : null;
+      },
+    },
+    ...rest,
+  };
+}
+
+// Dataset of one policy's line; the legend shows its mark.
+function lineDataset(look, label, data, more = {}) {
+  return {
+    label, data, borderColor: look.colour, borderDash: look.dash, borderWidth: 2, pointStyle: look.mark,
+    pointRotation: look.rotation, pointRadius: 4, pointHoverRadius: 6, pointBorderColor: look.colour,
+    pointBackgroundColor: look.filled ? look.colour : 'rgba(0, 0, 0, 0)', pointBorderWidth: 1.5,
+    backgroundColor: look.filled ? look.colour : 'rgba(0, 0, 0, 0)', spanGaps: false, ...more,
+  };
+}
+
+const baseOptions = () => ({
+  responsive: true, maintainAspectRatio: false, animation: false, color: inkColour(),
+  interaction: {mode: 'nearest', intersect: true},
+  plugins: {
+    legend: {position: 'bottom', labels: {usePointStyle: true, color: inkColour(), boxHeight: 7, padding: 12,
+                                          filter: (item, data) => !data.datasets[item.datasetIndex].unlisted}},
+    tooltip: {callbacks: {title: () => '', label: (item) => item.raw.tip ?? `${item.dataset.label}: ${item.formattedValue}`}},
+  },
+});
+
+// ---- Zoom. Positions on an axis are logarithms where it is logarithmic.
+
+const forward = (scale, value) => scale.type === 'logarithmic' ? Math.log10(value) : value;
+const backward = (scale, at) => scale.type === 'logarithmic' ? 10 ** at : at;
+
+const zoomable = (chart) => Object.values(chart.scales).filter((scale) =>
+  (scale.type === 'linear' || scale.type === 'logarithmic') && !scale.options.fixed);
+
+// Never narrower than four digits of a tick can tell.
+function setRange(chart, scale, low, high) {
+  const least = scale.type === 'logarithmic' ? 0.002 : 1e-3 * Math.max(Math.abs(low), Math.abs(high));
+  if (!(high - low > least)) return;
+  Object.assign(chart.options.scales[scale.id], {min: backward(scale, low), max: backward(scale, high)});
+}
+
+// factor > 1: nearer; `middle` in pixels of the canvas, else the middle of the axis.
+function zoomBy(chart, factor, middle = null) {
+  for (const scale of zoomable(chart)) {
+    const [low, high] = [forward(scale, scale.min), forward(scale, scale.max)];
+    const pixel = middle && (scale.isHorizontal() ? middle.x : middle.y);
+    const at = middle ? forward(scale, scale.getValueForPixel(pixel)) : (low + high) / 2;
+    setRange(chart, scale, at - (at - low) / factor, at + (high - at) / factor);
+  }
+  chart.update('none');
+}
+
+function panBy(chart, right, up) {
+  for (const scale of zoomable(chart)) {
+    const [low, high] = [forward(scale, scale.min), forward(scale, scale.max)];
+    const shift = (high - low) * (scale.isHorizontal() ? right : up);
+    setRange(chart, scale, low + shift, high + shift);
+  }
+  chart.update('none');
+}
+
+function zoomReset(chart) {
+  for (const scale of zoomable(chart)) {
+    Object.assign(chart.options.scales[scale.id], chart.home[scale.id]);
+  }
+  chart.update('none');
+}
+
+function zoomToBox(chart, box) {
+  for (const scale of zoomable(chart)) {
+    const ends = scale.isHorizontal() ? [box.x0, box.x1] : [box.y0, box.y1];
+    const [low, high] = ends.map((pixel) => forward(scale, scale.getValueForPixel(pixel))).sort((a, b) => a - b);
+    setRange(chart, scale, low, high);
+  }
+  chart.update('none');
+}
+
+const ZOOM_STEP = 1.25;
+const ZOOM_KEYS = {
+  '+': (chart) => zoomBy(chart, ZOOM_STEP), '=': (chart) => zoomBy(chart, ZOOM_STEP),
+  '-': (chart) => zoomBy(chart, 1 / ZOOM_STEP), '_': (chart) => zoomBy(chart, 1 / ZOOM_STEP), '0': zoomReset,
+  'ArrowLeft': (chart) => panBy(chart, -0.1, 0), 'ArrowRight': (chart) => panBy(chart, 0.1, 0),
+  'ArrowUp': (chart) => panBy(chart, 0, 0.1), 'ArrowDown': (chart) => panBy(chart, 0, -0.1),
+};
+
+// `chartOf` gives the canvas's chart of the moment; `moved` is called after each change.
+function listenForZoom(canvas, chartOf, moved) {
+  const act = (event, change) => {
+    event.preventDefault();
+    change(chartOf());
+    moved();
+  };
+  canvas.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || !ZOOM_KEYS[event.key]) return;
+    act(event, ZOOM_KEYS[event.key]);
+  });
+  canvas.addEventListener('wheel', (event) => {  // an unfocused figure lets the page scroll
+    if (document.activeElement !== canvas) return;
+    const middle = {x: event.offsetX, y: event.offsetY};
+    act(event, (chart) => zoomBy(chart, event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP, middle));
+  }, {passive: false});
+  canvas.addEventListener('dblclick', (event) => act(event, zoomReset));
+  listenForBox(canvas, chartOf, moved);
+}
+
+// Dragging with a mouse or pen marks the part to zoom to; fingers scroll the page.
+function listenForBox(canvas, chartOf, moved) {
+  canvas.addEventListener('pointerdown', (event) => {
+    if (event.pointerType === 'touch' || event.button !== 0) return;
+    chartOf().box = {x0: event.offsetX, y0: event.offsetY, x1: event.offsetX, y1: event.offsetY};
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener('pointermove', (event) => {
+    const chart = chartOf();
+    if (!chart?.box) return;
+    Object.assign(chart.box, {x1: event.offsetX, y1: event.offsetY});
+    chart.draw();
+  });
+  const end = (event) => {
+    const chart = chartOf();
+    const box = chart?.box;
+    if (!box) return;
+    chart.box = null;
+    if (event.type === 'pointerup' && Math.abs(box.x1 - box.x0) > 8 && Math.abs(box.y1 - box.y0) > 8) {
+      zoomToBox(chart, box);
+      moved();
+    } else {
+      chart.draw();
+    }
+  };
+  canvas.addEventListener('pointerup', end);
+  canvas.addEventListener('pointercancel', end);
+}

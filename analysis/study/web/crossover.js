@@ -1,0 +1,164 @@
+// Where policies break even with the baseline along the chosen axis, by the rules of crossover.h: seed by seed, between
+// neighbouring values, the logarithm of the ratio of times is interpolated over the axis's logarithm.
+
+// Two policies at one x with one seed; sign: of the true log ratio, null where a censored time leaves it open.
+function sampleOf(x, run, base) {
+  const ratio = Math.log((base.time ?? base.end) / (run.time ?? run.end));
+  const sample = {x, ratio, seconds: run.time ?? run.end, exact: run.time !== null && base.time !== null, sign: null};
+  if (!Number.isFinite(ratio)) {
+    sample.exact = false;
+  } else if (sample.exact) {
+    sample.sign = Math.sign(ratio);
+  } else if (run.time !== null && ratio >= 0) {
+    sample.sign = 1;
+  } else if (base.time !== null && ratio <= 0) {
+    sample.sign = -1;
+  }
+  return sample;
+}
+
+const logScale = {to: Math.log, from: Math.exp};
+const plainScale = {to: (x) => x, from: (x) => x};
+const between = (scale, a, b, part) => scale.from(scale.to(a) + part * (scale.to(b) - scale.to(a)));
+
+// Between samples of opposite signs; those between them are even.
+function crossingOf(samples, before, after, scale) {
+  const neighbours = after - before === 1;
+  const [a, b] = neighbours ? [samples[before], samples[after]] : [samples[before + 1], samples[after - 1]];
+  const part = neighbours ? a.ratio / (a.ratio - b.ratio) : 0.5;
+  return {x: between(scale, a.x, b.x, part), seconds: between(logScale, a.seconds, b.seconds, part),
+          below: samples[before].sign > 0};
+}
+
+function seedCrossings(samples, scale) {
+  const unknown = {verdict: 'unknown', crossings: []};
+  if (samples.length < 2 || samples.some(({sign}) => sign === null)) return unknown;
+  const crossings = [];
+  let last = null;
+  for (let i = 0; i < samples.length; ++i) {
+    if (samples[i].sign === 0) continue;
+    if (last !== null && samples[last].sign !== samples[i].sign) {
+      if (!samples[last].exact || !samples[i].exact) return unknown;
+      crossings.push(crossingOf(samples, last, i, scale));
+    }
+    last = i;
+  }
+  if (crossings.length > 0) return {verdict: 'crosses', crossings};
+  return {verdict: last !== null && samples[last].sign > 0 ? 'ahead' : 'behind', crossings};
+}
+
+// The mean over the seeds that go the way of most: {x or null, seconds, low, high, seeds: how many of each verdict}.
+function averageCrossing(all, scale) {
+  const going = (below) => all.filter(({crossings}) => crossings.at(-1)?.below === below);
+  const [downwards, upwards] = [going(true), going(false)];
+  const below = downwards.length >= upwards.length;
+  const highest = (below ? downwards : upwards).map(({crossings}) => crossings.at(-1));
+  const counts = {crosses: 0, ahead: 0, behind: 0, unknown: 0};
+  for (const {verdict} of all) ++counts[verdict];
+  const result = {counts, below, contrary: (below ? upwards : downwards).length, x: null, low: NaN, high: NaN};
+  if (highest.length === 0) return result;
+  const spread = spreadOf(highest.map(({x}) => scale.to(x)));
+  const interval = meanInterval(spread);
+  return {...result, x: scale.from(spread.mean), seconds: geometricMeanOf(highest.map(({seconds}) => seconds)).mean,
+          low: interval ? scale.from(interval.low) : NaN, high: interval ? scale.from(interval.high) : NaN};
+}
+
+// The textbook's run: steps to the target x alpha-beta time of a step.
+function textbookRun(study, id) {
+  const steps = figureOf(study, id, 'steps_to_accuracy');
+  const step = figureOf(study, id, 'alpha_beta_step_seconds');
+  return {seed: study.points.seed[id], time: steps === null ? null : steps * step,
+          end: figureOf(study, id, 'steps') * step};
+}
+
+function crossoverOf(view, at, policy, textbook) {
+  const {study} = view;
+  const axis = study.axes[view.x];
+  const scale = isLogarithmic(axis) ? logScale : plainScale;
+  const runs = (place, which) => textbook ?
+    doneOf(view, place, which).map((id) => textbookRun(study, id)) : runsOf(view, place, which);
+  const samples = new Map(view.seeds.map((seed) => [seed, []]));
+  for (const i of ascending(axis)) {
+    const place = at.map((value, a) => a === view.x ? i : value);
+    const bases = runs(place, study.base);
+    for (const run of runs(place, policy)) {
+      const base = bases.find(({seed}) => seed === run.seed);
+      if (base) samples.get(run.seed).push(sampleOf(axis.numbers[i], run, base));
+    }
+  }
+  return averageCrossing([...samples.values()].map((one) => seedCrossings(one, scale)), scale);
+}
+
+// Of each shown policy but the baseline, at one facet; nothing where the axis holds names.
+function breakEvens(view, at, policies) {
+  const {study} = view;
+  if (study.base < 0 || study.target === null || study.axes[view.x].numbers.length === 0) return [];
+  return policies.filter((policy) => policy !== study.base).map((policy) => ({
+    policy, simulated: crossoverOf(view, at, policy, false), textbook: crossoverOf(view, at, policy, true)}));
+}
+
+function verdictText({counts, x, contrary}) {
+  const seeds = counts.crosses + counts.ahead + counts.behind + counts.unknown;
+  if (x === null && counts.ahead === seeds) return 'pays over the whole range';
+  if (x === null && counts.behind === seeds) return 'never pays';
+  const parts = [[counts.crosses, 'cross'], [counts.ahead, 'always ahead'], [counts.behind, 'always behind'],
+                 [counts.unknown, 'unknown'], [contrary, 'cross the other way']];
+  return parts.filter(([count]) => count).map(([count, text]) => `${count} of ${seeds} ${text}`).join(', ');
+}
+
+// Facets: the other axes' values that the study has points at.
+function facetsOf(view) {
+  const facets = new Map();
+  for (const key of view.study.byPlace.keys()) {
+    const at = key.split(',').map((value, axis) => axis === view.x ? 0 : Number(value));
+    facets.set(at.join(), at);
+  }
+  return [...facets.values()];
+}
+
+const FACETS_DRAWN = 16;
+
+function breakEvenFigure(view) {
+  const {study} = view;
+  const axis = study.axes[view.x];
+  const facets = facetsOf(view).map((at) => ({
+    name: placeText({...view, at}, [view.x]) || 'the study', results: breakEvens(view, at, view.policies)}));
+  const drawn = facets.slice(0, FACETS_DRAWN);
+  const shown = view.policies.filter((policy) => policy !== study.base);
+  const rowOf = (row, policy) => row + (shown.indexOf(policy) + 0.5) / shown.length * 0.8 - 0.4;
+  const marks = (kind, policy) => drawn.flatMap(({name, results}, row) => results
+    .filter((result) => result.policy === policy && result[kind].x !== null)
+    .map(({[kind]: {x, low, high}}) => ({x, y: rowOf(row, policy), low: kind === 'simulated' ? low : NaN, high,
+      tip: `${study.policies[policy]}, ${name}: ${quantity(x, axis.unit, 3)}${kind === 'textbook' ? ' by the textbook' : ''}`})));
+  const datasets = shown.flatMap((policy) => {
+    const look = lookOf(study.styles[policy]);
+    return [
+      lineDataset(look, study.policies[policy], marks('simulated', policy), {showLine: false, spread: 'x', pointRadius: 5}),
+      lineDataset(look, `${study.policies[policy]}, textbook`, marks('textbook', policy), {
+        unlisted: true, showLine: false, pointStyle: 'crossRot', pointRotation: 0, pointRadius: 5}),
+    ];
+  });
+  const shorten = (text) => text.length > 36 ? `${text.slice(0, 35)}…` : text;
+  return {
+    key: axis.name,
+    height: 150 + drawn.length * Math.max(46, 13 * shown.length),
+    chart: {type: 'line', data: {datasets}, options: {scales: {
+      x: axisScale(axis, `Break-even ${humanName(axis.name)}`),
+      y: axisOptions({title: '', names: drawn.map(({name}) => shorten(name)), fixed: true, reverse: true, min: -0.5,
+                      max: drawn.length - 0.5, afterBuildTicks: (scale) => {
+                        scale.ticks = drawn.map((_, value) => ({value}));
+                      }}),
+    }}},
+    table: {
+      caption: `Break-even ${humanName(axis.name)} with ${study.baseline}: below it compressing is ahead, unless said`,
+      head: ['Network', 'Policy', 'Break-even', 'From', 'To', 'Textbook', 'Seeds'],
+      rows: facets.flatMap(({name, results}) => results.map(({policy, simulated, textbook}) => [
+        name, study.policies[policy], numberCell(simulated.x, axis.unit), numberCell(simulated.low, axis.unit),
+        numberCell(simulated.high, axis.unit), numberCell(textbook.x, axis.unit),
+        verdictText(simulated) + (simulated.x !== null && !simulated.below ? ', ahead above it' : '')])),
+    },
+    summary: `Break-even ${humanName(axis.name)} of ${shown.length} policies with ${study.baseline} at ${facets.length} ` +
+      `${facets.length === 1 ? 'network' : 'networks'}${facets.length > drawn.length ? `, the first ${drawn.length} drawn` : ''}; ` +
+      'crosses are the textbook\'s predictions.',
+  };
+}

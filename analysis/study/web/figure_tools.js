@@ -1,0 +1,129 @@
+// Small things that all figures use: texts for people, elements, tables, files, colours.
+
+const SCALES = {
+  's': [[1e-6, 'µs'], [1e-3, 'ms'], [1, 's'], [3600, 'h']],
+  'bit/s': [[1, 'bit/s'], [1e3, 'kbit/s'], [1e6, 'Mbit/s'], [1e9, 'Gbit/s'], [1e12, 'Tbit/s']],
+  'B': [[1, 'B'], [1e3, 'kB'], [1e6, 'MB'], [1e9, 'GB'], [1e12, 'TB']],
+  'fraction': [[0.01, '%']],
+};
+
+function plainNumber(value, digits = 4) {
+  if (value === 0) return '0';
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-4) return value.toExponential(digits - 1).replace(/\.?0+e\+?/, 'e');
+  return String(Number(value.toPrecision(digits)));
+}
+
+// "1.5 Gbit/s": the number in the largest unit of which it is at least one.
+function quantity(value, unit, digits = 4) {
+  if (value === null || value === undefined || Number.isNaN(value)) return '–';
+  const scales = SCALES[unit];
+  if (!scales) return unit ? `${plainNumber(value, digits)} ${unit}` : plainNumber(value, digits);
+  let [size, name] = scales[0];
+  for (const [other, otherName] of scales) {
+    if (Math.abs(value) >= other * (1 - 1e-9)) [size, name] = [other, otherName];
+  }
+  return `${plainNumber(value / size, digits)} ${name}`;
+}
+
+const spreadText = (spread, unit) => spread.count === 0 ? '–' :
+  quantity(spread.mean, unit, 3) + (spread.count > 1 ? ` ± ${quantity(spread.deviation, unit, 2)}` : '');
+
+function timeText(times) {
+  if (times.done === 0) return 'no result';
+  if (times.reached === times.done) return spreadText(times.spread, 's');
+  return `reached ${times.reached} of ${times.done}, mean ≥ ${quantity(times.bound, 's', 3)}`;
+}
+
+const BOUND_SIGNS = {'at least': '≥ ', 'at most': '≤ ', '': ''};
+const factorText = (ratio) => `${Number(ratio.toPrecision(3))}×`;
+const speedupText = (speedup) => Number.isNaN(speedup.ratio) ? '–' :
+  BOUND_SIGNS[speedup.bound] + factorText(speedup.ratio);
+const intervalText = (interval, text) => interval ? `[${text(interval.low)}, ${text(interval.high)}]` : '';
+
+const humanName = (name) => name.replace(/_/g, ' ');
+const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// element('p', {class: 'note', onclick: f}, 'text', child): texts are never markup.
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith('on')) {
+      made.addEventListener(key.slice(2), value);
+    } else if (value === true) {
+      made.setAttribute(key, '');
+    } else if (value !== false && value !== null && value !== undefined) {
+      made.setAttribute(key, value);
+    }
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+function selectField(label, id, options, selected, onchange) {
+  const select = element('select', {id, onchange: (event) => onchange(Number(event.target.value))},
+    ...options.map(([value, text]) => element('option', {value, selected: value === selected}, text)));
+  return element('div', {class: 'field'}, element('label', {for: id}, label), select);
+}
+
+// A table as data: head: texts; rows: cells, each a text or {text, value (for CSV), style}; the first cell heads the row.
+const cellText = (cell) => cell !== null && typeof cell === 'object' ? cell.text : String(cell ?? '');
+function cellValue(cell) {
+  const value = cell !== null && typeof cell === 'object' ? cell.value : cell;
+  return value === null || value === undefined || Number.isNaN(value) ? '' : value;
+}
+// The cell of a number with its unit: for people and for CSV.
+const numberCell = (value, unit, digits = 4) => ({text: quantity(value, unit, digits), value});
+
+function tableElement(table) {
+  const head = element('tr', {}, ...table.head.map((text) => element('th', {scope: 'col'}, text)));
+  const rows = table.rows.map((row) => element('tr', {}, ...row.map((cell, i) => {
+    const made = element(i === 0 ? 'th' : 'td', {scope: i === 0 ? 'row' : null, style: cell?.style,
+                                                 'data-value': cellValue(cell)}, cellText(cell));
+    if (cell?.small) made.append(element('small', {}, cell.small));
+    return made;
+  })));
+  return element('table', {class: table.class}, element('caption', {}, table.caption),
+    element('thead', {}, head), element('tbody', {}, ...rows));
+}
+
+// A region of its own that scrolls, so that wide tables do not widen the page; named, and reached by Tab.
+const scrollRegion = (label, ...children) =>
+  element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': label}, ...children);
+
+function csvText(table) {
+  const line = (cells) => cells.map((cell) => {
+    const text = String(cell);
+    return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+  }).join(',');
+  const columns = table.csv ?? {head: table.head, rows: table.rows};
+  return [columns.head, ...columns.rows.map((row) => row.map(cellValue))].map(line).join('\n') + '\n';
+}
+
+function download(name, type, text) {
+  const link = element('a', {href: URL.createObjectURL(new Blob([text], {type})), download: name});
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+// Colours, marks and dashes of policies are those of the printed figures (policy_style.h); on dark ground, lighter ones.
+const LIGHTER = {'#000000': '#FFFFFF', '#0072B2': '#4DA6DB', '#009E73': '#1FC79A', '#D55E00': '#F07A33'};
+const MARKS = {
+  'circle': ['circle', 0], 'square': ['rect', 0], 'triangle': ['triangle', 0], 'triangle-down': ['triangle', 180],
+  'diamond': ['rectRot', 0], 'pentagon': ['rectRounded', 0], 'open-square': ['rect', 0], 'open-circle': ['circle', 0],
+};
+const DASHES = {1: [], 2: [7, 3], 4: [8, 3, 2, 3]};
+const PART_COLOURS = {compute: '#7F7F7F', encode: '#E69F00', communication: '#0072B2', decode: '#009E73', wait: '#D9D9D9'};
+
+const darkScheme = matchMedia('(prefers-color-scheme: dark)');
+let printing = false;
+const isDark = () => darkScheme.matches && !printing;
+const onScheme = (colour) => isDark() ? LIGHTER[colour] ?? colour : colour;
+
+function lookOf(style) {
+  const [mark, rotation] = MARKS[style.mark];
+  return {colour: onScheme(style.colour), dash: DASHES[style.dashes], mark, rotation,
+          filled: !style.mark.startsWith('open-')};
+}

@@ -1,0 +1,260 @@
+// The figures: from a view of the study (what is shown and chosen) to a chart, a table and a sentence.
+
+// Unpacks what study_html.cc packed. Points of a place lie in `byPlace`, [policy][seed].
+function unpackStudy(packed) {
+  const study = {...packed, byPlace: new Map()};
+  if (study.axes.length === 0) {
+    study.axes = [{name: 'network', unit: '', values: ['as defined'], numbers: []}];
+    study.points.axes = [study.points.policy.map(() => 0)];
+  }
+  study.points.policy.forEach((policy, id) => {
+    const key = study.points.axes.map((column) => column[id]).join();
+    if (!study.byPlace.has(key)) study.byPlace.set(key, study.policies.map(() => []));
+    study.byPlace.get(key)[policy][study.points.seed[id]] = id;
+  });
+  study.base = study.policies.indexOf(study.baseline);
+  return study;
+}
+
+const DONE = 1;
+const figureOf = (study, id, name) => study.points.figures[name][id];
+
+// Ids of the points that are done, of the chosen seeds.
+function doneOf(view, at, policy) {
+  const seeds = view.study.byPlace.get(at.join())?.[policy] ?? [];
+  return view.seeds.map((seed) => seeds[seed]).filter((id) => id !== undefined && view.study.points.state[id] === DONE);
+}
+
+const runsOf = (view, at, policy) => doneOf(view, at, policy).map((id) => ({
+  seed: view.study.points.seed[id],
+  time: figureOf(view.study, id, 'time_to_accuracy'),
+  end: figureOf(view.study, id, 'simulated_seconds'),
+}));
+
+const spreadAt = (view, at, policy, name) => spreadOf(
+  doneOf(view, at, policy).map((id) => figureOf(view.study, id, name)).filter((value) => value !== null));
+
+const speedupAt = (view, at, policy) => view.study.base < 0 || view.study.target === null || policy === view.study.base ? null :
+  speedupOf(runsOf(view, at, view.study.base), runsOf(view, at, policy));
+
+const atAlong = (view, axis, position) => view.at.map((value, i) => i === axis ? position : value);
+const valueText = (axis, i) => axis.numbers.length ? quantity(axis.numbers[i], axis.unit) : axis.values[i];
+const positionOn = (axis, i) => axis.numbers.length ? axis.numbers[i] : i;
+const isLogarithmic = (axis) => axis.numbers.length > 0 && axis.numbers.every((number) => number > 0);
+
+// Positions of an axis's values, ascending.
+const ascending = (axis) => axis.values.map((_, i) => i).sort((a, b) => positionOn(axis, a) - positionOn(axis, b));
+
+const placeText = (view, without = []) => view.study.axes.map((axis, i) => without.includes(i) ? null :
+  `${humanName(axis.name)} ${valueText(axis, view.at[i])}`).filter(Boolean).join(', ');
+
+const axisScale = (axis, title) => axisOptions({
+  title: title ?? capitalised(humanName(axis.name)), unit: axis.unit, logarithmic: isLogarithmic(axis),
+  names: axis.numbers.length ? null : axis.values,
+});
+
+const speedupCell = (speedup) => speedup === null ? {text: 'baseline', value: null} : {
+  text: speedupText(speedup), value: speedup.ratio, small: intervalText(speedup.interval, factorText)};
+
+// ---- Time to accuracy along the chosen axis.
+
+function timePoints(view, policy) {
+  const axis = view.study.axes[view.x];
+  return ascending(axis).map((i) => {
+    const times = timesOf(runsOf(view, atAlong(view, view.x, i), policy));
+    const tip = `${view.study.policies[policy]}, ${valueText(axis, i)}: ${timeText(times)}`;
+    const {mean, deviation} = times.spread;
+    return {i, times, exact: {x: positionOn(axis, i), y: times.spread.count ? mean : null, tip,
+                              low: mean - deviation > 0 ? mean - deviation : NaN, high: mean + deviation},
+            censored: {x: positionOn(axis, i), y: times.reached < times.done ? times.bound : null, tip}};
+  });
+}
+
+function timeTable(view, series) {
+  const axis = view.study.axes[view.x];
+  const table = {
+    caption: `Time to accuracy, ${placeText(view, [view.x])}`,
+    head: [capitalised(humanName(axis.name)), 'Policy', 'Time to accuracy', 'Deviation', 'Reached', 'Seeds', 'Speed-up',
+           'From', 'To'],
+    rows: [],
+  };
+  for (const {policy, points} of series) {
+    for (const {i, times} of points) {
+      if (times.done === 0) continue;
+      const speedup = speedupAt(view, atAlong(view, view.x, i), policy);
+      table.rows.push([
+        {text: valueText(axis, i), value: axis.numbers.length ? axis.numbers[i] : axis.values[i]},
+        view.study.policies[policy],
+        {text: times.spread.count ? quantity(times.spread.mean, 's') : `≥ ${quantity(times.bound, 's')}`,
+         value: times.spread.count ? times.spread.mean : null},
+        numberCell(times.spread.deviation, 's', 2), times.reached, times.done,
+        speedup ? {text: speedupText(speedup), value: speedup.bound ? null : speedup.ratio} : 'baseline',
+        ...['low', 'high'].map((end) => speedup?.interval ?
+          {text: factorText(speedup.interval[end]), value: speedup.interval[end]} : ''),
+      ]);
+    }
+  }
+  return table;
+}
+
+function timeFigure(view) {
+  const axis = view.study.axes[view.x];
+  const series = view.policies.map((policy) => ({policy, points: timePoints(view, policy)}));
+  const datasets = [];
+  for (const {policy, points} of series) {
+    const look = lookOf(view.study.styles[policy]);
+    datasets.push(lineDataset(look, view.study.policies[policy], points.map((point) => point.exact), {spread: 'y'}));
+    datasets.push(lineDataset(look, `${view.study.policies[policy]}, not reached`, points.map((point) => point.censored), {
+      unlisted: true, showLine: false, pointStyle: 'triangle', pointRotation: 0, pointRadius: 6,
+      pointBackgroundColor: 'rgba(0, 0, 0, 0)'}));
+  }
+  const crossings = breakEvens(view, view.at, view.policies).filter(({simulated}) => simulated.x !== null);
+  datasets.push({
+    label: `break-even with ${view.study.baseline}`, unlisted: crossings.length === 0, showLine: false, pointStyle: 'star',
+    pointRadius: 7, pointBorderWidth: 2, borderColor: inkColour(), backgroundColor: inkColour(),
+    data: crossings.map(({policy, simulated}) => ({
+      x: simulated.x, y: simulated.seconds,
+      tip: `${view.study.policies[policy]} breaks even with ${view.study.baseline} at ${quantity(simulated.x, axis.unit, 3)}`})),
+  });
+  const reached = series.reduce((sum, {points}) => sum + points.filter((point) => point.exact.y !== null).length, 0);
+  return {
+    key: axis.name,
+    chart: {type: 'line', data: {datasets}, options: {scales: {
+      x: axisScale(axis),
+      y: axisOptions({title: 'Time to accuracy', unit: 's', logarithmic: true}),
+    }}},
+    table: timeTable(view, series),
+    summary: `Time to accuracy against ${humanName(axis.name)} of ${view.policies.length} policies, ` +
+      `${placeText(view, [view.x]) || 'one network'}: ${reached} means over ${view.seeds.length} seeds.`,
+  };
+}
+
+// ---- Speed-up over two axes: a table with coloured cells.
+
+// Blue: sooner than the baseline; orange: later; the same strength for a factor and its inverse. Text stays dark.
+function speedupColour(ratio, most) {
+  if (Number.isNaN(ratio)) return null;
+  const part = Math.max(-1, Math.min(1, Math.log(ratio) / Math.log(most)));
+  const far = part > 0 ? [107, 174, 224] : [240, 150, 80];
+  const [r, g, b] = far.map((value) => Math.round(247 + (value - 247) * Math.abs(part)));
+  return `background: rgb(${r}, ${g}, ${b}); color: #111`;
+}
+
+function mapFigure(view, choice) {
+  const {study} = view;
+  const [columns, rows] = [study.axes[choice.columns], study.axes[choice.rows]];
+  const cells = ascending(rows).map((r) => ascending(columns).map((c) => {
+    const at = view.at.map((value, i) => i === choice.rows ? r : i === choice.columns ? c : value);
+    return {r, c, speedup: speedupAt(view, at, choice.policy)};
+  }));
+  const logs = cells.flat().map(({speedup}) => Math.abs(Math.log(speedup?.ratio ?? NaN))).filter(Number.isFinite);
+  const most = Math.exp(Math.max(Math.log(2), ...logs));
+  const place = placeText(view, [choice.rows, choice.columns]);
+  return {
+    table: {
+      class: 'map',
+      caption: `Speed-up of ${study.policies[choice.policy]} over ${study.baseline}${place ? `, ${place}` : ''}`,
+      head: [`${capitalised(humanName(rows.name))} \\ ${humanName(columns.name)}`,
+             ...ascending(columns).map((c) => valueText(columns, c))],
+      rows: cells.map((row) => [valueText(rows, row[0].r), ...row.map(({speedup}) =>
+        ({...speedupCell(speedup), style: speedupColour(speedup?.ratio ?? NaN, most)}))]),
+      csv: {
+        head: [rows.name, columns.name, 'policy', 'speedup', 'bound', 'low', 'high', 'pairs'],
+        rows: cells.flat().filter(({speedup}) => speedup?.pairs.length).map(({r, c, speedup}) => [
+          rows.values[r], columns.values[c], study.policies[choice.policy], speedup.ratio, speedup.bound,
+          speedup.interval?.low, speedup.interval?.high, speedup.pairs.length]),
+      },
+    },
+    summary: 'Blue cells reach the target sooner than the baseline, orange ones later; in brackets the 95 % interval.',
+  };
+}
+
+// ---- Where the time of a step goes.
+
+const PARTS = ['compute', 'encode', 'communication', 'decode', 'wait'];
+
+function stepFigure(view) {
+  const {study} = view;
+  const shown = view.policies.filter((policy) => doneOf(view, view.at, policy).length > 0);
+  const parts = PARTS.map((part) => shown.map((policy) => spreadAt(view, view.at, policy, `${part}_seconds`).mean));
+  return {
+    key: 'step',
+    height: 120 + 34 * shown.length,
+    chart: {
+      type: 'bar',
+      data: {
+        labels: shown.map((policy) => study.policies[policy]),
+        datasets: PARTS.map((part, i) => ({
+          label: part, data: parts[i], backgroundColor: onScheme(PART_COLOURS[part]), borderColor: inkColour(), borderWidth: 0.5,
+          pointStyle: 'rect',
+        })),
+      },
+      options: {
+        indexAxis: 'y',
+        interaction: {mode: 'nearest', intersect: true, axis: 'y'},
+        plugins: {tooltip: {callbacks: {label: (item) => `${item.label}, ${item.dataset.label}: ${quantity(item.raw, 's', 3)}`}}},
+        scales: {
+          x: {...axisOptions({title: 'Time of a step', unit: 's'}), stacked: true},
+          y: {stacked: true, ticks: {color: inkColour()}, grid: {display: false}},
+        },
+      },
+    },
+    table: {
+      caption: `Mean time of a step, ${placeText(view)}`,
+      head: ['Policy', ...PARTS.map(capitalised), 'Step', 'Deviation over seeds'],
+      rows: shown.map((policy, row) => {
+        const step = spreadAt(view, view.at, policy, 'step_seconds');
+        return [study.policies[policy], ...parts.map((values) => numberCell(values[row], 's')), numberCell(step.mean, 's'),
+                numberCell(step.deviation, 's', 2)];
+      }),
+    },
+    summary: `Mean time of a step and its parts for ${shown.length} policies, ${placeText(view)}.`,
+  };
+}
+
+// ---- Accuracy against bytes or simulated time.
+
+// The evaluations that all seeds have, as means; `column`: position of x in the packed curve (1: seconds, 2: bytes).
+function meanCurve(study, ids, column) {
+  const {points, sequences} = study.curves;
+  const curves = ids.map((id) => points[id]).filter(Boolean).map((at) => at.map((i) => sequences[i]));
+  const length = Math.min(...curves.map((curve) => curve[0].length));
+  return Array.from({length: curves.length ? length : 0}, (_, i) => {
+    const accuracy = spreadOf(curves.map((curve) => curve[3][i]).filter((value) => value !== null));
+    return {step: curves[0][0][i], x: spreadOf(curves.map((curve) => curve[column][i])).mean,
+            y: accuracy.count ? accuracy.mean : null, low: accuracy.mean - accuracy.deviation,
+            high: accuracy.mean + accuracy.deviation};
+  });
+}
+
+// Of `series` [{name, look, points}]: used by the what-if panel as well.
+function accuracyChart(series, xTitle, xUnit, target) {
+  const lines = series.map(({name, look, points}) => lineDataset(look, name, points.map((point) => ({
+    ...point, tip: `${name}: ${quantity(point.y, 'fraction', 3)} at ${quantity(point.x, xUnit, 3)}`})),
+  {spread: 'band', pointRadius: 2.5}));
+  const ends = series.map(({points}) => points[points.length - 1]?.x).filter((x) => x > 0);
+  const logarithmic = ends.length > 1 && Math.max(...ends) > 5 * Math.min(...ends);
+  return {type: 'line', data: {datasets: lines}, options: {target, scales: {
+    x: axisOptions({title: xTitle, unit: xUnit, logarithmic}),
+    y: axisOptions({title: 'Test accuracy', unit: 'fraction'}),
+  }}};
+}
+
+function accuracyFigure(view, column, xTitle, xUnit) {
+  const {study} = view;
+  const series = view.policies.map((policy) => ({
+    policy, name: study.policies[policy], look: lookOf(study.styles[policy]),
+    points: meanCurve(study, doneOf(view, view.at, policy), column),
+  })).filter(({points}) => points.length > 0);
+  return {
+    key: xTitle,
+    chart: accuracyChart(series, xTitle, xUnit, study.target),
+    table: {
+      caption: `Test accuracy, means over seeds, ${placeText(view)}`,
+      head: ['Policy', 'Step', xTitle, 'Test accuracy', 'Deviation'],
+      rows: series.flatMap(({name, points}) => points.map(({step, x, y, high}) => [
+        name, step, numberCell(x, xUnit), numberCell(y, 'fraction'), numberCell(high - y, 'fraction', 2)])),
+    },
+    summary: `Test accuracy of ${series.length} policies against ${xTitle.toLowerCase()}, ${placeText(view)}.`,
+  };
+}

@@ -1,0 +1,248 @@
+// Puts the page together and draws it again when a choice changes.
+
+const study = unpackStudy(JSON.parse(document.getElementById('study').textContent));
+const byId = (id) => document.getElementById(id);
+const view = {
+  study,
+  policies: study.policies.map((_, i) => i),
+  seeds: study.seeds.map((_, i) => i),
+  x: Math.max(0, study.axes.findIndex((axis) => axis.numbers.length > 1)),
+  at: study.axes.map((axis) => ascending(axis)[Math.floor((axis.values.length - 1) / 2)]),
+};
+
+// A place where the study has points, nearest to the chosen one: grids need not be full.
+function snapToGrid() {
+  const keys = [...study.byPlace.keys()];
+  if (keys.length === 0 || study.byPlace.has(view.at.join())) return;
+  const agree = (key) => key.split(',').filter((value, i) => Number(value) === view.at[i]).length;
+  view.at = keys.reduce((best, key) => agree(key) > agree(best) ? key : best).split(',').map(Number);
+}
+
+// ---- One section of the page. make(): the figure of the moment; `controls`: elements above it.
+
+const panels = [];
+
+function addPanel({id, title, make, controls = [], canvas = true, visible = () => true}) {
+  const summary = element('p', {class: 'summary', id: `${id}-summary`});
+  const section = element('section', {id, 'aria-labelledby': `${id}-title`}, element('h2', {id: `${id}-title`}, title),
+    summary, element('div', {class: 'fields'}, ...controls));
+  const panel = {id, title, make, visible, section, summary, chart: null, figure: null, zoomed: false};
+  if (canvas) addCanvas(panel);
+  addTable(panel, canvas);
+  panels.push(panel);
+  return panel;
+}
+
+function addCanvas(panel) {
+  const hint = `${panel.id}-hint`;
+  panel.canvas = element('canvas', {id: `${panel.id}-canvas`, tabindex: 0, role: 'img', 'aria-describedby': hint});
+  panel.range = element('output', {class: 'hidden', 'aria-live': 'polite'});
+  panel.frame = element('div', {class: 'frame'}, panel.canvas);
+  const moved = () => {
+    panel.zoomed = true;
+    panel.range.textContent = zoomable(panel.chart).map((scale) =>
+      `${scale.options.title.text} from ${quantity(scale.min, scale.options.unit, 3)} to ${quantity(scale.max, scale.options.unit, 3)}`).join('; ');
+  };
+  const zoomButton = (text, label, act) => element('button', {type: 'button', 'aria-label': `${label}: ${panel.title}`,
+    title: label, onclick: () => [act(panel.chart), moved()]}, text);
+  panel.section.append(panel.frame, element('div', {class: 'tools'},
+    zoomButton('+', 'Zoom in', (chart) => zoomBy(chart, ZOOM_STEP)),
+    zoomButton('−', 'Zoom out', (chart) => zoomBy(chart, 1 / ZOOM_STEP)),
+    zoomButton('0', 'Whole range', zoomReset),
+    element('span', {id: hint, class: 'hint'}, 'Drag to zoom; once the figure has the focus: wheel, + and −, arrows, 0.'),
+    panel.range));
+  listenForZoom(panel.canvas, () => panel.chart, moved);
+}
+
+function addTable(panel, folded) {
+  panel.tablePlace = scrollRegion(`${panel.title}: table`);
+  const button = element('button', {type: 'button', class: 'csv', onclick: () =>
+    download(`${study.name}-${panel.id}.csv`, 'text/csv', csvText(panel.figure.table))}, 'Download CSV');
+  if (!folded) {
+    panel.section.append(panel.tablePlace, button);
+    return;
+  }
+  panel.details = element('details', {ontoggle: () => fillTable(panel)}, element('summary', {}, 'Data table'),
+    panel.tablePlace);
+  panel.section.append(panel.details, button);
+}
+
+// Closed tables are empty: building rows that nobody reads takes longer than drawing.
+function fillTable(panel) {
+  const wanted = panel.figure && (!panel.details || panel.details.open);
+  panel.tablePlace.replaceChildren(...(wanted ? [tableElement(panel.figure.table)] : []));
+}
+
+function mergeDeep(base, over) {
+  const merged = {...base};
+  for (const [key, value] of Object.entries(over)) {
+    const both = [value, merged[key]].every((one) => one && typeof one === 'object' && !Array.isArray(one));
+    merged[key] = both ? mergeDeep(merged[key], value) : value;
+  }
+  return merged;
+}
+
+function drawChart(panel) {
+  const {chart: {type, data, options}, key, height} = panel.figure;
+  const kept = {};
+  if (panel.chart && panel.zoomed && panel.key === key) {
+    for (const scale of zoomable(panel.chart)) kept[scale.id] = {min: scale.min, max: scale.max};
+  } else {
+    panel.zoomed = false;
+  }
+  panel.chart?.destroy();
+  panel.key = key;
+  panel.frame.style.height = `${height ?? 380 + 9 * data.datasets.length}px`;
+  const all = mergeDeep(baseOptions(), options);
+  all.plugins.legend.onClick = (event, item, legend) => togglePolicy(legend.chart.data.datasets[item.datasetIndex].label);
+  const home = Object.fromEntries(Object.entries(all.scales).map(([id, {min, max}]) => [id, {min, max}]));
+  panel.chart = new Chart(panel.canvas, {type, data, options: mergeDeep(all, {scales: kept}), plugins: [spreadPlugin, boxPlugin]});
+  panel.chart.home = home;
+}
+
+function showFigure(panel, figure) {
+  panel.figure = figure;
+  panel.summary.textContent = figure.summary;
+  if (panel.canvas) {
+    panel.canvas.setAttribute('aria-label', `${panel.title}. ${figure.summary}`);
+    drawChart(panel);
+  }
+  fillTable(panel);
+}
+
+// ---- Choices.
+
+function togglePolicy(name) {
+  const box = byId(`policy-${study.policies.indexOf(name)}`);
+  if (box) box.click();
+}
+
+function checkBoxes(legend, prefix, names, chosen) {
+  const boxes = names.map((name, i) => element('input', {type: 'checkbox', id: `${prefix}-${i}`, checked: true,
+    onchange: () => {
+      chosen(boxes.map((box, j) => box.checked ? j : -1).filter((j) => j >= 0));
+      redraw();
+    }}));
+  const labels = boxes.map((box, i) => element('label', {for: box.id, class: 'choice'}, box,
+    prefix === 'policy' ? element('span', {class: 'swatch', 'aria-hidden': 'true', 'data-policy': i}) : null, names[i]));
+  return element('fieldset', {}, element('legend', {}, legend), ...labels);
+}
+
+function placeFields() {
+  const along = selectField('Drawn along', 'along', study.axes.map((axis, i) => [i, humanName(axis.name)]), view.x,
+    (value) => [view.x = value, redraw()]);
+  const fields = study.axes.map((axis, i) => selectField(capitalised(humanName(axis.name)), `at-${i}`,
+    ascending(axis).map((value) => [value, valueText(axis, value)]), view.at[i], (value) => {
+      view.at[i] = value;
+      redraw();
+    }));
+  return element('fieldset', {}, element('legend', {}, 'Network and training'), along, ...fields);
+}
+
+function mapControls(choice) {
+  const axes = study.axes.map((axis, i) => [i, humanName(axis.name)]);
+  const pick = (key) => (value) => {
+    if (key !== 'policy' && value === choice[key === 'rows' ? 'columns' : 'rows']) {
+      choice[key === 'rows' ? 'columns' : 'rows'] = choice[key];  // the two change places
+      byId(`map-${key === 'rows' ? 'columns' : 'rows'}`).value = choice[key];
+    }
+    choice[key] = value;
+    redraw();
+  };
+  const policies = study.policies.map((name, i) => [i, name]).filter(([i]) => i !== study.base);
+  return [selectField('Policy', 'map-policy', policies, choice.policy, pick('policy')),
+          selectField('Rows', 'map-rows', axes, choice.rows, pick('rows')),
+          selectField('Columns', 'map-columns', axes, choice.columns, pick('columns'))];
+}
+
+// ---- The page.
+
+function showFacts() {
+  const counts = [0, 0, 0];
+  for (const state of study.points.state) ++counts[state];
+  const [pending, done, failed] = counts;
+  byId('facts').textContent = [
+    `${done} of ${study.points.state.length} points done`, failed ? `${failed} failed` : '', pending ? `${pending} pending` : '',
+    study.target === null ? 'no target accuracy' : `target accuracy ${quantity(study.target, 'fraction')}`,
+    `baseline ${study.baseline}`].filter(Boolean).join(' · ');
+  if (study.curves.stride > 1) byId('thinned').textContent = `Curves show one of ${study.curves.stride} evaluations.`;
+}
+
+function addFailures() {
+  const ids = Object.keys(study.points.failures);
+  if (ids.length === 0) return;
+  addPanel({id: 'failed', title: 'Failed points', canvas: false, make: () => ({
+    summary: 'What these points stopped with; they are holes in all figures.',
+    table: {caption: 'Failed points', head: ['Point', 'Policy', 'Seed', ...study.axes.map(({name}) => humanName(name)), 'Message'],
+            rows: ids.map((id) => [id, study.policies[study.points.policy[id]], study.seeds[study.points.seed[id]],
+              ...study.axes.map((axis, a) => axis.values[study.points.axes[a][id]]), study.points.failures[id]])},
+  })});
+}
+
+function addPanels() {
+  const numeric = () => study.axes[view.x].numbers.length > 0;
+  const compared = study.base >= 0 && study.policies.length > 1 && study.target !== null;
+  if (study.target !== null) addPanel({id: 'time', title: 'Time to accuracy', make: () => timeFigure(view)});
+  if (compared && study.axes.length > 1) {
+    const numbers = study.axes.map((_, i) => i).sort((a, b) => (study.axes[b].numbers.length > 1) - (study.axes[a].numbers.length > 1));
+    const choice = {policy: study.base === 0 ? 1 : 0, columns: numbers[0], rows: numbers[1]};
+    addPanel({id: 'map', title: 'Speed-up map', make: () => mapFigure(view, choice), controls: mapControls(choice), canvas: false});
+  }
+  if (compared) addPanel({id: 'break-even', title: 'Break-even', make: () => breakEvenFigure(view), visible: numeric});
+  addPanel({id: 'step', title: 'Where the time of a step goes', make: () => stepFigure(view)});
+  addPanel({id: 'bytes', title: 'Accuracy against bytes', make: () => accuracyFigure(view, 2, 'Bytes sent by a worker', 'B')});
+  addPanel({id: 'seconds', title: 'Accuracy against time', make: () => accuracyFigure(view, 1, 'Simulated time', 's')});
+  addFailures();
+}
+
+function addWhatIf() {
+  const panel = addPanel({id: 'what-if', title: 'What if', make: null});
+  const form = element('fieldset', {class: 'what-if'}, element('legend', {}, 'Another network'));
+  const status = element('p', {role: 'status', class: 'status'});
+  const error = element('p', {role: 'alert', class: 'error'});
+  panel.section.insertBefore(element('div', {}, form, status, error), panel.frame);
+  panel.summary.textContent = 'What the recorded trainings would take on a network that the study does not have.';
+  const shown = element('div', {hidden: true});  // nothing to draw before the first answer
+  shown.append(...[...panel.section.children].slice([...panel.section.children].indexOf(panel.frame)));
+  panel.section.append(shown);
+  panel.details.open = true;
+  const {redraw: again} = startWhatIf({form, status, error, show: (figure) => {
+    shown.hidden = false;
+    showFigure(panel, figure);
+  }}, () => view);
+  panel.again = again;
+}
+
+function redraw() {
+  snapToGrid();
+  study.axes.forEach((_, i) => {
+    byId(`at-${i}`).value = view.at[i];
+  });
+  for (const swatch of document.querySelectorAll('.swatch')) {
+    swatch.style.background = lookOf(study.styles[swatch.dataset.policy]).colour;
+  }
+  for (const panel of panels) {
+    panel.section.hidden = !panel.visible();
+    if (!panel.section.hidden && panel.make) showFigure(panel, panel.make());
+    panel.again?.();
+  }
+}
+
+function start() {
+  Chart.defaults.font.family = 'system-ui, sans-serif';
+  showFacts();
+  byId('filters').append(placeFields(),
+    checkBoxes('Policies', 'policy', study.policies, (chosen) => view.policies = chosen),
+    checkBoxes('Seeds', 'seed', study.seeds, (chosen) => view.seeds = chosen));
+  byId('choices').open = matchMedia('(min-width: 900px)').matches;
+  addPanels();
+  byId('figures').append(...panels.map(({section}) => section));
+  addWhatIf();
+  byId('figures').append(panels.at(-1).section);
+  redraw();
+  darkScheme.addEventListener('change', redraw);
+  addEventListener('beforeprint', () => [printing = true, redraw()]);
+  addEventListener('afterprint', () => [printing = false, redraw()]);
+}
+
+start();

@@ -1,0 +1,188 @@
+// The what-if panel: asks a served study what its recorded trainings would take on another network. docs/studies.md has
+// the API. Where the page is a file, the panel is disabled and says how to serve it.
+
+const DEBOUNCE_MILLISECONDS = 150;
+
+// Sliders: the range is of `to(value)`; number fields hold value / size in `unit`.
+const KNOBS = [
+  {key: 'bandwidth', label: 'Bandwidth of the links', unit: 'Mbit/s', size: 1e6, low: 1e6, high: 1e12, logarithmic: true, text: 'bit/s'},
+  {key: 'delay', label: 'Latency of a link', unit: 'µs', size: 1e-6, low: 1e-7, high: 1, logarithmic: true, text: 's'},
+  {key: 'slowdown', label: 'Slow-down of the slowest workers', unit: 'times', size: 1, low: 1, high: 20, logarithmic: true},
+  {key: 'slow_workers', label: 'How many are slow', unit: 'workers', size: 1, low: 0, high: 64, whole: true},
+  {key: 'device_speed', label: 'Speed of the devices', unit: 'times', size: 1, low: 0.1, high: 10, logarithmic: true},
+  {key: 'codec_speed', label: 'Speed of the codecs', unit: 'times', size: 1, low: 0.01, high: 100, logarithmic: true},
+];
+
+// "1Gbps" or "10us" (or a number) in bit/s or seconds.
+function parseQuantity(text) {
+  const match = /^\s*([0-9.eE+-]+?)\s*([kMGT]?)(bps|bit\/s)\s*$|^\s*([0-9.eE+-]+?)\s*(n|u|µ|m|)s\s*$/.exec(String(text));
+  if (!match) return Number(text);
+  return match[3] ? Number(match[1]) * {'': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12}[match[2]] :
+    Number(match[4]) * {n: 1e-9, u: 1e-6, 'µ': 1e-6, m: 1e-3, '': 1}[match[5]];
+}
+
+// A slider and a number field of one value; `changed` is called on either's input.
+function makeKnob(knob, changed) {
+  const to = (value) => knob.logarithmic ? Math.log10(value) : value;
+  const from = (at) => knob.logarithmic ? 10 ** at : at;
+  const id = `what-if-${knob.key}`;
+  const slider = element('input', {type: 'range', id, min: to(knob.low), max: to(knob.high),
+                                   step: knob.whole ? 1 : 'any'});
+  const field = element('input', {type: 'number', id: `${id}-number`, step: knob.whole ? 1 : 'any', min: 0,
+                                  'aria-label': `${knob.label}, ${knob.unit}`});
+  let current = knob.low;
+  const show = (value, source) => {
+    current = value;
+    if (source !== slider) slider.value = to(Math.max(value, knob.low));
+    if (source !== field) field.value = Number((value / knob.size).toPrecision(4));
+    slider.setAttribute('aria-valuetext', knob.text ? quantity(value, knob.text, 3) : `${plainNumber(value, 3)} ${knob.unit}`);
+  };
+  slider.addEventListener('input', () => {
+    show(Number(from(Number(slider.value)).toPrecision(3)), slider);
+    changed();
+  });
+  slider.addEventListener('keydown', (event) => {  // a key moves by a 40th of the way; "any" steps would not move
+    const way = {ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5}[event.key];
+    if (!way || knob.whole) return;
+    event.preventDefault();
+    slider.value = Number(slider.value) + way * (slider.max - slider.min) / 40;
+    slider.dispatchEvent(new Event('input'));
+  });
+  field.addEventListener('input', () => {
+    if (field.value === '' || !field.checkValidity()) return;
+    show(Number(field.value) * knob.size, field);
+    changed();
+  });
+  const row = element('div', {class: 'knob'}, element('label', {for: id}, knob.label), slider,
+    element('span', {class: 'number'}, field, ` ${knob.unit}`));
+  return {row, key: knob.key, get: () => current, set: (value) => show(value, null)};
+}
+
+// What the answer says of each policy that is shown: runs of the chosen seeds.
+function answeredSeries(view, answer) {
+  const seeds = new Set(view.seeds.map((seed) => view.study.seeds[seed]));
+  const shown = new Set(view.policies.map((policy) => view.study.policies[policy]));
+  return answer.policies.map(({policy, seeds: runs}) => {
+    const position = view.study.policies.indexOf(policy);
+    const chosen = runs.filter((run) => seeds.has(String(run.seed)));
+    return {
+      policy, chosen,
+      shown: shown.has(policy),
+      look: lookOf(view.study.styles[Math.max(0, position)]),
+      runs: chosen.map((run) => ({seed: run.seed, time: run.time_to_accuracy, end: run.simulated_seconds})),
+    };
+  });
+}
+
+// Means over the evaluations that all seeds have.
+function answeredCurve(chosen) {
+  const curves = chosen.map((run) => run.curve);
+  const length = curves.length ? Math.min(...curves.map((curve) => curve.length)) : 0;
+  return Array.from({length}, (_, i) => {
+    const accuracy = spreadOf(curves.map((curve) => curve[i][1]));
+    return {x: spreadOf(curves.map((curve) => curve[i][0])).mean, y: accuracy.mean,
+            low: accuracy.mean - accuracy.deviation, high: accuracy.mean + accuracy.deviation};
+  });
+}
+
+function whatIfFigure(view, answer) {
+  const all = answeredSeries(view, answer);
+  const base = all.find(({policy}) => policy === view.study.baseline);
+  const series = all.filter(({shown}) => shown);
+  const rows = series.map(({policy, chosen, runs}) => {
+    const times = timesOf(runs);
+    const speedup = base && policy !== base.policy ? speedupOf(base.runs, runs) : null;
+    const part = (name) => numberCell(spreadOf(chosen.map((run) => run.parts[name])).mean, 's', 3);
+    return {times, cells: [
+      policy, {text: timeText(times), value: times.spread.count ? times.spread.mean : null},
+      `${times.reached} of ${times.done}`, speedupCell(speedup),
+      numberCell(spreadOf(chosen.map((run) => run.step_seconds)).mean, 's', 3), ...PARTS.map(part)]};
+  });
+  const longest = Math.max(...rows.map(({times}) => times.bound).filter(Number.isFinite));
+  rows.forEach(({times, cells}, i) => {  // the bar behind a time
+    const part = 100 * times.bound / longest;
+    cells[1].style = `--bar: ${part.toFixed(1)}%; --bar-colour: ${series[i].look.colour}`;
+  });
+  return {
+    key: 'what-if',
+    chart: accuracyChart(series.map(({policy, look, chosen}) => ({name: policy, look, points: answeredCurve(chosen)})),
+      'Simulated time', 's', view.study.target),
+    table: {
+      class: 'bars',
+      caption: 'Answer: time to accuracy on this network',
+      head: ['Policy', 'Time to accuracy', 'Reached', `Speed-up over ${view.study.baseline}`, 'Step', ...PARTS.map(capitalised)],
+      rows: rows.map(({cells}) => cells),
+    },
+    summary: `Test accuracy against simulated time of ${series.length} policies on the network asked for.`,
+  };
+}
+
+// panel: {form, status, error, show(figure)}; view(): what is shown. Returns {redraw}.
+function startWhatIf(panel, view) {
+  let [timer, request, answer, groups] = [null, null, null, []];
+  const say = (status, error = '') => [panel.status.textContent, panel.error.textContent] = [status, error];
+  const redraw = () => answer && panel.show(whatIfFigure(view(), answer));
+
+  async function ask() {
+    request?.abort();
+    const mine = request = new AbortController();
+    say('Asking …');
+    const question = {group: Number(group.value), topology: topology.value, fidelity: fidelity.value};
+    for (const knob of knobs) question[knob.key] = knob.get();
+    try {
+      const response = await fetch('/api/what-if', {method: 'POST', signal: mine.signal, body: JSON.stringify(question),
+                                                    headers: {'Content-Type': 'application/json'}});
+      const content = await response.json();
+      if (mine !== request) return;
+      if (!response.ok) throw new Error(content.error ?? `HTTP ${response.status}`);
+      answer = content;
+      redraw();
+      say(`Answered in ${quantity(answer.seconds, 's', 3)}.`);
+    } catch (error) {
+      if (error.name !== 'AbortError' && mine === request) say('', `No answer: ${error.message}`);
+    }
+  }
+  const changed = () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, DEBOUNCE_MILLISECONDS);
+  };
+
+  const knobs = KNOBS.map((knob) => makeKnob(knob, changed));
+  const field = (label, input) => element('div', {class: 'field'}, element('label', {for: input.id}, label), input);
+  const group = element('select', {id: 'what-if-group', onchange: () => [setDefaults(), changed()]});
+  const topology = element('input', {id: 'what-if-topology', type: 'text', oninput: changed, spellcheck: 'false'});
+  const fidelity = element('select', {id: 'what-if-fidelity', onchange: changed},
+    ...['flow', 'analytic'].map((name) => element('option', {value: name}, name)));
+  panel.form.append(element('div', {class: 'fields'}, field('Training', group), field('Topology', topology),
+    field('Fidelity', fidelity)), ...knobs.map(({row}) => row));
+
+  function setDefaults() {
+    const defaults = groups.find(({id}) => id === Number(group.value)).defaults;
+    for (const knob of knobs) knob.set(parseQuantity(defaults[knob.key]));
+    topology.value = defaults.topology;
+    fidelity.value = defaults.fidelity;
+  }
+  knobs.forEach((knob, i) => knob.set({bandwidth: 1e9, delay: 1e-5}[knob.key] ?? Math.max(KNOBS[i].low, Number(!KNOBS[i].whole))));
+
+  async function start() {
+    try {
+      const response = await fetch('/api/groups');
+      const content = await response.json();
+      if (!response.ok) throw new Error(content.error ?? `HTTP ${response.status}`);
+      groups = content.groups;
+      group.append(...groups.map(({id, label}) => element('option', {value: id}, label)));
+      setDefaults();
+      panel.form.disabled = false;
+      await ask();
+    } catch (error) {
+      say('', `No answer: ${error.message}`);
+    }
+  }
+  panel.form.disabled = true;
+  if (view().study.live) {
+    start();
+  } else {
+    say('This page is a file. To ask what-if questions, run "legacy-study serve" on the study\'s folder and open the address that it prints.');
+  }
+  return {redraw};
+}
