@@ -1,0 +1,73 @@
+// Small studies whose every time a test sets by hand.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/study/study.h"
+
+namespace legacy::analysis {
+
+inline StudyAxis Bandwidths(const std::vector<double>& values) {
+  StudyAxis axis{"bandwidth", "bit/s", {}, values};
+  for (const double value : values) axis.values.push_back(std::to_string(value) + "bps");
+  return axis;
+}
+
+// The full grid, all pending. The first policy is the baseline.
+inline Study PendingStudy(const std::vector<std::string>& policies,
+                          const std::vector<uint64_t>& seeds, const std::vector<StudyAxis>& axes) {
+  Study study;
+  study.name = study.title = "small";
+  study.baseline = policies.front();
+  study.target = 0.8;
+  study.policies = policies;
+  study.seeds = seeds;
+  study.axes = axes;
+  std::vector<std::vector<std::string>> places = {{}};
+  for (const StudyAxis& axis : axes) {
+    std::vector<std::vector<std::string>> longer;
+    for (const auto& place : places) {
+      for (const std::string& value : axis.values) {
+        longer.push_back(place);
+        longer.back().push_back(value);
+      }
+    }
+    places = std::move(longer);
+  }
+  for (const auto& values : places) {
+    for (const std::string& policy : policies) {
+      for (const uint64_t seed : seeds) {
+        StudyPoint point;
+        point.id = static_cast<int64_t>(study.points.size());
+        point.policy = policy;
+        point.seed = seed;
+        point.values = values;
+        study.points.push_back(std::move(point));
+      }
+    }
+  }
+  return study;
+}
+
+// 100 steps to the target of 200. No time: not reached in `end` seconds.
+inline void Finish(StudyPoint& point, std::optional<double> time, double end = 1000) {
+  point.state = StudyState::kDone;
+  PointFigures& figures = point.figures;
+  figures.steps = 200;
+  figures.time_to_accuracy = time;
+  if (time) figures.steps_to_accuracy = 100;
+  figures.simulated_seconds = end;
+  figures.step_seconds = end / 200;
+  figures.alpha_beta_step_seconds = time.value_or(end / 2) / 100;
+}
+
+// Sets every point's time.
+inline void FinishAll(Study& study,
+                      const std::function<std::optional<double>(const StudyPoint&)>& time) {
+  for (StudyPoint& point : study.points) Finish(point, time(point));
+}
+
+}  // namespace legacy::analysis
