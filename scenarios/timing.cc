@@ -78,7 +78,10 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario)
                       scenario.codec_speed)),
       observation_(ParseObservation(scenario, networks_.front())) {
   for (const ScenarioNetwork& network : networks_) {
-    paths_.push_back(fabric::TypicalPath(network.network->topology, network.network->placement));
+    const Network& built = *network.network;
+    const fabric::UniformPath path = fabric::TypicalPath(built.topology, built.placement);
+    alpha_beta_.push_back({fabric::NeighbourLatency(built.topology, built.placement),
+                           static_cast<double>(path.rateBps) / 8});
     simulators_.emplace_back(FactoryWithFiles(scenario, network), network.network->request,
                              scenario.memoise);
   }
@@ -102,13 +105,11 @@ ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& tr
 }
 
 double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const {
-  const fabric::UniformPath& path = paths_[PhaseOf(step)];
-  const double alpha = path.hops * Seconds(path.delay);
-  const double bytes_per_second = static_cast<double>(path.rateBps) / 8;
+  const auto& [latency, bytes_per_second] = alpha_beta_[PhaseOf(step)];
   double seconds = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
     for (const fabric::RoundTraffic& round : bucket.rounds) {
-      seconds += fabric::AlphaBetaSeconds(round.collective, alpha, bytes_per_second);
+      seconds += fabric::AlphaBetaSeconds(round.collective, latency, bytes_per_second);
     }
   }
   return seconds;

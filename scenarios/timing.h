@@ -97,8 +97,12 @@ class ScenarioTiming {
  private:
   const Scenario& scenario_;
   std::vector<NetworkPhase> phases_;
-  std::vector<ScenarioNetwork> networks_;   // of each phase
-  std::vector<fabric::UniformPath> paths_;  // what the alpha-beta rules take them for
+  std::vector<ScenarioNetwork> networks_;  // of each phase
+  struct AlphaBeta {
+    double latency = 0;  // seconds
+    double bytes_per_second = 0;
+  };
+  std::vector<AlphaBeta> alpha_beta_;  // what the textbook's rules take them for
   std::unique_ptr<fabric::StragglerModel> stragglers_;
   fabric::Synchronisation sync_;
   Profile profile_;

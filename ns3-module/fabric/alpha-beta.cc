@@ -172,4 +172,19 @@ UniformPath TypicalPath(const Topology& topology, const Placement& placement)
     return path;
 }
 
+double NeighbourLatency(const Topology& topology, const Placement& placement)
+{
+    const int workers = placement.Workers();
+    double delays = 0;
+    for (int w = 0; w < workers; ++w)
+    {
+        const int next = placement.hosts[(w + 1) % workers];
+        for (DirectedLink link : topology.Route(placement.hosts[w], next, 0))
+        {
+            delays += static_cast<double>(topology.LinkOf(link).delay) * 1e-9;
+        }
+    }
+    return delays / workers;
+}
+
 } // namespace legacy::fabric
