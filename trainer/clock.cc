@@ -17,30 +17,17 @@ using fabric::TimeNs;
 constexpr double kForwardPasses = 1;
 constexpr double kBackwardPasses = 2;  // gradients of inputs and of weights
 
-TimeNs ToNs(double seconds, double factor) { return std::llround(seconds * factor * 1e9); }
-
 TimeNs MeanNs(const std::vector<TimeNs>& values) {
   return std::accumulate(values.begin(), values.end(), TimeNs{0}) /
          static_cast<TimeNs>(values.size());
-}
-
-void CheckFactors(std::span<const double> factors, int workers) {
-  if (!factors.empty() && factors.size() != static_cast<size_t>(workers)) {
-    throw Error("straggler factors", std::to_string(factors.size()), std::to_string(workers));
-  }
-  for (size_t w = 0; w < factors.size(); ++w) {
-    if (std::isfinite(factors[w]) && factors[w] > 0) continue;
-    throw Error("straggler factor of worker " + std::to_string(w), std::to_string(factors[w]),
-                "positive numbers");
-  }
 }
 
 }  // namespace
 
 Clock::Clock(Profile profile, std::span<const OperationCost> costs,
              std::span<const int64_t> layer_numel, const TransferOptions& options)
-    : profile_(std::move(profile)),
-      options_(options),
+    : StepClock(options),
+      profile_(std::move(profile)),
       operation_of_layer_(layer_numel.size(), -1),
       first_trained_(static_cast<int>(costs.size())),
       elements_(std::accumulate(layer_numel.begin(), layer_numel.end(), int64_t{0})) {
@@ -88,94 +75,31 @@ double Clock::ComputeSeconds(int64_t batch_size) const {
          BackwardSeconds(0, static_cast<int>(operations_.size()), batch_size);
 }
 
-std::vector<TimeNs> Clock::ComputeTimes(int64_t batch_size, std::span<const double> factors) const {
+std::vector<TimeNs> Clock::ComputeTimes(int64_t, int64_t batch_size,
+                                        std::span<const double> factors) const {
   const double seconds = ComputeSeconds(batch_size);
   std::vector<TimeNs> times;
   for (const double factor : factors) times.push_back(ToNs(seconds, factor));
   return times;
 }
 
-PricedStep Clock::Price(const StepWork& work, std::span<const double> factors,
-                        TimeNs decided) const {
-  CheckFactors(factors, work.workers);
-  const auto workers = static_cast<size_t>(work.workers);
-  PricedStep step;
-  step.compute.resize(workers);
-  step.encode.resize(workers);
-  step.late_encode.resize(workers);
-  step.traffic.workers = work.workers;
-  step.traffic.deviceFree.resize(workers);
-  for (const BucketWork& bucket : work.buckets) {
-    fabric::BucketTraffic& traffic = step.traffic.buckets.emplace_back();
-    traffic.ready.resize(workers);
-    traffic.decode.resize(workers);
-    step.round_encode.emplace_back(bucket.rounds.size(), std::vector<TimeNs>(workers));
-    for (const RoundWork& round : bucket.rounds) {
-      traffic.rounds.push_back({CollectiveOf(options_, bucket, round, !work.participants.empty()),
-                                std::vector<TimeNs>(workers)});
-    }
-  }
-  for (int w = 0; w < work.workers; ++w) {
-    const double factor = factors.empty() ? 1.0 : factors[w];
-    if (work.TakesPart(w)) {
-      PriceWorker(work, w, factor, step);
-    } else {
-      PriceDropped(work, w, factor, decided, step);
-    }
-  }
-  return step;
-}
-
-void Clock::PriceWorker(const StepWork& work, int worker, double factor, PricedStep& step) const {
-  TimeNs compute = ToNs(ForwardSeconds(work.batch_size), factor);
-  TimeNs encode = 0;
+StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
+  StepSeconds seconds;
+  seconds.before = ForwardSeconds(work.batch_size);
   int done = static_cast<int>(operations_.size());  // backward pass ran down to this operation
-  for (size_t b = 0; b < work.buckets.size(); ++b) {
-    const BucketWork& bucket = work.buckets[b];
+  for (const BucketWork& bucket : work.buckets) {
+    StepSeconds::Bucket& priced = seconds.buckets.emplace_back();
     int down_to = done;
     for (int layer : bucket.layers) down_to = std::min(down_to, operation_of_layer_.at(layer));
-    compute += ToNs(BackwardSeconds(down_to, done, work.batch_size), factor);
+    priced.compute = BackwardSeconds(down_to, done, work.batch_size);
     done = down_to;
-    if (!bucket.rounds.empty()) {
-      TimeNs& first = step.round_encode[b][0][worker];
-      first = ToNs(WorkSeconds(bucket.rounds[0].encode), factor);
-      encode += first;
+    for (const RoundWork& round : bucket.rounds) {
+      priced.encode.push_back(WorkSeconds(round.encode));
+      priced.decode.push_back(WorkSeconds(round.decode));
     }
-    step.traffic.buckets[b].ready[worker] = compute + encode;
-    PriceRounds(bucket, worker, factor, true, b, step);
   }
-  compute += ToNs(BackwardSeconds(0, done, work.batch_size), factor);
-  step.compute[worker] = compute;
-  step.encode[worker] = encode;
-  step.traffic.deviceFree[worker] = compute + encode;
-}
-
-// The worker abandons its batch and encodes nothing; it forwards and decodes as all do.
-void Clock::PriceDropped(const StepWork& work, int worker, double factor, TimeNs decided,
-                         PricedStep& step) const {
-  for (size_t b = 0; b < work.buckets.size(); ++b) {
-    step.traffic.buckets[b].ready[worker] = decided;
-    PriceRounds(work.buckets[b], worker, factor, false, b, step);
-  }
-  step.compute[worker] = decided;
-  step.traffic.deviceFree[worker] = decided;
-}
-
-// Device work after a round: its decoding, then the encoding of the next round where there is one.
-void Clock::PriceRounds(const BucketWork& bucket, int worker, double factor, bool encodes,
-                        size_t index, PricedStep& step) const {
-  fabric::BucketTraffic& traffic = step.traffic.buckets[index];
-  for (size_t r = 0; r < bucket.rounds.size(); ++r) {
-    const TimeNs decode = ToNs(WorkSeconds(bucket.rounds[r].decode), factor);
-    if (r + 1 == bucket.rounds.size()) {
-      traffic.decode[worker] = decode;
-      return;
-    }
-    const TimeNs encode = encodes ? ToNs(WorkSeconds(bucket.rounds[r + 1].encode), factor) : 0;
-    traffic.rounds[r + 1].computeBefore[worker] = decode + encode;
-    step.late_encode[worker] += encode;
-    step.round_encode[index][r + 1][worker] = encode;
-  }
+  seconds.after = BackwardSeconds(0, done, work.batch_size);
+  return seconds;
 }
 
 StepSplits SplitStep(const PricedStep& step, const fabric::StepTiming& timing) {

@@ -101,7 +101,7 @@ TEST(Clock, StragglersScaleAllDeviceTime) {
 TEST(Clock, DroppedWorkersStopWhenThatIsDecided) {
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   const std::vector<double> factors = {1, 3};
-  const std::vector<TimeNs> times = clock.ComputeTimes(2, factors);
+  const std::vector<TimeNs> times = clock.ComputeTimes(0, 2, factors);
   EXPECT_EQ(times, (std::vector<TimeNs>{28010, 84030}));
   const PricedStep all = clock.Price(ToyWork(), factors);
   StepWork work = ToyWork();
@@ -154,7 +154,7 @@ TEST(Clock, WithoutItsStragglerAStepEndsEarlier) {
   for (BucketWork& bucket : work.buckets) {
     for (RoundWork& round : bucket.rounds) round.bytes[2] = 0;
   }
-  const TimeNs decided = clock.ComputeTimes(1000, slow)[0];
+  const TimeNs decided = clock.ComputeTimes(0, 1000, slow)[0];
   const PricedStep priced = clock.Price(work, slow, decided);
   const fabric::StepTiming timing = simulator.Simulate(priced.traffic, 0);
   EXPECT_GT(barrier, 5 * decided);
