@@ -1,0 +1,228 @@
+#include "scenarios/study/what_if.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "compress/error.h"
+#include "compress/number.h"
+#include "ns3-module/fabric/straggler.h"
+#include "ns3-module/fabric/topology-report.h"
+#include "scenarios/network/parse.h"
+#include "scenarios/replay.h"
+
+namespace legacy {
+namespace {
+
+constexpr int kMostThreads = 2;
+constexpr size_t kMostRemembered = 64;
+
+int Threads(int wanted) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return wanted > 0 ? wanted : std::min(cores, kMostThreads);
+}
+
+template <class Value>
+bool Contains(const std::vector<Value>& values, const Value& value) {
+  return std::ranges::find(values, value) != values.end();
+}
+
+// Packets would take minutes, and ns-3's simulator is one for each process.
+std::string DefaultFidelity(const Scenario& scenario) {
+  return scenario.fidelity == "analytic" ? "analytic" : "flow";
+}
+
+void CheckFidelity(const std::string& fidelity) {
+  if (fidelity == "flow" || fidelity == "analytic") return;
+  throw Error("network.fidelity", fidelity,
+              "flow, analytic: packets take too long to wait for (legacy-replay simulates them)");
+}
+
+// A text that names a file would have this program read it for whoever asks.
+void CheckTopology(const std::string& text, const std::set<std::string>& known) {
+  if (known.count(text) > 0) return;
+  std::vector<std::string> types;
+  for (const fabric::TopologyType& type : fabric::TopologyTypes()) types.push_back(type.name);
+  if (Contains(types, text.substr(0, text.find(':')))) return;
+  const std::vector<std::string> texts(known.begin(), known.end());
+  throw Error("network.topology", text,
+              "a type with its parameters (" + Join(types, ", ") +
+                  "), or one that the study has: " + Join(texts, ", "));
+}
+
+struct SlowWorkers {
+  int64_t count = 0;
+  double factor = 1;
+};
+
+// What slow workers the text of fixed stragglers has; none where it says anything else.
+SlowWorkers SlowWorkersOf(const Scenario& scenario) {
+  const auto model = fabric::MakeStragglers(scenario.stragglers);
+  if (model->Transient()) return {};
+  const std::vector<double> factors = model->Factors(scenario.workers, scenario.seed, 0);
+  const double factor = factors.back();
+  const auto others =
+      std::find_if(factors.rbegin(), factors.rend(), [&](double other) { return other != factor; });
+  if (factor == 1 || !std::all_of(others, factors.rend(), [](double f) { return f == 1; })) {
+    return {};
+  }
+  return {others - factors.rbegin(), factor};
+}
+
+std::string StragglerText(const SlowWorkers& slow) {
+  if (slow.count == 0 || slow.factor == 1) return "none";
+  return "fixed:count=" + std::to_string(slow.count) + ",factor=" + FormatNumber(slow.factor);
+}
+
+// Says why an answer ends early, where it does.
+class Limit {
+ public:
+  Limit(double seconds, const std::function<bool()>& stopped)
+      : seconds_(seconds), stopped_(stopped), end_(Clock::now() + Duration(seconds)) {}
+
+  bool Over() const { return stopped_() || Clock::now() >= end_; }
+  void Check() const {
+    if (stopped_()) throw WhatIfStopped("stopped");
+    if (Clock::now() < end_) return;
+    throw WhatIfStopped("no answer within " + FormatNumber(seconds_) +
+                        " s: ask for a smaller network, fewer policies or seeds, or the fidelity " +
+                        "analytic; legacy-replay has no limit");
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static Clock::duration Duration(double seconds) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
+  double seconds_;
+  const std::function<bool()>& stopped_;
+  Clock::time_point end_;
+};
+
+// Its only policy with its only seed.
+WhatIfSeed SeedOf(const analysis::RunDirectory& run) {
+  const analysis::SeedSummary summary = analysis::Summarise(run).policies.front().seeds.front();
+  WhatIfSeed seed{
+      summary.seed, summary.time_to_accuracy, summary.simulated_seconds, summary.step, {}};
+  for (const analysis::EvaluationRow& row : run.evaluations) {
+    seed.curve.emplace_back(row.simulated_seconds, row.test_accuracy);
+  }
+  return seed;
+}
+
+}  // namespace
+
+WhatIf::WhatIf(WhatIfStudy study, int threads) : study_(std::move(study)), pool_(Threads(threads)) {
+  if (study_.groups.empty()) throw Error("what-if: there is no recorded training to ask about");
+}
+
+const WhatIfGroup& WhatIf::GroupOf(size_t group) const {
+  if (group < study_.groups.size()) return study_.groups[group];
+  throw Error("group", std::to_string(group), "0 to " + std::to_string(study_.groups.size() - 1));
+}
+
+WhatIfQuestion WhatIf::Defaults(size_t group) const {
+  const Scenario& scenario = GroupOf(group).trainings.front().scenario;
+  const SlowWorkers slow = SlowWorkersOf(scenario);
+  WhatIfQuestion question;
+  question.group = group;
+  question.bandwidth = scenario.bandwidth;
+  question.delay = scenario.delay;
+  question.topology = scenario.topology;
+  question.fidelity = DefaultFidelity(scenario);
+  question.slowdown = slow.factor;
+  question.slow_workers = slow.count;
+  question.device_speed = scenario.device_speed;
+  question.codec_speed = scenario.codec_speed;
+  return question;
+}
+
+// Phases say what the network is from some step on: they would overrule another rate or delay.
+void WhatIf::SetNetwork(const WhatIfQuestion& question, Scenario& scenario) const {
+  const auto rate = [&] { return fabric::ParseRate(scenario.bandwidth, "network.bandwidth"); };
+  const auto delay = [&] { return fabric::ParseTime(scenario.delay, "network.delay"); };
+  const auto before = std::pair(rate(), delay());
+  if (question.bandwidth) SetOption(scenario, "network.bandwidth", *question.bandwidth);
+  if (question.delay) SetOption(scenario, "network.delay", *question.delay);
+  if (std::pair(rate(), delay()) != before) SetOption(scenario, "network.phases", "none");
+  if (question.topology) {
+    CheckTopology(*question.topology, study_.topologies);
+    SetOption(scenario, "network.topology", *question.topology);
+  }
+}
+
+Scenario WhatIf::ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion& question) const {
+  Scenario scenario = training.scenario;
+  SetNetwork(question, scenario);
+  scenario.fidelity = question.fidelity.value_or(DefaultFidelity(scenario));
+  CheckFidelity(scenario.fidelity);
+  if (question.slowdown || question.slow_workers) {
+    const SlowWorkers now = SlowWorkersOf(scenario);
+    SetOption(scenario, "network.stragglers",
+              StragglerText({question.slow_workers.value_or(now.count),
+                             question.slowdown.value_or(now.factor)}));
+  }
+  const auto speed = [&](const std::string& key, const std::optional<double>& factor) {
+    if (factor) SetOption(scenario, key, FormatNumber(*factor));
+  };
+  speed("clock.device_speed", question.device_speed);
+  speed("clock.codec_speed", question.codec_speed);
+  ValidateScenario(scenario);
+  return scenario;
+}
+
+std::vector<const WhatIfTraining*> WhatIf::Chosen(const WhatIfQuestion& question) const {
+  for (const std::string& policy : question.policies) {
+    if (Contains(study_.policies, policy)) continue;
+    throw Error("policies", policy, Join(study_.policies, ", "));
+  }
+  for (const uint64_t seed : question.seeds) {
+    if (Contains(study_.seeds, seed)) continue;
+    std::vector<std::string> seeds;
+    for (const uint64_t known : study_.seeds) seeds.push_back(std::to_string(known));
+    throw Error("seeds", std::to_string(seed), Join(seeds, ", "));
+  }
+  std::vector<const WhatIfTraining*> chosen;
+  for (const WhatIfTraining& training : GroupOf(question.group).trainings) {
+    const Scenario& scenario = training.scenario;
+    if (!question.policies.empty() && !Contains(question.policies, scenario.policies.front())) {
+      continue;
+    }
+    if (!question.seeds.empty() && !Contains(question.seeds, scenario.seed)) continue;
+    chosen.push_back(&training);
+  }
+  return chosen;
+}
+
+std::shared_ptr<const WhatIfAnswer> WhatIf::Answer(const WhatIfQuestion& question,
+                                                   double limit_seconds,
+                                                   const std::function<bool()>& stopped) {
+  const std::vector<const WhatIfTraining*> chosen = Chosen(question);
+  const std::unique_lock turn(turn_, std::chrono::duration<double>(limit_seconds));
+  if (!turn) throw WhatIfStopped("busy: other questions come first");
+  const auto known = std::ranges::find(remembered_, question, &Remembered::first);
+  if (known != remembered_.end()) return known->second;
+
+  const Limit limit(limit_seconds, stopped);
+  std::vector<WhatIfSeed> seeds(chosen.size());
+  pool_.ForEach(std::ssize(chosen), [&](int64_t i, int) {
+    const Scenario scenario = ScenarioOf(*chosen[i], question);
+    limit.Check();
+    const analysis::RunDirectory run = ReplayRows(*study_.recordings[chosen[i]->recording],
+                                                  scenario, [&] { return limit.Over(); });
+    limit.Check();
+    seeds[i] = SeedOf(run);
+  });
+  auto answer = std::make_shared<WhatIfAnswer>();
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const std::string& policy = chosen[i]->scenario.policies.front();
+    if (answer->empty() || answer->back().policy != policy) answer->push_back({policy, {}});
+    answer->back().seeds.push_back(std::move(seeds[i]));
+  }
+  remembered_.emplace_front(question, answer);
+  if (remembered_.size() > kMostRemembered) remembered_.pop_back();
+  return answer;
+}
+
+}  // namespace legacy

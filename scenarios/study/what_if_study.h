@@ -1,0 +1,16 @@
+// From a study's folder to what what-if may be asked about.
+#pragma once
+
+#include <filesystem>
+
+#include "scenarios/study/plan.h"
+#include "scenarios/study/what_if.h"
+
+namespace legacy {
+
+// Reads the record of every training of the plan that is there and is replayed; others are left out. A group stands for one
+// combination of the axes that shape trainings, and starts from the network of its first point. Throws Error as
+// ReadRecording does.
+WhatIfStudy ReadWhatIfStudy(const std::filesystem::path& folder, const StudyPlan& plan);
+
+}  // namespace legacy
