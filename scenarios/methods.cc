@@ -27,22 +27,52 @@ std::optional<IndexCoding> CodingOf(const std::string& text) {
   return std::nullopt;
 }
 
-// Only schemes that send positions take an index coding. Dense schemes have no parameter and lose nothing worth keeping.
+// Only schemes that send positions take an index coding; the others refuse one.
+bool TakesIndexCoding(const std::string& scheme) {
+  SchemeOptions options;
+  options.codec.index = IndexCoding::kU32;
+  options.error_feedback = false;
+  try {
+    MakeScheme(scheme, options);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+// Dense schemes have no parameter and lose nothing worth keeping.
+bool KeepsResiduals(const Scheme& scheme, const Scenario& scenario) {
+  return scenario.error_feedback && !scheme.Parameter().name.empty();
+}
+
 std::unique_ptr<Scheme> SchemeOf(const Method& method, const Scenario& scenario) {
   SchemeOptions options;
-  if (method.scheme == "topk" || method.scheme == "ar-topk") {
-    options.codec.index = CodingOf(scenario.index);
-  }
+  if (TakesIndexCoding(method.scheme)) options.codec.index = CodingOf(scenario.index);
   options.error_feedback = false;
   std::unique_ptr<Scheme> scheme = MakeScheme(method.scheme, options);
-  if (!scenario.error_feedback || scheme->Parameter().name.empty()) return scheme;
+  if (!KeepsResiduals(*scheme, scenario)) return scheme;
   options.error_feedback = true;
   return MakeScheme(method.scheme, options);
 }
 
+bool IsUniform(const Method& method) { return method.policy == "uniform"; }
+
+const std::string& LevelsOf(const Method& method, const Scenario& scenario) {
+  return method.levels.empty() ? scenario.levels : method.levels;
+}
+
+// Levels that are taken as they are need no volume to be brought to.
+bool IsSolved(const Method& method, const Scenario& scenario) {
+  return scenario.volume != "off" || LevelsOf(method, scenario).empty();
+}
+
+bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
+  return method.parameter <= 0 && spec.name == "density";
+}
+
 double UniformParameter(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
-  if (method.parameter > 0) return method.parameter;
-  return spec.name == "density" ? scenario.density : spec.fallback;
+  if (IsDensityOfScenario(method, spec)) return scenario.density;
+  return method.parameter > 0 ? method.parameter : spec.fallback;
 }
 
 // The user's levels, cut to what the policy looks at: the layer rule has the first phase, the phase rule the last bucket.
@@ -92,7 +122,7 @@ LegacySchedule DefaultSchedule(const Method& method, const Scenario& scenario, d
 LegacySchedule ScheduleOf(const Method& method, const Scenario& scenario, const Scheme& scheme,
                           std::span<const Unit> units) {
   const ParameterSpec& spec = scheme.Parameter();
-  const std::string& levels = method.levels.empty() ? scenario.levels : method.levels;
+  const std::string& levels = LevelsOf(method, scenario);
   const VolumeMeasure measure =
       scenario.volume == "bytes" ? VolumeMeasure::kBytes : VolumeMeasure::kElements;
   const VolumeModel model{units, &scheme, scenario.steps, measure};
@@ -146,7 +176,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario,
   built.scheme = SchemeOf(method, scenario);
   const ParameterSpec& spec = built.scheme->Parameter();
   built.description = method.scheme + " by " + method.scope;
-  if (method.policy == "uniform") {
+  if (IsUniform(method)) {
     const double parameter = UniformParameter(method, scenario, spec);
     built.policy = MakeUniformPolicy(parameter);
     if (!spec.name.empty()) {
@@ -158,6 +188,25 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario,
   built.policy = MakeLegacyPolicy(method.policy, schedule, spec);
   built.description += ", " + spec.name + " " + Describe(schedule, spec);
   return built;
+}
+
+std::vector<std::string> UnreadOptions(const Method& method, const Scenario& scenario) {
+  const std::unique_ptr<Scheme> scheme = SchemeOf(method, scenario);
+  const ParameterSpec& spec = scheme->Parameter();
+  const bool scheduled = !IsUniform(method);
+  std::vector<std::string> unread;
+  const auto add = [&](const char* key, bool read) {
+    if (!read) unread.emplace_back(key);
+  };
+  const bool density = IsDensityOfScenario(method, spec);
+  add("compression.density", density && (!scheduled || IsSolved(method, scenario)));
+  add("compression.levels", scheduled && method.levels.empty());
+  add("compression.splits", scheduled && method.policy != "legacy-phase");
+  add("compression.volume", scheduled);
+  add("compression.error_feedback", !spec.name.empty());
+  add("compression.rescale_residuals", KeepsResiduals(*scheme, scenario));
+  add("compression.index", TakesIndexCoding(method.scheme));
+  return unread;
 }
 
 }  // namespace legacy

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "compress/exchange.h"
 #include "compress/policy.h"
@@ -22,5 +23,9 @@ struct BuiltMethod {
 // cannot be reached, with the bound.
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario,
                         std::span<const Unit> units);
+
+// Keys of the options that a training of `method` never reads, so that their values change nothing: the density of a
+// scheme without one, say. An option that is not listed may change nothing all the same.
+std::vector<std::string> UnreadOptions(const Method& method, const Scenario& scenario);
 
 }  // namespace legacy

@@ -149,6 +149,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.out = defaults.out;
   scenario.overwrite = defaults.overwrite;
   scenario.pictures = defaults.pictures;
+  scenario.threads = defaults.threads;  // of the training; a replay has none
   scenario.record = false;  // a replay records nothing
   scenario.doctor = defaults.doctor;
   scenario.trace_steps = defaults.trace_steps;

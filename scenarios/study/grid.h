@@ -7,8 +7,8 @@
 //     bandwidth: {from: 10Mbps, to: 400Gbps, points: 14}                      equal steps of the logarithm
 //     workers: [8, 16]                                                        any option, by its flag or its key
 //     oversubscription: {values: [1, 2, 4], set: {topo: "leaf-spine:oversubscription={}"}}
-//     network: {cases: {C1: {phases: ...}, C2: {...}}}                        named settings of several options
-//   include: [{bandwidth: 100Gbps, workers: 64}]                              more values, with all of the axes not named
+//     links: {cases: {lan: {delay: 10us}, wan: {delay: 10ms, transport: wan}}}  named settings of several options
+//   include: [{bandwidth: 1Tbps, workers: 64}]                                more values, with all of the axes not named
 //   exclude: [{policy: [dense, fp16], density: [0.1%, 10%]}]                  points where all that is named fits
 #pragma once
 
@@ -49,5 +49,16 @@ struct StudyDefinition {
 // points that stand twice, an empty grid.
 StudyDefinition LoadStudy(const std::string& path);
 StudyDefinition ParseStudy(const std::string& text, const std::string& where);
+
+// The scenario of one point, of one policy and one seed, with every option as the definition has it.
+Scenario ScenarioOf(const StudyDefinition& definition,
+                    const StudyDefinition::Combination& combination);
+
+// "topk, seed 1, bandwidth 1Gbps, workers 8"
+std::string PointText(const StudyDefinition& definition,
+                      const StudyDefinition::Combination& combination);
+
+// False for options on which neither training nor time depends: files, threads, the doctor, traces.
+bool AffectsResults(const std::string& key);
 
 }  // namespace legacy

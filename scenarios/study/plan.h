@@ -1,6 +1,7 @@
 // From a definition to the smallest set of trainings, and the points that each serves. Points share a training where every
 // option that shapes the training of their policy is the same: a density that a dense policy never reads makes no other
-// training. A point whose training may not be replayed (ReplayRefusals) has a training of its own, on its own network.
+// training. A point whose training may not be replayed (ReplayRefusals) has a training on its own network, and shares it only
+// with points that equal it in that too.
 #pragma once
 
 #include <string>
@@ -13,14 +14,16 @@
 namespace legacy {
 
 struct PlannedTraining {
-  std::string id;      // TrainingHash of the options that count
-  Scenario scenario;   // one policy, one seed, recorded; network the cheapest where it is replayed, else the point's
+  std::string id;  // TrainingHash of the options that count
+  Scenario
+      scenario;  // one policy, one seed, recorded; network the cheapest where it is replayed, else the point's
   std::string refused;  // why it is not replayed; "": it is
   std::vector<size_t> points;
 };
 
 struct PlannedPoint {
-  Scenario scenario;  // one policy, one seed: training options as its training's, network and clock its own
+  Scenario
+      scenario;  // one policy, one seed: training options as its training's, network and clock its own
   size_t training = 0;
 };
 
@@ -33,7 +36,8 @@ struct StudyPlan {
 // Throws Error naming the point and its option where a scenario cannot be (ValidateScenario).
 StudyPlan PlanStudy(StudyDefinition definition);
 
-// `scenario` (of one policy) with every option that its training never reads at its default.
+// `scenario` (of one policy) with every option that its training never reads at its default. Where the training may not be
+// replayed it reads network, devices and target as well.
 Scenario TrainingOf(const Scenario& scenario);
 
 // The study before any work: all pending.

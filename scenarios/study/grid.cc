@@ -1,0 +1,406 @@
+#include "scenarios/study/grid.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <regex>
+#include <set>
+
+#include "compress/error.h"
+#include "scenarios/network/parse.h"
+#include "scenarios/scenario_yaml.h"
+#include "scenarios/study/grid_axis.h"
+
+namespace legacy {
+namespace {
+
+constexpr int64_t kMaxPoints = 1'000'000;
+
+// Positions of the values of a point: the axes', then the policy's and the seed's.
+using Position = std::vector<size_t>;
+
+// Positions that count in each dimension.
+using Selection = std::vector<std::vector<size_t>>;
+
+std::string Unknown(const std::string& what, const std::string& name,
+                    const std::vector<std::string>& known) {
+  const std::string near = Nearest(name, known);
+  return "unknown " + what + " '" + name + "'" +
+         (near.empty() ? "" : "; did you mean " + near + "?") + "; allowed: " + Join(known, ", ");
+}
+
+std::set<std::string> OptionsOf(const DraftAxis& axis) {
+  std::set<std::string> options;
+  for (const Settings& settings : axis.grid.settings) {
+    for (const auto& setting : settings) options.insert(setting.first);
+  }
+  return options;
+}
+
+class Reader {
+ public:
+  Reader(const std::string& text, const std::string& where) : where_(where) {
+    study_.text = text;
+    study_.name = std::filesystem::path(where).stem().string();
+  }
+
+  StudyDefinition Read() {
+    ReadSections();
+    ReadNames();
+    ReadScenario(Section("scenario"), where_, study_.scenario);
+    ReadGrid();
+    CheckBase();
+    ChooseBaseline();
+    AddIncludedValues();
+    for (DraftAxis& axis : axes_) study_.axes.push_back(axis.grid);
+    AddPoints();
+    CheckValues();
+    return std::move(study_);
+  }
+
+ private:
+  size_t PolicyDimension() const { return axes_.size(); }
+  size_t SeedDimension() const { return axes_.size() + 1; }
+
+  YAML::Node Section(const std::string& name) const {
+    const auto found = sections_.find(name);
+    return found == sections_.end() ? YAML::Node(YAML::NodeType::Null) : found->second;
+  }
+
+  void ReadSections();
+  void ReadNames();
+  void ReadGrid();
+  void AddAxis(const std::string& key, const YAML::Node& node);
+  void CheckBase() const;
+  void ChooseBaseline();
+  void AddIncludedValues();
+  void AddPoints();
+  void CheckValues() const;
+
+  // Calls each(dimension, text, mark) for every value of a map of `include` or `exclude`.
+  template <typename Each>
+  void ReadEntry(const YAML::Node& entry, const std::string& section, Each each) const;
+  Selection Select(const YAML::Node& entry, const std::string& section, bool own) const;
+  size_t DimensionOf(const std::string& name) const;
+  size_t Locate(size_t dimension, const std::string& text, bool own) const;
+  Selection Everything() const;
+  void AddProduct(const Selection& selection, const std::vector<Selection>& excluded,
+                  const YAML::Mark& mark);
+  void AddPoint(const Position& position, const YAML::Mark& mark);
+
+  std::string where_;
+  StudyDefinition study_;
+  std::map<std::string, YAML::Node> sections_;
+  std::vector<DraftAxis> axes_;
+  std::set<Position> seen_;
+};
+
+void Reader::ReadSections() {
+  const std::vector<std::string> known = {"study", "scenario", "grid", "include", "exclude"};
+  ReadMap(ParseYaml(study_.text, where_), "", where_,
+          [&](const std::string& name, const YAML::Node& node) {
+            if (std::ranges::find(known, name) == known.end()) {
+              throw Error(Unknown("section", name, known));
+            }
+            sections_.emplace(name, node);
+          });
+  if (sections_.count("grid") == 0) throw Error(where_ + ": expected a section grid");
+}
+
+void Reader::ReadNames() {
+  const std::map<std::string, std::string*> fields = {
+      {"name", &study_.name}, {"title", &study_.title}, {"baseline", &study_.baseline}};
+  ReadMap(Section("study"), "study", where_, [&](const std::string& key, const YAML::Node& node) {
+    const auto field = fields.find(key);
+    if (field == fields.end()) {
+      throw Error(Unknown("key", "study." + key, {"study.name", "study.title", "study.baseline"}));
+    }
+    *field->second = ScalarText(node, "study." + key);
+  });
+  static const std::regex pattern("[A-Za-z0-9][A-Za-z0-9_.-]*");
+  if (!std::regex_match(study_.name, pattern)) {
+    throw Error(where_ + ": study.name", study_.name, "letters, digits, _, - and .");
+  }
+  if (study_.title.empty()) study_.title = study_.name;
+}
+
+void Reader::ReadGrid() {
+  ReadMap(Section("grid"), "grid", where_, [&](const std::string& key, const YAML::Node& node) {
+    if (key == "policies" || key == "compression.policies") {
+      SetOption(study_.scenario, "compression.policies", ScalarText(node, key));
+    } else if (key == "seeds" || key == "run.seeds") {
+      SetOption(study_.scenario, "run.seeds", ScalarText(node, key));
+    } else if (key == "policy" || key == "seed") {
+      throw Error(Unknown("axis", key, {"policies", "seeds"}));
+    } else {
+      AddAxis(key, node);
+    }
+  });
+  if (axes_.empty()) throw Error(where_ + ": grid: expected at least one axis");
+}
+
+void Reader::AddAxis(const std::string& key, const YAML::Node& node) {
+  DraftAxis axis = ReadAxis(key, node, where_);
+  const std::string& name = axis.grid.axis.name;
+  const std::set<std::string> options = OptionsOf(axis);
+  for (const DraftAxis& other : axes_) {
+    const std::string& others = other.grid.axis.name;
+    if (name == others || name == others + "_number" || others == name + "_number") {
+      throw Error("axis", key, "another name than that of axis " + others);
+    }
+    for (const std::string& option : OptionsOf(other)) {
+      if (options.count(option) == 0) continue;
+      throw Error("axis " + name + ": sets " + option + ", which axis " + others + " sets as well");
+    }
+  }
+  axes_.push_back(std::move(axis));
+}
+
+// What no axis is to blame for.
+void Reader::CheckBase() const {
+  const Scenario& scenario = study_.scenario;
+  const Scenario defaults;
+  const auto scenario_section = sections_.find("scenario");
+  const auto place =
+      scenario_section == sections_.end() ? sections_.find("grid") : scenario_section;
+  try {
+    std::set<std::string> names;
+    for (const std::string& policy : scenario.policies) {
+      FindMethod(scenario, policy);
+      if (!names.insert(policy).second) throw Error("policies", policy, "each policy once");
+    }
+    for (const ScenarioOption& option : ScenarioOptions()) {
+      const std::string& key = option.key;
+      const bool harmless = key == "run.record" || key == "run.pictures" || key == "run.threads";
+      if (AffectsResults(key) || harmless || option.get(scenario) == option.get(defaults)) continue;
+      throw Error(key, option.get(scenario), "its default: a study leaves results of points alone");
+    }
+  } catch (const Error& error) {
+    throw Error(MarkText(where_, place->second.Mark()) + error.what());
+  }
+}
+
+void Reader::ChooseBaseline() {
+  const auto& policies = study_.scenario.policies;
+  const auto known = [&](const std::string& name) {
+    return std::ranges::find(policies, name) != policies.end();
+  };
+  std::string& baseline = study_.baseline;
+  if (baseline.empty()) baseline = known("dense") ? "dense" : policies.front();
+  if (known(baseline)) return;
+  throw Error(MarkText(where_, sections_.at("study").Mark()) +
+              Error("study.baseline", baseline, Join(policies, ", ")).what());
+}
+
+size_t Reader::DimensionOf(const std::string& name) const {
+  if (name == "policy" || name == "policies") return PolicyDimension();
+  if (name == "seed" || name == "seeds") return SeedDimension();
+  std::vector<std::string> known;
+  for (size_t a = 0; a < axes_.size(); ++a) {
+    known.push_back(axes_[a].grid.axis.name);
+    std::string flat = name;
+    std::ranges::replace(flat, '-', '_');
+    const ScenarioOption* option = FindOption(name);
+    if (flat == known.back() || (option && AxisName(option->key) == known.back())) return a;
+  }
+  known.insert(known.end(), {"policy", "seed"});
+  throw Error(Unknown("axis", name, known));
+}
+
+size_t Reader::Locate(size_t dimension, const std::string& text, bool own) const {
+  if (dimension == PolicyDimension()) {
+    const auto& policies = study_.scenario.policies;
+    const auto found = std::ranges::find(policies, text);
+    if (found == policies.end()) throw Error("policy", text, Join(policies, ", "));
+    return found - policies.begin();
+  }
+  if (dimension == SeedDimension()) {
+    const auto first = static_cast<int64_t>(study_.scenario.seed);
+    return ParseInteger(text, "seed", first, first + study_.scenario.seeds - 1) - first;
+  }
+  const DraftAxis& axis = axes_[dimension];
+  const std::optional<size_t> found = axis.Find(text);
+  if (found && (axis.own[*found] || !own)) return *found;
+  std::vector<std::string> known;
+  for (size_t v = 0; v < axis.own.size(); ++v) {
+    if (axis.own[v]) known.push_back(axis.grid.axis.values[v]);
+  }
+  throw Error(axis.grid.axis.name, text, Join(known, ", "));
+}
+
+template <typename Each>
+void Reader::ReadEntry(const YAML::Node& entry, const std::string& section, Each each) const {
+  if (!entry.IsMap() || entry.size() == 0) {
+    throw Error(MarkText(where_, entry.Mark()) + section + ": expected axes and values");
+  }
+  ReadMap(entry, section, where_, [&](const std::string& name, const YAML::Node& node) {
+    const size_t dimension = DimensionOf(name);
+    if (!node.IsSequence()) return each(dimension, ScalarText(node, name), node.Mark());
+    for (const YAML::Node& item : node) each(dimension, ScalarText(item, name), item.Mark());
+  });
+}
+
+void Reader::AddIncludedValues() {
+  const YAML::Node entries = Section("include");
+  for (const char* section : {"include", "exclude"}) {
+    const YAML::Node list = Section(section);
+    if (list.IsNull() || list.IsSequence()) continue;
+    throw Error(MarkText(where_, list.Mark()) + section + ": expected a list of {axis: value}");
+  }
+  for (const YAML::Node& entry : entries) {
+    ReadEntry(entry, "include", [&](size_t dimension, const std::string& text, const auto& mark) {
+      if (dimension < axes_.size() && !axes_[dimension].Find(text)) {
+        axes_[dimension].Add(text, mark, true);
+      }
+    });
+  }
+}
+
+// The grid's own values of every dimension.
+Selection Reader::Everything() const {
+  Selection all(axes_.size() + 2);
+  for (size_t a = 0; a < axes_.size(); ++a) {
+    for (size_t v = 0; v < axes_[a].own.size(); ++v) {
+      if (axes_[a].own[v]) all[a].push_back(v);
+    }
+  }
+  const Scenario& scenario = study_.scenario;
+  all[PolicyDimension()].resize(scenario.policies.size());
+  all[SeedDimension()].resize(static_cast<size_t>(scenario.seeds));
+  for (const size_t d : {PolicyDimension(), SeedDimension()}) {
+    std::iota(all[d].begin(), all[d].end(), size_t{0});
+  }
+  return all;
+}
+
+// Dimensions that the entry does not name are empty.
+Selection Reader::Select(const YAML::Node& entry, const std::string& section, bool own) const {
+  Selection selection(axes_.size() + 2);
+  ReadEntry(entry, section, [&](size_t dimension, const std::string& text, const auto&) {
+    selection[dimension].push_back(Locate(dimension, text, own));
+  });
+  return selection;
+}
+
+bool Fits(const Position& position, const Selection& selection) {
+  for (size_t d = 0; d < position.size(); ++d) {
+    const std::vector<size_t>& named = selection[d];
+    if (!named.empty() && std::ranges::find(named, position[d]) == named.end()) return false;
+  }
+  return true;
+}
+
+void Reader::AddPoint(const Position& position, const YAML::Mark& mark) {
+  StudyDefinition::Combination point;
+  point.policy = study_.scenario.policies[position[PolicyDimension()]];
+  point.seed = study_.scenario.seed + position[SeedDimension()];
+  point.values.assign(position.begin(), position.begin() + std::ssize(axes_));
+  if (!seen_.insert(position).second) {
+    throw Error(MarkText(where_, mark) + "include: " + PointText(study_, point) +
+                " is there already");
+  }
+  study_.points.push_back(std::move(point));
+}
+
+// The last dimension runs fastest.
+void Reader::AddProduct(const Selection& selection, const std::vector<Selection>& excluded,
+                        const YAML::Mark& mark) {
+  double count = static_cast<double>(study_.points.size());
+  double product = 1;
+  for (const auto& positions : selection) product *= static_cast<double>(positions.size());
+  if (count + product > static_cast<double>(kMaxPoints)) {
+    throw Error(MarkText(where_, mark) + "grid: more than " + std::to_string(kMaxPoints) +
+                " points");
+  }
+  Position at(selection.size(), 0);
+  for (int64_t left = static_cast<int64_t>(product); left > 0; --left) {
+    Position position(at.size());
+    for (size_t d = 0; d < at.size(); ++d) position[d] = selection[d][at[d]];
+    const auto fits = [&](const Selection& entry) { return Fits(position, entry); };
+    if (std::ranges::none_of(excluded, fits)) AddPoint(position, mark);
+    for (size_t d = at.size(); d-- > 0 && ++at[d] == selection[d].size();) at[d] = 0;
+  }
+}
+
+void Reader::AddPoints() {
+  std::vector<Selection> excluded;
+  for (const YAML::Node& entry : Section("exclude")) {
+    excluded.push_back(Select(entry, "exclude", true));
+  }
+  const Selection everything = Everything();
+  AddProduct(everything, excluded, Section("grid").Mark());
+  for (const YAML::Node& entry : Section("include")) {
+    Selection selection = Select(entry, "include", false);
+    for (size_t d = 0; d < selection.size(); ++d) {
+      if (selection[d].empty()) selection[d] = everything[d];
+    }
+    AddProduct(selection, {}, entry.Mark());
+  }
+  if (study_.points.empty()) throw Error(where_ + ": grid: exclude leaves no point");
+}
+
+// The first point, then of each value the first point that has it: what is wrong there is wrong with the value.
+void Reader::CheckValues() const {
+  const auto check = [&](const StudyDefinition::Combination& point, const std::string& place) {
+    try {
+      ValidateScenario(ScenarioOf(study_, point));
+    } catch (const Error& error) {
+      throw Error(place + error.what());
+    }
+  };
+  const StudyDefinition::Combination& first = study_.points.front();
+  check(first, where_ + ": point 0 (" + PointText(study_, first) + "): ");
+  for (size_t a = 0; a < axes_.size(); ++a) {
+    const DraftAxis& axis = axes_[a];
+    std::vector<bool> checked(axis.own.size());
+    for (const StudyDefinition::Combination& point : study_.points) {
+      const size_t v = point.values[a];
+      if (checked[v]) continue;
+      checked[v] = true;
+      check(point, MarkText(where_, axis.marks[v]) + "axis " + axis.grid.axis.name + ", " +
+                       axis.grid.axis.values[v] + ": ");
+    }
+  }
+}
+
+}  // namespace
+
+StudyDefinition LoadStudy(const std::string& path) { return ParseStudy(ReadText(path), path); }
+
+StudyDefinition ParseStudy(const std::string& text, const std::string& where) {
+  return Reader(text, where).Read();
+}
+
+Scenario ScenarioOf(const StudyDefinition& definition,
+                    const StudyDefinition::Combination& combination) {
+  Scenario scenario = definition.scenario;
+  for (size_t a = 0; a < definition.axes.size(); ++a) {
+    for (const auto& [key, text] : definition.axes[a].settings[combination.values[a]]) {
+      SetOption(scenario, key, text);
+    }
+  }
+  scenario.policies = {combination.policy};
+  scenario.seed = combination.seed;
+  scenario.seeds = 1;
+  return scenario;
+}
+
+std::string PointText(const StudyDefinition& definition,
+                      const StudyDefinition::Combination& combination) {
+  std::string text = combination.policy + ", seed " + std::to_string(combination.seed);
+  for (size_t a = 0; a < definition.axes.size(); ++a) {
+    const analysis::StudyAxis& axis = definition.axes[a].axis;
+    text += ", " + axis.name + " " + axis.values[combination.values[a]];
+  }
+  return text;
+}
+
+bool AffectsResults(const std::string& key) {
+  static const std::set<std::string> views = {
+      "network.doctor", "network.doctor_fidelity", "network.trace_steps", "network.trace_workers",
+      "network.pcap",   "network.flow_monitor",    "network.netanim"};
+  if (views.count(key) > 0) return false;
+  return key.rfind("run.", 0) != 0 || key == "run.seed" || key == "run.seeds";
+}
+
+}  // namespace legacy

@@ -1,0 +1,146 @@
+#include "scenarios/study/plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compress/error.h"
+#include "scenarios/manifest.h"
+#include "scenarios/methods.h"
+#include "scenarios/network/parse.h"
+#include "scenarios/replay.h"
+#include "trainer/traffic_record.h"
+
+namespace legacy {
+namespace {
+
+using nlohmann::json;
+
+bool IsReplayed(const Scenario& scenario) { return ReplayRefusals(scenario).empty(); }
+
+// A built-in method, and the methods of other policies, are no part of a point.
+void KeepOneMethod(Scenario& scenario) {
+  const auto own = scenario.methods.find(scenario.policies.front());
+  std::map<std::string, Method> kept;
+  if (own != scenario.methods.end()) kept.insert(*own);
+  scenario.methods = std::move(kept);
+}
+
+// The network of a recording: the one that is simulated fastest, as nothing of its times is used.
+void TakeCheapestNetwork(Scenario& scenario) {
+  scenario.topology = "star";
+  scenario.stragglers = "none";
+  scenario.fidelity = "analytic";
+}
+
+PlannedTraining PlanTraining(Scenario training) {
+  PlannedTraining planned;
+  json document = TrainingDocument(training);
+  if (IsReplayed(training)) {
+    TakeCheapestNetwork(training);
+  } else {
+    const json all = ScenarioDocument(training);
+    document["on"] = {{"network", all["network"]},
+                      {"clock", all["clock"]},
+                      {"ns3", training.ns3},
+                      {"target", training.target}};
+    planned.refused = Join(ReplayRefusals(training), "; ");
+  }
+  planned.id = TrainingHash(document);
+  training.record = true;
+  training.pictures = false;
+  planned.scenario = std::move(training);
+  return planned;
+}
+
+// The point's own network and clock around its training.
+Scenario PointScenario(const Scenario& whole, const Scenario& training) {
+  Scenario point = training;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (!MayReplayChange(option.key) || !AffectsResults(option.key)) continue;
+    option.set(point, option.key, option.get(whole));
+  }
+  point.ns3 = whole.ns3;
+  return point;
+}
+
+}  // namespace
+
+Scenario TrainingOf(const Scenario& scenario) {
+  const Method method = FindMethod(scenario, scenario.policies.front());
+  const std::vector<std::string> unread = UnreadOptions(method, scenario);
+  const bool replayed = IsReplayed(scenario);
+  const Scenario defaults;
+  Scenario training = scenario;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    const std::string& key = option.key;
+    const bool read = AffectsResults(key) && std::ranges::find(unread, key) == unread.end();
+    if (read && !(replayed && MayReplayChange(key))) continue;  // may change: the target as well
+    option.set(training, key, option.get(defaults));
+  }
+  if (replayed) training.ns3.clear();
+  KeepOneMethod(training);
+  return training;
+}
+
+StudyPlan PlanStudy(StudyDefinition definition) {
+  StudyPlan plan;
+  std::map<std::string, size_t> known;  // id of a training -> its position
+  for (const StudyDefinition::Combination& combination : definition.points) {
+    const Scenario whole = ScenarioOf(definition, combination);
+    try {
+      ValidateScenario(whole);
+    } catch (const Error& error) {
+      throw Error("point " + std::to_string(plan.points.size()) + " (" +
+                  PointText(definition, combination) + "): " + error.what());
+    }
+    Scenario training = TrainingOf(whole);
+    PlannedPoint point;
+    point.scenario = PointScenario(whole, training);
+    PlannedTraining planned = PlanTraining(std::move(training));
+    point.training = known.emplace(planned.id, plan.trainings.size()).first->second;
+    if (point.training == plan.trainings.size()) plan.trainings.push_back(std::move(planned));
+    plan.trainings[point.training].points.push_back(plan.points.size());
+    plan.points.push_back(std::move(point));
+  }
+  plan.definition = std::move(definition);
+  return plan;
+}
+
+analysis::Study EmptyStudy(const StudyPlan& plan) {
+  const StudyDefinition& definition = plan.definition;
+  analysis::Study study;
+  study.name = definition.name;
+  study.title = definition.title;
+  study.definition = definition.text;
+  study.baseline = definition.baseline;
+  study.target = definition.scenario.target;
+  study.policies = definition.scenario.policies;
+  for (int s = 0; s < definition.scenario.seeds; ++s) {
+    study.seeds.push_back(definition.scenario.seed + static_cast<uint64_t>(s));
+  }
+  for (const GridAxis& axis : definition.axes) study.axes.push_back(axis.axis);
+  for (const PlannedTraining& planned : plan.trainings) {
+    analysis::StudyTraining training;
+    training.id = planned.id;
+    training.policy = planned.scenario.policies.front();
+    training.seed = planned.scenario.seed;
+    training.replay_refused = planned.refused;
+    training.configuration = ScenarioDocument(planned.scenario).dump();
+    study.trainings.push_back(std::move(training));
+  }
+  for (size_t p = 0; p < plan.points.size(); ++p) {
+    const StudyDefinition::Combination& combination = definition.points[p];
+    analysis::StudyPoint point;
+    point.id = static_cast<int64_t>(p);
+    point.policy = combination.policy;
+    point.seed = combination.seed;
+    for (size_t a = 0; a < definition.axes.size(); ++a) {
+      point.values.push_back(definition.axes[a].axis.values[combination.values[a]]);
+    }
+    point.training = plan.trainings[plan.points[p].training].id;
+    study.points.push_back(std::move(point));
+  }
+  return study;
+}
+
+}  // namespace legacy
