@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "analysis/study/store.h"
 #include "analysis/study/study_html.h"
 #include "compress/error.h"
 #include "ns3-module/fabric/error.h"
+#include "scenarios/study/folder.h"
 #include "scenarios/study/what_if_json.h"
 #include "scenarios/study/what_if_study.h"
 
@@ -95,16 +95,8 @@ json CountStates(const Items& items) {
   return counts;
 }
 
-fs::path DatabaseOf(const fs::path& study) { return study / "study.sqlite"; }
-
-analysis::Study ReadStudy(const fs::path& study) {
-  return analysis::StudyStore::Open(DatabaseOf(study)).Read();
-}
-
 WhatIfStudy ReadRecordings(const fs::path& study) {
-  const std::string definition = ReadStudy(study).definition;
-  const StudyPlan plan = PlanStudy(ParseStudy(definition, DatabaseOf(study).string()));
-  WhatIfStudy read = ReadWhatIfStudy(study, plan);
+  WhatIfStudy read = ReadWhatIfStudy(study, StudyFolder::Open(study).plan());
   if (read.groups.empty()) {
     throw Error(study.string() + ": no training is done that could be replayed on other networks");
   }
