@@ -74,7 +74,10 @@ struct Sums {
 class Comparison {
  public:
   Comparison(const Scenario& scenario, const volatile std::sig_atomic_t& stop)
-      : scenario_(scenario), stop_(stop), timing_(scenario) {
+      : scenario_(scenario),
+        stop_(stop),
+        timing_(scenario),
+        replay_refused_(ReplayRefusals(scenario)) {
     for (const std::string& name : scenario.policies)
       methods_.push_back(FindMethod(scenario, name));
     dataset_ = LoadDataset(
@@ -83,6 +86,10 @@ class Comparison {
       const std::unique_ptr<Training> training = MakeTraining(method, scenario.seed);
       elements_ = 0;
       for (const Unit& layer : training->Layers()) elements_ += layer.numel;
+      const BuiltMethod built = BuildMethod(method, scenario, training->Units());
+      for (std::string& reason : ReplayRefusals(method.name, *built.policy, *built.scheme)) {
+        replay_refused_.push_back(std::move(reason));
+      }
     }
   }
 
@@ -132,6 +139,8 @@ class Comparison {
   }
 
   int64_t Elements() const { return elements_; }
+  // Why what is recorded may not be timed on other networks; empty: it may.
+  const std::vector<std::string>& ReplayRefused() const { return replay_refused_; }
 
  private:
   std::unique_ptr<Training> MakeTraining(const Method& method, uint64_t seed, bool say = false) {
@@ -171,14 +180,15 @@ class Comparison {
   std::vector<Method> methods_;
   Dataset dataset_;
   int64_t elements_ = 0;
+  std::vector<std::string> replay_refused_;
   std::optional<TrafficRecorder> recorder_;
 };
 
 TrafficRecorder* Comparison::Recorder(const fs::path& directory, const Training& training) {
   if (!scenario_.record) return nullptr;
   if (!recorder_) {
-    recorder_.emplace(directory / "traffic.jsonl", TrainingDocument(scenario_),
-                      ReplayRefusals(scenario_), training.Costs(), training.Layers());
+    recorder_.emplace(directory / "traffic.jsonl", TrainingDocument(scenario_), replay_refused_,
+                      training.Costs(), training.Layers());
   }
   return &*recorder_;
 }
@@ -235,8 +245,9 @@ RunResult RunComparison(const Scenario& scenario, const std::string& program,
   comparison.Announce();
   RunResult result;
   result.directory = MakeRunDirectory(chosen.scenario, program);
-  analysis::WriteManifest(result.directory, ManifestDocument(chosen.scenario, program, command_line,
-                                                             comparison.Elements()));
+  analysis::WriteManifest(result.directory,
+                          ManifestDocument(chosen.scenario, program, command_line,
+                                           comparison.Elements(), comparison.ReplayRefused()));
   if (chosen.samples > 0) {
     comparison.timing().SamplePackets(chosen.samples, chosen.different, result.directory);
   }

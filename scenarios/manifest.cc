@@ -105,8 +105,19 @@ std::vector<std::string> ReplayRefusals(const Scenario& scenario) {
           ": which gradients count depends on devices and stragglers"};
 }
 
+std::vector<std::string> ReplayRefusals(const std::string& name, const Policy& policy,
+                                        const Scheme& scheme) {
+  std::vector<std::string> reasons;
+  if (policy.ReadsClock()) reasons.push_back(name + ": its policy reads the simulated clock");
+  if (scheme.DependsOnCollective()) {
+    reasons.push_back(name + ": its arithmetic depends on the collective");
+  }
+  return reasons;
+}
+
 json ManifestDocument(const Scenario& scenario, const std::string& program,
-                      const std::string& command_line, int64_t parameters) {
+                      const std::string& command_line, int64_t parameters,
+                      const std::vector<std::string>& replay_refused) {
   json document;
   document["program"] = program;
   document["version"] = LEGACY_VERSION;
@@ -119,7 +130,7 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
   document["parameters"] = parameters;
   document["target_accuracy"] = scenario.target;
   document["fidelity"] = scenario.fidelity;
-  document["replay_refused"] = ReplayRefusals(scenario);
+  document["replay_refused"] = replay_refused;
   document["versions"] = {{"libtorch", LibTorchVersion()},
                           {"ns3", Ns3Version()},
                           {"compiler", __VERSION__},

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "compress/exchange.h"
+#include "compress/policy.h"
 #include "scenarios/scenario.h"
 
 namespace legacy {
@@ -20,11 +22,16 @@ Scenario ReadScenarioDocument(const nlohmann::json& document, const std::string&
 nlohmann::json TrainingDocument(const Scenario& scenario);
 
 // Why the training would be another one on another network, one reason an entry; empty: it would be
-// the same, and what it recorded can be replayed.
+// the same, and what it recorded can be replayed. What the scenario's options say:
 std::vector<std::string> ReplayRefusals(const Scenario& scenario);
+// and what the method of that name is made of.
+std::vector<std::string> ReplayRefusals(const std::string& name, const Policy& policy,
+                                        const Scheme& scheme);
 
+// `replay_refused`: all such reasons.
 nlohmann::json ManifestDocument(const Scenario& scenario, const std::string& program,
-                                const std::string& command_line, int64_t parameters);
+                                const std::string& command_line, int64_t parameters,
+                                const std::vector<std::string>& replay_refused);
 
 // What a program that fills a run directory leaves.
 struct RunResult {

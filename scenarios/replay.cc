@@ -187,8 +187,8 @@ RunResult Replay(const Recording& recording, const Scenario& scenario, const std
   replayer.Announce();
   RunResult result;
   result.directory = MakeRunDirectory(chosen.scenario, program);
-  nlohmann::json manifest =
-      ManifestDocument(chosen.scenario, program, command_line, recording.run.manifest.parameters);
+  nlohmann::json manifest = ManifestDocument(chosen.scenario, program, command_line,
+                                             recording.run.manifest.parameters, {});
   manifest["replayed"] = {{"directory", recording.run.path.string()},
                           {"hash", recording.traffic.hash}};
   analysis::WriteManifest(result.directory, std::move(manifest));

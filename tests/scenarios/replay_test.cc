@@ -13,6 +13,8 @@
 #include "scenarios/command_line.h"
 #include "scenarios/comparison.h"
 #include "scenarios/network/engines.h"
+#include "scenarios/network/parse.h"
+#include "scenarios/phases.h"
 
 namespace legacy {
 namespace {
@@ -39,6 +41,26 @@ std::string MessageOf(Call call) {
   return "no error";
 }
 
+class ClockReader : public Policy {
+ public:
+  std::string_view Name() const override { return "clock"; }
+  void Decide(const StepInfo&, std::span<const Unit>, std::span<double>) override {}
+  bool ReadsClock() const override { return true; }
+};
+
+class RequantisedSum : public Scheme {
+ public:
+  std::string_view Name() const override { return "sum"; }
+  const ParameterSpec& Parameter() const override { return none_; }
+  int64_t ElementsSent(int64_t numel, double) const override { return numel; }
+  std::optional<int64_t> MessageBytes(const Unit&, double) const override { return {}; }
+  bool DependsOnCollective() const override { return true; }
+  std::unique_ptr<Exchange> Open(const Unit&, int) const override { return nullptr; }
+
+ private:
+  ParameterSpec none_;
+};
+
 // A run of two seeds, recorded once for all tests on an idle star.
 class ReplayTest : public ::testing::Test {
  protected:
@@ -53,20 +75,19 @@ class ReplayTest : public ::testing::Test {
 
   static Scenario Small() {
     Scenario scenario;
-    for (const auto& [key, value] :
-         Options{{"training.workers", "4"},
-                 {"training.batch", "4"},
-                 {"training.steps", "4"},
-                 {"training.evaluate_every", "2"},
-                 {"training.warmup_steps", "2"},
-                 {"training.train_limit", "200"},
-                 {"training.test_limit", "40"},
-                 {"compression.policies", "dense,topk,legacy-phase,ar-topk"},
-                 {"run.seeds", "2"},
-                 {"run.pictures", "off"},
-                 {"network.topology", "star"},
-                 {"network.stragglers", "none"},
-                 {"network.fidelity", "analytic"}}) {
+    for (const auto& [key, value] : Options{{"training.workers", "4"},
+                                            {"training.batch", "4"},
+                                            {"training.steps", "4"},
+                                            {"training.evaluate_every", "2"},
+                                            {"training.warmup_steps", "2"},
+                                            {"training.train_limit", "200"},
+                                            {"training.test_limit", "40"},
+                                            {"compression.policies", Join(BuiltInMethods(), ",")},
+                                            {"run.seeds", "2"},
+                                            {"run.pictures", "off"},
+                                            {"network.topology", "star"},
+                                            {"network.stragglers", "none"},
+                                            {"network.fidelity", "analytic"}}) {
       SetOption(scenario, key, value);
     }
     return scenario;
@@ -148,6 +169,69 @@ TEST_F(ReplayTest, OtherCollectives) {
                     {"network.memoise", "off"}});
 }
 
+TEST_F(ReplayTest, ANetworkThatChangesAndDevicesOfOtherSpeed) {
+  ExpectEqualFiles({{"network.fidelity", "flow"},
+                    {"network.phases", "0%:bandwidth=10Gbps;50%:bandwidth=2Gbps,delay=1ms"},
+                    {"network.allreduce", "auto"},
+                    {"clock.device_speed", "2"},
+                    {"clock.codec_speed", "0.5"}});
+}
+
+// Steps take what they take on the network of their phase.
+TEST_F(ReplayTest, PhasesAreNetworks) {
+  const Recording recording = ReadRecording((folder_ / "recorded").string());
+  const auto steps = [&](const Options& options) {
+    return ReplayRows(recording, With(ReplayDefaults(recording), options), never).steps;
+  };
+  const auto changing = steps({{"network.phases", "0%:bandwidth=10Gbps;50%:delay=1ms"}});
+  const auto before = steps({{"network.bandwidth", "10Gbps"}});
+  const auto after = steps({{"network.bandwidth", "10Gbps"}, {"network.delay", "1ms"}});
+  ASSERT_EQ(changing.size(), before.size());
+  for (size_t i = 0; i < changing.size(); ++i) {
+    const auto& expected = changing[i].step < 2 ? before[i] : after[i];
+    EXPECT_EQ(changing[i].step_seconds, expected.step_seconds) << i;
+    EXPECT_EQ(changing[i].alpha_beta_seconds, expected.alpha_beta_seconds) << i;
+    EXPECT_NE(before[i].step_seconds, after[i].step_seconds) << i;
+  }
+}
+
+// A device of twice the speed halves what it computes, to the nanoseconds that each segment is rounded to; codecs apart.
+TEST_F(ReplayTest, SpeedsDivideTimes) {
+  const Recording recording = ReadRecording((folder_ / "recorded").string());
+  const auto steps = [&](const Options& options) {
+    return ReplayRows(recording, With(ReplayDefaults(recording), options), never).steps;
+  };
+  const auto plain = steps({});
+  const auto devices = steps({{"clock.device_speed", "2"}});
+  const auto codecs = steps({{"clock.codec_speed", "4"}});
+  for (size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_NEAR(devices[i].compute_seconds, plain[i].compute_seconds / 2, 2e-8);
+    EXPECT_EQ(devices[i].encode_seconds, plain[i].encode_seconds);
+    EXPECT_EQ(codecs[i].compute_seconds, plain[i].compute_seconds);
+    EXPECT_NEAR(codecs[i].encode_seconds, plain[i].encode_seconds / 4, 2e-8);
+    EXPECT_NEAR(codecs[i].decode_seconds, plain[i].decode_seconds / 4, 2e-8);
+  }
+}
+
+TEST_F(ReplayTest, RowsInMemoryAreThoseOfTheDirectory) {
+  const Recording recording = ReadRecording((folder_ / "recorded").string());
+  Scenario scenario = With(ReplayDefaults(recording), {{"network.fidelity", "flow"}});
+  const analysis::RunDirectory rows = ReplayRows(recording, scenario, never);
+  scenario.out = (folder_ / "memory").string();
+  Replay(recording, scenario, "legacy-replay", "test", never);
+  const auto expect_same = [&]<class Row>(const std::vector<Row>& memory) {
+    ASSERT_FALSE(memory.empty());
+    analysis::TableWriter<Row> writer(folder_);
+    for (const Row& row : memory) writer.Write(row);
+    EXPECT_EQ(Read(folder_ / Row::kFile), Read(folder_ / "memory" / Row::kFile));
+  };
+  expect_same(rows.steps);
+  expect_same(rows.evaluations);
+  expect_same(rows.layers);
+  expect_same(rows.links);
+  expect_same(rows.network);
+}
+
 TEST_F(ReplayTest, Packets) {
   const std::vector<std::string> fidelities = Fidelities();
   if (std::ranges::find(fidelities, "packet") == fidelities.end()) GTEST_SKIP() << "no ns-3";
@@ -225,6 +309,42 @@ TEST_F(ReplayTest, OptionsStartFromTheRecordedNetwork) {
   EXPECT_EQ(parse({"--bandwidth=10Gbps"}).exit, 2) << "RUN is needed";
 }
 
+TEST(ReplayRefusals, NamePoliciesThatReadTheClockAndSchemesOfTheCollective) {
+  const std::unique_ptr<Policy> uniform = MakeUniformPolicy(1);
+  const std::unique_ptr<Scheme> dense = MakeScheme("dense", {});
+  EXPECT_EQ(ReplayRefusals("a", *uniform, *dense), std::vector<std::string>{});
+  EXPECT_EQ(ReplayRefusals("a", ClockReader(), RequantisedSum()),
+            (std::vector<std::string>{"a: its policy reads the simulated clock",
+                                      "a: its arithmetic depends on the collective"}));
+}
+
+TEST(Phases, AreReadWithWhatTheyDoNotName) {
+  const auto phases = ParsePhases("0%:delay=1ms;25%:bandwidth=2Gbps", "1Gbps", "10us", "phases");
+  ASSERT_EQ(phases.size(), 2u);
+  EXPECT_EQ(phases[1].begin, 0.25);
+  EXPECT_EQ(phases[0].bandwidth, "1Gbps");
+  EXPECT_EQ(phases[1].bandwidth, "2Gbps");
+  EXPECT_EQ(phases[1].delay, "1ms");
+  EXPECT_EQ(PhaseOf(phases, 24, 100), 0u);
+  EXPECT_EQ(PhaseOf(phases, 25, 100), 1u);
+  EXPECT_EQ(PhaseOf(phases, 99, 100), 1u);
+  EXPECT_EQ(ParsePhases("c1", "", "", "phases").size(), 4u);
+  EXPECT_EQ(ParsePhases("c2", "", "", "phases").size(), 5u);
+  EXPECT_EQ(ParsePhases("none", "1Gbps", "", "phases").size(), 1u);
+  const std::pair<const char*, const char*> wrong[] = {{"c3", "got 'c3'"},
+                                                       {"10%:delay=1ms", "begin at 0%"},
+                                                       {"0%:delay=1ms;0%:delay=2ms", "ascend"},
+                                                       {"0%:delay=soon", "phases: delay"},
+                                                       {"0%:queue=1", "bandwidth=RATE"},
+                                                       {"0%:", "bandwidth=RATE"},
+                                                       {"x%:delay=1ms", "got 'x%'"}};
+  for (const auto& [text, part] : wrong) {
+    const std::string message =
+        MessageOf([&, text = text] { ParsePhases(text, "", "", "phases"); });
+    EXPECT_NE(message.find(part), std::string::npos) << text << ": " << message;
+  }
+}
+
 TEST_F(ReplayTest, RefusesRecordsThatSaySo) {
   Scenario scenario = Small();
   scenario.policies = {"dense"};
@@ -261,16 +381,16 @@ TEST_F(ReplayTest, RefusesFilesThatDoNotBelongTogether) {
       {"traffic.jsonl", "\"batch\":4", "\"batch\":5", "batch: got '5'; allowed: 4"},
       {"traffic.jsonl", "\"replay_refused\":[]", "\"replay_refused\":[\"no\"]", "network: no"},
       {"traffic.jsonl", "\"batch\":4", "\"participants\":[1],\"batch\":4", "left out"},
-      {"network.csv", "ar-topk,2", "ar-topk,1", "network.csv"},
-      {"steps.csv", "dense,1,3,", "dense,1,4,", "7 of 8 trainings"},
+      {"network.csv", "legacy-both,2", "legacy-both,1", "network.csv"},
+      {"steps.csv", "dense,1,3,", "dense,1,4,", "23 of 24 trainings"},
   };
   for (const auto& entry : cases) {
     const std::string message = Changed(entry.file, entry.old, entry.fresh);
     EXPECT_NE(message.find(entry.message), std::string::npos) << entry.fresh << "\n" << message;
   }
   const std::string steps = Read(folder_ / "recorded/steps.csv");
-  const std::string cut = steps.substr(0, steps.rfind("ar-topk"));
-  EXPECT_NE(Changed("steps.csv", steps, cut).find("7 of 8 trainings"), std::string::npos);
+  const std::string cut = steps.substr(0, steps.rfind("legacy-both-reversed"));
+  EXPECT_NE(Changed("steps.csv", steps, cut).find("23 of 24 trainings"), std::string::npos);
   const std::string work = "\"work\":0}";
   EXPECT_NE(Changed("traffic.jsonl", work, "\"work\":1}").find("traffic.jsonl:3"),
             std::string::npos);
