@@ -131,6 +131,12 @@ succeeds --profile=asan build
 not_called apt-get
 succeeds build
 called 'apt-get .*libns3-dev'
+fresh && forget chromium
+succeeds --no-install build
+fails --no-install test
+complained 'chromium '
+succeeds test
+called 'apt-get .*install -y --no-install-recommends chromium$'
 fresh && forget libsimgrid-dev
 succeeds --no-install bench
 succeeds build
