@@ -1,12 +1,15 @@
-// legacy-replay: times a recorded training on another network.
+// legacy-replay: times a recorded training, or the user's own trace, on another network.
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <variant>
 
 #include "scenarios/command_line.h"
 #include "scenarios/recording.h"
 #include "scenarios/replay.h"
 #include "scenarios/run_report.h"
+#include "scenarios/trace_replay.h"
 
 namespace {
 
@@ -14,28 +17,42 @@ volatile std::sig_atomic_t g_stop = 0;  // set by the handler of SIGINT and SIGT
 
 extern "C" void Stop(int) { g_stop = 1; }
 
+// The argument RUN: a folder is a recorded run, a file is a trace.
+using Source = std::variant<legacy::Recording, legacy::TraceFile>;
+
+Source ReadSource(const std::string& run) {
+  if (std::filesystem::exists(run) && !std::filesystem::is_directory(run)) {
+    return legacy::TraceFile{run, legacy::ReadDdpTrace(run)};
+  }
+  return legacy::ReadRecording(run);
+}
+
 int Main(int argc, char** argv) {
-  legacy::Recording recording;
+  Source source;
   const auto defaults = [&](const std::string& run) {
-    recording = legacy::ReadRecording(run);
-    return legacy::ReplayDefaults(recording);
+    source = ReadSource(run);
+    return std::visit([](const auto& known) { return legacy::ReplayDefaults(known); }, source);
   };
   const legacy::CommandLine line = legacy::ParseCommandLine(
       argc, argv, "legacy-replay",
-      "Times the training of RUN, which legacy-scenario --record left, on another network, with "
-      "other devices or stragglers, without training again.",
+      "Times the training of RUN on another network, with other devices or stragglers, without "
+      "training again. RUN: the directory that legacy-scenario --record left, or a trace of your "
+      "own training (docs/trace-format.md).",
       legacy::OnRun{defaults, legacy::MayReplayChange});
   if (line.exit) return *line.exit;
   legacy::ValidateScenario(line.scenario);
-  legacy::CheckReplay(recording, line.scenario);
+  std::visit([&](const auto& known) { legacy::CheckReplay(known, line.scenario); }, source);
   if (line.print_config) {
     std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
     return 0;
   }
   std::signal(SIGINT, Stop);
   std::signal(SIGTERM, Stop);
-  const legacy::RunResult result =
-      legacy::Replay(recording, line.scenario, "legacy-replay", line.text, g_stop);
+  const legacy::RunResult result = std::visit(
+      [&](const auto& known) {
+        return legacy::Replay(known, line.scenario, "legacy-replay", line.text, g_stop);
+      },
+      source);
   return legacy::ReportRun(result, line.scenario.pictures);
 }
 

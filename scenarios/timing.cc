@@ -6,6 +6,7 @@
 #include "compress/error.h"
 #include "ns3-module/fabric/alpha-beta.h"
 #include "scenarios/network/engines.h"
+#include "trainer/measured_clock.h"
 
 namespace legacy {
 namespace {
@@ -56,6 +57,12 @@ std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario,
   return networks;
 }
 
+StepClocks Share(std::vector<Clock> clocks) {
+  StepClocks shared;
+  for (Clock& clock : clocks) shared.push_back(std::make_unique<Clock>(std::move(clock)));
+  return shared;
+}
+
 double Seconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
 
 }  // namespace
@@ -96,6 +103,16 @@ std::vector<Clock> ScenarioTiming::MakeClocks(std::span<const OperationCost> cos
   return clocks;
 }
 
+StepClocks ScenarioTiming::MakeClocks(const TraceTraining& training) const {
+  StepClocks clocks;
+  for (const ScenarioNetwork& network : networks_) {
+    clocks.push_back(std::make_unique<MeasuredClock>(training, scenario_.device_speed,
+                                                     scenario_.codec_speed,
+                                                     TransfersOf(scenario_, *network.network)));
+  }
+  return clocks;
+}
+
 ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& traffic,
                                                    int64_t step) {
   fabric::StepSimulator& simulator = simulators_[PhaseOf(step)];
@@ -129,14 +146,14 @@ ScenarioTiming::Counts ScenarioTiming::Simulations() const {
   return counts;
 }
 
-StepStart ScenarioTiming::StartOf(const Clock& clock, uint64_t seed, int64_t step) const {
+StepStart ScenarioTiming::StartOf(const StepClock& clock, uint64_t seed, int64_t step) const {
   StepStart start;
   start.factors = stragglers_->Factors(scenario_.workers, seed, static_cast<uint64_t>(step));
-  start.participation = sync_.Decide(clock.ComputeTimes(scenario_.batch, start.factors));
+  start.participation = sync_.Decide(clock.ComputeTimes(step, scenario_.batch, start.factors));
   return start;
 }
 
-PricedStep ScenarioTiming::Price(const Clock& clock, const StepWork& work,
+PricedStep ScenarioTiming::Price(const StepClock& clock, const StepWork& work,
                                  const StepStart& start) const {
   return clock.Price(work, start.factors, start.participation.decided);
 }
@@ -197,10 +214,16 @@ TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* pr
                              const std::string& policy, uint64_t seed,
                              std::span<const OperationCost> costs,
                              std::span<const int64_t> layer_numels)
+    : TimedTraining(timing, sink, progress, policy, seed,
+                    Share(timing.MakeClocks(costs, layer_numels)), layer_numels) {}
+
+TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
+                             const std::string& policy, uint64_t seed, StepClocks clocks,
+                             std::span<const int64_t> layer_numels)
     : timing_(timing),
       sink_(sink),
       progress_(progress),
-      clocks_(timing.MakeClocks(costs, layer_numels)),
+      clocks_(std::move(clocks)),
       before_(timing.Simulations()) {
   if (StepObserver* observer = sink_.Observer()) observer->Begin(policy, seed);
   row_.policy = evaluation_.policy = state_.policy = policy;
@@ -211,7 +234,7 @@ TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* pr
 
 const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepStart& start,
                                              const StepFacts& facts) {
-  const PricedStep priced = timing_.Price(clocks_[timing_.PhaseOf(done_)], work, start);
+  const PricedStep priced = timing_.Price(*clocks_[timing_.PhaseOf(done_)], work, start);
   const auto [timing, fresh] = timing_.Simulate(priced.traffic, done_);
   if (StepObserver* observer = sink_.Observer()) observer->Step(done_, now_, priced, timing);
   now_ += timing.total;

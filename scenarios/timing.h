@@ -23,6 +23,7 @@
 #include "scenarios/progress.h"
 #include "scenarios/scenario.h"
 #include "trainer/clock.h"
+#include "trainer/ddp_trace.h"
 #include "trainer/profile.h"
 #include "trainer/step_work.h"
 
@@ -44,6 +45,9 @@ struct StepFacts {
   double elements_sent = 0;  // mean over the workers
 };
 
+// By the network's phase.
+using StepClocks = std::vector<std::unique_ptr<const StepClock>>;
+
 // What all trainings of a scenario are timed with: network, stragglers, devices, and the steps
 // remembered. Randomness is keyed by (seed, step), so the order of trainings changes nothing but
 // which of equal steps is the fresh one.
@@ -55,8 +59,10 @@ class ScenarioTiming {
   // One for each phase of the network.
   std::vector<Clock> MakeClocks(std::span<const OperationCost> costs,
                                 std::span<const int64_t> layer_numels) const;
-  StepStart StartOf(const Clock& clock, uint64_t seed, int64_t step) const;
-  PricedStep Price(const Clock& clock, const StepWork& work, const StepStart& start) const;
+  // The same of a training that was measured, which outlives them.
+  StepClocks MakeClocks(const TraceTraining& training) const;
+  StepStart StartOf(const StepClock& clock, uint64_t seed, int64_t step) const;
+  PricedStep Price(const StepClock& clock, const StepWork& work, const StepStart& start) const;
   // Equal works at different steps are equal on the network, and simulated once.
   bool Remembers() const { return scenario_.memoise && !stragglers_->Transient(); }
   bool Packets() const { return scenario_.fidelity == "packet"; }
@@ -177,9 +183,12 @@ class TimedTraining {
   TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                 const std::string& policy, uint64_t seed, std::span<const OperationCost> costs,
                 std::span<const int64_t> layer_numels);
+  TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
+                const std::string& policy, uint64_t seed, StepClocks clocks,
+                std::span<const int64_t> layer_numels);
 
   // Of the next step.
-  StepStart Start() const { return timing_.StartOf(clocks_.front(), row_.seed, done_); }
+  StepStart Start() const { return timing_.StartOf(*clocks_.front(), row_.seed, done_); }
   // The next step, simulated: a row of steps.csv.
   const analysis::StepRow& Step(const StepWork& work, const StepStart& start,
                                 const StepFacts& facts);
@@ -196,8 +205,8 @@ class TimedTraining {
   ScenarioTiming& timing_;
   RunSink& sink_;
   Progress* progress_;
-  std::vector<Clock> clocks_;  // by the network's phase
-  analysis::StepRow row_;      // the last step's
+  StepClocks clocks_;
+  analysis::StepRow row_;  // the last step's
   analysis::EvaluationRow evaluation_;
   ProgressState state_;
   std::vector<fabric::LinkCounters> links_;  // sums, by directed link

@@ -23,10 +23,6 @@ class Clock : public StepClock {
 
   std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size,
                                            std::span<const double> factors) const override;
-  std::vector<fabric::TimeNs> ComputeTimes(int64_t batch_size,
-                                           std::span<const double> factors) const {
-    return ComputeTimes(0, batch_size, factors);
-  }
 
   // Seconds of one step's update, forward and backward pass at factor 1: for reports and tests.
   double ComputeSeconds(int64_t batch_size) const;

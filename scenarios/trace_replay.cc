@@ -1,0 +1,198 @@
+#include "scenarios/trace_replay.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "compress/error.h"
+#include "scenarios/replay.h"
+#include "scenarios/timing.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kUnknown = NAN;  // "nan" in the files, "-" in tables
+
+// Values that one worker sends in a step.
+double ElementsSent(const TraceStep& step) {
+  double elements = 0;
+  for (const TraceBucket& bucket : step.buckets) {
+    if (bucket.rounds.empty()) continue;
+    elements += bucket.sent ? static_cast<double>(*bucket.sent) : kUnknown;
+  }
+  return elements;
+}
+
+bool HasAccuracy(const TraceTraining& training) {
+  return std::ranges::any_of(training.steps,
+                             [](const TraceStep& step) { return step.accuracy.has_value(); });
+}
+
+class TraceReplayer {
+ public:
+  TraceReplayer(const TraceFile& file, const Scenario& scenario,
+                const volatile std::sig_atomic_t& stop)
+      : file_(file),
+        trace_(file.trace),
+        scenario_(scenario),
+        stop_(stop),
+        numels_(file.trace.LayerNumels()),
+        timing_(scenario) {}
+
+  void Announce() const {
+    std::fprintf(stderr, "%s on %s\n", file_.path.c_str(), timing_.Description().c_str());
+    if (timing_.Packets()) {
+      std::fprintf(stderr, "packet simulation: %s\n", Estimate().Text().c_str());
+    }
+  }
+
+  CostEstimate Estimate() const;
+  ScenarioTiming& timing() { return timing_; }
+
+  // False where it was stopped.
+  bool Run(RunSink& sink) {
+    int64_t steps = 0;
+    for (const TraceTraining& training : trace_.trainings) steps += training.Steps();
+    Progress progress(steps * scenario_.seeds, isatty(STDERR_FILENO) != 0);
+    bool finished = true;
+    for (const TraceTraining& training : trace_.trainings) {
+      for (int s = 0; s < scenario_.seeds && finished; ++s) {
+        finished = Time(training, scenario_.seed + static_cast<uint64_t>(s), sink, progress);
+      }
+    }
+    progress.Finish();
+    if (finished) timing_.RequirePackets();
+    return finished;
+  }
+
+ private:
+  bool Time(const TraceTraining& training, uint64_t seed, RunSink& sink, Progress& progress);
+
+  const TraceFile& file_;
+  const DdpTrace& trace_;
+  const Scenario& scenario_;
+  const volatile std::sig_atomic_t& stop_;
+  const std::vector<int64_t> numels_;
+  ScenarioTiming timing_;
+};
+
+// Of all steps; where equal ones are remembered, of each of the file's.
+CostEstimate TraceReplayer::Estimate() const {
+  CostEstimate estimate(timing_.network());
+  for (const TraceTraining& training : trace_.trainings) {
+    const StepClocks clocks = timing_.MakeClocks(training);
+    int64_t done = 0;
+    for (const TraceStep& step : training.steps) {
+      const StepStart start = timing_.StartOf(*clocks.front(), scenario_.seed, done);
+      const PricedStep priced = timing_.Price(*clocks.front(), WorkOf(trace_, step, done), start);
+      estimate.Add(priced.traffic, timing_.Remembers() ? 1 : step.count * scenario_.seeds);
+      done += step.count;
+    }
+  }
+  return estimate;
+}
+
+bool TraceReplayer::Time(const TraceTraining& training, uint64_t seed, RunSink& sink,
+                         Progress& progress) {
+  TimedTraining timed(timing_, sink, &progress, training.method, seed, timing_.MakeClocks(training),
+                      numels_);
+  int64_t done = 0;
+  for (const TraceStep& step : training.steps) {
+    StepWork work = WorkOf(trace_, step, done);
+    const StepFacts facts = {step.learning_rate.value_or(kUnknown), step.loss.value_or(kUnknown),
+                             ElementsSent(step)};
+    for (const int64_t end = done + step.count; done < end; work.step = ++done) {
+      timed.Step(work, timed.Start(), facts);
+      if (stop_) return false;
+    }
+    if (step.accuracy) timed.Evaluated(step.test_loss.value_or(kUnknown), *step.accuracy);
+  }
+  timed.Finish();
+  return true;
+}
+
+// What a training of ours has and a trace has not is not claimed.
+nlohmann::json Manifest(const TraceFile& file, const Scenario& scenario, const std::string& program,
+                        const std::string& command_line) {
+  int64_t elements = 0;
+  for (const Unit& layer : file.trace.layers) elements += layer.numel;
+  nlohmann::json manifest = ManifestDocument(scenario, program, command_line, elements, {});
+  nlohmann::json& configuration = manifest["configuration"];
+  configuration.erase("methods");
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (MayTraceReplayChange(option.key)) continue;
+    if (option.key == "training.workers" || option.key == "training.steps") continue;
+    const size_t dot = option.key.find('.');
+    nlohmann::json& section = configuration[option.key.substr(0, dot)];
+    section.erase(option.key.substr(dot + 1));
+    if (section.empty()) configuration.erase(option.key.substr(0, dot));
+  }
+  manifest["policies"].clear();
+  for (const TraceTraining& training : file.trace.trainings) {
+    manifest["policies"].push_back(training.method);
+  }
+  if (std::ranges::none_of(file.trace.trainings, HasAccuracy)) {
+    manifest["target_accuracy"] = nullptr;
+  }
+  manifest["replayed"] = {{"trace", file.path}};
+  return manifest;
+}
+
+}  // namespace
+
+Scenario ReplayDefaults(const TraceFile& file) {
+  Scenario scenario;
+  scenario.workers = file.trace.workers;
+  scenario.steps = 0;
+  for (const TraceTraining& training : file.trace.trainings) {
+    scenario.steps = std::max(scenario.steps, training.Steps());
+  }
+  scenario.stragglers = "none";
+  return scenario;
+}
+
+bool MayTraceReplayChange(const std::string& key) {
+  if (key == "clock.device_profile") return false;  // its device times are its own
+  return MayReplayChange(key) || key == "run.seed" || key == "run.seeds";
+}
+
+void CheckReplay(const TraceFile& file, const Scenario& scenario) {
+  const Scenario traced = ReplayDefaults(file);
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (MayTraceReplayChange(option.key) || option.get(scenario) == option.get(traced)) continue;
+    throw Error(
+        option.key + " (" + option.flag + ")", option.get(scenario),
+        "nothing: " + file.path +
+            " says what was trained; a replay changes the network and the speeds of devices "
+            "and codecs alone");
+  }
+  if (fabric::Synchronisation(scenario.sync, "network.sync").MayDrop()) {
+    throw Error("network.sync", scenario.sync,
+                "barrier: whose gradients count belongs to the training");
+  }
+}
+
+RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
+                 const std::string& command_line, const volatile std::sig_atomic_t& stop) {
+  CheckReplay(file, scenario);
+  const ChosenFidelity chosen = ResolveFidelity(scenario, [&](const Scenario& probe) {
+    return TraceReplayer(file, probe, stop).Estimate().Cost();
+  });
+  if (!chosen.reason.empty()) std::fprintf(stderr, "%s\n", chosen.reason.c_str());
+  TraceReplayer replayer(file, chosen.scenario, stop);
+  replayer.Announce();
+  RunResult result;
+  result.directory = MakeRunDirectory(chosen.scenario, program);
+  analysis::WriteManifest(result.directory, Manifest(file, chosen.scenario, program, command_line));
+  if (chosen.samples > 0) {
+    replayer.timing().SamplePackets(chosen.samples, chosen.different, result.directory);
+  }
+  DirectorySink sink(replayer.timing(), result.directory);
+  result.interrupted = !replayer.Run(sink);
+  result.note = replayer.timing().SampleText();
+  return result;
+}
+
+}  // namespace legacy
