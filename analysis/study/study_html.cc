@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analysis/policy_style.h"
+#include "analysis/study/quantities.h"
 #include "analysis/study/web/page_parts.h"
 
 namespace legacy::analysis {
@@ -166,9 +167,14 @@ json Packed(const Study& study, const HtmlOptions& options) {
   json axes = json::array();
   for (const StudyAxis& axis : study.axes) {
     json numbers = json::array();
+    json texts = json::array();  // with the axis in them: "8 workers"
+    for (size_t i = 0; i < axis.values.size(); ++i) texts.push_back(ShowAxisValue(axis, i));
     for (const double number : axis.numbers) numbers.push_back(Rounded(number, kFigureDigits));
-    axes.push_back(
-        {{"name", axis.name}, {"unit", axis.unit}, {"values", axis.values}, {"numbers", numbers}});
+    axes.push_back({{"name", axis.name},
+                    {"unit", axis.unit},
+                    {"values", axis.values},
+                    {"texts", texts},
+                    {"numbers", numbers}});
   }
   json styles = json::array();
   for (size_t p = 0; p < study.policies.size(); ++p) {

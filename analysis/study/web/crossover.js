@@ -122,14 +122,14 @@ function breakEvenFigure(view) {
   const {study} = view;
   const axis = study.axes[view.x];
   const facets = facetsOf(view).map((at) => ({
-    name: placeText({...view, at}, [view.x]) || 'the study', results: breakEvens(view, at, view.policies)}));
+    parts: placeParts({...view, at}, [view.x]), results: breakEvens(view, at, view.policies)}));
   const drawn = facets.slice(0, FACETS_DRAWN);
   const shown = view.policies.filter((policy) => policy !== study.base);
   const rowOf = (row, policy) => row + (shown.indexOf(policy) + 0.5) / shown.length * 0.8 - 0.4;
-  const marks = (kind, policy) => drawn.flatMap(({name, results}, row) => results
+  const marks = (kind, policy) => drawn.flatMap(({parts, results}, row) => results
     .filter((result) => result.policy === policy && result[kind].x !== null)
     .map(({[kind]: {x, low, high}}) => ({x, y: rowOf(row, policy), low: kind === 'simulated' ? low : NaN, high,
-      tip: `${study.policies[policy]}, ${name}: ${quantity(x, axis.unit, 3)}${kind === 'textbook' ? ' by the textbook' : ''}`})));
+      tip: [study.policies[policy], ...parts, quantity(x, axis.unit, 3) + (kind === 'textbook' ? ' by the textbook' : '')].join(', ')})));
   const datasets = shown.flatMap((policy) => {
     const look = lookOf(study.styles[policy]);
     return [
@@ -138,22 +138,22 @@ function breakEvenFigure(view) {
         unlisted: true, showLine: false, pointStyle: 'crossRot', pointRotation: 0, pointRadius: 5}),
     ];
   });
-  const shorten = (text) => text.length > 36 ? `${text.slice(0, 35)}…` : text;
   return {
     key: axis.name,
     height: 150 + drawn.length * Math.max(46, 13 * shown.length),
     chart: {type: 'line', data: {datasets}, options: {scales: {
       x: axisScale(axis, `Break-even ${humanName(axis.name)}`),
-      y: axisOptions({title: '', names: drawn.map(({name}) => shorten(name)), fixed: true, reverse: true, min: -0.5,
+      y: axisOptions({title: '', names: drawn.map(({parts}) => parts), fixed: true, reverse: true, min: -0.5,
                       max: drawn.length - 0.5, afterBuildTicks: (scale) => {
                         scale.ticks = drawn.map((_, value) => ({value}));
                       }}),
     }}},
     table: {
       caption: `Break-even ${humanName(axis.name)} with ${study.baseline}: below it compressing is ahead, unless said`,
-      head: ['Network', 'Policy', 'Break-even', 'From', 'To', 'Textbook', 'Seeds'],
-      rows: facets.flatMap(({name, results}) => results.map(({policy, simulated, textbook}) => [
-        name, study.policies[policy], numberCell(simulated.x, axis.unit), numberCell(simulated.low, axis.unit),
+      head: [heading('Network'), heading('Policy'), ...['Break-even', 'From', 'To', 'Textbook'].map((text) => heading(text, axis.unit)),
+             heading('Seeds')],
+      rows: facets.flatMap(({parts, results}) => results.map(({policy, simulated, textbook}) => [
+        parts.join(', ') || 'the study', study.policies[policy], numberCell(simulated.x, axis.unit), numberCell(simulated.low, axis.unit),
         numberCell(simulated.high, axis.unit), numberCell(textbook.x, axis.unit),
         verdictText(simulated) + (simulated.x !== null && !simulated.below ? ', ahead above it' : '')])),
     },

@@ -4,7 +4,6 @@ const SCALES = {
   's': [[1e-6, 'µs'], [1e-3, 'ms'], [1, 's'], [3600, 'h']],
   'bit/s': [[1, 'bit/s'], [1e3, 'kbit/s'], [1e6, 'Mbit/s'], [1e9, 'Gbit/s'], [1e12, 'Tbit/s']],
   'B': [[1, 'B'], [1e3, 'kB'], [1e6, 'MB'], [1e9, 'GB'], [1e12, 'TB']],
-  'fraction': [[0.01, '%']],
 };
 
 function plainNumber(value, digits = 4) {
@@ -17,11 +16,11 @@ function plainNumber(value, digits = 4) {
 // "1.5 Gbit/s": the number in the largest unit of which it is at least one.
 function quantity(value, unit, digits = 4) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
-  const scales = SCALES[unit];
-  if (!scales) return unit ? `${plainNumber(value, digits)} ${unit}` : plainNumber(value, digits);
-  let [size, name] = scales[0];
-  for (const [other, otherName] of scales) {
-    if (Math.abs(value) >= other * (1 - 1e-9)) [size, name] = [other, otherName];
+  if (unit === 'fraction') return `${plainNumber(100 * value, digits)} %`;
+  if (!SCALES[unit] || value === 0) return unit ? `${plainNumber(value, digits)} ${unit}` : plainNumber(value, digits);
+  let [size, name] = SCALES[unit][0];
+  for (const [larger, largerName] of SCALES[unit]) {
+    if (Math.abs(value) >= larger * (1 - 1e-9)) [size, name] = [larger, largerName];
   }
   return `${plainNumber(value / size, digits)} ${name}`;
 }
@@ -67,6 +66,8 @@ function selectField(label, id, options, selected, onchange) {
 }
 
 // A table as data: head: texts; rows: cells, each a text or {text, value (for CSV), style}; the first cell heads the row.
+// heading('Step', 's') heads numbers that CSV has in seconds: "step (s)".
+const heading = (text, unit) => ({text, value: unit ? `${text.toLowerCase()} (${unit})` : text.toLowerCase()});
 const cellText = (cell) => cell !== null && typeof cell === 'object' ? cell.text : String(cell ?? '');
 function cellValue(cell) {
   const value = cell !== null && typeof cell === 'object' ? cell.value : cell;
@@ -76,12 +77,11 @@ function cellValue(cell) {
 const numberCell = (value, unit, digits = 4) => ({text: quantity(value, unit, digits), value});
 
 function tableElement(table) {
-  const head = element('tr', {}, ...table.head.map((text) => element('th', {scope: 'col'}, text)));
+  const head = element('tr', {}, ...table.head.map((cell) => element('th', {scope: 'col'}, cellText(cell))));
   const rows = table.rows.map((row) => element('tr', {}, ...row.map((cell, i) => {
-    const made = element(i === 0 ? 'th' : 'td', {scope: i === 0 ? 'row' : null, style: cell?.style,
-                                                 'data-value': cellValue(cell)}, cellText(cell));
-    if (cell?.small) made.append(element('small', {}, cell.small));
-    return made;
+    const {style, small} = cell !== null && typeof cell === 'object' ? cell : {};
+    return element(i === 0 ? 'th' : 'td', {scope: i === 0 ? 'row' : null, style, 'data-value': cellValue(cell)},
+      cellText(cell), small ? element('small', {}, small) : null);
   })));
   return element('table', {class: table.class}, element('caption', {}, table.caption),
     element('thead', {}, head), element('tbody', {}, ...rows));
@@ -97,7 +97,7 @@ function csvText(table) {
     return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
   }).join(',');
   const columns = table.csv ?? {head: table.head, rows: table.rows};
-  return [columns.head, ...columns.rows.map((row) => row.map(cellValue))].map(line).join('\n') + '\n';
+  return [columns.head, ...columns.rows].map((row) => line(row.map(cellValue))).join('\n') + '\n';
 }
 
 function download(name, type, text) {
@@ -110,9 +110,10 @@ function download(name, type, text) {
 
 // Colours, marks and dashes of policies are those of the printed figures (policy_style.h); on dark ground, lighter ones.
 const LIGHTER = {'#000000': '#FFFFFF', '#0072B2': '#4DA6DB', '#009E73': '#1FC79A', '#D55E00': '#F07A33'};
-const MARKS = {
-  'circle': ['circle', 0], 'square': ['rect', 0], 'triangle': ['triangle', 0], 'triangle-down': ['triangle', 180],
-  'diamond': ['rectRot', 0], 'pentagon': ['rectRounded', 0], 'open-square': ['rect', 0], 'open-circle': ['circle', 0],
+const MARKS = {  // Chart.js's mark, its rotation, the same as a character
+  'circle': ['circle', 0, '●'], 'square': ['rect', 0, '■'], 'triangle': ['triangle', 0, '▲'],
+  'triangle-down': ['triangle', 180, '▼'], 'diamond': ['rectRot', 0, '◆'], 'pentagon': ['rectRounded', 0, '⬟'],
+  'open-square': ['rect', 0, '□'], 'open-circle': ['circle', 0, '○'],
 };
 const DASHES = {1: [], 2: [7, 3], 4: [8, 3, 2, 3]};
 const PART_COLOURS = {compute: '#7F7F7F', encode: '#E69F00', communication: '#0072B2', decode: '#009E73', wait: '#D9D9D9'};
@@ -123,7 +124,7 @@ const isDark = () => darkScheme.matches && !printing;
 const onScheme = (colour) => isDark() ? LIGHTER[colour] ?? colour : colour;
 
 function lookOf(style) {
-  const [mark, rotation] = MARKS[style.mark];
-  return {colour: onScheme(style.colour), dash: DASHES[style.dashes], mark, rotation,
+  const [mark, rotation, character] = MARKS[style.mark];
+  return {colour: onScheme(style.colour), dash: DASHES[style.dashes], mark, rotation, character,
           filled: !style.mark.startsWith('open-')};
 }

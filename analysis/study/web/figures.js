@@ -4,7 +4,7 @@
 function unpackStudy(packed) {
   const study = {...packed, byPlace: new Map()};
   if (study.axes.length === 0) {
-    study.axes = [{name: 'network', unit: '', values: ['as defined'], numbers: []}];
+    study.axes = [{name: 'network', unit: '', values: ['as defined'], texts: [''], numbers: []}];
     study.points.axes = [study.points.policy.map(() => 0)];
   }
   study.points.policy.forEach((policy, id) => {
@@ -45,8 +45,9 @@ const isLogarithmic = (axis) => axis.numbers.length > 0 && axis.numbers.every((n
 // Positions of an axis's values, ascending.
 const ascending = (axis) => axis.values.map((_, i) => i).sort((a, b) => positionOn(axis, a) - positionOn(axis, b));
 
-const placeText = (view, without = []) => view.study.axes.map((axis, i) => without.includes(i) ? null :
-  `${humanName(axis.name)} ${valueText(axis, view.at[i])}`).filter(Boolean).join(', ');
+const placeParts = (view, without = []) => view.study.axes.map((axis, i) =>
+  without.includes(i) ? '' : axis.texts[view.at[i]]).filter(Boolean);
+const placeText = (view, without) => placeParts(view, without).join(', ');
 
 const axisScale = (axis, title) => axisOptions({
   title: title ?? capitalised(humanName(axis.name)), unit: axis.unit, logarithmic: isLogarithmic(axis),
@@ -73,9 +74,10 @@ function timePoints(view, policy) {
 function timeTable(view, series) {
   const axis = view.study.axes[view.x];
   const table = {
-    caption: `Time to accuracy, ${placeText(view, [view.x])}`,
-    head: [capitalised(humanName(axis.name)), 'Policy', 'Time to accuracy', 'Deviation', 'Reached', 'Seeds', 'Speed-up',
-           'From', 'To'],
+    caption: ['Time to accuracy', ...placeParts(view, [view.x])].join(', '),
+    head: [heading(capitalised(humanName(axis.name)), axis.unit), heading('Policy'), heading('Time to accuracy', 's'),
+           heading('Deviation', 's'), heading('Reached'), heading('Seeds'), heading('Speed-up'), heading('Bound'),
+           heading('From'), heading('To')],
     rows: [],
   };
   for (const {policy, points} of series) {
@@ -88,7 +90,8 @@ function timeTable(view, series) {
         {text: times.spread.count ? quantity(times.spread.mean, 's') : `≥ ${quantity(times.bound, 's')}`,
          value: times.spread.count ? times.spread.mean : null},
         numberCell(times.spread.deviation, 's', 2), times.reached, times.done,
-        speedup ? {text: speedupText(speedup), value: speedup.bound ? null : speedup.ratio} : 'baseline',
+        speedup ? {text: speedupText(speedup), value: speedup.ratio} : {text: 'baseline', value: null},
+        speedup?.bound ?? '',
         ...['low', 'high'].map((end) => speedup?.interval ?
           {text: factorText(speedup.interval[end]), value: speedup.interval[end]} : ''),
       ]);
@@ -201,7 +204,7 @@ function stepFigure(view) {
     },
     table: {
       caption: `Mean time of a step, ${placeText(view)}`,
-      head: ['Policy', ...PARTS.map(capitalised), 'Step', 'Deviation over seeds'],
+      head: [heading('Policy'), ...[...PARTS.map(capitalised), 'Step', 'Deviation over seeds'].map((text) => heading(text, 's'))],
       rows: shown.map((policy, row) => {
         const step = spreadAt(view, view.at, policy, 'step_seconds');
         return [study.policies[policy], ...parts.map((values) => numberCell(values[row], 's')), numberCell(step.mean, 's'),
@@ -251,7 +254,7 @@ function accuracyFigure(view, column, xTitle, xUnit) {
     chart: accuracyChart(series, xTitle, xUnit, study.target),
     table: {
       caption: `Test accuracy, means over seeds, ${placeText(view)}`,
-      head: ['Policy', 'Step', xTitle, 'Test accuracy', 'Deviation'],
+      head: [heading('Policy'), heading('Step'), heading(xTitle, xUnit), heading('Test accuracy', 'fraction'), heading('Deviation', 'fraction')],
       rows: series.flatMap(({name, points}) => points.map(({step, x, y, high}) => [
         name, step, numberCell(x, xUnit), numberCell(y, 'fraction'), numberCell(high - y, 'fraction', 2)])),
     },

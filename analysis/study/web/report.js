@@ -219,7 +219,9 @@ function redraw() {
     byId(`at-${i}`).value = view.at[i];
   });
   for (const swatch of document.querySelectorAll('.swatch')) {
-    swatch.style.background = lookOf(study.styles[swatch.dataset.policy]).colour;
+    const look = lookOf(study.styles[swatch.dataset.policy]);
+    swatch.style.color = look.colour;
+    swatch.textContent = look.character;
   }
   for (const panel of panels) {
     panel.section.hidden = !panel.visible();

@@ -5,12 +5,12 @@ const DEBOUNCE_MILLISECONDS = 150;
 
 // Sliders: the range is of `to(value)`; number fields hold value / size in `unit`.
 const KNOBS = [
-  {key: 'bandwidth', label: 'Bandwidth of the links', unit: 'Mbit/s', size: 1e6, low: 1e6, high: 1e12, logarithmic: true, text: 'bit/s'},
-  {key: 'delay', label: 'Latency of a link', unit: 'µs', size: 1e-6, low: 1e-7, high: 1, logarithmic: true, text: 's'},
-  {key: 'slowdown', label: 'Slow-down of the slowest workers', unit: 'times', size: 1, low: 1, high: 20, logarithmic: true},
-  {key: 'slow_workers', label: 'How many are slow', unit: 'workers', size: 1, low: 0, high: 64, whole: true},
-  {key: 'device_speed', label: 'Speed of the devices', unit: 'times', size: 1, low: 0.1, high: 10, logarithmic: true},
-  {key: 'codec_speed', label: 'Speed of the codecs', unit: 'times', size: 1, low: 0.01, high: 100, logarithmic: true},
+  {key: 'bandwidth', label: 'Bandwidth of the links', unit: 'Mbit/s', size: 1e6, low: 1e6, high: 1e12, first: 1e9, logarithmic: true, text: 'bit/s'},
+  {key: 'delay', label: 'Latency of a link', unit: 'µs', size: 1e-6, low: 1e-7, high: 1, first: 1e-5, logarithmic: true, text: 's'},
+  {key: 'slowdown', label: 'Slow-down of the slowest workers', unit: 'times', size: 1, low: 1, high: 20, first: 1, logarithmic: true},
+  {key: 'slow_workers', label: 'How many are slow', unit: 'workers', size: 1, low: 0, high: 64, first: 0, whole: true},
+  {key: 'device_speed', label: 'Speed of the devices', unit: 'times', size: 1, low: 0.1, high: 10, first: 1, logarithmic: true},
+  {key: 'codec_speed', label: 'Speed of the codecs', unit: 'times', size: 1, low: 0.01, high: 100, first: 1, logarithmic: true},
 ];
 
 // "1Gbps" or "10us" (or a number) in bit/s or seconds.
@@ -18,7 +18,7 @@ function parseQuantity(text) {
   const match = /^\s*([0-9.eE+-]+?)\s*([kMGT]?)(bps|bit\/s)\s*$|^\s*([0-9.eE+-]+?)\s*(n|u|µ|m|)s\s*$/.exec(String(text));
   if (!match) return Number(text);
   return match[3] ? Number(match[1]) * {'': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12}[match[2]] :
-    Number(match[4]) * {n: 1e-9, u: 1e-6, 'µ': 1e-6, m: 1e-3, '': 1}[match[5]];
+    Number(match[4]) / {n: 1e9, u: 1e6, 'µ': 1e6, m: 1e3, '': 1}[match[5]];
 }
 
 // A slider and a number field of one value; `changed` is called on either's input.
@@ -30,7 +30,7 @@ function makeKnob(knob, changed) {
                                    step: knob.whole ? 1 : 'any'});
   const field = element('input', {type: 'number', id: `${id}-number`, step: knob.whole ? 1 : 'any', min: 0,
                                   'aria-label': `${knob.label}, ${knob.unit}`});
-  let current = knob.low;
+  let current = knob.first;
   const show = (value, source) => {
     current = value;
     if (source !== slider) slider.value = to(Math.max(value, knob.low));
@@ -50,7 +50,7 @@ function makeKnob(knob, changed) {
   });
   field.addEventListener('input', () => {
     if (field.value === '' || !field.checkValidity()) return;
-    show(Number(field.value) * knob.size, field);
+    show(Number((Number(field.value) * knob.size).toPrecision(12)), field);
     changed();
   });
   const row = element('div', {class: 'knob'}, element('label', {for: id}, knob.label), slider,
@@ -110,7 +110,8 @@ function whatIfFigure(view, answer) {
     table: {
       class: 'bars',
       caption: 'Answer: time to accuracy on this network',
-      head: ['Policy', 'Time to accuracy', 'Reached', `Speed-up over ${view.study.baseline}`, 'Step', ...PARTS.map(capitalised)],
+      head: [heading('Policy'), heading('Time to accuracy', 's'), heading('Reached'), heading(`Speed-up over ${view.study.baseline}`),
+             ...['Step', ...PARTS.map(capitalised)].map((text) => heading(text, 's'))],
       rows: rows.map(({cells}) => cells),
     },
     summary: `Test accuracy against simulated time of ${series.length} policies on the network asked for.`,
@@ -158,11 +159,14 @@ function startWhatIf(panel, view) {
 
   function setDefaults() {
     const defaults = groups.find(({id}) => id === Number(group.value)).defaults;
-    for (const knob of knobs) knob.set(parseQuantity(defaults[knob.key]));
+    for (const knob of knobs) {
+      const value = parseQuantity(defaults[knob.key]);
+      if (Number.isFinite(value)) knob.set(value);
+    }
     topology.value = defaults.topology;
-    fidelity.value = defaults.fidelity;
+    fidelity.value = defaults.fidelity === 'analytic' ? 'analytic' : 'flow';
   }
-  knobs.forEach((knob, i) => knob.set({bandwidth: 1e9, delay: 1e-5}[knob.key] ?? Math.max(KNOBS[i].low, Number(!KNOBS[i].whole))));
+  knobs.forEach((knob, i) => knob.set(KNOBS[i].first));
 
   async function start() {
     try {

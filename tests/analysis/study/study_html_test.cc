@@ -1,0 +1,118 @@
+#include "analysis/study/study_html.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/analysis/study/study_testing.h"
+
+namespace legacy::analysis {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+// The data that a page holds, read as a browser would.
+json DataOf(const std::string& page) {
+  const std::string begin = "<script type=\"application/json\" id=\"study\">";
+  const size_t from = page.find(begin) + begin.size();
+  return json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+std::vector<double> Sequence(const json& data, size_t point, size_t column) {
+  const size_t place = data.at("curves").at("points").at(point).at(column);
+  return data.at("curves").at("sequences").at(place);
+}
+
+MadeUpStudy Small() {
+  MadeUpStudy made;
+  made.policies = {{"dense", 1, false, 0, 200}, {"randomk", 0.01, true, 5e-4, 700}};
+  made.bandwidths = {1e8, 1e9};
+  return made;
+}
+
+TEST(StudyHtmlTest, HoldsThePointsAsColumns) {
+  const Study study = MakeStudy(Small());
+  const json data = DataOf(StudyHtml(study));
+  const json& points = data.at("points");
+  ASSERT_EQ(points.at("policy").size(), study.points.size());
+  for (size_t i = 0; i < study.points.size(); ++i) {
+    const StudyPoint& point = study.points[i];
+    EXPECT_EQ(data.at("policies").at(points.at("policy").at(i).get<size_t>()), point.policy);
+    EXPECT_EQ(data.at("seeds").at(points.at("seed").at(i).get<size_t>()),
+              std::to_string(point.seed));
+    const json& time = points.at("figures").at("time_to_accuracy").at(i);
+    ASSERT_EQ(time.is_null(), !point.figures.time_to_accuracy);
+    if (!time.is_null()) {
+      EXPECT_NEAR(time.get<double>() / *point.figures.time_to_accuracy, 1, 1e-9);
+    }
+    const std::vector<double> seconds = Sequence(data, i, 1);
+    ASSERT_EQ(seconds.size(), point.curve.size());
+    EXPECT_NEAR(seconds.back() / point.curve.back().simulated_seconds, 1, 1e-4);
+  }
+}
+
+TEST(StudyHtmlTest, TellsSeedsApartThatJavaScriptCannot) {
+  MadeUpStudy made = Small();
+  made.seeds = {9007199254740993u, 9007199254740992u};
+  EXPECT_EQ(DataOf(StudyHtml(MakeStudy(made))).at("seeds"),
+            json({"9007199254740993", "9007199254740992"}));
+}
+
+TEST(StudyHtmlTest, ThinsLongCurvesButKeepsTheirEnds) {
+  const Study study = MakeStudy(Small());  // 24 curves of 20 evaluations
+  HtmlOptions options;
+  options.curve_values = 150;
+  const json data = DataOf(StudyHtml(study, options));
+  EXPECT_EQ(data.at("curves").at("stride"), 4);
+  EXPECT_THAT(Sequence(data, 0, 0), testing::ElementsAre(20, 80, 160, 240, 320, 400));
+}
+
+TEST(StudyHtmlTest, KeepsTextsOfTheStudyOutOfTheMarkup) {
+  MadeUpStudy made = Small();
+  made.policies[1].name = "</script><img src=x onerror=alert(1)><!--<script>";
+  Study study = MakeStudy(made);
+  study.title = "</title><script>alert(2)</script> @STUDY@ & more";
+  Forget(study.points[3], "</script><b>");
+  const std::string page = StudyHtml(study);
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("<b>")));
+  EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
+  EXPECT_THAT(page, HasSubstr("<title>&lt;/title&gt;&lt;script&gt;alert(2)&lt;/script&gt; @STUDY@ "
+                              "&amp; more</title>"));
+  EXPECT_EQ(DataOf(page).at("policies").at(1), made.policies[1].name);
+  EXPECT_EQ(DataOf(page).at("points").at("failures"), json({{"3", "</script><b>"}}));
+}
+
+TEST(StudyHtmlTest, TakesUnfinishedStudies) {
+  Study study = MakeStudy(Small());
+  for (StudyPoint& point : study.points) Forget(point);
+  study.points[0].figures.final_accuracy = std::numeric_limits<double>::quiet_NaN();
+  study.points[0].state = StudyState::kDone;
+  study.axes[0].values[0] = "\xff not UTF-8";
+  for (StudyPoint& point : study.points) {
+    if (point.values[0] == "100000kbps") point.values[0] = study.axes[0].values[0];
+  }
+  const json data = DataOf(StudyHtml(study));
+  EXPECT_EQ(data.at("points").at("state").at(1), 0);
+  EXPECT_TRUE(data.at("points").at("figures").at("final_accuracy").at(0).is_null());
+  EXPECT_TRUE(data.at("curves").at("points").at(0).is_null());
+}
+
+TEST(StudyHtmlTest, NeedsNoOtherFileAndIsSmall) {
+  MadeUpStudy made;
+  made.workers = {8, 16, 32, 64};  // 1,248 points
+  const std::string page = StudyHtml(MakeStudy(made));
+  EXPECT_LT(page.size(), 1000000u);
+  EXPECT_THAT(page, Not(HasSubstr("<script src")));
+  EXPECT_THAT(page, Not(HasSubstr("<link rel=\"stylesheet\"")));
+  EXPECT_THAT(page, HasSubstr("Released under the MIT License"));  // Chart.js's, which asks for it
+  EXPECT_EQ(page, StudyHtml(MakeStudy(made)));
+}
+
+}  // namespace
+}  // namespace legacy::analysis

@@ -1,0 +1,375 @@
+"""The interactive report in a real browser:  study_page_test.py WRITE_PAGES     (77: skipped, no browser to steer)
+
+WRITE_PAGES is the program that writes the pages and what the C++ statistics say of their study. A small server gives the
+pages and answers what-if questions with made-up values.
+"""
+
+import http.server
+import json
+import math
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    print('skipped: python3-selenium is not installed')
+    sys.exit(77)
+
+BROWSER = shutil.which('chromium') or shutil.which('chromium-browser')
+DRIVER = shutil.which('chromedriver')
+if not BROWSER or not DRIVER:
+    print('skipped: chromium and chromium-driver are not installed')
+    sys.exit(77)
+
+FIGURES = ['time', 'break-even', 'step', 'bytes', 'seconds']
+WAIT_SECONDS = 10
+
+
+def answer_to(question):
+    """Dense takes 10 s, topk 1 Gbit/s / bandwidth of that; randomk does not get there."""
+    def seed(number, reached, end):
+        return {'seed': number, 'time_to_accuracy': reached, 'simulated_seconds': end, 'step_seconds': end / 100,
+                'parts': {'compute': 0.01, 'encode': 0, 'communication': 0.02, 'decode': 0, 'wait': 0},
+                'curve': [[end / 4 * i, 0.2 * i] for i in range(1, 5)]}
+    topk = 10 * 1e9 / question['bandwidth']
+    return {'seconds': 0.25, 'policies': [
+        {'policy': 'dense', 'seeds': [seed(s, 10, 20) for s in (1, 2, 3)]},
+        {'policy': 'topk', 'seeds': [seed(s, topk * (1 + 0.1 * (s - 2)), 2 * topk) for s in (1, 2, 3)]},
+        {'policy': 'randomk', 'seeds': [seed(s, None, 30) for s in (1, 2, 3)]}]}
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    questions = []
+
+    def log_message(self, *_):
+        pass
+
+    def reply(self, status, content):
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header('Content-Type', 'application/json')
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        if self.path != '/api/groups':
+            super().do_GET()
+            return
+        defaults = {'bandwidth': '2Gbps', 'delay': '10us', 'topology': 'fat-tree', 'slowdown': 1.5, 'slow_workers': 2,
+                    'device_speed': 1, 'codec_speed': 1, 'fidelity': 'flow'}
+        self.reply(200, {'groups': [{'id': 0, 'label': '8 workers', 'defaults': defaults},
+                                    {'id': 1, 'label': '16 workers', 'defaults': {**defaults, 'bandwidth': '500Mbps'}}],
+                         'policies': ['dense', 'topk', 'randomk'], 'seeds': [1, 2, 3]})
+
+    def do_POST(self):
+        question = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
+        self.questions.append(question)
+        if question['topology'] == 'moebius':
+            self.reply(400, {'error': "topology: got 'moebius'; allowed: ring"})
+        else:
+            self.reply(200, answer_to(question))
+
+
+def open_browser():
+    options = Options()
+    options.binary_location = BROWSER
+    for argument in ('--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--hide-scrollbars'):
+        options.add_argument(argument)
+    options.set_capability('goog:loggingPrefs', {'browser': 'ALL'})
+    return webdriver.Chrome(service=Service(DRIVER), options=options)
+
+
+class StudyPageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        subprocess.run([sys.argv[1], cls.folder.name], check=True)
+        cls.expected = json.loads(pathlib.Path(cls.folder.name, 'expected.json').read_text())
+        handler = type('PageHandler', (Handler,), {})
+        cls.server = http.server.ThreadingHTTPServer(
+            ('127.0.0.1', 0), lambda *arguments: handler(*arguments, directory=cls.folder.name))
+        threading.Thread(target=cls.server.serve_forever, daemon=True).start()
+        cls.addClassCleanup(cls.server.shutdown)
+        cls.browser = open_browser()
+        cls.addClassCleanup(cls.browser.quit)
+
+    def open(self, page, width=1600, height=900):
+        Handler.questions.clear()
+        self.browser.execute_cdp_cmd('Emulation.setDeviceMetricsOverride', {
+            'width': width, 'height': height, 'deviceScaleFactor': 1, 'mobile': False})
+        self.browser.get(f'http://127.0.0.1:{self.server.server_address[1]}/{page}')
+        if page != 'live.html':
+            return
+        self.wait_for(lambda: self.find('#what-if .status').text.startswith('Answered'))
+
+    def tearDown(self):
+        errors = [entry['message'] for entry in self.browser.get_log('browser') if entry['level'] in ('SEVERE', 'WARNING')]
+        allowed = [message for message in errors if '/api/what-if' in message and '400' in message]
+        self.assertEqual(errors, allowed)
+
+    def wait_for(self, condition):
+        end = time.monotonic() + WAIT_SECONDS
+        while not condition():
+            self.assertLess(time.monotonic(), end, 'waited too long')
+            time.sleep(0.02)
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def run_script(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def choose(self, selector, text):
+        self.run_script('''const select = document.querySelector(arguments[0]);
+            select.value = [...select.options].find((option) => option.text === arguments[1]).value;
+            select.dispatchEvent(new Event('change'));''', selector, text)
+
+    def table(self, figure):
+        """Rows of raw values by column, texts under 'text of ...'."""
+        return self.run_script('''
+            const section = document.getElementById(arguments[0]);
+            for (const details of section.querySelectorAll('details')) details.open = true;
+            return new Promise((done) => setTimeout(() => {
+                const head = [...section.querySelectorAll('thead th')].map((cell) => cell.textContent);
+                done([...section.querySelectorAll('tbody tr')].map((row) => Object.fromEntries([...row.cells].flatMap(
+                    (cell, i) => [[head[i], cell.dataset.value], ['text of ' + head[i], cell.innerText]]))));
+            }, 0));''', figure)
+
+    def axis(self, figure, axis='x'):
+        return self.run_script('''const scale = Chart.getChart(arguments[0] + '-canvas').scales[arguments[1]];
+            return [scale.min, scale.max];''', figure, axis)
+
+    def assert_same(self, text, number):
+        if number is None:
+            self.assertEqual(text, '')
+        else:
+            self.assertTrue(math.isclose(float(text), number, rel_tol=1e-7), f'{text} is not {number}')
+
+    def assert_times(self, expected, workers):
+        rows = self.table('time')
+        wanted = [row for row in expected['outcomes'] if row['workers'] == workers]
+        self.assertEqual(len(rows), len(wanted))
+        for want in wanted:
+            row, = [row for row in rows if row['Policy'] == want['policy'] and float(row['Bandwidth']) == want['bandwidth']]
+            for column, key in (('Time to accuracy', 'mean'), ('Deviation', 'deviation'), ('Reached', 'reached'),
+                                ('Seeds', 'done'), ('Speed-up', 'speedup'), ('From', 'low'), ('To', 'high')):
+                self.assert_same(row[column], want[key])
+            self.assertEqual(row['Bound'], want['bound'])
+
+    def assert_crossings(self, expected):
+        rows = {(row['Network'], row['Policy']): row for row in self.table('break-even')}
+        self.assertEqual(len(rows), len(expected['crossings']))
+        for want in expected['crossings']:
+            row = rows[want['facet'], want['policy']]
+            for column, key in (('Break-even', 'x'), ('From', 'low'), ('To', 'high'), ('Textbook', 'textbook')):
+                self.assert_same(row[column], want[key])
+
+    def test_paints_every_figure(self):
+        self.open('study.html')
+        for figure in FIGURES:
+            colours = self.run_script('''
+                const canvas = document.getElementById(arguments[0] + '-canvas');
+                const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+                return new Set(new Uint32Array(data.buffer)).size;''', figure)
+            self.assertGreater(colours, 20, figure)
+            self.assertTrue(self.find(f'#{figure}-canvas').get_attribute('aria-label'))
+
+    def test_says_what_the_cpp_statistics_say(self):
+        self.open('study.html')
+        for workers in ('8', '16'):
+            self.choose('#at-1', workers)
+            self.assert_times(self.expected['all'], workers)
+        self.assert_crossings(self.expected['all'])
+        crossed = [row for row in self.expected['all']['crossings'] if row['x'] is not None]
+        self.assertGreater(len(crossed), 1)  # there is something to compare
+        bounds = {row['bound'] for row in self.expected['all']['outcomes']}
+        self.assertEqual(bounds, {'', 'at least', 'at most'})
+
+    def test_filters_recompute_the_numbers(self):
+        self.open('study.html')
+        self.find('#seed-1').click()
+        self.assert_times(self.expected['without_2'], '8')
+        self.assert_crossings(self.expected['without_2'])
+        self.find('#policy-2').click()
+        self.assertEqual({row['Policy'] for row in self.table('time')}, {'dense', 'fp16', 'randomk'})
+        self.assertEqual([row['Policy'] for row in self.table('step')], ['dense', 'fp16', 'randomk'])
+        names = self.run_script("return Chart.getChart('seconds-canvas').data.datasets.map((one) => one.label)")
+        self.assertEqual(names, ['dense', 'fp16', 'randomk'])
+        self.find('#policy-0').click()  # the baseline is hidden, but compared with all the same
+        fp16 = [row for row in self.expected['without_2']['outcomes'] if row['policy'] == 'fp16' and row['workers'] == '8']
+        for row, want in zip([row for row in self.table('time') if row['Policy'] == 'fp16'], fp16):
+            self.assert_same(row['Speed-up'], want['speedup'])
+
+    def test_draws_the_map_over_any_two_axes(self):
+        self.open('study.html')
+        self.choose('#map-policy', 'topk')
+        self.choose('#map-rows', 'bandwidth')  # the other select takes what this one had
+        want = {(row['bandwidth'], row['workers']): row for row in self.expected['all']['outcomes'] if row['policy'] == 'topk'}
+        rows = self.table('map')
+        self.assertEqual(len(rows), 5)
+        signs = ''
+        for row, bandwidth in zip(rows, (1e8, 1e9, 2e9, 1e10, 1e11)):
+            for workers in ('8', '16'):
+                self.assert_same(row[workers], want[bandwidth, workers]['speedup'])
+                signs += row[f'text of {workers}'][0]
+        self.assertIn('≤', signs)
+        self.assertIn('≥', signs)
+        self.assertIn('–', signs)  # bounds of both kinds
+        colour = self.run_script("return getComputedStyle(document.querySelector('#map td')).backgroundColor")
+        red, _, blue = [int(part) for part in colour[4:-1].split(',')]
+        self.assertGreater(blue, red)  # ahead at the lowest bandwidth
+
+    def test_draws_along_the_other_axis(self):
+        self.open('study.html')
+        self.choose('#along', 'workers')
+        self.choose('#at-0', '100 Mbit/s')
+        rows = [row for row in self.table('time') if row['Policy'] == 'dense']
+        want = [row for row in self.expected['all']['outcomes'] if row['policy'] == 'dense' and row['bandwidth'] == 1e8]
+        self.assertEqual([row['Workers'] for row in rows], ['8', '16'])
+        for row, one in zip(rows, want):
+            self.assert_same(row['Time to accuracy'], one['mean'])
+
+    def test_zooms_by_keys_wheel_drag_and_buttons(self):
+        self.open('study.html')
+        canvas = self.find('#time-canvas')
+        low, high = self.axis('time')
+        canvas.send_keys('+')
+        near_low, near_high = self.axis('time')
+        self.assertTrue(low < near_low < near_high < high)
+        canvas.send_keys(Keys.ARROW_RIGHT)
+        self.assertGreater(self.axis('time')[0], near_low)
+        canvas.send_keys(Keys.ARROW_LEFT, '-')
+        for one, other in zip(self.axis('time'), (low, high)):
+            self.assertAlmostEqual(one / other, 1, places=6)
+        canvas.send_keys('+', Keys.ARROW_UP, '0')
+        self.assertEqual(self.axis('time'), [low, high])
+        origin = webdriver.common.actions.wheel_input.ScrollOrigin.from_element(canvas)
+        ActionChains(self.browser).scroll_from_origin(origin, 0, -100).perform()
+        self.assertGreater(self.axis('time')[0], low)
+        self.find('#time .tools button:nth-child(3)').click()
+        self.assertEqual(self.axis('time'), [low, high])
+        ActionChains(self.browser).move_to_element(canvas).click_and_hold().move_by_offset(150, 80).release().perform()
+        middle = math.sqrt(low * high)
+        self.assertTrue(0.5 * middle < self.axis('time')[0] < 2 * middle)
+        self.find('#policy-1').click()  # a filter keeps what was zoomed to
+        self.assertGreater(self.axis('time')[0], 0.5 * middle)
+
+    def test_gives_what_is_shown_as_csv(self):
+        self.open('study.html')
+        text = self.run_script('''
+            const made = [];
+            URL.createObjectURL = (blob) => (made.push(blob), 'data:,');
+            HTMLAnchorElement.prototype.click = function() { made.push(this.download); };
+            document.querySelector('#step .csv').click();
+            return made[0].text().then((text) => [made[1], text]);''')
+        self.assertEqual(text[0], 'made-up-step.csv')
+        lines = text[1].splitlines()
+        self.assertTrue(lines[0].startswith('policy,compute (s),encode (s)'))
+        want, = [row for row in self.expected['all']['outcomes']
+                 if row['policy'] == 'dense' and row['workers'] == '8' and row['bandwidth'] == 2e9]
+        self.assert_same(lines[1].split(',')[6], want['step'])
+
+    def test_what_if_draws_the_answer(self):
+        self.open('live.html')
+        self.assertEqual(Handler.questions[0], {
+            'group': 0, 'topology': 'fat-tree', 'fidelity': 'flow', 'bandwidth': 2e9, 'delay': 1e-5, 'slowdown': 1.5,
+            'slow_workers': 2, 'device_speed': 1, 'codec_speed': 1})
+        self.assertIn('250 ms', self.find('#what-if .status').text)
+        asked = len(Handler.questions)
+        field = self.find('#what-if-bandwidth-number')
+        field.clear()
+        field.send_keys('4000')
+        self.wait_for(lambda: len(Handler.questions) > asked and Handler.questions[-1]['bandwidth'] == 4e9)
+        self.assertLessEqual(len(Handler.questions), asked + 2)  # not one for each key
+        curve = '''return Chart.getChart('what-if-canvas').data.datasets.find((one) => one.label === 'topk').data
+            .map(({x, y}) => [x, y]);'''
+        self.wait_for(lambda: self.run_script(curve)[3][0] < 5.1)
+        for got, want in zip(self.run_script(curve), [[1.25, 0.2], [2.5, 0.4], [3.75, 0.6], [5, 0.8]]):
+            self.assertAlmostEqual(got[0], want[0])
+            self.assertAlmostEqual(got[1], want[1])
+        rows = {row['Policy']: row for row in self.table('what-if')}
+        self.assert_same(rows['topk']['Time to accuracy'], 2.5)
+        ratios = [math.log(4 / (1 + part)) for part in (-0.1, 0, 0.1)]
+        self.assert_same(rows['topk']['Speed-up over dense'], math.exp(sum(ratios) / 3))
+        self.assertIn('reached 0 of 3', rows['randomk']['text of Time to accuracy'])
+        self.assertIn('≤', rows['randomk']['text of Speed-up over dense'])
+        slider = self.find('#what-if-bandwidth')
+        self.assertEqual(slider.get_attribute('aria-valuetext'), '4 Gbit/s')
+        slider.send_keys(Keys.ARROW_RIGHT)
+        self.wait_for(lambda: Handler.questions[-1]['bandwidth'] > 4e9)
+        self.choose('#what-if-group', '16 workers')
+        self.wait_for(lambda: (Handler.questions[-1]['group'], Handler.questions[-1]['bandwidth']) == (1, 5e8))
+
+    def test_what_if_says_what_is_wrong(self):
+        self.open('live.html')
+        field = self.find('#what-if-topology')
+        field.clear()
+        field.send_keys('moebius')
+        alert = self.find('#what-if [role=alert]')
+        self.wait_for(lambda: "got 'moebius'; allowed: ring" in alert.text)
+        field.clear()
+        field.send_keys('ring')
+        self.wait_for(lambda: alert.text == '' and self.find('#what-if .status').text.startswith('Answered'))
+
+    def test_what_if_of_a_file_says_how_to_serve_it(self):
+        self.open('study.html')
+        self.assertIn('legacy-study serve', self.find('#what-if .status').text)
+        self.assertFalse(self.find('#what-if-bandwidth').is_enabled())
+        self.assertEqual(Handler.questions, [])
+
+    def test_fits_narrow_and_wide_windows(self):
+        for page in ('study.html', 'live.html', 'hostile.html'):
+            for width in (400, 1600):
+                self.open(page, width)
+                for figure in FIGURES:
+                    self.table(figure)  # open tables may not widen the page either
+                self.assertLessEqual(self.run_script('return document.documentElement.scrollWidth'), width, page)
+
+    def test_can_be_used_with_a_screen_reader_and_keys(self):
+        self.open('live.html')
+        nameless = self.run_script('''
+            return [...document.querySelectorAll('input, select, button, canvas, [role=region]')].filter((one) =>
+                !one.getAttribute('aria-label') && !(one.labels?.length) && !one.textContent.trim()).map((one) => one.outerHTML);''')
+        self.assertEqual(nameless, [])
+        for landmark in ('header', 'main', 'footer', 'nav[aria-label]', 'h1', '#what-if [role=status]'):
+            self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, landmark)), 1, landmark)
+        ids = self.run_script('return [...document.querySelectorAll("[id]")].map((one) => one.id)')
+        self.assertEqual(len(ids), len(set(ids)))
+        for table in self.browser.find_elements(By.TAG_NAME, 'table'):
+            self.assertTrue(table.find_elements(By.TAG_NAME, 'caption'))
+        self.run_script("document.querySelector('#time-canvas').focus()")
+        reached = set()
+        for _ in range(12):
+            reached.add(self.run_script('return document.activeElement.tagName'))
+            ActionChains(self.browser).send_keys(Keys.TAB).perform()
+        self.assertLessEqual({'CANVAS', 'BUTTON', 'SUMMARY', 'SELECT'}, reached)
+
+    def test_texts_cannot_break_out(self):
+        self.open('hostile.html')
+        self.table('time')
+        self.assertIn('<img src=x', self.find('h1').text)
+        self.assertEqual(self.browser.find_elements(By.TAG_NAME, 'img'), [])
+        self.assertIn('A made-up study', self.browser.title)
+        self.assertIn('<img src=x', self.find('#failed tbody tr td:last-child').text)
+
+    def test_shows_a_study_that_has_not_begun(self):
+        self.open('empty.html')
+        self.assertIn('0 of 120 points done · 120 pending · no target accuracy', self.find('#facts').text)
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1], verbosity=2)

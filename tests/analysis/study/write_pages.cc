@@ -1,0 +1,149 @@
+// Writes the pages that study_page_test.py opens, and what the C++ statistics say of their study:  write_pages DIRECTORY
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "analysis/study/crossover.h"
+#include "analysis/study/statistics.h"
+#include "analysis/study/study_html.h"
+#include "tests/analysis/study/study_testing.h"
+
+namespace legacy::analysis {
+namespace {
+
+using nlohmann::json;
+
+// Ends before its target.
+void Censor(StudyPoint& point) {
+  point.figures.time_to_accuracy.reset();
+  point.figures.steps_to_accuracy.reset();
+}
+
+// Seeds that differ, a policy that never gets there, holes, and censored seeds on either side and on both.
+Study AwkwardStudy() {
+  MadeUpStudy made;
+  made.policies = {{"dense", 1, false, 0, 200},
+                   {"fp16", 0.5, false, 2e-4, 200},
+                   {"topk", 0.02, true, 3e-3, 215},
+                   {"randomk", 0.01, true, 5e-4, 700}};
+  made.bandwidths = {1e8, 1e9, 2e9, 1e10, 1e11};
+  Study study = MakeStudy(made);
+  const auto at = [&](size_t bandwidth, size_t workers, size_t policy, size_t seed) -> StudyPoint& {
+    return study.points[((bandwidth * 2 + workers) * made.policies.size() + policy) * 3 + seed];
+  };
+  for (StudyPoint& point : study.points) {
+    auto& time = point.figures.time_to_accuracy;
+    if (time) *time *= 1 + 0.05 * std::sin(static_cast<double>(point.id));
+  }
+  Censor(at(0, 0, 2, 1));
+  Censor(at(1, 0, 0, 0));
+  Censor(at(2, 1, 0, 0));
+  Censor(at(2, 1, 2, 1));
+  Censor(at(3, 0, 0, 2));
+  Censor(at(3, 0, 1, 2));
+  Forget(at(4, 0, 1, 0), "the link between a and b is down");
+  Forget(at(4, 1, 2, 2));
+  return study;
+}
+
+Study WithoutSeed(Study study, uint64_t seed) {
+  std::erase(study.seeds, seed);
+  std::erase_if(study.points, [&](const StudyPoint& point) { return point.seed == seed; });
+  for (size_t i = 0; i < study.points.size(); ++i) study.points[i].id = static_cast<int64_t>(i);
+  return study;
+}
+
+json Number(double value) { return std::isfinite(value) ? json(value) : json(); }
+
+const char* BoundText(Bound bound) {
+  return bound == Bound::kAtLeast ? "at least" : bound == Bound::kAtMost ? "at most" : "";
+}
+
+json OutcomesOf(const Study& study, const Place& place) {
+  json rows = json::array();
+  for (const Outcome& outcome : place.outcomes) {
+    if (outcome.done == 0) continue;
+    const Speedup& speedup = outcome.speedup;
+    rows.push_back({{"bandwidth", study.axes[0].numbers[place.values[0]]},
+                    {"workers", study.axes[1].values[place.values[1]]},
+                    {"policy", outcome.policy},
+                    {"mean", Number(outcome.time_to_accuracy.mean)},
+                    {"deviation", Number(outcome.time_to_accuracy.deviation)},
+                    {"reached", outcome.reached},
+                    {"done", outcome.done},
+                    {"speedup", Number(speedup.ratio)},
+                    {"bound", BoundText(speedup.bound)},
+                    {"low", speedup.interval ? json(speedup.interval->low) : json()},
+                    {"high", speedup.interval ? json(speedup.interval->high) : json()},
+                    {"step", outcome.step_seconds.mean}});
+  }
+  return rows;
+}
+
+json ExpectedOf(const Study& study) {
+  json outcomes = json::array(), crossings = json::array();
+  for (const Place& place : PlacesOf(study)) {
+    for (json& row : OutcomesOf(study, place)) outcomes.push_back(std::move(row));
+  }
+  for (const Facet& facet : FacetsOf(study, 0)) {
+    for (const BreakEven& even : BreakEvensOf(study, facet)) {
+      const Crossover& simulated = even.simulated;
+      crossings.push_back({{"facet", facet.name},
+                           {"policy", simulated.policy},
+                           {"x", Number(simulated.x)},
+                           {"low", simulated.interval ? json(simulated.interval->low) : json()},
+                           {"high", simulated.interval ? json(simulated.interval->high) : json()},
+                           {"textbook", Number(even.textbook.x)}});
+    }
+  }
+  return {{"outcomes", std::move(outcomes)}, {"crossings", std::move(crossings)}};
+}
+
+Study HostileStudy() {
+  const std::string attack = "</script><img src=x onerror=\"document.title='broken'\">";
+  Study study = AwkwardStudy();
+  study.title = attack + study.title;
+  study.policies[2] = attack + "topk";
+  study.axes[1].name = "workers";
+  for (StudyPoint& point : study.points) {
+    if (point.policy == "topk") point.policy = study.policies[2];
+    if (!point.message.empty()) point.message += attack;
+    point.values[1] += attack;
+  }
+  for (std::string& value : study.axes[1].values) value += attack;
+  study.axes[1].numbers.clear();  // names are shown as they are
+  return study;
+}
+
+void Write(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+void WritePages(const std::filesystem::path& directory) {
+  std::filesystem::create_directories(directory);
+  const Study study = AwkwardStudy();
+  HtmlOptions live;
+  live.live = true;
+  Write(directory / "study.html", StudyHtml(study));
+  Write(directory / "live.html", StudyHtml(study, live));
+  Write(directory / "hostile.html", StudyHtml(HostileStudy()));
+  Study empty = study;
+  for (StudyPoint& point : empty.points) Forget(point);
+  empty.target.reset();
+  Write(directory / "empty.html", StudyHtml(empty));
+  const json expected = {{"all", ExpectedOf(study)},
+                         {"without_2", ExpectedOf(WithoutSeed(study, 2))}};
+  Write(directory / "expected.json", expected.dump());
+}
+
+}  // namespace
+}  // namespace legacy::analysis
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  legacy::analysis::WritePages(argv[1]);
+  return 0;
+}
