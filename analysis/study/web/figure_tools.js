@@ -76,12 +76,15 @@ function cellValue(cell) {
 // The cell of a number with its unit: for people and for CSV.
 const numberCell = (value, unit, digits = 4) => ({text: quantity(value, unit, digits), value});
 
+const LONG_CELL = 28;  // characters; shorter ones are kept on one line
+
 function tableElement(table) {
   const head = element('tr', {}, ...table.head.map((cell) => element('th', {scope: 'col'}, cellText(cell))));
   const rows = table.rows.map((row) => element('tr', {}, ...row.map((cell, i) => {
     const {style, small} = cell !== null && typeof cell === 'object' ? cell : {};
-    return element(i === 0 ? 'th' : 'td', {scope: i === 0 ? 'row' : null, style, 'data-value': cellValue(cell)},
-      cellText(cell), small ? element('small', {}, small) : null);
+    const attributes = {scope: i === 0 ? 'row' : null, style, 'data-value': cellValue(cell),
+                        class: cellText(cell).length > LONG_CELL ? 'long' : null};
+    return element(i === 0 ? 'th' : 'td', attributes, cellText(cell), small ? element('small', {}, small) : null);
   })));
   return element('table', {class: table.class}, element('caption', {}, table.caption),
     element('thead', {}, head), element('tbody', {}, ...rows));
@@ -109,7 +112,7 @@ function download(name, type, text) {
 }
 
 // Colours, marks and dashes of policies are those of the printed figures (policy_style.h); on dark ground, lighter ones.
-const LIGHTER = {'#000000': '#FFFFFF', '#0072B2': '#4DA6DB', '#009E73': '#1FC79A', '#D55E00': '#F07A33'};
+const LIGHTER = {'#000000': '#FFFFFF', '#0072B2': '#4DA6DB', '#009E73': '#1FC79A', '#D55E00': '#F07A33', '#882255': '#D977A8'};
 const MARKS = {  // Chart.js's mark, its rotation, the same as a character
   'circle': ['circle', 0, '●'], 'square': ['rect', 0, '■'], 'triangle': ['triangle', 0, '▲'],
   'triangle-down': ['triangle', 180, '▼'], 'diamond': ['rectRot', 0, '◆'], 'pentagon': ['rectRounded', 0, '⬟'],

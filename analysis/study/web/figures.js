@@ -111,6 +111,10 @@ function timeFigure(view) {
       unlisted: true, showLine: false, pointStyle: 'triangle', pointRotation: 0, pointRadius: 6,
       pointBackgroundColor: 'rgba(0, 0, 0, 0)'}));
   }
+  if (series.some(({points}) => points.some((point) => point.censored.y !== null))) {
+    datasets.push({label: 'not reached by all seeds: at least', data: [], pointStyle: 'triangle', pointBorderWidth: 1.5,
+                   borderColor: inkColour(), backgroundColor: 'rgba(0, 0, 0, 0)'});
+  }
   const crossings = breakEvens(view, view.at, view.policies).filter(({simulated}) => simulated.x !== null);
   datasets.push({
     label: `break-even with ${view.study.baseline}`, unlisted: crossings.length === 0, showLine: false, pointStyle: 'star',

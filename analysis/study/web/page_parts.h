@@ -3,8 +3,8 @@
 
 namespace legacy::analysis {
 
-extern const char* const kPageHtml;    // with @TITLE@, @STYLE@, @CHARTS@, @SCRIPT@ and @STUDY@ in it
-extern const char* const kPageStyle;   // CSS
+extern const char* const kPageHtml;   // with @TITLE@, @STYLE@, @CHARTS@, @SCRIPT@ and @STUDY@ in it
+extern const char* const kPageStyle;  // CSS
 extern const char* const kPageCharts;  // Chart.js
 extern const char* const kPageScript;  // ours
 

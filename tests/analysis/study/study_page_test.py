@@ -366,6 +366,20 @@ class StudyPageTest(unittest.TestCase):
         self.assertIn('A made-up study', self.browser.title)
         self.assertIn('<img src=x', self.find('#failed tbody tr td:last-child').text)
 
+    def test_draws_over_names_and_without_a_baseline(self):
+        self.open('names.html')
+        self.assertEqual([row['Topology'] for row in self.table('time')][:3], ['ring', 'fat-tree', 'torus'])
+        ticks = self.run_script(
+            "return Chart.getChart('time-canvas').scales.x.ticks.map((tick) => tick.label).filter(Boolean)")
+        self.assertEqual(ticks, ['ring', 'fat-tree', 'torus'])
+        self.assertEqual(self.browser.find_elements(By.ID, 'break-even'), [])
+
+    def test_draws_one_policy_on_one_network(self):
+        self.open('point.html')
+        row, = self.table('time')
+        self.assertEqual((row['Policy'], row['Seeds']), ('dense', '3'))
+        self.assertEqual(len(self.table('step')), 1)
+
     def test_shows_a_study_that_has_not_begun(self):
         self.open('empty.html')
         self.assertIn('0 of 120 points done · 120 pending · no target accuracy', self.find('#facts').text)

@@ -118,6 +118,34 @@ Study HostileStudy() {
   return study;
 }
 
+// One axis of names, one seed, and a baseline that was not run.
+Study NamedStudy() {
+  MadeUpStudy made;
+  made.seeds = {7};
+  made.bandwidths = {1e9};
+  made.workers = {4, 8, 16};
+  Study study = MakeStudy(made);
+  study.baseline = "none of them";
+  study.axes = {{"topology", "", {"ring", "fat-tree", "torus"}, {}}};
+  for (StudyPoint& point : study.points) {
+    const size_t place = point.values[1] == "4" ? 0 : point.values[1] == "8" ? 1 : 2;
+    point.values = {study.axes[0].values[place]};
+  }
+  return study;
+}
+
+// One policy on one network.
+Study PointStudy() {
+  MadeUpStudy made;
+  made.policies.resize(1);
+  made.bandwidths = {1e9};
+  made.workers = {4};
+  Study study = MakeStudy(made);
+  study.axes.clear();
+  for (StudyPoint& point : study.points) point.values.clear();
+  return study;
+}
+
 void Write(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }
@@ -130,6 +158,8 @@ void WritePages(const std::filesystem::path& directory) {
   Write(directory / "study.html", StudyHtml(study));
   Write(directory / "live.html", StudyHtml(study, live));
   Write(directory / "hostile.html", StudyHtml(HostileStudy()));
+  Write(directory / "names.html", StudyHtml(NamedStudy()));
+  Write(directory / "point.html", StudyHtml(PointStudy()));
   Study empty = study;
   for (StudyPoint& point : empty.points) Forget(point);
   empty.target.reset();
