@@ -6,36 +6,38 @@
 
 namespace legacy {
 
-ProgressLine::ProgressLine(int64_t total, std::string unit, bool terminal)
-    : total_(total),
-      unit_(std::move(unit)),
-      terminal_(terminal),
-      start_(WallClock::now()),
-      shown_(start_) {}
-
-void ProgressLine::Advance(const std::string& text) {
-  ++done_;
-  const auto now = WallClock::now();
+void RewrittenLine::Show(const std::string& text) {
+  const auto now = std::chrono::steady_clock::now();
   if (!terminal_ || now - shown_ < std::chrono::milliseconds(200)) return;
   shown_ = now;
-  std::fprintf(stderr, "\r%s\x1b[K", Line(text).c_str());
+  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
   open_ = true;
 }
 
-void ProgressLine::Keep(const std::string& text) {
-  std::fprintf(stderr, "%s%s%s\n", open_ ? "\r" : "", Line(text).c_str(), open_ ? "\x1b[K" : "");
+void RewrittenLine::Keep(const std::string& text) {
+  std::fprintf(stderr, "%s%s%s\n", open_ ? "\r" : "", text.c_str(), open_ ? "\x1b[K" : "");
   open_ = false;
 }
 
-void ProgressLine::Finish() {
+void RewrittenLine::Finish() {
   if (open_) std::fputc('\n', stderr);
   open_ = false;
 }
 
-void ProgressLine::Clear() {
+void RewrittenLine::Clear() {
   if (open_) std::fputs("\r\x1b[K", stderr);
   open_ = false;
 }
+
+ProgressLine::ProgressLine(int64_t total, std::string unit, bool terminal)
+    : total_(total), unit_(std::move(unit)), line_(terminal), start_(WallClock::now()) {}
+
+void ProgressLine::Advance(const std::string& text) {
+  ++done_;
+  line_.Show(Line(text));
+}
+
+void ProgressLine::Keep(const std::string& text) { line_.Keep(Line(text)); }
 
 std::string ProgressLine::Line(const std::string& text) const {
   const double share = static_cast<double>(done_) / static_cast<double>(total_);

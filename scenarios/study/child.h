@@ -29,12 +29,14 @@ class Child {
   // Whole lines since the last call; `ended` where there will be no more.
   std::vector<std::string> Read(bool& ended);
 
-  // Waits for the end. "": it returned `status`; else how it died, with the end of what it said in its log.
-  std::string Wait(int& status);
+  // Waits for the end.
+  struct End {
+    int status = -1;  // what `work` returned; -1: it died of a signal
+    std::string how;  // for people, with the end of what it said in its log
+  };
+  End Wait();
 
  private:
-  std::string LastWords() const;
-
   std::filesystem::path log_;
   std::uintmax_t log_begin_ = 0;  // where its own words begin
   pid_t pid_ = -1;

@@ -20,24 +20,25 @@ namespace legacy {
 
 class StudyFolder {
  public:
-  // Writes `text` as study.yaml, and the database. Throws Error where the folder has a study already.
-  static StudyFolder Create(const std::filesystem::path& path, const std::string& text,
-                            const std::string& where);
-  // A folder whose creation was cut short gets its database. Throws Error where there is no study, or where the database
-  // is of another plan.
+  // study.yaml and the database, in a folder that is there. Needs the lock. Throws Error where the folder has a study.
+  static StudyFolder Create(const std::filesystem::path& path, StudyPlan plan);
+  // Throws Error where there is no study.
   static StudyFolder Open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
   const StudyPlan& plan() const { return plan_; }
+  const analysis::Study& empty() const { return empty_; }  // of the plan: all pending
   std::filesystem::path Journals() const { return path_ / "journal"; }
-  std::filesystem::path Database() const { return path_ / "study.sqlite"; }
+
+  // Makes the database where a creation was cut short. Needs the lock. Throws Error where it is of another plan.
+  void NeedDatabase() const;
 
  private:
   StudyFolder(std::filesystem::path path, StudyPlan plan);
-  void RequireDatabase() const;
 
   std::filesystem::path path_;
   StudyPlan plan_;
+  analysis::Study empty_;
 };
 
 // `text` with keys of its scenario set, "network.delay=50us" each. Comments are lost where anything is set. Throws Error.

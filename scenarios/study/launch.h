@@ -4,6 +4,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -14,32 +15,34 @@
 
 namespace legacy {
 
-// Rank and size as mpirun (Open MPI, MPICH and Intel MPI, MVAPICH) and srun say them, times the task of a Slurm array.
-// Nothing: none is there. Throws Error on what is no number.
+// Rank and size as mpirun (Open MPI; MPICH and Intel MPI; MVAPICH) and srun say them, as the task of a Slurm array where it
+// is in one. Nothing: no launcher started this process. Throws Error on what is no share.
 using Environment = std::function<const char*(const char* name)>;
 std::optional<Share> ShareOfEnvironment(const Environment& environment);
 
 struct LaunchOptions {
   std::filesystem::path program;  // legacy-study
   std::filesystem::path study;    // folder
-  int jobs = 1;
+  int64_t trainings = 0;          // processes of that phase; 0: none is needed
+  int64_t points = 0;
   bool retry_failed = false;
-  std::vector<std::string> arguments;  // of mpirun, or lines of #SBATCH
+  std::vector<std::string> arguments;  // of mpirun, or of sbatch
 };
 
-// `mpirun -n JOBS ... work DIR --phase=...`, first for the trainings, then for the points. `tick` is called several times a
-// second. What mpirun says goes to journal/mpi.log; throws Error with its end where it fails. False: stopped.
+// `mpirun -n N [arguments] legacy-study work DIR --phase=...`, for the trainings, then for the points. `tick` is called
+// several times a second. What mpirun says goes to journal/mpi.log; throws Error with its end where it fails. False:
+// stopped.
 bool LaunchMpi(const LaunchOptions& options, const std::function<void()>& tick,
                const volatile std::sig_atomic_t& stop);
 
-// slurm/{trainings,points,collect}.sbatch and slurm/submit.sh in the study's folder; replaces older ones. `trainings`,
-// `points`: tasks of the two arrays.
-void WriteSlurmScripts(const LaunchOptions& options, int64_t trainings, int64_t points);
+// slurm/{trainings,points,collect}.sbatch and slurm/submit.sh in the study's folder, in place of older ones. Returns the
+// path of submit.sh.
+std::filesystem::path WriteSlurmScripts(const LaunchOptions& options);
 
-// Runs submit.sh; the identifiers of the three jobs. Throws Error with what sbatch says.
-std::vector<std::string> SubmitSlurm(const std::filesystem::path& study);
+// Runs submit.sh; the identifiers of the jobs. Throws Error with what sbatch says.
+std::vector<std::string> SubmitSlurm(const std::filesystem::path& submit);
 
-// Until no job is in the queue. False: stopped; the jobs go on.
+// Until none of them is in the queue. False: stopped; the jobs go on.
 bool WaitSlurm(const std::vector<std::string>& jobs, const std::function<void()>& tick,
                const volatile std::sig_atomic_t& stop);
 

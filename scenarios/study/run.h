@@ -21,40 +21,38 @@ struct StudyRunOptions {
   bool retry_failed = false;
 };
 
-// What became of what was left when the run began.
-struct StudyTally {
-  int64_t trainings = 0;  // that were left
+// How far a run is, of what was left when it began, and what that took. Seconds are of all processes together.
+struct StudyProgress {
+  int jobs = 1;
+  int64_t trainings = 0;
   int64_t trainings_ended = 0;
   int64_t trainings_failed = 0;
+  double samples = 0;  // that the trainings see: workers x batch x steps
+  double samples_ended = 0;
+  double training_seconds = 0;
   int64_t points = 0;
-  int64_t points_ended = 0;  // done or failed
+  int64_t points_ended = 0;
   int64_t points_failed = 0;
+  double point_seconds = 0;
   bool interrupted = false;
 
-  // Points that wait for a training that is not there and is not this run's.
-  int64_t PointsLeft() const { return points - points_ended; }
-};
-
-// How long the work takes, from what it has taken so far.
-struct StudyPace {
-  double training_seconds = 0;  // of the trainings that have ended
-  double training_samples = 0;  // their workers x batch x steps
-  double point_seconds = 0;
-  int64_t points = 0;
-  double samples_left = 0;  // of the trainings that are left
-};
-
-struct StudyReport {
-  StudyTally tally;
-  StudyPace pace;
-  int processes = 1;
+  // Time left, from what each kind of work has taken so far; at least so long where a kind that is left has not ended once.
+  struct Left {
+    double seconds = 0;
+    bool at_least = false;
+  };
+  Left TimeLeft() const;
 };
 
 // `now`: states when the run begins. `tick` is called several times a second. `stop` is looked at as often; children are
-// killed then. Throws Error where the journals cannot be written.
-StudyTally RunStudy(const StudyFolder& folder, const analysis::Study& now,
-                    const StudyRunOptions& options,
-                    const std::function<void(const StudyReport&)>& tick,
-                    const volatile std::sig_atomic_t& stop);
+// killed then. Points whose training is not there and is not this run's are left. Throws Error where journals cannot be
+// written.
+StudyProgress RunStudy(const StudyFolder& folder, const analysis::Study& now,
+                       const StudyRunOptions& options,
+                       const std::function<void(const StudyProgress&)>& tick,
+                       const volatile std::sig_atomic_t& stop);
+
+// Samples that a training sees.
+double SamplesOf(const PlannedTraining& training);
 
 }  // namespace legacy

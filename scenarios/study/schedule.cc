@@ -58,10 +58,15 @@ WorkLeft FindWork(const StudyPlan& plan, const analysis::Study& now,
   };
   WorkLeft left;
   for (size_t t = 0; t < plan.trainings.size(); ++t) {
+    if (!mine(t)) continue;
     const std::vector<size_t>& points = plan.trainings[t].points;
+    if (trained(t)) {
+      if (now.trainings[t].state != analysis::StudyState::kDone) left.found.push_back(t);
+      continue;
+    }
     const bool wanted = IsLeft(now.trainings[t].state, retry_failed) ||
                         std::any_of(points.begin(), points.end(), point_left);
-    if (mine(t) && wanted && !gone(t) && !trained(t)) left.trainings.push_back(t);
+    if (wanted && !gone(t)) left.trainings.push_back(t);
   }
   const std::vector<Piece> pieces = PiecesOf(plan, processes);
   for (size_t p = 0; p < pieces.size(); ++p) {

@@ -32,6 +32,7 @@ std::vector<Piece> PiecesOf(const StudyPlan& plan, int64_t processes);
 
 struct WorkLeft {
   std::vector<size_t> trainings;  // positions in the plan
+  std::vector<size_t> found;      // trained, but nobody lived to say so
   std::vector<Piece> pieces;      // of points whose training has not failed for good
 };
 

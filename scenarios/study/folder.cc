@@ -1,0 +1,218 @@
+#include "scenarios/study/folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDefinition = "study.yaml";
+constexpr const char* kDatabase = "study.sqlite";
+constexpr const char* kJournals = "journal";
+constexpr auto kLockPause = std::chrono::milliseconds(20);
+
+std::string ReadText(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw Error(path.string() + ": cannot be read");
+  return text.str();
+}
+
+void Rename(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) throw Error(to.string() + ": cannot be written: " + error.message());
+}
+
+// Whole or not at all.
+void WriteText(const fs::path& path, const std::string& text) {
+  const fs::path partial = path.string() + ".partial";
+  std::ofstream file(partial, std::ios::binary);
+  file << text << std::flush;
+  if (!file) throw Error(path.string() + ": cannot be written");
+  file.close();
+  Rename(partial, path);
+}
+
+void CreateDatabase(const fs::path& path, const analysis::Study& study) {
+  const fs::path partial = path.string() + ".partial";
+  for (const char* part : {"", "-journal", "-wal", "-shm"}) fs::remove(partial.string() + part);
+  { analysis::StudyStore::Create(partial, study); }  // closed before it gets its name
+  Rename(partial, path);
+}
+
+void RequireSamePlan(const fs::path& path, const analysis::Study& stored,
+                     const analysis::Study& planned) {
+  bool same = stored.points.size() == planned.points.size() &&
+              stored.trainings.size() == planned.trainings.size();
+  for (size_t t = 0; same && t < planned.trainings.size(); ++t) {
+    same = stored.trainings[t].id == planned.trainings[t].id;
+  }
+  for (size_t p = 0; same && p < planned.points.size(); ++p) {
+    same = stored.points[p].training == planned.points[p].training;
+  }
+  if (!same) {
+    throw Error((path / kDatabase).string() + ": its trainings are not those that " +
+                (path / kDefinition).string() +
+                " asks for: the definition or the program has changed since; run it into another "
+                "folder");
+  }
+}
+
+}  // namespace
+
+StudyFolder::StudyFolder(fs::path path, StudyPlan plan)
+    : path_(std::move(path)), plan_(std::move(plan)), empty_(EmptyStudy(plan_)) {}
+
+StudyFolder StudyFolder::Create(const fs::path& path, StudyPlan plan) {
+  const fs::path file = path / kDefinition;
+  if (fs::exists(file)) {
+    if (ReadText(file) == plan.definition.text) {
+      throw Error(path.string() +
+                  ": this study is there already; go on with: legacy-study resume " +
+                  path.string());
+    }
+    throw Error(path.string() +
+                ": another study is there; choose another --out, or go on with that one: "
+                "legacy-study resume " +
+                path.string());
+  }
+  WriteText(file, plan.definition.text);
+  StudyFolder folder(path, std::move(plan));
+  folder.NeedDatabase();
+  return folder;
+}
+
+StudyFolder StudyFolder::Open(const fs::path& path) {
+  const fs::path file = path / kDefinition;
+  if (!fs::exists(file)) {
+    throw Error(path.string() + ": no study is there (it has no " + kDefinition + ")");
+  }
+  return {path, PlanStudy(ParseStudy(ReadText(file), file.string()))};
+}
+
+void StudyFolder::NeedDatabase() const {
+  if (!fs::exists(path_ / kDatabase)) CreateDatabase(path_ / kDatabase, empty_);
+  RequireSamePlan(path_, analysis::StudyStore::Open(path_ / kDatabase).Read(), empty_);
+}
+
+std::string OverrideScenario(const std::string& text, const std::string& where,
+                             const std::vector<std::string>& settings) {
+  if (settings.empty()) return text;
+  YAML::Node root;
+  try {
+    root = YAML::Load(text);
+  } catch (const YAML::ParserException& error) {
+    throw Error(where + ": " + error.what());
+  }
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    const size_t dot = setting.find('.');
+    if (equals == std::string::npos || dot == std::string::npos || dot > equals) {
+      throw Error("--set", setting, "SECTION.KEY=VALUE, as in network.delay=50us");
+    }
+    const std::string section = setting.substr(0, dot);
+    std::string key = setting.substr(dot + 1, equals - dot - 1);
+    YAML::Node parent = root["scenario"][section];
+    const size_t inner = section == "methods" ? key.find('.') : std::string::npos;
+    if (inner != std::string::npos) {  // methods.NAME.FIELD
+      parent.reset(parent[key.substr(0, inner)]);
+      key.erase(0, inner + 1);
+    }
+    parent[key] = setting.substr(equals + 1);
+  }
+  YAML::Emitter out;
+  out << root;
+  return std::string(out.c_str()) + "\n";
+}
+
+StudyLock::StudyLock(const fs::path& study, double seconds) {
+  const fs::path path = study / "lock";
+  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) {
+    throw Error(path.string() + ": cannot be written: " + std::generic_category().message(errno));
+  }
+  using SteadyClock = std::chrono::steady_clock;
+  const auto end = SteadyClock::now() + std::chrono::duration<double>(seconds);
+  while (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    const int reason = errno;
+    if (reason == EWOULDBLOCK && SteadyClock::now() < end) {
+      std::this_thread::sleep_for(kLockPause);
+      continue;
+    }
+    if (reason == EINTR) continue;
+    close(file_);
+    throw Error(study.string() +
+                (reason == EWOULDBLOCK
+                     ? ": another legacy-study works on it; wait for its end, or "
+                       "stop it and resume"
+                     : ": cannot be locked: " + std::generic_category().message(reason)));
+  }
+}
+
+StudyLock::~StudyLock() { close(file_); }
+
+Changes Overlay(const analysis::JournalEntries& entries, analysis::Study& study) {
+  Changes changes;
+  const auto take = [](const auto& entry, auto& known, auto& changed) {
+    const bool news = entry.state != known.state || entry.message != known.message;
+    if (known.state == analysis::StudyState::kDone || !news) return;
+    known = entry;
+    changed.push_back(entry);
+  };
+  for (const analysis::StudyPoint& point : entries.points) {
+    if (point.id >= std::ssize(study.points)) {
+      throw Error("journal: point " + std::to_string(point.id) + " is none of the study's");
+    }
+    take(point, study.points[static_cast<size_t>(point.id)], changes.points);
+  }
+  std::map<std::string, size_t> positions;
+  for (size_t t = 0; t < study.trainings.size(); ++t) positions[study.trainings[t].id] = t;
+  for (const analysis::StudyTraining& training : entries.trainings) {
+    const auto found = positions.find(training.id);
+    if (found == positions.end()) {
+      throw Error("journal: training " + training.id + " is none of the study's");
+    }
+    take(training, study.trainings[found->second], changes.trainings);
+  }
+  return changes;
+}
+
+analysis::Study ReadStudy(const fs::path& folder) {
+  if (!fs::exists(folder / kDatabase)) {
+    throw Error(folder.string() + ": no study is there (it has no " + kDatabase + ")");
+  }
+  analysis::Study study = analysis::StudyStore::Open(folder / kDatabase).Read();
+  Overlay(analysis::ReadJournals(folder / kJournals), study);
+  return study;
+}
+
+Collector::Collector(const fs::path& folder)
+    : journals_(folder / kJournals),
+      store_(analysis::StudyStore::Open(folder / kDatabase)),
+      study_(store_.Read()) {
+  Collect();
+}
+
+void Collector::Collect() {
+  const Changes changes = Overlay(analysis::ReadJournals(journals_), study_);
+  if (!changes.points.empty()) store_.Put(changes.points);
+  if (!changes.trainings.empty()) store_.Put(changes.trainings);
+}
+
+}  // namespace legacy

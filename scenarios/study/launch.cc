@@ -1,0 +1,177 @@
+#include "scenarios/study/launch.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include "compress/error.h"
+#include "scenarios/network/parse.h"
+#include "scenarios/study/shell.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kTick = std::chrono::milliseconds(200);
+constexpr auto kQueueLook = std::chrono::seconds(3);  // how often the queue is asked
+
+// Who says the rank and the number of ranks. Slurm sets its own names in batch scripts, too, where nothing runs once for
+// each rank; the size of a step is there under srun alone.
+struct RankNames {
+  const char* rank;
+  const char* size;
+};
+constexpr RankNames kRanks[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+                                {"PMI_RANK", "PMI_SIZE"},
+                                {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+
+int64_t Number(const Environment& environment, const char* name, int64_t minimum, int64_t maximum) {
+  return ParseInteger(environment(name), name, minimum, maximum);
+}
+
+std::optional<Share> RankShare(const Environment& environment) {
+  for (const auto& [rank, size] : kRanks) {
+    if (environment(rank) == nullptr || environment(size) == nullptr) continue;
+    Share share;
+    share.count = Number(environment, size, 1, 1'000'000);
+    share.index = Number(environment, rank, 0, share.count - 1);
+    return share;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> WorkLine(const LaunchOptions& options, const std::string& phase) {
+  std::vector<std::string> words = {options.program.string(), "work", options.study.string(),
+                                    "--phase=" + phase};
+  if (options.retry_failed) words.emplace_back("--retry-failed");
+  return words;
+}
+
+void WriteScript(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (!file) throw Error(path.string() + ": cannot be written");
+}
+
+// The lines that every batch script begins with.
+std::string BatchHead(const LaunchOptions& options, const std::string& job,
+                      const std::string& log) {
+  std::string text = fmt::format(
+      "#!/bin/sh\n"
+      "#SBATCH --job-name=legacy-{}\n"
+      "#SBATCH --output=\"{}\"\n"
+      "#SBATCH --chdir=\"{}\"\n",
+      job, (options.study / "slurm" / log).string(), fs::current_path().string());
+  for (const std::string& argument : options.arguments) {
+    text += fmt::format("#SBATCH {}\n", argument);
+  }
+  return text;
+}
+
+// Every task takes its share, so that tasks can be run again by hand: sbatch --array=3,7 trainings.sbatch
+std::string ArrayScript(const LaunchOptions& options, const std::string& phase, int64_t tasks) {
+  return BatchHead(options, phase, phase + "-%a.log") +
+         fmt::format("#SBATCH --array=1-{}\n\nexec {} --share=\"$SLURM_ARRAY_TASK_ID/{}\"\n", tasks,
+                     ShellLine(WorkLine(options, phase)), tasks);
+}
+
+}  // namespace
+
+std::optional<Share> ShareOfEnvironment(const Environment& environment) {
+  const std::optional<Share> rank = RankShare(environment);
+  if (environment("SLURM_ARRAY_TASK_COUNT") == nullptr) return rank;
+  constexpr int64_t kMost = 1'000'000'000;
+  const int64_t minimum = Number(environment, "SLURM_ARRAY_TASK_MIN", 0, kMost);
+  const int64_t step = Number(environment, "SLURM_ARRAY_TASK_STEP", 1, kMost);
+  const int64_t ranks = rank ? rank->count : 1;
+  Share share;
+  share.count = Number(environment, "SLURM_ARRAY_TASK_COUNT", 1, kMost) * ranks;
+  const int64_t task = Number(environment, "SLURM_ARRAY_TASK_ID", minimum, kMost) - minimum;
+  share.index = task / step * ranks + (rank ? rank->index : 0);
+  if (share.index >= share.count) {
+    throw Error("SLURM_ARRAY_TASK_ID", environment("SLURM_ARRAY_TASK_ID"),
+                "the tasks of one array without gaps; for others give --share=I/N");
+  }
+  return share;
+}
+
+bool LaunchMpi(const LaunchOptions& options, const std::function<void()>& tick,
+               const volatile std::sig_atomic_t& stop) {
+  const fs::path log = options.study / "journal" / "mpi.log";
+  fs::create_directories(log.parent_path());
+  const auto phase = [&](const std::string& name, int64_t processes) {
+    if (processes == 0) return true;
+    std::vector<std::string> words = {"mpirun", "-n", std::to_string(processes)};
+    words.insert(words.end(), options.arguments.begin(), options.arguments.end());
+    const std::vector<std::string> work = WorkLine(options, name);
+    words.insert(words.end(), work.begin(), work.end());
+    const std::uintmax_t begin = fs::exists(log) ? fs::file_size(log) : 0;
+    const int status = RunProgram(words, log, tick, stop);
+    if (stop) return false;
+    if (status != 0) throw Error(ShellLine(words) + ": " + EndOfLog(log, begin));
+    return true;
+  };
+  return phase("trainings", options.trainings) && phase("points", options.points);
+}
+
+fs::path WriteSlurmScripts(const LaunchOptions& options) {
+  const fs::path folder = options.study / "slurm";
+  fs::create_directories(folder);
+  std::string submit =
+      "#!/bin/sh\n"
+      "# Submits the study's jobs, each after the one before, and prints their numbers.\n"
+      "set -eu\n"
+      "cd \"$(dirname \"$0\")\"\n"
+      "after=\n";
+  const auto add = [&](const std::string& job) {
+    submit += fmt::format(
+        "job=$(sbatch --parsable $after {}.sbatch)\n"
+        "job=${{job%%;*}}\n"
+        "echo \"$job\"\n"
+        "after=--dependency=afterany:$job\n",
+        job);
+  };
+  if (options.trainings > 0) {
+    WriteScript(folder / "trainings.sbatch", ArrayScript(options, "trainings", options.trainings));
+    add("trainings");
+  }
+  if (options.points > 0) {
+    WriteScript(folder / "points.sbatch", ArrayScript(options, "points", options.points));
+    add("points");
+  }
+  WriteScript(folder / "collect.sbatch",
+              BatchHead(options, "collect", "collect.log") + "\nexec " +
+                  ShellLine({options.program.string(), "collect", options.study.string()}) + "\n");
+  add("collect");
+  WriteScript(folder / "submit.sh", submit);
+  fs::permissions(folder / "submit.sh", fs::perms::owner_exec, fs::perm_options::add);
+  return folder / "submit.sh";
+}
+
+std::vector<std::string> SubmitSlurm(const fs::path& submit) {
+  const ShellResult result = RunShell(ShellLine({submit.string()}));
+  if (result.status != 0) throw Error(submit.string() + ": " + result.text);
+  return SplitList(result.text, '\n');
+}
+
+bool WaitSlurm(const std::vector<std::string>& jobs, const std::function<void()>& tick,
+               const volatile std::sig_atomic_t& stop) {
+  const std::string line = ShellLine({"squeue", "--noheader", "--jobs=" + Join(jobs, ",")});
+  while (true) {
+    const ShellResult queue = RunShell(line);
+    const bool gone = queue.text.find("Invalid job id") != std::string::npos;  // long over
+    if (gone || (queue.status == 0 && queue.text.empty())) return true;
+    const auto look = std::chrono::steady_clock::now() + kQueueLook;
+    while (std::chrono::steady_clock::now() < look) {
+      if (stop) return false;
+      tick();
+      std::this_thread::sleep_for(kTick);
+    }
+  }
+}
+
+}  // namespace legacy

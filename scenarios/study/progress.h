@@ -1,0 +1,32 @@
+// A study's progress for people: one rewritten line on a terminal, a plain line every few seconds elsewhere.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "scenarios/network/progress_line.h"
+#include "scenarios/study/run.h"
+
+namespace legacy {
+
+// "trainings 2/6  points 35/112  1 failed   41%  3.2 points/s  ETA 0:42", `seconds` after the beginning.
+std::string ProgressText(const StudyProgress& progress, double seconds);
+
+class StudyProgressLine {
+ public:
+  explicit StudyProgressLine(bool terminal) : line_(terminal) {}
+
+  void Show(const StudyProgress& progress);
+  void Finish(const StudyProgress& progress);  // a last line
+
+ private:
+  using WallClock = std::chrono::steady_clock;
+  double Seconds() const;
+
+  RewrittenLine line_;
+  WallClock::time_point start_ = WallClock::now();
+  WallClock::time_point kept_ = WallClock::now();
+  std::string last_;  // what was said
+};
+
+}  // namespace legacy

@@ -1,0 +1,278 @@
+#include "scenarios/study/run.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "compress/error.h"
+#include "scenarios/study/child.h"
+#include "scenarios/study/tasks.h"
+#include "scenarios/study/work.h"
+
+namespace legacy {
+namespace {
+
+using WallClock = std::chrono::steady_clock;
+constexpr int kTickMilliseconds = 200;
+
+double SecondsSince(WallClock::time_point begin) {
+  return std::chrono::duration<double>(WallClock::now() - begin).count();
+}
+
+// Name of this process among all that work on a study, for its logs.
+std::string ProcessName() {
+  std::array<char, 256> host = {};
+  if (gethostname(host.data(), host.size() - 1) != 0) host = {"host"};
+  return fmt::format("{}-{}", host.data(), getpid());
+}
+
+// One process at a time, with a journal of its own.
+struct Slot {
+  std::unique_ptr<analysis::JournalWriter>
+      journal;  // none yet, or its last writer was killed in a line
+  std::unique_ptr<Child> child;
+  bool trains = false;
+  Piece piece;                  // of a training: no points
+  size_t ended = 0;             // points of the piece
+  WallClock::time_point begin;  // of the training or of the point in hand
+};
+
+class StudyRun {
+ public:
+  StudyRun(const StudyFolder& folder, const analysis::Study& now, const StudyRunOptions& options);
+
+  StudyProgress Run(const std::function<void(const StudyProgress&)>& tick,
+                    const volatile std::sig_atomic_t& stop);
+
+ private:
+  void FindOut(const analysis::Study& now);
+  void Fill();
+  void StartTraining(Slot& slot, size_t training);
+  void StartPiece(Slot& slot, Piece piece);
+  void Listen();
+  void Hear(Slot& slot, const std::string& line);
+  void End(Slot& slot);
+  void EndTraining(Slot& slot, const Child::End& end);
+  void EndPiece(Slot& slot, const Child::End& end);
+  analysis::JournalWriter& JournalOf(Slot& slot);
+  bool Trained(size_t training) const {
+    return IsTrained(folder_.path(), folder_.plan().trainings[training]);
+  }
+
+  const StudyFolder& folder_;
+  const StudyRunOptions& options_;
+  StudyProgress progress_;
+  std::vector<Slot> slots_;
+  std::deque<size_t> trainings_;                  // to start
+  std::deque<Piece> ready_;                       // pieces to start
+  std::map<size_t, std::vector<Piece>> waiting_;  // for their training
+};
+
+StudyRun::StudyRun(const StudyFolder& folder, const analysis::Study& now,
+                   const StudyRunOptions& options)
+    : folder_(folder), options_(options), slots_(static_cast<size_t>(options.jobs)) {
+  progress_.jobs = options.jobs;
+  FindOut(now);
+}
+
+void StudyRun::FindOut(const analysis::Study& now) {
+  const int64_t processes = std::max<int64_t>(options_.jobs, options_.share.count);
+  WorkLeft left = FindWork(
+      folder_.plan(), now, [this](size_t training) { return Trained(training); }, options_.share,
+      processes, options_.retry_failed);
+  if (options_.phase != StudyPhase::kPoints) {
+    for (const size_t training : left.found) {
+      RecordTraining(folder_, training, JournalOf(slots_.front()));
+    }
+    trainings_.assign(left.trainings.begin(), left.trainings.end());
+    for (const size_t training : trainings_) {
+      progress_.samples += SamplesOf(folder_.plan().trainings[training]);
+    }
+    progress_.trainings = std::ssize(trainings_);
+  }
+  if (options_.phase == StudyPhase::kTrainings) return;
+  for (Piece& piece : left.pieces) {
+    progress_.points += std::ssize(piece.points);
+    const size_t training = piece.training;
+    if (Trained(training)) {
+      ready_.push_back(std::move(piece));
+    } else {
+      waiting_[training].push_back(std::move(piece));
+    }
+  }
+}
+
+analysis::JournalWriter& StudyRun::JournalOf(Slot& slot) {
+  if (!slot.journal) slot.journal = std::make_unique<analysis::JournalWriter>(folder_.Journals());
+  return *slot.journal;
+}
+
+void StudyRun::Fill() {
+  for (Slot& slot : slots_) {
+    if (slot.child) continue;
+    if (!trainings_.empty()) {
+      const size_t training = trainings_.front();
+      trainings_.pop_front();
+      StartTraining(slot, training);
+    } else if (!ready_.empty()) {
+      Piece piece = std::move(ready_.front());
+      ready_.pop_front();
+      StartPiece(slot, std::move(piece));
+    }
+  }
+}
+
+// The threads that no other training needs: results are the same whatever their number.
+void StudyRun::StartTraining(Slot& slot, size_t training) {
+  const int64_t left = progress_.trainings - progress_.trainings_ended;
+  const int threads =
+      std::max(1, options_.jobs / static_cast<int>(std::min<int64_t>(left, options_.jobs)));
+  analysis::JournalWriter& journal = JournalOf(slot);
+  slot.trains = true;
+  slot.piece = {training, {}};
+  slot.begin = WallClock::now();
+  slot.child = std::make_unique<Child>(TrainingLog(folder_, training), [&](const Child::Say&) {
+    return TrainTask(folder_, training, threads, journal);
+  });
+}
+
+void StudyRun::StartPiece(Slot& slot, Piece piece) {
+  analysis::JournalWriter& journal = JournalOf(slot);
+  slot.trains = false;
+  slot.piece = std::move(piece);
+  slot.ended = 0;
+  slot.begin = WallClock::now();
+  const std::string name = fmt::format("{}.{}.log", ProcessName(), &slot - slots_.data() + 1);
+  slot.child = std::make_unique<Child>(folder_.Journals() / name, [&](const Child::Say& say) {
+    return TimeTask(folder_, slot.piece, journal, say);
+  });
+}
+
+void StudyRun::Listen() {
+  std::vector<pollfd> files;
+  std::vector<Slot*> slots;
+  for (Slot& slot : slots_) {
+    if (!slot.child) continue;
+    files.push_back({slot.child->file(), POLLIN, 0});
+    slots.push_back(&slot);
+  }
+  if (poll(files.data(), files.size(), kTickMilliseconds) <= 0) return;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (files[i].revents == 0) continue;
+    bool ended = false;
+    for (const std::string& line : slots[i]->child->Read(ended)) Hear(*slots[i], line);
+    if (ended) End(*slots[i]);
+  }
+}
+
+void StudyRun::Hear(Slot& slot, const std::string& line) {
+  if (line == "begin") return;
+  ++slot.ended;
+  ++progress_.points_ended;
+  progress_.points_failed += line == "end failed";
+  progress_.point_seconds += SecondsSince(slot.begin);
+  slot.begin = WallClock::now();
+}
+
+void StudyRun::End(Slot& slot) {
+  const Child::End end = slot.child->Wait();
+  slot.child.reset();
+  if (end.status == kTaskBroken) throw Error(folder_.Journals().string() + ": " + end.how);
+  if (end.status != 0 && end.status != kTaskFailed) slot.journal.reset();  // in a line, maybe
+  if (slot.trains) {
+    EndTraining(slot, end);
+  } else {
+    EndPiece(slot, end);
+  }
+}
+
+void StudyRun::EndTraining(Slot& slot, const Child::End& end) {
+  const size_t training = slot.piece.training;
+  ++progress_.trainings_ended;
+  progress_.training_seconds += SecondsSince(slot.begin);
+  progress_.samples_ended += SamplesOf(folder_.plan().trainings[training]);
+  const auto waiting = waiting_.find(training);
+  if (end.status != 0) {
+    if (end.status != kTaskFailed) {
+      RecordFailedTraining(folder_, training, end.how, JournalOf(slot));
+    }
+    ++progress_.trainings_failed;
+  }
+  if (waiting == waiting_.end()) return;
+  for (Piece& piece : waiting->second) {
+    if (end.status == 0) {
+      ready_.push_back(std::move(piece));
+    } else {
+      progress_.points_ended += std::ssize(piece.points);
+      progress_.points_failed += std::ssize(piece.points);
+    }
+  }
+  waiting_.erase(waiting);
+}
+
+void StudyRun::EndPiece(Slot& slot, const Child::End& end) {
+  if (end.status == 0) return;
+  RecordFailedPoint(folder_, slot.piece.points.at(slot.ended), end.how, JournalOf(slot));
+  Hear(slot, "end failed");
+  const auto first = slot.piece.points.begin() + static_cast<std::ptrdiff_t>(slot.ended);
+  Piece rest{slot.piece.training, {first, slot.piece.points.end()}};
+  if (!rest.points.empty()) ready_.push_front(std::move(rest));
+}
+
+StudyProgress StudyRun::Run(const std::function<void(const StudyProgress&)>& tick,
+                            const volatile std::sig_atomic_t& stop) {
+  const auto busy = [](const Slot& slot) { return slot.child != nullptr; };
+  while (!stop) {
+    Fill();
+    if (std::none_of(slots_.begin(), slots_.end(), busy)) break;
+    Listen();
+    tick(progress_);
+  }
+  progress_.interrupted =
+      !trainings_.empty() || !ready_.empty() || std::any_of(slots_.begin(), slots_.end(), busy);
+  slots_.clear();  // kills
+  return progress_;
+}
+
+}  // namespace
+
+StudyProgress::Left StudyProgress::TimeLeft() const {
+  Left left;
+  const auto add = [&](int64_t pieces_left, double seconds, double done, double open) {
+    if (pieces_left <= 0) return;
+    if (done > 0) {
+      left.seconds +=
+          open * seconds / done / static_cast<double>(std::min<int64_t>(jobs, pieces_left));
+    } else {
+      left.at_least = true;
+    }
+  };
+  add(trainings - trainings_ended, training_seconds, samples_ended, samples - samples_ended);
+  const auto ended = static_cast<double>(points_ended);
+  add(points - points_ended, point_seconds, ended, static_cast<double>(points) - ended);
+  return left;
+}
+
+double SamplesOf(const PlannedTraining& training) {
+  const Scenario& scenario = training.scenario;
+  return static_cast<double>(scenario.workers) * static_cast<double>(scenario.batch) *
+         static_cast<double>(scenario.steps);
+}
+
+StudyProgress RunStudy(const StudyFolder& folder, const analysis::Study& now,
+                       const StudyRunOptions& options,
+                       const std::function<void(const StudyProgress&)>& tick,
+                       const volatile std::sig_atomic_t& stop) {
+  return StudyRun(folder, now, options).Run(tick, stop);
+}
+
+}  // namespace legacy

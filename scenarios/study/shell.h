@@ -1,0 +1,31 @@
+// Command lines for a shell, and programs beside this one.
+#pragma once
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace legacy {
+
+// A word as a POSIX shell reads it back.
+std::string ShellWord(const std::string& word);
+std::string ShellLine(const std::vector<std::string>& words);
+
+// What a command line says, and how it ended.
+struct ShellResult {
+  int status = -1;
+  std::string text;  // standard output and error
+};
+ShellResult RunShell(const std::string& line);
+
+// Runs a program, looked up in PATH, its output behind what `log` has. It gets SIGTERM where `stop` is set or this process
+// dies. Returns its exit status, or -1 where it was stopped or died. Throws Error where it cannot be started.
+int RunProgram(const std::vector<std::string>& words, const std::filesystem::path& log,
+               const std::function<void()>& tick, const volatile std::sig_atomic_t& stop);
+
+// The last lines of a log, for messages.
+std::string EndOfLog(const std::filesystem::path& log, std::uintmax_t begin = 0);
+
+}  // namespace legacy

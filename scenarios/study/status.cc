@@ -1,0 +1,209 @@
+#include "scenarios/study/status.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "analysis/csv.h"
+#include "analysis/summary.h"
+#include "compress/error.h"
+#include "scenarios/network/parse.h"
+#include "scenarios/replay.h"
+#include "scenarios/study/run.h"
+#include "scenarios/study/shell.h"
+#include "scenarios/study/work.h"
+
+namespace legacy {
+namespace {
+
+using analysis::Study;
+using analysis::StudyPoint;
+using analysis::StudyState;
+
+struct Counts {
+  std::array<int64_t, 3> of = {};  // by StudyState
+
+  void Add(StudyState state) { ++of[static_cast<size_t>(state)]; }
+  int64_t Of(StudyState state) const { return of[static_cast<size_t>(state)]; }
+  int64_t Total() const { return of[0] + of[1] + of[2]; }
+};
+
+std::string CountsLine(const char* what, const Counts& counts) {
+  return fmt::format("{:<10} {:>6}: {} done, {} failed, {} pending\n", what, counts.Total(),
+                     counts.Of(StudyState::kDone), counts.Of(StudyState::kFailed),
+                     counts.Of(StudyState::kPending));
+}
+
+std::string Name(const Study& study) {
+  return study.title.empty() ? study.name : study.name + ": " + study.title;
+}
+
+// "topk, seed 1, bandwidth 1Gbps, delay 10us"
+std::string Place(const Study& study, const StudyPoint& point) {
+  std::string text = fmt::format("{}, seed {}", point.policy, point.seed);
+  for (size_t axis = 0; axis < study.axes.size(); ++axis) {
+    text += fmt::format(", {} {}", study.axes[axis].name, point.values[axis]);
+  }
+  return text;
+}
+
+// Rows of one axis, in the order of `values`; `value_of` tells a point's.
+std::string AxisRows(const Study& study, const std::string& name,
+                     const std::vector<std::string>& values,
+                     const std::function<std::string(const StudyPoint&)>& value_of) {
+  std::map<std::string, Counts> counts;
+  for (const StudyPoint& point : study.points) counts[value_of(point)].Add(point.state);
+  std::string text;
+  for (const std::string& value : values) {
+    const Counts& row = counts[value];
+    text += fmt::format("{:<20} {:<24} {:>8} {:>8} {:>8}\n", name, value, row.Of(StudyState::kDone),
+                        row.Of(StudyState::kFailed), row.Of(StudyState::kPending));
+  }
+  return text;
+}
+
+// Options that differ between two scenarios, as on a command line.
+std::vector<std::string> Differences(const Scenario& from, const Scenario& to) {
+  std::vector<std::string> words;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (!MayReplayChange(option.key) || option.key.rfind("run.", 0) == 0) continue;
+    const std::string text = option.get(to);
+    if (option.get(from) != text) words.push_back(option.flag + "=" + text);
+  }
+  for (const auto& [name, value] : to.ns3) {
+    const auto known = from.ns3.find(name);
+    if (known == from.ns3.end() || known->second != value) {
+      words.push_back("--" + name + "=" + value);
+    }
+  }
+  return words;
+}
+
+std::string Value(double value) { return analysis::FormatNumber(value); }
+std::string Value(int64_t value) { return std::to_string(value); }
+std::string Value(const std::string& value) { return value; }
+template <class T>
+std::string Value(const std::optional<T>& value) {
+  return value ? Value(*value) : "-";
+}
+
+}  // namespace
+
+std::string PlanText(const StudyPlan& plan) {
+  const Study study = EmptyStudy(plan);
+  std::map<std::string, std::pair<int64_t, int64_t>> trainings;  // by policy: all, own networks
+  double samples = 0;
+  for (const PlannedTraining& training : plan.trainings) {
+    auto& [all, own] = trainings[training.scenario.policies.at(0)];
+    ++all;
+    own += !training.refused.empty();
+    samples += SamplesOf(training);
+  }
+  int64_t steps = 0;
+  for (const PlannedPoint& point : plan.points) steps += point.scenario.steps;
+  std::string text = Name(study) + "\n";
+  text += fmt::format("{} points: {} policies, {} seeds\n", study.points.size(),
+                      study.policies.size(), study.seeds.size());
+  for (const analysis::StudyAxis& axis : study.axes) {
+    text += fmt::format("  {} ({}): {}\n", axis.name, axis.values.size(), Join(axis.values, ", "));
+  }
+  text += fmt::format("{} trainings, of {} samples altogether\n", plan.trainings.size(),
+                      Value(samples));
+  for (const std::string& policy : study.policies) {
+    const auto [all, own] = trainings[policy];
+    text += fmt::format("  {}: {}", policy, all);
+    text += own > 0 ? fmt::format(", {} of them for one network alone\n", own) : "\n";
+  }
+  return text + fmt::format("{} steps to time; equal ones are simulated once\n", steps);
+}
+
+std::string StatusText(const Study& study) {
+  Counts points;
+  Counts trainings;
+  for (const StudyPoint& point : study.points) points.Add(point.state);
+  for (const analysis::StudyTraining& training : study.trainings) trainings.Add(training.state);
+  std::string text = Name(study) + "\n" + CountsLine("points", points) +
+                     CountsLine("trainings", trainings) +
+                     fmt::format("\n{:<20} {:<24} {:>8} {:>8} {:>8}\n", "axis", "value", "done",
+                                 "failed", "pending");
+  text += AxisRows(study, "policy", study.policies, [](const StudyPoint& p) { return p.policy; });
+  std::vector<std::string> seeds;
+  for (const uint64_t seed : study.seeds) seeds.push_back(std::to_string(seed));
+  text +=
+      AxisRows(study, "seed", seeds, [](const StudyPoint& p) { return std::to_string(p.seed); });
+  for (size_t axis = 0; axis < study.axes.size(); ++axis) {
+    text += AxisRows(study, study.axes[axis].name, study.axes[axis].values,
+                     [axis](const StudyPoint& p) { return p.values[axis]; });
+  }
+  return text;
+}
+
+std::string FailuresText(const Study& study) {
+  std::string text;
+  for (const analysis::StudyTraining& training : study.trainings) {
+    if (training.state != StudyState::kFailed) continue;
+    text += fmt::format("training {} ({}, seed {}): {}\n", training.id, training.policy,
+                        training.seed, training.message);
+  }
+  for (const StudyPoint& point : study.points) {
+    if (point.state != StudyState::kFailed) continue;
+    text += fmt::format("point {} ({}): {}\n", point.id, Place(study, point), point.message);
+  }
+  return text.empty() ? "nothing failed\n" : text;
+}
+
+std::string ReplayCommand(const StudyFolder& folder, size_t point) {
+  const PlannedPoint& planned = folder.plan().points.at(point);
+  const PlannedTraining& training = folder.plan().trainings.at(planned.training);
+  const std::string run = TrainingFolder(folder.path(), training).string();
+  if (!training.refused.empty()) return ShellLine({"legacy-report", run});
+  std::vector<std::string> words = {"legacy-replay", run};
+  for (std::string& word : Differences(training.scenario, planned.scenario)) {
+    words.push_back(std::move(word));
+  }
+  return ShellLine(words);
+}
+
+std::string PointText(const StudyFolder& folder, const Study& study, int64_t id) {
+  if (id < 0 || id >= std::ssize(study.points)) {
+    throw Error("--point", std::to_string(id), fmt::format("0 to {}", study.points.size() - 1));
+  }
+  const StudyPoint& point = study.points[static_cast<size_t>(id)];
+  std::string text = fmt::format("point {}: {}\ntraining {}\n{}{}\n", id, Place(study, point),
+                                 point.training, analysis::StateText(point.state),
+                                 point.message.empty() ? "" : ": " + point.message);
+  if (point.state == StudyState::kDone) {
+    analysis::PointFigures::Columns(
+        point.figures, [&](const char* column, const char* unit, const auto& value) {
+          text += fmt::format("  {:<24} {} {}\n", column, Value(value), unit);
+        });
+  }
+  return text + ReplayCommand(folder, static_cast<size_t>(id)) + "\n";
+}
+
+void SetTarget(Study& study, double target) {
+  study.target = target;
+  for (StudyPoint& point : study.points) {
+    std::vector<analysis::EvaluationRow> evaluations;
+    for (const analysis::CurveRow& row : point.curve) {
+      analysis::EvaluationRow evaluation;
+      evaluation.step = row.step;
+      evaluation.simulated_seconds = row.simulated_seconds;
+      evaluation.test_accuracy = row.test_accuracy;
+      evaluations.push_back(evaluation);
+    }
+    point.figures.time_to_accuracy = analysis::TimeToAccuracy(evaluations, target);
+    point.figures.steps_to_accuracy.reset();
+    for (const analysis::EvaluationRow& row : evaluations) {
+      if (point.figures.time_to_accuracy == row.simulated_seconds) {
+        point.figures.steps_to_accuracy = row.step;
+      }
+    }
+  }
+}
+
+}  // namespace legacy

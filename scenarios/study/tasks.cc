@@ -1,0 +1,123 @@
+#include "scenarios/study/tasks.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+#include "scenarios/study/work.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The journal is another's fault than the work: kept apart from what a training or a point throws.
+template <typename Write>
+int Recorded(int status, Write write) {
+  try {
+    write();
+    return status;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return kTaskBroken;
+  }
+}
+
+// What `work` throws; nothing where it does not.
+template <typename Work>
+std::optional<std::string> Thrown(Work work) {
+  try {
+    work();
+    return std::nullopt;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+// Held until the process ends. Where the file system knows no locks, nothing is held.
+void LockWhileAlive(const fs::path& path) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  while (file >= 0 && flock(file, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+fs::path TrainingLog(const StudyFolder& folder, size_t training) {
+  const PlannedTraining& planned = folder.plan().trainings[training];
+  const fs::path run = TrainingFolder(folder.path(), planned);
+  fs::create_directories(run.parent_path());
+  return run.string() + ".log";
+}
+
+int TrainTask(const StudyFolder& folder, size_t training, int threads,
+              analysis::JournalWriter& journal) {
+  PlannedTraining planned = folder.plan().trainings[training];
+  planned.scenario.threads = threads;
+  LockWhileAlive(TrainingLog(folder, training));
+  const auto failure = Thrown([&] {
+    if (!IsTrained(folder.path(), planned)) Train(folder.path(), planned);
+  });
+  if (!failure) return Recorded(0, [&] { RecordTraining(folder, training, journal); });
+  std::fprintf(stderr, "failed: %s\n", failure->c_str());
+  return Recorded(kTaskFailed, [&] { RecordFailedTraining(folder, training, *failure, journal); });
+}
+
+int TimeTask(const StudyFolder& folder, const Piece& piece, analysis::JournalWriter& journal,
+             const Child::Say& say) {
+  std::optional<Recording> recording;  // read in the name of the first point
+  std::optional<std::string> unreadable;
+  for (const size_t id : piece.points) {
+    say("begin");
+    analysis::StudyPoint point;
+    std::optional<std::string> failure = unreadable;
+    if (!failure && !recording) {
+      failure = unreadable = Thrown([&] {
+        recording = ReadTraining(folder.path(), folder.plan().trainings[piece.training]);
+      });
+    }
+    if (!failure) {
+      failure = Thrown([&] { point = TimePoint(folder.plan(), id, *recording); });
+    }
+    const int status = Recorded(0, [&] {
+      if (!failure) return journal.Write(point);
+      std::fprintf(stderr, "point %zu failed: %s\n", id, failure->c_str());
+      RecordFailedPoint(folder, id, *failure, journal);
+    });
+    if (status != 0) return status;
+    say(failure ? "end failed" : "end done");
+  }
+  return 0;
+}
+
+void RecordFailedPoint(const StudyFolder& folder, size_t point, const std::string& message,
+                       analysis::JournalWriter& journal) {
+  analysis::StudyPoint entry = folder.empty().points[point];
+  entry.state = analysis::StudyState::kFailed;
+  entry.message = message;
+  journal.Write(entry);
+}
+
+void RecordFailedTraining(const StudyFolder& folder, size_t training, const std::string& message,
+                          analysis::JournalWriter& journal) {
+  for (const size_t point : folder.plan().trainings[training].points) {
+    RecordFailedPoint(folder, point, "its training failed: " + message, journal);
+  }
+  analysis::StudyTraining entry = folder.empty().trainings[training];
+  entry.state = analysis::StudyState::kFailed;
+  entry.message = message;
+  journal.Write(entry);
+}
+
+void RecordTraining(const StudyFolder& folder, size_t training, analysis::JournalWriter& journal) {
+  analysis::StudyTraining entry = folder.empty().trainings[training];
+  entry.state = analysis::StudyState::kDone;
+  journal.Write(entry);
+}
+
+}  // namespace legacy
