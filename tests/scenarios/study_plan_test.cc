@@ -1,0 +1,314 @@
+// Plans of studies: the fewest trainings, none that is shared wrongly.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <set>
+
+#include "analysis/run_directory.h"
+#include "compress/error.h"
+#include "scenarios/comparison.h"
+#include "scenarios/manifest.h"
+#include "scenarios/recording.h"
+#include "scenarios/replay.h"
+#include "scenarios/study/plan.h"
+#include "trainer/traffic_reader.h"
+#include "trainer/traffic_record.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t never = 0;
+
+StudyPlan Plan(const std::string& text) { return PlanStudy(ParseStudy(text, "s.yaml")); }
+
+std::vector<std::string> Ids(const StudyPlan& plan) {
+  std::vector<std::string> ids;
+  for (const PlannedTraining& training : plan.trainings) ids.push_back(training.id);
+  std::ranges::sort(ids);
+  return ids;
+}
+
+// Trainings of a policy, over all seeds.
+int64_t Count(const StudyPlan& plan, const std::string& policy) {
+  return std::ranges::count_if(plan.trainings, [&](const PlannedTraining& training) {
+    return training.scenario.policies.front() == policy;
+  });
+}
+
+TEST(StudyPlan, OneTrainingForAllNetworks) {
+  const StudyPlan plan = Plan(
+      "grid:\n"
+      "  policies: [dense, topk]\n"
+      "  seeds: 3\n"
+      "  bandwidth: {from: 10Mbps, to: 400Gbps, points: 14}\n"
+      "  topo: [star, fat-tree]\n"
+      "  stragglers: [none, \"lognormal:sigma=0.3\"]\n"
+      "  target: [80%, 90%]\n"
+      "  device-profile: [a100-datasheet, cpu-reference]\n"
+      "  allgather: [ring-allgather, direct-allgather]\n");
+  EXPECT_EQ(plan.points.size(), 2u * 3 * 14 * 2 * 2 * 2 * 2 * 2);
+  EXPECT_EQ(plan.trainings.size(), 2u * 3);
+  size_t points = 0;
+  for (size_t t = 0; t < plan.trainings.size(); ++t) {
+    const PlannedTraining& training = plan.trainings[t];
+    EXPECT_EQ(training.refused, "");
+    EXPECT_TRUE(training.scenario.record);
+    EXPECT_EQ(training.scenario.topology, "star");
+    EXPECT_EQ(training.scenario.fidelity, "analytic");
+    EXPECT_EQ(training.scenario.stragglers, "none");
+    for (const size_t p : training.points) {
+      EXPECT_EQ(plan.points[p].training, t);
+      EXPECT_EQ(plan.points[p].scenario.seed, training.scenario.seed);
+      EXPECT_EQ(plan.points[p].scenario.policies, training.scenario.policies);
+      // A replay finds its training by this.
+      EXPECT_EQ(TrainingHash(TrainingDocument(plan.points[p].scenario)), training.id);
+    }
+    points += training.points.size();
+  }
+  EXPECT_EQ(points, plan.points.size());
+  const Scenario& last = plan.points.back().scenario;
+  EXPECT_EQ(last.bandwidth, "400Gbps");
+  EXPECT_EQ(last.topology, "fat-tree");
+  EXPECT_EQ(last.stragglers, "lognormal:sigma=0.3");
+  EXPECT_EQ(last.device_profile, "cpu-reference");
+  EXPECT_EQ(last.allgather, "direct-allgather");
+  EXPECT_DOUBLE_EQ(last.target, 0.9);
+  EXPECT_FALSE(last.record);
+}
+
+TEST(StudyPlan, TrainingsAreSharedWhereNothingIsReadThatDiffers) {
+  const StudyPlan plan = Plan(
+      "scenario:\n"
+      "  methods:\n"
+      "    fixed: {scheme: topk, parameter: 2%}\n"
+      "grid:\n"
+      "  policies: [dense, fp16, topk, randomk, legacy-phase, legacy-both, fixed]\n"
+      "  density: [0.1%, 1%, 10%]\n"
+      "  index: [auto, u32]\n"
+      "  splits: [100, 200]\n"
+      "  rescale-residuals: [on, off]\n"
+      "  threads-and-network: {cases: {a: {delay: 1us}, b: {delay: 2us}}}\n");
+  EXPECT_EQ(Count(plan, "dense"), 1);
+  EXPECT_EQ(Count(plan, "fp16"), 1);
+  EXPECT_EQ(Count(plan, "topk"), 3 * 2 * 2);
+  EXPECT_EQ(Count(plan, "randomk"), 3 * 2);
+  EXPECT_EQ(Count(plan, "legacy-phase"), 3 * 2 * 2);
+  EXPECT_EQ(Count(plan, "legacy-both"), 3 * 2 * 2 * 2);
+  EXPECT_EQ(Count(plan, "fixed"), 2 * 2);
+  EXPECT_EQ(plan.points.size(), 7u * 3 * 2 * 2 * 2 * 2);
+}
+
+TEST(StudyPlan, TrainingsThatAreNotReplayedStayOnTheirNetworks) {
+  const StudyPlan plan = Plan(
+      "scenario: {network: {sync: \"backup:k=2\", fidelity: flow}}\n"
+      "grid: {policies: [dense, topk], bandwidth: [1Gbps, 2Gbps, 3Gbps], density: [1%, 2%]}\n");
+  EXPECT_EQ(Count(plan, "dense"), 3);
+  EXPECT_EQ(Count(plan, "topk"), 6);
+  const std::vector<std::string> ids = Ids(plan);
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 9u);
+  for (const PlannedTraining& training : plan.trainings) {
+    EXPECT_NE(training.refused.find("network.sync backup:k=2"), std::string::npos);
+    EXPECT_EQ(training.scenario.fidelity, "flow");
+    const Scenario& point = plan.points[training.points.front()].scenario;
+    EXPECT_EQ(training.scenario.bandwidth, point.bandwidth);
+    EXPECT_EQ(training.scenario.stragglers, point.stragglers);
+  }
+  const StudyPlan mixed =
+      Plan("grid: {policies: [topk], sync: [barrier, \"backup:k=1\"], delay: [1us, 2us]}\n");
+  EXPECT_EQ(mixed.trainings.size(), 1u + 2);
+}
+
+TEST(StudyPlan, IdsStayWhenOtherPointsComeAndGo) {
+  const std::vector<std::string> ids =
+      Ids(Plan("grid: {policies: [dense, topk], bandwidth: [1Gbps], density: [1%, 2%]}\n"));
+  EXPECT_EQ(ids,
+            Ids(Plan("scenario: {run: {threads: 3}, training: {target: 50%, data_root: x}}\n"
+                     "grid: {density: [2%, 0.01], policies: [topk, dense], delay: [1ms, 2ms]}\n"
+                     "exclude: [{delay: 1ms}]\n")));
+  EXPECT_NE(ids, Ids(Plan("grid: {policies: [dense, topk], seeds: 1, density: [1%, 3%]}\n")));
+  for (const std::string& id : ids) EXPECT_EQ(id.size(), 16u);
+}
+
+TEST(StudyPlan, WhatCannotBeNamesThePoint) {
+  try {
+    Plan(
+        "grid: {policies: [topk], aggregation: [collective, parameter-server],\n"
+        "       allgather: [ring-allgather, direct-allgather]}\n");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("topk, seed 1, aggregation parameter-server, allgather "
+                        "direct-allgather): network.aggregation: got"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(StudyPlan, StudyBeforeAnyWork) {
+  const StudyPlan plan = Plan(
+      "study: {name: speed, title: How fast}\n"
+      "scenario: {training: {target: 70%}}\n"
+      "grid: {policies: [topk, dense], seeds: 2, bandwidth: [1Gbps, 2Gbps]}\n");
+  const analysis::Study study = EmptyStudy(plan);
+  EXPECT_EQ(study.name, "speed");
+  EXPECT_EQ(study.title, "How fast");
+  EXPECT_EQ(study.baseline, "dense");
+  EXPECT_DOUBLE_EQ(study.target.value(), 0.7);
+  EXPECT_EQ(study.policies, (std::vector<std::string>{"topk", "dense"}));
+  EXPECT_EQ(study.seeds, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(study.axes.at(0).name, "bandwidth");
+  ASSERT_EQ(study.points.size(), 8u);
+  ASSERT_EQ(study.trainings.size(), 4u);
+  for (const analysis::StudyPoint& point : study.points) {
+    EXPECT_EQ(point.id, &point - study.points.data());
+    EXPECT_EQ(point.state, analysis::StudyState::kPending);
+    const auto training =
+        std::ranges::find(study.trainings, point.training, &analysis::StudyTraining::id);
+    ASSERT_NE(training, study.trainings.end());
+    EXPECT_EQ(training->policy, point.policy);
+    EXPECT_EQ(training->seed, point.seed);
+  }
+  EXPECT_EQ(study.points.back().values, std::vector<std::string>{"2Gbps"});
+}
+
+// Runs of a few steps of many policies, kept for the whole suite.
+class StudyTrainingTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = fs::path(::testing::TempDir()) / ("legacy-study-plan-" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+  }
+  static void TearDownTestSuite() { fs::remove_all(folder_); }
+
+  // Every built-in policy, and methods that name what they would else read from the scenario.
+  static Scenario Small() {
+    Scenario scenario;
+    for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+             {"training.workers", "2"},
+             {"training.batch", "4"},
+             {"training.steps", "3"},
+             {"training.evaluate_every", "1"},
+             {"training.warmup_steps", "3"},  // so that the rate changes, and residuals with it
+             {"training.train_limit", "100"},
+             {"training.test_limit", "40"},
+             {"network.topology", "star"},
+             {"network.stragglers", "none"},
+             {"network.fidelity", "analytic"},
+             {"run.record", "on"}}) {
+      SetOption(scenario, key, value);
+    }
+    scenario.policies = BuiltInMethods();
+    const auto add = [&](Method method) {
+      scenario.policies.push_back(method.name);
+      scenario.methods[method.name] = method;
+    };
+    add({"fixed", "topk", "layer", "uniform", 0.02, "", false});
+    add({"given", "topk", "layer", "legacy-both", 0, "10%,0.5%/1%,0.05%", false});
+    add({"given-phase", "randomk", "bucket", "legacy-phase", 0, "2%/1%", false});
+    return scenario;
+  }
+
+  static Scenario With(Scenario scenario, const std::string& key, const std::string& value) {
+    SetOption(scenario, key, value);
+    return scenario;
+  }
+
+  static Scenario Of(Scenario scenario, const std::string& policy) {
+    scenario.policies = {policy};
+    return scenario;
+  }
+
+  // What each policy's training was: its work on the network and its evaluations, step by step.
+  static std::map<std::string, std::string> Train(Scenario scenario, const std::string& name) {
+    scenario.out = (folder_ / name).string();
+    RunComparison(scenario, "legacy-scenario", "test", never);
+    const RecordedTraffic traffic = ReadTraffic(scenario.out + "/traffic.jsonl");
+    std::map<std::string, std::string> texts;
+    for (const RecordedTraining& training : traffic.trainings) {
+      for (const size_t work : training.works) {
+        texts[training.policy] += ToJson(traffic.works[work]).dump() + "\n";
+      }
+    }
+    for (const auto& row : analysis::ReadRunDirectory(scenario.out).evaluations) {
+      texts[row.policy] +=
+          nlohmann::json({row.step, row.test_loss, row.test_accuracy}).dump() + "\n";
+    }
+    return texts;
+  }
+
+  static fs::path folder_;
+};
+
+fs::path StudyTrainingTest::folder_;
+
+// For every policy and every option of compression: trainings that are said to be the same are the same to the bit, and an
+// option that is kept changes the training of some policy.
+TEST_F(StudyTrainingTest, TrainingsThatAreCalledEqualAreEqual) {
+  for (const char* volume : {"elements", "off"}) {
+    const Scenario base = With(Small(), "compression.volume", volume);
+    const auto trained = Train(base, volume);
+    ASSERT_EQ(trained.size(), base.policies.size());
+    for (const auto& [key, value] :
+         std::vector<std::pair<std::string, std::string>>{{"compression.density", "5%"},
+                                                          {"compression.levels", "4%,2%/3%,1%"},
+                                                          {"compression.splits", "200"},
+                                                          {"compression.volume", "bytes"},
+                                                          {"compression.error_feedback", "off"},
+                                                          {"compression.rescale_residuals", "off"},
+                                                          {"compression.index", "u32"}}) {
+      const Scenario other = With(base, key, value);
+      const auto changed = Train(other, std::string(volume) + "-" + key);
+      size_t same = 0, different = 0;
+      for (const std::string& policy : base.policies) {
+        const bool shared = TrainingDocument(TrainingOf(Of(base, policy))) ==
+                            TrainingDocument(TrainingOf(Of(other, policy)));
+        if (shared) {
+          EXPECT_EQ(trained.at(policy), changed.at(policy)) << key << " of " << policy;
+          ++same;
+        } else {
+          different += trained.at(policy) != changed.at(policy);
+        }
+      }
+      EXPECT_GE(same, 2u) << key << ": dense and fp16 at least never read it";
+      EXPECT_GE(different, 1u) << key << ": kept apart, and nothing differs";
+    }
+  }
+}
+
+// The training of a plan, replayed as its point, is what training the point in full is.
+TEST_F(StudyTrainingTest, PointsAreReplaysOfTheirTrainings) {
+  const StudyPlan plan = Plan(
+      "scenario:\n"
+      "  training: {workers: 4, batch: 4, steps: 3, evaluate_every: 1, train_limit: 100, "
+      "test_limit: 40}\n"
+      "  network: {fidelity: flow}\n"
+      "  run: {threads: 1}\n"
+      "grid: {policies: [dense], density: [1%, 5%], bandwidth: [100Mbps], topo: "
+      "[\"leaf-spine:leaves=2,hosts=2\"]}\n");
+  ASSERT_EQ(plan.trainings.size(), 1u);
+  Scenario training = plan.trainings[0].scenario;
+  training.threads = 2;
+  training.out = (folder_ / "planned").string();
+  RunComparison(training, "legacy-study", "test", never);
+  Scenario direct = ScenarioOf(plan.definition, plan.definition.points[1]);
+  direct.out = (folder_ / "direct").string();
+  RunComparison(direct, "legacy-scenario", "test", never);
+  const analysis::RunDirectory replayed =
+      ReplayRows(ReadRecording(training.out), plan.points[1].scenario, never);
+  const analysis::RunDirectory run = analysis::ReadRunDirectory(direct.out);
+  ASSERT_EQ(replayed.steps.size(), 3u);
+  for (size_t s = 0; s < 3; ++s) {
+    EXPECT_EQ(replayed.steps[s].step_seconds, run.steps[s].step_seconds);
+    EXPECT_EQ(replayed.steps[s].training_loss, run.steps[s].training_loss);
+    EXPECT_EQ(replayed.steps[s].nic_bytes, run.steps[s].nic_bytes);
+    EXPECT_EQ(replayed.evaluations[s].test_accuracy, run.evaluations[s].test_accuracy);
+  }
+}
+
+}  // namespace
+}  // namespace legacy
