@@ -2,8 +2,8 @@
 // the list of policies, so that a policy looks the same wherever it is drawn.
 //
 // Colours are Okabe and Ito's, which colour-blind readers tell apart ("Color Universal Design",
-// 2008), without yellow (too pale on white). Marks differ as well, and dashes from the eighth policy
-// on: 7 colours and 8 marks make 56 different pairs.
+// 2008), with Tol's wine ("Colour Schemes", 2021) instead of yellow, which is too pale on white.
+// Marks differ as well, and dashes from the ninth policy on: 64 different pairs of colour and mark.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ struct PolicyStyle {
   int dashes;          // gnuplot's dash types: 1 solid, 2 dashed, 4 dash-dot
 };
 
-inline constexpr std::array<const char*, 7> kPolicyColours = {
-    "#000000", "#E69F00", "#0072B2", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"};
+inline constexpr std::array<const char*, 8> kPolicyColours = {
+    "#000000", "#E69F00", "#0072B2", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255"};
 
 inline PolicyStyle StyleOfPolicy(size_t position) {
   struct Mark {
@@ -36,9 +36,10 @@ inline PolicyStyle StyleOfPolicy(size_t position) {
                                            {"open-square", 4},
                                            {"open-circle", 6}}};
   constexpr std::array<int, 3> kDashes = {1, 2, 4};
-  const Mark& mark = kMarks[position % kMarks.size()];
+  const size_t round = position / kPolicyColours.size();
+  const Mark& mark = kMarks[(position + round) % kMarks.size()];
   return {kPolicyColours[position % kPolicyColours.size()], mark.name, mark.point_type,
-          kDashes[position / kPolicyColours.size() % kDashes.size()]};
+          kDashes[round % kDashes.size()]};
 }
 
 }  // namespace legacy::analysis

@@ -22,10 +22,11 @@ struct StudyFigure {
   FigureKind kind = FigureKind::kTimeToAccuracy;
   std::string name;     // of the files, stable: "tta-bandwidth", "speedup-bandwidth-workers"
   std::string heading;  // for people: "Time to accuracy against bandwidth"
-  std::string note;     // how to read it, and what was left out
-  std::vector<std::string> axes;  // what it is drawn over: one axis, two of a map, none
-  std::string script;             // draws NAME.svg, NAME.png and NAME.pdf where it runs
-  std::string data;               // NAME.dat
+  std::string note;     // what was left out; "" for nothing
+  std::vector<std::string> words;  // a paragraph for each panel that has one, from words.h
+  std::vector<std::string> axes;   // what it is drawn over: one axis, two of a map, none
+  std::string script;              // draws NAME.svg, NAME.png and NAME.pdf where it runs
+  std::string data;                // NAME.dat
 };
 
 struct FigureOptions {

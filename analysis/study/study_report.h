@@ -22,7 +22,7 @@ struct StudyReportOptions {
 };
 
 struct StudyReport {
-  std::vector<std::filesystem::path> files;  // written, in the order above
+  std::vector<std::filesystem::path> files;  // written: report.md, index.html, tables, figures
   std::vector<std::string> warnings;         // why figures are lacking
 };
 

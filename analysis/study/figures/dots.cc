@@ -1,0 +1,288 @@
+// Charts with one row for each policy, a dot and its interval: break-even beside the textbook, and
+// time-to-accuracy where no axis has numbers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/csv.h"
+#include "analysis/drawing.h"
+#include "analysis/policy_style.h"
+#include "analysis/study/crossover.h"
+#include "analysis/study/figures/figures.h"
+#include "analysis/study/figures/parts.h"
+#include "analysis/study/quantities.h"
+#include "analysis/study/words.h"
+#include "analysis/tables.h"
+
+namespace legacy::analysis {
+namespace {
+
+constexpr int kTextbookMark = 12;  // open diamond
+constexpr int kCensoredMark = 8;   // open triangle
+constexpr const char* kGrey = "#555555";
+constexpr int kRowHeight = 26;
+constexpr double kApart = 0.17;  // of a row: the dot above, the second mark below its middle
+
+struct Dot {
+  double x = kUnknown;
+  double low = kUnknown;  // interval; nan: none
+  double high = kUnknown;
+  double other = kUnknown;  // the second mark
+  bool open = false;        // a lower bound
+  std::string text;         // beside the dot, or in the middle of the row where there is none
+};
+
+// One panel: a row for each of `policies`, which are positions in the study.
+struct Chart {
+  std::string title;
+  std::vector<Dot> rows;
+};
+
+struct ChartFrame {
+  const Study& study;
+  std::vector<size_t> policies;
+  std::string name;
+  std::string label;  // of x
+  std::string unit;
+  bool logarithmic = true;
+  Range x;
+};
+
+Panels::Size SizeOf(const ChartFrame& frame, size_t charts) {
+  size_t longest = 0;
+  for (const size_t policy : frame.policies) {
+    longest = std::max(longest, DisplayWidth(PolicyLabel(frame.study, policy)));
+  }
+  Panels::Size size;
+  size.width = charts == 1 ? 520 : 330;
+  size.left = 12;
+  size.names = 16 + static_cast<int>(6.6 * static_cast<double>(longest));
+  size.height = size.top + size.bottom + kRowHeight * static_cast<int>(frame.policies.size()) + 8;
+  return size;
+}
+
+// The rows' names at the left edge only, and as many rows in each panel.
+std::string Rows(const ChartFrame& frame, bool names) {
+  std::vector<std::string> ticks;
+  for (size_t row = 0; row < frame.policies.size(); ++row) {
+    const std::string name = names ? PolicyLabel(frame.study, frame.policies[row]) : "";
+    ticks.push_back(fmt::format("{} -{}", QuoteTick(name), row));
+  }
+  return fmt::format("set ytics scale 0 ({}) noenhanced\nset yrange [{}:0.6]\n",
+                     fmt::join(ticks, ", "),
+                     FormatNumber(0.4 - static_cast<double>(frame.policies.size())));
+}
+
+void AddDot(const ChartFrame& frame, const Chart& chart, size_t row, DataFile& data,
+            std::vector<std::string>& parts) {
+  const Dot& dot = chart.rows[row];
+  const PolicyStyle style = StyleOfPolicy(frame.policies[row]);
+  const std::string heading = frame.study.policies[frame.policies[row]] + ", " + chart.title;
+  const double shift = std::isfinite(dot.other) ? kApart : 0;
+  const std::string y = Cell(shift - static_cast<double>(row));
+  if (std::isfinite(dot.x)) {
+    const bool interval = std::isfinite(dot.low) && std::isfinite(dot.high);
+    parts.push_back(fmt::format("{} using {} lc rgb '{}' lw 1.6 pt {} ps 1.1",
+                                data.Add(heading, {"x", "row", "low", "high"},
+                                         {{Cell(dot.x), y, Cell(dot.low), Cell(dot.high)}}),
+                                interval ? "1:2:3:4 with xerrorbars" : "1:2 with points",
+                                style.colour, dot.open ? kCensoredMark : style.point_type));
+  }
+  if (std::isfinite(dot.other)) {
+    parts.push_back(
+        fmt::format("{} using 1:2 with points lc rgb '{}' lw 1.4 pt {} ps 1.1",
+                    data.Add(heading + ", textbook", {"x", "row"},
+                             {{Cell(dot.other), Cell(-shift - static_cast<double>(row))}}),
+                    kGrey, kTextbookMark));
+  }
+}
+
+// In the middle of the row, or under the dot's line on that side where the dot is not.
+std::string RowLabel(const ChartFrame& frame, const Dot& dot, size_t row) {
+  std::string place = fmt::format("graph 0.5, first -{} center", row);
+  if (std::isfinite(dot.x)) {
+    const double middle = frame.logarithmic ? std::sqrt(frame.x.low * frame.x.high)
+                                            : (frame.x.low + frame.x.high) / 2;
+    place = fmt::format("graph {}, first {} {}", dot.x > middle ? "0.02" : "0.98",
+                        FormatNumber(-kApart - static_cast<double>(row)),
+                        dot.x > middle ? "left" : "right");
+  }
+  return fmt::format("set label {} at {} font ',9' tc rgb '{}' noenhanced front\n", Quote(dot.text),
+                     place, kGrey);
+}
+
+std::string ChartPanel(const ChartFrame& frame, const Chart& chart, bool at_left, bool at_bottom,
+                       DataFile& data) {
+  std::vector<std::string> parts;
+  std::string settings = "unset label\n" + SetAxis("x", frame.x, frame.unit, frame.logarithmic);
+  settings += Rows(frame, at_left);
+  settings += fmt::format("set xlabel {} font ',11' offset 0,0.4\n",
+                          Quote(at_bottom ? AxisLabel(frame.label, frame.unit) : ""));
+  settings += fmt::format("set title {} font ',11' offset 0,-0.5 noenhanced\n", Quote(chart.title));
+  for (size_t row = 0; row < chart.rows.size(); ++row) {
+    AddDot(frame, chart, row, data, parts);
+    const Dot& dot = chart.rows[row];
+    if (dot.text.empty()) continue;
+    settings += RowLabel(frame, dot, row);
+  }
+  if (parts.empty()) parts.push_back("NaN");
+  return settings + Plot(parts);
+}
+
+StudyFigure DrawCharts(const ChartFrame& frame, const std::vector<Chart>& charts,
+                       const std::string& heading, const std::string& subtitle,
+                       const std::vector<std::pair<int, std::string>>& marks) {
+  StudyFigure figure;
+  figure.name = frame.name;
+  figure.heading = heading;
+  std::vector<std::string> legend, texts;
+  for (const auto& [mark, text] : marks) {
+    legend.push_back(MarkEntry(mark, kGrey, text));
+    texts.push_back(text);
+  }
+  const Panels panels(charts.size(), SizeOf(frame, charts.size()), texts);
+  DataFile data(frame.name);
+  std::vector<std::string> drawn;
+  for (size_t i = 0; i < charts.size(); ++i) {
+    drawn.push_back(ChartPanel(frame, charts[i], panels.AtLeft(i), panels.AtBottom(i), data));
+  }
+  figure.script = panels.Figure(figure.name, figure.heading, subtitle, drawn, legend);
+  figure.data = data.text();
+  return figure;
+}
+
+// Why a policy has no dot.
+std::string VerdictText(const Study& study, const Facet& facet, const Crossover& crossover) {
+  const size_t policy = PolicyIndex(study, crossover.policy);
+  if (std::all_of(facet.places.begin(), facet.places.end(),
+                  [policy](const Place& place) { return place.outcomes[policy].reached == 0; })) {
+    return IsDone(facet.places, policy) ? "target not reached" : "not done";
+  }
+  if (crossover.ahead > 0 && crossover.behind + crossover.unknown + crossover.crossing == 0) {
+    return "sooner at all values";
+  }
+  if (crossover.behind > 0 && crossover.ahead + crossover.unknown + crossover.crossing == 0) {
+    return "later at all values";
+  }
+  return crossover.ahead + crossover.behind == 0 ? "not known" : "seeds disagree";
+}
+
+Dot DotOf(const Study& study, const Facet& facet, const BreakEven& even) {
+  const Crossover& crossover = even.simulated;
+  Dot dot;
+  dot.other = even.textbook.x;
+  if (!crossover.crosses()) {
+    dot.text = VerdictText(study, facet, crossover);
+    return dot;
+  }
+  dot.x = crossover.x;
+  if (crossover.interval) {
+    dot.low = crossover.interval->low;
+    dot.high = crossover.interval->high;
+  }
+  if (crossover.crossing < static_cast<int>(crossover.seeds.size())) {
+    dot.text = fmt::format("{} of {}", crossover.crossing,
+                           ShowCount(static_cast<int64_t>(crossover.seeds.size()), "seed"));
+  }
+  return dot;
+}
+
+// Dots, and as much of intervals as the axis of the study has, doubled: two seeds make endless ones.
+Range RangeOf(const std::vector<Chart>& charts, const Range& values) {
+  Range range;
+  for (const Chart& chart : charts) {
+    for (const Dot& dot : chart.rows) {
+      range.Add(dot.x);
+      range.Add(dot.other);
+      if (std::isfinite(dot.low)) range.Add(std::max(dot.low, values.low));
+      if (std::isfinite(dot.high)) range.Add(std::min(dot.high, values.high));
+    }
+  }
+  return range;
+}
+
+}  // namespace
+
+std::vector<StudyFigure> BreakEvenFigures(const Study& study, const FigureOptions& options) {
+  std::vector<StudyFigure> figures;
+  for (const size_t axis : NumericAxes(study)) {
+    const StudyAxis& described = study.axes[axis];
+    std::string note;
+    const std::vector<Facet> facets = ShownFacets(study, axis, options.facets, note);
+    ChartFrame frame{.study = study,
+                     .policies = {},
+                     .name = "break-even-" + described.name,
+                     .label = ShowAxisName(described),
+                     .unit = described.unit,
+                     .x = {}};
+    std::vector<Chart> charts;
+    std::vector<std::string> words;
+    for (const Facet& facet : facets) {
+      charts.push_back({facet.name, {}});
+      frame.policies.clear();
+      for (const BreakEven& even : BreakEvensOf(study, facet)) {
+        charts.back().rows.push_back(DotOf(study, facet, even));
+        frame.policies.push_back(PolicyIndex(study, even.simulated.policy));
+      }
+      words.push_back(BreakEvenWords(study, facet));
+    }
+    Range values;
+    for (const double number : described.numbers) values.Add(number);
+    frame.x = RangeOf(charts, values);
+    if (frame.x.empty()) continue;
+    frame.x.Add(values.low);
+    frame.x.Add(values.high);
+    frame.logarithmic = CanBeLogarithmic(frame.x);
+    figures.push_back(DrawCharts(
+        frame, charts, fmt::format("Break-even with {} along {}", study.baseline, frame.label),
+        study.seeds.size() > 1 ? "mean over seeds with 95 % interval" : "1 seed",
+        {{7, "simulated"}, {kTextbookMark, "textbook"}}));
+    figures.back().kind = FigureKind::kBreakEven;
+    figures.back().axes = {described.name};
+    figures.back().note = note;
+    figures.back().words = std::move(words);
+  }
+  return figures;
+}
+
+std::vector<StudyFigure> TimeDots(const Study& study, const FigureOptions& options) {
+  std::string note;
+  const std::vector<ShownPlace> places = ShownPlaces(study, 1, options.facets, note);
+  ChartFrame frame{.study = study,
+                   .policies = {},
+                   .name = "tta",
+                   .label = "time to accuracy",
+                   .unit = "s",
+                   .x = {}};
+  for (size_t p = 0; p < study.policies.size(); ++p) frame.policies.push_back(p);
+  std::vector<Chart> charts;
+  for (const ShownPlace& shown : places) {
+    charts.push_back({shown.name, {}});
+    for (const Outcome& outcome : shown.place.outcomes) {
+      Dot dot;
+      dot.open = outcome.reached < outcome.done;
+      dot.x = dot.open ? outcome.time_bound : outcome.time_to_accuracy.mean;
+      if (!dot.open && std::isfinite(outcome.time_to_accuracy.deviation)) {
+        dot.low = std::max(dot.x - outcome.time_to_accuracy.deviation, dot.x / 10);
+        dot.high = dot.x + outcome.time_to_accuracy.deviation;
+      }
+      if (outcome.done == 0) dot.text = outcome.planned > 0 ? "not done" : "not in the grid";
+      frame.x.Add(dot.x);
+      frame.x.Add(dot.low);
+      frame.x.Add(dot.high);
+      charts.back().rows.push_back(dot);
+    }
+  }
+  if (charts.empty() || frame.x.empty()) return {};
+  StudyFigure figure =
+      DrawCharts(frame, charts, "Time to accuracy",
+                 fmt::format("target {}, {}", ShowQuantity(*study.target, "fraction"),
+                             SeedsNote(study, "bars")),
+                 {{7, "mean"}, {kCensoredMark, "not reached: more"}});
+  figure.kind = FigureKind::kTimeToAccuracy;
+  figure.note = note;
+  return {figure};
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,209 @@
+// Speed-up over the baseline on every two numeric axes: one map for each policy, coloured by the
+// logarithm of the speed-up, white at 1.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/csv.h"
+#include "analysis/drawing.h"
+#include "analysis/study/figures/figures.h"
+#include "analysis/study/figures/parts.h"
+#include "analysis/study/quantities.h"
+#include "analysis/study/words.h"
+
+namespace legacy::analysis {
+namespace {
+
+constexpr size_t kPlanes = 4;          // files at most of each pair of axes
+constexpr size_t kNumberedCells = 16;  // across, above which numbers do not fit
+constexpr double kLeastSpan = 0.2;     // of the colours, in factors of 2
+constexpr double kDarkPart = 0.62;     // of the span, above which a cell is dark
+
+struct Map {
+  const Study& study;
+  const Plane& plane;
+  double span = kLeastSpan;  // of |log2(speed-up)|
+  bool numbers = true;
+};
+
+std::string CellText(const Speedup& speedup) {
+  if (!speedup.known()) return speedup.missed_by_both > 0 ? "n/r" : "?";
+  const double ratio = speedup.ratio;
+  const int decimals = ratio >= 99.95 ? 0 : ratio >= 9.995 ? 1 : 2;
+  const std::string text = fmt::format("{:.{}f}", ratio, decimals);
+  if (speedup.bound == Bound::kAtLeast) return "≥" + text;
+  return speedup.bound == Bound::kAtMost ? "≤" + text : text;
+}
+
+std::string MapPanel(const Map& map, size_t policy, bool at_left, bool at_bottom, DataFile& data) {
+  const Plane& plane = map.plane;
+  std::vector<std::vector<std::string>> known, unknown, texts;
+  for (size_t y = 0; y < plane.y.size(); ++y) {
+    for (size_t x = 0; x < plane.x.size(); ++x) {
+      const std::optional<Place>& place = plane.places[y * plane.x.size() + x];
+      if (!place || place->outcomes[policy].planned == 0) continue;
+      const Speedup& speedup = place->outcomes[policy].speedup;
+      const auto column = static_cast<double>(x), row = static_cast<double>(y);
+      const double colour = speedup.known() ? std::log2(speedup.ratio) : 0;
+      const bool dark = std::abs(colour) > kDarkPart * map.span;
+      (speedup.known() ? known : unknown)
+          .push_back({Cell(column), Cell(row), Cell(column - 0.5), Cell(column + 0.5),
+                      Cell(row - 0.5), Cell(row + 0.5), Cell(colour), Cell(plane.x[x]),
+                      Cell(plane.y[y])});
+      if (map.numbers || speedup.bounded()) {
+        const std::string text = CellText(speedup);
+        texts.push_back({Cell(column), Cell(row), Cell(map.numbers ? text : text.substr(0, 3)),
+                         dark ? "0xFFFFFF" : "0x222222"});
+      }
+    }
+  }
+  const std::string& name = map.study.policies[policy];
+  std::vector<std::string> parts;
+  if (!known.empty()) {
+    parts.push_back(
+        data.Add(name,
+                 {"column", "row", "left", "right", "bottom", "top", "log2_speedup", "x", "y"},
+                 known) +
+        " using 1:2:3:4:5:6:7 with boxxyerror lc palette fs solid border rgb 'white'");
+  }
+  if (!unknown.empty()) {
+    parts.push_back(
+        data.Add(name + ", no speed-up known",
+                 {"column", "row", "left", "right", "bottom", "top", "-", "x", "y"}, unknown) +
+        " using 1:2:3:4:5:6 with boxxyerror lc rgb '#DDDDDD' fs solid border rgb 'white'");
+  }
+  if (!texts.empty()) {
+    parts.push_back(data.Add(name + ", texts", {"column", "row", "text", "colour"}, texts) +
+                    " using 1:2:3:4 with labels tc rgb variable font ',8' noenhanced");
+  }
+  if (parts.empty()) parts.push_back("NaN");
+  const StudyAxis& x_axis = map.study.axes[plane.x_axis];
+  const StudyAxis& y_axis = map.study.axes[plane.y_axis];
+  return fmt::format(
+             "set title {} font ',11' offset 0,-0.5 noenhanced\n"
+             "set xlabel {} font ',11'\nset ylabel {} font ',11'\n",
+             Quote(PolicyLabel(map.study, policy)),
+             Quote(at_bottom ? AxisLabel(ShowAxisName(x_axis), x_axis.unit) : ""),
+             Quote(at_left ? AxisLabel(ShowAxisName(y_axis), y_axis.unit) : "")) +
+         Plot(parts);
+}
+
+// Positions 0, 1, ... with the axis' values as labels; few enough to be read.
+std::string Positions(const std::string& axis, const std::vector<double>& values,
+                      const std::string& unit, size_t most) {
+  std::vector<std::string> ticks;
+  for (const size_t i : EvenlySpread(values.size(), most)) {
+    ticks.push_back(fmt::format("{} {}", QuoteTick(PrefixedNumber(values[i], unit)), i));
+  }
+  return fmt::format("set {0}tics scale 0 ({1}) noenhanced\nset {0}range [-0.5:{2}]\n", axis,
+                     fmt::join(ticks, ", "),
+                     FormatNumber(static_cast<double>(values.size()) - 0.5));
+}
+
+Panels::Size SizeOf(const Plane& plane) {
+  const auto columns = static_cast<int>(plane.x.size()), rows = static_cast<int>(plane.y.size());
+  const bool numbered = plane.x.size() <= kNumberedCells;
+  Panels::Size size;
+  size.bottom = 56;
+  size.width = size.left + size.right + std::max(160, columns * (numbered ? 32 : 14));
+  size.height = size.top + size.bottom + std::max(50, rows * (numbered ? 25 : 14));
+  return size;
+}
+
+// The colours' scale as ticks at ratios.
+std::string Colours(double span) {
+  std::vector<std::string> ticks;
+  const int most = static_cast<int>(std::floor(span));
+  const int step = std::max(1, most / 4);
+  for (int power = -most / step * step; power <= most; power += step) {
+    ticks.push_back(power < 0 ? fmt::format("'1/{}' {}", 1 << -power, power)
+                              : fmt::format("'{}' {}", 1 << power, power));
+  }
+  if (most == 0) {
+    ticks = {fmt::format("'{:.2g}' {}", std::exp2(-span), FormatNumber(-span)), "'1' 0",
+             fmt::format("'{:.3g}' {}", std::exp2(span), FormatNumber(span))};
+  }
+  return fmt::format(
+      "set palette defined (-1 '#B35806', -0.5 '#F1A340', 0 '#F7F7F7', 0.5 '#67A9CF', 1 "
+      "'#2166AC')\n"
+      "set cbrange [{}:{}]\nset cbtics ({})\nunset grid\n",
+      FormatNumber(-span), FormatNumber(span), fmt::join(ticks, ", "));
+}
+
+StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string& name,
+                      const std::vector<size_t>& policies) {
+  Map map{.study = study, .plane = plane};
+  map.numbers = plane.x.size() <= kNumberedCells;
+  for (const auto& place : plane.places) {
+    for (const size_t policy : policies) {
+      if (!place || !place->outcomes[policy].speedup.known()) continue;
+      map.span = std::max(map.span, std::abs(std::log2(place->outcomes[policy].speedup.ratio)));
+    }
+  }
+  const Panels::Size size = SizeOf(plane);
+  const int columns = size.width > 360 ? 2 : 3;
+  const Panels panels(policies.size(), size, {"speed-up"},
+                      std::min<int>(columns, static_cast<int>(policies.size())));
+  DataFile data(name);
+  std::vector<std::string> drawn;
+  const StudyAxis& x_axis = study.axes[plane.x_axis];
+  const StudyAxis& y_axis = study.axes[plane.y_axis];
+  const std::string common = Colours(map.span) +
+                             Positions("x", plane.x, x_axis.unit, map.numbers ? 7 : 5) +
+                             Positions("y", plane.y, y_axis.unit, 12);
+  StudyFigure figure;
+  for (size_t i = 0; i < policies.size(); ++i) {
+    drawn.push_back((i == 0 ? common + panels.ColourBox("times sooner") : "unset colorbox\n") +
+                    MapPanel(map, policies[i], panels.AtLeft(i), panels.AtBottom(i), data));
+    figure.words.push_back(SpeedupMapWords(study, plane, policies[i]));
+  }
+  figure.kind = FigureKind::kSpeedupMap;
+  figure.name = name;
+  figure.heading = fmt::format("Speed-up over {}: {} and {}", study.baseline, ShowAxisName(x_axis),
+                               ShowAxisName(y_axis));
+  figure.axes = {x_axis.name, y_axis.name};
+  const std::string subtitle =
+      (plane.name.empty() ? "" : plane.name + "; ") +
+      "TTA ratio, paired by seed; ≥ ≤: bound, n/r: neither reached the target";
+  figure.script = panels.Figure(name, figure.heading, subtitle, drawn, {});
+  figure.data = data.text();
+  return figure;
+}
+
+bool HasSpeedups(const Plane& plane, size_t policy) {
+  return std::any_of(plane.places.begin(), plane.places.end(), [policy](const auto& place) {
+    return place && place->outcomes[policy].speedup.known();
+  });
+}
+
+}  // namespace
+
+std::vector<StudyFigure> SpeedupFigures(const Study& study, const FigureOptions& options) {
+  std::vector<StudyFigure> figures;
+  for (const auto& [first, second] : NumericAxisPairs(study)) {
+    const bool turned = study.axes[second].values.size() > study.axes[first].values.size();
+    const std::vector<Plane> planes =
+        turned ? PlanesOf(study, second, first) : PlanesOf(study, first, second);
+    const size_t limit = std::min(kPlanes, options.facets);
+    for (const size_t i : EvenlySpread(planes.size(), limit)) {
+      std::vector<size_t> policies;
+      for (size_t p = 0; p < study.policies.size(); ++p) {
+        if (study.policies[p] != study.baseline && HasSpeedups(planes[i], p)) policies.push_back(p);
+      }
+      if (policies.empty()) continue;
+      std::string name = fmt::format("speedup-{}-{}", study.axes[planes[i].x_axis].name,
+                                     study.axes[planes[i].y_axis].name);
+      if (!planes[i].slug.empty() && planes.size() > 1) name += "-" + planes[i].slug;
+      figures.push_back(MapFigure(study, planes[i], name, policies));
+      if (planes.size() > limit) {
+        figures.back().note =
+            fmt::format("{} of {} combinations of the other axes are shown; tables have all.",
+                        limit, planes.size());
+      }
+    }
+  }
+  return figures;
+}
+
+}  // namespace legacy::analysis

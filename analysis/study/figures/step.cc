@@ -1,0 +1,120 @@
+// What a step's time goes to: a bar for each policy, at some places.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/csv.h"
+#include "analysis/drawing.h"
+#include "analysis/step_parts.h"
+#include "analysis/study/figures/figures.h"
+#include "analysis/study/figures/parts.h"
+#include "analysis/study/quantities.h"
+#include "analysis/study/words.h"
+#include "analysis/tables.h"
+
+namespace legacy::analysis {
+namespace {
+
+constexpr int kRowHeight = 22;
+constexpr double kHalfBar = 0.36;  // of a row
+
+std::string Rows(const Study& study, const std::vector<size_t>& policies, bool names) {
+  std::vector<std::string> ticks;
+  for (size_t row = 0; row < policies.size(); ++row) {
+    ticks.push_back(
+        fmt::format("{} -{}", QuoteTick(names ? PolicyLabel(study, policies[row]) : ""), row));
+  }
+  return fmt::format("set ytics scale 0 ({}) noenhanced\nset yrange [{}:0.6]\n",
+                     fmt::join(ticks, ", "),
+                     FormatNumber(0.4 - static_cast<double>(policies.size())));
+}
+
+std::string StepPanel(const Study& study, const ShownPlace& shown,
+                      const std::vector<size_t>& policies, DataFile& data) {
+  std::vector<std::string> parts;
+  std::vector<double> ends(policies.size(), 0);
+  for (const StepPart& part : kStepParts) {
+    std::vector<std::vector<std::string>> rows;
+    for (size_t row = 0; row < policies.size(); ++row) {
+      const Outcome& outcome = shown.place.outcomes[policies[row]];
+      if (outcome.done == 0) continue;
+      const double y = -static_cast<double>(row), left = ends[row];
+      ends[row] += outcome.step.*part.seconds;
+      rows.push_back({Cell((left + ends[row]) / 2), Cell(y), Cell(left), Cell(ends[row]),
+                      Cell(y - kHalfBar), Cell(y + kHalfBar), Cell(study.policies[policies[row]])});
+    }
+    if (rows.empty()) continue;
+    parts.push_back(fmt::format(
+        "{} using 1:2:3:4:5:6 with boxxyerror lc rgb '{}' lw 0.4 fs solid 1 border rgb 'white'",
+        data.Add(fmt::format("{}, {} [s]", part.name, shown.name),
+                 {"middle", "row", "left", "right", "bottom", "top", "policy"}, rows),
+        part.colour));
+  }
+  Range range;
+  range.Add(0);
+  std::string labels = "unset label\n";
+  for (size_t row = 0; row < policies.size(); ++row) {
+    const Outcome& outcome = shown.place.outcomes[policies[row]];
+    range.Add(ends[row] * 1.3);
+    labels += fmt::format(
+        "set label {} at {}, first -{} left offset 0.5,0 font ',9' noenhanced front\n",
+        Quote(outcome.done > 0 ? ShowQuantity(outcome.step_seconds.mean, "s") : "not done"),
+        FormatNumber(ends[row]), row);
+  }
+  if (range.high <= 0) range.Add(1);
+  return labels + SetAxis("x", range, "s", false) +
+         fmt::format("set title {} font ',11' offset 0,-0.5 noenhanced\n", Quote(shown.name)) +
+         Plot(parts);
+}
+
+}  // namespace
+
+std::vector<StudyFigure> StepFigures(const Study& study, const FigureOptions& options) {
+  std::string note;
+  const std::vector<ShownPlace> shown = ShownPlaces(study, 3, options.facets, note);
+  if (shown.empty()) return {};
+  std::vector<Place> places;
+  for (const ShownPlace& place : shown) places.push_back(place.place);
+  std::vector<size_t> policies;
+  size_t longest = 0;
+  for (size_t p = 0; p < study.policies.size(); ++p) {
+    if (!IsDone(places, p)) continue;
+    policies.push_back(p);
+    longest = std::max(longest, DisplayWidth(PolicyLabel(study, p)));
+  }
+  Panels::Size size;
+  size.left = 12;
+  size.names = 16 + static_cast<int>(6.6 * static_cast<double>(longest));
+  size.width = shown.size() == 1 ? 480 : 300;
+  size.height = size.top + size.bottom + 8 + kRowHeight * static_cast<int>(policies.size());
+  const Panels panels(shown.size(), size, {"communication"},
+                      std::min<int>(3, static_cast<int>(shown.size())));
+
+  StudyFigure figure;
+  figure.kind = FigureKind::kStepSplit;
+  figure.name = "step-split";
+  figure.heading = "What a training step's simulated time goes to";
+  DataFile data(figure.name);
+  std::vector<std::string> drawn, legend;
+  for (size_t i = 0; i < shown.size(); ++i) {
+    drawn.push_back(Rows(study, policies, panels.AtLeft(i)) +
+                    fmt::format("set xlabel {} font ',11' offset 0,0.4\n",
+                                Quote(panels.AtBottom(i) ? "mean step time [s]" : "")) +
+                    StepPanel(study, shown[i], policies, data));
+    figure.words.push_back(StepWords(study, shown[i].place));
+  }
+  for (const StepPart& part : kStepParts) {
+    legend.push_back(fmt::format("keyentry with boxes lc rgb '{}' fs solid 1 title '{}'",
+                                 part.colour, part.name));
+  }
+  const int64_t seeds = static_cast<int64_t>(study.seeds.size());
+  figure.script = panels.Figure(
+      figure.name, figure.heading,
+      fmt::format("mean over steps, workers and {}; scales differ", ShowCount(seeds, "seed")),
+      drawn, legend);
+  figure.data = data.text();
+  figure.note = note;
+  return {figure};
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,271 @@
+#include "analysis/study/study_figures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/gnuplot.h"
+#include "analysis/policy_style.h"
+#include "analysis/study/crossover.h"
+#include "analysis/study/figures/parts.h"
+#include "tests/analysis/study/report_folder.h"
+#include "tests/analysis/study/study_testing.h"
+
+namespace legacy::analysis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<std::string> NamesOf(const std::vector<StudyFigure>& figures) {
+  std::vector<std::string> names;
+  for (const StudyFigure& figure : figures) names.push_back(figure.name);
+  return names;
+}
+
+const StudyFigure& Named(const std::vector<StudyFigure>& figures, const std::string& name) {
+  for (const StudyFigure& figure : figures) {
+    if (figure.name == name) return figure;
+  }
+  throw Error("no figure " + name);
+}
+
+// The rows of a block of a data file.
+std::vector<std::vector<double>> Block(const StudyFigure& figure, const std::string& heading) {
+  const size_t start = figure.data.find("# " + heading + "\n");
+  if (start == std::string::npos) throw Error("no block " + heading);
+  std::istringstream lines(figure.data.substr(start));
+  std::string line;
+  std::getline(lines, line);
+  std::getline(lines, line);
+  std::vector<std::vector<double>> rows;
+  while (std::getline(lines, line) && !line.empty()) {
+    std::istringstream words(line);
+    std::vector<double> row;
+    for (std::string word; words >> word;) row.push_back(std::stod(word));
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+class StudyFiguresTest : public ReportFolderTest {
+ protected:
+  // Draws, and sees to it that everything that was made is there.
+  void ExpectDrawn(const Study& study) {
+    const std::vector<StudyFigure> figures = MakeStudyFigures(study);
+    const DrawnFigures drawn = DrawStudyFigures(figures, directory_);
+    EXPECT_TRUE(drawn.warnings.empty()) << drawn.warnings.front();
+    EXPECT_EQ(drawn.files.size(), figures.empty() ? 0 : 5 * figures.size() + 1);
+    for (const StudyFigure& figure : figures) {
+      EXPECT_THAT(Get(figure.name + ".svg"), HasSubstr("</svg>"));
+      EXPECT_EQ(Get(figure.name + ".png").substr(0, 8), "\x89PNG\r\n\x1a\n") << figure.name;
+      EXPECT_GT(Get(figure.name + ".png").size(), 8000u) << figure.name;
+      EXPECT_EQ(Get(figure.name + ".pdf").substr(0, 5), "%PDF-") << figure.name;
+    }
+  }
+};
+
+TEST(PolicyStyle, TellsManyPoliciesApart) {
+  std::set<std::pair<std::string, int>> seen;
+  for (size_t p = 0; p < 64; ++p) {
+    const PolicyStyle style = StyleOfPolicy(p);
+    EXPECT_TRUE(seen.insert({style.colour, style.point_type}).second) << p;
+  }
+}
+
+TEST(Axes, TicksSayTheirPrefix) {
+  EXPECT_EQ(PrefixedNumber(1e7, "bit/s"), "10M");
+  EXPECT_EQ(PrefixedNumber(2.5e9, "bit/s"), "2.5G");
+  EXPECT_EQ(PrefixedNumber(1e-5, "s"), "10µ");
+  EXPECT_EQ(PrefixedNumber(0.01, "s"), "0.01");
+  EXPECT_EQ(PrefixedNumber(1000, "s"), "1000");
+  EXPECT_EQ(PrefixedNumber(0, "s"), "0");
+  EXPECT_EQ(PrefixedNumber(5e-6, "s", 2e-5), "5µ");
+  EXPECT_THAT(SetAxis("x", {1e7, 1e11}, "bit/s", true), HasSubstr("set logscale x"));
+  const std::string linear = SetAxis("x", {0, 2}, "", true, {0, 0.5, 2});
+  EXPECT_THAT(linear, HasSubstr("unset logscale x"));
+  EXPECT_THAT(linear, HasSubstr("'0' 0, '0.5' 0.5, '2' 2"));
+}
+
+TEST(EvenlySpreadPositions, HaveBothEnds) {
+  EXPECT_THAT(EvenlySpread(3, 5), ElementsAre(0, 1, 2));
+  EXPECT_THAT(EvenlySpread(5, 3), ElementsAre(0, 2, 4));
+  EXPECT_THAT(EvenlySpread(10, 2), ElementsAre(0, 9));
+  EXPECT_THAT(EvenlySpread(10, 1), ElementsAre(0));
+  EXPECT_THAT(EvenlySpread(0, 3), ElementsAre());
+}
+
+TEST(StudyFigures, HaveSpeakingNames) {
+  EXPECT_THAT(NamesOf(MakeStudyFigures(MakeStudy())),
+              ElementsAre("tta-bandwidth", "tta-workers", "speedup-bandwidth-workers",
+                          "break-even-bandwidth", "step-split", "accuracy-bytes", "accuracy-time"));
+}
+
+TEST(StudyFigures, TimeToAccuracyIsTheMeanWithItsDeviation) {
+  const Study study = MakeStudy();
+  const StudyFigure figure = Named(MakeStudyFigures(study), "tta-bandwidth");
+  const auto rows = Block(figure, "dense, 8 workers");
+  ASSERT_EQ(rows.size(), 13u);
+  // 194, 200 and 206 steps of 10 ms and 14 Mbit at 10 Mbit/s
+  const double step = 0.01 + 8 * 1.75e6 / 1e7;
+  EXPECT_DOUBLE_EQ(rows[0][0], 1e7);
+  EXPECT_NEAR(rows[0][1], 200 * step, 1e-9);
+  EXPECT_NEAR(rows[0][3] - rows[0][1], 6 * step, 1e-9);
+  EXPECT_NEAR(rows[0][1] - rows[0][2], 6 * step, 1e-9);
+}
+
+TEST(StudyFigures, CensoredPointsStandAtTheEndOfTheTraining) {
+  const StudyFigure figure = Named(MakeStudyFigures(MakeStudy()), "tta-bandwidth");
+  const auto rows = Block(figure, "randomk-1%, 8 workers, target not reached");
+  ASSERT_EQ(rows.size(), 13u);
+  EXPECT_NEAR(rows[12][1], 400 * (0.0105 + 8 * 0.01 * 7e6 / 1e11), 1e-9);
+  EXPECT_THAT(figure.data, Not(HasSubstr("# randomk-1%, 8 workers\n")));
+}
+
+TEST(StudyFigures, AHoleBreaksTheLine) {
+  Study study = MakeStudy();
+  for (StudyPoint& point : study.points) {
+    if (point.policy == "fp16" && point.values[0] == study.axes[0].values[4]) Forget(point);
+  }
+  const auto rows = Block(Named(MakeStudyFigures(study), "tta-bandwidth"), "fp16, 16 workers");
+  ASSERT_EQ(rows.size(), 13u);
+  EXPECT_TRUE(std::isnan(rows[4][1]));
+  EXPECT_FALSE(std::isnan(rows[5][1]));
+}
+
+TEST(StudyFigures, MarkTheBreakEven) {
+  const Study study = MakeStudy();
+  const StudyFigure figure = Named(MakeStudyFigures(study), "tta-bandwidth");
+  const auto rows = Block(figure, "legacy breaks even with dense, 8 workers");
+  ASSERT_EQ(rows.size(), 1u);
+  const Facet facet = FacetsOf(study, 0).at(0);
+  const BreakEven even = BreakEvensOf(study, facet).back();
+  ASSERT_EQ(even.simulated.policy, "legacy");
+  EXPECT_DOUBLE_EQ(rows[0][0], even.simulated.x);
+  EXPECT_THAT(figure.script, HasSubstr("4.51 Gbit/s"));
+}
+
+TEST(StudyFigures, MapsHoldLogarithmsAndBounds) {
+  const StudyFigure figure = Named(MakeStudyFigures(MakeStudy()), "speedup-bandwidth-workers");
+  const size_t start = figure.data.find("# fp16\n");
+  ASSERT_NE(start, std::string::npos);
+  const auto rows = Block(figure, "fp16");
+  ASSERT_EQ(rows.size(), 26u);
+  const double dense = 0.01 + 8 * 1.75e6 / 1e7, fp16 = 0.0102 + 8 * 0.875e6 / 1e7;
+  EXPECT_NEAR(rows[0][6], std::log2(dense / fp16), 1e-9);
+  EXPECT_THAT(figure.data, HasSubstr("\"≤"));
+  EXPECT_THAT(figure.script, HasSubstr("set palette defined"));
+}
+
+TEST(StudyFigures, MoreFacetsThanPanelsAreSaid) {
+  const std::vector<StudyFigure> figures = MakeStudyFigures(MakeStudy(), {.facets = 4});
+  EXPECT_EQ(Named(figures, "tta-workers").note,
+            "4 of 13 combinations of the other axes are shown; tables have all.");
+  EXPECT_EQ(Named(figures, "tta-bandwidth").note, "");
+}
+
+TEST(StudyFigures, NothingDoneGivesNone) {
+  Study study = MakeStudy();
+  for (StudyPoint& point : study.points) Forget(point);
+  EXPECT_TRUE(MakeStudyFigures(study).empty());
+}
+
+TEST(StudyFigures, NoTargetLeavesTheCostsAndCurves) {
+  Study study = MakeStudy();
+  study.target.reset();
+  for (StudyPoint& point : study.points) {
+    point.figures.time_to_accuracy.reset();
+    point.figures.steps_to_accuracy.reset();
+  }
+  EXPECT_THAT(NamesOf(MakeStudyFigures(study)),
+              ElementsAre("step-split", "accuracy-bytes", "accuracy-time"));
+}
+
+TEST_F(StudyFiguresTest, AreTheSameByteForByte) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  const Study study = MakeStudy();
+  ExpectDrawn(study);
+  const auto first = Everything();
+  EXPECT_EQ(first.count("figures.gp"), 1u);
+  ExpectDrawn(study);
+  EXPECT_EQ(Everything(), first);
+}
+
+TEST_F(StudyFiguresTest, TwelvePoliciesWithAwkwardNamesAreDrawn) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  MadeUpStudy made;
+  for (const char* name : {"it's 1% {a}_b^c", "`ls` \"q\" \\n", "<b>&", "a\nb"}) {
+    made.policies.push_back({name, 0.02, false, 1e-3, 210});
+  }
+  made.bandwidths = {1e8, 1e9, 1e10};
+  ExpectDrawn(MakeStudy(made));
+  EXPECT_THAT(Get("tta-bandwidth.svg"), HasSubstr("it's 1% {a}_b^c"));
+  EXPECT_THAT(Get("step-split.svg"), HasSubstr("`ls` \"q\" \\n"));
+}
+
+TEST_F(StudyFiguresTest, EveryStateOfAStudyIsDrawn) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  MadeUpStudy made;
+  made.bandwidths = {1e8, 1e10};
+  Study unfinished = MakeStudy(made);
+  for (StudyPoint& point : unfinished.points) {
+    if (point.id % 3 == 0) Forget(point);
+    if (point.id % 7 == 1) Forget(point, "no route");
+  }
+  ExpectDrawn(unfinished);
+
+  Study first = MakeStudy(made);
+  for (StudyPoint& point : first.points) {
+    if (point.id > 0) Forget(point);
+  }
+  ExpectDrawn(first);
+
+  Study names = MakeStudy(made);
+  for (StudyAxis& axis : names.axes) axis.numbers.clear();
+  ExpectDrawn(names);
+  EXPECT_THAT(Get("tta.svg"), HasSubstr("10000000kbps, 16 workers"));
+
+  Study zero = MakeStudy(made);  // no bandwidth, and a value of 0
+  zero.axes[0] = {"sigma", "", {"0", "0.5"}, {0, 0.5}};
+  for (StudyPoint& point : zero.points)
+    point.values[0] = point.values[0] == "100000kbps" ? "0" : "0.5";
+  ExpectDrawn(zero);
+  EXPECT_THAT(Get("tta-sigma.gp"), HasSubstr("unset logscale x"));
+
+  made.policies = {EightPolicies()[0]};
+  made.seeds = {7};
+  made.workers = {8};
+  ExpectDrawn(MakeStudy(made));
+
+  Study placeless = MakeStudy(made);  // no axes at all
+  placeless.axes.clear();
+  placeless.points.resize(1);
+  placeless.points[0].values.clear();
+  ExpectDrawn(placeless);
+}
+
+TEST_F(StudyFiguresTest, ScriptsAreWrittenWithoutGnuplotToo) {
+  const std::vector<StudyFigure> figures = MakeStudyFigures(MakeStudy());
+  const DrawnFigures drawn = DrawStudyFigures(figures, directory_, "no-such-gnuplot");
+  EXPECT_THAT(drawn.warnings, ElementsAre(HasSubstr("no-such-gnuplot cannot be started")));
+  EXPECT_EQ(drawn.files.size(), 2 * figures.size() + 1);
+  EXPECT_EQ(Everything().size(), drawn.files.size());
+}
+
+TEST_F(StudyFiguresTest, ABrokenScriptCostsItsOwnFigureOnly) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  std::vector<StudyFigure> figures = MakeStudyFigures(MakeStudy());
+  figures[0].script = "plot nonsense(\n";
+  const DrawnFigures drawn = DrawStudyFigures(figures, directory_);
+  EXPECT_THAT(drawn.warnings, ElementsAre(HasSubstr("figure tta-bandwidth cannot be drawn")));
+  EXPECT_EQ(Everything().count("tta-bandwidth.svg"), 0u);
+  EXPECT_EQ(Everything().count("accuracy-time.pdf"), 1u);
+}
+
+TEST_F(StudyFiguresTest, AFolderThatCannotBeMadeIsAnError) {
+  Put("file", "");
+  EXPECT_THROW(DrawStudyFigures(MakeStudyFigures(MakeStudy()), directory_ / "file"), Error);
+}
+
+}  // namespace
+}  // namespace legacy::analysis
