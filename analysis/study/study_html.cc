@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "analysis/policy_style.h"
 #include "analysis/study/quantities.h"
 #include "analysis/study/web/page_parts.h"
+#include "compress/error.h"
 
 namespace legacy::analysis {
 namespace {
@@ -102,23 +104,8 @@ std::vector<const CurveRow*> Thinned(const std::vector<CurveRow>& curve, size_t 
   return rows;
 }
 
-size_t StrideFor(const Study& study, int64_t limit) {
-  size_t longest = 1;
-  size_t stride = 1;
-  for (const StudyPoint& point : study.points) longest = std::max(longest, point.curve.size());
-  for (; stride < longest; ++stride) {
-    int64_t kept = 0;
-    for (const StudyPoint& point : study.points) {
-      kept += static_cast<int64_t>((point.curve.size() + stride - 1) / stride);
-    }
-    if (kept <= limit) break;
-  }
-  return stride;
-}
-
 // Of each point the positions of its steps, seconds, bytes and accuracies among the sequences; null without a curve.
-json PackedCurves(const Study& study, const HtmlOptions& options) {
-  const size_t stride = StrideFor(study, options.curve_values);
+json CurvesWithStride(const Study& study, size_t stride) {
   Sequences sequences;
   json positions = json::array();
   for (const StudyPoint& point : study.points) {
@@ -139,10 +126,29 @@ json PackedCurves(const Study& study, const HtmlOptions& options) {
   return {{"stride", stride}, {"points", std::move(positions)}, {"sequences", sequences.Take()}};
 }
 
+// Thinned until it holds no more numbers than asked for, or ends alone.
+json PackedCurves(const Study& study, const HtmlOptions& options) {
+  size_t longest = 1;
+  for (const StudyPoint& point : study.points) longest = std::max(longest, point.curve.size());
+  for (size_t stride = 1;;) {
+    json curves = CurvesWithStride(study, stride);
+    int64_t numbers = 0;
+    for (const json& sequence : curves.at("sequences")) {
+      numbers += static_cast<int64_t>(sequence.size());
+    }
+    if (numbers <= options.curve_numbers || stride >= longest) return curves;
+    const double more = static_cast<double>(numbers) / static_cast<double>(options.curve_numbers);
+    stride = std::max(stride + 1, static_cast<size_t>(static_cast<double>(stride) * more));
+  }
+}
+
 template <class Values, class Value>
-json PositionOf(const Values& values, const Value& value) {
+size_t PositionOf(const char* what, const Values& values, const Value& value) {
   const auto found = std::find(values.begin(), values.end(), value);
-  return found == values.end() ? json(nullptr) : json(found - values.begin());
+  if (found != values.end()) return static_cast<size_t>(found - values.begin());
+  std::ostringstream text;
+  text << value;
+  throw Error(what, text.str(), "one that the study lists");
 }
 
 // Columns of positions in the study's lists. Messages of failed points are in `failures`, by the point's id.
@@ -151,11 +157,12 @@ json PackedPoints(const Study& study) {
   json axes = json::array(), failures = json::object();
   for (size_t a = 0; a < study.axes.size(); ++a) axes.push_back(json::array());
   for (const StudyPoint& point : study.points) {
-    policies.push_back(PositionOf(study.policies, point.policy));
-    seeds.push_back(PositionOf(study.seeds, point.seed));
+    policies.push_back(PositionOf("policy", study.policies, point.policy));
+    seeds.push_back(PositionOf("seed", study.seeds, point.seed));
     states.push_back(static_cast<int>(point.state));
     for (size_t a = 0; a < study.axes.size(); ++a) {
-      axes[a].push_back(PositionOf(study.axes[a].values, point.values.at(a)));
+      const StudyAxis& axis = study.axes[a];
+      axes[a].push_back(PositionOf(axis.name.c_str(), axis.values, point.values.at(a)));
     }
     if (point.state == StudyState::kFailed) failures[std::to_string(point.id)] = point.message;
   }

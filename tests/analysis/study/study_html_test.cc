@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "compress/error.h"
 #include "tests/analysis/study/study_testing.h"
 
 namespace legacy::analysis {
@@ -64,9 +66,11 @@ TEST(StudyHtmlTest, TellsSeedsApartThatJavaScriptCannot) {
 }
 
 TEST(StudyHtmlTest, ThinsLongCurvesButKeepsTheirEnds) {
-  const Study study = MakeStudy(Small());  // 24 curves of 20 evaluations
+  // 24 curves of 20 evaluations, in them 19 sequences: steps, 8 of seconds, 4 of bytes, 6 of
+  // accuracies. Every third evaluation makes 19 x 8 numbers, every fourth 19 x 6.
+  const Study study = MakeStudy(Small());
   HtmlOptions options;
-  options.curve_values = 150;
+  options.curve_numbers = 120;
   const json data = DataOf(StudyHtml(study, options));
   EXPECT_EQ(data.at("curves").at("stride"), 4);
   EXPECT_THAT(Sequence(data, 0, 0), testing::ElementsAre(20, 80, 160, 240, 320, 400));
@@ -103,6 +107,13 @@ TEST(StudyHtmlTest, TakesUnfinishedStudies) {
   EXPECT_TRUE(data.at("curves").at("points").at(0).is_null());
 }
 
+TEST(StudyHtmlTest, RefusesPointsThatTheStudyDoesNotList) {
+  Study study = MakeStudy(Small());
+  study.points[5].values[1] = "9";
+  EXPECT_THAT([&] { StudyHtml(study); },
+              testing::ThrowsMessage<Error>(HasSubstr("workers: got '9'")));
+}
+
 TEST(StudyHtmlTest, NeedsNoOtherFileAndIsSmall) {
   MadeUpStudy made;
   made.workers = {8, 16, 32, 64};  // 1,248 points
@@ -112,6 +123,22 @@ TEST(StudyHtmlTest, NeedsNoOtherFileAndIsSmall) {
   EXPECT_THAT(page, Not(HasSubstr("<link rel=\"stylesheet\"")));
   EXPECT_THAT(page, HasSubstr("Released under the MIT License"));  // Chart.js's, which asks for it
   EXPECT_EQ(page, StudyHtml(MakeStudy(made)));
+}
+
+TEST(StudyHtmlTest, IsSmallWhereNothingIsShared) {
+  MadeUpStudy made;
+  made.workers = {8, 16, 32};  // 936 points
+  Study study = MakeStudy(made);
+  for (StudyPoint& point : study.points) {  // of 200 evaluations each
+    const CurveRow last = point.curve.back();
+    point.curve.clear();
+    for (int i = 1; i <= 200; ++i) {
+      const double odd = i + std::sin(static_cast<double>(point.id * 200 + i));
+      point.curve.push_back({2 * i, last.simulated_seconds * odd, last.message_bytes * odd,
+                             last.nic_bytes * odd, 1 / odd, odd / 300});
+    }
+  }
+  EXPECT_LT(StudyHtml(study).size(), 1000000u);
 }
 
 }  // namespace
