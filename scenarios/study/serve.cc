@@ -1,5 +1,6 @@
 #include "scenarios/study/serve.h"
 
+#include <arpa/inet.h>
 #include <fmt/core.h>
 #include <httplib.h>
 #include <sys/socket.h>
@@ -39,7 +40,9 @@ constexpr int kServerError = 500;
 constexpr int kUnavailable = 503;
 
 bool IsLoopback(const std::string& address) {
-  return address.starts_with("127.") || address == "localhost" || address == "::1";
+  in_addr four{};
+  if (inet_pton(AF_INET, address.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  return address == "localhost" || address == "::1";
 }
 
 // "127.0.0.1:8717" and "[::1]:8717" without the port.

@@ -1,0 +1,228 @@
+// The what-if server over HTTP: its API, its refusals, its end.
+#include "scenarios/study/serve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <httplib.h>
+
+#include <atomic>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "compress/error.h"
+#include "scenarios/study/folder.h"
+#include "tests/scenarios/what_if_testing.h"
+
+namespace legacy {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+// A server of the small study on any free port, for as long as this lives.
+class RunningServer {
+ public:
+  RunningServer(const std::filesystem::path& study, const ServeOptions& options)
+      : server_(study, options), thread_([this] { server_.Run(); }) {}
+  ~RunningServer() {
+    server_.Stop();
+    thread_.join();
+  }
+
+  StudyServer& server() { return server_; }
+  httplib::Client Client() const {
+    const std::string url = server_.Url();
+    httplib::Client client(url.substr(0, url.size() - 1));  // without a path
+    client.set_keep_alive(false);
+    client.set_read_timeout(60);
+    return client;
+  }
+
+ private:
+  StudyServer server_;
+  std::thread thread_;
+};
+
+class ServeTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    study_ = std::make_unique<SmallStudy>("legacy-serve");
+    StudyFolder::Create(study_->folder, study_->plan);
+    running_ = std::make_unique<RunningServer>(study_->folder, Options());
+  }
+  static void TearDownTestSuite() {
+    running_.reset();
+    study_.reset();
+  }
+
+  static ServeOptions Options() { return {.port = 0, .threads = 2}; }
+
+  static httplib::Result Ask(const std::string& question) {
+    return running_->Client().Post("/api/what-if", question, "application/json");
+  }
+  static void ExpectError(const httplib::Result& result, int status, const std::string& message) {
+    ASSERT_TRUE(result) << httplib::to_string(result.error());
+    EXPECT_EQ(result->status, status);
+    EXPECT_EQ(result->get_header_value("Content-Type"), "application/json");
+    EXPECT_THAT(json::parse(result->body).at("error").get<std::string>(), HasSubstr(message));
+  }
+
+  static std::unique_ptr<SmallStudy> study_;
+  static std::unique_ptr<RunningServer> running_;
+};
+
+std::unique_ptr<SmallStudy> ServeTest::study_;
+std::unique_ptr<RunningServer> ServeTest::running_;
+
+TEST_F(ServeTest, ServesTheReportAndWhatTheStudyHas) {
+  httplib::Client client = running_->Client();
+  const auto page = client.Get("/");
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->status, 200);
+  EXPECT_THAT(page->get_header_value("Content-Type"), HasSubstr("text/html"));
+  EXPECT_THAT(page->body, HasSubstr("A small study"));
+
+  const json study = json::parse(client.Get("/api/study")->body);
+  EXPECT_EQ(study["name"], "small");
+  EXPECT_EQ(study["points"], json({{"done", 0}, {"failed", 0}, {"pending", 16}}));
+  EXPECT_EQ(study["trainings"]["pending"], 6);
+
+  const json groups = json::parse(client.Get("/api/groups")->body);
+  EXPECT_EQ(groups, json::parse(R"({
+      "groups": [
+        {"id": 0, "label": "4 workers, density 1%",
+         "defaults": {"bandwidth": "1Gbps", "delay": "20us", "topology": "star", "slowdown": 2.0,
+                      "slow_workers": 1, "device_speed": 1.0, "codec_speed": 1.0,
+                      "fidelity": "analytic"}},
+        {"id": 1, "label": "4 workers, density 10%",
+         "defaults": {"bandwidth": "1Gbps", "delay": "20us", "topology": "star", "slowdown": 2.0,
+                      "slow_workers": 1, "device_speed": 1.0, "codec_speed": 1.0,
+                      "fidelity": "analytic"}}],
+      "policies": ["dense", "topk"], "seeds": [1, 2]})"));
+}
+
+TEST_F(ServeTest, Answers) {
+  const auto result = Ask(R"({"group": 1, "bandwidth": 1e9, "delay": 1e-5, "topology": "fat-tree",
+      "slowdown": 1.5, "slow_workers": 2, "device_speed": 1, "codec_speed": 1,
+      "fidelity": "flow"})");
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->status, 200) << result->body;
+  const json answer = json::parse(result->body);
+  EXPECT_GE(answer.at("seconds").get<double>(), 0);
+  ASSERT_EQ(answer.at("policies").size(), 2u);
+  EXPECT_EQ(answer["policies"][1]["policy"], "topk");
+  const json& seed = answer["policies"][1]["seeds"].at(1);
+  EXPECT_EQ(seed["seed"], 2);
+  EXPECT_EQ(seed["curve"].size(), 4u);
+  EXPECT_EQ(seed["curve"][3][0], seed["simulated_seconds"]);
+  double parts = 0;
+  for (const json& part : seed["parts"]) parts += part.get<double>();
+  EXPECT_NEAR(parts, seed["step_seconds"].get<double>(), 1e-12);
+}
+
+TEST_F(ServeTest, AnswersTwoAtOnceAsOneAfterTheOther) {
+  const std::string questions[] = {R"({"bandwidth": "3Mbps"})", R"({"bandwidth": "5Mbps"})"};
+  json answers[2];
+  {
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < 2; ++i) {
+      clients.emplace_back([&, i] { answers[i] = json::parse(Ask(questions[i])->body); });
+    }
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(answers[i].at("policies"), json::parse(Ask(questions[i])->body).at("policies"));
+  }
+  EXPECT_NE(answers[0].at("policies"), answers[1].at("policies"));
+}
+
+TEST_F(ServeTest, RefusesWithTheReason) {
+  ExpectError(Ask("{"), 400, "question: got '{'; allowed: a JSON object");
+  ExpectError(Ask("\xff"), 400, "a JSON object");
+  ExpectError(Ask(R"({"bandwidth": "fast"})"), 400, "network.bandwidth: got 'fast'; allowed: ");
+  ExpectError(Ask(R"({"fidelity": "packet"})"), 400, "got 'packet'; allowed: flow, analytic");
+  ExpectError(Ask(R"({"topology": "star:hosts=2"})"), 400, "hosts");
+  ExpectError(Ask(std::string(100'000, ' ')), 413, "at most 65536 bytes");
+  httplib::Client client = running_->Client();
+  for (const char* path : {"/study.sqlite", "/../study.yaml", "/api", "/api/what-if", "//"}) {
+    ExpectError(client.Get(path), 404, "there is: GET /");
+  }
+  ExpectError(client.Delete("/api/groups"), 404, "there is: GET /");
+}
+
+TEST_F(ServeTest, ListensToThisMachinesNamesAlone) {
+  httplib::Client client = running_->Client();
+  const auto get = [&](const httplib::Headers& headers) {
+    return client.Get("/api/groups", headers);
+  };
+  const std::string other = "machine's own name";
+  ExpectError(get({{"Host", "evil.example"}}), 403, other);
+  ExpectError(get({{"Host", "evil.example:8717"}}), 403, other);
+  ExpectError(get({{"Host", "127.evil.example"}}), 403, other);
+  ExpectError(get({{"Host", "localhost.evil.example"}}), 403, other);
+  ExpectError(get({{"Host", ""}}), 403, other);
+  ExpectError(get({{"Host", "localhost:1"}, {"Origin", "http://evil.example"}}), 403, other);
+  ExpectError(get({{"Host", "localhost:1"}, {"Origin", "null"}}), 403, other);
+  for (const char* host : {"localhost", "localhost:9000", "127.0.0.1:1", "[::1]:80"}) {
+    EXPECT_EQ(get({{"Host", host}})->status, 200) << host;
+    EXPECT_EQ(get({{"Host", host}, {"Origin", "http://" + std::string(host)}})->status, 200);
+  }
+}
+
+TEST_F(ServeTest, GivesUpAtItsLimit) {
+  ServeOptions options = Options();
+  options.limit_seconds = 0;
+  RunningServer hasty(study_->folder, options);
+  ExpectError(hasty.Client().Post("/api/what-if", "{}", "application/json"), 503,
+              "no answer within 0 s");
+}
+
+TEST_F(ServeTest, StopsWhileItComputes) {
+  RunningServer running(study_->folder, Options());
+  std::atomic<bool> asked = false;
+  std::jthread client([&] {
+    httplib::Client http = running.Client();
+    asked = true;
+    // Tens of thousands of hosts: seconds.
+    const auto result =
+        http.Post("/api/what-if", R"({"topology": "fat-tree:k=48"})", "application/json");
+    if (result) ExpectError(result, 503, "stopped");
+  });
+  while (!asked) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  running.server().Stop();
+}
+
+TEST_F(ServeTest, MayBeStoppedBeforeItRuns) {
+  StudyServer server(study_->folder, Options());
+  server.Stop();
+  server.Run();
+}
+
+TEST_F(ServeTest, SharesItsPortWithNobody) {
+  const std::string url = running_->server().Url();
+  ServeOptions options = Options();
+  options.port = std::stoi(url.substr(url.rfind(':') + 1));
+  try {
+    StudyServer second(study_->folder, options);
+    FAIL() << "the port is taken";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--port"));
+  }
+}
+
+TEST_F(ServeTest, NeedsAStudyWithARecordedTraining) {
+  EXPECT_THROW(StudyServer(study_->folder / "none", Options()), Error);
+  const std::filesystem::path untrained = study_->folder / "untrained";
+  std::filesystem::create_directories(untrained);
+  StudyFolder::Create(untrained, study_->plan);
+  try {
+    StudyServer server(untrained, Options());
+    FAIL() << "nothing is trained";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no training is done"));
+  }
+}
+
+}  // namespace
+}  // namespace legacy
