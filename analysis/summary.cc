@@ -196,7 +196,7 @@ void AddNotes(Summary& summary) {
         summary.notes.push_back(
             fmt::format("{}: incomplete: ends after {} steps and {} evaluations", who, seed.steps,
                         seed.evaluations));
-      } else if (seed.evaluations == 0) {
+      } else if (seed.evaluations == 0 && summary.target) {  // else none was promised
         summary.notes.push_back(who + ": incomplete: no evaluations");
       }
     }
