@@ -148,7 +148,7 @@ GeometricMean RatioOf(const Crossover& simulated, const Crossover& textbook) {
     if (!GoesWith(simulated.seeds[s], simulated.faster_below)) continue;
     if (!GoesWith(textbook.seeds[s], simulated.faster_below)) continue;
     const double ratio =
-        simulated.seeds[s].crossings.back().x / textbook.seeds[s].crossings.back().x;
+        textbook.seeds[s].crossings.back().x / simulated.seeds[s].crossings.back().x;
     if (ratio > 0 && std::isfinite(ratio)) ratios.push_back(ratio);
   }
   return GeometricMeanOf(ratios);

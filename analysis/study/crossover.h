@@ -69,7 +69,7 @@ Crossover CrossoverOf(const Study& study, const Facet& facet, size_t policy, siz
 struct BreakEven {
   Crossover simulated;
   Crossover textbook;
-  GeometricMean ratio;  // simulated x / textbook x, over the seeds that cross in both
+  GeometricMean ratio;  // textbook's x / simulated x, over the seeds that cross in both
 };
 
 // Each policy against the baseline, in the study's order, without the baseline; empty where the

@@ -76,6 +76,24 @@ std::string ShowSpread(const Spread& spread, const std::string& unit, int digits
   return WithUnit(number, scale.unit);
 }
 
+std::string ShowEstimate(double mean, const std::optional<Interval>& interval,
+                         const std::string& unit, int digits) {
+  if (!std::isfinite(mean)) return ShowNumber(mean);
+  const Scale scale = ScaleOf(mean, unit);
+  std::string text = ShowNumber(mean / scale.size, digits);
+  if (interval) {
+    text += fmt::format(" [{}, {}]", ShowNumber(interval->low / scale.size, digits),
+                        ShowNumber(interval->high / scale.size, digits));
+  }
+  return WithUnit(text, scale.unit);
+}
+
+std::string ShowSpeedup(const Speedup& speedup) {
+  const std::string number = ShowEstimate(speedup.ratio, speedup.interval, "");
+  if (!speedup.bounded()) return number;
+  return (speedup.bound == Bound::kAtLeast ? "≥ " : "≤ ") + number;
+}
+
 std::string ShowCount(int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -167,7 +167,7 @@ TEST(BreakEven, StandsBesideTheTextbook) {
   ASSERT_EQ(evens.size(), 1U);
   EXPECT_EQ(evens[0].simulated.policy, "topk");
   EXPECT_NEAR(evens[0].simulated.x / evens[0].textbook.x, 2, 1e-9);
-  EXPECT_NEAR(evens[0].ratio.mean, 2, 1e-9);
+  EXPECT_NEAR(evens[0].ratio.mean, 0.5, 1e-9);
   EXPECT_EQ(evens[0].ratio.count, 2);
   study.baseline = "gone";
   EXPECT_TRUE(BreakEvensOf(study, FacetsOf(study, 0)[0]).empty());

@@ -1,0 +1,349 @@
+#include "analysis/study/study_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/csv.h"
+#include "analysis/study/crossover.h"
+#include "analysis/study/quantities.h"
+#include "analysis/study/statistics.h"
+
+namespace legacy::analysis {
+namespace {
+
+// Fills a table cell by cell; what the first row has names the columns.
+class Builder {
+ public:
+  Builder(std::string name, std::string title) {
+    table_.name = std::move(name);
+    table_.title = std::move(title);
+  }
+
+  void Row() {
+    table_.rows.emplace_back();
+    table_.csv_rows.emplace_back();
+  }
+  // A cell for people.
+  void Show(const std::string& header, const std::string& text, bool number = true) {
+    if (table_.rows.size() == 1) table_.columns.push_back({header, number});
+    table_.rows.back().push_back(text);
+  }
+  // A field of the CSV file.
+  void Raw(const std::string& name, const std::string& text) {
+    if (table_.csv_rows.size() == 1) table_.csv_header.push_back(name);
+    table_.csv_rows.back().push_back(text);
+  }
+  void Raw(const std::string& name, double value) {
+    Raw(name, std::isnan(value) ? std::string() : FormatNumber(value));
+  }
+  void Raw(const std::string& name, int value) { Raw(name, std::to_string(value)); }
+  void Raw(const std::string& name, const std::optional<Interval>& interval) {
+    Raw(name + "_low", interval ? interval->low : kUnknown);
+    Raw(name + "_high", interval ? interval->high : kUnknown);
+  }
+  // Both.
+  void Text(const std::string& header, const std::string& name, const std::string& text) {
+    Show(header, text, false);
+    Raw(name, text);
+  }
+  void Add(const std::string& header, const std::string& name, const Spread& spread,
+           const std::string& unit) {
+    Show(header, ShowSpread(spread, unit));
+    Raw(name + "_mean", spread.mean);
+    Raw(name + "_deviation", spread.deviation);
+  }
+
+  StudyTable Take() { return std::move(table_); }
+
+ private:
+  StudyTable table_;
+};
+
+void AddAxes(const Study& study, const std::vector<size_t>& values, Builder& builder) {
+  for (size_t a = 0; a < study.axes.size(); ++a) {
+    const StudyAxis& axis = study.axes[a];
+    const bool numbers = !axis.numbers.empty();
+    const std::string text = axis.values[values[a]];
+    builder.Show(
+        ShowAxisName(axis),
+        numbers && !axis.unit.empty() ? ShowQuantity(axis.numbers[values[a]], axis.unit, 6) : text,
+        numbers);
+    builder.Raw(axis.name, text);
+    if (numbers) builder.Raw(axis.name + "_number", axis.numbers[values[a]]);
+  }
+}
+
+// One row for each policy at each place; fill(study, outcome, builder) adds what follows the names.
+template <class Fill>
+StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Builder builder,
+                      Fill&& fill) {
+  for (const Place& place : places) {
+    for (const Outcome& outcome : place.outcomes) {
+      if (outcome.planned == 0) continue;
+      builder.Row();
+      AddAxes(study, place.values, builder);
+      builder.Text("policy", "policy", outcome.policy);
+      builder.Show("seeds", fmt::format("{}/{}", outcome.done, outcome.planned));
+      builder.Raw("seeds_planned", outcome.planned);
+      builder.Raw("seeds_done", outcome.done);
+      builder.Raw("seeds_failed", outcome.failed);
+      fill(study, outcome, builder);
+    }
+  }
+  return builder.Take();
+}
+
+std::string ShowTime(const Outcome& outcome) {
+  if (outcome.done == 0) return "-";
+  if (outcome.time_to_accuracy.count > 0) return ShowSpread(outcome.time_to_accuracy, "s");
+  return fmt::format("≥ {}, {} of {} reached", ShowQuantity(outcome.time_bound, "s"),
+                     outcome.reached, outcome.done);
+}
+
+std::string ShowAgainstBaseline(const Study& study, const Outcome& outcome) {
+  if (outcome.policy == study.baseline) return "baseline";
+  std::string text = ShowSpeedup(outcome.speedup);
+  const size_t pairs = outcome.speedup.pairs.size();
+  if (outcome.speedup.known() && pairs < study.seeds.size()) {
+    text += fmt::format(" ({})", ShowCount(static_cast<int64_t>(pairs), "pair"));
+  }
+  return text;
+}
+
+const char* BoundText(const Speedup& speedup) {
+  if (!speedup.known()) return "";
+  if (speedup.bound == Bound::kAtLeast) return "at_least";
+  return speedup.bound == Bound::kAtMost ? "at_most" : "exact";
+}
+
+void FillTime(const Study& study, const Outcome& outcome, Builder& builder) {
+  const bool censored = outcome.done > outcome.reached;
+  builder.Raw("seeds_reached", outcome.reached);
+  builder.Show("TTA", ShowTime(outcome));
+  builder.Raw("time_to_accuracy_mean", outcome.time_to_accuracy.mean);
+  builder.Raw("time_to_accuracy_deviation", outcome.time_to_accuracy.deviation);
+  builder.Raw("time_to_accuracy_at_least", censored ? outcome.time_bound : kUnknown);
+  builder.Show("speed-up over " + study.baseline, ShowAgainstBaseline(study, outcome));
+  builder.Raw("speedup", outcome.speedup.ratio);
+  builder.Raw("speedup_bound", BoundText(outcome.speedup));
+  builder.Raw("speedup", outcome.speedup.interval);
+  builder.Raw("speedup_pairs", static_cast<int>(outcome.speedup.pairs.size()));
+  builder.Raw("missed_by_both", outcome.speedup.missed_by_both);
+}
+
+void FillStep(const Study&, const Outcome& outcome, Builder& builder) {
+  builder.Add("step", "step_seconds", outcome.step_seconds, "s");
+  const bool known = outcome.done > 0;
+  const auto add = [&](const char* header, const char* name, double seconds) {
+    builder.Show(header, known ? ShowQuantity(seconds, "s") : "-");
+    builder.Raw(name, known ? seconds : kUnknown);
+  };
+  add("compute", "compute_seconds", outcome.step.compute);
+  add("encode", "encode_seconds", outcome.step.encode);
+  add("communication", "communication_seconds", outcome.step.communication);
+  add("decode", "decode_seconds", outcome.step.decode);
+  add("wait", "wait_seconds", outcome.step.wait);
+  add("textbook's step", "alpha_beta_step_seconds", outcome.alpha_beta_step_seconds);
+}
+
+std::string ShowDifference(const Study& study, const Outcome& outcome) {
+  if (outcome.policy == study.baseline) return "baseline";
+  const Spread& spread = outcome.accuracy_difference;
+  if (spread.count == 0) return "-";
+  std::string text = fmt::format("{:+.2f}", spread.mean * 100);
+  if (const auto interval = MeanInterval(spread)) {
+    text += fmt::format(" [{:+.2f}, {:+.2f}]", interval->low * 100, interval->high * 100);
+  }
+  return text;
+}
+
+void FillVolume(const Study& study, const Outcome& outcome, Builder& builder) {
+  builder.Add("element ratio", "element_ratio", outcome.element_ratio, "");
+  builder.Add("payload ratio", "payload_ratio", outcome.payload_ratio, "");
+  builder.Add("traffic ratio", "traffic_ratio", outcome.traffic_ratio, "");
+  builder.Add("encoded", "message_bytes", outcome.message_bytes, "B");
+  builder.Add("sent", "nic_bytes", outcome.nic_bytes, "B");
+  builder.Add("sent to the target", "nic_bytes_to_accuracy", outcome.nic_bytes_to_accuracy, "B");
+  builder.Add("final accuracy", "final_accuracy", outcome.final_accuracy, "fraction");
+  builder.Add("best accuracy", "best_accuracy", outcome.best_accuracy, "fraction");
+  builder.Show("points over " + study.baseline, ShowDifference(study, outcome));
+  builder.Raw("accuracy_difference_mean", outcome.accuracy_difference.mean);
+  builder.Raw("accuracy_difference_deviation", outcome.accuracy_difference.deviation);
+  builder.Raw("accuracy_difference", MeanInterval(outcome.accuracy_difference));
+  builder.Raw("accuracy_difference_pairs", outcome.accuracy_difference.count);
+}
+
+void FillEgress(const Study&, const Outcome& outcome, Builder& builder) {
+  builder.Add("egress", "egress_usd", outcome.egress_usd, "USD");
+}
+
+// What the seeds do where it is not all of them that cross once: "2 of 3 seeds cross".
+std::string ShowVerdict(const Crossover& crossover) {
+  const auto seeds = static_cast<int>(crossover.seeds.size());
+  if (crossover.unknown == seeds) return "not known";
+  if (crossover.ahead == seeds) return "pays over the whole range";
+  if (crossover.behind == seeds) return "never pays";
+  std::vector<std::string> parts;
+  const char* way = crossover.faster_below ? "below" : "above";
+  if (crossover.crossing > 0) {
+    parts.push_back(fmt::format("pays {}: {} of {} cross", way,
+                                crossover.crossing - crossover.contrary, ShowCount(seeds, "seed")));
+  }
+  const auto add = [&](int count, const char* what) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
+  };
+  add(crossover.contrary, crossover.faster_below ? "pay above" : "pay below");
+  add(crossover.ahead, "pay everywhere");
+  add(crossover.behind, "never pay");
+  add(crossover.unknown, "not known");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Every crossing with its seed: "1:3.7e8 2:4e8".
+std::string RawCrossings(const Crossover& crossover) {
+  std::vector<std::string> all;
+  for (const SeedCrossings& seed : crossover.seeds) {
+    for (const Crossing& crossing : seed.crossings) {
+      all.push_back(fmt::format("{}:{}", seed.seed, FormatNumber(crossing.x)));
+    }
+  }
+  return fmt::format("{}", fmt::join(all, " "));
+}
+
+std::string ShowTextbook(const Crossover& textbook, const std::string& unit) {
+  return textbook.crosses() ? ShowEstimate(textbook.x, textbook.interval, unit)
+                            : ShowVerdict(textbook);
+}
+
+// Of the textbook's break-even from the simulated one, in percent of that.
+std::string ShowRatio(const GeometricMean& ratio) {
+  if (ratio.count == 0) return "-";
+  std::string text = fmt::format("{:+.1f}", (ratio.mean - 1) * 100);
+  if (ratio.interval) {
+    text += fmt::format(" [{:+.1f}, {:+.1f}]", (ratio.interval->low - 1) * 100,
+                        (ratio.interval->high - 1) * 100);
+  }
+  return text + " %";
+}
+
+std::string ShowSimple(double bandwidth) {
+  if (std::isinf(bandwidth)) return "always pays";
+  return bandwidth == 0 ? "never pays" : ShowQuantity(bandwidth, "bit/s");
+}
+
+void FillBreakEven(const StudyAxis& axis, const BreakEven& even, double simple, Builder& builder) {
+  const Crossover& simulated = even.simulated;
+  builder.Text("policy", "policy", simulated.policy);
+  builder.Show("break-even", simulated.crosses()
+                                 ? ShowEstimate(simulated.x, simulated.interval, axis.unit)
+                                 : "-");
+  builder.Raw("break_even", simulated.x);
+  builder.Raw("break_even", simulated.interval);
+  builder.Raw("pays", !simulated.crosses() ? "" : simulated.faster_below ? "below" : "above");
+  builder.Raw("time_to_accuracy_there", simulated.seconds);
+  builder.Show("seeds", ShowVerdict(simulated), false);
+  builder.Raw("seeds_crossing", simulated.crossing);
+  builder.Raw("seeds_contrary", simulated.contrary);
+  builder.Raw("seeds_ahead", simulated.ahead);
+  builder.Raw("seeds_behind", simulated.behind);
+  builder.Raw("seeds_unknown", simulated.unknown);
+  builder.Raw("crossings", RawCrossings(simulated));
+  builder.Show("textbook", ShowTextbook(even.textbook, axis.unit));
+  builder.Raw("textbook", even.textbook.x);
+  builder.Raw("textbook", even.textbook.interval);
+  builder.Show("textbook's error", ShowRatio(even.ratio));
+  builder.Raw("textbook_over_simulated", even.ratio.mean);
+  builder.Raw("textbook_over_simulated", even.ratio.interval);
+  builder.Show("simple condition", ShowSimple(simple));
+  builder.Raw("simple_condition", simple);
+}
+
+StudyTable BreakEvenTable(const Study& study) {
+  Builder builder(
+      "break_even",
+      fmt::format("Break-even with {}: mean over seeds with its 95 % interval; the "
+                  "textbook's (alpha-beta times); by how much that is too high or too low",
+                  study.baseline));
+  for (const size_t axis : NumericAxes(study)) {
+    for (const Facet& facet : FacetsOf(study, axis)) {
+      for (const BreakEven& even : BreakEvensOf(study, facet)) {
+        builder.Row();
+        builder.Text("axis", "axis", study.axes[axis].name);
+        builder.Raw("unit", study.axes[axis].unit);
+        builder.Text("where", "where", facet.name.empty() ? "everywhere" : facet.name);
+        const double simple =
+            study.axes[axis].unit != "bit/s"
+                ? kUnknown
+                : SimpleBreakEvenOf(facet, PolicyIndex(study, even.simulated.policy),
+                                    PolicyIndex(study, study.baseline));
+        FillBreakEven(study.axes[axis], even, simple, builder);
+      }
+    }
+  }
+  return builder.Take();
+}
+
+StudyTable FailedTable(const Study& study, const std::vector<Place>& places) {
+  Builder builder("failed", "Points that failed");
+  for (const Place& place : places) {
+    for (const Outcome& outcome : place.outcomes) {
+      for (const int64_t id : outcome.points) {
+        if (id < 0 || study.points[static_cast<size_t>(id)].state != StudyState::kFailed) continue;
+        const StudyPoint& point = study.points[static_cast<size_t>(id)];
+        builder.Row();
+        builder.Show("point", std::to_string(id));
+        builder.Raw("point", std::to_string(id));
+        AddAxes(study, place.values, builder);
+        builder.Text("policy", "policy", point.policy);
+        builder.Text("seed", "seed", std::to_string(point.seed));
+        builder.Text("message", "message", point.message);
+      }
+    }
+  }
+  return builder.Take();
+}
+
+std::vector<Place> PricedPlaces(std::vector<Place> places) {
+  std::erase_if(places, [](const Place& place) {
+    return std::ranges::none_of(place.outcomes,
+                                [](const Outcome& o) { return o.egress_usd.count > 0; });
+  });
+  return places;
+}
+
+}  // namespace
+
+std::vector<StudyTable> StudyTables(const Study& study) {
+  const std::vector<Place> places = PlacesOf(study);
+  std::vector<StudyTable> tables;
+  if (study.target) {
+    tables.push_back(PlaceTable(
+        study, places,
+        Builder("time_to_accuracy",
+                fmt::format("Simulated time to {} accuracy (TTA): mean ± deviation over seeds; "
+                            "speed-up by pairs of seeds: geometric mean with its 95 % interval",
+                            ShowQuantity(*study.target, "fraction"))),
+        FillTime));
+    tables.push_back(BreakEvenTable(study));
+  }
+  tables.push_back(PlaceTable(
+      study, places, Builder("step", "Where the time of a step goes: means of a step"), FillStep));
+  tables.push_back(PlaceTable(
+      study, places,
+      Builder(
+          "volume",
+          "Volume and accuracy: ratios against dense fp32; bytes of one worker over the training; "
+          "final accuracy less the baseline's in points, by pairs of seeds, with its 95 % "
+          "interval"),
+      FillVolume));
+  tables.push_back(PlaceTable(study, PricedPlaces(places),
+                              Builder("egress", "Price of the bytes that left a region"),
+                              FillEgress));
+  tables.push_back(FailedTable(study, places));
+  std::erase_if(tables, [](const StudyTable& table) { return table.rows.empty(); });
+  return tables;
+}
+
+}  // namespace legacy::analysis

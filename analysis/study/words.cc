@@ -1,0 +1,243 @@
+#include "analysis/study/words.h"
+
+#include <cmath>
+#include <set>
+
+#include "analysis/study/crossover.h"
+#include "analysis/study/words_parts.h"
+
+namespace legacy::analysis {
+namespace {
+
+// Policies that reached the target with all their seeds, the fastest first. One that still lacks a
+// seed is not compared.
+std::vector<size_t> Ranking(const Place& place) {
+  std::vector<size_t> ranking;
+  for (size_t p = 0; p < place.outcomes.size(); ++p) {
+    const Outcome& outcome = place.outcomes[p];
+    if (outcome.planned > 0 && outcome.reached == outcome.planned) ranking.push_back(p);
+  }
+  std::ranges::stable_sort(ranking, {},
+                           [&](size_t p) { return place.outcomes[p].time_to_accuracy.mean; });
+  return ranking;
+}
+
+// Neighbouring places of a facet with the same fastest policy.
+struct Stretch {
+  size_t winner = 0;
+  size_t first = 0;
+  size_t last = 0;
+  int places = 0;
+  int close = 0;  // of its places, where the second cannot be told apart from the first
+};
+
+std::vector<Stretch> StretchesOf(const Study& study, const Facet& facet) {
+  std::vector<Stretch> stretches;
+  for (size_t i = 0; i < facet.places.size(); ++i) {
+    const std::vector<size_t> ranking = Ranking(facet.places[i]);
+    if (ranking.empty()) continue;
+    if (stretches.empty() || stretches.back().winner != ranking[0]) {
+      stretches.push_back({ranking[0], i, i, 0, 0});
+    }
+    stretches.back().last = i;
+    ++stretches.back().places;
+    if (ranking.size() < 2) continue;
+    const Speedup lead = SpeedupOf(study, facet.places[i], ranking[0], ranking[1]);
+    stretches.back().close += Holds(lead.interval, 1);
+  }
+  return stretches;
+}
+
+std::string AxisText(const Study& study, const Facet& facet, size_t place) {
+  return ShowAxisValue(study.axes[facet.axis], facet.places[place].values[facet.axis]);
+}
+
+std::string RangeText(const Study& study, const Facet& facet, const Stretch& stretch) {
+  if (stretch.first == stretch.last) return "at " + AxisText(study, facet, stretch.first);
+  return fmt::format("from {} to {}", AxisText(study, facet, stretch.first),
+                     AxisText(study, facet, stretch.last));
+}
+
+// How the winner stands against the baseline, or the baseline against the next; "" where there is
+// no ratio.
+std::string LeadText(const Study& study, const Place& place, size_t winner) {
+  const std::optional<size_t> base = BaselineIndex(study);
+  if (!base) return "";
+  if (winner != *base) {
+    const Speedup& speedup = place.outcomes[winner].speedup;
+    if (!speedup.known()) return "";
+    return fmt::format(", {} times sooner than {}", ShowSpeedup(speedup), study.baseline);
+  }
+  const std::vector<size_t> ranking = Ranking(place);
+  if (ranking.size() < 2) return "";
+  const Speedup lead = SpeedupOf(study, place, winner, ranking[1]);
+  if (!lead.known()) return "";
+  return fmt::format(", {} times sooner than the next, {}", ShowSpeedup(lead),
+                     study.policies[ranking[1]]);
+}
+
+std::string StretchText(const Study& study, const Facet& facet, const Stretch& stretch,
+                        bool is_last) {
+  const size_t shown = is_last ? stretch.last : stretch.first;
+  const Place& place = facet.places[shown];
+  const Outcome& outcome = place.outcomes[stretch.winner];
+  std::string text =
+      fmt::format("{} is the fastest {} (TTA {}{}{})", outcome.policy,
+                  RangeText(study, facet, stretch), ShowSpread(outcome.time_to_accuracy, "s"),
+                  stretch.first == stretch.last ? "" : " at " + AxisText(study, facet, shown),
+                  LeadText(study, place, stretch.winner));
+  if (stretch.close > 0 && stretch.places == 1) text += "; the next cannot be told apart from it";
+  if (stretch.close > 0 && stretch.places > 1) {
+    text += fmt::format("; at {} of these {} values the next cannot be told apart from it",
+                        stretch.close, stretch.places);
+  }
+  return stretch.close > 0 ? text + WithSeeds(study) : text;
+}
+
+// Policies that miss the target: with all seeds everywhere, or with some somewhere.
+std::string MissText(const Study& study, const std::vector<Place>& places) {
+  std::vector<std::string> never;
+  std::string text;
+  for (size_t p = 0; p < study.policies.size(); ++p) {
+    int reached = 0;
+    int missed = 0;
+    for (const Place& place : places) {
+      reached += place.outcomes[p].reached;
+      missed += place.outcomes[p].done - place.outcomes[p].reached;
+    }
+    if (missed == 0) continue;
+    if (reached == 0) {
+      never.push_back(study.policies[p]);
+    } else {
+      text += fmt::format(" {} misses the target in {} of {}.", study.policies[p], missed,
+                          ShowCount(reached + missed, "training"));
+    }
+  }
+  if (never.empty()) return text;
+  return fmt::format(" {} never {} the target.", JoinWords(never),
+                     never.size() == 1 ? "reaches" : "reach") +
+         text;
+}
+
+std::string EvenText(const Study& study, const Facet& facet, const std::set<size_t>& winners) {
+  std::vector<std::string> parts;
+  for (const BreakEven& even : BreakEvensOf(study, facet)) {
+    const Crossover& crossover = even.simulated;
+    if (!crossover.crosses() || !winners.contains(PolicyIndex(study, crossover.policy))) continue;
+    parts.push_back(
+        fmt::format("{} at {}", crossover.policy,
+                    ShowEstimate(crossover.x, crossover.interval, study.axes[facet.axis].unit)));
+  }
+  if (parts.empty()) return "";
+  return fmt::format(" Break-even with {}: {}.", study.baseline, JoinWords(parts));
+}
+
+std::vector<const Place*> Pointers(const std::vector<Place>& places) {
+  std::vector<const Place*> pointers;
+  for (const Place& place : places) pointers.push_back(&place);
+  return pointers;
+}
+
+template <class Test>
+bool Any(const std::vector<Place>& places, Test&& test) {
+  return std::ranges::any_of(
+      places, [&](const Place& place) { return std::ranges::any_of(place.outcomes, test); });
+}
+
+// "below 40.3 [10.5, 154] Gbit/s (textbook: 44 Gbit/s, 9 % too high)".
+std::string CrossingText(const StudyAxis& axis, const BreakEven& even) {
+  const Crossover& simulated = even.simulated;
+  std::vector<std::string> notes;
+  const int counted = simulated.crossing - simulated.contrary;
+  if (const auto seeds = static_cast<int>(simulated.seeds.size()); counted < seeds) {
+    notes.push_back(fmt::format("{} of {} seeds", counted, seeds));
+  }
+  if (even.ratio.count > 0) {
+    const double error = (even.ratio.mean - 1) * 100;
+    std::string note = "textbook: " + ShowQuantity(even.textbook.x, axis.unit);
+    if (std::abs(error) >= 0.5) {
+      note +=
+          fmt::format(", {} % too {}", ShowNumber(std::abs(error), 2), error > 0 ? "high" : "low");
+    }
+    notes.push_back(note);
+  }
+  std::string text = fmt::format("{} {}", simulated.faster_below ? "below" : "above",
+                                 ShowEstimate(simulated.x, simulated.interval, axis.unit));
+  return notes.empty() ? text : text + fmt::format(" ({})", fmt::join(notes, "; "));
+}
+
+// "a, b (2 of 3 seeds) pay over the whole range".
+class Group {
+ public:
+  Group(const char* one, const char* many) : one_(one), many_(many) {}
+  void Add(const Crossover& crossover, int seeds) {
+    std::string name = crossover.policy;
+    const auto all = static_cast<int>(crossover.seeds.size());
+    if (seeds < all) name += fmt::format(" ({} of {} seeds)", seeds, all);
+    names_.push_back(name);
+  }
+  void AppendTo(std::vector<std::string>& parts) const {
+    if (names_.empty()) return;
+    parts.push_back(fmt::format("{} {}", JoinWords(names_), names_.size() == 1 ? one_ : many_));
+  }
+
+ private:
+  const char* one_;
+  const char* many_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::string TimeWords(const Study& study, const Facet& facet) {
+  if (!study.target || !Any(facet.places, [](const Outcome& o) { return o.done > 0; })) return "";
+  const std::vector<Stretch> stretches = StretchesOf(study, facet);
+  std::string text;
+  const bool reached = Any(facet.places, [](const Outcome& o) { return o.reached > 0; });
+  if (!reached) {
+    text = fmt::format("no policy reaches {} accuracy.", ShowQuantity(*study.target, "fraction"));
+  }
+  std::set<size_t> winners;
+  for (size_t i = 0; i < stretches.size(); ++i) {
+    const bool is_last = i + 1 == stretches.size();
+    // The end of the range where the last one wins says more than where it begins to.
+    text += StretchText(study, facet, stretches[i], is_last && i > 0) + (is_last ? "." : ". ");
+    winners.insert(stretches[i].winner);
+  }
+  if (reached) text += EvenText(study, facet, winners) + MissText(study, facet.places);
+  text += NoteOfHoles(Pointers(facet.places)) + NoteOfOneSeed(study);
+  // Never empty: a policy that is not compared has missed the target or lacks a seed.
+  return Opening(facet.name) + text.substr(text.find_first_not_of(' '));
+}
+
+std::string BreakEvenWords(const Study& study, const Facet& facet) {
+  if (!study.target) return "";
+  std::vector<std::string> parts;
+  Group ahead("pays over the whole range", "pay over the whole range");
+  Group behind("never pays", "never pay");
+  Group split("pays over the whole range with some seeds and never with others",
+              "pay over the whole range with some seeds and never with others");
+  for (const BreakEven& even : BreakEvensOf(study, facet)) {
+    const Crossover& simulated = even.simulated;
+    if (simulated.crosses()) {
+      parts.push_back(fmt::format("{}{} {}", simulated.policy, parts.empty() ? " pays" : "",
+                                  CrossingText(study.axes[facet.axis], even)));
+    } else if (simulated.ahead > 0 && simulated.behind > 0) {
+      split.Add(simulated, simulated.ahead + simulated.behind);
+    } else if (simulated.ahead > 0) {
+      ahead.Add(simulated, simulated.ahead);
+    } else if (simulated.behind > 0) {
+      behind.Add(simulated, simulated.behind);
+    }
+  }
+  if (!parts.empty()) parts = {JoinWords(parts)};
+  ahead.AppendTo(parts);
+  behind.AppendTo(parts);
+  split.AppendTo(parts);
+  if (parts.empty()) return "";
+  return fmt::format("{}against {} along {}, {}.{}", Opening(facet.name), study.baseline,
+                     ShowAxisName(study.axes[facet.axis]), fmt::join(parts, "; "),
+                     NoteOfOneSeed(study));
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,191 @@
+#include <cmath>
+#include <set>
+
+#include "analysis/study/words.h"
+#include "analysis/study/words_parts.h"
+
+namespace legacy::analysis {
+namespace {
+
+// Where a policy's speed-up stands over a plane.
+struct MapCounts {
+  const Place* lowest = nullptr;
+  const Place* highest = nullptr;
+  int known = 0;
+  int sooner = 0;
+  int later = 0;
+  int even = 0;     // the interval holds 1
+  int bounded = 0;  // only a bound is known
+};
+
+MapCounts CountMap(const Plane& plane, size_t policy) {
+  MapCounts counts;
+  for (const std::optional<Place>& place : plane.places) {
+    if (!place) continue;
+    const Speedup& speedup = place->outcomes[policy].speedup;
+    if (!speedup.known()) continue;
+    if (speedup.bounded()) {
+      ++counts.bounded;
+      continue;
+    }
+    const auto ratio = [&](const Place* p) { return p->outcomes[policy].speedup.ratio; };
+    if (!counts.lowest || speedup.ratio < ratio(counts.lowest)) counts.lowest = &*place;
+    if (!counts.highest || speedup.ratio > ratio(counts.highest)) counts.highest = &*place;
+    ++counts.known;
+    const bool even = Holds(speedup.interval, 1) || speedup.ratio == 1;
+    counts.even += even;
+    counts.sooner += !even && speedup.ratio > 1;
+    counts.later += !even && speedup.ratio < 1;
+  }
+  return counts;
+}
+
+// The axes of a plane at a place: "10 Mbit/s, 16 workers".
+std::string Spot(const Study& study, const Plane& plane, const Place& place) {
+  return ShowAxisValue(study.axes[plane.x_axis], place.values[plane.x_axis]) + ", " +
+         ShowAxisValue(study.axes[plane.y_axis], place.values[plane.y_axis]);
+}
+
+std::string Extreme(const Study& study, const Plane& plane, const Place& place, size_t policy) {
+  return fmt::format("{} ({})", ShowSpeedup(place.outcomes[policy].speedup),
+                     Spot(study, plane, place));
+}
+
+std::string CountsText(const Study& study, const MapCounts& counts) {
+  std::vector<std::string> parts;
+  if (counts.sooner > 0) parts.push_back(fmt::format("sooner at {}", counts.sooner));
+  if (counts.later > 0) parts.push_back(fmt::format("later at {}", counts.later));
+  if (counts.even > 0) {
+    parts.push_back(fmt::format("not to be told apart{} at {}", WithSeeds(study), counts.even));
+  }
+  return fmt::format("Of {} it is {}.", ShowCount(counts.known, "place"), JoinWords(parts));
+}
+
+// "12.3 ms: 83 % compute, 10 % communication", parts of 1 % and more, the largest first.
+std::string SplitText(const Outcome& outcome) {
+  const StepSplit& step = outcome.step;
+  std::vector<std::pair<double, std::string>> parts = {{step.compute, "compute"},
+                                                       {step.encode, "encode"},
+                                                       {step.communication, "communication"},
+                                                       {step.decode, "decode"},
+                                                       {step.wait, "wait"}};
+  std::ranges::stable_sort(parts, std::ranges::greater(), [](const auto& p) { return p.first; });
+  std::vector<std::string> texts;
+  for (const auto& [seconds, name] : parts) {
+    const double percent = 100 * seconds / step.total;
+    if (percent >= 1) texts.push_back(fmt::format("{:.0f} % {}", percent, name));
+  }
+  std::string text = ShowQuantity(step.total, "s");
+  return texts.empty() ? text : text + ": " + fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::vector<size_t> DonePolicies(const Place& place) {
+  std::vector<size_t> done;
+  for (size_t p = 0; p < place.outcomes.size(); ++p) {
+    if (place.outcomes[p].done > 0) done.push_back(p);
+  }
+  return done;
+}
+
+// "to 80 % accuracy one worker sends 3.5 GB with dense, ...": the baseline and the least.
+std::string BytesText(const Study& study, const Place& place) {
+  const auto bytes = [&](size_t p) { return place.outcomes[p].nic_bytes_to_accuracy; };
+  std::optional<size_t> least;
+  for (const size_t p : DonePolicies(place)) {
+    if (bytes(p).count > 0 && (!least || bytes(p).mean < bytes(*least).mean)) least = p;
+  }
+  if (!least || !study.target) return "";
+  std::string text = fmt::format("until {} accuracy one worker sends the least with {}, {}",
+                                 ShowQuantity(*study.target, "fraction"), study.policies[*least],
+                                 ShowSpread(bytes(*least), "B"));
+  const std::optional<size_t> base = BaselineIndex(study);
+  if (base && *base != *least && bytes(*base).count > 0) {
+    text += fmt::format(", {} times less than the {} with {}",
+                        ShowNumber(bytes(*base).mean / bytes(*least).mean),
+                        ShowSpread(bytes(*base), "B"), study.baseline);
+  }
+  return text + ". ";
+}
+
+// "randomk ends 4.30 points below it [-5.10, -3.50]".
+std::string DifferenceText(const Outcome& outcome) {
+  const Spread& spread = outcome.accuracy_difference;
+  std::string text = fmt::format("{} ends {:.2f} points {} it", outcome.policy,
+                                 std::abs(spread.mean) * 100, spread.mean < 0 ? "below" : "above");
+  if (const auto interval = MeanInterval(spread)) {
+    text += fmt::format(" [{:+.2f}, {:+.2f}]", interval->low * 100, interval->high * 100);
+  }
+  return text;
+}
+
+// The baseline's final accuracy, who differs from it, and who cannot be told apart from it.
+std::string DifferencesText(const Study& study, const Place& place) {
+  const std::optional<size_t> base = BaselineIndex(study);
+  if (!base || place.outcomes[*base].done == 0) return "";
+  std::vector<std::string> parts = {
+      fmt::format("{} ends at {}", study.baseline,
+                  ShowSpread(place.outcomes[*base].final_accuracy, "fraction", 4))};
+  std::vector<std::string> close;
+  for (const Outcome& outcome : place.outcomes) {
+    const Spread& difference = outcome.accuracy_difference;
+    if (difference.count == 0) continue;
+    if (difference.mean == 0 || Holds(MeanInterval(difference), 0)) {
+      close.push_back(outcome.policy);
+    } else {
+      parts.push_back(DifferenceText(outcome));
+    }
+  }
+  if (!close.empty()) {
+    parts.push_back(JoinWords(close) + " cannot be told apart from it" + WithSeeds(study));
+  }
+  return fmt::format("{}.", fmt::join(parts, "; "));
+}
+
+}  // namespace
+
+std::string SpeedupMapWords(const Study& study, const Plane& plane, size_t policy) {
+  const MapCounts counts = CountMap(plane, policy);
+  std::string text = Opening(plane.name);
+  if (counts.known == 0 && counts.bounded == 0) return "";
+  if (counts.known > 0) {
+    text += fmt::format("{} reaches the target from {} to {} times as soon as {}. ",
+                        study.policies[policy], Extreme(study, plane, *counts.lowest, policy),
+                        Extreme(study, plane, *counts.highest, policy), study.baseline);
+    text += CountsText(study, counts);
+  }
+  if (counts.bounded > 0) {
+    text += fmt::format("{}f its ratio to {} there is only a bound at {}.",
+                        counts.known > 0 ? " O" : study.policies[policy] + ": o", study.baseline,
+                        ShowCount(counts.bounded, "place"));
+  }
+  return text;
+}
+
+std::string StepWords(const Study& study, const Place& place) {
+  const std::vector<size_t> done = DonePolicies(place);
+  if (done.empty()) return "";
+  const auto total = [&](size_t p) { return place.outcomes[p].step.total; };
+  const size_t shortest = *std::ranges::min_element(done, {}, total);
+  const size_t longest = *std::ranges::max_element(done, {}, total);
+  const auto with = [&](size_t p) {
+    return fmt::format("{} ({})", study.policies[p], SplitText(place.outcomes[p]));
+  };
+  std::string text = Opening(PlaceName(study, place.values));
+  if (done.size() == 1) return text + "a step of " + with(done[0]) + ".";
+  text += fmt::format("a step is the shortest with {} and the longest with {}", with(shortest),
+                      with(longest));
+  const std::optional<size_t> base = BaselineIndex(study);
+  if (base && *base != shortest && *base != longest && place.outcomes[*base].done > 0) {
+    text += "; with " + with(*base);
+  }
+  return text + ".";
+}
+
+std::string AccuracyWords(const Study& study, const Place& place) {
+  const std::string said = BytesText(study, place) + DifferencesText(study, place);
+  if (said.empty()) return "";
+  return Opening(PlaceName(study, place.values)) + said + NoteOfHoles({&place}) +
+         NoteOfOneSeed(study);
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,65 @@
+// Pieces of sentences that words.h is made of.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/study/quantities.h"
+#include "analysis/study/statistics.h"
+
+namespace legacy::analysis {
+
+// "a", "a and b", "a, b and c".
+inline std::string JoinWords(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+// "For 8 workers, leaf-spine: "; "" for a group of places without a name.
+inline std::string Opening(const std::string& name) {
+  return name.empty() ? std::string() : "For " + name + ": ";
+}
+
+inline std::optional<size_t> BaselineIndex(const Study& study) {
+  const auto found = std::ranges::find(study.policies, study.baseline);
+  if (found == study.policies.end()) return std::nullopt;
+  return static_cast<size_t>(found - study.policies.begin());
+}
+
+// " with 3 seeds": what a difference could not be told from.
+inline std::string WithSeeds(const Study& study) {
+  return " with " + ShowCount(static_cast<int64_t>(study.seeds.size()), "seed");
+}
+
+inline std::string NoteOfOneSeed(const Study& study) {
+  return study.seeds.size() == 1 ? " There is one seed, so there are no intervals." : "";
+}
+
+// Sets of points that are not all done: " 3 of 24 points are not done."
+inline std::string NoteOfHoles(const std::vector<const Place*>& places) {
+  int planned = 0;
+  int done = 0;
+  for (const Place* place : places) {
+    for (const Outcome& outcome : place->outcomes) {
+      planned += outcome.planned;
+      done += outcome.done;
+    }
+  }
+  if (done == planned) return "";
+  return fmt::format(" {} of {} {} not done.", planned - done, ShowCount(planned, "point"),
+                     planned - done == 1 ? "is" : "are");
+}
+
+inline bool Holds(const std::optional<Interval>& interval, double value) {
+  return interval && interval->low <= value && value <= interval->high;
+}
+
+}  // namespace legacy::analysis

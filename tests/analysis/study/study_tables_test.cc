@@ -1,0 +1,187 @@
+#include "analysis/study/study_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/csv.h"
+#include "tests/analysis/study/small_study.h"
+#include "tests/analysis/study/study_testing.h"
+
+namespace legacy::analysis {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const StudyTable& Named(const std::vector<StudyTable>& tables, const std::string& name) {
+  return *std::ranges::find(tables, name, &StudyTable::name);
+}
+
+std::vector<std::string> Names(const std::vector<StudyTable>& tables) {
+  std::vector<std::string> names;
+  for (const StudyTable& table : tables) names.push_back(table.name);
+  return names;
+}
+
+// A field of a CSV row, by its column.
+std::string Field(const StudyTable& table, size_t row, const std::string& column) {
+  const auto at = std::ranges::find(table.csv_header, column);
+  EXPECT_NE(at, table.csv_header.end()) << column;
+  return table.csv_rows[row].at(static_cast<size_t>(at - table.csv_header.begin()));
+}
+
+// Dense and topk at 1 and 100 Gbit/s with two seeds; dense breaks even at 10 Gbit/s.
+Study TwoByTwo() {
+  Study study = PendingStudy({"dense", "topk"}, {1, 2}, {Bandwidths({1e9, 1e11})});
+  FinishAll(study, [&](const StudyPoint& point) -> std::optional<double> {
+    if (point.policy == "topk") return 0.2;
+    return point.values[0] == study.axes[0].values[0] ? 2 : 0.02;
+  });
+  return study;
+}
+
+TEST(StudyTables, AreRectangular) {
+  Study study = MakeStudy();
+  Forget(study.points[3], "no route");
+  for (StudyPoint& point : study.points) point.figures.egress_usd = 0.5;
+  const std::vector<StudyTable> tables = StudyTables(study);
+  EXPECT_THAT(Names(tables),
+              ElementsAre("time_to_accuracy", "break_even", "step", "volume", "egress", "failed"));
+  for (const StudyTable& table : tables) {
+    ASSERT_EQ(table.rows.size(), table.csv_rows.size());
+    for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.name;
+    for (const auto& row : table.csv_rows) EXPECT_EQ(row.size(), table.csv_header.size());
+  }
+  EXPECT_EQ(tables[0].rows.size(), 26U * 8);
+  EXPECT_EQ(tables[1].rows.size(), 15U * 7);  // 2 facets along bandwidth, 13 along workers
+}
+
+TEST(StudyTables, LeaveOutWhatThereIsNot) {
+  Study study = TwoByTwo();
+  EXPECT_THAT(Names(StudyTables(study)),
+              ElementsAre("time_to_accuracy", "break_even", "step", "volume"));
+  study.target.reset();
+  EXPECT_THAT(Names(StudyTables(study)), ElementsAre("step", "volume"));
+  study.points.clear();
+  EXPECT_TRUE(StudyTables(study).empty());
+}
+
+TEST(StudyTables, ShowTimesForPeopleAndInSeconds) {
+  const std::vector<StudyTable> tables = StudyTables(TwoByTwo());
+  const StudyTable& time = Named(tables, "time_to_accuracy");
+  EXPECT_THAT(time.rows[1], ElementsAre("1 Gbit/s", "topk", "2/2", "200 ms", "10.0 [10.0, 10.0]"));
+  EXPECT_THAT(time.rows[0], ElementsAre("1 Gbit/s", "dense", "2/2", "2.00 s", "baseline"));
+  EXPECT_EQ(Field(time, 1, "bandwidth_number"), "1000000000");
+  EXPECT_EQ(Field(time, 1, "time_to_accuracy_mean"), "0.2");
+  EXPECT_EQ(Field(time, 1, "time_to_accuracy_at_least"), "");
+  EXPECT_EQ(Field(time, 1, "speedup_bound"), "exact");
+  EXPECT_EQ(Field(time, 1, "speedup_pairs"), "2");
+  EXPECT_EQ(Field(time, 0, "speedup"), "");
+}
+
+TEST(StudyTables, ShowCensoredTimesAsBounds) {
+  Study study = TwoByTwo();
+  Finish(study.points[3], std::nullopt, 4);  // topk, seed 2, at 1 Gbit/s
+  const std::vector<StudyTable> tables = StudyTables(study);
+  const StudyTable& time = Named(tables, "time_to_accuracy");
+  EXPECT_EQ(time.rows[1][3], "≥ 2.1 s, 1 of 2 reached");
+  EXPECT_EQ(time.rows[1][4], "≤ 2.24");  // the root of 10 x 1/2
+  EXPECT_EQ(Field(time, 1, "time_to_accuracy_mean"), "");
+  EXPECT_EQ(Field(time, 1, "time_to_accuracy_at_least"), "2.1");
+  EXPECT_EQ(Field(time, 1, "speedup_bound"), "at_most");
+  EXPECT_EQ(Field(time, 1, "speedup_low"), "");
+  Finish(study.points[1], std::nullopt, 4);  // dense with that seed too: one pair is left
+  EXPECT_EQ(Named(StudyTables(study), "time_to_accuracy").rows[1][4], "10.0 (1 pair)");
+}
+
+TEST(StudyTables, ShowUnfinishedPlaces) {
+  Study study = TwoByTwo();
+  Forget(study.points[2]);
+  Forget(study.points[3]);
+  const std::vector<StudyTable> tables = StudyTables(study);
+  EXPECT_THAT(Named(tables, "time_to_accuracy").rows[1],
+              ElementsAre("1 Gbit/s", "topk", "0/2", "-", "-"));
+  EXPECT_EQ(Named(tables, "step").rows[1][4], "-");
+  EXPECT_EQ(Field(Named(tables, "step"), 1, "compute_seconds"), "");
+}
+
+TEST(StudyTables, ShowBreakEvenBesideTheTextbook) {
+  Study study = TwoByTwo();
+  for (StudyPoint& point : study.points) {  // the textbook has topk twice as slow: half a decade
+    if (point.policy == "topk") point.figures.alpha_beta_step_seconds *= std::sqrt(10);
+  }
+  const std::vector<StudyTable> tables = StudyTables(study);
+  const StudyTable& even = Named(tables, "break_even");
+  ASSERT_EQ(even.rows.size(), 1U);
+  EXPECT_THAT(even.rows[0],
+              ElementsAre("bandwidth", "everywhere", "topk", "10.0 [10.0, 10.0] Gbit/s",
+                          "pays below: 2 of 2 seeds cross", "3.16 [3.16, 3.16] Gbit/s",
+                          "-68.4 [-68.4, -68.4] %", "-"));
+  EXPECT_NEAR(std::stod(Field(even, 0, "break_even")), 1e10, 1);
+  EXPECT_EQ(Field(even, 0, "pays"), "below");
+  EXPECT_THAT(Field(even, 0, "crossings"), HasSubstr("1:"));
+  EXPECT_NEAR(std::stod(Field(even, 0, "textbook_over_simulated")), std::sqrt(0.1), 1e-9);
+}
+
+TEST(StudyTables, SayWhatSeedsDoThatDoNotCross) {
+  const auto verdict = [](const std::vector<std::pair<double, double>>& dense) {
+    std::vector<uint64_t> seeds;
+    for (size_t s = 0; s < dense.size(); ++s) seeds.push_back(s + 1);
+    Study study = PendingStudy({"dense", "topk"}, seeds, {Bandwidths({1e9, 1e11})});
+    FinishAll(study, [&](const StudyPoint& point) -> std::optional<double> {
+      if (point.policy == "topk") return 1;
+      const auto& [low, high] = dense[point.seed - 1];
+      return point.values[0] == study.axes[0].values[0] ? low : high;
+    });
+    return Named(StudyTables(study), "break_even").rows[0][4];
+  };
+  EXPECT_EQ(verdict({{2, 2}}), "pays over the whole range");
+  EXPECT_EQ(verdict({{0.5, 0.5}, {0.5, 0.6}}), "never pays");
+  EXPECT_EQ(verdict({{2, 0.5}, {2, 2}, {0.5, 0.5}}),
+            "pays below: 1 of 3 seeds cross, 1 pay everywhere, 1 never pay");
+  EXPECT_EQ(verdict({{2, 0.5}, {2, 0.5}, {0.5, 2}}), "pays below: 2 of 3 seeds cross, 1 pay above");
+}
+
+TEST(StudyTables, ListFailuresWithTheirMessages) {
+  Study study = TwoByTwo();
+  Forget(study.points[5], "topology: got 'a|b'; allowed: <name>\nor a file");
+  const std::vector<StudyTable> tables = StudyTables(study);
+  const StudyTable& failed = Named(tables, "failed");
+  EXPECT_THAT(failed.rows[0], ElementsAre("5", "100 Gbit/s", "dense", "2",
+                                          "topology: got 'a|b'; allowed: <name>\nor a file"));
+  const std::string markdown = MarkdownOf(failed);
+  EXPECT_THAT(markdown, HasSubstr("got 'a\\|b'; allowed: \\<name> or a file |\n"));
+  EXPECT_EQ(std::ranges::count(markdown, '\n'), 5);  // title, empty, header, rule, row
+  EXPECT_THAT(CsvOf(failed), HasSubstr("\"topology: got 'a|b'; allowed: <name>\nor a file\"\n"));
+}
+
+TEST(StudyTables, AreMarkdownWithAlignment) {
+  const std::vector<StudyTable> tables = StudyTables(TwoByTwo());
+  EXPECT_THAT(MarkdownOf(tables[0]),
+              HasSubstr("\n| bandwidth | policy | seeds | TTA | speed-up over dense |\n"
+                        "|---:|---|---:|---:|---:|\n| 1 Gbit/s | dense | 2/2 | 2.00 s |"));
+}
+
+TEST(LatexText, EscapesWhatLatexReads) {
+  EXPECT_EQ(LatexText("a_b & 5% of $x^2 #1 {c}~"),
+            "a\\_b \\& 5\\% of \\$x\\textasciicircum{}2 \\#1 \\{c\\}\\textasciitilde{}");
+  EXPECT_EQ(LatexText("\\input{x}"), "\\textbackslash{}input\\{x\\}");
+  EXPECT_EQ(LatexText("1 ± 2 µs [≥ 3]"), "1 \\(\\pm\\) 2 \\(\\mu\\)s {[}\\(\\ge\\) 3{]}");
+  EXPECT_EQ(LatexText("Zürich\n<b>"), "Zürich \\textless{}b\\textgreater{}");
+}
+
+TEST(LatexText, OfATableHasARowEach) {
+  const std::string latex = LatexOf(StudyTables(TwoByTwo())[0]);
+  EXPECT_THAT(latex, HasSubstr("\\begin{longtable}{rlrrr}\n"));
+  EXPECT_THAT(latex, HasSubstr("1 Gbit/s & topk & 2/2 & 200 ms & 10.0 {[}10.0, 10.0{]} \\\\\n"));
+  EXPECT_THAT(latex,
+              Not(HasSubstr("80 % ")));  // in the caption: a comment that would eat the brace
+  EXPECT_THAT(latex, HasSubstr("80 \\% "));
+}
+
+}  // namespace
+}  // namespace legacy::analysis

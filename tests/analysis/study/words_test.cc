@@ -1,0 +1,184 @@
+#include "analysis/study/words.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/study/quantities.h"
+#include "tests/analysis/study/small_study.h"
+#include "tests/analysis/study/study_testing.h"
+
+namespace legacy::analysis {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+TEST(Quantities, AreInHumanUnits) {
+  EXPECT_EQ(ShowQuantity(4.64e7, "bit/s"), "46.4 Mbit/s");
+  EXPECT_EQ(ShowQuantity(1e9, "bit/s"), "1 Gbit/s");
+  EXPECT_EQ(ShowQuantity(1e-5, "s"), "10 µs");
+  EXPECT_EQ(ShowQuantity(0, "s"), "0 s");
+  EXPECT_EQ(ShowQuantity(0.001, "fraction"), "0.1 %");
+  EXPECT_EQ(ShowQuantity(1500, "B"), "1.5 kB");
+  EXPECT_EQ(ShowQuantity(100, ""), "100");
+  EXPECT_EQ(ShowQuantity(kUnknown, "s"), "-");
+  EXPECT_EQ(ShowSpread({3, 0.0123, 0.0004}, "s"), "12.3 ± 0.4 ms");
+  EXPECT_EQ(ShowSpread({1, 2, kUnknown}, "s"), "2.00 s");
+  EXPECT_EQ(ShowSpread({}, "s"), "-");
+  EXPECT_EQ(ShowEstimate(4.12e8, Interval{3.8e8, 4.5e9}, "bit/s"), "412 [380, 4500] Mbit/s");
+  EXPECT_EQ(ShowCount(1, "seed"), "1 seed");
+  EXPECT_EQ(ShowCount(0, "seed"), "0 seeds");
+}
+
+// dense and topk at three bandwidths with 8 workers: dense takes 8, 2 and 1 s, topk 2 s. The seeds'
+// times are apart by `noise` in opposite ways.
+Study ThreeBandwidths(std::vector<uint64_t> seeds, double noise) {
+  Study study = PendingStudy({"dense", "topk"}, std::move(seeds),
+                             {Bandwidths({1e8, 1e9, 1e10}), {"workers", "", {"8"}, {8}}});
+  const auto& values = study.axes[0].values;
+  FinishAll(study, [&](const StudyPoint& point) -> std::optional<double> {
+    const auto at = std::ranges::find(values, point.values[0]) - values.begin();
+    const double time = point.policy == "topk" ? 2 : (at == 0 ? 8 : at == 1 ? 2.2 : 1);
+    const bool up = (point.seed % 2 == 0) == (point.policy == "topk");
+    return time * (1 + (up ? noise : -noise));
+  });
+  return study;
+}
+
+std::string Time(const Study& study) { return TimeWords(study, FacetsOf(study, 0)[0]); }
+std::string Even(const Study& study) { return BreakEvenWords(study, FacetsOf(study, 0)[0]); }
+
+TEST(TimeWords, SayWhoIsTheFastestWhere) {
+  EXPECT_EQ(Time(ThreeBandwidths({1, 2, 3}, 0)),
+            "For 8 workers: topk is the fastest from 100 Mbit/s to 1 Gbit/s (TTA 2.00 s at "
+            "100 Mbit/s, 4.00 [4.00, 4.00] times sooner than dense). dense is the fastest at "
+            "10 Gbit/s (TTA 1.00 s, 2.00 [2.00, 2.00] times sooner than the next, topk). "
+            "Break-even with dense: topk at 1.32 [1.32, 1.32] Gbit/s.");
+}
+
+TEST(TimeWords, SayWhatCannotBeToldApart) {
+  const std::string words = Time(ThreeBandwidths({1, 2, 3}, 0.1));
+  EXPECT_THAT(words,
+              HasSubstr("; at 1 of these 2 values the next cannot be told apart from it with "
+                        "3 seeds. dense is"));
+  EXPECT_THAT(words, Not(HasSubstr("one seed")));
+}
+
+TEST(TimeWords, OfOneSeedHaveNoIntervals) {
+  const std::string words = Time(ThreeBandwidths({1}, 0));
+  EXPECT_THAT(words, HasSubstr("4.00 times sooner than dense)."));
+  EXPECT_THAT(words, HasSubstr("There is one seed, so there are no intervals."));
+  EXPECT_THAT(words, Not(HasSubstr("[")));
+}
+
+TEST(TimeWords, NameThoseThatMissTheTarget) {
+  Study study = ThreeBandwidths({1, 2}, 0);
+  for (StudyPoint& point : study.points) {
+    if (point.policy == "topk") Finish(point, std::nullopt);
+  }
+  EXPECT_THAT(Time(study), HasSubstr("dense is the fastest from 100 Mbit/s to 10 Gbit/s"));
+  EXPECT_THAT(Time(study), HasSubstr(" topk never reaches the target."));
+  Finish(study.points[2], 2);
+  EXPECT_THAT(Time(study), HasSubstr(" topk misses the target in 5 of 6 trainings."));
+  for (StudyPoint& point : study.points) Finish(point, std::nullopt);
+  EXPECT_EQ(Time(study), "For 8 workers: no policy reaches 80 % accuracy.");
+}
+
+TEST(TimeWords, CompareOnlyWholeSetsOfSeeds) {
+  Study study = ThreeBandwidths({1, 2}, 0);
+  Forget(study.points[2]);  // topk, seed 1, at 100 Mbit/s
+  EXPECT_THAT(Time(study), HasSubstr("dense is the fastest at 100 Mbit/s (TTA 8.00 s). topk is"));
+  EXPECT_THAT(Time(study), HasSubstr(" 1 of 12 points is not done."));
+  for (StudyPoint& point : study.points) Forget(point);
+  EXPECT_EQ(Time(study), "");
+}
+
+TEST(TimeWords, OfOnePolicyCompareNothing) {
+  Study study = PendingStudy({"dense"}, {1, 2}, {Bandwidths({1e8, 1e9})});
+  FinishAll(study, [](const StudyPoint&) { return 3.0; });
+  EXPECT_EQ(Time(study),
+            "dense is the fastest from 100 Mbit/s to 1 Gbit/s (TTA 3.00 s at 100 Mbit/s).");
+  EXPECT_EQ(Even(study), "");
+  study.target.reset();
+  EXPECT_EQ(Time(study), "");
+}
+
+TEST(BreakEvenWords, StandBesideTheTextbook) {
+  Study study = ThreeBandwidths({1, 2}, 0);
+  EXPECT_EQ(
+      Even(study),
+      "For 8 workers: against dense along bandwidth, topk pays below 1.32 [1.32, 1.32] Gbit/s "
+      "(textbook: 1.32 Gbit/s).");
+  for (StudyPoint& point : study.points) {  // a part ln(2.2 / 2.1) / ln 2.2 of the decade
+    if (point.policy == "topk") point.figures.alpha_beta_step_seconds *= 1.05;
+  }
+  EXPECT_THAT(Even(study), HasSubstr("(textbook: 1.15 Gbit/s, 13 % too low)"));
+}
+
+TEST(BreakEvenWords, GroupThoseThatNeverCross) {
+  Study study = PendingStudy({"dense", "a", "b", "c", "d"}, {1, 2}, {Bandwidths({1e8, 1e9})});
+  FinishAll(study, [](const StudyPoint& point) -> std::optional<double> {
+    if (point.policy == "dense") return 2;
+    if (point.policy == "c") return 3;
+    if (point.policy == "d") return point.seed == 1 ? 1 : 3;
+    return 1;
+  });
+  Forget(study.points[3]);  // a, seed 2, at one of its two bandwidths
+  EXPECT_EQ(
+      Even(study),
+      "against dense along bandwidth, a (1 of 2 seeds) and b pay over the whole range; c never "
+      "pays; d pays over the whole range with some seeds and never with others.");
+}
+
+TEST(SpeedupMapWords, CountPlacesAndNameTheExtremes) {
+  Study study = PendingStudy({"dense", "topk"}, {1, 2},
+                             {Bandwidths({1e8, 1e9}), {"workers", "", {"4", "8"}, {4, 8}}});
+  FinishAll(study, [&](const StudyPoint& point) -> std::optional<double> {
+    if (point.policy == "dense") return point.values[0] == study.axes[0].values[0] ? 8 : 2;
+    return point.values[1] == "4" ? 1 : 4;
+  });
+  const Plane plane = PlanesOf(study, 0, 1)[0];
+  EXPECT_EQ(SpeedupMapWords(study, plane, 1),
+            "topk reaches the target from 0.500 [0.500, 0.500] (1 Gbit/s, 8 workers) to "
+            "8.00 [8.00, 8.00] (100 Mbit/s, 4 workers) times as soon as dense. Of 4 places it is "
+            "sooner at 3 and later at 1.");
+  EXPECT_EQ(SpeedupMapWords(study, plane, 0), "");
+  for (StudyPoint& point : study.points) {
+    if (point.policy == "topk" && point.values[1] == "8") Finish(point, std::nullopt);
+  }
+  EXPECT_THAT(SpeedupMapWords(study, PlanesOf(study, 0, 1)[0], 1),
+              HasSubstr("Of its ratio to dense there is only a bound at 2 places."));
+}
+
+TEST(StepWords, SayWhatTheTimeGoesTo) {
+  const Study study = MakeStudy();
+  EXPECT_EQ(
+      StepWords(study, PlacesOf(study)[0]),
+      "For 10 Mbit/s, 8 workers: a step is the shortest with artopk-1% (42 ms: 67 % communication, "
+      "24 % compute, 5 % encode, 5 % decode) and the longest with dense (1.41 s: 99 % "
+      "communication).");
+  const Study pending = PendingStudy({"dense"}, {1}, {Bandwidths({1e8})});
+  EXPECT_EQ(StepWords(pending, PlacesOf(pending)[0]), "");
+}
+
+TEST(AccuracyWords, SayBytesAndWhatDiffers) {
+  Study study = PendingStudy({"dense", "fp16", "topk"}, {1, 2, 3}, {});
+  FinishAll(study, [](const StudyPoint&) { return 1.0; });
+  for (StudyPoint& point : study.points) {
+    const bool topk = point.policy == "topk";
+    const double noise =
+        0.001 * static_cast<double>(point.seed) * (point.policy == "fp16" ? -1 : 1);
+    point.figures.final_accuracy = (topk ? 0.80 : 0.85) + noise;
+    point.curve = {{100, 1, 0, topk ? 1e6 : 1e9, 0, 0.8}};
+  }
+  const std::string words = AccuracyWords(study, PlacesOf(study)[0]);
+  EXPECT_EQ(
+      words,
+      "until 80 % accuracy one worker sends the least with topk, 1.00 MB, 1000 times less than the "
+      "1.00 GB with dense. dense ends at 85.20 ± 0.10 %; topk ends 5.00 points below it "
+      "[-5.00, -5.00]; fp16 cannot be told apart from it with 3 seeds.");
+}
+
+}  // namespace
+}  // namespace legacy::analysis
