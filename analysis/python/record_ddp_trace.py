@@ -1,0 +1,279 @@
+"""Records a trace of distributed data-parallel training with PyTorch, for legacy-replay.
+
+What each step sent, in which buckets, and how long the devices took go into a text file (docs/trace-format.md) that can
+be timed on any simulated network. Needs torch alone.
+
+    model = torch.nn.parallel.DistributedDataParallel(model)
+    recorder = DdpTraceRecorder("run.trace", model)
+    model.register_comm_hook(recorder, recorder.hook)
+    for batch in batches:
+        loss = ...; loss.backward(); optimizer.step()
+        recorder.end_step(loss=loss.item())
+    recorder.close()
+
+Every rank writes PATH.rankN while it trains, a line a step; close() merges them. After a crash, or where ranks have no
+folder in common:  python3 record_ddp_trace.py PATH PATH.rank0 PATH.rank1 ...
+"""
+
+import json
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+WAYS = ("all-reduce", "all-gather", "broadcast")
+# Bytes of an element that PyTorch's own hooks send by all-reduce; None: those of the gradient.
+KNOWN_HOOKS = {"allreduce_hook": None, "fp16_compress_hook": 2, "bf16_compress_hook": 2}
+
+
+class _CpuTimer:
+    def now(self):
+        return time.perf_counter()
+
+    def wait(self, mark):
+        pass
+
+    def seconds(self, begin, end):
+        return end - begin
+
+
+class _CudaTimer:
+    """Marks are events on the current stream: reading them does not stall the device before wait()."""
+
+    def now(self):
+        event = torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def wait(self, mark):
+        mark.synchronize()
+
+    def seconds(self, begin, end):
+        return begin.elapsed_time(end) / 1e3
+
+
+class _Step:
+    def __init__(self, begin):
+        self.begin = begin
+        self.buckets = []  # what was sent, and marks
+        self.done = []     # marks: a bucket's mean is there
+        self.end = None    # mark: the optimizer has stepped
+        self.facts = {}
+
+
+class DdpTraceRecorder:
+    """`model`: a DistributedDataParallel. `hook`, `state`: the communication hook that is to run; default: PyTorch's
+    all-reduce. `sends(bucket)`: what one rank sends for a bucket, a list of (way, bytes) with ways of WAYS, one entry a
+    round; needed where the hook is not one of PyTorch's casts. `method`: the name in tables."""
+
+    def __init__(self, path, model, hook=None, state=None, sends=None, method=None):
+        name = getattr(hook, "__name__", None)
+        if hook is not None and sends is None and name not in KNOWN_HOOKS:
+            raise ValueError(f"sends: got None for the hook {name}; allowed: a function of a bucket that returns "
+                             f"[(way, bytes), ...], or one of the hooks {', '.join(KNOWN_HOOKS)}")
+        self._path = os.fspath(path)
+        self._hook, self._state, self._sends = hook, state, sends
+        self._element_bytes = KNOWN_HOOKS.get(name)
+        self._group = model.process_group
+        layers = [(n, p) for n, p in model.module.named_parameters() if p.requires_grad]
+        self._position = {p.data_ptr(): i for i, (_, p) in enumerate(layers)}
+        self._timer = _CudaTimer() if layers[0][1].is_cuda else _CpuTimer()
+        self._rank = dist.get_rank(self._group)
+        self._file = open(part_path(self._path, self._rank), "w", encoding="utf-8")
+        self._write({"legacy-ddp-record": 1, "rank": self._rank, "ranks": dist.get_world_size(self._group),
+                     "method": method or (name if hook else "dense"),
+                     "layers": [[n, p.numel()] for n, p in layers]})
+        self._step = None     # that runs
+        self._ended = []      # of which the device may still work
+        self._update = 0.0    # seconds of the optimizer after the last step that was written
+        self._handle = model.register_forward_pre_hook(self._begin_step)
+
+    @staticmethod
+    def hook(recorder, bucket):
+        """For model.register_comm_hook(recorder, recorder.hook)."""
+        return recorder._exchange(bucket)
+
+    def end_step(self, loss=None, rate=None, accuracy=None, test_loss=None):
+        """After optimizer.step(), whose time then counts. Each value is optional; rank 0's are taken. `accuracy`: a
+        fraction, measured on the test set after this step."""
+        if self._step is None or not self._step.buckets:
+            raise RuntimeError("end_step: no gradients were exchanged since the step before")
+        self._step.end = self._timer.now()
+        facts = {"loss": loss, "rate": rate, "accuracy": accuracy, "test_loss": test_loss}
+        self._step.facts = {key: float(value) for key, value in facts.items() if value is not None}
+        self._finish_step()
+
+    def close(self):
+        """On all ranks. Rank 0 leaves the trace and removes the ranks' parts."""
+        self._handle.remove()
+        if self._step is not None and self._step.buckets:
+            self._finish_step()
+        while self._ended:
+            self._write_step(self._ended.pop(0))
+        self._file.close()
+        dist.barrier(self._group)
+        if self._rank == 0:
+            parts = [part_path(self._path, rank) for rank in range(dist.get_world_size(self._group))]
+            merge(self._path, parts)
+            for part in parts:
+                os.remove(part)
+        dist.barrier(self._group)
+
+    def _begin_step(self, module, inputs):
+        if not torch.is_grad_enabled():
+            return  # an evaluation
+        if self._step is not None and self._step.buckets:
+            self._finish_step()
+        if self._step is None:  # else gradients are accumulated: the step has begun
+            self._step = _Step(self._timer.now())
+
+    def _exchange(self, bucket):
+        step, timer = self._step, self._timer
+        gradient = bucket.buffer()
+        entry = {"layers": [self._position[p.data_ptr()] for p in bucket.parameters()]}
+        if self._sends is not None:
+            entry["sends"] = [[way, int(size)] for way, size in self._sends(bucket)]
+            for way, _ in entry["sends"]:
+                if way not in WAYS:
+                    raise ValueError(f"sends: got '{way}'; allowed: {', '.join(WAYS)}")
+        else:
+            size = self._element_bytes or gradient.element_size()
+            entry["sends"] = [["all-reduce", size * gradient.numel()]]
+            entry["elements"] = gradient.numel()
+        entry["marks"] = [timer.now()]
+        if self._hook is None:
+            gradient.div_(dist.get_world_size(self._group))
+            work = dist.all_reduce(gradient, group=self._group, async_op=True)
+            future = work.get_future().then(lambda done: done.value()[0])
+        else:
+            future = self._hook(self._state, bucket)
+        entry["marks"].append(timer.now())
+        step.buckets.append(entry)
+
+        def note(done):
+            value = done.value()
+            step.done.append(timer.now())
+            return value
+
+        return future.then(note)
+
+    def _finish_step(self):
+        """Writes the step before, whose events have passed: the device is not waited for."""
+        self._ended.append(self._step)
+        self._step = None
+        if len(self._ended) > 1 or isinstance(self._timer, _CpuTimer):
+            self._write_step(self._ended.pop(0))
+
+    def _write_step(self, step):
+        timer = self._timer
+        for mark in step.done + ([step.end] if step.end is not None else []):
+            timer.wait(mark)
+        # The device runs one thing at a time: what earlier encodings took is no part of the backward pass.
+        buckets, encoded, ready = [], 0.0, 0.0
+        for entry in step.buckets:
+            begin, end = entry.pop("marks")
+            ready = max(ready, timer.seconds(step.begin, begin) - encoded)
+            encode = max(0.0, timer.seconds(begin, end))
+            encoded += encode
+            buckets.append({**entry, "ready": self._update + ready, "encode": encode})
+        self._write({"compute": self._update + ready, "buckets": buckets, **step.facts})
+        self._update = 0.0
+        if step.end is not None:
+            self._update = max(0.0, min(timer.seconds(mark, step.end) for mark in step.done))
+
+    def _write(self, line):
+        self._file.write(json.dumps(line) + "\n")
+        self._file.flush()
+
+
+def part_path(path, rank):
+    return f"{path}.rank{rank}"
+
+
+def _read_part(path):
+    """Header and steps. A last line that a crash cut off is left out."""
+    with open(path, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file if line.endswith("\n")]
+    if not lines or lines[0].get("legacy-ddp-record") != 1:
+        raise ValueError(f"{path}: no record of a rank")
+    return lines[0], lines[1:]
+
+
+def _number(value):
+    return f"{value:.9f}".rstrip("0").rstrip(".") if value == value and abs(value) < 1e15 else str(value)
+
+
+def _each(values):
+    """One number where all are equal, else each."""
+    texts = [_number(value) for value in values]
+    return texts[0] if len(set(texts)) == 1 else " ".join(texts)
+
+
+def _name(text):
+    return "".join("_" if c in "# \t" else c for c in text).replace("..", "._")
+
+
+def _ranges(positions, names):
+    """Runs of neighbours as FIRST..LAST."""
+    words, i = [], 0
+    while i < len(positions):
+        last = i
+        step = positions[i + 1] - positions[i] if i + 1 < len(positions) else 0
+        while abs(step) == 1 and last + 1 < len(positions) and positions[last + 1] - positions[last] == step:
+            last += 1
+        words.append(names[positions[i]] + (".." + names[positions[last]] if last > i else ""))
+        i = last + 1
+    return " ".join(words)
+
+
+def _step_lines(steps, names, where):
+    """One step of all ranks."""
+    shapes = [[(b["layers"], [way for way, _ in b["sends"]]) for b in step["buckets"]] for step in steps]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ValueError(f"{where}: the ranks' buckets differ")
+    yield "step"
+    yield "  compute " + _each([step["compute"] for step in steps])
+    for key in ("rate", "loss"):
+        if key in steps[0]:
+            yield f"  {key} {steps[0][key]!r}"
+    if "accuracy" in steps[0]:
+        yield f"  accuracy {steps[0]['accuracy']!r}" + (f" {steps[0]['test_loss']!r}" if "test_loss" in steps[0] else "")
+    for buckets in zip(*(step["buckets"] for step in steps)):
+        yield "  bucket " + _ranges(buckets[0]["layers"], names)
+        yield "    ready " + _each([bucket["ready"] for bucket in buckets])
+        if "elements" in buckets[0]:
+            yield f"    elements {buckets[0]['elements']}"
+        yield "    encode " + _each([bucket["encode"] for bucket in buckets])
+        for sends in zip(*(bucket["sends"] for bucket in buckets)):
+            yield f"    send {sends[0][0]} " + _each([size for _, size in sends])
+
+
+def merge(path, parts):
+    """Makes the trace of the steps that all ranks' parts have."""
+    read = sorted((_read_part(part) for part in parts), key=lambda part: part[0]["rank"])
+    headers = [header for header, _ in read]
+    first = headers[0]
+    if [header["rank"] for header in headers] != list(range(first["ranks"])):
+        raise ValueError(f"{path}: got parts of the ranks {[header['rank'] for header in headers]}; "
+                         f"allowed: each of {first['ranks']}, once")
+    if any(header["layers"] != first["layers"] for header in headers):
+        raise ValueError(f"{path}: the ranks' layers differ")
+    names = [_name(name) for name, _ in first["layers"]]
+    temporary = path + ".part"
+    with open(temporary, "w", encoding="utf-8") as file:
+        print("legacy-trace 1", f"workers {first['ranks']}", sep="\n", file=file)
+        for name, (_, elements) in zip(names, first["layers"]):
+            print(f"layer {name} {elements}", file=file)
+        print(f"method {_name(first['method'])}", file=file)
+        for number, steps in enumerate(zip(*(steps for _, steps in read))):
+            for line in _step_lines(steps, names, f"{path}: step {number}"):
+                print(line, file=file)
+    os.replace(temporary, path)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit("usage: record_ddp_trace.py TRACE PART...")
+    merge(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,257 @@
+// Replays of traces: what a recorded run asked for, written down as a trace, takes the same time on any network.
+#include "scenarios/trace_replay.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "compress/error.h"
+#include "compress/number.h"
+#include "scenarios/comparison.h"
+#include "scenarios/replay.h"
+#include "scenarios/timing.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t never = 0;
+
+using Options = std::vector<std::pair<std::string, std::string>>;
+
+Scenario With(Scenario scenario, const Options& options) {
+  for (const auto& [key, value] : options) SetOption(scenario, key, value);
+  return scenario;
+}
+
+template <typename Call>
+std::string MessageOf(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string Seconds(const std::vector<fabric::TimeNs>& times) {
+  std::string text;
+  for (const fabric::TimeNs time : times) text += " " + FormatNumber(time / 1e9);
+  return text + "\n";
+}
+
+// The lines of one step: device times as the cost model has them, each alone.
+std::string StepText(const StepWork& work, const PricedStep& priced, const DdpTrace& layers) {
+  std::string text = "step\ncompute" + Seconds(priced.compute);
+  const auto workers = static_cast<size_t>(work.workers);
+  std::vector<fabric::TimeNs> encoded(workers);
+  for (size_t b = 0; b < work.buckets.size(); ++b) {
+    const fabric::BucketTraffic& traffic = priced.traffic.buckets[b];
+    text += "bucket";
+    for (const int layer : work.buckets[b].layers) text += " " + layers.layers[layer].name;
+    std::vector<fabric::TimeNs> ready = traffic.ready;
+    for (size_t w = 0; w < workers; ++w) {
+      ready[w] -= encoded[w] += priced.round_encode[b][0][w];
+    }
+    text += "\nready" + Seconds(ready);
+    const std::vector<RoundWork>& rounds = work.buckets[b].rounds;
+    for (size_t r = 0; r < rounds.size(); ++r) {
+      const std::vector<fabric::TimeNs>& encode = priced.round_encode[b][r];
+      text += "encode" + Seconds(encode);
+      text += rounds[r].primitive == Primitive::kAllReduce   ? "send all-reduce"
+              : rounds[r].primitive == Primitive::kAllGather ? "send all-gather"
+                                                             : "send broadcast";
+      for (const int64_t bytes : rounds[r].bytes) text += " " + std::to_string(bytes);
+      std::vector<fabric::TimeNs> decode = traffic.decode;
+      for (size_t w = 0; w < workers && r + 1 < rounds.size(); ++w) {
+        decode[w] = traffic.rounds[r + 1].computeBefore[w] - priced.round_encode[b][r + 1][w];
+      }
+      text += "\ndecode" + Seconds(decode);
+    }
+  }
+  return text;
+}
+
+class TraceReplayTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) / ("legacy-trace-replay-" + std::to_string(getpid()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  TraceFile Write(const std::string& text) const {
+    const std::string path = (folder_ / "steps.trace").string();
+    std::ofstream(path) << text;
+    return {path, ReadDdpTrace(path)};
+  }
+
+  analysis::RunDirectory Run(const TraceFile& file, Scenario scenario) const {
+    scenario.out = (folder_ / "replayed").string();
+    scenario.overwrite = true;
+    Replay(file, scenario, "legacy-replay", "test", never);
+    return analysis::ReadRunDirectory(scenario.out);
+  }
+
+  fs::path folder_;
+};
+
+// The trace of all trainings of a recording on `scenario`, with the stragglers that it has there.
+std::string Traced(const Recording& recording, const Scenario& scenario) {
+  const RecordedTraffic& traffic = recording.traffic;
+  const ScenarioTiming timing(scenario);
+  const std::vector<Clock> clocks = timing.MakeClocks(traffic.operations, traffic.LayerNumels());
+  DdpTrace layers;
+  layers.layers = traffic.layers;
+  std::string text = "legacy-trace 1\nworkers " + std::to_string(scenario.workers) + "\n";
+  for (const Unit& layer : traffic.layers) {
+    text += "layer " + layer.name + " " + std::to_string(layer.numel) + "\n";
+  }
+  for (const RecordedTraining& training : traffic.trainings) {
+    text += "method " + training.policy + "\n";
+    for (size_t step = 0; step < training.works.size(); ++step) {
+      const StepStart start = timing.StartOf(clocks[0], training.seed, static_cast<int64_t>(step));
+      const StepWork& work = traffic.works[training.works[step]];
+      text += StepText(work, timing.Price(clocks[0], work, start), layers);
+    }
+  }
+  return text;
+}
+
+TEST_F(TraceReplayTest, TakesTheTimeOfTheRecordedTraining) {
+  Scenario scenario = With({}, {{"training.workers", "4"},
+                                {"training.batch", "4"},
+                                {"training.steps", "3"},
+                                {"training.warmup_steps", "2"},
+                                {"training.train_limit", "200"},
+                                {"training.test_limit", "40"},
+                                {"compression.policies", "dense,legacy-phase,ar-topk"},
+                                {"run.pictures", "off"},
+                                {"run.record", "on"},
+                                {"network.stragglers", "lognormal:sigma=0.3"},
+                                {"network.fidelity", "analytic"}});
+  scenario.out = (folder_ / "recorded").string();
+  RunComparison(scenario, "legacy-scenario", "test", never);
+  const Recording recording = ReadRecording(scenario.out);
+  const TraceFile file = Write(Traced(recording, ReplayDefaults(recording)));
+  const Options networks[] = {
+      {{"network.fidelity", "analytic"}},
+      {{"network.fidelity", "flow"}, {"network.topology", "star"}, {"network.bandwidth", "10Gbps"}},
+      {{"network.fidelity", "flow"}, {"network.aggregation", "parameter-server"}},
+  };
+  for (const Options& network : networks) {
+    Scenario ours = With(ReplayDefaults(recording), network);
+    const analysis::RunDirectory expected = ReplayRows(recording, ours, never);
+    const analysis::RunDirectory run = Run(file, With(ReplayDefaults(file), network));
+    ASSERT_EQ(run.steps.size(), expected.steps.size());
+    for (size_t i = 0; i < run.steps.size(); ++i) {
+      const analysis::StepRow& row = run.steps[i];
+      const analysis::StepRow& same = expected.steps[i];
+      EXPECT_EQ(row.policy, same.policy);
+      EXPECT_EQ(row.step_seconds, same.step_seconds) << row.policy << " " << row.step;
+      EXPECT_EQ(row.compute_seconds, same.compute_seconds);
+      EXPECT_EQ(row.encode_seconds, same.encode_seconds);
+      EXPECT_EQ(row.decode_seconds, same.decode_seconds);
+      EXPECT_EQ(row.communication_seconds, same.communication_seconds);
+      EXPECT_EQ(row.message_bytes, same.message_bytes);
+      EXPECT_EQ(row.nic_bytes, same.nic_bytes);
+    }
+    for (size_t i = 0; i < run.links.size(); ++i) {
+      EXPECT_EQ(run.links[i].bytes, expected.links[i].bytes) << run.links[i].link;
+    }
+  }
+}
+
+constexpr const char* kSmall = R"(legacy-trace 1
+workers 4
+layer a 1000
+layer b 3000
+step 2
+  compute 0.25
+  loss 0.5
+  accuracy 0.75
+  bucket b a
+    ready 0.125
+    send all-reduce 16000
+step
+  compute 0.25
+)";
+
+TEST_F(TraceReplayTest, LeavesAWholeRunDirectory) {
+  const TraceFile file = Write(kSmall);
+  const Options options = {{"network.fidelity", "analytic"},
+                           {"network.stragglers", "fixed:count=1,factor=2"},
+                           {"clock.device_speed", "0.5"},
+                           {"run.seeds", "2"}};
+  const analysis::RunDirectory run = Run(file, With(ReplayDefaults(file), options));
+  EXPECT_TRUE(run.notes.empty());
+  ASSERT_EQ(run.steps.size(), 6u);
+  EXPECT_EQ(run.steps[0].compute_seconds, 0.5 * 1.25);
+  EXPECT_EQ(run.steps[0].dense_nic_bytes, 2 * 3 * 4000);
+  EXPECT_EQ(run.steps[0].nic_bytes, run.steps[0].dense_nic_bytes);
+  EXPECT_TRUE(std::isnan(run.steps[0].elements_sent));
+  EXPECT_EQ(run.steps[0].training_loss, 0.5);
+  EXPECT_TRUE(std::isnan(run.steps[2].training_loss));
+  EXPECT_EQ(run.steps[2].elements_sent, 0);  // nothing was
+  EXPECT_EQ(run.steps[2].step_seconds, 1);
+  ASSERT_EQ(run.evaluations.size(), 2u);  // of two seeds
+  EXPECT_EQ(run.evaluations[0].step, 2);
+  EXPECT_EQ(run.evaluations[0].simulated_seconds, run.steps[1].simulated_seconds);
+  EXPECT_EQ(run.network.size(), 2u);
+  EXPECT_EQ(run.manifest.policies, std::vector<std::string>{kUnnamedMethod});
+  EXPECT_EQ(run.manifest.parameters, 4000);
+  EXPECT_TRUE(run.manifest.target_accuracy);
+  const nlohmann::json& configuration = run.manifest.document.at("configuration");
+  EXPECT_FALSE(configuration.contains("compression"));
+  EXPECT_EQ(configuration.at("training").size(), 3u);  // workers, steps, target
+  EXPECT_FALSE(configuration.at("clock").contains("device_profile"));
+
+  std::string silent = kSmall;
+  silent.erase(silent.find("  accuracy"), std::string("  accuracy 0.75\n").size());
+  const TraceFile other = Write(silent);
+  const analysis::RunDirectory unjudged =
+      Run(other, With(ReplayDefaults(other), {{"network.fidelity", "analytic"}}));
+  EXPECT_TRUE(unjudged.evaluations.empty());
+  EXPECT_FALSE(unjudged.manifest.target_accuracy);
+}
+
+// Of He et al., CVPR 2016: 25.6 million parameters.
+TEST_F(TraceReplayTest, TheExampleIsResNet50) {
+  const std::string path = LEGACY_ROOT "/scenarios/traces/resnet50-like.trace";
+  const TraceFile file = {path, ReadDdpTrace(path)};
+  const analysis::RunDirectory run =
+      Run(file, With(ReplayDefaults(file), {{"network.fidelity", "analytic"}}));
+  EXPECT_EQ(run.manifest.parameters, 25'557'032);
+  EXPECT_EQ(run.steps.front().message_bytes, 4.0 * 25'557'032);  // dense
+  EXPECT_EQ(run.steps.back().message_bytes, 2.0 * 25'557'032);   // fp16
+  EXPECT_GT(run.steps.front().step_seconds, run.steps.back().step_seconds);
+}
+
+TEST_F(TraceReplayTest, RefusesWhatTheTraceSays) {
+  const TraceFile file = Write(kSmall);
+  const auto refusal = [&](const Options& options) {
+    return MessageOf([&] { CheckReplay(file, With(ReplayDefaults(file), options)); });
+  };
+  for (const auto& [key, value] : Options{{"training.steps", "4"},
+                                          {"training.workers", "8"},
+                                          {"training.batch", "8"},
+                                          {"compression.policies", "dense"},
+                                          {"clock.bucket", "1MiB"},
+                                          {"clock.device_profile", "h100-datasheet"},
+                                          {"run.record", "on"}}) {
+    const std::string message = refusal({{key, value}});
+    EXPECT_EQ(message.find(key), 0u) << message;
+    EXPECT_NE(message.find("says what was trained"), std::string::npos) << message;
+  }
+  EXPECT_NE(refusal({{"network.sync", "backup:k=1"}}).find("barrier"), std::string::npos);
+  EXPECT_EQ(refusal({{"network.delay", "1ms"}, {"clock.codec_speed", "2"}, {"run.seed", "7"}}),
+            "no error");
+}
+
+}  // namespace
+}  // namespace legacy
