@@ -95,11 +95,11 @@ class Sequences {
   json all_ = json::array();
 };
 
-// Every `stride`-th evaluation, counted from the last, and the first one. Seeds of equal length are thinned alike.
+// Every `stride`-th evaluation from the first on, and the last: seeds keep the same steps.
 std::vector<const CurveRow*> Thinned(const std::vector<CurveRow>& curve, size_t stride) {
   std::vector<const CurveRow*> rows;
   for (size_t i = 0; i < curve.size(); ++i) {
-    if (i == 0 || (curve.size() - 1 - i) % stride == 0) rows.push_back(&curve[i]);
+    if (i % stride == 0 || i + 1 == curve.size()) rows.push_back(&curve[i]);
   }
   return rows;
 }

@@ -59,6 +59,8 @@ const speedupCell = (speedup) => speedup === null ? {text: 'baseline', value: nu
 
 // ---- Time to accuracy along the chosen axis.
 
+const LEAST_BAR = 0.1;  // of the mean: where a bar ends that would reach 0 or below
+
 function timePoints(view, policy) {
   const axis = view.study.axes[view.x];
   return ascending(axis).map((i) => {
@@ -66,7 +68,7 @@ function timePoints(view, policy) {
     const tip = `${view.study.policies[policy]}, ${valueText(axis, i)}: ${timeText(times)}`;
     const {mean, deviation} = times.spread;
     return {i, times, exact: {x: positionOn(axis, i), y: times.spread.count ? mean : null, tip,
-                              low: mean - deviation > 0 ? mean - deviation : NaN, high: mean + deviation},
+                              low: Math.max(mean - deviation, LEAST_BAR * mean), high: mean + deviation},
             censored: {x: positionOn(axis, i), y: times.reached < times.done ? times.bound : null, tip}};
   });
 }
@@ -221,17 +223,20 @@ function stepFigure(view) {
 
 // ---- Accuracy against bytes or simulated time.
 
-// The evaluations that all seeds have, as means; `column`: position of x in the packed curve (1: seconds, 2: bytes).
+// Means over the seeds at the steps that all of them evaluated; `column`: position of x in the packed curve (1: seconds,
+// 2: bytes).
 function meanCurve(study, ids, column) {
   const {points, sequences} = study.curves;
   const curves = ids.map((id) => points[id]).filter(Boolean).map((at) => at.map((i) => sequences[i]));
-  const length = Math.min(...curves.map((curve) => curve[0].length));
-  return Array.from({length: curves.length ? length : 0}, (_, i) => {
-    const accuracy = spreadOf(curves.map((curve) => curve[3][i]).filter((value) => value !== null));
-    return {step: curves[0][0][i], x: spreadOf(curves.map((curve) => curve[column][i])).mean,
-            y: accuracy.count ? accuracy.mean : null, low: accuracy.mean - accuracy.deviation,
-            high: accuracy.mean + accuracy.deviation};
-  });
+  if (curves.length === 0) return [];
+  return curves[0][0].map((step) => {
+    const rows = curves.map((curve) => curve[0].indexOf(step));
+    if (rows.includes(-1)) return null;
+    const accuracies = curves.map((curve, seed) => curve[3][rows[seed]]);
+    const {mean, deviation} = spreadOf(accuracies.includes(null) ? [] : accuracies);  // null: a training that diverged
+    return {step, x: spreadOf(curves.map((curve, seed) => curve[column][rows[seed]])).mean,
+            y: Number.isNaN(mean) ? null : mean, low: mean - deviation, high: mean + deviation};
+  }).filter(Boolean);
 }
 
 // Of `series` [{name, look, points}]: used by the what-if panel as well.

@@ -73,7 +73,7 @@ TEST(StudyHtmlTest, ThinsLongCurvesButKeepsTheirEnds) {
   options.curve_numbers = 120;
   const json data = DataOf(StudyHtml(study, options));
   EXPECT_EQ(data.at("curves").at("stride"), 4);
-  EXPECT_THAT(Sequence(data, 0, 0), testing::ElementsAre(20, 80, 160, 240, 320, 400));
+  EXPECT_THAT(Sequence(data, 0, 0), testing::ElementsAre(20, 100, 180, 260, 340, 400));
 }
 
 TEST(StudyHtmlTest, KeepsTextsOfTheStudyOutOfTheMarkup) {

@@ -153,11 +153,11 @@ class StudyPageTest(unittest.TestCase):
         return self.run_script('''const scale = Chart.getChart(arguments[0] + '-canvas').scales[arguments[1]];
             return [scale.min, scale.max];''', figure, axis)
 
-    def assert_same(self, text, number):
+    def assert_same(self, text, number, tolerance=1e-7):
         if number is None:
             self.assertEqual(text, '')
         else:
-            self.assertTrue(math.isclose(float(text), number, rel_tol=1e-7), f'{text} is not {number}')
+            self.assertTrue(math.isclose(float(text), number, rel_tol=tolerance), f'{text} is not {number}')
 
     def assert_times(self, expected, workers):
         rows = self.table('time')
@@ -178,6 +178,14 @@ class StudyPageTest(unittest.TestCase):
             for column, key in (('Break-even', 'x'), ('From', 'low'), ('To', 'high'), ('Textbook', 'textbook')):
                 self.assert_same(row[column], want[key])
 
+    def assert_curves(self, expected):
+        for figure, column, position in (('seconds', 'Simulated time', 1), ('bytes', 'Bytes sent by a worker', 2)):
+            rows = [row for row in self.table(figure) if row['Policy'] == 'topk']
+            self.assertEqual([int(row['Step']) for row in rows], [want[0] for want in expected['curve']])
+            for row, want in zip(rows, expected['curve']):
+                self.assert_same(row[column], want[position], 2e-5)
+                self.assert_same(row['Test accuracy'], want[3], 2e-5)
+
     def test_paints_every_figure(self):
         self.open('study.html')
         for figure in FIGURES:
@@ -194,6 +202,8 @@ class StudyPageTest(unittest.TestCase):
             self.choose('#at-1', workers)
             self.assert_times(self.expected['all'], workers)
         self.assert_crossings(self.expected['all'])
+        self.choose('#at-1', '8')
+        self.assert_curves(self.expected['all'])
         crossed = [row for row in self.expected['all']['crossings'] if row['x'] is not None]
         self.assertGreater(len(crossed), 1)  # there is something to compare
         bounds = {row['bound'] for row in self.expected['all']['outcomes']}
@@ -204,6 +214,7 @@ class StudyPageTest(unittest.TestCase):
         self.find('#seed-1').click()
         self.assert_times(self.expected['without_2'], '8')
         self.assert_crossings(self.expected['without_2'])
+        self.assert_curves(self.expected['without_2'])
         self.find('#policy-2').click()
         self.assertEqual({row['Policy'] for row in self.table('time')}, {'dense', 'fp16', 'randomk'})
         self.assertEqual([row['Policy'] for row in self.table('step')], ['dense', 'fp16', 'randomk'])

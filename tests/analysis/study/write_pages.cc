@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -44,6 +45,7 @@ Study AwkwardStudy() {
   Censor(at(2, 1, 2, 1));
   Censor(at(3, 0, 0, 2));
   Censor(at(3, 0, 1, 2));
+  at(2, 0, 2, 0).curve.resize(15);
   Forget(at(4, 0, 1, 0), "the link between a and b is down");
   Forget(at(4, 1, 2, 2));
   return study;
@@ -83,6 +85,28 @@ json OutcomesOf(const Study& study, const Place& place) {
   return rows;
 }
 
+// Mean seconds, bytes and accuracy of topk at 2 Gbit/s and 8 workers, at the steps of all its seeds.
+json CurveOf(const Study& study) {
+  std::map<int64_t, std::vector<CurveRow>> rows;
+  for (const StudyPoint& point : study.points) {
+    if (point.policy != "topk" || point.values[0] != "2000000kbps" || point.values[1] != "8")
+      continue;
+    for (const CurveRow& row : point.curve) rows[row.step].push_back(row);
+  }
+  json curve = json::array();
+  for (const auto& [step, seeds] : rows) {
+    if (seeds.size() < study.seeds.size()) continue;
+    double seconds = 0, bytes = 0, accuracy = 0;
+    for (const CurveRow& row : seeds) {
+      seconds += row.simulated_seconds / static_cast<double>(seeds.size());
+      bytes += row.nic_bytes / static_cast<double>(seeds.size());
+      accuracy += row.test_accuracy / static_cast<double>(seeds.size());
+    }
+    curve.push_back({step, seconds, bytes, accuracy});
+  }
+  return curve;
+}
+
 json ExpectedOf(const Study& study) {
   json outcomes = json::array(), crossings = json::array();
   for (const Place& place : PlacesOf(study)) {
@@ -99,7 +123,9 @@ json ExpectedOf(const Study& study) {
                            {"textbook", Number(even.textbook.x)}});
     }
   }
-  return {{"outcomes", std::move(outcomes)}, {"crossings", std::move(crossings)}};
+  return {{"outcomes", std::move(outcomes)},
+          {"crossings", std::move(crossings)},
+          {"curve", CurveOf(study)}};
 }
 
 Study HostileStudy() {
