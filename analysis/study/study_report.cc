@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kOpenRows = 24;  // longer tables are folded away
+constexpr size_t kOpenParagraphs = 3;
 
 struct Counts {
   int64_t done = 0;
@@ -40,8 +41,10 @@ Counts CountStates(const Items& items) {
 // Text of the study in a line of Markdown: one line, nothing of it read as markup.
 std::string Plain(const std::string& text) {
   std::string plain;
-  for (const char c : text) {
-    if (std::string_view("\\`*_[]<>|#").find(c) != std::string_view::npos) plain += '\\';
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i], next = i + 1 < text.size() ? text[i + 1] : ' ';
+    const bool link = c == ']' && (next == '(' || next == '[' || next == ':');
+    if (link || std::string_view("\\`*_<>|#").find(c) != std::string_view::npos) plain += '\\';
     plain += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
   }
   return plain;
@@ -98,11 +101,25 @@ std::string WhatWasRun(const Study& study) {
   return text + "\n";
 }
 
+// One paragraph for each panel; of many panels, those after the first few are folded away.
+std::string WordsText(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const bool folds = words.size() > kOpenParagraphs + 1;
+    if (folds && i == kOpenParagraphs) {
+      text += fmt::format("<details><summary>{} more</summary>\n\n", words.size() - i);
+    }
+    text += Plain(words[i]) + "\n\n";
+    if (folds && i + 1 == words.size()) text += "</details>\n\n";
+  }
+  return text;
+}
+
 std::string FigureText(const StudyFigure& figure, bool drawn) {
   const std::string path = "figures/" + figure.name;
   std::string text = fmt::format("### {}\n\n", Plain(figure.heading));
   if (drawn) text += fmt::format("![{}]({}.svg)\n\n", Plain(figure.heading), path);
-  for (const std::string& words : figure.words) text += Plain(words) + "\n\n";
+  text += WordsText(figure.words);
   if (!figure.note.empty()) text += Plain(figure.note) + "\n\n";
   if (drawn) text += fmt::format("[PNG]({0}.png) · [PDF]({0}.pdf) · ", path);
   return text + fmt::format("[data]({0}.dat) · [script]({0}.gp)\n\n", path);

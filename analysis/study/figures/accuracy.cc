@@ -137,46 +137,46 @@ std::string CurvesPanel(const Study& study, const PanelCurves& panel, const Agai
          Plot(bands);
 }
 
-std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& options,
-                                      const Against& against) {
-  std::string note;
-  std::vector<PanelCurves> shown;
-  StudyFigure figure;
-  Range y;
-  std::vector<size_t> policies;
-  for (const ShownPlace& place : ShownPlaces(study, against.choices, options.facets, note)) {
-    PanelCurves panel = CurvesOf(study, place, against);
-    if (panel.x.empty()) continue;
+// Of all curves and the target, percent.
+Range AccuracyRange(const Study& study, const std::vector<PanelCurves>& shown) {
+  Range range;
+  for (const PanelCurves& panel : shown) {
     for (const auto& curve : panel.curves) {
       for (const MeanPoint& point : curve) {
-        y.Add(100 * (point.accuracy.mean - DeviationOf(point.accuracy)));
-        y.Add(100 * (point.accuracy.mean + DeviationOf(point.accuracy)));
+        range.Add(100 * (point.accuracy.mean - DeviationOf(point.accuracy)));
+        range.Add(100 * (point.accuracy.mean + DeviationOf(point.accuracy)));
       }
     }
-    shown.push_back(std::move(panel));
-    if (against.cost == kBytes.cost) figure.words.push_back(AccuracyWords(study, place.place));
   }
-  if (shown.empty()) return {};
-  if (study.target) y.Add(100 * *study.target);
-  std::vector<std::string> legend, texts;
+  if (study.target) range.Add(100 * *study.target);
+  return range;
+}
+
+struct Legend {
+  std::vector<std::string> entries;
+  std::vector<std::string> texts;
+};
+
+Legend LegendOf(const Study& study, const std::vector<PanelCurves>& shown) {
+  Legend legend;
   for (size_t p = 0; p < study.policies.size(); ++p) {
-    if (std::none_of(shown.begin(), shown.end(),
-                     [p](const PanelCurves& panel) { return !panel.curves[p].empty(); })) {
-      continue;
+    if (std::any_of(shown.begin(), shown.end(),
+                    [p](const PanelCurves& panel) { return !panel.curves[p].empty(); })) {
+      legend.entries.push_back(LineEntry(study, p));
+      legend.texts.push_back(PolicyLabel(study, p));
     }
-    legend.push_back(LineEntry(study, p));
-    texts.push_back(PolicyLabel(study, p));
   }
   if (study.target) {
-    texts.push_back(fmt::format("target {}", ShowQuantity(*study.target, "fraction")));
-    legend.push_back(fmt::format("keyentry with lines lc rgb '#666666' dt 3 lw 1.3 title {}",
-                                 Quote(texts.back())));
+    legend.texts.push_back(fmt::format("target {}", ShowQuantity(*study.target, "fraction")));
+    legend.entries.push_back(fmt::format(
+        "keyentry with lines lc rgb '#666666' dt 3 lw 1.3 title {}", Quote(legend.texts.back())));
   }
-  Panels::Size size;
-  if (shown.size() == 1) size = {.width = 620, .height = 400};
-  if (shown.size() == 2 || shown.size() == 4) size = {.width = 430, .height = 320};
-  const Panels panels(shown.size(), size, texts, against.choices == 3 && shown.size() > 3 ? 3 : 0);
-  DataFile data(against.name);
+  return legend;
+}
+
+std::vector<std::string> DrawPanels(const Study& study, const std::vector<PanelCurves>& shown,
+                                    const Against& against, const Panels& panels, DataFile& data) {
+  const Range y = AccuracyRange(study, shown);
   std::vector<std::string> drawn;
   for (size_t i = 0; i < shown.size(); ++i) {
     drawn.push_back(
@@ -186,13 +186,33 @@ std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& o
                     Quote(panels.AtLeft(i) ? "test accuracy [%]" : "")) +
         CurvesPanel(study, shown[i], against, data));
   }
+  return drawn;
+}
+
+std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& options,
+                                      const Against& against) {
+  std::vector<PanelCurves> shown;
+  StudyFigure figure;
+  for (const ShownPlace& place : ShownPlaces(study, against.choices, options.facets, figure.note)) {
+    PanelCurves panel = CurvesOf(study, place, against);
+    if (panel.x.empty()) continue;
+    shown.push_back(std::move(panel));
+    if (against.cost == kBytes.cost) figure.words.push_back(AccuracyWords(study, place.place));
+  }
+  if (shown.empty()) return {};
+  Panels::Size size;
+  if (shown.size() == 1) size = {.width = 620, .height = 400};
+  if (shown.size() == 2 || shown.size() == 4) size = {.width = 430, .height = 320};
+  const Legend legend = LegendOf(study, shown);
+  const Panels panels(shown.size(), size, legend.texts,
+                      against.choices == 3 && shown.size() > 3 ? 3 : 0);
+  DataFile data(against.name);
   figure.kind = FigureKind::kAccuracy;
   figure.name = against.name;
   figure.heading = against.heading;
-  figure.script =
-      panels.Figure(figure.name, figure.heading, SeedsNote(study, "bands"), drawn, legend);
+  figure.script = panels.Figure(figure.name, figure.heading, SeedsNote(study, "bands"),
+                                DrawPanels(study, shown, against, panels, data), legend.entries);
   figure.data = data.text();
-  figure.note = note;
   return {figure};
 }
 

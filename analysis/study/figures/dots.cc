@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
@@ -188,18 +189,54 @@ Dot DotOf(const Study& study, const Facet& facet, const BreakEven& even) {
   return dot;
 }
 
-// Dots, and as much of intervals as the axis of the study has, doubled: two seeds make endless ones.
-Range RangeOf(const std::vector<Chart>& charts, const Range& values) {
-  Range range;
-  for (const Chart& chart : charts) {
-    for (const Dot& dot : chart.rows) {
-      range.Add(dot.x);
-      range.Add(dot.other);
-      if (std::isfinite(dot.low)) range.Add(std::max(dot.low, values.low));
-      if (std::isfinite(dot.high)) range.Add(std::min(dot.high, values.high));
-    }
+Dot TimeDot(const Outcome& outcome) {
+  Dot dot;
+  dot.open = outcome.reached < outcome.done;
+  dot.x = dot.open ? outcome.time_bound : outcome.time_to_accuracy.mean;
+  if (!dot.open && std::isfinite(outcome.time_to_accuracy.deviation)) {
+    dot.low = std::max(dot.x - outcome.time_to_accuracy.deviation, dot.x / 10);
+    dot.high = dot.x + outcome.time_to_accuracy.deviation;
   }
-  return range;
+  if (outcome.done == 0) dot.text = outcome.planned > 0 ? "not done" : "not in the grid";
+  return dot;
+}
+
+// A facet in which some policy breaks even.
+struct Crossed {
+  Facet facet;
+  std::vector<BreakEven> evens;
+};
+
+StudyFigure BreakEvenFigure(const Study& study, size_t axis, const std::vector<Crossed>& shown) {
+  const StudyAxis& described = study.axes[axis];
+  ChartFrame frame{.study = study,
+                   .policies = {},
+                   .name = "break-even-" + described.name,
+                   .label = ShowAxisName(described),
+                   .unit = described.unit,
+                   .x = {}};
+  for (const BreakEven& even : shown.front().evens) {
+    frame.policies.push_back(PolicyIndex(study, even.simulated.policy));
+  }
+  std::vector<Chart> charts;
+  std::vector<std::string> words;
+  for (const Crossed& crossed : shown) {
+    charts.push_back({crossed.facet.name, {}});
+    for (const BreakEven& even : crossed.evens) {
+      charts.back().rows.push_back(DotOf(study, crossed.facet, even));
+    }
+    words.push_back(BreakEvenWords(study, crossed.facet));
+  }
+  for (const double number : described.numbers) frame.x.Add(number);
+  frame.logarithmic = CanBeLogarithmic(frame.x);
+  StudyFigure figure = DrawCharts(
+      frame, charts, fmt::format("Break-even with {} along {}", study.baseline, frame.label),
+      study.seeds.size() > 1 ? "mean over seeds with 95 % interval" : "1 seed",
+      {{7, "simulated"}, {kTextbookMark, "textbook"}});
+  figure.kind = FigureKind::kBreakEven;
+  figure.axes = {described.name};
+  figure.words = std::move(words);
+  return figure;
 }
 
 }  // namespace
@@ -207,48 +244,34 @@ Range RangeOf(const std::vector<Chart>& charts, const Range& values) {
 std::vector<StudyFigure> BreakEvenFigures(const Study& study, const FigureOptions& options) {
   std::vector<StudyFigure> figures;
   for (const size_t axis : NumericAxes(study)) {
-    const StudyAxis& described = study.axes[axis];
+    std::vector<Crossed> crossed;
     std::string note;
-    const std::vector<Facet> facets = ShownFacets(study, axis, options.facets, note);
-    ChartFrame frame{.study = study,
-                     .policies = {},
-                     .name = "break-even-" + described.name,
-                     .label = ShowAxisName(described),
-                     .unit = described.unit,
-                     .x = {}};
-    std::vector<Chart> charts;
-    std::vector<std::string> words;
-    for (const Facet& facet : facets) {
-      charts.push_back({facet.name, {}});
-      frame.policies.clear();
-      for (const BreakEven& even : BreakEvensOf(study, facet)) {
-        charts.back().rows.push_back(DotOf(study, facet, even));
-        frame.policies.push_back(PolicyIndex(study, even.simulated.policy));
+    for (const Facet& facet : ShownFacets(study, axis, SIZE_MAX, note)) {
+      std::vector<BreakEven> evens = BreakEvensOf(study, facet);
+      if (std::any_of(evens.begin(), evens.end(), [](const BreakEven& even) {
+            return even.simulated.crosses() || even.textbook.crosses();
+          })) {
+        crossed.push_back({facet, std::move(evens)});
       }
-      words.push_back(BreakEvenWords(study, facet));
     }
-    Range values;
-    for (const double number : described.numbers) values.Add(number);
-    frame.x = RangeOf(charts, values);
-    if (frame.x.empty()) continue;
-    frame.x.Add(values.low);
-    frame.x.Add(values.high);
-    frame.logarithmic = CanBeLogarithmic(frame.x);
-    figures.push_back(DrawCharts(
-        frame, charts, fmt::format("Break-even with {} along {}", study.baseline, frame.label),
-        study.seeds.size() > 1 ? "mean over seeds with 95 % interval" : "1 seed",
-        {{7, "simulated"}, {kTextbookMark, "textbook"}}));
-    figures.back().kind = FigureKind::kBreakEven;
-    figures.back().axes = {described.name};
-    figures.back().note = note;
-    figures.back().words = std::move(words);
+    if (crossed.empty()) continue;
+    std::vector<Crossed> shown;
+    for (const size_t i : EvenlySpread(crossed.size(), options.facets)) {
+      shown.push_back(std::move(crossed[i]));
+    }
+    figures.push_back(BreakEvenFigure(study, axis, shown));
+    if (shown.size() < crossed.size()) {
+      figures.back().note = fmt::format(
+          "{} of {} combinations of the other axes at which a policy breaks even are shown; tables "
+          "have all.",
+          shown.size(), crossed.size());
+    }
   }
   return figures;
 }
 
 std::vector<StudyFigure> TimeDots(const Study& study, const FigureOptions& options) {
   std::string note;
-  const std::vector<ShownPlace> places = ShownPlaces(study, 1, options.facets, note);
   ChartFrame frame{.study = study,
                    .policies = {},
                    .name = "tta",
@@ -257,24 +280,15 @@ std::vector<StudyFigure> TimeDots(const Study& study, const FigureOptions& optio
                    .x = {}};
   for (size_t p = 0; p < study.policies.size(); ++p) frame.policies.push_back(p);
   std::vector<Chart> charts;
-  for (const ShownPlace& shown : places) {
+  for (const ShownPlace& shown : ShownPlaces(study, 1, options.facets, note)) {
     charts.push_back({shown.name, {}});
     for (const Outcome& outcome : shown.place.outcomes) {
-      Dot dot;
-      dot.open = outcome.reached < outcome.done;
-      dot.x = dot.open ? outcome.time_bound : outcome.time_to_accuracy.mean;
-      if (!dot.open && std::isfinite(outcome.time_to_accuracy.deviation)) {
-        dot.low = std::max(dot.x - outcome.time_to_accuracy.deviation, dot.x / 10);
-        dot.high = dot.x + outcome.time_to_accuracy.deviation;
-      }
-      if (outcome.done == 0) dot.text = outcome.planned > 0 ? "not done" : "not in the grid";
-      frame.x.Add(dot.x);
-      frame.x.Add(dot.low);
-      frame.x.Add(dot.high);
+      const Dot dot = TimeDot(outcome);
+      for (const double value : {dot.x, dot.low, dot.high}) frame.x.Add(value);
       charts.back().rows.push_back(dot);
     }
   }
-  if (charts.empty() || frame.x.empty()) return {};
+  if (frame.x.empty()) return {};
   StudyFigure figure =
       DrawCharts(frame, charts, "Time to accuracy",
                  fmt::format("target {}, {}", ShowQuantity(*study.target, "fraction"),

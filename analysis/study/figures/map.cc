@@ -36,50 +36,57 @@ std::string CellText(const Speedup& speedup) {
   return speedup.bound == Bound::kAtMost ? "≤" + text : text;
 }
 
-std::string MapPanel(const Map& map, size_t policy, bool at_left, bool at_bottom, DataFile& data) {
-  const Plane& plane = map.plane;
+// The rows of a map's data: cells with a speed-up, cells without one, and texts.
+struct Cells {
   std::vector<std::vector<std::string>> known, unknown, texts;
-  for (size_t y = 0; y < plane.y.size(); ++y) {
-    for (size_t x = 0; x < plane.x.size(); ++x) {
-      const std::optional<Place>& place = plane.places[y * plane.x.size() + x];
+};
+
+void AddCell(const Map& map, const Speedup& speedup, size_t x, size_t y, Cells& cells) {
+  const auto column = static_cast<double>(x), row = static_cast<double>(y);
+  const double colour = speedup.known() ? std::log2(speedup.ratio) : 0;
+  (speedup.known() ? cells.known : cells.unknown)
+      .push_back({Cell(column), Cell(row), Cell(column - 0.5), Cell(column + 0.5), Cell(row - 0.5),
+                  Cell(row + 0.5), Cell(colour), Cell(map.plane.x[x]), Cell(map.plane.y[y])});
+  if (!map.numbers && !speedup.bounded()) return;
+  std::string text = CellText(speedup);
+  if (!map.numbers) text = speedup.bound == Bound::kAtLeast ? "≥" : "≤";
+  const bool dark = std::abs(colour) > kDarkPart * map.span;
+  cells.texts.push_back({Cell(column), Cell(row), Cell(text), dark ? "0xFFFFFF" : "0x222222"});
+}
+
+Cells CellsOf(const Map& map, size_t policy) {
+  Cells cells;
+  for (size_t y = 0; y < map.plane.y.size(); ++y) {
+    for (size_t x = 0; x < map.plane.x.size(); ++x) {
+      const std::optional<Place>& place = map.plane.places[y * map.plane.x.size() + x];
       if (!place || place->outcomes[policy].planned == 0) continue;
-      const Speedup& speedup = place->outcomes[policy].speedup;
-      const auto column = static_cast<double>(x), row = static_cast<double>(y);
-      const double colour = speedup.known() ? std::log2(speedup.ratio) : 0;
-      const bool dark = std::abs(colour) > kDarkPart * map.span;
-      (speedup.known() ? known : unknown)
-          .push_back({Cell(column), Cell(row), Cell(column - 0.5), Cell(column + 0.5),
-                      Cell(row - 0.5), Cell(row + 0.5), Cell(colour), Cell(plane.x[x]),
-                      Cell(plane.y[y])});
-      if (map.numbers || speedup.bounded()) {
-        const std::string text = CellText(speedup);
-        texts.push_back({Cell(column), Cell(row), Cell(map.numbers ? text : text.substr(0, 3)),
-                         dark ? "0xFFFFFF" : "0x222222"});
-      }
+      AddCell(map, place->outcomes[policy].speedup, x, y, cells);
     }
   }
+  return cells;
+}
+
+std::string MapPanel(const Map& map, size_t policy, bool at_left, bool at_bottom, DataFile& data) {
+  const std::vector<std::string> columns = {"column", "row",          "left", "right", "bottom",
+                                            "top",    "log2_speedup", "x",    "y"};
   const std::string& name = map.study.policies[policy];
+  const Cells cells = CellsOf(map, policy);
   std::vector<std::string> parts;
-  if (!known.empty()) {
-    parts.push_back(
-        data.Add(name,
-                 {"column", "row", "left", "right", "bottom", "top", "log2_speedup", "x", "y"},
-                 known) +
-        " using 1:2:3:4:5:6:7 with boxxyerror lc palette fs solid border rgb 'white'");
+  if (!cells.known.empty()) {
+    parts.push_back(data.Add(name, columns, cells.known) +
+                    " using 1:2:3:4:5:6:7 with boxxyerror lc palette fs solid border rgb 'white'");
   }
-  if (!unknown.empty()) {
+  if (!cells.unknown.empty()) {
     parts.push_back(
-        data.Add(name + ", no speed-up known",
-                 {"column", "row", "left", "right", "bottom", "top", "-", "x", "y"}, unknown) +
+        data.Add(name + ", no speed-up known", columns, cells.unknown) +
         " using 1:2:3:4:5:6 with boxxyerror lc rgb '#DDDDDD' fs solid border rgb 'white'");
   }
-  if (!texts.empty()) {
-    parts.push_back(data.Add(name + ", texts", {"column", "row", "text", "colour"}, texts) +
+  if (!cells.texts.empty()) {
+    parts.push_back(data.Add(name + ", texts", {"column", "row", "text", "colour"}, cells.texts) +
                     " using 1:2:3:4 with labels tc rgb variable font ',8' noenhanced");
   }
-  if (parts.empty()) parts.push_back("NaN");
-  const StudyAxis& x_axis = map.study.axes[plane.x_axis];
-  const StudyAxis& y_axis = map.study.axes[plane.y_axis];
+  const StudyAxis& x_axis = map.study.axes[map.plane.x_axis];
+  const StudyAxis& y_axis = map.study.axes[map.plane.y_axis];
   return fmt::format(
              "set title {} font ',11' offset 0,-0.5 noenhanced\n"
              "set xlabel {} font ',11'\nset ylabel {} font ',11'\n",
@@ -131,8 +138,7 @@ std::string Colours(double span) {
       FormatNumber(-span), FormatNumber(span), fmt::join(ticks, ", "));
 }
 
-StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string& name,
-                      const std::vector<size_t>& policies) {
+Map MapOf(const Study& study, const Plane& plane, const std::vector<size_t>& policies) {
   Map map{.study = study, .plane = plane};
   map.numbers = plane.x.size() <= kNumberedCells;
   for (const auto& place : plane.places) {
@@ -141,17 +147,22 @@ StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string&
       map.span = std::max(map.span, std::abs(std::log2(place->outcomes[policy].speedup.ratio)));
     }
   }
+  return map;
+}
+
+StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string& name,
+                      const std::vector<size_t>& policies) {
+  const Map map = MapOf(study, plane, policies);
   const Panels::Size size = SizeOf(plane);
-  const int columns = size.width > 360 ? 2 : 3;
-  const Panels panels(policies.size(), size, {"speed-up"},
-                      std::min<int>(columns, static_cast<int>(policies.size())));
-  DataFile data(name);
-  std::vector<std::string> drawn;
+  const int columns = std::min<int>(size.width > 360 ? 2 : 3, static_cast<int>(policies.size()));
+  const Panels panels(policies.size(), size, {"speed-up"}, columns);
   const StudyAxis& x_axis = study.axes[plane.x_axis];
   const StudyAxis& y_axis = study.axes[plane.y_axis];
   const std::string common = Colours(map.span) +
                              Positions("x", plane.x, x_axis.unit, map.numbers ? 7 : 5) +
                              Positions("y", plane.y, y_axis.unit, 12);
+  DataFile data(name);
+  std::vector<std::string> drawn;
   StudyFigure figure;
   for (size_t i = 0; i < policies.size(); ++i) {
     drawn.push_back((i == 0 ? common + panels.ColourBox("times sooner") : "unset colorbox\n") +

@@ -17,10 +17,11 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr int kCensoredMark = 8;   // open triangle
-constexpr int kCrossingMark = 6;   // open circle
-constexpr double kLabelGap = 11;   // points between labels of crossings
-constexpr double kLeastBar = 0.1;  // of the mean: where a bar ends that would reach 0 or below
+constexpr int kCensoredMark = 8;     // open triangle
+constexpr int kCrossingMark = 6;     // open circle
+constexpr double kLabelLength = 66;  // points, of the label of a crossing
+constexpr double kLabelGap = 11;     // points between labels of crossings
+constexpr double kLeastBar = 0.1;    // of the mean: where a bar ends that would reach 0 or below
 constexpr const char* kGrey = "#555555";
 
 bool IsCensored(const Outcome& outcome) {
@@ -138,17 +139,24 @@ std::vector<Mark> MarksOf(const Frame& frame, const Facet& facet) {
   return marks;
 }
 
+// Of the panel's height, what the labels of crossings take.
+double LabelPart(const Frame& frame) {
+  return kLabelLength / (frame.size.height - frame.size.top - frame.size.bottom);
+}
+
 void AddCrossings(const Frame& frame, const Facet& facet, DataFile& data,
                   std::vector<std::string>& parts, std::string& settings) {
   const StudyAxis& axis = frame.study.axes[frame.axis];
+  const std::string foot = FormatNumber(1 - LabelPart(frame));
   for (const Mark& mark : MarksOf(frame, facet)) {
     const PolicyStyle style = StyleOfPolicy(mark.policy);
     const std::string x = FormatNumber(mark.x), y = FormatNumber(mark.seconds);
     const std::string place = FormatNumber(mark.place);
     settings += fmt::format(
-        "set arrow from {},{} to graph {}, graph 0.79 nohead back lc rgb '{}' lw 0.7 dt 3\n"
-        "set label {} at graph {}, graph 0.80 left rotate by 90 font ',8' tc rgb '{}' noenhanced\n",
-        x, y, place, style.colour, Quote(ShowQuantity(mark.x, axis.unit)), place, style.colour);
+        "set arrow from {},{} to graph {}, graph {} nohead back lc rgb '{}' lw 0.7 dt 3\n"
+        "set label {} at graph {}, graph {} left rotate by 90 font ',8' tc rgb '{}' noenhanced\n",
+        x, y, place, foot, style.colour, Quote(ShowQuantity(mark.x, axis.unit)), place, foot,
+        style.colour);
     parts.push_back(fmt::format(
         "{} using 1:2 with points lc rgb '{}' lw 1.6 pt {} ps 1.3",
         data.Add(fmt::format("{} breaks even with {}, {}", frame.study.policies[mark.policy],
@@ -169,66 +177,68 @@ std::string FacetPanel(const Frame& frame, const Facet& facet, DataFile& data) {
   return settings + Plot(parts);
 }
 
-std::vector<std::string> LegendTexts(const Study& study, const std::vector<size_t>& policies,
-                                     const std::vector<std::string>& others) {
-  std::vector<std::string> texts = others;
-  for (const size_t policy : policies) texts.push_back(PolicyLabel(study, policy));
-  return texts;
-}
+struct Legend {
+  std::vector<std::string> entries;
+  std::vector<std::string> texts;
+};
 
-StudyFigure TimeFigure(const Study& study, size_t axis, const std::vector<Facet>& facets,
-                       const std::string& note) {
-  const StudyAxis& described = study.axes[axis];
-  Frame frame{.study = study, .axis = axis, .x = {}, .y = {}, .size = {}};
-  std::vector<size_t> policies;
-  for (const Facet& facet : facets) AddToFrame(facet, frame);
-  for (size_t p = 0; p < study.policies.size(); ++p) {
+Legend LegendOf(const Frame& frame, const std::vector<Facet>& facets) {
+  Legend legend;
+  for (size_t p = 0; p < frame.study.policies.size(); ++p) {
     if (std::any_of(facets.begin(), facets.end(),
                     [p](const Facet& facet) { return IsDone(facet.places, p); })) {
-      policies.push_back(p);
+      legend.entries.push_back(LineEntry(frame.study, p));
+      legend.texts.push_back(PolicyLabel(frame.study, p));
     }
   }
+  const auto add = [&legend](int mark, const std::string& text) {
+    legend.entries.push_back(MarkEntry(mark, kGrey, text));
+    legend.texts.push_back(text);
+  };
+  if (frame.crossings) add(kCrossingMark, "even with " + frame.study.baseline);
+  if (frame.censored) add(kCensoredMark, "not reached: more");
+  return legend;
+}
+
+Frame FrameOf(const Study& study, size_t axis, const std::vector<Facet>& facets) {
+  Frame frame{.study = study, .axis = axis, .x = {}, .y = {}, .size = {}};
+  for (const Facet& facet : facets) AddToFrame(facet, frame);
   frame.logarithmic_x = CanBeLogarithmic(frame.x);
   if (facets.size() == 1) frame.size = {.width = 620, .height = 420};
   if (facets.size() == 2 || facets.size() == 4) frame.size = {.width = 430, .height = 350};
   for (const Facet& facet : facets) frame.crossings |= !MarksOf(frame, facet).empty();
+  // Room for half of the labels of crossings: mostly the curves are low where these are.
+  if (frame.crossings) frame.y.high *= std::pow(frame.y.high / frame.y.low, LabelPart(frame) / 2);
+  return frame;
+}
 
+StudyFigure TimeFigure(const Study& study, size_t axis, const std::vector<Facet>& facets) {
+  const StudyAxis& described = study.axes[axis];
+  const Frame frame = FrameOf(study, axis, facets);
+  const Legend legend = LegendOf(frame, facets);
+  const Panels panels(facets.size(), frame.size, legend.texts);
   StudyFigure figure;
   figure.kind = FigureKind::kTimeToAccuracy;
   figure.name = "tta-" + described.name;
   figure.heading = "Time to accuracy against " + ShowAxisName(described);
   figure.axes = {described.name};
-  std::vector<std::string> legend, texts;
-  for (const size_t policy : policies) legend.push_back(LineEntry(study, policy));
-  if (frame.crossings) {
-    texts.push_back("even with " + study.baseline);
-    legend.push_back(MarkEntry(kCrossingMark, kGrey, texts.back()));
-  }
-  if (frame.censored) {
-    texts.push_back("not reached: more");
-    legend.push_back(MarkEntry(kCensoredMark, kGrey, texts.back()));
-  }
-  const Panels panels(facets.size(), frame.size, LegendTexts(study, policies, texts));
   DataFile data(figure.name);
   std::vector<std::string> drawn;
-  Range y = frame.y;
-  if (frame.crossings) y.high *= std::pow(y.high / y.low, 0.22);  // for the labels of crossings
   for (size_t i = 0; i < facets.size(); ++i) {
-    std::string settings =
+    drawn.push_back(
         SetAxis("x", frame.x, described.unit, frame.logarithmic_x, described.numbers) +
-        SetAxis("y", y, "s", true);
-    settings += fmt::format(
-        "set xlabel {} font ',11' offset 0,0.4\nset ylabel {} font ',11' offset 1,0\n",
-        Quote(panels.AtBottom(i) ? AxisLabel(ShowAxisName(described), described.unit) : ""),
-        Quote(panels.AtLeft(i) ? "time to accuracy [s]" : ""));
-    drawn.push_back(settings + FacetPanel(frame, facets[i], data));
+        SetAxis("y", frame.y, "s", true) +
+        fmt::format(
+            "set xlabel {} font ',11' offset 0,0.4\nset ylabel {} font ',11' offset 1,0\n",
+            Quote(panels.AtBottom(i) ? AxisLabel(ShowAxisName(described), described.unit) : ""),
+            Quote(panels.AtLeft(i) ? "time to accuracy [s]" : "")) +
+        FacetPanel(frame, facets[i], data));
     figure.words.push_back(TimeWords(study, facets[i]));
   }
   const std::string target = fmt::format("target {}, {}", ShowQuantity(*study.target, "fraction"),
                                          SeedsNote(study, "bars"));
-  figure.script = panels.Figure(figure.name, figure.heading, target, drawn, legend);
+  figure.script = panels.Figure(figure.name, figure.heading, target, drawn, legend.entries);
   figure.data = data.text();
-  figure.note = note;
   return figure;
 }
 
@@ -240,7 +250,9 @@ std::vector<StudyFigure> TimeFigures(const Study& study, const FigureOptions& op
   for (const size_t axis : NumericAxes(study)) {
     std::string note;
     const std::vector<Facet> facets = ShownFacets(study, axis, options.facets, note);
-    if (!facets.empty()) figures.push_back(TimeFigure(study, axis, facets, note));
+    if (facets.empty()) continue;
+    figures.push_back(TimeFigure(study, axis, facets));
+    figures.back().note = note;
   }
   if (NumericAxes(study).empty()) return TimeDots(study, options);
   return figures;
