@@ -1,5 +1,6 @@
 #include "scenarios/scenario_yaml.h"
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -78,7 +79,7 @@ std::string ReadText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) throw Error(path + ": cannot be read");
+  if (!file || std::filesystem::is_directory(path)) throw Error(path + ": cannot be read");
   return text.str();
 }
 

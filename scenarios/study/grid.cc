@@ -22,13 +22,6 @@ using Position = std::vector<size_t>;
 // Positions that count in each dimension.
 using Selection = std::vector<std::vector<size_t>>;
 
-std::string Unknown(const std::string& what, const std::string& name,
-                    const std::vector<std::string>& known) {
-  const std::string near = Nearest(name, known);
-  return "unknown " + what + " '" + name + "'" +
-         (near.empty() ? "" : "; did you mean " + near + "?") + "; allowed: " + Join(known, ", ");
-}
-
 std::set<std::string> OptionsOf(const DraftAxis& axis) {
   std::set<std::string> options;
   for (const Settings& settings : axis.grid.settings) {
@@ -100,7 +93,7 @@ void Reader::ReadSections() {
   ReadMap(ParseYaml(study_.text, where_), "", where_,
           [&](const std::string& name, const YAML::Node& node) {
             if (std::ranges::find(known, name) == known.end()) {
-              throw Error(Unknown("section", name, known));
+              throw Error(UnknownText("section", name, known));
             }
             sections_.emplace(name, node);
           });
@@ -113,7 +106,8 @@ void Reader::ReadNames() {
   ReadMap(Section("study"), "study", where_, [&](const std::string& key, const YAML::Node& node) {
     const auto field = fields.find(key);
     if (field == fields.end()) {
-      throw Error(Unknown("key", "study." + key, {"study.name", "study.title", "study.baseline"}));
+      throw Error(
+          UnknownText("key", "study." + key, {"study.name", "study.title", "study.baseline"}));
     }
     *field->second = ScalarText(node, "study." + key);
   });
@@ -131,7 +125,7 @@ void Reader::ReadGrid() {
     } else if (key == "seeds" || key == "run.seeds") {
       SetOption(study_.scenario, "run.seeds", ScalarText(node, key));
     } else if (key == "policy" || key == "seed") {
-      throw Error(Unknown("axis", key, {"policies", "seeds"}));
+      throw Error(UnknownText("axis", key, {"policies", "seeds"}));
     } else {
       AddAxis(key, node);
     }
@@ -204,7 +198,7 @@ size_t Reader::DimensionOf(const std::string& name) const {
     if (flat == known.back() || (option && AxisName(option->key) == known.back())) return a;
   }
   known.insert(known.end(), {"policy", "seed"});
-  throw Error(Unknown("axis", name, known));
+  throw Error(UnknownText("axis", name, known));
 }
 
 size_t Reader::Locate(size_t dimension, const std::string& text, bool own) const {

@@ -43,10 +43,7 @@ class Fields {
                                             "step",   "set",  "cases"};
     ReadMap(node, "axis", where, [&](const std::string& key, const YAML::Node& value) {
       if (std::ranges::find(known, key) == known.end()) {
-        const std::string near = Nearest(key, known);
-        throw Error("unknown key '" + key + "'" +
-                    (near.empty() ? "" : "; did you mean " + near + "?") +
-                    "; allowed: " + Join(known, ", "));
+        throw Error(UnknownText("key", key, known));
       }
       names_.insert(key);
       nodes_.emplace_back(key, value);
@@ -179,6 +176,13 @@ void ReadForm(DraftAxis& axis, const std::string& key, const YAML::Node& node,
 
 }  // namespace
 
+std::string UnknownText(const std::string& what, const std::string& name,
+                        const std::vector<std::string>& allowed) {
+  const std::string near = Nearest(name, allowed);
+  return "unknown " + what + " '" + name + "'" +
+         (near.empty() ? "" : "; did you mean " + near + "?") + "; allowed: " + Join(allowed, ", ");
+}
+
 const ScenarioOption* FindOption(const std::string& name) {
   for (const ScenarioOption& option : ScenarioOptions()) {
     if (option.key == name || Bare(option.flag) == name) return &option;
@@ -190,13 +194,11 @@ const ScenarioOption& OptionOfAxis(const std::string& name) {
   const ScenarioOption* option = FindOption(name);
   if (option == nullptr) {
     std::vector<std::string> known;
-    for (const ScenarioOption& each : ScenarioOptions()) known.push_back(Bare(each.flag));
-    for (const ScenarioOption& each : ScenarioOptions()) known.push_back(each.key);
-    const std::string near = Nearest(name, known);
-    known.resize(ScenarioOptions().size());
-    throw Error("unknown option '" + name + "'" +
-                (near.empty() ? "" : "; did you mean " + near + "?") +
-                "; allowed: " + Join(known, ", "));
+    const bool is_key = name.find('.') != std::string::npos;
+    for (const ScenarioOption& each : ScenarioOptions()) {
+      known.push_back(is_key ? each.key : Bare(each.flag));
+    }
+    throw Error(UnknownText("option", name, known));
   }
   if (option->key == "compression.policies" || option->key.rfind("run.seed", 0) == 0) {
     throw Error(name + ": no axis of its own: grid takes policies: [...] and seeds: N");

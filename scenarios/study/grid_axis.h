@@ -11,6 +11,10 @@
 
 namespace legacy {
 
+// "unknown axis 'worker'; did you mean workers?; allowed: workers, delay"
+std::string UnknownText(const std::string& what, const std::string& name,
+                        const std::vector<std::string>& allowed);
+
 // The option of that flag (without dashes) or key; nullptr where there is none.
 const ScenarioOption* FindOption(const std::string& name);
 // The same. Throws Error with the nearest, and on options that are not an axis' to set.

@@ -13,6 +13,7 @@
 #include "scenarios/manifest.h"
 #include "scenarios/recording.h"
 #include "scenarios/replay.h"
+#include "scenarios/scenario_yaml.h"
 #include "scenarios/study/plan.h"
 #include "trainer/traffic_reader.h"
 #include "trainer/traffic_record.h"
@@ -132,6 +133,28 @@ TEST(StudyPlan, IdsStayWhenOtherPointsComeAndGo) {
                      "exclude: [{delay: 1ms}]\n")));
   EXPECT_NE(ids, Ids(Plan("grid: {policies: [dense, topk], seeds: 1, density: [1%, 3%]}\n")));
   for (const std::string& id : ids) EXPECT_EQ(id.size(), 16u);
+}
+
+TEST(StudyPlan, TheExampleOfTheHandbookIsAsItSays) {
+  const std::string handbook = ReadText(LEGACY_ROOT "/docs/studies.md");
+  const std::string fence = "```yaml\n";
+  const size_t begin = handbook.find(fence) + fence.size();
+  const StudyPlan plan = Plan(handbook.substr(begin, handbook.find("```", begin) - begin));
+  const std::string points = std::to_string(plan.points.size());
+  const std::string trainings = std::to_string(plan.trainings.size());
+  EXPECT_NE(handbook.find("for " + points + " points"), std::string::npos) << points;
+  EXPECT_NE(handbook.find("= " + trainings + "\ntrainings"), std::string::npos) << trainings;
+}
+
+TEST(StudyPlan, ShippedStudiesCanBe) {
+  int studies = 0;
+  for (const auto& entry : fs::directory_iterator(LEGACY_ROOT "/scenarios/studies")) {
+    if (entry.path().extension() != ".yaml") continue;
+    const StudyPlan plan = PlanStudy(LoadStudy(entry.path().string()));
+    EXPECT_LT(plan.trainings.size(), plan.points.size()) << entry.path();
+    ++studies;
+  }
+  EXPECT_GT(studies, 0);
 }
 
 TEST(StudyPlan, WhatCannotBeNamesThePoint) {
