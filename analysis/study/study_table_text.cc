@@ -9,6 +9,16 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
+// One line of it, nothing of it read as markup.
+std::string MarkdownText(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::string_view("\\`*<|").find(c) != std::string_view::npos) out += '\\';
+    out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out;
+}
+
 std::string MarkdownLine(const Cells& cells) {
   std::string line = "|";
   for (const std::string& cell : cells) line.append(" ").append(MarkdownText(cell)).append(" |");
@@ -67,15 +77,6 @@ size_t CharacterLength(const std::string& text, size_t start) {
 }
 
 }  // namespace
-
-std::string MarkdownText(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (std::string_view("\\`*<|").find(c) != std::string_view::npos) out += '\\';
-    out += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return out;
-}
 
 std::string LatexText(const std::string& text) {
   std::string out;

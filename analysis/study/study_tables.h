@@ -32,8 +32,7 @@ std::string CsvOf(const StudyTable& table);
 std::string LatexOf(
     const StudyTable& table);  // a longtable with caption; needs booktabs, longtable
 
-// `text` with what LaTeX or Markdown would take for commands escaped; line breaks become spaces.
+// `text` with what LaTeX reads as commands escaped; line breaks become spaces.
 std::string LatexText(const std::string& text);
-std::string MarkdownText(const std::string& text);
 
 }  // namespace legacy::analysis

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 #include "analysis/csv.h"
 #include "tests/analysis/study/small_study.h"
@@ -58,6 +60,20 @@ TEST(StudyTables, AreRectangular) {
   }
   EXPECT_EQ(tables[0].rows.size(), 26U * 8);
   EXPECT_EQ(tables[1].rows.size(), 15U * 7);  // 2 facets along bandwidth, 13 along workers
+}
+
+TEST(StudyTables, HaveTheColumnsOfTheHandbook) {
+  std::ostringstream text;
+  text << std::ifstream(LEGACY_RESULTS_FORMAT).rdbuf();
+  Study study = TwoByTwo();
+  Forget(study.points[3], "no route");
+  for (StudyPoint& point : study.points) point.figures.egress_usd = 0.5;
+  for (const StudyTable& table : StudyTables(study)) {
+    for (const std::string& column : table.csv_header) {
+      if (column.starts_with("bandwidth")) continue;  // the axis
+      EXPECT_THAT(text.str(), HasSubstr("`" + column + "`")) << table.name;
+    }
+  }
 }
 
 TEST(StudyTables, LeaveOutWhatThereIsNot) {
