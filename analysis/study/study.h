@@ -15,7 +15,7 @@ inline constexpr int kStudyFormat = 1;
 // One dimension of the grid, besides policy and seed.
 struct StudyAxis {
   std::string name;                 // column of the database: [a-z][a-z0-9_]*, "bandwidth"
-  std::string unit;                 // of the numbers: "bit/s", "s", "fraction" or ""
+  std::string unit;                 // of the numbers: "bit/s", "s", "B", "fraction" or ""
   std::vector<std::string> values;  // as texts, in the grid's order, each once
   std::vector<double> numbers;      // of the values; empty: the values are names
 };
