@@ -94,14 +94,14 @@ std::string LinearAxis(const std::string& axis, double low, double high, const s
   std::vector<std::string> ticks;
   if (StandApart(marks, low, high, false)) {
     for (const double mark : marks) {
-      ticks.push_back(Quote(PrefixedNumber(mark, unit, high)) + " " + FormatNumber(mark));
+      ticks.push_back(QuoteTick(PrefixedNumber(mark, unit, high)) + " " + FormatNumber(mark));
     }
   } else {
     const double rough = (high - low) / 5;
     const double power = std::pow(10, std::floor(std::log10(rough)));
     const double step = (rough / power < 1.5 ? 1 : rough / power < 3.5 ? 2 : 5) * power;
     for (double count = std::ceil(low / step); count * step <= high; ++count) {
-      ticks.push_back(Quote(PrefixedNumber(count * step, unit, high)) + " " +
+      ticks.push_back(QuoteTick(PrefixedNumber(count * step, unit, high)) + " " +
                       FormatNumber(count * step));
     }
   }
@@ -140,17 +140,18 @@ void Range::Add(double value) {
 }
 
 std::string PrefixedNumber(double value, const std::string& unit, double reference) {
+  if (unit == "fraction") return fmt::format("{:.3g}%", 100 * value);
   const double magnitude = std::abs(reference);
-  const bool plain = magnitude == 0 || ((unit.empty() || unit == "fraction" || unit == "s") &&
-                                        magnitude >= 0.0099 && magnitude < 9999);
+  const bool plain =
+      unit.empty() ? magnitude < 9999
+                   : magnitude == 0 || (unit == "s" && magnitude >= 0.0099 && magnitude < 9999);
   Prefix prefix = plain || magnitude >= kPrefixes[0].size ? kUnity : kPrefixes[0];
   for (const Prefix& candidate : kPrefixes) {
     if (!plain && magnitude >= candidate.size * 0.9999) prefix = candidate;
   }
   const double scaled = value / prefix.size;
-  return (std::abs(scaled) < 999.5 ? fmt::format("{:.3g}", scaled)
-                                   : fmt::format("{:.0f}", scaled)) +
-         prefix.name;
+  const bool large = std::abs(scaled) >= 999.5;
+  return (large ? fmt::format("{:.0f}", scaled) : fmt::format("{:.3g}", scaled)) + prefix.name;
 }
 
 std::string PrefixedNumber(double value, const std::string& unit) {
@@ -182,7 +183,7 @@ std::string SetAxis(const std::string& axis, const Range& range, const std::stri
   }
   std::vector<std::string> labels;
   for (const double tick : ticks) {
-    labels.push_back(Quote(PrefixedNumber(tick, unit)) + " " + FormatNumber(tick));
+    labels.push_back(QuoteTick(PrefixedNumber(tick, unit)) + " " + FormatNumber(tick));
   }
   return fmt::format("set logscale {0}\nset {0}range [{1}:{2}]\nset {0}tics ({3}{4})\n", axis,
                      FormatNumber(low), FormatNumber(high), fmt::join(labels, ", "),

@@ -38,8 +38,8 @@ struct Range {
   bool empty() const { return !(low <= high); }
 };
 
-// "10M", "2.5k", "0.5": a number of a unit that has prefixes, without the unit; with the prefix that
-// suits itself, or `reference`.
+// "10M", "2.5k", "0.5": a number without its unit, but for "0.1%"; with the prefix that suits itself,
+// or `reference`.
 std::string PrefixedNumber(double value, const std::string& unit);
 std::string PrefixedNumber(double value, const std::string& unit, double reference);
 

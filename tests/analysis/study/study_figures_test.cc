@@ -80,8 +80,12 @@ TEST(Axes, TicksSayTheirPrefix) {
   EXPECT_EQ(PrefixedNumber(0.01, "s"), "0.01");
   EXPECT_EQ(PrefixedNumber(1000, "s"), "1000");
   EXPECT_EQ(PrefixedNumber(0, "s"), "0");
+  EXPECT_EQ(PrefixedNumber(0.001, "fraction"), "0.1%");
+  EXPECT_EQ(PrefixedNumber(0.001, ""), "0.001");
+  EXPECT_EQ(PrefixedNumber(20000, ""), "20k");
   EXPECT_EQ(PrefixedNumber(5e-6, "s", 2e-5), "5µ");
   EXPECT_THAT(SetAxis("x", {1e7, 1e11}, "bit/s", true), HasSubstr("set logscale x"));
+  EXPECT_THAT(SetAxis("x", {0.001, 0.1}, "fraction", true), HasSubstr("'0.1%%' 0.001"));
   const std::string linear = SetAxis("x", {0, 2}, "", true, {0, 0.5, 2});
   EXPECT_THAT(linear, HasSubstr("unset logscale x"));
   EXPECT_THAT(linear, HasSubstr("'0' 0, '0.5' 0.5, '2' 2"));
