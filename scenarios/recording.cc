@@ -150,7 +150,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.overwrite = defaults.overwrite;
   scenario.pictures = defaults.pictures;
   scenario.threads = defaults.threads;  // of the training; a replay has none
-  scenario.record = false;  // a replay records nothing
+  scenario.record = false;              // a replay records nothing
   scenario.doctor = defaults.doctor;
   scenario.trace_steps = defaults.trace_steps;
   scenario.pcap = defaults.pcap;

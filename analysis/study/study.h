@@ -28,7 +28,8 @@ struct StudyTraining {
   std::string id;  // hash of its options; the folder trainings/<id> has its run directory
   std::string policy;
   uint64_t seed = 0;
-  std::string replay_refused;  // why it serves one point alone; "": it is replayed on all its points' networks
+  std::string
+      replay_refused;  // why it serves one point alone; "": it is replayed on all its points' networks
   StudyState state = StudyState::kPending;
   std::string message;        // of a failed one
   std::string configuration;  // the scenario that was trained, JSON
@@ -38,10 +39,10 @@ struct StudyTraining {
 struct PointFigures {
   int64_t workers = 0;
   int64_t steps = 0;
-  std::optional<double> time_to_accuracy;   // nothing: not reached in simulated_seconds (censored)
+  std::optional<double> time_to_accuracy;    // nothing: not reached in simulated_seconds (censored)
   std::optional<int64_t> steps_to_accuracy;  // steps done at that time
-  double simulated_seconds = 0;             // of the whole training
-  double final_accuracy = 0;                // fraction
+  double simulated_seconds = 0;              // of the whole training
+  double final_accuracy = 0;                 // fraction
   double best_accuracy = 0;
   double message_bytes = 0;  // payload that one worker encodes, over the training
   double nic_bytes = 0;      // payload that leaves one worker's network card, over the training
@@ -126,17 +127,17 @@ struct StudyPoint {
   std::vector<std::string> values;  // one for each axis
   std::string training;             // StudyTraining::id
   StudyState state = StudyState::kPending;
-  std::string message;         // of a failed one
-  PointFigures figures;        // of a done one
+  std::string message;          // of a failed one
+  PointFigures figures;         // of a done one
   std::vector<CurveRow> curve;  // of a done one
 };
 
 struct Study {
   std::string name;
   std::string title;
-  std::string definition;          // the YAML text
-  std::string baseline;            // policy that the others are compared with
-  std::optional<double> target;    // accuracy, fraction
+  std::string definition;             // the YAML text
+  std::string baseline;               // policy that the others are compared with
+  std::optional<double> target;       // accuracy, fraction
   std::vector<std::string> policies;  // in order
   std::vector<uint64_t> seeds;
   std::vector<StudyAxis> axes;
