@@ -40,7 +40,7 @@ std::string MessageOf(Call call) {
 
 std::string Seconds(const std::vector<fabric::TimeNs>& times) {
   std::string text;
-  for (const fabric::TimeNs time : times) text += " " + FormatNumber(time / 1e9);
+  for (const fabric::TimeNs time : times) text.append(" ").append(FormatNumber(time / 1e9));
   return text + "\n";
 }
 
@@ -52,7 +52,8 @@ std::string StepText(const StepWork& work, const PricedStep& priced, const DdpTr
   for (size_t b = 0; b < work.buckets.size(); ++b) {
     const fabric::BucketTraffic& traffic = priced.traffic.buckets[b];
     text += "bucket";
-    for (const int layer : work.buckets[b].layers) text += " " + layers.layers[layer].name;
+    for (const int layer : work.buckets[b].layers)
+      text.append(" ").append(layers.layers[layer].name);
     std::vector<fabric::TimeNs> ready = traffic.ready;
     for (size_t w = 0; w < workers; ++w) {
       ready[w] -= encoded[w] += priced.round_encode[b][0][w];
@@ -65,7 +66,7 @@ std::string StepText(const StepWork& work, const PricedStep& priced, const DdpTr
       text += rounds[r].primitive == Primitive::kAllReduce   ? "send all-reduce"
               : rounds[r].primitive == Primitive::kAllGather ? "send all-gather"
                                                              : "send broadcast";
-      for (const int64_t bytes : rounds[r].bytes) text += " " + std::to_string(bytes);
+      for (const int64_t bytes : rounds[r].bytes) text.append(" ").append(std::to_string(bytes));
       std::vector<fabric::TimeNs> decode = traffic.decode;
       for (size_t w = 0; w < workers && r + 1 < rounds.size(); ++w) {
         decode[w] = traffic.rounds[r + 1].computeBefore[w] - priced.round_encode[b][r + 1][w];
@@ -161,6 +162,7 @@ TEST_F(TraceReplayTest, TakesTheTimeOfTheRecordedTraining) {
       EXPECT_EQ(row.message_bytes, same.message_bytes);
       EXPECT_EQ(row.nic_bytes, same.nic_bytes);
     }
+    ASSERT_EQ(run.links.size(), expected.links.size());
     for (size_t i = 0; i < run.links.size(); ++i) {
       EXPECT_EQ(run.links[i].bytes, expected.links[i].bytes) << run.links[i].link;
     }
@@ -218,6 +220,21 @@ TEST_F(TraceReplayTest, LeavesAWholeRunDirectory) {
       Run(other, With(ReplayDefaults(other), {{"network.fidelity", "analytic"}}));
   EXPECT_TRUE(unjudged.evaluations.empty());
   EXPECT_FALSE(unjudged.manifest.target_accuracy);
+}
+
+// The indented lines of the handbook, from the format's first line to the table.
+TEST_F(TraceReplayTest, TheHandbooksExampleCanBeReplayed) {
+  std::ifstream page(LEGACY_ROOT "/docs/trace-format.md");
+  std::string text;
+  for (std::string line; std::getline(page, line) && line != "## Lines";) {
+    const bool indented = line.rfind("    ", 0) == 0;
+    if (indented && (!text.empty() || line.find("legacy-trace 1") == 4)) text += line + "\n";
+  }
+  const TraceFile file = Write(text);
+  const analysis::RunDirectory run =
+      Run(file, With(ReplayDefaults(file), {{"network.fidelity", "analytic"}}));
+  EXPECT_EQ(run.manifest.policies, (std::vector<std::string>{kUnnamedMethod, "topk"}));
+  EXPECT_EQ(run.steps.size(), 101u);
 }
 
 // Of He et al., CVPR 2016: 25.6 million parameters.
