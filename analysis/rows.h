@@ -25,7 +25,7 @@ struct StepRow {
   double encode_seconds = 0;
   double communication_seconds = 0;
   double decode_seconds = 0;
-  double wait_seconds = 0;       // for slower workers
+  double wait_seconds = 0;  // for slower workers
   // The textbook's: computing, coding and each collective's alpha-beta time, one after the other
   double alpha_beta_seconds = 0;
   int64_t participants = 0;      // workers whose gradients counted
