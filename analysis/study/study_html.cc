@@ -80,7 +80,8 @@ json PackedFigures(const Study& study) {
   return columns;
 }
 
-// Sequences of numbers, each kept once: points that are replays of one training share all but their seconds.
+// Sequences of numbers, each kept once: points that are replays of one training share all but their
+// seconds.
 class Sequences {
  public:
   size_t Add(json sequence) {
@@ -104,7 +105,8 @@ std::vector<const CurveRow*> Thinned(const std::vector<CurveRow>& curve, size_t 
   return rows;
 }
 
-// Of each point the positions of its steps, seconds, bytes and accuracies among the sequences; null without a curve.
+// Of each point the positions of its steps, seconds, bytes and accuracies among the sequences; null
+// without a curve.
 json CurvesWithStride(const Study& study, size_t stride) {
   Sequences sequences;
   json positions = json::array();
@@ -151,7 +153,8 @@ size_t PositionOf(const char* what, const Values& values, const Value& value) {
   throw Error(what, text.str(), "one that the study lists");
 }
 
-// Columns of positions in the study's lists. Messages of failed points are in `failures`, by the point's id.
+// Columns of positions in the study's lists. Messages of failed points are in `failures`, by the
+// point's id.
 json PackedPoints(const Study& study) {
   json policies = json::array(), seeds = json::array(), states = json::array();
   json axes = json::array(), failures = json::object();

@@ -1,6 +1,7 @@
-// The interactive report of a study: one HTML file that needs no network and no other file. It holds the study's points as
-// columns of JSON and computes means, paired speed-ups, intervals and break-even itself, so that a reader can leave policies
-// and seeds out; the rules are those of statistics.h and crossover.h. Sources of the page: web/, embedded at build time.
+// The interactive report of a study: one HTML file that needs no network and no other file. It holds
+// the study's points as columns of JSON and computes means, paired speed-ups, intervals and
+// break-even itself, so that a reader can leave policies and seeds out; the rules are those of
+// statistics.h and crossover.h. Sources of the page: web/, embedded at build time.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace legacy::analysis {
 
 struct HtmlOptions {
   bool live = false;  // served by `legacy-study serve`: the what-if panel may ask /api
-  // Numbers kept of all curves together, each sequence that points share counted once. Where there are more, curves are
-  // thinned evenly; their first and last evaluations stay.
+  // Numbers kept of all curves together, each sequence that points share counted once. Where there
+  // are more, curves are thinned evenly; their first and last evaluations stay.
   int64_t curve_numbers = 50000;
 };
 

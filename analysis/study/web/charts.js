@@ -1,4 +1,5 @@
-// What Chart.js is told, and what it lacks: spreads as whiskers and bands, the target's line, zoom by wheel, drag and keys.
+// What Chart.js is told, and what it lacks: spreads as whiskers and bands, the target's line, zoom by wheel, drag and
+// keys.
 
 const inkColour = () => isDark() ? '#d8dde3' : '#24292f';
 const gridColour = () => isDark() ? '#3a424c' : '#dfe3e8';
@@ -73,7 +74,13 @@ const boxPlugin = {
   },
 };
 
-// An axis of numbers. Ticks bear their unit; on a logarithmic one, those of 1, 2 and 5 only.
+// First digits of the labelled ticks of a logarithmic axis: fewer the more it spans.
+function firstDigits(span) {
+  if (span > 1e4) return [1];
+  return span > 30 ? [1, 2, 5] : [1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9];
+}
+
+// An axis of numbers or of names; ticks bear their unit.
 function axisOptions({title, unit, logarithmic, names, ...rest}) {
   return {
     type: logarithmic ? 'logarithmic' : 'linear',
@@ -84,10 +91,9 @@ function axisOptions({title, unit, logarithmic, names, ...rest}) {
       callback(value) {
         if (names) return Number.isInteger(value) ? names[value] ?? '' : '';
         if (!logarithmic) return quantity(value, unit);
-        const wide = this.max / this.min > 30;
         const first = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
-        return !wide || Math.abs(first - 1) < 1e-6 || (this.max / this.min < 1e4 && [2, 5].some((n) => Math.abs(first - n) < 1e-6)) ?
-          quantity(value, unit) : null;
+        const labelled = firstDigits(this.max / this.min).some((digit) => Math.abs(first - digit) < 1e-6);
+        return labelled ? quantity(value, unit) : null;
       },
     },
     ...rest,
@@ -110,7 +116,10 @@ const baseOptions = () => ({
   plugins: {
     legend: {position: 'bottom', labels: {usePointStyle: true, color: inkColour(), boxHeight: 7, padding: 12,
                                           filter: (item, data) => !data.datasets[item.datasetIndex].unlisted}},
-    tooltip: {callbacks: {title: () => '', label: (item) => item.raw.tip ?? `${item.dataset.label}: ${item.formattedValue}`}},
+    tooltip: {callbacks: {
+      title: () => '',
+      label: (item) => item.raw.tip ?? `${item.dataset.label}: ${item.formattedValue}`,
+    }},
   },
 });
 

@@ -128,12 +128,14 @@ function breakEvenFigure(view) {
   const rowOf = (row, policy) => row + (shown.indexOf(policy) + 0.5) / shown.length * 0.8 - 0.4;
   const marks = (kind, policy) => drawn.flatMap(({parts, results}, row) => results
     .filter((result) => result.policy === policy && result[kind].x !== null)
-    .map(({[kind]: {x, low, high}}) => ({x, y: rowOf(row, policy), low: kind === 'simulated' ? low : NaN, high,
-      tip: [study.policies[policy], ...parts, quantity(x, axis.unit, 3) + (kind === 'textbook' ? ' by the textbook' : '')].join(', ')})));
+    .map(({[kind]: {x, low, high}}) => ({
+      x, y: rowOf(row, policy), low, high,
+      tip: [study.policies[policy], ...parts, quantity(x, axis.unit, 3), kind].join(', ')})));
   const datasets = shown.flatMap((policy) => {
     const look = lookOf(study.styles[policy]);
     return [
-      lineDataset(look, study.policies[policy], marks('simulated', policy), {showLine: false, spread: 'x', pointRadius: 5}),
+      lineDataset(look, study.policies[policy], marks('simulated', policy), {
+        showLine: false, spread: 'x', pointRadius: 5}),
       lineDataset(look, `${study.policies[policy]}, textbook`, marks('textbook', policy), {
         unlisted: true, showLine: false, pointStyle: 'crossRot', pointRotation: 0, pointRadius: 5}),
     ];
@@ -150,15 +152,16 @@ function breakEvenFigure(view) {
     }}},
     table: {
       caption: `Break-even ${humanName(axis.name)} with ${study.baseline}: below it compressing is ahead, unless said`,
-      head: [heading('Network'), heading('Policy'), ...['Break-even', 'From', 'To', 'Textbook'].map((text) => heading(text, axis.unit)),
+      head: [...headings('', 'Network', 'Policy'), ...headings(axis.unit, 'Break-even', 'From', 'To', 'Textbook'),
              heading('Seeds')],
       rows: facets.flatMap(({parts, results}) => results.map(({policy, simulated, textbook}) => [
-        parts.join(', ') || 'the study', study.policies[policy], numberCell(simulated.x, axis.unit), numberCell(simulated.low, axis.unit),
-        numberCell(simulated.high, axis.unit), numberCell(textbook.x, axis.unit),
+        parts.join(', ') || 'the study', study.policies[policy],
+        ...[simulated.x, simulated.low, simulated.high, textbook.x].map((x) => numberCell(x, axis.unit)),
         verdictText(simulated) + (simulated.x !== null && !simulated.below ? ', ahead above it' : '')])),
     },
-    summary: `Break-even ${humanName(axis.name)} of ${shown.length} policies with ${study.baseline} at ${facets.length} ` +
-      `${facets.length === 1 ? 'network' : 'networks'}${facets.length > drawn.length ? `, the first ${drawn.length} drawn` : ''}; ` +
+    summary: `Break-even ${humanName(axis.name)} of ${shown.length} policies with ${study.baseline} at ` +
+      `${facets.length} ${facets.length === 1 ? 'network' : 'networks'}` +
+      `${facets.length > drawn.length ? `, the first ${drawn.length} drawn` : ''}; ` +
       'crosses are the textbook\'s predictions.',
   };
 }

@@ -65,9 +65,11 @@ function selectField(label, id, options, selected, onchange) {
   return element('div', {class: 'field'}, element('label', {for: id}, label), select);
 }
 
-// A table as data: head: texts; rows: cells, each a text or {text, value (for CSV), style}; the first cell heads the row.
+// A table as data: head and rows: cells, each a text or {text, value (for CSV), style, small}; the first cell of a row
+// heads it.
 // heading('Step', 's') heads numbers that CSV has in seconds: "step (s)".
 const heading = (text, unit) => ({text, value: unit ? `${text.toLowerCase()} (${unit})` : text.toLowerCase()});
+const headings = (unit, ...texts) => texts.map((text) => heading(text, unit));
 const cellText = (cell) => cell !== null && typeof cell === 'object' ? cell.text : String(cell ?? '');
 function cellValue(cell) {
   const value = cell !== null && typeof cell === 'object' ? cell.value : cell;
@@ -111,15 +113,19 @@ function download(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-// Colours, marks and dashes of policies are those of the printed figures (policy_style.h); on dark ground, lighter ones.
-const LIGHTER = {'#000000': '#FFFFFF', '#0072B2': '#4DA6DB', '#009E73': '#1FC79A', '#D55E00': '#F07A33', '#882255': '#D977A8'};
+// Colours, marks and dashes of policies are those of the printed figures (policy_style.h); lighter ones on dark ground.
+const LIGHTER = {
+  '#000000': '#FFFFFF', '#0072B2': '#4DA6DB', '#009E73': '#1FC79A', '#D55E00': '#F07A33', '#882255': '#D977A8',
+};
 const MARKS = {  // Chart.js's mark, its rotation, the same as a character
   'circle': ['circle', 0, '●'], 'square': ['rect', 0, '■'], 'triangle': ['triangle', 0, '▲'],
   'triangle-down': ['triangle', 180, '▼'], 'diamond': ['rectRot', 0, '◆'], 'pentagon': ['rectRounded', 0, '⬟'],
   'open-square': ['rect', 0, '□'], 'open-circle': ['circle', 0, '○'],
 };
 const DASHES = {1: [], 2: [7, 3], 4: [8, 3, 2, 3]};
-const PART_COLOURS = {compute: '#7F7F7F', encode: '#E69F00', communication: '#0072B2', decode: '#009E73', wait: '#D9D9D9'};
+const PART_COLOURS = {
+  compute: '#7F7F7F', encode: '#E69F00', communication: '#0072B2', decode: '#009E73', wait: '#D9D9D9',
+};
 
 const darkScheme = matchMedia('(prefers-color-scheme: dark)');
 let printing = false;

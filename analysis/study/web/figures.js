@@ -34,8 +34,12 @@ const runsOf = (view, at, policy) => doneOf(view, at, policy).map((id) => ({
 const spreadAt = (view, at, policy, name) => spreadOf(
   doneOf(view, at, policy).map((id) => figureOf(view.study, id, name)).filter((value) => value !== null));
 
-const speedupAt = (view, at, policy) => view.study.base < 0 || view.study.target === null || policy === view.study.base ? null :
-  speedupOf(runsOf(view, at, view.study.base), runsOf(view, at, policy));
+// null where there is nothing to compare with.
+function speedupAt(view, at, policy) {
+  const {base, target} = view.study;
+  if (base < 0 || policy === base || target === null) return null;
+  return speedupOf(runsOf(view, at, base), runsOf(view, at, policy));
+}
 
 const atAlong = (view, axis, position) => view.at.map((value, i) => i === axis ? position : value);
 const valueText = (axis, i) => axis.numbers.length ? quantity(axis.numbers[i], axis.unit) : axis.values[i];
@@ -77,9 +81,9 @@ function timeTable(view, series) {
   const axis = view.study.axes[view.x];
   const table = {
     caption: ['Time to accuracy', ...placeParts(view, [view.x])].join(', '),
-    head: [heading(capitalised(humanName(axis.name)), axis.unit), heading('Policy'), heading('Time to accuracy', 's'),
-           heading('Deviation', 's'), heading('Reached'), heading('Seeds'), heading('Speed-up'), heading('Bound'),
-           heading('From'), heading('To')],
+    head: [heading(capitalised(humanName(axis.name)), axis.unit), heading('Policy'),
+           ...headings('s', 'Time to accuracy', 'Deviation'),
+           ...headings('', 'Reached', 'Seeds', 'Speed-up', 'Bound', 'From', 'To')],
     rows: [],
   };
   for (const {policy, points} of series) {
@@ -108,8 +112,9 @@ function timeFigure(view) {
   const datasets = [];
   for (const {policy, points} of series) {
     const look = lookOf(view.study.styles[policy]);
-    datasets.push(lineDataset(look, view.study.policies[policy], points.map((point) => point.exact), {spread: 'y'}));
-    datasets.push(lineDataset(look, `${view.study.policies[policy]}, not reached`, points.map((point) => point.censored), {
+    const name = view.study.policies[policy];
+    datasets.push(lineDataset(look, name, points.map((point) => point.exact), {spread: 'y'}));
+    datasets.push(lineDataset(look, `${name}, not reached`, points.map((point) => point.censored), {
       unlisted: true, showLine: false, pointStyle: 'triangle', pointRotation: 0, pointRadius: 6,
       pointBackgroundColor: 'rgba(0, 0, 0, 0)'}));
   }
@@ -119,11 +124,12 @@ function timeFigure(view) {
   }
   const crossings = breakEvens(view, view.at, view.policies).filter(({simulated}) => simulated.x !== null);
   datasets.push({
-    label: `break-even with ${view.study.baseline}`, unlisted: crossings.length === 0, showLine: false, pointStyle: 'star',
-    pointRadius: 7, pointBorderWidth: 2, borderColor: inkColour(), backgroundColor: inkColour(),
+    label: `break-even with ${view.study.baseline}`, unlisted: crossings.length === 0, showLine: false,
+    pointStyle: 'star', pointRadius: 7, pointBorderWidth: 2, borderColor: inkColour(), backgroundColor: inkColour(),
     data: crossings.map(({policy, simulated}) => ({
       x: simulated.x, y: simulated.seconds,
-      tip: `${view.study.policies[policy]} breaks even with ${view.study.baseline} at ${quantity(simulated.x, axis.unit, 3)}`})),
+      tip: `${view.study.policies[policy]} breaks even with ${view.study.baseline} at ` +
+        quantity(simulated.x, axis.unit, 3)})),
   });
   const reached = series.reduce((sum, {points}) => sum + points.filter((point) => point.exact.y !== null).length, 0);
   return {
@@ -194,14 +200,16 @@ function stepFigure(view) {
       data: {
         labels: shown.map((policy) => study.policies[policy]),
         datasets: PARTS.map((part, i) => ({
-          label: part, data: parts[i], backgroundColor: onScheme(PART_COLOURS[part]), borderColor: inkColour(), borderWidth: 0.5,
-          pointStyle: 'rect',
+          label: part, data: parts[i], backgroundColor: onScheme(PART_COLOURS[part]), borderColor: inkColour(),
+          borderWidth: 0.5, pointStyle: 'rect',
         })),
       },
       options: {
         indexAxis: 'y',
         interaction: {mode: 'nearest', intersect: true, axis: 'y'},
-        plugins: {tooltip: {callbacks: {label: (item) => `${item.label}, ${item.dataset.label}: ${quantity(item.raw, 's', 3)}`}}},
+        plugins: {tooltip: {callbacks: {
+          label: (item) => `${item.label}, ${item.dataset.label}: ${quantity(item.raw, 's', 3)}`,
+        }}},
         scales: {
           x: {...axisOptions({title: 'Time of a step', unit: 's'}), stacked: true},
           y: {stacked: true, ticks: {color: inkColour()}, grid: {display: false}},
@@ -210,11 +218,11 @@ function stepFigure(view) {
     },
     table: {
       caption: `Mean time of a step, ${placeText(view)}`,
-      head: [heading('Policy'), ...[...PARTS.map(capitalised), 'Step', 'Deviation over seeds'].map((text) => heading(text, 's'))],
+      head: [heading('Policy'), ...headings('s', ...PARTS.map(capitalised), 'Step', 'Deviation over seeds')],
       rows: shown.map((policy, row) => {
         const step = spreadAt(view, view.at, policy, 'step_seconds');
-        return [study.policies[policy], ...parts.map((values) => numberCell(values[row], 's')), numberCell(step.mean, 's'),
-                numberCell(step.deviation, 's', 2)];
+        return [study.policies[policy], ...parts.map((values) => numberCell(values[row], 's')),
+                numberCell(step.mean, 's'), numberCell(step.deviation, 's', 2)];
       }),
     },
     summary: `Mean time of a step and its parts for ${shown.length} policies, ${placeText(view)}.`,
@@ -223,8 +231,8 @@ function stepFigure(view) {
 
 // ---- Accuracy against bytes or simulated time.
 
-// Means over the seeds at the steps that all of them evaluated; `column`: position of x in the packed curve (1: seconds,
-// 2: bytes).
+// Means over the seeds at the steps that all of them evaluated; `column`: position of x in the packed curve, 1 for
+// seconds, 2 for bytes.
 function meanCurve(study, ids, column) {
   const {points, sequences} = study.curves;
   const curves = ids.map((id) => points[id]).filter(Boolean).map((at) => at.map((i) => sequences[i]));
@@ -263,7 +271,8 @@ function accuracyFigure(view, column, xTitle, xUnit) {
     chart: accuracyChart(series, xTitle, xUnit, study.target),
     table: {
       caption: `Test accuracy, means over seeds, ${placeText(view)}`,
-      head: [heading('Policy'), heading('Step'), heading(xTitle, xUnit), heading('Test accuracy', 'fraction'), heading('Deviation', 'fraction')],
+      head: [...headings('', 'Policy', 'Step'), heading(xTitle, xUnit),
+             ...headings('fraction', 'Test accuracy', 'Deviation')],
       rows: series.flatMap(({name, points}) => points.map(({step, x, y, high}) => [
         name, step, numberCell(x, xUnit), numberCell(y, 'fraction'), numberCell(high - y, 'fraction', 2)])),
     },

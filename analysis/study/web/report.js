@@ -40,8 +40,8 @@ function addCanvas(panel) {
   panel.frame = element('div', {class: 'frame'}, panel.canvas);
   const moved = () => {
     panel.zoomed = true;
-    panel.range.textContent = zoomable(panel.chart).map((scale) =>
-      `${scale.options.title.text} from ${quantity(scale.min, scale.options.unit, 3)} to ${quantity(scale.max, scale.options.unit, 3)}`).join('; ');
+    panel.range.textContent = zoomable(panel.chart).map(({min, max, options: {title, unit}}) =>
+      `${title.text} from ${quantity(min, unit, 3)} to ${quantity(max, unit, 3)}`).join('; ');
   };
   const zoomButton = (text, label, act) => element('button', {type: 'button', 'aria-label': `${label}: ${panel.title}`,
     title: label, onclick: () => [act(panel.chart), moved()]}, text);
@@ -49,7 +49,8 @@ function addCanvas(panel) {
     zoomButton('+', 'Zoom in', (chart) => zoomBy(chart, ZOOM_STEP)),
     zoomButton('−', 'Zoom out', (chart) => zoomBy(chart, 1 / ZOOM_STEP)),
     zoomButton('0', 'Whole range', zoomReset),
-    element('span', {id: hint, class: 'hint'}, 'Drag to zoom; once the figure has the focus: wheel, + and −, arrows, 0.'),
+    element('span', {id: hint, class: 'hint'},
+      'Drag to zoom; once the figure has the focus: wheel, + and −, arrows, 0.'),
     panel.range));
   listenForZoom(panel.canvas, () => panel.chart, moved);
 }
@@ -94,9 +95,10 @@ function drawChart(panel) {
   panel.key = key;
   panel.frame.style.height = `${height ?? 380 + 9 * data.datasets.length}px`;
   const all = mergeDeep(baseOptions(), options);
-  all.plugins.legend.onClick = (event, item, legend) => togglePolicy(legend.chart.data.datasets[item.datasetIndex].label);
+  all.plugins.legend.onClick = (event, item) => togglePolicy(data.datasets[item.datasetIndex].label);
   const home = Object.fromEntries(Object.entries(all.scales).map(([id, {min, max}]) => [id, {min, max}]));
-  panel.chart = new Chart(panel.canvas, {type, data, options: mergeDeep(all, {scales: kept}), plugins: [spreadPlugin, boxPlugin]});
+  panel.chart = new Chart(panel.canvas, {
+    type, data, options: mergeDeep(all, {scales: kept}), plugins: [spreadPlugin, boxPlugin]});
   panel.chart.home = home;
 }
 
@@ -123,8 +125,9 @@ function checkBoxes(legend, prefix, names, chosen) {
       chosen(boxes.map((box, j) => box.checked ? j : -1).filter((j) => j >= 0));
       redraw();
     }}));
+  const swatch = (i) => element('span', {class: 'swatch', 'aria-hidden': 'true', 'data-policy': i});
   const labels = boxes.map((box, i) => element('label', {for: box.id, class: 'choice'}, box,
-    prefix === 'policy' ? element('span', {class: 'swatch', 'aria-hidden': 'true', 'data-policy': i}) : null, names[i]));
+    prefix === 'policy' ? swatch(i) : null, names[i]));
   return element('fieldset', {}, element('legend', {}, legend), ...labels);
 }
 
@@ -162,7 +165,8 @@ function showFacts() {
   for (const state of study.points.state) ++counts[state];
   const [pending, done, failed] = counts;
   byId('facts').textContent = [
-    `${done} of ${study.points.state.length} points done`, failed ? `${failed} failed` : '', pending ? `${pending} pending` : '',
+    `${done} of ${study.points.state.length} points done`,
+    failed ? `${failed} failed` : '', pending ? `${pending} pending` : '',
     study.target === null ? 'no target accuracy' : `target accuracy ${quantity(study.target, 'fraction')}`,
     `baseline ${study.baseline}`].filter(Boolean).join(' · ');
   if (study.curves.stride > 1) byId('thinned').textContent = `Curves show one of ${study.curves.stride} evaluations.`;
@@ -173,7 +177,8 @@ function addFailures() {
   if (ids.length === 0) return;
   addPanel({id: 'failed', title: 'Failed points', canvas: false, make: () => ({
     summary: 'What these points stopped with; they are holes in all figures.',
-    table: {caption: 'Failed points', head: ['Point', 'Policy', 'Seed', ...study.axes.map(({name}) => humanName(name)), 'Message'],
+    table: {caption: 'Failed points',
+            head: ['Point', 'Policy', 'Seed', ...study.axes.map(({name}) => humanName(name)), 'Message'],
             rows: ids.map((id) => [id, study.policies[study.points.policy[id]], study.seeds[study.points.seed[id]],
               ...study.axes.map((axis, a) => axis.values[study.points.axes[a][id]]), study.points.failures[id]])},
   })});
@@ -184,14 +189,18 @@ function addPanels() {
   const compared = study.base >= 0 && study.policies.length > 1 && study.target !== null;
   if (study.target !== null) addPanel({id: 'time', title: 'Time to accuracy', make: () => timeFigure(view)});
   if (compared && study.axes.length > 1) {
-    const numbers = study.axes.map((_, i) => i).sort((a, b) => (study.axes[b].numbers.length > 1) - (study.axes[a].numbers.length > 1));
-    const choice = {policy: study.base === 0 ? 1 : 0, columns: numbers[0], rows: numbers[1]};
-    addPanel({id: 'map', title: 'Speed-up map', make: () => mapFigure(view, choice), controls: mapControls(choice), canvas: false});
+    const isNumeric = (i) => study.axes[i].numbers.length > 1;
+    const [columns, rows] = study.axes.map((_, i) => i).sort((a, b) => isNumeric(b) - isNumeric(a));
+    const choice = {policy: study.base === 0 ? 1 : 0, columns, rows};
+    addPanel({id: 'map', title: 'Speed-up map', make: () => mapFigure(view, choice), controls: mapControls(choice),
+              canvas: false});
   }
   if (compared) addPanel({id: 'break-even', title: 'Break-even', make: () => breakEvenFigure(view), visible: numeric});
   addPanel({id: 'step', title: 'Where the time of a step goes', make: () => stepFigure(view)});
-  addPanel({id: 'bytes', title: 'Accuracy against bytes', make: () => accuracyFigure(view, 2, 'Bytes sent by a worker', 'B')});
-  addPanel({id: 'seconds', title: 'Accuracy against time', make: () => accuracyFigure(view, 1, 'Simulated time', 's')});
+  addPanel({id: 'bytes', title: 'Accuracy against bytes',
+            make: () => accuracyFigure(view, 2, 'Bytes sent by a worker', 'B')});
+  addPanel({id: 'seconds', title: 'Accuracy against time',
+            make: () => accuracyFigure(view, 1, 'Simulated time', 's')});
   addFailures();
 }
 

@@ -5,20 +5,26 @@ const DEBOUNCE_MILLISECONDS = 150;
 
 // Sliders: the range is of `to(value)`; number fields hold value / size in `unit`.
 const KNOBS = [
-  {key: 'bandwidth', label: 'Bandwidth of the links', unit: 'Mbit/s', size: 1e6, low: 1e6, high: 1e12, first: 1e9, logarithmic: true, text: 'bit/s'},
-  {key: 'delay', label: 'Latency of a link', unit: 'µs', size: 1e-6, low: 1e-7, high: 1, first: 1e-5, logarithmic: true, text: 's'},
-  {key: 'slowdown', label: 'Slow-down of the slowest workers', unit: 'times', size: 1, low: 1, high: 20, first: 1, logarithmic: true},
+  {key: 'bandwidth', label: 'Bandwidth of the links', unit: 'Mbit/s', size: 1e6, low: 1e6, high: 1e12, first: 1e9,
+   logarithmic: true, text: 'bit/s'},
+  {key: 'delay', label: 'Latency of a link', unit: 'µs', size: 1e-6, low: 1e-7, high: 1, first: 1e-5,
+   logarithmic: true, text: 's'},
+  {key: 'slowdown', label: 'Slow-down of the slowest workers', unit: 'times', size: 1, low: 1, high: 20, first: 1,
+   logarithmic: true},
   {key: 'slow_workers', label: 'How many are slow', unit: 'workers', size: 1, low: 0, high: 64, first: 0, whole: true},
-  {key: 'device_speed', label: 'Speed of the devices', unit: 'times', size: 1, low: 0.1, high: 10, first: 1, logarithmic: true},
-  {key: 'codec_speed', label: 'Speed of the codecs', unit: 'times', size: 1, low: 0.01, high: 100, first: 1, logarithmic: true},
+  {key: 'device_speed', label: 'Speed of the devices', unit: 'times', size: 1, low: 0.1, high: 10, first: 1,
+   logarithmic: true},
+  {key: 'codec_speed', label: 'Speed of the codecs', unit: 'times', size: 1, low: 0.01, high: 100, first: 1,
+   logarithmic: true},
 ];
+const FIDELITIES = ['flow', 'analytic'];
 
 // "1Gbps" or "10us" (or a number) in bit/s or seconds.
 function parseQuantity(text) {
-  const match = /^\s*([0-9.eE+-]+?)\s*([kMGT]?)(bps|bit\/s)\s*$|^\s*([0-9.eE+-]+?)\s*(n|u|µ|m|)s\s*$/.exec(String(text));
-  if (!match) return Number(text);
-  return match[3] ? Number(match[1]) * {'': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12}[match[2]] :
-    Number(match[4]) / {n: 1e9, u: 1e6, 'µ': 1e6, m: 1e3, '': 1}[match[5]];
+  const [, number, prefix, unit] = /^\s*([0-9.eE+-]+?)\s*([kMGTnuµm]?)(bps|bit\/s|s)\s*$/.exec(String(text)) ?? [];
+  if (unit === undefined) return Number(text);
+  return unit === 's' ? Number(number) / {n: 1e9, u: 1e6, 'µ': 1e6, m: 1e3, '': 1}[prefix] :
+    Number(number) * {'': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12}[prefix];
 }
 
 // A slider and a number field of one value; `changed` is called on either's input.
@@ -35,7 +41,7 @@ function makeKnob(knob, changed) {
     current = value;
     if (source !== slider) slider.value = to(Math.max(value, knob.low));
     if (source !== field) field.value = Number((value / knob.size).toPrecision(4));
-    slider.setAttribute('aria-valuetext', knob.text ? quantity(value, knob.text, 3) : `${plainNumber(value, 3)} ${knob.unit}`);
+    slider.setAttribute('aria-valuetext', quantity(value, knob.text ?? knob.unit, 3));
   };
   slider.addEventListener('input', () => {
     show(Number(from(Number(slider.value)).toPrecision(3)), slider);
@@ -110,32 +116,79 @@ function whatIfFigure(view, answer) {
     table: {
       class: 'bars',
       caption: 'Answer: time to accuracy on this network',
-      head: [heading('Policy'), heading('Time to accuracy', 's'), heading('Reached'), heading(`Speed-up over ${view.study.baseline}`),
-             ...['Step', ...PARTS.map(capitalised)].map((text) => heading(text, 's'))],
+      head: [heading('Policy'), heading('Time to accuracy', 's'), heading('Reached'),
+             heading(`Speed-up over ${view.study.baseline}`), ...headings('s', 'Step', ...PARTS.map(capitalised))],
       rows: rows.map(({cells}) => cells),
     },
     summary: `Test accuracy against simulated time of ${series.length} policies on the network asked for.`,
   };
 }
 
+// The form of a question. changed() is called on each input. Returns {question(), setGroups(groups)}.
+function makeQuestion(form, changed) {
+  const knobs = KNOBS.map((knob) => makeKnob(knob, changed));
+  knobs.forEach((knob, i) => knob.set(KNOBS[i].first));
+  const field = (label, input) =>
+    element('div', {class: 'field'}, element('label', {for: input.id}, label), input);
+  const group = element('select', {id: 'what-if-group', onchange: () => [setDefaults(), changed()]});
+  const topology = element('input', {id: 'what-if-topology', type: 'text', oninput: changed, spellcheck: 'false'});
+  const fidelity = element('select', {id: 'what-if-fidelity', onchange: changed},
+    ...FIDELITIES.map((name) => element('option', {value: name}, name)));
+  form.append(element('div', {class: 'fields'}, field('Training', group), field('Topology', topology),
+    field('Fidelity', fidelity)), ...knobs.map(({row}) => row));
+  let groups = [];
+
+  function setDefaults() {
+    const {defaults} = groups.find(({id}) => id === Number(group.value));
+    for (const knob of knobs) {
+      const value = parseQuantity(defaults[knob.key]);
+      if (Number.isFinite(value)) knob.set(value);
+    }
+    topology.value = defaults.topology;
+    fidelity.value = FIDELITIES.includes(defaults.fidelity) ? defaults.fidelity : FIDELITIES[0];
+  }
+  return {
+    question: () => ({group: Number(group.value), topology: topology.value, fidelity: fidelity.value,
+                      ...Object.fromEntries(knobs.map((knob) => [knob.key, knob.get()]))}),
+    setGroups(all) {
+      groups = all;
+      group.append(...groups.map(({id, label}) => element('option', {value: id}, label)));
+      setDefaults();
+    },
+  };
+}
+
+// The content of an answer of the server. Throws what it says where it refuses.
+async function fetchJson(path, options) {
+  const response = await fetch(path, options);
+  const content = await response.json();
+  if (!response.ok) throw new Error(content.error ?? `HTTP ${response.status}`);
+  return content;
+}
+
+const NOT_SERVED = 'This page is a file. To ask what-if questions, run "legacy-study serve" on the study\'s folder and ' +
+  'open the address that it prints.';
+
 // panel: {form, status, error, show(figure)}; view(): what is shown. Returns {redraw}.
 function startWhatIf(panel, view) {
-  let [timer, request, answer, groups] = [null, null, null, []];
+  let [timer, request, answer] = [null, null, null];
   const say = (status, error = '') => [panel.status.textContent, panel.error.textContent] = [status, error];
   const redraw = () => answer && panel.show(whatIfFigure(view(), answer));
+  const changed = () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, DEBOUNCE_MILLISECONDS);
+  };
+  const form = makeQuestion(panel.form, changed);
 
   async function ask() {
     request?.abort();
     const mine = request = new AbortController();
     say('Asking …');
-    const question = {group: Number(group.value), topology: topology.value, fidelity: fidelity.value};
-    for (const knob of knobs) question[knob.key] = knob.get();
     try {
-      const response = await fetch('/api/what-if', {method: 'POST', signal: mine.signal, body: JSON.stringify(question),
-                                                    headers: {'Content-Type': 'application/json'}});
-      const content = await response.json();
+      const content = await fetchJson('/api/what-if', {
+        method: 'POST', signal: mine.signal, body: JSON.stringify(form.question()),
+        headers: {'Content-Type': 'application/json'}});
       if (mine !== request) return;
-      if (!response.ok) throw new Error(content.error ?? `HTTP ${response.status}`);
       answer = content;
       redraw();
       say(`Answered in ${quantity(answer.seconds, 's', 3)}.`);
@@ -143,39 +196,9 @@ function startWhatIf(panel, view) {
       if (error.name !== 'AbortError' && mine === request) say('', `No answer: ${error.message}`);
     }
   }
-  const changed = () => {
-    clearTimeout(timer);
-    timer = setTimeout(ask, DEBOUNCE_MILLISECONDS);
-  };
-
-  const knobs = KNOBS.map((knob) => makeKnob(knob, changed));
-  const field = (label, input) => element('div', {class: 'field'}, element('label', {for: input.id}, label), input);
-  const group = element('select', {id: 'what-if-group', onchange: () => [setDefaults(), changed()]});
-  const topology = element('input', {id: 'what-if-topology', type: 'text', oninput: changed, spellcheck: 'false'});
-  const fidelity = element('select', {id: 'what-if-fidelity', onchange: changed},
-    ...['flow', 'analytic'].map((name) => element('option', {value: name}, name)));
-  panel.form.append(element('div', {class: 'fields'}, field('Training', group), field('Topology', topology),
-    field('Fidelity', fidelity)), ...knobs.map(({row}) => row));
-
-  function setDefaults() {
-    const defaults = groups.find(({id}) => id === Number(group.value)).defaults;
-    for (const knob of knobs) {
-      const value = parseQuantity(defaults[knob.key]);
-      if (Number.isFinite(value)) knob.set(value);
-    }
-    topology.value = defaults.topology;
-    fidelity.value = defaults.fidelity === 'analytic' ? 'analytic' : 'flow';
-  }
-  knobs.forEach((knob, i) => knob.set(KNOBS[i].first));
-
   async function start() {
     try {
-      const response = await fetch('/api/groups');
-      const content = await response.json();
-      if (!response.ok) throw new Error(content.error ?? `HTTP ${response.status}`);
-      groups = content.groups;
-      group.append(...groups.map(({id, label}) => element('option', {value: id}, label)));
-      setDefaults();
+      form.setGroups((await fetchJson('/api/groups')).groups);
       panel.form.disabled = false;
       await ask();
     } catch (error) {
@@ -183,10 +206,6 @@ function startWhatIf(panel, view) {
     }
   }
   panel.form.disabled = true;
-  if (view().study.live) {
-    start();
-  } else {
-    say('This page is a file. To ask what-if questions, run "legacy-study serve" on the study\'s folder and open the address that it prints.');
-  }
+  if (view().study.live) start(); else say(NOT_SERVED);
   return {redraw};
 }

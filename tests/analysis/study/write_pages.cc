@@ -1,4 +1,5 @@
-// Writes the pages that study_page_test.py opens, and what the C++ statistics say of their study:  write_pages DIRECTORY
+// Writes the pages that study_page_test.py opens, and what the C++ statistics say of their study:
+//   write_pages DIRECTORY
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -23,7 +24,8 @@ void Censor(StudyPoint& point) {
   point.figures.steps_to_accuracy.reset();
 }
 
-// Seeds that differ, a policy that never gets there, holes, and censored seeds on either side and on both.
+// Seeds that differ, a policy that never gets there, holes, and censored seeds on either side and on
+// both.
 Study AwkwardStudy() {
   MadeUpStudy made;
   made.policies = {{"dense", 1, false, 0, 200},
@@ -85,7 +87,8 @@ json OutcomesOf(const Study& study, const Place& place) {
   return rows;
 }
 
-// Mean seconds, bytes and accuracy of topk at 2 Gbit/s and 8 workers, at the steps of all its seeds.
+// Mean seconds, bytes and accuracy of topk at 2 Gbit/s and 8 workers, at the steps of all its
+// seeds.
 json CurveOf(const Study& study) {
   std::map<int64_t, std::vector<CurveRow>> rows;
   for (const StudyPoint& point : study.points) {
