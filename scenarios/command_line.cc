@@ -69,7 +69,8 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   std::string file;
   std::vector<std::string> sets;
   if (on_run) {
-    app.add_option("RUN", line.run, "directory of the run; what no option changes is as there")
+    app.add_option("RUN", line.run,
+                   "directory of the run, or a trace; what no option changes is as there")
         ->required();
   }
   app.add_option("--scenario", file, "YAML file; options on the command line win over it")
