@@ -105,10 +105,13 @@ std::string ShowAxisName(const StudyAxis& axis) {
   return name;
 }
 
+std::string ShowValue(const StudyAxis& axis, size_t value) {
+  if (axis.numbers.empty() || axis.unit.empty()) return axis.values[value];
+  return ShowQuantity(axis.numbers[value], axis.unit, 6);
+}
+
 std::string ShowAxisValue(const StudyAxis& axis, size_t value) {
-  const std::string text = axis.numbers.empty() || axis.unit.empty()
-                               ? axis.values[value]
-                               : ShowQuantity(axis.numbers[value], axis.unit, 6);
+  const std::string text = ShowValue(axis, value);
   if (axis.name == "topo" || axis.name == "bandwidth") return text;
   if (axis.name == "workers") return text + (text == "1" ? " worker" : " workers");
   return ShowAxisName(axis) + " " + text;

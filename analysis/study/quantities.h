@@ -31,7 +31,10 @@ std::string ShowSpeedup(const Speedup& speedup);
 // "1 seed", "3 seeds".
 std::string ShowCount(int64_t count, const std::string& noun);
 
-// One value of an axis: "8 workers", "fat-tree", "1 Gbit/s", "density 1 %", "sigma 0.5".
+// One value of an axis alone: "8", "fat-tree", "1 Gbit/s", "1 %".
+std::string ShowValue(const StudyAxis& axis, size_t value);
+
+// With what it is of: "8 workers", "fat-tree", "1 Gbit/s", "density 1 %", "sigma 0.5".
 std::string ShowAxisValue(const StudyAxis& axis, size_t value);
 
 // The axis as a label: "bandwidth", "device profile".

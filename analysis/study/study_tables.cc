@@ -65,12 +65,8 @@ void AddAxes(const Study& study, const std::vector<size_t>& values, Builder& bui
   for (size_t a = 0; a < study.axes.size(); ++a) {
     const StudyAxis& axis = study.axes[a];
     const bool numbers = !axis.numbers.empty();
-    const std::string text = axis.values[values[a]];
-    builder.Show(
-        ShowAxisName(axis),
-        numbers && !axis.unit.empty() ? ShowQuantity(axis.numbers[values[a]], axis.unit, 6) : text,
-        numbers);
-    builder.Raw(axis.name, text);
+    builder.Show(ShowAxisName(axis), ShowValue(axis, values[a]), numbers);
+    builder.Raw(axis.name, axis.values[values[a]]);
     if (numbers) builder.Raw(axis.name + "_number", axis.numbers[values[a]]);
   }
 }

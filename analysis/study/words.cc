@@ -54,8 +54,9 @@ std::string AxisText(const Study& study, const Facet& facet, size_t place) {
 
 std::string RangeText(const Study& study, const Facet& facet, const Stretch& stretch) {
   if (stretch.first == stretch.last) return "at " + AxisText(study, facet, stretch.first);
+  const size_t last = facet.places[stretch.last].values[facet.axis];
   return fmt::format("from {} to {}", AxisText(study, facet, stretch.first),
-                     AxisText(study, facet, stretch.last));
+                     ShowValue(study.axes[facet.axis], last));
 }
 
 // How the winner stands against the baseline, or the baseline against the next; "" where there is
@@ -86,12 +87,17 @@ std::string StretchText(const Study& study, const Facet& facet, const Stretch& s
                   RangeText(study, facet, stretch), ShowSpread(outcome.time_to_accuracy, "s"),
                   stretch.first == stretch.last ? "" : " at " + AxisText(study, facet, shown),
                   LeadText(study, place, stretch.winner));
-  if (stretch.close > 0 && stretch.places == 1) text += "; the next cannot be told apart from it";
-  if (stretch.close > 0 && stretch.places > 1) {
+  if (stretch.close == 0) return text;
+  if (stretch.places == 1) {
+    text += "; the next cannot be told apart from it";
+  } else if (stretch.close == stretch.places) {
+    text += fmt::format("; at none of these {} values can the next be told apart from it",
+                        stretch.places);
+  } else {
     text += fmt::format("; at {} of these {} values the next cannot be told apart from it",
                         stretch.close, stretch.places);
   }
-  return stretch.close > 0 ? text + WithSeeds(study) : text;
+  return text + WithSeeds(study);
 }
 
 // Policies that miss the target: with all seeds everywhere, or with some somewhere.
@@ -154,7 +160,7 @@ std::string CrossingText(const StudyAxis& axis, const BreakEven& even) {
   }
   if (even.ratio.count > 0) {
     const double error = (even.ratio.mean - 1) * 100;
-    std::string note = "textbook: " + ShowQuantity(even.textbook.x, axis.unit);
+    std::string note = "textbook: " + ShowEstimate(even.textbook.x, std::nullopt, axis.unit);
     if (std::abs(error) >= 0.5) {
       note +=
           fmt::format(", {} % too {}", ShowNumber(std::abs(error), 2), error > 0 ? "high" : "low");

@@ -65,6 +65,19 @@ TEST(TimeWords, SayWhatCannotBeToldApart) {
   EXPECT_THAT(words, Not(HasSubstr("one seed")));
 }
 
+TEST(TimeWords, NameTheAxisOnce) {
+  Study study =
+      PendingStudy({"dense", "topk"}, {1, 2}, {{"delay", "s", {"10us", "1ms"}, {1e-5, 1e-3}}});
+  FinishAll(study, [](const StudyPoint& point) {
+    return (point.policy == "topk" ? 2.0 : 2.1) *
+           (1 + (point.seed == 1 ? 0.1 : -0.1) * (point.policy == "topk" ? 1 : -1));
+  });
+  EXPECT_THAT(Time(study), StartsWith("topk is the fastest from delay 10 µs to 1 ms (TTA "));
+  EXPECT_THAT(Time(study),
+              HasSubstr("; at none of these 2 values can the next be told apart from it "
+                        "with 2 seeds."));
+}
+
 TEST(TimeWords, OfOneSeedHaveNoIntervals) {
   const std::string words = Time(ThreeBandwidths({1}, 0));
   EXPECT_THAT(words, HasSubstr("4.00 times sooner than dense)."));
