@@ -193,7 +193,9 @@ std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& o
                                       const Against& against) {
   std::vector<PanelCurves> shown;
   StudyFigure figure;
-  for (const ShownPlace& place : ShownPlaces(study, against.choices, options.facets, figure.note)) {
+  const std::vector<ShownPlace> places =
+      ShownPlaces(study, against.choices, options.facets, figure.note);
+  for (const ShownPlace& place : places) {
     PanelCurves panel = CurvesOf(study, place, against);
     if (panel.x.empty()) continue;
     shown.push_back(std::move(panel));
@@ -205,7 +207,7 @@ std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& o
   if (shown.size() == 2 || shown.size() == 4) size = {.width = 430, .height = 320};
   const Legend legend = LegendOf(study, shown);
   const Panels panels(shown.size(), size, legend.texts,
-                      against.choices == 3 && shown.size() > 3 ? 3 : 0);
+                      shown.size() == places.size() ? ColumnsOf(places) : 0);
   DataFile data(against.name);
   figure.kind = FigureKind::kAccuracy;
   figure.name = against.name;

@@ -29,8 +29,8 @@ std::vector<StudyFigure> StepFigures(const Study& study, const FigureOptions& op
 // Accuracy against bytes and against simulated time, at some places.
 std::vector<StudyFigure> AccuracyFigures(const Study& study, const FigureOptions& options);
 
-// The axis that places are chosen along: "bandwidth" if that has numbers, else the one with most
-// values; nothing where no axis has numbers.
+// The axis that places are chosen along: the one with the most values, of equal ones "bandwidth";
+// nothing where no axis has numbers.
 std::optional<size_t> PrimaryAxis(const Study& study);
 
 // Facets with something done at one place at least, `limit` of them, evenly spread. `note` is
@@ -40,11 +40,15 @@ std::vector<Facet> ShownFacets(const Study& study, size_t axis, size_t limit, st
 struct ShownPlace {
   std::string name;  // "10 Gbit/s, 8 workers"
   Place place;
+  int chosen = 1;  // places of its facet that are shown
 };
 // Of facets along the primary axis, places with something done: its middle value (choices = 1), or
 // its lowest, middle and highest (3), `limit` panels in all. Where no axis has numbers, all places.
 std::vector<ShownPlace> ShownPlaces(const Study& study, size_t choices, size_t limit,
                                     std::string& note);
+
+// Columns that keep the places of a facet in one row; 0 where facets differ or have one place each.
+int ColumnsOf(const std::vector<ShownPlace>& shown);
 
 // True where the policy has a point that is done in one of these.
 bool IsDone(const std::vector<Place>& places, size_t policy);

@@ -11,6 +11,7 @@
 #include "analysis/study/figures/parts.h"
 #include "analysis/study/quantities.h"
 #include "analysis/study/words.h"
+#include "analysis/tables.h"
 
 namespace legacy::analysis {
 namespace {
@@ -96,26 +97,43 @@ std::string MapPanel(const Map& map, size_t policy, bool at_left, bool at_bottom
          Plot(parts);
 }
 
-// Positions 0, 1, ... with the axis' values as labels; few enough to be read.
+// Points along an axis of a map.
+constexpr int kNumberedWidth = 32;  // of a cell with a number
+constexpr int kNumberedHeight = 25;
+constexpr int kPlainSide = 14;      // of a cell without
+constexpr double kTickLength = 46;  // that the label of a column takes
+constexpr double kTickHeight = 18;  // and of a row
+
+// Positions 0, 1, ... with the axis' values as labels, every one that there is room for.
 std::string Positions(const std::string& axis, const std::vector<double>& values,
-                      const std::string& unit, size_t most) {
+                      const std::string& unit, size_t stride) {
   std::vector<std::string> ticks;
-  for (const size_t i : EvenlySpread(values.size(), most)) {
-    ticks.push_back(fmt::format("{} {}", QuoteTick(PrefixedNumber(values[i], unit)), i));
+  for (size_t i = 0; i < values.size(); i += stride) {
+    ticks.push_back(
+        fmt::format("{} {}", QuoteTick(PrefixedNumber(values[i], unit, values.front())), i));
   }
   return fmt::format("set {0}tics scale 0 ({1}) noenhanced\nset {0}range [-0.5:{2}]\n", axis,
                      fmt::join(ticks, ", "),
                      FormatNumber(static_cast<double>(values.size()) - 0.5));
 }
 
-Panels::Size SizeOf(const Plane& plane) {
+// `label`: of the rows' axis, which stands upright beside them.
+Panels::Size SizeOf(const Plane& plane, const std::string& label) {
   const auto columns = static_cast<int>(plane.x.size()), rows = static_cast<int>(plane.y.size());
   const bool numbered = plane.x.size() <= kNumberedCells;
+  const int upright = static_cast<int>(6.6 * static_cast<double>(DisplayWidth(label)));
   Panels::Size size;
   size.bottom = 56;
-  size.width = size.left + size.right + std::max(160, columns * (numbered ? 32 : 14));
-  size.height = size.top + size.bottom + std::max(50, rows * (numbered ? 25 : 14));
+  size.width =
+      size.left + size.right + std::max(160, columns * (numbered ? kNumberedWidth : kPlainSide));
+  size.height = size.top + size.bottom +
+                std::max({50, upright - 40, rows * (numbered ? kNumberedHeight : kPlainSide)});
   return size;
+}
+
+size_t StrideOf(double label, int length, size_t cells) {
+  const double cell = static_cast<double>(length) / static_cast<double>(cells);
+  return std::max<size_t>(1, static_cast<size_t>(std::ceil(label / cell)));
 }
 
 // The colours' scale as ticks at ratios.
@@ -153,14 +171,17 @@ Map MapOf(const Study& study, const Plane& plane, const std::vector<size_t>& pol
 StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string& name,
                       const std::vector<size_t>& policies) {
   const Map map = MapOf(study, plane, policies);
-  const Panels::Size size = SizeOf(plane);
-  const int columns = std::min<int>(size.width > 360 ? 2 : 3, static_cast<int>(policies.size()));
-  const Panels panels(policies.size(), size, {"speed-up"}, columns);
   const StudyAxis& x_axis = study.axes[plane.x_axis];
   const StudyAxis& y_axis = study.axes[plane.y_axis];
-  const std::string common = Colours(map.span) +
-                             Positions("x", plane.x, x_axis.unit, map.numbers ? 7 : 5) +
-                             Positions("y", plane.y, y_axis.unit, 12);
+  const Panels::Size size = SizeOf(plane, AxisLabel(ShowAxisName(y_axis), y_axis.unit));
+  const int columns = std::min<int>(size.width > 360 ? 2 : 3, static_cast<int>(policies.size()));
+  const Panels panels(policies.size(), size, {"speed-up"}, columns);
+  const size_t x_stride =
+      StrideOf(kTickLength, size.width - size.left - size.right, plane.x.size());
+  const size_t y_stride =
+      StrideOf(kTickHeight, size.height - size.top - size.bottom, plane.y.size());
+  const std::string common = Colours(map.span) + Positions("x", plane.x, x_axis.unit, x_stride) +
+                             Positions("y", plane.y, y_axis.unit, y_stride);
   DataFile data(name);
   std::vector<std::string> drawn;
   StudyFigure figure;

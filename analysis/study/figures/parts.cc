@@ -61,6 +61,22 @@ std::vector<double> LogarithmicTicks(double low, double high) {
   return ticks;
 }
 
+// `value` with the prefix that suits `reference`; none for what is below 9999 where that is `plain`.
+std::string WithPrefixOf(double value, double reference, bool plain) {
+  const double magnitude = std::abs(reference);
+  Prefix prefix = kUnity;
+  if (magnitude > 0 && !(plain && magnitude < 9999)) {
+    prefix = kPrefixes[0];
+    for (const Prefix& candidate : kPrefixes) {
+      if (magnitude >= candidate.size * 0.9999) prefix = candidate;
+    }
+  }
+  const double scaled = value / prefix.size;
+  if (scaled == 0) return "0";
+  const bool large = std::abs(scaled) >= 999.5;
+  return (large ? fmt::format("{:.0f}", scaled) : fmt::format("{:.3g}", scaled)) + prefix.name;
+}
+
 // Small ticks without a label at 2 to 9 of each power of ten.
 std::string MinorTicks(double low, double high) {
   std::string text;
@@ -94,14 +110,14 @@ std::string LinearAxis(const std::string& axis, double low, double high, const s
   std::vector<std::string> ticks;
   if (StandApart(marks, low, high, false)) {
     for (const double mark : marks) {
-      ticks.push_back(QuoteTick(PrefixedNumber(mark, unit, high)) + " " + FormatNumber(mark));
+      ticks.push_back(QuoteTick(CommonPrefixNumber(mark, unit, high)) + " " + FormatNumber(mark));
     }
   } else {
     const double rough = (high - low) / 5;
     const double power = std::pow(10, std::floor(std::log10(rough)));
     const double step = (rough / power < 1.5 ? 1 : rough / power < 3.5 ? 2 : 5) * power;
     for (double count = std::ceil(low / step); count * step <= high; ++count) {
-      ticks.push_back(QuoteTick(PrefixedNumber(count * step, unit, high)) + " " +
+      ticks.push_back(QuoteTick(CommonPrefixNumber(count * step, unit, high)) + " " +
                       FormatNumber(count * step));
     }
   }
@@ -139,23 +155,14 @@ void Range::Add(double value) {
   high = std::max(high, value);
 }
 
-std::string PrefixedNumber(double value, const std::string& unit, double reference) {
+std::string PrefixedNumber(double value, const std::string& unit, double least) {
   if (unit == "fraction") return fmt::format("{:.3g}%", 100 * value);
-  const double magnitude = std::abs(reference);
-  const bool plain =
-      unit.empty() ? magnitude < 9999
-                   : magnitude == 0 || (unit == "s" && magnitude >= 0.0099 && magnitude < 9999);
-  Prefix prefix = plain || magnitude >= kPrefixes[0].size ? kUnity : kPrefixes[0];
-  for (const Prefix& candidate : kPrefixes) {
-    if (!plain && magnitude >= candidate.size * 0.9999) prefix = candidate;
-  }
-  const double scaled = value / prefix.size;
-  const bool large = std::abs(scaled) >= 999.5;
-  return (large ? fmt::format("{:.0f}", scaled) : fmt::format("{:.3g}", scaled)) + prefix.name;
+  return WithPrefixOf(value, value, unit.empty() || (unit == "s" && least >= 0.0099));
 }
 
-std::string PrefixedNumber(double value, const std::string& unit) {
-  return PrefixedNumber(value, unit, value);
+std::string CommonPrefixNumber(double value, const std::string& unit, double most) {
+  if (unit == "fraction") return fmt::format("{:.3g}%", 100 * value);
+  return WithPrefixOf(value, most, unit.empty() || (unit == "s" && most >= 0.0099));
 }
 
 std::string AxisLabel(const std::string& name, const std::string& unit) {
@@ -183,7 +190,8 @@ std::string SetAxis(const std::string& axis, const Range& range, const std::stri
   }
   std::vector<std::string> labels;
   for (const double tick : ticks) {
-    labels.push_back(QuoteTick(PrefixedNumber(tick, unit)) + " " + FormatNumber(tick));
+    labels.push_back(QuoteTick(PrefixedNumber(tick, unit, ticks.front())) + " " +
+                     FormatNumber(tick));
   }
   return fmt::format("set logscale {0}\nset {0}range [{1}:{2}]\nset {0}tics ({3}{4})\n", axis,
                      FormatNumber(low), FormatNumber(high), fmt::join(labels, ", "),

@@ -38,10 +38,11 @@ struct Range {
   bool empty() const { return !(low <= high); }
 };
 
-// "10M", "2.5k", "0.5": a number without its unit, but for "0.1%"; with the prefix that suits itself,
-// or `reference`.
-std::string PrefixedNumber(double value, const std::string& unit);
-std::string PrefixedNumber(double value, const std::string& unit, double reference);
+// "10M", "2.5k", "0.1%": a number of an axis without its unit. Seconds have no prefix where the `least`
+// of the axis is above 10 ms.
+std::string PrefixedNumber(double value, const std::string& unit, double least);
+// The same with the prefix that suits the `most` of the axis, for linear ones.
+std::string CommonPrefixNumber(double value, const std::string& unit, double most);
 
 // "bandwidth [bit/s]"; names without a unit stand alone.
 std::string AxisLabel(const std::string& name, const std::string& unit);

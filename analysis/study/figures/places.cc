@@ -48,9 +48,12 @@ std::vector<ShownPlace> AllPlaces(const Study& study, size_t limit, std::string&
 
 std::optional<size_t> PrimaryAxis(const Study& study) {
   std::optional<size_t> best;
+  const auto values = [&study](size_t axis) { return study.axes[axis].values.size(); };
   for (const size_t axis : NumericAxes(study)) {
-    if (study.axes[axis].name == "bandwidth") return axis;
-    if (!best || study.axes[axis].values.size() > study.axes[*best].values.size()) best = axis;
+    const bool named = study.axes[axis].name == "bandwidth";
+    if (!best || values(axis) > values(*best) || (named && values(axis) == values(*best))) {
+      best = axis;
+    }
   }
   return best;
 }
@@ -82,10 +85,18 @@ std::vector<ShownPlace> ShownPlaces(const Study& study, size_t choices, size_t l
     if (choices > 1) chosen.insert({0, done.size() - 1});
     for (const size_t i : chosen) {
       const std::string value = ShowAxisValue(study.axes[*axis], done[i]->values[*axis]);
-      shown.push_back({facet.name.empty() ? value : value + ", " + facet.name, *done[i]});
+      shown.push_back({facet.name.empty() ? value : value + ", " + facet.name, *done[i],
+                       static_cast<int>(chosen.size())});
     }
   }
   return shown;
+}
+
+int ColumnsOf(const std::vector<ShownPlace>& shown) {
+  for (const ShownPlace& place : shown) {
+    if (place.chosen != shown.front().chosen || place.chosen == 1) return 0;
+  }
+  return shown.empty() ? 0 : shown.front().chosen;
 }
 
 bool IsDone(const std::vector<Place>& places, size_t policy) {

@@ -87,8 +87,7 @@ std::vector<StudyFigure> StepFigures(const Study& study, const FigureOptions& op
   size.names = 16 + static_cast<int>(6.6 * static_cast<double>(longest));
   size.width = shown.size() == 1 ? 480 : 300;
   size.height = size.top + size.bottom + 8 + kRowHeight * static_cast<int>(policies.size());
-  const Panels panels(shown.size(), size, {"communication"},
-                      std::min<int>(3, static_cast<int>(shown.size())));
+  const Panels panels(shown.size(), size, {"communication"}, ColumnsOf(shown));
 
   StudyFigure figure;
   figure.kind = FigureKind::kStepSplit;

@@ -112,7 +112,10 @@ std::vector<Mark> MarksOf(const Frame& frame, const Facet& facet) {
   if (!frame.x.empty() && frame.x.high > frame.x.low) {
     for (const BreakEven& even : BreakEvensOf(frame.study, facet)) {
       const Crossover& crossover = even.simulated;
-      if (!crossover.crosses() || !(crossover.seconds > 0)) continue;
+      // Where most seeds do not cross, the mean curves do not either.
+      const int others = crossover.ahead + crossover.behind + crossover.unknown;
+      if (!crossover.crosses() || !(crossover.seconds > 0) || crossover.crossing <= others)
+        continue;
       marks.push_back({crossover.x, crossover.seconds, PolicyIndex(frame.study, crossover.policy)});
     }
   }

@@ -74,16 +74,18 @@ TEST(PolicyStyle, TellsManyPoliciesApart) {
 }
 
 TEST(Axes, TicksSayTheirPrefix) {
-  EXPECT_EQ(PrefixedNumber(1e7, "bit/s"), "10M");
-  EXPECT_EQ(PrefixedNumber(2.5e9, "bit/s"), "2.5G");
-  EXPECT_EQ(PrefixedNumber(1e-5, "s"), "10µ");
-  EXPECT_EQ(PrefixedNumber(0.01, "s"), "0.01");
-  EXPECT_EQ(PrefixedNumber(1000, "s"), "1000");
-  EXPECT_EQ(PrefixedNumber(0, "s"), "0");
-  EXPECT_EQ(PrefixedNumber(0.001, "fraction"), "0.1%");
-  EXPECT_EQ(PrefixedNumber(0.001, ""), "0.001");
-  EXPECT_EQ(PrefixedNumber(20000, ""), "20k");
-  EXPECT_EQ(PrefixedNumber(5e-6, "s", 2e-5), "5µ");
+  EXPECT_EQ(PrefixedNumber(1e7, "bit/s", 1e6), "10M");
+  EXPECT_EQ(PrefixedNumber(2.5e9, "bit/s", 1e6), "2.5G");
+  EXPECT_EQ(PrefixedNumber(1e-5, "s", 1e-6), "10µ");
+  EXPECT_EQ(PrefixedNumber(0.1, "s", 1e-6), "100m");
+  EXPECT_EQ(PrefixedNumber(0.1, "s", 0.01), "0.1");
+  EXPECT_EQ(PrefixedNumber(1000, "s", 0.01), "1000");
+  EXPECT_EQ(PrefixedNumber(0.001, "fraction", 0.001), "0.1%");
+  EXPECT_EQ(PrefixedNumber(0.001, "", 0), "0.001");
+  EXPECT_EQ(PrefixedNumber(20000, "", 0), "20k");
+  EXPECT_EQ(CommonPrefixNumber(5e-6, "s", 2e-5), "5µ");
+  EXPECT_EQ(CommonPrefixNumber(2e-4, "s", 2e-3), "0.2m");
+  EXPECT_EQ(CommonPrefixNumber(0, "s", 2e-3), "0");
   EXPECT_THAT(SetAxis("x", {1e7, 1e11}, "bit/s", true), HasSubstr("set logscale x"));
   EXPECT_THAT(SetAxis("x", {0.001, 0.1}, "fraction", true), HasSubstr("'0.1%%' 0.001"));
   const std::string linear = SetAxis("x", {0, 2}, "", true, {0, 0.5, 2});
