@@ -1,0 +1,458 @@
+"""Reads the results of legacy: run directories and studies. Python 3.10 or newer, standard library only; pandas where there is one.
+
+    import legacy_results
+
+    run = legacy_results.read_run("runs/legacy-scenario-20260102-030405")
+    run.evaluations            # DataFrame, or a list of dicts where pandas is missing
+    run.manifest["policies"]
+
+    study = legacy_results.read_study("studies/bandwidth")      # the folder, or its study.sqlite
+    study.points, study.curves, study.axes
+
+`python3 legacy_results.py PATH` prints what is in a run directory or a study.
+
+Tables. With pandas (or frames=True) a table is a DataFrame: counts are Int64 (seeds from 2^63 on UInt64), what is
+not there is <NA> or NaN. With frames=False it is a list of dicts, one a row, and what is not there is None. COLUMNS gives
+type and unit of every column; docs/results-format.md says what each means. In short:
+
+  run.steps         a training step of one policy and seed: learning_rate, training_loss, elements_sent, bytes (B),
+                    seconds of the step and of its parts (s, simulated), participants, fresh
+  run.evaluations   an evaluation: step, simulated_seconds (s), message_bytes and nic_bytes so far (B), test_loss,
+                    test_accuracy (fraction)
+  run.layers        a layer over a training: elements, mean_parameter, elements_sent, message_bytes (B)
+  run.links         a directed link over a training: rate_bits_per_second (bit/s), bytes (B), packets, drops, marks,
+                    max_queue_bytes (B), busy_seconds (s), utilisations (fractions)
+  run.network       a finished training: fidelity, events, packets, fresh and memoised steps, time-outs
+  run.doctor, run.fidelity    where the run has them
+  study.points      a policy and seed on a network: id, policy, seed, the axes (AXIS as text, AXIS_number in the axis's
+                    unit), training, state (pending, done, failed), message, then the figures of done points:
+                    time_to_accuracy (s; none: not reached, later than simulated_seconds), final_accuracy (fraction),
+                    bytes (B), seconds of a mean step (s), egress_usd (USD), ...
+  study.curves      an evaluation of a done point: policy, seed, the axes, point, step, simulated_seconds (s), ...
+  study.trainings   id, policy, seed, replay_refused, state, message, configuration (JSON)
+"""
+
+import csv
+import io
+import json
+import pathlib
+import sqlite3
+import sys
+from dataclasses import dataclass
+
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
+RUN_FORMAT = 1
+STUDY_FORMAT = 1
+
+
+class ResultsError(Exception):
+    """A file that is not what it should be; the text names file, place and what is allowed."""
+
+
+def _columns(text):
+    """{name: (type, unit)} of lines `name type unit`."""
+    words = (line.split() for line in text.strip().splitlines())
+    return {word[0]: (_TYPES[word[1]], word[2] if len(word) > 2 else "") for word in words}
+
+
+_TYPES = {"text": str, "count": int, "number": float, "truth": bool}
+
+# Type and unit of each column, by file of the run directory and by table of the study.
+COLUMNS = {
+    "steps.csv": _columns("""
+        policy text
+        seed count
+        step count
+        learning_rate number
+        training_loss number
+        elements_sent number
+        message_bytes number B
+        nic_bytes number B
+        dense_nic_bytes number B
+        step_seconds number s
+        compute_seconds number s
+        encode_seconds number s
+        communication_seconds number s
+        decode_seconds number s
+        wait_seconds number s
+        alpha_beta_seconds number s
+        participants count
+        simulated_seconds number s
+        fresh truth"""),
+    "evaluations.csv": _columns("""
+        policy text
+        seed count
+        step count
+        simulated_seconds number s
+        message_bytes number B
+        nic_bytes number B
+        test_loss number
+        test_accuracy number fraction"""),
+    "layers.csv": _columns("""
+        policy text
+        seed count
+        layer text
+        elements count
+        mean_parameter number
+        elements_sent number
+        message_bytes number B"""),
+    "links.csv": _columns("""
+        policy text
+        seed count
+        link text
+        from text
+        to text
+        rate_bits_per_second number bit/s
+        bytes count B
+        packets count
+        drops count
+        marks count
+        max_queue_bytes count B
+        busy_seconds number s
+        mean_utilisation number fraction
+        peak_utilisation number fraction"""),
+    "network.csv": _columns("""
+        policy text
+        seed count
+        fidelity text
+        events count
+        packets count
+        fresh_steps count
+        memoised_steps count
+        retransmit_timeouts count"""),
+    "doctor.csv": _columns("""
+        policy text
+        seed count
+        step count
+        fidelity text
+        remedy text
+        bound text
+        change text
+        step_seconds number s
+        gain number fraction
+        verdict truth"""),
+    "fidelity.csv": _columns("""
+        policy text
+        seed count
+        step count
+        flow_seconds number s
+        packet_seconds number s
+        difference number fraction"""),
+    "trainings": _columns("""
+        id text
+        policy text
+        seed count
+        replay_refused text
+        state text
+        message text
+        configuration text"""),
+    "points": _columns("""
+        id count
+        policy text
+        seed count
+        training text
+        state text
+        message text
+        workers_trained count
+        steps count
+        time_to_accuracy number s
+        steps_to_accuracy count
+        simulated_seconds number s
+        final_accuracy number fraction
+        best_accuracy number fraction
+        message_bytes number B
+        nic_bytes number B
+        element_ratio number
+        payload_ratio number
+        traffic_ratio number
+        step_seconds number s
+        compute_seconds number s
+        encode_seconds number s
+        communication_seconds number s
+        decode_seconds number s
+        wait_seconds number s
+        alpha_beta_step_seconds number s
+        egress_usd number USD
+        fidelity_used text
+        events count
+        packets count
+        fresh_steps count
+        memoised_steps count
+        retransmit_timeouts count
+        busiest_link text
+        busiest_utilisation number fraction"""),
+    "curves": _columns("""
+        point count
+        step count
+        simulated_seconds number s
+        message_bytes number B
+        nic_bytes number B
+        test_loss number
+        test_accuracy number fraction"""),
+}
+
+
+@dataclass
+class Axis:
+    """A dimension of a study's grid: texts of its values in order, and their numbers in `unit` (None: names)."""
+
+    name: str
+    unit: str
+    values: list
+    numbers: list | None
+
+
+@dataclass
+class Run:
+    """A run directory. Tables as in the module's text; summary is None where none has been written yet."""
+
+    path: pathlib.Path
+    manifest: dict
+    summary: dict | None
+    steps: object
+    evaluations: object
+    layers: object
+    links: object
+    network: object
+    doctor: object
+    fidelity: object
+    notes: list  # what an interrupted run lacks
+
+
+@dataclass
+class Study:
+    """A study's database. target is an accuracy (fraction) or None; tables as in the module's text."""
+
+    path: pathlib.Path
+    name: str
+    title: str
+    definition: str
+    baseline: str
+    target: float | None
+    policies: list
+    seeds: list
+    axes: list
+    trainings: object
+    points: object
+    curves: object
+
+
+def read_run(path, frames=None):
+    """The run directory `path`. frames: True for DataFrames, False for lists of dicts, None for what there is.
+
+    Tolerates what an interruption leaves (missing files, an unfinished last line: both in `notes`). Anything else that
+    is wrong raises ResultsError.
+    """
+    path = pathlib.Path(path)
+    manifest = _read_json(path / "manifest.json", "a directory with a manifest.json")
+    if not isinstance(manifest, dict) or manifest.get("format") != RUN_FORMAT:
+        raise ResultsError(f"{path / 'manifest.json'}: format: allowed: {RUN_FORMAT}")
+    notes = []
+    tables = {}
+    for name in ("steps", "evaluations", "layers", "links", "network", "doctor", "fidelity"):
+        file = path / f"{name}.csv"
+        if not file.exists() and name not in ("doctor", "fidelity"):
+            notes.append(f"{file.name} is missing")
+        tables[name] = _table(_read_csv(file, notes), COLUMNS[file.name], frames)
+    summary = path / "summary.json"
+    return Run(path=path, manifest=manifest, notes=notes, **tables,
+               summary=_read_json(summary, "a summary") if summary.exists() else None)
+
+
+def read_study(path, frames=None):
+    """The study in folder `path`, or in the database `path`. frames as in read_run.
+
+    May be called while the study runs. Raises ResultsError on what is no study's database.
+    """
+    path = pathlib.Path(path)
+    file = path / "study.sqlite" if path.is_dir() else path
+    if not file.is_file():
+        raise ResultsError(f"{file}: allowed: a study's folder or its study.sqlite")
+    try:
+        # Not read-only, so that SQLite may undo what a killed writer left; where it may not write it reads alone.
+        database = sqlite3.connect(file.resolve().as_uri() + "?mode=rw", uri=True, timeout=60)
+        try:
+            return _read_database(database, file, frames)
+        finally:
+            database.close()
+    except sqlite3.Error as error:
+        raise ResultsError(f"{file}: {error}") from error
+
+
+def _read_database(database, file, frames):
+    database.row_factory = sqlite3.Row
+    database.text_factory = lambda text: text.decode("utf-8", errors="replace")
+    database.isolation_level = None
+    database.execute("BEGIN")  # one state of all tables
+    head = database.execute("SELECT * FROM study").fetchone()
+    if head is None or head["format"] != STUDY_FORMAT:
+        raise ResultsError(f"{file}: format: allowed: {STUDY_FORMAT}")
+    axes = {}
+    for row in database.execute("SELECT axis, unit, value, number FROM axes ORDER BY rowid"):
+        axis = axes.setdefault(row["axis"], Axis(row["axis"], row["unit"], [], []))
+        axis.values.append(row["value"])
+        axis.numbers.append(row["number"])
+    axis_columns = {}
+    for axis in axes.values():
+        axis_columns[axis.name] = (str, "")
+        if None in axis.numbers:
+            axis.numbers = None
+        else:
+            axis_columns[axis.name + "_number"] = (float, axis.unit)
+
+    def table(query, columns):
+        cursor = database.execute(query)
+        names = [column[0] for column in cursor.description]
+        types = {name: columns[name] for name in names if name in columns}
+        return _table((names, [tuple(row) for row in cursor]), types, frames)
+
+    return Study(
+        path=file, name=head["name"], title=head["title"], definition=head["definition"],
+        baseline=head["baseline"], target=head["target"],
+        policies=json.loads(head["policies"]), seeds=json.loads(head["seeds"]),
+        axes=list(axes.values()),
+        trainings=table("SELECT * FROM trainings ORDER BY rowid", COLUMNS["trainings"]),
+        points=table("SELECT * FROM points ORDER BY id", COLUMNS["points"] | axis_columns),
+        curves=table("SELECT * FROM point_curves ORDER BY point, step",
+                     COLUMNS["points"] | COLUMNS["curves"] | axis_columns))
+
+
+def _read_json(file, allowed):
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultsError(f"{file}: {error.strerror}; allowed: {allowed}") from error
+    except ValueError as error:
+        raise ResultsError(f"{file}: not JSON: {error}") from error
+
+
+def _read_csv(file, notes):
+    """(names, rows) of one file; texts converted by COLUMNS, other columns left as texts."""
+    types = COLUMNS[file.name]
+    if not file.exists():
+        return list(types), []
+    try:
+        text = file.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultsError(f"{file}: {error}") from error
+    if text and not text.endswith("\n"):  # digits may be missing
+        text = text[:text.rfind("\n") + 1]
+        notes.append(f"{file.name}: the last line is unfinished and ignored")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        names = next(reader, list(types))
+        missing = [name for name in types if name not in names]
+        if missing:
+            raise ResultsError(f"{file}:1: allowed: a header line with '{missing[0]}'")
+        return names, [_convert(file, reader.line_num, names, types, row) for row in reader]
+    except csv.Error as error:
+        raise ResultsError(f"{file}:{reader.line_num}: {error}") from error
+
+
+def _convert(file, line, names, types, row):
+    if len(row) != len(names):
+        raise ResultsError(f"{file}:{line}: got {len(row)} fields; allowed: {len(names)}")
+    values = []
+    for name, text in zip(names, row):
+        kind = types.get(name, (str, ""))[0]
+        try:
+            values.append({"0": False, "1": True}[text] if kind is bool else kind(text))
+        except (KeyError, ValueError):
+            raise ResultsError(f"{file}:{line}: column '{name}': got '{text}'; allowed: "
+                               f"{'0, 1' if kind is bool else 'a number'}") from None
+    return values
+
+
+def _table(data, types, frames):
+    names, rows = data
+    if frames is None:
+        frames = pandas is not None
+    if not frames:
+        return [dict(zip(names, row)) for row in rows]
+    if pandas is None:
+        raise ResultsError("frames=True: pandas is not installed; allowed: None, False")
+    frame = {}
+    for position, name in enumerate(names):
+        values = [row[position] for row in rows]
+        kind = types.get(name, (str, ""))[0]
+        if kind is int:  # a nullable type
+            large = any(value is not None and value >= 2**63 for value in values)
+            dtype = "UInt64" if large else "Int64"
+            frame[name] = pandas.array(values, dtype=dtype)
+        else:
+            frame[name] = pandas.Series(values, dtype={float: "float64", bool: "bool", str: "object"}[kind])
+    return pandas.DataFrame(frame, columns=names)
+
+
+def _count(rows, key):
+    counts = {}
+    for row in rows:
+        counts[row[key]] = counts.get(row[key], 0) + 1
+    return counts
+
+
+def _describe_run(run):
+    manifest = run.manifest
+    yield f"run {run.path}: {manifest.get('program')}, {manifest.get('workers')} workers, " \
+          f"{manifest.get('parameters')} parameters, fidelity {manifest.get('fidelity')}"
+    finished = {(row["policy"], row["seed"]) for row in run.network}
+    last = {(row["policy"], row["seed"]): row for row in run.evaluations}
+    for policy in manifest.get("policies", []):
+        for seed in manifest.get("seeds", []):
+            row = last.get((policy, seed))
+            state = "finished" if (policy, seed) in finished else "not finished"
+            result = f"accuracy {row['test_accuracy']:.4f} after {row['step']} steps, " \
+                     f"{row['simulated_seconds']:.6g} s" if row else "no evaluation"
+            yield f"  {policy}, seed {seed}: {state}; {result}"
+    yield from (f"  note: {note}" for note in run.notes)
+
+
+def _describe_study(study):
+    yield f"study {study.path}: {study.name}: {study.title}"
+    states = _count(study.points, "state")
+    counted = ", ".join(f"{states.get(state, 0)} {state}" for state in ("done", "pending", "failed"))
+    yield f"  {len(study.points)} points ({counted}), {len(study.trainings)} trainings, " \
+          f"seeds {', '.join(map(str, study.seeds))}"
+    for axis in study.axes:
+        yield f"  axis {axis.name}{f' ({axis.unit})' if axis.unit else ''}: {', '.join(axis.values)}"
+    target = "no target" if study.target is None else f"target accuracy {study.target:g}"
+    yield f"  {target}, baseline {study.baseline}"
+    for policy in study.policies:
+        done = [row for row in study.points if row["policy"] == policy and row["state"] == "done"]
+        reached = sum(row["time_to_accuracy"] is not None for row in done)
+        yield f"  {policy}: {len(done)} done, {reached} reached the target"
+    for row in study.points + study.trainings:
+        if row["state"] == "failed":
+            yield f"  failed: {'training' if 'configuration' in row else 'point'} {row['id']}: " \
+                  f"{row['message']}"
+
+
+def describe(path):
+    """What is in a run directory or a study, as lines of text."""
+    path = pathlib.Path(path)
+    if (path / "manifest.json").is_file():
+        return list(_describe_run(read_run(path, frames=False)))
+    if path.is_file() or (path / "study.sqlite").is_file():
+        return list(_describe_study(read_study(path, frames=False)))
+    raise ResultsError(f"{path}: allowed: a run directory (manifest.json), a study's folder or its study.sqlite")
+
+
+def main(arguments):
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print("usage: legacy_results.py PATH    (a run directory, a study's folder or its study.sqlite)",
+              file=sys.stderr)
+        return 2
+    try:
+        print("\n".join(describe(arguments[0])))
+    except ResultsError as error:
+        print(f"legacy_results.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
