@@ -285,7 +285,6 @@ def read_study(path, frames=None):
 
 def _read_database(database, file, frames):
     database.row_factory = sqlite3.Row
-    database.text_factory = lambda text: text.decode("utf-8", errors="replace")
     database.isolation_level = None
     database.execute("BEGIN")  # one state of all tables
     head = database.execute("SELECT * FROM study").fetchone()
@@ -306,9 +305,10 @@ def _read_database(database, file, frames):
 
     def table(query, columns):
         cursor = database.execute(query)
+        cursor.row_factory = None  # tuples: a study may have a million evaluations
         names = [column[0] for column in cursor.description]
         types = {name: columns[name] for name in names if name in columns}
-        return _table((names, [tuple(row) for row in cursor]), types, frames)
+        return _table((names, cursor.fetchall()), types, frames)
 
     return Study(
         path=file, name=head["name"], title=head["title"], definition=head["definition"],
@@ -376,8 +376,8 @@ def _table(data, types, frames):
     if pandas is None:
         raise ResultsError("frames=True: pandas is not installed; allowed: None, False")
     frame = {}
-    for position, name in enumerate(names):
-        values = [row[position] for row in rows]
+    columns = zip(*rows) if rows else ([] for _ in names)
+    for name, values in zip(names, map(list, columns)):
         kind = types.get(name, (str, ""))[0]
         if kind is int:  # a nullable type
             large = any(value is not None and value >= 2**63 for value in values)

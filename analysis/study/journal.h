@@ -26,7 +26,8 @@ class JournalWriter {
 };
 
 struct JournalEntries {
-  std::vector<StudyPoint> points;  // the last of each id that is done, else the last failed; ascending
+  std::vector<StudyPoint>
+      points;  // the last of each id that is done, else the last failed; ascending
   std::vector<StudyTraining> trainings;
 };
 
