@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analysis/study/store.h"
+#include "analysis/study/study_report.h"
 #include "compress/error.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/study/commands.h"
@@ -192,6 +193,40 @@ void AddExport(CLI::App& app, Action& chosen) {
   command->add_option("--out", flags->out, "folder [DIR/export]")->type_name("DIR");
 }
 
+void AddReport(CLI::App& app, Action& chosen) {
+  struct Flags {
+    std::string folder;
+    std::string out;
+    std::string target;
+    std::string figures = "on";
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command =
+      AddCommand(app, "report", "tables, figures, words, and an interactive page", chosen, [flags] {
+        legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
+        if (!flags->target.empty()) {
+          legacy::SetTarget(study, legacy::ParseFraction(flags->target, "--target"));
+        }
+        legacy::analysis::StudyReportOptions options;
+        options.figures = legacy::ParseSwitch(flags->figures, "--figures");
+        const fs::path out =
+            flags->out.empty() ? fs::path(flags->folder) / "report" : fs::path(flags->out);
+        const auto report = legacy::analysis::WriteStudyReport(study, out, options);
+        for (const std::string& warning : report.warnings) {
+          fmt::print(stderr, "warning: {}\n", warning);
+        }
+        fmt::print(stderr, "written: {} files in {}\n", report.files.size(), out.string());
+        return 0;
+      });
+  AddFolder(*command, flags->folder);
+  command->add_option("--out", flags->out, "folder [DIR/report]")->type_name("DIR");
+  command->add_option("--target", flags->target, "another target accuracy [the study's]")
+      ->type_name("85%|0.85");
+  command->add_option("--figures", flags->figures, "draw figures; takes most of the time")
+      ->type_name("on|off")
+      ->capture_default_str();
+}
+
 void AddServe(CLI::App& app, Action& chosen) {
   struct Flags {
     std::string folder;
@@ -286,6 +321,7 @@ int Main(int argc, char** argv) {
   AddResume(app, chosen);
   AddStatus(app, chosen);
   AddExport(app, chosen);
+  AddReport(app, chosen);
   AddServe(app, chosen);
   AddWork(app, chosen);
   AddCollect(app, chosen);

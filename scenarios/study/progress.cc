@@ -28,7 +28,8 @@ std::string ProgressText(const StudyProgress& progress, double seconds) {
   text += fmt::format("points {}/{}", progress.points_ended, progress.points);
   if (progress.points_failed > 0) text += fmt::format("  {} failed", progress.points_failed);
   const StudyProgress::Left left = progress.TimeLeft();
-  if (seconds < kRateSeconds || (left.seconds <= 0 && left.at_least)) return text;
+  if (left.seconds <= 0 && !left.at_least) return text + "  in " + Duration(seconds);
+  if (seconds < kRateSeconds || left.seconds <= 0) return text;
   if (!left.at_least) text += fmt::format("  {:3.0f}%", 100 * seconds / (seconds + left.seconds));
   if (progress.points_ended > 0) {
     text += fmt::format("  {:.1f} points/s", static_cast<double>(progress.points_ended) / seconds);

@@ -1,0 +1,212 @@
+// Studies that are run, disturbed and gone on with, by the program.
+#include <signal.h>
+
+#include <chrono>
+#include <random>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include "analysis/run_directory.h"
+#include "scenarios/study/folder.h"
+#include "tests/scenarios/study_running.h"
+
+namespace legacy {
+namespace {
+
+using analysis::StudyState;
+
+// Children of a process, now.
+std::vector<pid_t> ChildrenOf(pid_t pid) {
+  const std::string id = std::to_string(pid);
+  std::ifstream file("/proc/" + id + "/task/" + id + "/children");
+  std::vector<pid_t> children;
+  for (pid_t child; file >> child;) children.push_back(child);
+  return children;
+}
+
+// Kills the first child that a program has.
+void KillFirstChild(pid_t pid) {
+  for (int i = 0; i < 20'000; ++i) {
+    const std::vector<pid_t> children = ChildrenOf(pid);
+    if (!children.empty()) {
+      kill(children.front(), SIGKILL);
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  FAIL() << "no child";
+}
+
+// How often each point stands in the journals.
+std::map<int, int> JournalledPoints(const fs::path& study) {
+  std::map<int, int> counts;
+  const std::regex id("\\{\"point\":.*\"id\":([0-9]+),");
+  for (const auto& entry : fs::directory_iterator(study / "journal")) {
+    if (entry.path().extension() != ".jsonl") continue;
+    std::ifstream file(entry.path());
+    std::smatch match;
+    for (std::string line; std::getline(file, line);) {
+      if (std::regex_search(line, match, id)) ++counts[std::stoi(match[1])];
+    }
+  }
+  return counts;
+}
+
+TEST_F(StudyRunning, KilledAtAnyMomentItEndsAsIfNeverDisturbed) {
+  RunWhole("whole");
+  std::mt19937 random(20);
+  int killed = 0;
+  for (int study = 0; killed < 10; ++study) {
+    const std::string name = "killed" + std::to_string(study);
+    const std::string out = In(name);
+    bool ended = false;
+    while (!ended) {
+      const bool begun = fs::exists(out + "/study.yaml");
+      const pid_t pid = begun ? Start({"resume", out, "--jobs=2"})
+                              : Start({"run", Definition(), "--out=" + out, "--jobs=2"});
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 280));
+      if (killed < 10) kill(pid, SIGKILL);
+      const int status = Wait(pid);
+      ended = WIFEXITED(status);
+      killed += !ended;
+      if (ended) ASSERT_EQ(WEXITSTATUS(status), 0) << Read(In("log"));
+    }
+    EXPECT_EQ(Database(name), Database("whole"));
+    const std::map<int, int> points = JournalledPoints(out);
+    EXPECT_EQ(points.size(), kSmallPoints);
+    for (const auto& [point, count] : points) EXPECT_EQ(count, 1) << "point " << point;
+  }
+}
+
+TEST_F(StudyRunning, APointThatCannotBeIsRecordedAndTheRestIsDone) {
+  Define(SmallStudy("  topo: [star, \"fat-tree:k=2\"]\n"));  // two hosts, four workers
+  const Result result = Run({"run", Definition(), "--out=" + In("a"), "--jobs=2"});
+  EXPECT_EQ(result.status, 3) << result.text;
+  const analysis::Study study = ReadDatabase("a");
+  for (const analysis::StudyPoint& point : study.points) {
+    const bool fits = point.values.at(1) == "star";
+    EXPECT_EQ(point.state, fits ? StudyState::kDone : StudyState::kFailed) << point.id;
+    EXPECT_EQ(point.message.empty(), fits);
+  }
+  const Result failed = Run({"status", In("a"), "--failed"});
+  EXPECT_NE(failed.text.find("topo fat-tree:k=2): "), std::string::npos) << failed.text;
+  // Nothing is left, and nothing is tried again.
+  EXPECT_EQ(Run({"resume", In("a")}).status, 3);
+  EXPECT_EQ(JournalledPoints(In("a")).size(), kSmallPoints);
+  for (const auto& [point, count] : JournalledPoints(In("a"))) EXPECT_EQ(count, 1) << point;
+}
+
+TEST_F(StudyRunning, ATrainingWhoseProcessDiesFailsWithItsPointsAndIsRetried) {
+  const pid_t pid = Start({"run", Definition(), "--out=" + In("a"), "--jobs=1"});
+  KillFirstChild(pid);
+  EXPECT_EQ(WEXITSTATUS(Wait(pid)), 3) << Read(In("log"));
+  const analysis::Study study = ReadDatabase("a");
+  EXPECT_EQ(CountStates(study)[StudyState::kFailed], kSmallPoints / kSmallTrainings);
+  EXPECT_EQ(CountStates(study)[StudyState::kDone], kSmallPoints - kSmallPoints / kSmallTrainings);
+  EXPECT_NE(study.trainings[0].message.find("died of signal 9"), std::string::npos)
+      << study.trainings[0].message;
+  EXPECT_EQ(Run({"resume", In("a"), "--retry-failed"}).status, 0);
+  EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kDone], kSmallPoints);
+}
+
+TEST_F(StudyRunning, APointWhoseProcessDiesFailsAloneAndIsRetried) {
+  ASSERT_EQ(
+      Run({"run", Definition(), "--out=" + In("a"), "--launcher=slurm", "--submit=off"}).status, 0);
+  ASSERT_EQ(Run({"work", In("a"), "--phase=trainings"}).status, 0);
+  const pid_t pid = Start({"resume", In("a"), "--jobs=1"});
+  KillFirstChild(pid);
+  EXPECT_EQ(WEXITSTATUS(Wait(pid)), 3) << Read(In("log"));
+  EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kFailed], 1);
+  EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kDone], kSmallPoints - 1);
+  EXPECT_EQ(Run({"resume", In("a"), "--retry-failed"}).status, 0);
+  RunWhole("whole");
+  EXPECT_EQ(Database("a"), Database("whole"));
+}
+
+TEST_F(StudyRunning, CtrlCStopsSaysHowToGoOnAndFailsNothing) {
+  const pid_t pid = Start({"run", Definition(), "--out=" + In("a"), "--jobs=2"});
+  for (int i = 0; i < 20'000 && ChildrenOf(pid).empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  kill(-pid, SIGINT);  // as a terminal does: to the whole group
+  EXPECT_EQ(WEXITSTATUS(Wait(pid)), 130);
+  EXPECT_NE(Read(In("log")).find("go on with: legacy-study resume " + In("a")), std::string::npos);
+  EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kFailed], 0);
+  EXPECT_EQ(Run({"resume", In("a")}).status, 0);
+}
+
+TEST_F(StudyRunning, OneProcessManagesAStudyAtATime) {
+  fs::create_directories(In("a"));
+  {
+    const StudyLock lock(In("a"), 0);
+    const Result second = Run({"run", Definition(), "--out=" + In("a")});
+    EXPECT_EQ(second.status, 1);
+    EXPECT_NE(second.text.find("another legacy-study works on it"), std::string::npos);
+  }
+  RunWhole("a");  // the lock's file is there still
+}
+
+TEST_F(StudyRunning, AFolderKeepsItsStudy) {
+  RunWhole("a");
+  const Result same = Run({"run", Definition(), "--out=" + In("a")});
+  EXPECT_EQ(same.status, 1);
+  EXPECT_NE(same.text.find("legacy-study resume " + In("a")), std::string::npos) << same.text;
+  const Result other = Run({"run", Definition(), "--out=" + In("a"), "--set=training.steps=8"});
+  EXPECT_EQ(other.status, 1);
+  EXPECT_NE(other.text.find("another study is there"), std::string::npos) << other.text;
+  EXPECT_NE(Run({"resume", In("none")}).text.find("no study is there"), std::string::npos);
+}
+
+TEST_F(StudyRunning, MistakesLeaveNothingBehind) {
+  const Result result = Run({"run", Definition(), "--out=" + In("a"), "--set=training.stepz=8"});
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.text.find("stepz"), std::string::npos) << result.text;
+  EXPECT_FALSE(fs::exists(In("a")));
+}
+
+TEST_F(StudyRunning, SetChangesTheStudyThatIsKept) {
+  ASSERT_EQ(Run({"run", Definition(), "--out=" + In("a"), "--set=training.steps=2", "--set",
+                 "network.delay=1ms"})
+                .status,
+            0);
+  EXPECT_EQ(ReadDatabase("a").points[0].figures.steps, 2);
+  EXPECT_EQ(StudyFolder::Open(In("a")).plan().points[0].scenario.delay, "1ms");
+}
+
+TEST_F(StudyRunning, SharesByHandComeToTheSame) {
+  RunWhole("whole");
+  ASSERT_EQ(
+      Run({"run", Definition(), "--out=" + In("a"), "--launcher=slurm", "--submit=off"}).status, 0);
+  const Result early = Run({"work", In("a"), "--phase=points", "--share=1/3"});
+  EXPECT_NE(early.text.find("wait for trainings that are not there"), std::string::npos);
+  for (const char* phase : {"trainings", "points"}) {
+    for (const char* share : {"3/3", "1/3", "2/3"}) {
+      const Result result =
+          Run({"work", In("a"), std::string("--phase=") + phase, std::string("--share=") + share});
+      ASSERT_EQ(result.status, 0) << result.text;
+    }
+  }
+  EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kPending], kSmallPoints);
+  EXPECT_NE(Run({"status", In("a")}).text.find("16 done"), std::string::npos);  // reads journals
+  EXPECT_EQ(Run({"collect", In("a")}).status, 0);
+  EXPECT_EQ(Database("a"), Database("whole"));
+}
+
+TEST_F(StudyRunning, APointsCommandReplaysIt) {
+  RunWhole("a");
+  const Result status = Run({"status", In("a"), "--point=10"});
+  ASSERT_EQ(status.status, 0) << status.text;
+  const size_t begin = status.text.find("legacy-replay ");
+  ASSERT_NE(begin, std::string::npos) << status.text;
+  std::string line = status.text.substr(begin, status.text.find('\n', begin) - begin);
+  line.replace(0, std::string("legacy-replay").size(), LEGACY_REPLAY_PROGRAM);
+  const Result replay = Shell(line + " --pictures=off --out=" + In("replayed") + " 2>&1");
+  ASSERT_EQ(replay.status, 0) << replay.text;
+  const analysis::RunDirectory run = analysis::ReadRunDirectory(In("replayed"));
+  EXPECT_EQ(run.steps.back().simulated_seconds,
+            ReadDatabase("a").points[10].figures.simulated_seconds);
+}
+
+}  // namespace
+}  // namespace legacy

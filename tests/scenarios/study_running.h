@@ -1,0 +1,109 @@
+// What tests of running studies share: a study that takes a second, and the program that runs it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/study/store.h"
+#include "scenarios/study/shell.h"
+#include "tests/programs.h"
+
+namespace legacy {
+
+namespace fs = std::filesystem;
+
+inline constexpr int kSmallTrainings = 2;
+inline constexpr int kSmallPoints = 16;
+
+// `more`: further axes of the grid.
+inline std::string SmallStudy(const std::string& more = "") {
+  return "study: {name: small, baseline: dense}\n"
+         "scenario:\n"
+         "  training: {dataset: glyphs, model: lenet5, workers: 4, batch: 2, steps: 4,\n"
+         "             warmup_steps: 1, evaluate_every: 2, train_limit: 32, test_limit: 16}\n"
+         "  compression: {policies: [dense, topk]}\n"
+         "  network: {topology: star, stragglers: none, fidelity: flow}\n"
+         "grid:\n"
+         "  bandwidth: [10Mbps, 100Mbps, 1Gbps, 10Gbps]\n" +
+         (more.empty() ? "  fidelity: [analytic, flow]\n" : more);
+}
+
+class StudyRunning : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(::testing::TempDir()) / ("legacy-study-" + std::string(test->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    Define(SmallStudy());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void Define(const std::string& text) const { std::ofstream(Definition()) << text; }
+  std::string Definition() const { return In("definition.yaml"); }
+  std::string In(const std::string& name) const { return (folder_ / name).string(); }
+
+  static std::string Line(const std::vector<std::string>& arguments) {
+    std::vector<std::string> words = {LEGACY_STUDY_PROGRAM};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return ShellLine(words);
+  }
+  static Result Run(const std::vector<std::string>& arguments) {
+    return Shell(Line(arguments) + " 2>&1");
+  }
+  // A run of the study that is never disturbed.
+  void RunWhole(const std::string& name) const {
+    const Result result = Run({"run", Definition(), "--out=" + In(name), "--jobs=2"});
+    ASSERT_EQ(result.status, 0) << result.text;
+  }
+
+  // The program in the background, as a process group of its own.
+  pid_t Start(const std::vector<std::string>& arguments) const {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      setpgid(0, 0);
+      const std::string line = "exec " + Line(arguments) + " >>" + In("log") + " 2>&1";
+      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      _exit(127);
+    }
+    return pid;
+  }
+  static int Wait(pid_t pid) {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return status;
+  }
+
+  // What the database holds, as texts by file.
+  std::map<std::string, std::string> Database(const std::string& name) const {
+    const fs::path out = folder_ / (name + "-exported");
+    analysis::ExportStudy(ReadDatabase(name), out);
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::directory_iterator(out)) {
+      files[entry.path().filename().string()] = Read(entry.path());
+    }
+    return files;
+  }
+  analysis::Study ReadDatabase(const std::string& name) const {
+    return analysis::StudyStore::Open(folder_ / name / "study.sqlite").Read();
+  }
+
+  fs::path folder_;
+};
+
+// Points by state.
+inline std::map<analysis::StudyState, int> CountStates(const analysis::Study& study) {
+  std::map<analysis::StudyState, int> counts;
+  for (const analysis::StudyPoint& point : study.points) ++counts[point.state];
+  return counts;
+}
+
+}  // namespace legacy
