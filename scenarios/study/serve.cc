@@ -251,7 +251,7 @@ std::string StudyServer::Url() const {
 
 std::string StudyServer::Description() const {
   const WhatIfStudy& study = impl_->what_if.study();
-  return fmt::format("{} recorded trainings, {} groups, read in {:.1f} s", study.recordings.size(),
+  return fmt::format("{} recorded trainings, {} groups, read in {:.2f} s", study.recordings.size(),
                      study.groups.size(), impl_->reading.count());
 }
 
