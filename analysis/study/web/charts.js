@@ -74,28 +74,51 @@ const boxPlugin = {
   },
 };
 
-// First digits of the labelled ticks of a logarithmic axis: fewer the more it spans.
+// First digits of the ticks of a logarithmic axis: fewer the more it spans.
 function firstDigits(span) {
   if (span > 1e4) return [1];
-  return span > 30 ? [1, 2, 5] : [1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9];
+  return span > 30 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
 }
 
-// An axis of numbers or of names; ticks bear their unit.
-function axisOptions({title, unit, logarithmic, names, ...rest}) {
+function logTicks(low, high) {
+  const ticks = [];
+  if (high / low < 2) {  // too narrow for whole digits: about five even steps of 1, 2 or 5
+    const raw = (high - low) / 5;
+    const decade = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].map((digit) => digit * decade).find((one) => one >= raw);
+    for (let i = Math.ceil(low / step); i * step <= high; ++i) ticks.push({value: i * step});
+    return ticks;
+  }
+  const digits = firstDigits(high / low);
+  for (let exponent = Math.floor(Math.log10(low)); 10 ** exponent <= high; ++exponent) {
+    for (const digit of digits) ticks.push({value: Number(`${digit}e${exponent}`)});
+  }
+  return ticks.filter(({value}) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
+}
+
+// Just around the positive ones of the values: Chart.js would show whole decades.
+function logRange(values) {
+  const positive = values.filter((value) => value > 0 && Number.isFinite(value));
+  if (positive.length === 0) return {};
+  const [low, high] = [Math.min(...positive), Math.max(...positive)];
+  const margin = high > low ? (high / low) ** 0.04 : 1.5;
+  return {min: low / margin, max: high * margin};
+}
+
+// An axis of numbers or of names, with the `values` that it is to show; ticks bear their unit.
+function axisOptions({title, unit, logarithmic, names, values = [], ...rest}) {
   return {
     type: logarithmic ? 'logarithmic' : 'linear',
+    unit,
     title: {display: true, text: title, color: inkColour()},
     grid: {color: gridColour()},
     ticks: {
       color: inkColour(), maxRotation: 40, autoSkipPadding: 12, precision: names ? 0 : undefined,
-      callback(value) {
-        if (names) return Number.isInteger(value) ? names[value] ?? '' : '';
-        if (!logarithmic) return quantity(value, unit);
-        const first = value / 10 ** Math.floor(Math.log10(value) + 1e-9);
-        const labelled = firstDigits(this.max / this.min).some((digit) => Math.abs(first - digit) < 1e-6);
-        return labelled ? quantity(value, unit) : null;
-      },
+      callback: (value) => names ? names[value] ?? '' : quantity(value, unit),
     },
+    ...(logarithmic ? {...logRange(values), afterBuildTicks: (scale) => {
+      scale.ticks = logTicks(scale.min, scale.max);
+    }} : {}),
     ...rest,
   };
 }

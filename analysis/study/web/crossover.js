@@ -121,10 +121,12 @@ const FACETS_DRAWN = 16;
 function breakEvenFigure(view) {
   const {study} = view;
   const axis = study.axes[view.x];
+  const name = humanName(axis.name);
   const facets = facetsOf(view).map((at) => ({
     parts: placeParts({...view, at}, [view.x]), results: breakEvens(view, at, view.policies)}));
   const drawn = facets.slice(0, FACETS_DRAWN);
   const shown = view.policies.filter((policy) => policy !== study.base);
+  const crossing = facets.some(({results}) => results.some(({simulated}) => simulated.x !== null));
   const rowOf = (row, policy) => row + (shown.indexOf(policy) + 0.5) / shown.length * 0.8 - 0.4;
   const marks = (kind, policy) => drawn.flatMap(({parts, results}, row) => results
     .filter((result) => result.policy === policy && result[kind].x !== null)
@@ -144,14 +146,14 @@ function breakEvenFigure(view) {
     key: axis.name,
     height: 150 + drawn.length * Math.max(46, 13 * shown.length),
     chart: {type: 'line', data: {datasets}, options: {scales: {
-      x: axisScale(axis, `Break-even ${humanName(axis.name)}`),
+      x: axisScale(axis, `Break-even ${name}`),
       y: axisOptions({title: '', names: drawn.map(({parts}) => parts), fixed: true, reverse: true, min: -0.5,
                       max: drawn.length - 0.5, afterBuildTicks: (scale) => {
                         scale.ticks = drawn.map((_, value) => ({value}));
                       }}),
     }}},
     table: {
-      caption: `Break-even ${humanName(axis.name)} with ${study.baseline}: below it compressing is ahead, unless said`,
+      caption: `Break-even ${name} with ${study.baseline}: below it compressing is ahead, unless said`,
       head: [...headings('', 'Network', 'Policy'), ...headings(axis.unit, 'Break-even', 'From', 'To', 'Textbook'),
              heading('Seeds')],
       rows: facets.flatMap(({parts, results}) => results.map(({policy, simulated, textbook}) => [
@@ -159,7 +161,8 @@ function breakEvenFigure(view) {
         ...[simulated.x, simulated.low, simulated.high, textbook.x].map((x) => numberCell(x, axis.unit)),
         verdictText(simulated) + (simulated.x !== null && !simulated.below ? ', ahead above it' : '')])),
     },
-    summary: `Break-even ${humanName(axis.name)} of ${shown.length} policies with ${study.baseline} at ` +
+    summary: (crossing ? `Break-even ${name} of ${shown.length} policies` :
+      `No break-even ${name} within the grid for ${shown.length} policies`) + ` with ${study.baseline} at ` +
       `${facets.length} ${facets.length === 1 ? 'network' : 'networks'}` +
       `${facets.length > drawn.length ? `, the first ${drawn.length} drawn` : ''}; ` +
       'crosses are the textbook\'s predictions.',

@@ -55,7 +55,7 @@ const placeText = (view, without) => placeParts(view, without).join(', ');
 
 const axisScale = (axis, title) => axisOptions({
   title: title ?? capitalised(humanName(axis.name)), unit: axis.unit, logarithmic: isLogarithmic(axis),
-  names: axis.numbers.length ? null : axis.values,
+  names: axis.numbers.length ? null : axis.values, values: axis.numbers,
 });
 
 const speedupCell = (speedup) => speedup === null ? {text: 'baseline', value: null} : {
@@ -136,7 +136,8 @@ function timeFigure(view) {
     key: axis.name,
     chart: {type: 'line', data: {datasets}, options: {scales: {
       x: axisScale(axis),
-      y: axisOptions({title: 'Time to accuracy', unit: 's', logarithmic: true}),
+      y: axisOptions({title: 'Time to accuracy', unit: 's', logarithmic: true, values: datasets.flatMap(({data}) =>
+        data.flatMap(({y, low, high}) => y === null ? [] : [y, low ?? y, high ?? y]))}),
     }}},
     table: timeTable(view, series),
     summary: `Time to accuracy against ${humanName(axis.name)} of ${view.policies.length} policies, ` +
@@ -255,7 +256,8 @@ function accuracyChart(series, xTitle, xUnit, target) {
   const ends = series.map(({points}) => points[points.length - 1]?.x).filter((x) => x > 0);
   const logarithmic = ends.length > 1 && Math.max(...ends) > 5 * Math.min(...ends);
   return {type: 'line', data: {datasets: lines}, options: {target, scales: {
-    x: axisOptions({title: xTitle, unit: xUnit, logarithmic}),
+    x: axisOptions({title: xTitle, unit: xUnit, logarithmic,
+                    values: series.flatMap(({points}) => points.map(({x}) => x))}),
     y: axisOptions({title: 'Test accuracy', unit: 'fraction'}),
   }}};
 }

@@ -2,11 +2,13 @@
 
 const study = unpackStudy(JSON.parse(document.getElementById('study').textContent));
 const byId = (id) => document.getElementById(id);
+const lengthOf = (i) => study.axes[i].numbers.length;
+const byLength = study.axes.map((_, i) => i).sort((a, b) => lengthOf(b) - lengthOf(a));  // names last
 const view = {
   study,
   policies: study.policies.map((_, i) => i),
   seeds: study.seeds.map((_, i) => i),
-  x: Math.max(0, study.axes.findIndex((axis) => axis.numbers.length > 1)),
+  x: byLength[0],
   at: study.axes.map((axis) => ascending(axis)[Math.floor((axis.values.length - 1) / 2)]),
 };
 
@@ -189,9 +191,7 @@ function addPanels() {
   const compared = study.base >= 0 && study.policies.length > 1 && study.target !== null;
   if (study.target !== null) addPanel({id: 'time', title: 'Time to accuracy', make: () => timeFigure(view)});
   if (compared && study.axes.length > 1) {
-    const isNumeric = (i) => study.axes[i].numbers.length > 1;
-    const [columns, rows] = study.axes.map((_, i) => i).sort((a, b) => isNumeric(b) - isNumeric(a));
-    const choice = {policy: study.base === 0 ? 1 : 0, columns, rows};
+    const choice = {policy: study.base === 0 ? 1 : 0, columns: byLength[0], rows: byLength[1]};
     addPanel({id: 'map', title: 'Speed-up map', make: () => mapFigure(view, choice), controls: mapControls(choice),
               canvas: false});
   }
