@@ -1,11 +1,13 @@
 // Writers that are killed, and readers beside a writer: each in a process of its own.
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "tests/analysis/study/store_fixture.h"
 
@@ -46,6 +48,7 @@ class Child {
  public:
   explicit Child(Work work) : process_(fork()) {
     if (process_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // it does not outlive a test that is killed
     try {
       for (int64_t i = 0;; ++i) work(i);
     } catch (...) {
