@@ -11,6 +11,8 @@ namespace legacy::fabric
 namespace
 {
 
+constexpr double kMaxPrice = 1e6; ///< USD per GB
+
 template <typename Number>
 bool ParseNumber(const std::string& text, Number& number)
 {
@@ -142,6 +144,25 @@ int64_t Settings::Bytes(const std::string& key, int64_t fallback)
 {
     const Setting* setting = Find(key);
     return setting ? ParseBytes(setting->value, Place(key)) : fallback;
+}
+
+std::array<double, 2> Settings::Prices(const std::string& key)
+{
+    const std::string text = Text(key, "0");
+    const size_t slash = text.find('/');
+    const std::string there = text.substr(0, slash);
+    const std::string back = slash == std::string::npos ? there : text.substr(slash + 1);
+    std::array<double, 2> prices{};
+    // Negated, so that NaN fails.
+    if (!ParseNumber(there, prices[0]) || !ParseNumber(back, prices[1]) ||
+        !(prices[0] >= 0 && prices[0] <= kMaxPrice && prices[1] >= 0 && prices[1] <= kMaxPrice))
+    {
+        throw Error(Place(key),
+                    text,
+                    "USD per GB, 0 to " + Shortest(kMaxPrice) +
+                        ": 0.02 each way, or 0.02/0.09 from a to b and from b to a");
+    }
+    return prices;
 }
 
 std::string Settings::Place(const std::string& key) const

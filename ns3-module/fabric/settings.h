@@ -4,6 +4,7 @@
 
 #include "units.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -37,6 +38,8 @@ class Settings
     int64_t Rate(const std::string& key, int64_t fallback);
     TimeNs Time(const std::string& key, TimeNs fallback);
     int64_t Bytes(const std::string& key, int64_t fallback);
+    /// "0.02": USD per GB, both ways of a link; "0.02/0.09": there and back. 0 where not given.
+    std::array<double, 2> Prices(const std::string& key);
 
     /// "<place>: <key>" of a given key, or of the whole: for messages about what values mean
     /// together.

@@ -28,6 +28,13 @@ std::string Fixed(double value)
     return buffer;
 }
 
+std::string Price(double usdPerGb)
+{
+    char buffer[48];
+    std::snprintf(buffer, sizeof buffer, "%g USD/GB", usdPerGb);
+    return buffer;
+}
+
 std::string Point(double x, double y)
 {
     return Fixed(x) + " " + Fixed(y);
@@ -153,6 +160,10 @@ class Painter
         std::string text = m_topology.NodeName(m_topology.From(link)) + " to " +
                            m_topology.NodeName(m_topology.To(link)) + ": " +
                            FormatRate(both.rateBps) + ", " + FormatTime(both.delay);
+        if (const double price = m_topology.UsdPerGb(link); price > 0)
+        {
+            text += ", " + Price(price);
+        }
         if (!m_drawing.bytes.empty())
         {
             text += ", " + FormatBytes(m_drawing.bytes[link]);

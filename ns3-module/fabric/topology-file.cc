@@ -172,6 +172,7 @@ class LinksFile
         link.delay = settings.Time("delay", m_defaults.delay);
         link.queueBytes = settings.Bytes("queue", m_defaults.queueBytes);
         link.errorRate = settings.Real("error", 0, 0, kMaxErrorRate);
+        link.usdPerGb = settings.Prices("price");
         settings.RejectUnread();
         m_builder.AddLink(link, place);
     }

@@ -8,10 +8,11 @@
 //
 //   type: links             # any graph
 //   hosts: [a, b]           # names, or a number: host0, host1, ...
-//   switches: 1             # likewise: switch0, ...; may be absent
+//   switches: 2             # likewise: switch0, ...; may be absent
 //   links:                  # rate, delay and queue default to those of all links
 //     - {a: a, b: switch0, rate: 10Gbps, delay: 1us, queue: 64KiB, error: 1e-6}
-//     - {a: b, b: switch0}
+//     - {a: b, b: switch1}
+//     - {a: switch0, b: switch1, price: 0.02/0.09}  # USD per GB from a to b, and from b to a
 //
 //   3 1 2                   # HPCC: nodes, switches, links
 //   2                       # the switches' numbers; the others are hosts
@@ -44,7 +45,7 @@ TopologyFormat ParseTopologyFormat(const std::string& text);
 
 /// Reading what was written gives a topology of the same fingerprint where hosts come before
 /// switches, as in every topology of MakeTopology. Throws Error on what the format cannot say
-/// (HPCC: queues).
+/// (HPCC: queues, prices).
 void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream);
 
 /// What of a links file's text may be left open.

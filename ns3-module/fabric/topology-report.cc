@@ -128,6 +128,30 @@ std::string DescribeLinks(const Topology& topology)
            FormatRate(betweenSwitches) + " between switches each way\n";
 }
 
+std::string DescribePrices(const Topology& topology)
+{
+    size_t priced = 0;
+    double least = 0;
+    double most = 0;
+    const auto directions = static_cast<DirectedLink>(2 * topology.Links().size());
+    for (DirectedLink link = 0; link < directions; ++link)
+    {
+        const double price = topology.UsdPerGb(link);
+        if (price > 0)
+        {
+            least = priced == 0 ? price : std::min(least, price);
+            most = std::max(most, price);
+            ++priced;
+        }
+    }
+    if (priced == 0)
+    {
+        return "";
+    }
+    return "prices: " + Range(least, most) + " USD/GB on " + Counted(priced, "direction") +
+           " of links\n";
+}
+
 /// The switches of one tier, and the rates of their links down, up and within the tier.
 struct TierRates
 {
@@ -268,7 +292,7 @@ std::string DescribeTopology(const Topology& topology)
     return topology.Name() + ": " + Counted(hosts, "host") + ", " +
            Counted(topology.NodeCount() - hosts, "switch") + ", " +
            Counted(topology.Links().size(), "link") + "\n" + DescribeLinks(topology) +
-           DescribeTiers(topology) + DescribePaths(topology);
+           DescribePrices(topology) + DescribeTiers(topology) + DescribePaths(topology);
 }
 
 std::vector<std::string> CheckTopology(const Topology& topology)

@@ -1,6 +1,7 @@
 #include "error.h"
 #include "topology-file.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <ostream>
@@ -130,6 +131,14 @@ void WriteYaml(const Topology& topology, std::ostream& stream)
         {
             stream << ", error: " << ExactReal(link.errorRate);
         }
+        if (const auto [there, back] = link.usdPerGb; there > 0 || back > 0)
+        {
+            stream << ", price: " << ExactReal(there);
+            if (back != there)
+            {
+                stream << "/" << ExactReal(back);
+            }
+        }
         stream << "}\n";
     }
 }
@@ -142,6 +151,12 @@ void WriteHpcc(const Topology& topology, std::ostream& stream)
         {
             throw Error("queue of " + topology.NodeName(link.a) + " - " + topology.NodeName(link.b),
                         FormatBytes(link.queueBytes),
+                        "none in the format hpcc, which cannot say it; use yaml");
+        }
+        if (const auto [there, back] = link.usdPerGb; there > 0 || back > 0)
+        {
+            throw Error("price of " + topology.NodeName(link.a) + " - " + topology.NodeName(link.b),
+                        ExactReal(std::max(there, back)),
                         "none in the format hpcc, which cannot say it; use yaml");
         }
     }

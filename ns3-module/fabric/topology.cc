@@ -49,6 +49,13 @@ void Topology::CheckLink(const Link& link) const
     {
         throw Error("error rate of link " + ends, std::to_string(link.errorRate), "0 to below 1");
     }
+    for (double price : link.usdPerGb)
+    {
+        if (!(price >= 0 && std::isfinite(price)))
+        {
+            throw Error("price of link " + ends, std::to_string(price), "0 USD per GB or more");
+        }
+    }
 }
 
 int Topology::AddLink(const Link& link)
@@ -122,6 +129,11 @@ int Topology::To(DirectedLink link) const
 const Link& Topology::LinkOf(DirectedLink link) const
 {
     return m_links[link / 2];
+}
+
+double Topology::UsdPerGb(DirectedLink link) const
+{
+    return LinkOf(link).usdPerGb[link % 2];
 }
 
 void Topology::ThrowNoPath(int from, int to) const

@@ -7,6 +7,7 @@
 #include "routing-cache.h"
 #include "units.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -26,6 +27,8 @@ struct Link
     TimeNs delay = 0;       ///< propagation, one way
     int64_t queueBytes = 0; ///< of each port; 0: the preset's
     double errorRate = 0;   ///< probability that a packet is lost on the wire, each way
+    /// USD per GB (1e9 bytes on the wire), from a to b and from b to a; 0: none. No part of time.
+    std::array<double, 2> usdPerGb{};
 };
 
 /// How a node chooses among its next hops on shortest paths.
@@ -58,7 +61,7 @@ class Topology
     /// Hosts and switches share one numbering of nodes, from 0 in the order of adding.
     int AddHost(const std::string& name);
     int AddSwitch(const std::string& name);
-    /// Throws Error on unknown nodes, a == b, rate <= 0 or delay < 0.
+    /// Throws Error on unknown nodes, a == b, rate <= 0, delay < 0 or a price that is none.
     int AddLink(const Link& link);
 
     void SetEcmpSeed(uint64_t seed);
@@ -75,6 +78,8 @@ class Topology
     int From(DirectedLink link) const;
     int To(DirectedLink link) const;
     const Link& LinkOf(DirectedLink link) const;
+    /// Price of what this direction carries, USD per GB; 0 where it has none.
+    double UsdPerGb(DirectedLink link) const;
 
     /// Outgoing links of `node` on shortest paths (hops) to any node `destination`, ascending.
     /// Hosts do not forward. Empty at the destination; throws Error where there is no path, naming
@@ -93,7 +98,8 @@ class Topology
     /// Throws Error as AddLink.
     Topology WithLinks(const std::function<void(int index, Link& link)>& change) const;
 
-    /// Identifies hosts, switches, links and the ECMP seed: part of the key of remembered steps.
+    /// Identifies hosts, switches, links and the ECMP seed: part of the key of remembered steps,
+    /// so prices are left out.
     std::string Fingerprint() const;
 
     const std::string& Name() const;

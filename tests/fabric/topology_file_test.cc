@@ -142,6 +142,7 @@ TEST(TopologyFile, ShippedFilesAreWhatTheyAreCalled) {
   EXPECT_EQ(Hosts(folder + "rail-4x8.yaml"), 32u);
   EXPECT_EQ(Hosts(folder + "two-sites.yaml"), 4u);
   EXPECT_EQ(Hosts(folder + "two-racks.topo"), 6u);
+  EXPECT_EQ(Hosts(folder + "wan-regions.yaml"), 16u);
   EXPECT_EQ(MakeTopology(Request(folder + "star-16.yaml")).Name(), "star-16");
   EXPECT_EQ(MakeTopology(Request(folder + "fat-tree-k4.yaml")).Fingerprint(),
             MakeTopology(Request("fat-tree:k=4")).Fingerprint());

@@ -1,6 +1,7 @@
 // Files of any graph: YAML of `type: links` and the HPCC simulator's text, read and written.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -96,6 +97,32 @@ TEST(LinksFile, ReadsNodesLinksAndDefaults) {
   EXPECT_EQ(cable.Links()[0].delay, 10'000);
 }
 
+TEST(LinksFile, PricesAreOfADirectionAndNoPartOfTime) {
+  const std::string text =
+      "type: links\nhosts: [a, b, c]\nlinks:\n  - {a: a, b: b, price: 0.02}\n"
+      "  - {a: c, b: a, price: 0.01/0.09}\n  - {a: b, b: c}\n";
+  const Topology topology = FromYaml(text);
+  const std::vector<double> prices = {0.02, 0.02, 0.01, 0.09, 0, 0};
+  const Topology again = FromYaml(Written(topology, TopologyFormat::Yaml));
+  for (DirectedLink link = 0; link < 6; ++link) {
+    EXPECT_EQ(topology.UsdPerGb(link), prices[link]) << link;
+    EXPECT_EQ(again.UsdPerGb(link), prices[link]) << link;
+  }
+  EXPECT_EQ(topology.UsdPerGb(2), 0.01);  // from c, where the link begins
+  EXPECT_EQ(topology.NodeName(topology.From(2)), "c");
+  const Topology free = topology.WithLinks([](int, Link& link) { link.usdPerGb.fill(0); });
+  EXPECT_EQ(free.Fingerprint(), topology.Fingerprint());
+  EXPECT_EQ(Written(free, TopologyFormat::Yaml).find("price"), std::string::npos);
+  EXPECT_NE(
+      DescribeTopology(topology).find("prices: 0.01 to 0.09 USD/GB on 4 directions of links\n"),
+      std::string::npos);
+  EXPECT_EQ(DescribeTopology(free).find("price"), std::string::npos);
+  EXPECT_NE(DrawTopology(topology).find("c to a: 1 Gbit/s, 10 us, 0.01 USD/GB"), std::string::npos);
+  EXPECT_NE(MessageOf([&] { Written(topology, TopologyFormat::Hpcc); }).find("price of a - b"),
+            std::string::npos);
+  EXPECT_THROW(topology.WithLinks([](int, Link& link) { link.usdPerGb[1] = std::nan(""); }), Error);
+}
+
 TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
   const std::string nodes = "type: links\nhosts: [a, b]\nswitches: [s]\n";
   const std::string both = "links:\n  - {a: a, b: s}\n  - {a: b, b: s}\n";
@@ -116,7 +143,16 @@ TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
             "graph_test.yaml:7:18: error: got '1'; allowed: a number from 0 to 0.999999");
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, speed: 1}\n"),
             "graph_test.yaml:7:18: unknown key of a link: got 'speed'; allowed: a, b, delay, "
-            "error, queue, rate");
+            "error, price, queue, rate");
+  EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, price: 0.02/free}\n"),
+            "graph_test.yaml:7:18: price: got '0.02/free'; allowed: USD per GB, 0 to 1e+06: 0.02 "
+            "each way, or 0.02/0.09 from a to b and from b to a");
+  for (const char* price : {"-1", "0.02/-1", "nan", "inf", "0.02/", "/0.02", "1/2/3", "''"}) {
+    EXPECT_NE(YamlError(nodes + both + "  - {a: a, b: b, price: " + price + "}\n")
+                  .find("graph_test.yaml:7:18: price: got"),
+              std::string::npos)
+        << price;
+  }
   EXPECT_EQ(YamlError(nodes + both + "  - a b\n"),
             "graph_test.yaml:7:5: links: got 'a b'; allowed: maps such as {a: x, b: y}");
   EXPECT_EQ(YamlError(nodes + "links:\n  - {a: a, b: s}\n"),
