@@ -24,8 +24,8 @@ struct TopologyType
 const std::vector<TopologyType>& TopologyTypes();
 
 /// Several lines, each ending in a newline: hosts, switches, links by rate and delay, prices, the
-/// longest shortest path in hops, the sum of rates from hosts and between switches, what each tier of
-/// switches receives from below divided by what it can send up, equal-cost paths of sampled host
+/// longest shortest path in hops, the sum of rates from hosts and between switches, what each tier
+/// of switches receives from below divided by what it can send up, equal-cost paths of sampled host
 /// pairs. Never throws on an odd topology: what cannot be said is left out.
 std::string DescribeTopology(const Topology& topology);
 
