@@ -167,7 +167,7 @@ TEST(Places, HaveHolesWherePointsAreNotDone) {
 
 TEST(Places, MeanStepsVolumesAndBytesToTheTarget) {
   const Study study = MakeStudy();
-  const Outcome& outcome = PlacesOf(study)[0].outcomes[1];  // fp16, 10 Mbit/s, 8 workers
+  const Outcome outcome = PlacesOf(study)[0].outcomes[1];  // fp16, 10 Mbit/s, 8 workers
   const double communication = 8 * 0.5e6 * 1.75 / 1e7;
   EXPECT_NEAR(outcome.step.communication, communication, 1e-12);
   EXPECT_NEAR(outcome.step.encode, 1e-4, 1e-15);
