@@ -116,7 +116,7 @@ void AddRun(CLI::App& app, Action& chosen) {
   const auto flags = std::make_shared<Flags>();
   CLI::App* command = AddCommand(app, "run", "run a new study", chosen, [flags] {
     const std::string text =
-        legacy::OverrideScenario(ReadDefinition(flags->file), flags->file, flags->sets);
+        legacy::CompleteDefinition(ReadDefinition(flags->file), flags->file, flags->sets);
     const legacy::StudyDefinition definition = legacy::ParseStudy(text, flags->file);
     if (flags->dry_run) {
       fmt::print("{}", legacy::PlanText(legacy::PlanStudy(definition)));

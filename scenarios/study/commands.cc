@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdio>
 #include <optional>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -223,8 +222,7 @@ int RunLeft(const StudyFolder& folder, const RunCommand& command, std::optional<
   const auto trained = [&](size_t training) {
     return IsTrained(folder.path(), folder.plan().trainings[training]);
   };
-  const WorkLeft left =
-      FindWork(folder.plan(), now, trained, Share{}, jobs, command.retry_failed);
+  const WorkLeft left = FindWork(folder.plan(), now, trained, Share{}, jobs, command.retry_failed);
   if (left.trainings.empty() && left.found.empty() && left.pieces.empty()) {
     return Conclude(folder.path(), now, false);
   }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <system_error>
 #include <thread>
@@ -74,6 +75,24 @@ void RequireSamePlan(const fs::path& path, const analysis::Study& stored,
   }
 }
 
+// Sets one key of the scenario, "SECTION.KEY=VALUE".
+void Set(YAML::Node& root, const std::string& setting) {
+  const size_t equals = setting.find('=');
+  const size_t dot = setting.find('.');
+  if (equals == std::string::npos || dot == std::string::npos || dot > equals) {
+    throw Error("--set", setting, "SECTION.KEY=VALUE, as in network.delay=50us");
+  }
+  const std::string section = setting.substr(0, dot);
+  std::string key = setting.substr(dot + 1, equals - dot - 1);
+  YAML::Node parent = root["scenario"][section];
+  const size_t inner = section == "methods" ? key.find('.') : std::string::npos;
+  if (inner != std::string::npos) {  // methods.NAME.FIELD
+    parent.reset(parent[key.substr(0, inner)]);
+    key.erase(0, inner + 1);
+  }
+  parent[key] = setting.substr(equals + 1);
+}
+
 }  // namespace
 
 StudyFolder::StudyFolder(fs::path path, StudyPlan plan)
@@ -111,31 +130,19 @@ void StudyFolder::NeedDatabase() const {
   RequireSamePlan(path_, analysis::StudyStore::Open(path_ / kDatabase).Read(), empty_);
 }
 
-std::string OverrideScenario(const std::string& text, const std::string& where,
-                             const std::vector<std::string>& settings) {
-  if (settings.empty()) return text;
+std::string CompleteDefinition(const std::string& text, const fs::path& file,
+                               const std::vector<std::string>& settings) {
   YAML::Node root;
   try {
     root = YAML::Load(text);
-  } catch (const YAML::ParserException& error) {
-    throw Error(where + ": " + error.what());
+  } catch (const YAML::ParserException&) {
+    return text;  // who reads the definition says what is wrong with it
   }
-  for (const std::string& setting : settings) {
-    const size_t equals = setting.find('=');
-    const size_t dot = setting.find('.');
-    if (equals == std::string::npos || dot == std::string::npos || dot > equals) {
-      throw Error("--set", setting, "SECTION.KEY=VALUE, as in network.delay=50us");
-    }
-    const std::string section = setting.substr(0, dot);
-    std::string key = setting.substr(dot + 1, equals - dot - 1);
-    YAML::Node parent = root["scenario"][section];
-    const size_t inner = section == "methods" ? key.find('.') : std::string::npos;
-    if (inner != std::string::npos) {  // methods.NAME.FIELD
-      parent.reset(parent[key.substr(0, inner)]);
-      key.erase(0, inner + 1);
-    }
-    parent[key] = setting.substr(equals + 1);
-  }
+  if (!root.IsMap() || (root["study"] && !root["study"].IsMap())) return text;
+  const bool named = root["study"] && root["study"]["name"];
+  if (named && settings.empty()) return text;
+  if (!named) root["study"]["name"] = file.stem().string();
+  for (const std::string& setting : settings) Set(root, setting);
   YAML::Emitter out;
   out << root;
   return std::string(out.c_str()) + "\n";

@@ -41,9 +41,10 @@ class StudyFolder {
   analysis::Study empty_;
 };
 
-// `text` with keys of its scenario set, "network.delay=50us" each. Comments are lost where anything is set. Throws Error.
-std::string OverrideScenario(const std::string& text, const std::string& where,
-                             const std::vector<std::string>& settings);
+// `text` with keys of its scenario set ("network.delay=50us" each), and with a name, by default its file's: a folder's
+// study.yaml has another. Comments are lost where anything changes. Throws Error.
+std::string CompleteDefinition(const std::string& text, const std::filesystem::path& file,
+                               const std::vector<std::string>& settings);
 
 // Held from construction to destruction, by children as well.
 class StudyLock {

@@ -5,7 +5,6 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "analysis/csv.h"

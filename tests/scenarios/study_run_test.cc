@@ -4,10 +4,10 @@
 #include <chrono>
 #include <random>
 #include <regex>
-#include <set>
 #include <thread>
 
 #include "analysis/run_directory.h"
+#include "compress/error.h"
 #include "scenarios/study/folder.h"
 #include "tests/scenarios/study_running.h"
 
@@ -65,12 +65,12 @@ TEST_F(StudyRunning, KilledAtAnyMomentItEndsAsIfNeverDisturbed) {
       const bool begun = fs::exists(out + "/study.yaml");
       const pid_t pid = begun ? Start({"resume", out, "--jobs=2"})
                               : Start({"run", Definition(), "--out=" + out, "--jobs=2"});
-      std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 280));
+      std::this_thread::sleep_for(std::chrono::milliseconds(100 + random() % 700));
       if (killed < 10) kill(pid, SIGKILL);
       const int status = Wait(pid);
       ended = WIFEXITED(status);
       killed += !ended;
-      if (ended) ASSERT_EQ(WEXITSTATUS(status), 0) << Read(In("log"));
+      ASSERT_TRUE(!ended || WEXITSTATUS(status) == 0) << Read(In("log"));
     }
     EXPECT_EQ(Database(name), Database("whole"));
     const std::map<int, int> points = JournalledPoints(out);
@@ -172,6 +172,15 @@ TEST_F(StudyRunning, SetChangesTheStudyThatIsKept) {
             0);
   EXPECT_EQ(ReadDatabase("a").points[0].figures.steps, 2);
   EXPECT_EQ(StudyFolder::Open(In("a")).plan().points[0].scenario.delay, "1ms");
+}
+
+TEST_F(StudyRunning, AFoldersStudyHasTheNameOfTheFileThatItCameFrom) {
+  std::string text = SmallStudy();
+  EXPECT_EQ(CompleteDefinition(text, "other.yaml", {}), text);  // it has a name
+  text.replace(text.find("name: small, "), 13, "");
+  ASSERT_EQ(ParseStudy(CompleteDefinition(text, "other.yaml", {}), "study.yaml").name, "other");
+  EXPECT_EQ(CompleteDefinition("a: [", "other.yaml", {}), "a: [");
+  EXPECT_THROW(CompleteDefinition(text, "other.yaml", {"delay=1ms"}), Error);
 }
 
 TEST_F(StudyRunning, SharesByHandComeToTheSame) {
