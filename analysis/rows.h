@@ -121,6 +121,8 @@ struct LinkRow {
   double busy_seconds = 0;
   double mean_utilisation = 0;  // fraction of the simulated time
   double peak_utilisation = 0;  // highest, fraction: of an instant (flow) or a millisecond (packet)
+  double usd_per_gb = 0;        // price of 1e9 bytes on the wire; 0: none
+  double usd = 0;               // what `bytes` cost
 
   template <class Self, class Visitor>
   static void Columns(Self& row, Visitor&& visit) {
@@ -138,6 +140,8 @@ struct LinkRow {
     visit("busy_seconds", "s", row.busy_seconds);
     visit("mean_utilisation", "fraction", row.mean_utilisation);
     visit("peak_utilisation", "fraction", row.peak_utilisation);
+    visit("usd_per_gb", "USD/GB", row.usd_per_gb);
+    visit("usd", "USD", row.usd);
   }
 };
 

@@ -23,6 +23,7 @@ struct SeedRows {
   std::vector<const StepRow*> steps;
   std::vector<EvaluationRow> evaluations;
   const NetworkRow* network = nullptr;
+  std::optional<double> egress_usd;
 };
 
 std::map<Key, SeedRows> Group(const RunDirectory& run) {
@@ -32,6 +33,11 @@ std::map<Key, SeedRows> Group(const RunDirectory& run) {
     groups[{row.policy, row.seed}].evaluations.push_back(row);
   }
   for (const NetworkRow& row : run.network) groups[{row.policy, row.seed}].network = &row;
+  for (const LinkRow& row : run.links) {
+    if (!(row.usd_per_gb > 0)) continue;
+    std::optional<double>& usd = groups[{row.policy, row.seed}].egress_usd;
+    usd = usd.value_or(0) + row.usd;
+  }
   return groups;
 }
 
@@ -77,6 +83,7 @@ SeedSummary SummariseSeed(uint64_t number, const SeedRows& rows, int64_t paramet
   for (const EvaluationRow& row : rows.evaluations) {
     seed.best_accuracy = std::fmax(seed.best_accuracy, row.test_accuracy);
   }
+  seed.egress_usd = rows.egress_usd;
   if (target) seed.time_to_accuracy = TimeToAccuracy(rows.evaluations, *target);
   return seed;
 }
@@ -107,11 +114,14 @@ void AddSpreads(PolicySummary& policy) {
   policy.payload_ratio = SpreadOver(counted, &SeedSummary::payload_ratio);
   policy.traffic_ratio = SpreadOver(counted, &SeedSummary::traffic_ratio);
   std::vector<double> steps;
+  std::vector<double> dollars;
   for (const SeedSummary* seed : counted) {
     steps.push_back(seed->step.total);
+    if (seed->egress_usd) dollars.push_back(*seed->egress_usd);
     Add(policy.step, seed->step, 1.0 / static_cast<double>(counted.size()));
   }
   policy.step_seconds = SpreadOf(steps);
+  policy.egress_usd = SpreadOf(dollars);
   std::vector<double> times;
   for (const SeedSummary& seed : policy.seeds) {
     if (seed.time_to_accuracy) times.push_back(*seed.time_to_accuracy);

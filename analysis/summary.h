@@ -50,6 +50,7 @@ struct SeedSummary {
   double element_ratio = kUnknown;  // d * steps / elements sent
   double payload_ratio = kUnknown;  // 4 d * steps / message bytes
   double traffic_ratio = kUnknown;  // bytes out of a network card: dense fp32 ring / this policy
+  std::optional<double> egress_usd;  // of the whole training, where links have prices
   StepSplit step;
 };
 
@@ -90,6 +91,7 @@ struct PolicySummary {
   Spread element_ratio;
   Spread payload_ratio;
   Spread traffic_ratio;
+  Spread egress_usd;  // empty where no link has a price
   Spread step_seconds;
   StepSplit step;  // means over seeds
   NetworkSummary network;

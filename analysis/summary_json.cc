@@ -47,6 +47,7 @@ json ToJson(const SeedSummary& seed) {
           {"element_ratio", Number(seed.element_ratio)},
           {"payload_ratio", Number(seed.payload_ratio)},
           {"traffic_ratio", Number(seed.traffic_ratio)},
+          {"egress_usd", seed.egress_usd ? json(*seed.egress_usd) : json()},
           {"step_seconds", ToJson(seed.step)}};
 }
 
@@ -80,6 +81,7 @@ json ToJson(const PolicySummary& policy) {
           {"element_ratio", ToJson(policy.element_ratio)},
           {"payload_ratio", ToJson(policy.payload_ratio)},
           {"traffic_ratio", ToJson(policy.traffic_ratio)},
+          {"egress_usd", ToJson(policy.egress_usd)},
           {"step_seconds", ToJson(policy.step_seconds)},
           {"step_split_seconds", ToJson(policy.step)},
           {"network", ToJson(policy.network)},

@@ -86,6 +86,9 @@ Table VolumeTable(const Summary& summary) {
               {"policy", "element ratio", "payload ratio", "traffic ratio", "step", "compute",
                "encode", "communication", "decode", "wait"},
               {}};
+  const bool priced = std::ranges::any_of(
+      summary.policies, [](const PolicySummary& policy) { return policy.egress_usd.count > 0; });
+  if (priced) table.header.push_back("egress USD");
   for (const PolicySummary& policy : summary.policies) {
     std::vector<std::string> row = {policy.name, ShowRatio(policy.element_ratio),
                                     ShowRatio(policy.payload_ratio),
@@ -96,6 +99,7 @@ Table VolumeTable(const Summary& summary) {
                                  policy.step.decode, policy.step.wait}) {
       row.push_back(known ? Number(seconds * 1e3) : "-");
     }
+    if (priced) row.push_back(ShowTime(policy.egress_usd, 1));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -248,6 +252,7 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
   line.Add("element_ratio", policy.element_ratio);
   line.Add("payload_ratio", policy.payload_ratio);
   line.Add("traffic_ratio", policy.traffic_ratio);
+  line.Add("egress_usd", policy.egress_usd);
   line.Add("step_seconds", policy.step_seconds);
   line.Add("compute_seconds", policy.step.compute);
   line.Add("encode_seconds", policy.step.encode);

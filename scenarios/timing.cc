@@ -63,6 +63,8 @@ StepClocks Share(std::vector<Clock> clocks) {
   return shared;
 }
 
+constexpr double kBytesPerGb = 1e9;  // of prices
+
 double Seconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
 
 }  // namespace
@@ -320,10 +322,12 @@ void TimedTraining::WriteLinks() const {
     const std::string to = topology.NodeName(topology.To(link));
     const double rate = static_cast<double>(topology.LinkOf(link).rateBps);
     const double busy = Seconds(counters.busy);
+    const double price = topology.UsdPerGb(link);
     sink_.Write(analysis::LinkRow{row_.policy, row_.seed, from + ">" + to, from, to, rate,
                                   counters.bytes, counters.packets, counters.drops, counters.marks,
                                   counters.maxQueueBytes, busy,
-                                  simulated > 0 ? busy / simulated : 0, counters.peak});
+                                  simulated > 0 ? busy / simulated : 0, counters.peak, price,
+                                  price * static_cast<double>(counters.bytes) / kBytesPerGb});
   }
 }
 

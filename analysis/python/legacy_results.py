@@ -21,7 +21,8 @@ type and unit of every column; docs/results-format.md says what each means. In s
                     test_accuracy (fraction)
   run.layers        a layer over a training: elements, mean_parameter, elements_sent, message_bytes (B)
   run.links         a directed link over a training: rate_bits_per_second (bit/s), bytes (B), packets, drops, marks,
-                    max_queue_bytes (B), busy_seconds (s), utilisations (fractions)
+                    max_queue_bytes (B), busy_seconds (s), utilisations (fractions), usd_per_gb (USD/GB),
+                    usd
   run.network       a finished training: fidelity, events, packets, fresh and memoised steps, time-outs
   run.doctor, run.fidelity    where the run has them
   study.points      a policy and seed on a network: id, policy, seed, the axes (AXIS as text, AXIS_number in the axis's
@@ -114,7 +115,9 @@ COLUMNS = {
         max_queue_bytes count B
         busy_seconds number s
         mean_utilisation number fraction
-        peak_utilisation number fraction"""),
+        peak_utilisation number fraction
+        usd_per_gb number USD/GB
+        usd number USD"""),
     "network.csv": _columns("""
         policy text
         seed count

@@ -31,6 +31,7 @@ analysis::PointFigures FiguresOf(const analysis::RunDirectory& run) {
   figures.element_ratio = seed.element_ratio;
   figures.payload_ratio = seed.payload_ratio;
   figures.traffic_ratio = seed.traffic_ratio;
+  figures.egress_usd = seed.egress_usd;
   figures.step_seconds = seed.step.total;
   figures.compute_seconds = seed.step.compute;
   figures.encode_seconds = seed.step.encode;

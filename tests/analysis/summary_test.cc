@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "analysis/tables.h"
 #include "tests/analysis/fixture.h"
 
 namespace legacy::analysis {
@@ -151,6 +152,34 @@ TEST(Summary, TheBusiestLinkAndTimeOutsAreNamed) {
   EXPECT_EQ(summary.policies[0].network.drops, 8);
   EXPECT_EQ(summary.policies[0].network.marks, 10);
   EXPECT_EQ(summary.notes.at(0).find("dense: 2 retransmission time-outs"), 0u);
+}
+
+TEST(Summary, EgressIsThatOfLinksWithAPriceByTraining) {
+  RunDirectory run = MakeRun({"dense", "topk"}, {1, 2});
+  for (const uint64_t seed : {1, 2}) {
+    AddTraining(run, "dense", seed, 1, {0.8, 0.8, 0.8});
+    AddTraining(run, "topk", seed, 1, {0.8, 0.8, 0.8});
+  }
+  const auto add = [&](const char* policy, uint64_t seed, double price, double usd) {
+    LinkRow row;
+    row.policy = policy;
+    row.seed = seed;
+    row.usd_per_gb = price;
+    row.usd = usd;
+    run.links.push_back(row);
+  };
+  EXPECT_EQ(Summarise(run).policies[0].egress_usd.count, 0);
+  add("dense", 1, 0.02, 1.5);
+  add("dense", 1, 0.09, 2.5);
+  add("dense", 2, 0.02, 6);
+  for (const uint64_t seed : {1, 2}) add("topk", seed, 0.02, 0);  // priced, but carried nothing
+  const Summary summary = Summarise(run);
+  EXPECT_EQ(summary.policies[0].seeds[0].egress_usd, 4.0);
+  EXPECT_EQ(summary.policies[0].egress_usd.mean, 5);
+  EXPECT_EQ(summary.policies[1].egress_usd.count, 2);
+  EXPECT_EQ(summary.policies[1].egress_usd.mean, 0);
+  EXPECT_NE(TextTable(summary).find("egress USD"), std::string::npos);
+  EXPECT_EQ(ToJson(summary)["policies"][0]["egress_usd"]["mean"], 5);
 }
 
 TEST(SpreadOf, FewValues) {
