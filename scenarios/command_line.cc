@@ -54,7 +54,8 @@ class TableOptions {
 }  // namespace
 
 CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
-                             const std::string& description, const std::optional<OnRun>& on_run) {
+                             const std::string& description, const std::optional<OnRun>& on_run,
+                             const Scenario& defaults) {
   CommandLine line;
   for (int i = 0; i < argc; ++i) line.text += (i ? " " : "") + std::string(argv[i]);
   std::map<std::string, std::string> ns3;
@@ -79,7 +80,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_flag("--print-config", line.print_config, "print the effective scenario and end");
-  const TableOptions options(app, on_run ? std::nullopt : std::optional<Scenario>(Scenario()),
+  const TableOptions options(app, on_run ? std::nullopt : std::optional<Scenario>(defaults),
                              on_run ? on_run->lists : nullptr);
   std::reverse(arguments.begin(), arguments.end());
   try {
@@ -89,7 +90,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
     return line;
   }
 
-  if (on_run) line.scenario = on_run->defaults(line.run);
+  line.scenario = on_run ? on_run->defaults(line.run) : defaults;
   if (!file.empty()) LoadScenario(file, line.scenario);
   for (const std::string& text : sets) {
     const size_t equals = text.find('=');

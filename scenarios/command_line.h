@@ -27,9 +27,10 @@ struct OnRun {
 };
 
 // The file of --scenario is read first, then --set, then single options: later wins. Prints help and mistakes of the line
-// itself; wrong values throw Error.
+// itself; wrong values throw Error. `defaults`: what all start from, but for a program on a run.
 CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
                              const std::string& description,
-                             const std::optional<OnRun>& on_run = std::nullopt);
+                             const std::optional<OnRun>& on_run = std::nullopt,
+                             const Scenario& defaults = Scenario());
 
 }  // namespace legacy

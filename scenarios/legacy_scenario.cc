@@ -1,11 +1,13 @@
 // legacy-scenario: trains, compresses and times a comparison of policies over one network.
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "scenarios/command_line.h"
 #include "scenarios/comparison.h"
 #include "scenarios/run_report.h"
+#include "scenarios/study/advise.h"
 
 namespace {
 
@@ -14,10 +16,16 @@ volatile std::sig_atomic_t g_stop = 0;  // set by the handler of SIGINT and SIGT
 extern "C" void Stop(int) { g_stop = 1; }
 
 int Main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "advise") == 0) {
+    std::signal(SIGINT, Stop);
+    std::signal(SIGTERM, Stop);
+    return legacy::AdviseCommand(argc - 1, argv + 1, g_stop);
+  }
   const legacy::CommandLine line = legacy::ParseCommandLine(
       argc, argv, "legacy-scenario",
       "Trains with really compressed gradients, times the really encoded bytes on a simulated "
-      "network, and compares policies by simulated time to a target accuracy.");
+      "network, and compares policies by simulated time to a target accuracy.\n"
+      "legacy-scenario advise ...: should I compress, and with what? (advise --help)");
   if (line.exit) return *line.exit;
   legacy::ValidateScenario(line.scenario);
   if (line.print_config) {

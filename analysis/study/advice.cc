@@ -1,0 +1,95 @@
+#include "analysis/study/advice.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/study/words_parts.h"
+#include "compress/error.h"
+
+namespace legacy::analysis {
+namespace {
+
+const StudyPoint* FirstUndone(const Study& study, const Place& place) {
+  for (const Outcome& outcome : place.outcomes) {
+    for (const int64_t id : outcome.points) {
+      if (id >= 0 && study.points[static_cast<size_t>(id)].state != StudyState::kDone) {
+        return &study.points[static_cast<size_t>(id)];
+      }
+    }
+  }
+  return nullptr;
+}
+
+Place PlaceAt(const Study& study, size_t value) {
+  for (Place& place : PlacesOf(study)) {
+    if (place.values.front() == value) return std::move(place);
+  }
+  throw Error("advice: the study has no point at the asked value");
+}
+
+void Decide(const Study& study, size_t baseline, Advice& advice) {
+  bool all_later = true;
+  for (size_t p = 0; p < study.policies.size(); ++p) {
+    if (p == baseline) continue;
+    const Speedup& speedup = advice.place.outcomes[p].speedup;
+    const Standing standing = StandingOf(speedup);
+    all_later = all_later && standing == Standing::kLater;
+    if (standing != Standing::kSooner) continue;
+    const bool best =
+        !advice.policy || speedup.ratio > advice.place.outcomes[*advice.policy].speedup.ratio;
+    if (best) advice.policy = p;
+  }
+  if (advice.policy) {
+    advice.verdict = AdviceVerdict::kCompress;
+  } else if (all_later && study.policies.size() > 1) {
+    advice.verdict = AdviceVerdict::kDoNot;
+  }
+}
+
+}  // namespace
+
+Standing StandingOf(const Speedup& speedup) {
+  if (!speedup.known()) return Standing::kUnknown;
+  switch (speedup.bound) {
+    case Bound::kAtLeast:
+      return speedup.ratio > 1 ? Standing::kSooner : Standing::kUnknown;
+    case Bound::kAtMost:
+      return speedup.ratio < 1 ? Standing::kLater : Standing::kUnknown;
+    case Bound::kExact:
+      break;
+  }
+  const Interval range = speedup.interval.value_or(Interval{speedup.ratio, speedup.ratio});
+  if (range.low > 1) return Standing::kSooner;
+  return range.high < 1 ? Standing::kLater : Standing::kSame;
+}
+
+Advice AdviceOf(const Study& study, AdviceQuestion question) {
+  const std::optional<size_t> baseline = BaselineIndex(study);
+  if (!baseline || !study.target || study.axes.size() != 1) {
+    throw Error(
+        "advice: needs a study with a target, its baseline among the policies, and one axis");
+  }
+  Advice advice;
+  advice.place = PlaceAt(study, question.value);
+  if (const StudyPoint* point = FirstUndone(study, advice.place)) {
+    throw Error(fmt::format("{}, seed {}: {}", point->policy, point->seed,
+                            point->message.empty() ? "not done" : point->message));
+  }
+  Decide(study, *baseline, advice);
+  if (study.axes.front().values.size() > 1) {
+    advice.facet = FacetsOf(study, 0).front();
+  }
+  advice.question = std::move(question);
+  return advice;
+}
+
+std::string BoundOf(const StepSplit& step) {
+  const std::vector<std::pair<double, const char*>> parts = {{step.compute, "compute"},
+                                                             {step.encode, "encode"},
+                                                             {step.communication, "communication"},
+                                                             {step.decode, "decode"},
+                                                             {step.wait, "wait"}};
+  return std::ranges::max_element(parts, {}, [](const auto& part) { return part.first; })->second;
+}
+
+}  // namespace legacy::analysis

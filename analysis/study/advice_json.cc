@@ -1,0 +1,123 @@
+// Advice for programs.
+#include <cmath>
+
+#include "analysis/study/advice.h"
+
+namespace legacy::analysis {
+namespace {
+
+using nlohmann::json;
+
+json Number(double value) { return std::isfinite(value) ? json(value) : json(); }
+
+json Range(const std::optional<Interval>& interval) {
+  return interval ? json::array({Number(interval->low), Number(interval->high)}) : json();
+}
+
+json ToJson(const Spread& spread) {
+  return {{"mean", Number(spread.mean)},
+          {"deviation", Number(spread.deviation)},
+          {"interval", Range(MeanInterval(spread))}};
+}
+
+const char* Text(AdviceVerdict verdict) {
+  switch (verdict) {
+    case AdviceVerdict::kCompress:
+      return "compress";
+    case AdviceVerdict::kDoNot:
+      return "do-not-compress";
+    case AdviceVerdict::kUndecided:
+      break;
+  }
+  return "undecided";
+}
+
+const char* Text(Standing standing) {
+  switch (standing) {
+    case Standing::kSooner:
+      return "sooner";
+    case Standing::kLater:
+      return "later";
+    case Standing::kSame:
+      return "same";
+    case Standing::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+const char* Text(Bound bound) {
+  return bound == Bound::kExact ? "exact" : bound == Bound::kAtLeast ? "at-least" : "at-most";
+}
+
+json ToJson(const Speedup& speedup) {
+  return {{"standing", Text(StandingOf(speedup))},
+          {"ratio", Number(speedup.ratio)},
+          {"bound", Text(speedup.bound)},
+          {"interval", Range(speedup.interval)},
+          {"pairs", speedup.pairs.size()}};
+}
+
+json ToJson(const Outcome& outcome, bool baseline) {
+  const StepSplit& step = outcome.step;
+  return {{"policy", outcome.policy},
+          {"reached", outcome.reached},
+          {"seeds", outcome.done},
+          {"time_to_accuracy_seconds", ToJson(outcome.time_to_accuracy)},
+          {"speedup", baseline ? json() : ToJson(outcome.speedup)},
+          {"final_accuracy", ToJson(outcome.final_accuracy)},
+          {"accuracy_difference", baseline ? json() : ToJson(outcome.accuracy_difference)},
+          {"nic_bytes", ToJson(outcome.nic_bytes)},
+          {"egress_usd", outcome.egress_usd.count > 0 ? ToJson(outcome.egress_usd) : json()},
+          {"step_seconds",
+           {{"total", step.total},
+            {"compute", step.compute},
+            {"encode", step.encode},
+            {"communication", step.communication},
+            {"decode", step.decode},
+            {"wait", step.wait}}},
+          {"bound", BoundOf(step)}};
+}
+
+json ToJson(const BreakEven& even) {
+  const Crossover& crossover = even.simulated;
+  return {{"policy", crossover.policy},
+          {"bandwidth_bits_per_second", Number(crossover.x)},
+          {"interval", Range(crossover.interval)},
+          {"pays", crossover.crosses() ? json(crossover.faster_below ? "below" : "above") : json()},
+          {"seeds",
+           {{"crossing", crossover.crossing},
+            {"ahead", crossover.ahead},
+            {"behind", crossover.behind},
+            {"unknown", crossover.unknown}}},
+          {"textbook_bits_per_second", Number(even.textbook.x)}};
+}
+
+}  // namespace
+
+json AdviceJson(const Study& study, const Advice& advice) {
+  const AdviceQuestion& question = advice.question;
+  json policies = json::array();
+  for (const Outcome& outcome : advice.place.outcomes) {
+    policies.push_back(ToJson(outcome, outcome.policy == study.baseline));
+  }
+  json evens = json::array();
+  if (advice.facet) {
+    for (const BreakEven& even : BreakEvensOf(study, *advice.facet)) evens.push_back(ToJson(even));
+  }
+  return {{"format", 1},
+          {"verdict", Text(advice.verdict)},
+          {"policy", advice.policy ? json(study.policies[*advice.policy]) : json()},
+          {"words", VerdictText(study, advice)},
+          {"setting", question.setting},
+          {"target_accuracy", *study.target},
+          {"target_chosen", !question.target.empty()},
+          {"baseline", study.baseline},
+          {"seeds", study.seeds},
+          {"policies", std::move(policies)},
+          {"break_even", std::move(evens)},
+          {"caveats", question.caveats},
+          {"command", question.command}};
+}
+
+}  // namespace legacy::analysis

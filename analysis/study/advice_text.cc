@@ -1,0 +1,233 @@
+// Advice in words.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/study/advice.h"
+#include "analysis/study/words.h"
+#include "analysis/study/words_parts.h"
+#include "analysis/tables.h"
+
+namespace legacy::analysis {
+namespace {
+
+using Cells = std::vector<std::string>;
+
+std::string TargetText(const Study& study) { return ShowQuantity(*study.target, "fraction"); }
+
+// " (95 % interval, 3 seeds)"
+std::string Surety(const Study& study, const Speedup& speedup) {
+  if (!speedup.interval) return " (one seed: nothing says how sure that is)";
+  return fmt::format(" (95 % interval, {})",
+                     ShowCount(static_cast<int64_t>(speedup.pairs.size()), "seed")) +
+         (speedup.pairs.size() < study.seeds.size() ? " that reach it" : "");
+}
+
+std::string MissedText(const Study& study, const Outcome& outcome) {
+  return fmt::format("misses it with {} of {}", outcome.done - outcome.reached,
+                     ShowCount(static_cast<int64_t>(study.seeds.size()), "seed"));
+}
+
+// "+0.40 [-1.00, +1.80]", in points.
+std::string PointsText(const Outcome& outcome) {
+  const Spread& spread = outcome.accuracy_difference;
+  if (spread.count == 0) return "-";
+  std::string text = Fixed(spread.mean * 100, 2, true);
+  if (const auto interval = MeanInterval(spread)) {
+    text += fmt::format(" [{:+.2f}, {:+.2f}]", interval->low * 100, interval->high * 100);
+  }
+  return text;
+}
+
+std::string CompressText(const Study& study, const Advice& advice) {
+  const Outcome& outcome = advice.place.outcomes[*advice.policy];
+  const Outcome& base = advice.place.outcomes[*BaselineIndex(study)];
+  const Speedup& speedup = outcome.speedup;
+  std::string text =
+      fmt::format("Compress: {} reaches {} accuracy ", outcome.policy, TargetText(study));
+  if (speedup.bounded()) {
+    text += fmt::format("at least {} times sooner than {}, which {}", ShowNumber(speedup.ratio),
+                        study.baseline, MissedText(study, base));
+  } else {
+    text += fmt::format("{} times sooner than {}{}", ShowSpeedup(speedup), study.baseline,
+                        Surety(study, speedup));
+  }
+  if (outcome.time_to_accuracy.count > 0 && base.time_to_accuracy.count > 0) {
+    text += fmt::format(", after {} instead of {}", ShowSpread(outcome.time_to_accuracy, "s"),
+                        ShowSpread(base.time_to_accuracy, "s"));
+  }
+  return text + fmt::format(". Its final accuracy is {} points from {}'s.", PointsText(outcome),
+                            study.baseline);
+}
+
+// Policies other than the baseline, the highest ratio first; those without one last.
+std::vector<size_t> Others(const Study& study, const Place& place) {
+  std::vector<size_t> others;
+  for (size_t p = 0; p < study.policies.size(); ++p) {
+    if (study.policies[p] != study.baseline) others.push_back(p);
+  }
+  std::ranges::stable_sort(others, std::ranges::greater(), [&](size_t p) {
+    const Speedup& speedup = place.outcomes[p].speedup;
+    return speedup.known() ? speedup.ratio : -1;
+  });
+  return others;
+}
+
+std::string DoNotText(const Study& study, const Advice& advice) {
+  const Outcome& next = advice.place.outcomes[Others(study, advice.place).front()];
+  const Speedup& speedup = next.speedup;
+  std::string text = fmt::format("Do not compress: {} reaches {} accuracy before all others. ",
+                                 study.baseline, TargetText(study));
+  if (speedup.bounded()) {
+    return text + fmt::format("The next, {}, takes at least {} times as long: it {}.", next.policy,
+                              ShowNumber(1 / speedup.ratio), MissedText(study, next));
+  }
+  std::optional<Interval> interval;
+  if (speedup.interval) interval = {1 / speedup.interval->high, 1 / speedup.interval->low};
+  return text + fmt::format("The next, {}, takes {} times as long{}.", next.policy,
+                            ShowEstimate(1 / speedup.ratio, interval, ""), Surety(study, speedup));
+}
+
+std::string UndecidedText(const Study& study, const Advice& advice) {
+  Cells same;
+  Cells later;
+  for (const size_t p : Others(study, advice.place)) {
+    const Speedup& speedup = advice.place.outcomes[p].speedup;
+    const Standing standing = StandingOf(speedup);
+    if (standing == Standing::kLater) later.push_back(study.policies[p]);
+    if (standing != Standing::kSame) continue;
+    same.push_back(fmt::format("{} {}", study.policies[p], ShowSpeedup(speedup)));
+  }
+  const std::string more = " More --seeds or more --quick-steps may tell.";
+  if (same.empty()) {
+    return fmt::format(
+        "Nothing can be told: too few trainings reach {} accuracy. A lower --target, "
+        "more --quick-steps or more --seeds may help.",
+        TargetText(study));
+  }
+  std::string text = fmt::format(
+      "{} cannot be told apart from {}: times sooner to {} accuracy, 95 % intervals of {}: {}.",
+      same.size() == 1 ? "Compressing" : "They", study.baseline, TargetText(study),
+      ShowCount(static_cast<int64_t>(study.seeds.size()), "seed"),
+      fmt::format("{}", fmt::join(same, ", ")));
+  if (!later.empty()) text += fmt::format(" Later than {}: {}.", study.baseline, JoinWords(later));
+  return text + more;
+}
+
+std::string BoundText(const Outcome& outcome) {
+  const StepSplit& step = outcome.step;
+  const std::string bound = BoundOf(step);
+  const double part = bound == "compute"         ? step.compute
+                      : bound == "encode"        ? step.encode
+                      : bound == "communication" ? step.communication
+                      : bound == "decode"        ? step.decode
+                                                 : step.wait;
+  return fmt::format("{}, {:.0f} % {}", ShowQuantity(step.total, "s"), 100 * part / step.total,
+                     bound);
+}
+
+std::string ReachedText(const Outcome& outcome) {
+  if (outcome.time_to_accuracy.count > 0) return ShowSpread(outcome.time_to_accuracy, "s");
+  return fmt::format("{}/{} reached", outcome.reached, outcome.done);
+}
+
+std::vector<Cells> TableOf(const Study& study, const Place& place) {
+  const bool priced =
+      std::ranges::any_of(place.outcomes, [](const Outcome& o) { return o.egress_usd.count > 0; });
+  std::vector<Cells> rows = {{"policy", "time to " + TargetText(study), "times sooner", "final %",
+                              "points from " + study.baseline, "sent by a worker",
+                              "a step, most of it"}};
+  if (priced) rows.front().push_back("egress USD");
+  for (const Outcome& outcome : place.outcomes) {
+    const bool base = outcome.policy == study.baseline;
+    Cells row = {outcome.policy,
+                 ReachedText(outcome),
+                 base ? "baseline" : ShowSpeedup(outcome.speedup),
+                 Fixed(outcome.final_accuracy.mean * 100, 1),
+                 base ? "baseline" : PointsText(outcome),
+                 ShowQuantity(outcome.nic_bytes.mean, "B"),
+                 BoundText(outcome)};
+    if (priced) row.push_back(ShowSpread(outcome.egress_usd, ""));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// Columns to the left, two blanks apart.
+std::string Aligned(const std::vector<Cells>& rows) {
+  std::vector<size_t> widths(rows.front().size());
+  for (const Cells& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+  }
+  std::string text;
+  for (const Cells& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i] + std::string(widths[i] + 2 - DisplayWidth(row[i]), ' ');
+    }
+    text += "  " + line.erase(line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+// What to do on either side of where the policy breaks even.
+std::string TurnText(const Study& study, const Crossover& crossover) {
+  const StudyAxis& axis = study.axes.front();
+  const std::string range =
+      fmt::format("{} to {}", ShowValue(axis, 0), ShowValue(axis, axis.values.size() - 1));
+  const auto seeds = static_cast<int>(crossover.seeds.size());
+  if (crossover.crosses()) {
+    const int counted = crossover.crossing - crossover.contrary;
+    return fmt::format(
+        "{} breaks even with {} at {}{}: on {} links compress with it, on {} ones do not.",
+        crossover.policy, study.baseline, ShowEstimate(crossover.x, crossover.interval, axis.unit),
+        counted < seeds ? fmt::format(" ({} of {} seeds)", counted, seeds) : "",
+        crossover.faster_below ? "slower" : "faster", crossover.faster_below ? "faster" : "slower");
+  }
+  if (crossover.ahead == seeds) {
+    return fmt::format("{} pays on all links that were tried, {}.", crossover.policy, range);
+  }
+  if (crossover.behind == seeds) {
+    return fmt::format("{} pays on none of the links that were tried, {}.", crossover.policy,
+                       range);
+  }
+  return fmt::format("where {} breaks even with {} cannot be told within {}.", crossover.policy,
+                     study.baseline, range);
+}
+
+std::string BreakEvenText(const Study& study, const Advice& advice) {
+  if (!advice.facet) return "";
+  const std::vector<BreakEven> evens = BreakEvensOf(study, *advice.facet);
+  const size_t policy = advice.policy.value_or(Others(study, advice.place).front());
+  const auto even = std::ranges::find(evens, study.policies[policy],
+                                      [](const BreakEven& e) { return e.simulated.policy; });
+  std::string text = "Break-even: " + TurnText(study, even->simulated) + "\n";
+  const std::string all = BreakEvenWords(study, *advice.facet);
+  if (evens.size() > 1 && !all.empty()) text += "All policies: " + all + "\n";
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string VerdictText(const Study& study, const Advice& advice) {
+  switch (advice.verdict) {
+    case AdviceVerdict::kCompress:
+      return CompressText(study, advice);
+    case AdviceVerdict::kDoNot:
+      return DoNotText(study, advice);
+    case AdviceVerdict::kUndecided:
+      break;
+  }
+  return UndecidedText(study, advice);
+}
+
+std::string AdviceText(const Study& study, const Advice& advice) {
+  const AdviceQuestion& question = advice.question;
+  std::string text = VerdictText(study, advice) + "\n\n" + question.setting + ":\n\n";
+  text += Aligned(TableOf(study, advice.place)) + "\n" + BreakEvenText(study, advice);
+  text += "Know that\n";
+  if (!question.target.empty()) text += "* " + question.target + "\n";
+  for (const std::string& caveat : question.caveats) text += "* " + caveat + "\n";
+  return text + "\nA full study: " + question.command + "\n";
+}
+
+}  // namespace legacy::analysis

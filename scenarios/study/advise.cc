@@ -1,0 +1,170 @@
+#include "scenarios/study/advise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <thread>
+
+#include "analysis/run_directory.h"
+#include "compress/error.h"
+#include "scenarios/manifest.h"
+#include "scenarios/network.h"
+#include "scenarios/network/parse.h"
+#include "scenarios/study/grid.h"
+#include "scenarios/study/quantity.h"
+
+namespace legacy {
+namespace {
+
+constexpr const char* kBaseline = "dense";
+constexpr const char* kBandwidth = "network.bandwidth";
+constexpr int64_t kBandwidths = 7;    // two steps of the logarithm and a bit each way: 10^(1/3)
+constexpr double kReach = 10;         // times slower and faster
+constexpr double kTargetShare = 0.9;  // of what the baseline reaches
+constexpr size_t kWindow = 3;         // evaluations
+constexpr int64_t kLeastSteps = 10;
+
+// Whether other rates of --bandwidth make another network.
+bool BandwidthMatters(Scenario scenario) {
+  if (scenario.phases != "none" || scenario.workers == 1) return false;
+  scenario.fidelity = "analytic";  // builds no engine that has globals
+  const auto fingerprint = [&](const std::string& rate) {
+    scenario.bandwidth = rate;
+    return BuildNetwork(scenario, scenario.seed).network->topology.Fingerprint();
+  };
+  return fingerprint("1Mbps") != fingerprint("2Mbps");
+}
+
+std::vector<std::string> BandwidthsOf(const Scenario& scenario) {
+  const std::string& asked = scenario.bandwidth;
+  if (!BandwidthMatters(scenario)) return {asked};
+  const double rate = *QuantityOf(OptionKind::kRate, asked);
+  const double least = std::max(1.0, std::round(rate / kReach));
+  std::vector<std::string> steps =
+      LogSteps(OptionKind::kRate, QuantityText(OptionKind::kRate, least),
+               QuantityText(OptionKind::kRate, std::round(rate * kReach)), kBandwidths);
+  steps[kBandwidths / 2] = asked;
+  return steps;
+}
+
+std::string Indented(const std::string& text) {
+  std::istringstream lines(text);
+  std::string indented;
+  for (std::string line; std::getline(lines, line);) indented += "  " + line + "\n";
+  return indented;
+}
+
+// Options that say where one run goes or what is shown of it mean nothing here.
+void RefuseViews(const Scenario& scenario) {
+  const Scenario defaults;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    const bool run = option.key.rfind("run.", 0) == 0;
+    if (run || AffectsResults(option.key) || option.get(scenario) == option.get(defaults)) continue;
+    throw Error(option.key, option.get(scenario), "its default: advise keeps no single run");
+  }
+}
+
+int64_t InProportion(int64_t steps, double part) {
+  return std::max<int64_t>(1, std::llround(static_cast<double>(steps) * part));
+}
+
+}  // namespace
+
+Scenario AdviseDefaults() {
+  Scenario scenario;
+  scenario.workers = 8;
+  scenario.seeds = 3;
+  scenario.fidelity = "flow";
+  scenario.target = kChooseTarget;
+  scenario.policies.clear();
+  for (const std::string& name : BuiltInMethods()) {
+    // Small models fit into one bucket, which is the whole model.
+    const Method method = FindMethod(scenario, name);
+    if (!method.reversed && method.scope != "bucket") scenario.policies.push_back(name);
+  }
+  return scenario;
+}
+
+AdviseRequest CompleteRequest(AdviseRequest request) {
+  Scenario& scenario = request.scenario;
+  request.folder = scenario.out;
+  scenario.out.clear();
+  scenario.overwrite = false;
+  auto& policies = scenario.policies;
+  if (std::ranges::find(policies, kBaseline) == policies.end()) {
+    policies.insert(policies.begin(), kBaseline);
+  }
+  if (policies.size() == 1) {
+    throw Error("compression.policies", kBaseline, "at least one policy to compare it with");
+  }
+  if (scenario.steps < kLeastSteps) {
+    throw Error("training.steps", std::to_string(scenario.steps),
+                fmt::format("{} or more", kLeastSteps));
+  }
+  if (request.quick_steps == 0) request.quick_steps = std::min(kQuickSteps, scenario.steps);
+  if (request.quick_steps < kLeastSteps || request.quick_steps > scenario.steps) {
+    throw Error("--quick-steps", std::to_string(request.quick_steps),
+                fmt::format("{} to {}, the steps of the full training (--steps)", kLeastSteps,
+                            scenario.steps));
+  }
+  if (request.jobs == 0) {
+    request.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+  RefuseViews(scenario);
+  ValidateScenario(scenario);
+  const std::vector<std::string> refusals = ReplayRefusals(scenario);
+  if (!refusals.empty()) throw Error("advise rests on replays: " + Join(refusals, "; "));
+  return request;
+}
+
+Scenario ShortScenario(const AdviseRequest& request) {
+  Scenario scenario = request.scenario;
+  const double part =
+      static_cast<double>(request.quick_steps) / static_cast<double>(scenario.steps);
+  scenario.steps = request.quick_steps;
+  if (scenario.warmup_steps > 0) scenario.warmup_steps = InProportion(scenario.warmup_steps, part);
+  for (int64_t& step : scenario.decay_steps) step = InProportion(step, part);
+  scenario.evaluate_every =
+      std::min(InProportion(scenario.evaluate_every, part),
+               std::max<int64_t>(1, scenario.steps / static_cast<int64_t>(kWindow)));
+  return scenario;
+}
+
+std::string AdviceDefinition(const Scenario& scenario) {
+  Scenario base = scenario;
+  if (base.target == kChooseTarget) base.target = Scenario().target;
+  return fmt::format(
+      "study:\n  name: advice\n  title: Should gradients be compressed?\n  baseline: {}\n"
+      "scenario:\n{}grid:\n  bandwidth: [{}]\n",
+      kBaseline, Indented(PrintScenario(base)), Join(BandwidthsOf(scenario), ", "));
+}
+
+std::string FullDefinition(const AdviseRequest& request) {
+  return AdviceDefinition(request.scenario);
+}
+
+double ChooseTarget(const std::vector<std::filesystem::path>& trainings) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::filesystem::path& training : trainings) {
+    const auto rows = analysis::ReadRunDirectory(training).evaluations;
+    double sum = 0;
+    for (size_t i = rows.size() - std::min(rows.size(), kWindow); i < rows.size(); ++i) {
+      sum += rows[i].test_accuracy;
+    }
+    least = std::min(least, sum / static_cast<double>(std::min(rows.size(), kWindow)));
+  }
+  constexpr double kDigits = 1000;  // tenths of a percent
+  const double target = std::floor(kTargetShare * least * kDigits) / kDigits;
+  if (!(target > 0)) {
+    throw Error(
+        fmt::format("no target can be chosen: {} learns nothing in the short training; "
+                    "take more --quick-steps or another --learning-rate",
+                    kBaseline));
+  }
+  return target;
+}
+
+}  // namespace legacy

@@ -1,0 +1,205 @@
+#include "analysis/study/advice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compress/error.h"
+#include "tests/analysis/study/study_testing.h"
+
+namespace legacy::analysis {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// A study along bandwidth alone: 10 Mbit/s to 100 Gbit/s. A step of dense computes for 10 ms and carries 14 Mbit.
+Study MakeBandwidthStudy(const std::vector<MadeUpPolicy>& policies,
+                         const std::vector<uint64_t>& seeds = {1, 2, 3}) {
+  MadeUpStudy made;
+  made.policies = policies;
+  made.seeds = seeds;
+  made.workers = {8};
+  Study study = MakeStudy(made);
+  study.axes.pop_back();
+  for (StudyPoint& point : study.points) point.values.pop_back();
+  return study;
+}
+
+Study MakeSimpleStudy() {
+  return MakeBandwidthStudy({{"dense"}, {"small", 0.02, false, 2e-3}, {"slow", 1, false, 5e-3}});
+}
+
+// Where that study's `small` breaks even: logarithms of the ratio of step times, interpolated over that of the bandwidth
+// between the two values around it.
+double BreakEvenOfSmall() {
+  const auto log_ratio = [](double x) {
+    return std::log((0.01 + 14e6 / x) / (0.012 + 0.02 * 14e6 / x));
+  };
+  const double below = 1e7 * std::pow(10, 8 / 3.0);
+  const double above = 1e10;
+  const double part = log_ratio(below) / (log_ratio(below) - log_ratio(above));
+  return below * std::pow(above / below, part);
+}
+
+constexpr size_t kSlowLink = 3;   // 100 Mbit/s
+constexpr size_t kFastLink = 12;  // 100 Gbit/s
+
+Advice Ask(const Study& study, size_t value) {
+  AdviceQuestion question;
+  question.value = value;
+  question.setting = "a network";
+  question.command = "legacy-study run study.yaml";
+  return AdviceOf(study, question);
+}
+
+// Times of one seed's points are multiplied.
+void Slow(Study& study, const std::string& policy, uint64_t seed, double factor) {
+  for (StudyPoint& point : study.points) {
+    if (point.policy == policy && point.seed == seed) *point.figures.time_to_accuracy *= factor;
+  }
+}
+
+TEST(Standing, IsWhereTheIntervalLies) {
+  Speedup speedup;
+  EXPECT_EQ(StandingOf(speedup), Standing::kUnknown);
+  speedup.ratio = 1.5;
+  EXPECT_EQ(StandingOf(speedup), Standing::kSooner);  // one seed
+  speedup.interval = {1.01, 2};
+  EXPECT_EQ(StandingOf(speedup), Standing::kSooner);
+  speedup.interval = {1, 2};
+  EXPECT_EQ(StandingOf(speedup), Standing::kSame);
+  speedup.interval = {0.5, 0.99};
+  EXPECT_EQ(StandingOf(speedup), Standing::kLater);
+  speedup.interval.reset();
+  for (const double ratio : {0.5, 1.0, 2.0}) {
+    speedup.ratio = ratio;
+    speedup.bound = Bound::kAtLeast;
+    EXPECT_EQ(StandingOf(speedup), ratio > 1 ? Standing::kSooner : Standing::kUnknown);
+    speedup.bound = Bound::kAtMost;
+    EXPECT_EQ(StandingOf(speedup), ratio < 1 ? Standing::kLater : Standing::kUnknown);
+  }
+}
+
+TEST(Advice, CompressOnASlowLink) {
+  const Study study = MakeSimpleStudy();
+  const Advice advice = Ask(study, kSlowLink);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kCompress);
+  EXPECT_EQ(advice.policy, 1u);
+  const double ratio = (0.01 + 0.14) / (0.01 + 0.002 + 0.0028);
+  EXPECT_NEAR(advice.place.outcomes[1].speedup.ratio, ratio, 1e-9);
+  const std::string text = AdviceText(study, advice);
+  EXPECT_THAT(text, StartsWith("Compress: small reaches 80 % accuracy 10.1 [10.1, 10.1] times "
+                               "sooner than dense (95 % interval, 3 seeds), after "));
+  EXPECT_THAT(text,
+              HasSubstr("small breaks even with dense at 7.28 [7.28, 7.28] Gbit/s: on slower links "
+                        "compress with it, on faster ones do not.\n"));
+  EXPECT_THAT(text, HasSubstr("% communication"));
+  EXPECT_THAT(text, HasSubstr("A full study: legacy-study run study.yaml\n"));
+  EXPECT_THAT(text, Not(HasSubstr("egress")));
+}
+
+TEST(Advice, DoNotOnAFastLink) {
+  const Study study = MakeSimpleStudy();
+  const Advice advice = Ask(study, kFastLink);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kDoNot);
+  EXPECT_FALSE(advice.policy);
+  // 12.0028 ms against 10.14 ms.
+  EXPECT_THAT(VerdictText(study, advice),
+              StartsWith("Do not compress: dense reaches 80 % accuracy before all others. The "
+                         "next, small, takes 1.18 [1.18, 1.18] times as long"));
+  EXPECT_EQ(BoundOf(advice.place.outcomes[1].step), "compute");
+}
+
+TEST(Advice, UndecidedWhereAnIntervalHoldsOne) {
+  Study study = MakeBandwidthStudy({{"dense"}, {"same"}, {"slow", 1, false, 5e-3}});
+  Slow(study, "same", 1, 0.8);
+  Slow(study, "same", 2, 1.25);
+  const Advice advice = Ask(study, kFastLink);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kUndecided);
+  const std::string text = VerdictText(study, advice);
+  EXPECT_THAT(text, StartsWith("Compressing cannot be told apart from dense: "));
+  EXPECT_THAT(text, HasSubstr("of 3 seeds: same 1.00 [0."));
+  EXPECT_THAT(text, HasSubstr("Later than dense: slow."));
+}
+
+TEST(Advice, OneSeedSaysSo) {
+  const Study study = MakeBandwidthStudy({{"dense"}, {"small", 0.02, false, 2e-3}}, {7});
+  EXPECT_THAT(VerdictText(study, Ask(study, kSlowLink)),
+              HasSubstr("10.1 times sooner than dense (one seed: nothing says how sure that is)"));
+}
+
+TEST(Advice, TargetsThatAreMissedBoundOrLeaveOpen) {
+  const MadeUpPolicy never{"never", 0.02, false, 2e-3, 700};
+  const Study slow = MakeBandwidthStudy({{"dense"}, never});
+  EXPECT_EQ(Ask(slow, kFastLink).verdict, AdviceVerdict::kDoNot);
+  EXPECT_THAT(VerdictText(slow, Ask(slow, kFastLink)), HasSubstr("misses it with 3 of 3 seeds"));
+
+  const Study fast =
+      MakeBandwidthStudy({{"dense", 1, false, 0, 700}, {"small", 0.02, false, 2e-3}});
+  const Advice advice = Ask(fast, kSlowLink);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kCompress);
+  EXPECT_THAT(VerdictText(fast, advice), HasSubstr("at least "));
+  EXPECT_THAT(VerdictText(fast, advice), HasSubstr("dense, which misses it with 3 of 3 seeds"));
+
+  const Study none = MakeBandwidthStudy({{"dense", 1, false, 0, 700}, never});
+  EXPECT_EQ(Ask(none, kSlowLink).verdict, AdviceVerdict::kUndecided);
+  EXPECT_THAT(VerdictText(none, Ask(none, kSlowLink)), StartsWith("Nothing can be told: "));
+}
+
+TEST(Advice, FailuresAtTheAskedValueAreErrorsAndElsewhereHoles) {
+  Study study = MakeSimpleStudy();
+  Forget(study.points.front(), "no such host");  // at 10 Mbit/s
+  EXPECT_EQ(Ask(study, kSlowLink).verdict, AdviceVerdict::kCompress);
+  try {
+    Ask(study, 0);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "dense, seed 1: no such host");
+  }
+  study.target.reset();
+  EXPECT_THROW(Ask(study, kSlowLink), Error);
+}
+
+TEST(Advice, JsonHasWhatTheTextSays) {
+  Study study = MakeSimpleStudy();
+  for (StudyPoint& point : study.points) point.figures.egress_usd = 0.5;
+  const Advice advice = Ask(study, kSlowLink);
+  const nlohmann::json json = AdviceJson(study, advice);
+  EXPECT_EQ(json["verdict"], "compress");
+  EXPECT_EQ(json["policy"], "small");
+  EXPECT_EQ(json["words"], VerdictText(study, advice));
+  EXPECT_EQ(json["target_accuracy"], 0.8);
+  EXPECT_EQ(json["target_chosen"], false);
+  ASSERT_EQ(json["policies"].size(), 3u);
+  EXPECT_TRUE(json["policies"][0]["speedup"].is_null());
+  EXPECT_EQ(json["policies"][1]["speedup"]["standing"], "sooner");
+  EXPECT_EQ(json["policies"][2]["speedup"]["standing"], "later");
+  EXPECT_EQ(json["policies"][1]["egress_usd"]["mean"], 0.5);
+  EXPECT_EQ(json["policies"][0]["bound"], "communication");
+  ASSERT_EQ(json["break_even"].size(), 2u);
+  EXPECT_EQ(json["break_even"][0]["pays"], "below");
+  EXPECT_NEAR(json["break_even"][0]["bandwidth_bits_per_second"].get<double>() / BreakEvenOfSmall(),
+              1, 1e-9);
+  EXPECT_TRUE(json["break_even"][1]["bandwidth_bits_per_second"].is_null());
+  EXPECT_EQ(json["break_even"][1]["seeds"]["behind"], 3);
+  EXPECT_THAT(AdviceText(study, advice), HasSubstr("egress USD"));
+}
+
+TEST(Advice, AnAxisOfOneValueHasNoBreakEven) {
+  Study study = MakeSimpleStudy();
+  study.axes[0].values = {study.axes[0].values[kSlowLink]};
+  study.axes[0].numbers = {study.axes[0].numbers[kSlowLink]};
+  std::erase_if(study.points,
+                [&](const StudyPoint& p) { return p.values[0] != study.axes[0].values[0]; });
+  for (size_t p = 0; p < study.points.size(); ++p) study.points[p].id = static_cast<int64_t>(p);
+  const Advice advice = Ask(study, 0);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kCompress);
+  EXPECT_THAT(AdviceText(study, advice), Not(HasSubstr("Break-even")));
+  EXPECT_TRUE(AdviceJson(study, advice)["break_even"].empty());
+}
+
+}  // namespace
+}  // namespace legacy::analysis

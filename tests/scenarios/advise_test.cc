@@ -1,0 +1,234 @@
+// Advice by the program, where the answer is forced; and the prices that it adds up.
+#include "scenarios/study/advise.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "analysis/run_directory.h"
+#include "analysis/summary.h"
+#include "compress/error.h"
+#include "scenarios/study/folder.h"
+#include "scenarios/study/plan.h"
+#include "tests/programs.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kTiny =
+    " --model=lenet5 --workers=4 --batch=2 --steps=24 --warmup-steps=2 --evaluate-every=4"
+    " --train-limit=64 --test-limit=64 --topo=star --stragglers=none";
+constexpr const char* kQuick = " --quick-steps=12 --seeds=2 --jobs=2 --policies=topk";
+
+class AdviseTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(::testing::TempDir()) /
+              ("legacy-advise-" + std::string(test->name()) + std::to_string(getpid()));
+    fs::create_directories(folder_ / "tmp");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string In(const std::string& name) const { return (folder_ / name).string(); }
+  // Temporary files go where the test can see that none is left.
+  Result Run(const std::string& arguments) const {
+    return Shell("TMPDIR=" + In("tmp") + " " + LEGACY_SCENARIO_PROGRAM + " " + arguments);
+  }
+  Result Advise(const std::string& arguments) const {
+    return Run(std::string("advise") + kTiny + kQuick + " " + arguments);
+  }
+  json AdviseJson(const std::string& arguments) const {
+    const Result result = Advise(arguments + " --json 2>/dev/null");
+    EXPECT_EQ(result.status, 0) << arguments;
+    return json::parse(result.text);
+  }
+
+  fs::path folder_;
+};
+
+AdviseRequest RequestOf(Scenario scenario) {
+  AdviseRequest request;
+  request.scenario = std::move(scenario);
+  return request;
+}
+
+TEST_F(AdviseTest, OneMegabitCompresses) {
+  const Result result = Advise("--bandwidth=1Mbps --target=1% 2>" + In("errors"));
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.text.rfind("Compress: topk reaches 1 % accuracy ", 0), 0u) << result.text;
+  EXPECT_NE(result.text.find("times sooner than dense (95 % interval, 2 seeds)"),
+            std::string::npos);
+  EXPECT_NE(result.text.find("lenet5 on glyphs, 4 workers of 2 samples, star at 1Mbps"),
+            std::string::npos)
+      << result.text;
+  EXPECT_NE(result.text.find("% communication"), std::string::npos);
+  EXPECT_NE(result.text.find("topk pays on all links that were tried, 100 kbit/s to 10 Mbit/s."),
+            std::string::npos)
+      << result.text;
+  const std::string command = result.text.substr(result.text.find("A full study: "));
+  EXPECT_NE(command.find("legacy-scenario advise --model=lenet5"), std::string::npos) << command;
+  EXPECT_NE(command.find("--print-config > study.yaml && legacy-study run study.yaml"),
+            std::string::npos);
+  EXPECT_NE(Read(In("errors")).find("4 trainings of 12 steps in about "), std::string::npos);
+  EXPECT_TRUE(fs::is_empty(folder_ / "tmp"));
+}
+
+TEST_F(AdviseTest, FastLinksAndSlowCodecsDoNot) {
+  const json answer = AdviseJson("--bandwidth=400Gbps --codec-speed=0.01 --target=1%");
+  EXPECT_EQ(answer["verdict"], "do-not-compress");
+  EXPECT_TRUE(answer["policy"].is_null());
+  EXPECT_EQ(answer["target_chosen"], false);
+  EXPECT_EQ(answer["policies"][1]["policy"], "topk");
+  EXPECT_LT(answer["policies"][1]["speedup"]["interval"][1], 1);
+  EXPECT_TRUE(answer["policies"][1]["egress_usd"].is_null());
+  const json& even = answer["break_even"].at(0);
+  EXPECT_EQ(even["seeds"]["behind"], 2) << even;
+}
+
+TEST_F(AdviseTest, TheTargetIsChosenFromTheShortTraining) {
+  const json answer = AdviseJson("--bandwidth=1Mbps --out=" + In("study"));
+  EXPECT_EQ(answer["target_chosen"], true);
+  const double target = answer["target_accuracy"];
+  const StudyFolder folder = StudyFolder::Open(In("study"));
+  double least = 1;
+  for (const PlannedTraining& training : folder.plan().trainings) {
+    EXPECT_EQ(training.scenario.steps, 12);
+    EXPECT_EQ(training.scenario.warmup_steps, 1);
+    if (training.scenario.policies.front() != "dense") continue;
+    const auto rows =
+        analysis::ReadRunDirectory(folder_ / "study" / "trainings" / training.id).evaluations;
+    ASSERT_EQ(rows.size(), 6u);
+    least = std::min(least,
+                     (rows[3].test_accuracy + rows[4].test_accuracy + rows[5].test_accuracy) / 3);
+  }
+  EXPECT_LE(target, 0.9 * least);
+  EXPECT_GT(target, 0.9 * least - 0.001 - 1e-12);
+  // The study that is kept has it too, whole.
+  const analysis::Study study = ReadStudy(In("study"));
+  EXPECT_EQ(study.target, target);
+  for (const analysis::StudyPoint& point : study.points) {
+    EXPECT_EQ(point.state, analysis::StudyState::kDone);
+  }
+  EXPECT_EQ(answer["policies"].at(0)["policy"], "dense");
+  EXPECT_EQ(answer["policies"].at(0)["reached"], 2);
+  const Result again = Advise("--bandwidth=1Mbps --out=" + In("study") + " 2>&1");
+  EXPECT_EQ(again.status, 1);
+  EXPECT_NE(again.text.find("is there"), std::string::npos) << again.text;
+}
+
+TEST_F(AdviseTest, PricesAreAddedUpToTheCent) {
+  const std::string file = In("pair.yaml");
+  std::ofstream(file) << "type: links\nhosts: 2\nlinks:\n"
+                         "  - {a: host0, b: host1, rate: 1Mbps, delay: 10us, price: 2000/9000}\n";
+  const std::string network =
+      " --topo=" + file + " --workers=2 --fidelity=analytic --policies=dense,topk";
+  ASSERT_EQ(Run(kTiny + network + " --out=" + In("run") + " --pictures=off 2>&1").status, 0);
+  const analysis::RunDirectory run = analysis::ReadRunDirectory(folder_ / "run");
+  ASSERT_EQ(run.links.size(), 4u);
+  for (const analysis::LinkRow& link : run.links) {
+    EXPECT_EQ(link.usd_per_gb, link.from == "host0" ? 2000 : 9000);
+    EXPECT_DOUBLE_EQ(link.usd, link.usd_per_gb * static_cast<double>(link.bytes) / 1e9);
+  }
+  // Two workers in a ring each send all of the gradient once a step; headers and acknowledgements come on top.
+  const double payload = 4.0 * static_cast<double>(run.manifest.parameters) * 24;
+  const double usd = payload / 1e9 * (2000 + 9000);
+  const analysis::Summary summary = analysis::Summarise(run);
+  EXPECT_GE(summary.policies[0].egress_usd.mean, usd);
+  EXPECT_LE(summary.policies[0].egress_usd.mean, 1.1 * usd);
+  EXPECT_LT(summary.policies[1].egress_usd.mean, 0.5 * usd);
+
+  const json answer = AdviseJson(network + " --target=1%");
+  // Half the steps cost half as much, on whatever path the figure came.
+  EXPECT_NEAR(answer["policies"][0]["egress_usd"]["mean"].get<double>(),
+              summary.policies[0].egress_usd.mean / 2, 0.005);
+  EXPECT_TRUE(answer["break_even"].empty());  // --bandwidth sets no rate of that file
+  EXPECT_EQ(answer["verdict"], "compress");
+}
+
+TEST_F(AdviseTest, WithoutPricesThereIsNoCost) {
+  ASSERT_EQ(Run(kTiny + std::string(" --fidelity=analytic --policies=dense --pictures=off --out=") +
+                In("run") + " 2>&1")
+                .status,
+            0);
+  const analysis::Summary summary =
+      analysis::Summarise(analysis::ReadRunDirectory(folder_ / "run"));
+  EXPECT_EQ(summary.policies[0].egress_usd.count, 0);
+  EXPECT_FALSE(summary.policies[0].seeds[0].egress_usd);
+}
+
+TEST_F(AdviseTest, PrintConfigIsTheFullStudy) {
+  const Result result = Advise("--bandwidth=3Gbps --print-config");
+  ASSERT_EQ(result.status, 0) << result.text;
+  const StudyPlan plan = PlanStudy(ParseStudy(result.text, "printed"));
+  EXPECT_EQ(plan.definition.axes.at(0).axis.values,
+            (std::vector<std::string>{"300Mbps", "646Mbps", "1.39Gbps", "3Gbps", "6.46Gbps",
+                                      "13.9Gbps", "30Gbps"}));
+  EXPECT_EQ(plan.definition.scenario.policies, (std::vector<std::string>{"dense", "topk"}));
+  EXPECT_EQ(plan.trainings.front().scenario.steps, 24);
+  EXPECT_EQ(plan.points.size(), 2u * 2 * 7);
+  EXPECT_EQ(plan.points.front().scenario.target, Scenario().target);
+}
+
+TEST_F(AdviseTest, MistakesSayWhatIsAllowed) {
+  const auto text_of = [&](const std::string& arguments) {
+    const Result result = Advise(arguments + " 2>&1");
+    EXPECT_NE(result.status, 0) << arguments;
+    return result.text;
+  };
+  EXPECT_NE(text_of("--policies=dense").find("at least one policy to compare it with"),
+            std::string::npos);
+  EXPECT_NE(text_of("--quick-steps=25").find("--quick-steps: got '25'; allowed: 10 to 24"),
+            std::string::npos);
+  EXPECT_NE(text_of("--quick-steps=3").find("allowed: 10 to 24"), std::string::npos);
+  EXPECT_NE(text_of("--sync=backup:k=1").find("advise rests on replays"), std::string::npos);
+  EXPECT_NE(text_of("--doctor=on").find("network.doctor: got 'on'"), std::string::npos);
+  EXPECT_NE(text_of("--topo=star:hosts=2").find("hosts"), std::string::npos);
+  EXPECT_NE(text_of("--bandwidth=fast").find("--bandwidth: got 'fast'"), std::string::npos);
+  EXPECT_NE(text_of("--dataset=mnist --data-root=/nowhere").find("/nowhere"), std::string::npos);
+  EXPECT_EQ(Advise("--nonsense 2>&1").status, 2);
+  EXPECT_TRUE(fs::is_empty(folder_ / "tmp"));
+}
+
+TEST_F(AdviseTest, HelpNamesIt) {
+  const Result advise = Run("advise --help");
+  EXPECT_EQ(advise.status, 0);
+  EXPECT_NE(advise.text.find("--quick-steps"), std::string::npos);
+  EXPECT_NE(advise.text.find("--policies=dense,fp16,topk,topk-global,"), std::string::npos);
+  EXPECT_NE(Run("--help").text.find("legacy-scenario advise"), std::string::npos);
+}
+
+TEST(AdviseRequest, ShortTrainingsKeepProportions) {
+  Scenario scenario = AdviseDefaults();
+  scenario.steps = 1000;
+  scenario.warmup_steps = 50;
+  scenario.evaluate_every = 40;
+  scenario.decay_steps = {500, 750};
+  const AdviseRequest request = CompleteRequest(RequestOf(scenario));
+  EXPECT_EQ(request.quick_steps, kQuickSteps);
+  const Scenario quick = ShortScenario(request);
+  EXPECT_EQ(quick.steps, 100);
+  EXPECT_EQ(quick.warmup_steps, 5);
+  EXPECT_EQ(quick.evaluate_every, 4);
+  EXPECT_EQ(quick.decay_steps, (std::vector<int64_t>{50, 75}));
+  scenario.steps = 60;
+  scenario.evaluate_every = 60;  // would leave one evaluation
+  EXPECT_EQ(ShortScenario(CompleteRequest(RequestOf(scenario))).evaluate_every, 20);
+}
+
+TEST(AdviseRequest, DenseIsAlwaysCompared) {
+  Scenario scenario = AdviseDefaults();
+  scenario.policies = {"fp16"};
+  EXPECT_EQ(CompleteRequest(RequestOf(scenario)).scenario.policies,
+            (std::vector<std::string>{"dense", "fp16"}));
+}
+
+}  // namespace
+}  // namespace legacy
