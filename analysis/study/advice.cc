@@ -1,6 +1,7 @@
 #include "analysis/study/advice.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "analysis/study/words_parts.h"
@@ -50,11 +51,16 @@ void Decide(const Study& study, size_t baseline, Advice& advice) {
 
 Standing StandingOf(const Speedup& speedup) {
   if (!speedup.known()) return Standing::kUnknown;
+  const auto all = [&](auto side) {
+    return side(speedup.ratio, 1.0) &&
+           std::ranges::all_of(speedup.pairs,
+                               [&](const PairedRatio& pair) { return side(pair.ratio, 1.0); });
+  };
   switch (speedup.bound) {
     case Bound::kAtLeast:
-      return speedup.ratio > 1 ? Standing::kSooner : Standing::kUnknown;
+      return all(std::greater()) ? Standing::kSooner : Standing::kUnknown;
     case Bound::kAtMost:
-      return speedup.ratio < 1 ? Standing::kLater : Standing::kUnknown;
+      return all(std::less()) ? Standing::kLater : Standing::kUnknown;
     case Bound::kExact:
       break;
   }

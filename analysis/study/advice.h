@@ -3,7 +3,7 @@
 //
 // A policy is sooner than the baseline where the 95 % interval of its speed-up lies above 1, later where it lies below,
 // and else cannot be told apart from it. With one seed there is no interval, and the ratio alone decides; bounds of
-// trainings that missed the target decide where they can.
+// trainings that missed the target decide where all seeds lie on that side.
 #pragma once
 
 #include <nlohmann/json.hpp>

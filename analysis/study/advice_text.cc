@@ -90,10 +90,12 @@ std::string DoNotText(const Study& study, const Advice& advice) {
 std::string UndecidedText(const Study& study, const Advice& advice) {
   Cells same;
   Cells later;
+  Cells open;
   for (const size_t p : Others(study, advice.place)) {
     const Speedup& speedup = advice.place.outcomes[p].speedup;
     const Standing standing = StandingOf(speedup);
     if (standing == Standing::kLater) later.push_back(study.policies[p]);
+    if (standing == Standing::kUnknown) open.push_back(study.policies[p]);
     if (standing != Standing::kSame) continue;
     same.push_back(fmt::format("{} {}", study.policies[p], ShowSpeedup(speedup)));
   }
@@ -110,6 +112,9 @@ std::string UndecidedText(const Study& study, const Advice& advice) {
       ShowCount(static_cast<int64_t>(study.seeds.size()), "seed"),
       fmt::format("{}", fmt::join(same, ", ")));
   if (!later.empty()) text += fmt::format(" Later than {}: {}.", study.baseline, JoinWords(later));
+  if (!open.empty()) {
+    text += fmt::format(" Not known, as seeds miss the target: {}.", JoinWords(open));
+  }
   return text + more;
 }
 

@@ -114,15 +114,31 @@ TEST(Advice, DoNotOnAFastLink) {
 }
 
 TEST(Advice, UndecidedWhereAnIntervalHoldsOne) {
-  Study study = MakeBandwidthStudy({{"dense"}, {"same"}, {"slow", 1, false, 5e-3}});
+  Study study = MakeBandwidthStudy(
+      {{"dense"}, {"same"}, {"slow", 1, false, 5e-3}, {"small", 0.02, false, 0}});
   Slow(study, "same", 1, 0.8);
   Slow(study, "same", 2, 1.25);
-  const Advice advice = Ask(study, kFastLink);
+  for (StudyPoint& point : study.points) {
+    if (point.policy == "small" && point.seed == 3) point.figures.time_to_accuracy.reset();
+  }
+  const Advice advice = Ask(study, kSlowLink);
   EXPECT_EQ(advice.verdict, AdviceVerdict::kUndecided);
   const std::string text = VerdictText(study, advice);
   EXPECT_THAT(text, StartsWith("Compressing cannot be told apart from dense: "));
   EXPECT_THAT(text, HasSubstr("of 3 seeds: same 1.00 [0."));
   EXPECT_THAT(text, HasSubstr("Later than dense: slow."));
+  EXPECT_THAT(text, HasSubstr("Not known, as seeds miss the target: small."));
+}
+
+TEST(Advice, BoundsDecideOnlyWhereAllSeedsAgree) {
+  Study study = MakeBandwidthStudy({{"dense"}, {"small", 0.02, false, 2e-3}});
+  for (StudyPoint& point : study.points) {
+    if (point.policy == "dense" && point.seed == 3) point.figures.time_to_accuracy.reset();
+  }
+  EXPECT_EQ(Ask(study, kSlowLink).verdict, AdviceVerdict::kCompress);
+  Slow(study, "small", 1, 11);  // later with that seed, sooner on the mean
+  EXPECT_GT(Ask(study, kSlowLink).place.outcomes[1].speedup.ratio, 1);
+  EXPECT_EQ(Ask(study, kSlowLink).verdict, AdviceVerdict::kUndecided);
 }
 
 TEST(Advice, OneSeedSaysSo) {
