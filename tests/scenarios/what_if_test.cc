@@ -178,10 +178,12 @@ TEST_F(WhatIfTest, AnswersForSomePoliciesAndSeeds) {
   ASSERT_EQ(answer[0].seeds.size(), 1u);
   EXPECT_EQ(answer[0].seeds[0].seed, 2u);
   const WhatIfAnswer all = *Ask({});
-  ExpectEqual(answer[0].seeds[0], {.seed = 2,
-                                   .simulated_seconds = all[1].seeds[1].simulated_seconds,
-                                   .time_to_accuracy = all[1].seeds[1].time_to_accuracy,
-                                   .step = all[1].seeds[1].step});
+  analysis::SeedSummary expected;
+  expected.seed = 2;
+  expected.simulated_seconds = all[1].seeds[1].simulated_seconds;
+  expected.time_to_accuracy = all[1].seeds[1].time_to_accuracy;
+  expected.step = all[1].seeds[1].step;
+  ExpectEqual(answer[0].seeds[0], expected);
   EXPECT_EQ(Refusal(R"({"policies": ["fp16"]})"), "policies: got 'fp16'; allowed: dense, topk");
   EXPECT_EQ(Refusal(R"({"seeds": [3]})"), "seeds: got '3'; allowed: 1, 2");
 }
@@ -263,8 +265,11 @@ TEST(WhatIfJsonTest, RefusesWhatIsNoQuestion) {
 }
 
 TEST(WhatIfJsonTest, WritesWhatWasNotReachedAsNull) {
-  const WhatIfAnswer answer = {
-      {"topk", {{.seed = 3, .simulated_seconds = 2, .curve = {{1, 0.5}}}}}};
+  WhatIfSeed seed;
+  seed.seed = 3;
+  seed.simulated_seconds = 2;
+  seed.curve = {{1, 0.5}};
+  const WhatIfAnswer answer = {{"topk", {seed}}};
   EXPECT_EQ(ToJson(answer).dump(),
             R"({"policies":[{"policy":"topk","seeds":[{"curve":[[1.0,0.5]],"parts":{)"
             R"("communication":0.0,"compute":0.0,"decode":0.0,"encode":0.0,"wait":0.0},)"
