@@ -47,9 +47,9 @@ struct SeedSummary {
   double final_accuracy = kUnknown;
   double best_accuracy = kUnknown;
   std::optional<double> time_to_accuracy;
-  double element_ratio = kUnknown;  // d * steps / elements sent
-  double payload_ratio = kUnknown;  // 4 d * steps / message bytes
-  double traffic_ratio = kUnknown;  // bytes out of a network card: dense fp32 ring / this policy
+  double element_ratio = kUnknown;   // d * steps / elements sent
+  double payload_ratio = kUnknown;   // 4 d * steps / message bytes
+  double traffic_ratio = kUnknown;   // bytes out of a network card: dense fp32 ring / this policy
   std::optional<double> egress_usd;  // of the whole training, where links have prices
   StepSplit step;
 };
