@@ -392,7 +392,6 @@ TEST_F(ProgramTest, InterruptLeavesAConsistentDirectory) {
   EXPECT_EQ(report.status, 0) << report.text;
 }
 
-// Every command of the README names programs and options that exist.
 TEST_F(ProgramTest, AutoTakesPacketsWhereTheyAreAffordableAndSamplesThemElsewhere) {
   const std::string common = std::string("--topo=star --policies=topk --fidelity=auto") +
                              " --stragglers=lognormal:sigma=0.3" + kShort;
@@ -415,18 +414,30 @@ TEST_F(ProgramTest, AutoTakesPacketsWhereTheyAreAffordableAndSamplesThemElsewher
   EXPECT_LT(std::abs(std::stod(row.substr(row.rfind(',') + 1))), 0.05);
 }
 
+// Every command of the README names programs, options and files that exist.
 TEST_F(ProgramTest, CommandsOfTheReadmeAreUnderstood) {
-  std::istringstream readme(Read(LEGACY_README));
-  const std::string start = "./waf --run legacy-scenario ";
-  int commands = 0;
-  for (std::string line; std::getline(readme, line);) {
-    if (line.rfind(start, 0) != 0) continue;
-    const Result result = Shell("cd " LEGACY_ROOT " && " LEGACY_SCENARIO_PROGRAM " " +
-                                line.substr(start.size()) + " --print-config 2>&1");
-    EXPECT_EQ(result.status, 0) << line << "\n" << result.text;
-    ++commands;
+  const struct {
+    std::string start;  // of the commands
+    std::string program;
+    std::string more;  // so that it only says what it would do
+    int least;         // number of commands
+  } programs[] = {
+      {"legacy-scenario ", LEGACY_SCENARIO_PROGRAM " ", " --print-config", 8},
+      {"legacy-replay scenarios/", LEGACY_REPLAY_PROGRAM " scenarios/", " --print-config", 1},
+      {"legacy-study run ", LEGACY_STUDY_PROGRAM " run ", " --dry-run", 1}};
+  for (const auto& [start, program, more, least] : programs) {
+    const std::string command = "./waf --run " + start;
+    std::istringstream readme(Read(LEGACY_README));
+    int commands = 0;
+    for (std::string line; std::getline(readme, line);) {
+      if (line.rfind(command, 0) != 0) continue;
+      const Result result =
+          Shell("cd " LEGACY_ROOT " && " + program + line.substr(command.size()) + more + " 2>&1");
+      EXPECT_EQ(result.status, 0) << line << "\n" << result.text;
+      ++commands;
+    }
+    EXPECT_GE(commands, least) << start;
   }
-  EXPECT_GE(commands, 4);
 }
 
 // The two fidelities agree on an idle star to what TCP adds.

@@ -40,7 +40,8 @@ class StudyRunning : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(::testing::TempDir()) / ("legacy-study-" + std::string(test->name()));
+    folder_ = fs::path(::testing::TempDir()) /
+              ("legacy-study-" + std::to_string(getpid()) + "-" + test->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     Define(SmallStudy());
