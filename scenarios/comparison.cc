@@ -1,7 +1,5 @@
 #include "scenarios/comparison.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -11,7 +9,7 @@
 #include "scenarios/methods.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/progress.h"
-#include "scenarios/timing.h"
+#include "scenarios/timed_run.h"
 #include "trainer/dataset.h"
 #include "trainer/model.h"
 #include "trainer/traffic_record.h"
@@ -71,7 +69,7 @@ struct Sums {
   std::vector<double> parameter, elements, bytes;
 };
 
-class Comparison {
+class Comparison : public TimedRun {
  public:
   Comparison(const Scenario& scenario, const volatile std::sig_atomic_t& stop)
       : scenario_(scenario),
@@ -95,7 +93,7 @@ class Comparison {
 
   // Before anything is written: one step of each method, so that what is wrong with it is said now, and what packets
   // will cost.
-  CostEstimate Estimate(bool say) {
+  CostEstimate Estimate(bool say) override {
     CostEstimate estimate(timing_.network());
     for (const Method& method : methods_) {
       const std::unique_ptr<Training> training = MakeTraining(method, scenario_.seed, say);
@@ -110,37 +108,25 @@ class Comparison {
     return estimate;
   }
 
-  void Announce() {
-    std::fprintf(stderr, "%s, %lld parameters, %s\n", scenario_.model.c_str(),
-                 static_cast<long long>(elements_), timing_.Description().c_str());
-    const CostEstimate estimate = Estimate(true);
-    if (timing_.Packets()) {
-      std::fprintf(stderr, "packet simulation: %s\n", estimate.Text().c_str());
-    }
+  ScenarioTiming& Timing() override { return timing_; }
+  std::string Title() const override {
+    return scenario_.model + ", " + std::to_string(elements_) + " parameters, ";
   }
-
-  ScenarioTiming& timing() { return timing_; }
-
-  bool Run(const fs::path& directory) {
-    DirectorySink sink(timing_, directory);
-    const int64_t trainings = static_cast<int64_t>(methods_.size()) * scenario_.seeds;
-    Progress progress(trainings * scenario_.steps, isatty(STDERR_FILENO) != 0);
+  nlohmann::json Manifest(const std::string& program,
+                          const std::string& command_line) const override {
+    return ManifestDocument(scenario_, program, command_line, elements_, replay_refused_);
+  }
+  int64_t Steps() const override {
+    return static_cast<int64_t>(methods_.size()) * scenario_.seeds * scenario_.steps;
+  }
+  bool Run(RunSink& sink, Progress* progress, const fs::path& directory) override {
     for (int s = 0; s < scenario_.seeds; ++s) {
       for (const Method& method : methods_) {
-        if (!Train(method, scenario_.seed + s, directory, sink, progress)) {
-          progress.Finish();
-          return false;
-        }
+        if (!Train(method, scenario_.seed + s, directory, sink, progress)) return false;
       }
     }
-    progress.Finish();
-    timing_.RequirePackets();
     return true;
   }
-
-  int64_t Elements() const { return elements_; }
-  // Why what is recorded may not be timed on other networks; empty: it may.
-  const std::vector<std::string>& ReplayRefused() const { return replay_refused_; }
 
  private:
   std::unique_ptr<Training> MakeTraining(const Method& method, uint64_t seed, bool say = false) {
@@ -169,7 +155,7 @@ class Comparison {
   }
 
   bool Train(const Method& method, uint64_t seed, const fs::path& directory, RunSink& sink,
-             Progress& progress);
+             Progress* progress);
   void WriteLayers(const Method& method, uint64_t seed, const Training& training, const Sums& sums,
                    RunSink& sink) const;
   TrafficRecorder* Recorder(const fs::path& directory, const Training& training);
@@ -180,7 +166,7 @@ class Comparison {
   std::vector<Method> methods_;
   Dataset dataset_;
   int64_t elements_ = 0;
-  std::vector<std::string> replay_refused_;
+  std::vector<std::string> replay_refused_;  // why a record may not be timed on other networks
   std::optional<TrafficRecorder> recorder_;
 };
 
@@ -194,14 +180,14 @@ TrafficRecorder* Comparison::Recorder(const fs::path& directory, const Training&
 }
 
 bool Comparison::Train(const Method& method, uint64_t seed, const fs::path& directory,
-                       RunSink& sink, Progress& progress) {
+                       RunSink& sink, Progress* progress) {
   const std::unique_ptr<Training> training = MakeTraining(method, seed);
   TrafficRecorder* recorder = Recorder(directory, *training);
   Sums sums(training->Units().size());
   training->SetMessageHook([&](const MessageInfo& info, Bytes& message) {
     sums.bytes[info.unit] += static_cast<double>(message.size()) / scenario_.workers;
   });
-  TimedTraining timed(timing_, sink, &progress, method.name, seed, training->Costs(),
+  TimedTraining timed(timing_, sink, progress, method.name, seed, training->Costs(),
                       training->LayerNumels());
   for (int64_t done = 1; done <= scenario_.steps; ++done) {
     const StepStart start = timed.Start();
@@ -237,23 +223,9 @@ void Comparison::WriteLayers(const Method& method, uint64_t seed, const Training
 
 RunResult RunComparison(const Scenario& scenario, const std::string& program,
                         const std::string& command_line, const volatile std::sig_atomic_t& stop) {
-  const ChosenFidelity chosen = ResolveFidelity(scenario, [&](const Scenario& probe) {
-    return Comparison(probe, stop).Estimate(false).Cost();
+  return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
+    return std::make_unique<Comparison>(chosen, stop);
   });
-  if (!chosen.reason.empty()) std::fprintf(stderr, "%s\n", chosen.reason.c_str());
-  Comparison comparison(chosen.scenario, stop);
-  comparison.Announce();
-  RunResult result;
-  result.directory = MakeRunDirectory(chosen.scenario, program);
-  analysis::WriteManifest(result.directory,
-                          ManifestDocument(chosen.scenario, program, command_line,
-                                           comparison.Elements(), comparison.ReplayRefused()));
-  if (chosen.samples > 0) {
-    comparison.timing().SamplePackets(chosen.samples, chosen.different, result.directory);
-  }
-  result.interrupted = !comparison.Run(result.directory);
-  result.note = comparison.timing().SampleText();
-  return result;
 }
 
 }  // namespace legacy

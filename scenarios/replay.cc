@@ -1,14 +1,11 @@
 #include "scenarios/replay.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "compress/error.h"
 #include "scenarios/network/cost_estimate.h"
-#include "scenarios/timing.h"
+#include "scenarios/timed_run.h"
 #include "trainer/traffic_record.h"
 
 namespace legacy {
@@ -23,7 +20,7 @@ struct Rows {
   std::vector<const analysis::LayerRow*> layers;
 };
 
-class Replayer {
+class Replayer : public TimedRun {
  public:
   Replayer(const Recording& recording, const Scenario& scenario,
            const std::function<bool()>& stopped)
@@ -37,32 +34,25 @@ class Replayer {
     }
   }
 
-  void Announce() const {
-    std::fprintf(stderr, "%s, recorded, on %s\n", scenario_.model.c_str(),
-                 timing_.Description().c_str());
-    if (timing_.Packets()) {
-      std::fprintf(stderr, "packet simulation: %s\n", Estimate().Text().c_str());
-    }
+  ScenarioTiming& Timing() override { return timing_; }
+  CostEstimate Estimate(bool say) override;
+  std::string Title() const override { return scenario_.model + ", recorded, on "; }
+  nlohmann::json Manifest(const std::string& program,
+                          const std::string& command_line) const override {
+    nlohmann::json manifest =
+        ManifestDocument(scenario_, program, command_line, recording_.run.manifest.parameters, {});
+    manifest["replayed"] = {{"directory", recording_.run.path.string()},
+                            {"hash", recording_.traffic.hash}};
+    return manifest;
   }
-
-  CostEstimate Estimate() const;
-  ScenarioTiming& timing() { return timing_; }
-
-  // False where it was stopped.
-  bool Run(RunSink& sink, Progress* progress) {
+  int64_t Steps() const override {
+    return std::ssize(recording_.traffic.trainings) * scenario_.steps;
+  }
+  bool Run(RunSink& sink, Progress* progress, const fs::path&) override {
     for (const RecordedTraining& training : recording_.traffic.trainings) {
       if (!Time(training, sink, progress)) return false;
     }
-    timing_.RequirePackets();
     return true;
-  }
-
-  bool RunWithProgress(RunSink& sink) {
-    const int64_t steps = std::ssize(recording_.traffic.trainings) * scenario_.steps;
-    Progress progress(steps, isatty(STDERR_FILENO) != 0);
-    const bool finished = Run(sink, &progress);
-    progress.Finish();
-    return finished;
   }
 
  private:
@@ -76,7 +66,7 @@ class Replayer {
 };
 
 // Of all steps; where equal ones are remembered, of each different one.
-CostEstimate Replayer::Estimate() const {
+CostEstimate Replayer::Estimate(bool) {
   const RecordedTraffic& traffic = recording_.traffic;
   std::map<size_t, int64_t> count;
   for (const RecordedTraining& training : traffic.trainings) {
@@ -124,7 +114,7 @@ void CheckFolders(const Recording& recording, const fs::path& out) {
 ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,
                        const std::function<bool()>& stopped) {
   return ResolveFidelity(scenario, [&](const Scenario& probe) {
-    return Replayer(recording, probe, stopped).Estimate().Cost();
+    return Replayer(recording, probe, stopped).Estimate(false).Cost();
   });
 }
 
@@ -172,7 +162,7 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
   run.manifest.target_accuracy = scenario.target;
   run.manifest.fidelity = chosen.scenario.fidelity;
   MemorySink sink(run);
-  replayer.Run(sink, nullptr);
+  if (replayer.Run(sink, nullptr, {})) replayer.Timing().RequirePackets();
   return run;
 }
 
@@ -181,24 +171,9 @@ RunResult Replay(const Recording& recording, const Scenario& scenario, const std
   CheckReplay(recording, scenario);
   CheckFolders(recording, scenario.out);
   const std::function<bool()> stopped = [&stop] { return stop != 0; };
-  const ChosenFidelity chosen = Resolve(recording, scenario, stopped);
-  if (!chosen.reason.empty()) std::fprintf(stderr, "%s\n", chosen.reason.c_str());
-  Replayer replayer(recording, chosen.scenario, stopped);
-  replayer.Announce();
-  RunResult result;
-  result.directory = MakeRunDirectory(chosen.scenario, program);
-  nlohmann::json manifest = ManifestDocument(chosen.scenario, program, command_line,
-                                             recording.run.manifest.parameters, {});
-  manifest["replayed"] = {{"directory", recording.run.path.string()},
-                          {"hash", recording.traffic.hash}};
-  analysis::WriteManifest(result.directory, std::move(manifest));
-  if (chosen.samples > 0) {
-    replayer.timing().SamplePackets(chosen.samples, chosen.different, result.directory);
-  }
-  DirectorySink sink(replayer.timing(), result.directory);
-  result.interrupted = !replayer.RunWithProgress(sink);
-  result.note = replayer.timing().SampleText();
-  return result;
+  return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
+    return std::make_unique<Replayer>(recording, chosen, stopped);
+  });
 }
 
 }  // namespace legacy

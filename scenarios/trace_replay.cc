@@ -1,14 +1,11 @@
 #include "scenarios/trace_replay.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "compress/error.h"
 #include "scenarios/replay.h"
-#include "scenarios/timing.h"
+#include "scenarios/timed_run.h"
 
 namespace legacy {
 namespace {
@@ -30,7 +27,7 @@ bool HasAccuracy(const TraceTraining& training) {
                              [](const TraceStep& step) { return step.accuracy.has_value(); });
 }
 
-class TraceReplayer {
+class TraceReplayer : public TimedRun {
  public:
   TraceReplayer(const TraceFile& file, const Scenario& scenario,
                 const volatile std::sig_atomic_t& stop)
@@ -41,34 +38,28 @@ class TraceReplayer {
         numels_(file.trace.LayerNumels()),
         timing_(scenario) {}
 
-  void Announce() const {
-    std::fprintf(stderr, "%s on %s\n", file_.path.c_str(), timing_.Description().c_str());
-    if (timing_.Packets()) {
-      std::fprintf(stderr, "packet simulation: %s\n", Estimate().Text().c_str());
-    }
-  }
-
-  CostEstimate Estimate() const;
-  ScenarioTiming& timing() { return timing_; }
-
-  // False where it was stopped.
-  bool Run(RunSink& sink) {
+  ScenarioTiming& Timing() override { return timing_; }
+  CostEstimate Estimate(bool say) override;
+  std::string Title() const override { return file_.path + " on "; }
+  nlohmann::json Manifest(const std::string& program,
+                          const std::string& command_line) const override;
+  int64_t Steps() const override {
     int64_t steps = 0;
     for (const TraceTraining& training : trace_.trainings) steps += training.Steps();
-    Progress progress(steps * scenario_.seeds, isatty(STDERR_FILENO) != 0);
-    bool finished = true;
+    return steps * scenario_.seeds;
+  }
+  bool Run(RunSink& sink, Progress* progress, const std::filesystem::path&) override {
     for (const TraceTraining& training : trace_.trainings) {
-      for (int s = 0; s < scenario_.seeds && finished; ++s) {
-        finished = Time(training, scenario_.seed + static_cast<uint64_t>(s), sink, progress);
+      for (int s = 0; s < scenario_.seeds; ++s) {
+        const uint64_t seed = scenario_.seed + static_cast<uint64_t>(s);
+        if (!Time(training, seed, sink, progress)) return false;
       }
     }
-    progress.Finish();
-    if (finished) timing_.RequirePackets();
-    return finished;
+    return true;
   }
 
  private:
-  bool Time(const TraceTraining& training, uint64_t seed, RunSink& sink, Progress& progress);
+  bool Time(const TraceTraining& training, uint64_t seed, RunSink& sink, Progress* progress);
 
   const TraceFile& file_;
   const DdpTrace& trace_;
@@ -79,7 +70,7 @@ class TraceReplayer {
 };
 
 // Of all steps; where equal ones are remembered, of each of the file's.
-CostEstimate TraceReplayer::Estimate() const {
+CostEstimate TraceReplayer::Estimate(bool) {
   CostEstimate estimate(timing_.network());
   for (const TraceTraining& training : trace_.trainings) {
     const StepClocks clocks = timing_.MakeClocks(training);
@@ -95,8 +86,8 @@ CostEstimate TraceReplayer::Estimate() const {
 }
 
 bool TraceReplayer::Time(const TraceTraining& training, uint64_t seed, RunSink& sink,
-                         Progress& progress) {
-  TimedTraining timed(timing_, sink, &progress, training.method, seed, timing_.MakeClocks(training),
+                         Progress* progress) {
+  TimedTraining timed(timing_, sink, progress, training.method, seed, timing_.MakeClocks(training),
                       numels_);
   int64_t done = 0;
   for (const TraceStep& step : training.steps) {
@@ -114,11 +105,11 @@ bool TraceReplayer::Time(const TraceTraining& training, uint64_t seed, RunSink& 
 }
 
 // What a training of ours has and a trace has not is not claimed.
-nlohmann::json Manifest(const TraceFile& file, const Scenario& scenario, const std::string& program,
-                        const std::string& command_line) {
+nlohmann::json TraceReplayer::Manifest(const std::string& program,
+                                       const std::string& command_line) const {
   int64_t elements = 0;
-  for (const Unit& layer : file.trace.layers) elements += layer.numel;
-  nlohmann::json manifest = ManifestDocument(scenario, program, command_line, elements, {});
+  for (const Unit& layer : trace_.layers) elements += layer.numel;
+  nlohmann::json manifest = ManifestDocument(scenario_, program, command_line, elements, {});
   nlohmann::json& configuration = manifest["configuration"];
   configuration.erase("methods");
   for (const ScenarioOption& option : ScenarioOptions()) {
@@ -130,13 +121,13 @@ nlohmann::json Manifest(const TraceFile& file, const Scenario& scenario, const s
     if (section.empty()) configuration.erase(option.key.substr(0, dot));
   }
   manifest["policies"].clear();
-  for (const TraceTraining& training : file.trace.trainings) {
+  for (const TraceTraining& training : trace_.trainings) {
     manifest["policies"].push_back(training.method);
   }
-  if (std::ranges::none_of(file.trace.trainings, HasAccuracy)) {
+  if (std::ranges::none_of(trace_.trainings, HasAccuracy)) {
     manifest["target_accuracy"] = nullptr;
   }
-  manifest["replayed"] = {{"trace", file.path}};
+  manifest["replayed"] = {{"trace", file_.path}};
   return manifest;
 }
 
@@ -177,22 +168,9 @@ void CheckReplay(const TraceFile& file, const Scenario& scenario) {
 RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
                  const std::string& command_line, const volatile std::sig_atomic_t& stop) {
   CheckReplay(file, scenario);
-  const ChosenFidelity chosen = ResolveFidelity(scenario, [&](const Scenario& probe) {
-    return TraceReplayer(file, probe, stop).Estimate().Cost();
+  return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
+    return std::make_unique<TraceReplayer>(file, chosen, stop);
   });
-  if (!chosen.reason.empty()) std::fprintf(stderr, "%s\n", chosen.reason.c_str());
-  TraceReplayer replayer(file, chosen.scenario, stop);
-  replayer.Announce();
-  RunResult result;
-  result.directory = MakeRunDirectory(chosen.scenario, program);
-  analysis::WriteManifest(result.directory, Manifest(file, chosen.scenario, program, command_line));
-  if (chosen.samples > 0) {
-    replayer.timing().SamplePackets(chosen.samples, chosen.different, result.directory);
-  }
-  DirectorySink sink(replayer.timing(), result.directory);
-  result.interrupted = !replayer.Run(sink);
-  result.note = replayer.timing().SampleText();
-  return result;
 }
 
 }  // namespace legacy
