@@ -256,24 +256,29 @@ void FillBreakEven(const StudyAxis& axis, const BreakEven& even, double simple, 
   builder.Raw("simple_condition", simple);
 }
 
+bool Crosses(const BreakEven& even) { return even.simulated.crosses() || even.textbook.crosses(); }
+
 StudyTable BreakEvenTable(const Study& study) {
   Builder builder(
       "break_even",
       fmt::format("Break-even with {}: mean over seeds with its 95 % interval; the "
-                  "textbook's (alpha-beta times); by how much that is too high or too low",
+                  "textbook's (alpha-beta times); by how much that is too high or too low. Along "
+                  "other axes than bandwidth: where something crosses",
                   study.baseline));
   for (const size_t axis : NumericAxes(study)) {
     for (const Facet& facet : FacetsOf(study, axis)) {
-      for (const BreakEven& even : BreakEvensOf(study, facet)) {
+      const std::vector<BreakEven> evens = BreakEvensOf(study, facet);
+      const bool bandwidth = study.axes[axis].unit == "bit/s";
+      if (!bandwidth && std::ranges::none_of(evens, Crosses)) continue;
+      for (const BreakEven& even : evens) {
         builder.Row();
         builder.Text("axis", "axis", study.axes[axis].name);
         builder.Raw("unit", study.axes[axis].unit);
         builder.Text("where", "where", facet.name.empty() ? "everywhere" : facet.name);
         const double simple =
-            study.axes[axis].unit != "bit/s"
-                ? kUnknown
-                : SimpleBreakEvenOf(facet, PolicyIndex(study, even.simulated.policy),
-                                    PolicyIndex(study, study.baseline));
+            bandwidth ? SimpleBreakEvenOf(facet, PolicyIndex(study, even.simulated.policy),
+                                          PolicyIndex(study, study.baseline))
+                      : kUnknown;
         FillBreakEven(study.axes[axis], even, simple, builder);
       }
     }
