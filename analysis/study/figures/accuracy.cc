@@ -133,8 +133,7 @@ std::string CurvesPanel(const Study& study, const PanelCurves& panel, const Agai
   if (study.target) {
     bands.push_back(FormatNumber(*study.target * 100) + " with lines lc rgb '#666666' dt 3 lw 1.3");
   }
-  return fmt::format("set title {} font ',11' offset 0,-0.5 noenhanced\n", Quote(panel.name)) +
-         Plot(bands);
+  return PanelTitle(panel.name) + Plot(bands);
 }
 
 // Of all curves and the target, percent.

@@ -120,7 +120,7 @@ std::string ChartPanel(const ChartFrame& frame, const Chart& chart, bool at_left
   settings += Rows(frame, at_left);
   settings += fmt::format("set xlabel {} font ',11' offset 0,0.4\n",
                           Quote(at_bottom ? AxisLabel(frame.label, frame.unit) : ""));
-  settings += fmt::format("set title {} font ',11' offset 0,-0.5 noenhanced\n", Quote(chart.title));
+  settings += PanelTitle(chart.title);
   for (size_t row = 0; row < chart.rows.size(); ++row) {
     AddDot(frame, chart, row, data, parts);
     const Dot& dot = chart.rows[row];

@@ -88,12 +88,10 @@ std::string MapPanel(const Map& map, size_t policy, bool at_left, bool at_bottom
   }
   const StudyAxis& x_axis = map.study.axes[map.plane.x_axis];
   const StudyAxis& y_axis = map.study.axes[map.plane.y_axis];
-  return fmt::format(
-             "set title {} font ',11' offset 0,-0.5 noenhanced\n"
-             "set xlabel {} font ',11'\nset ylabel {} font ',11'\n",
-             Quote(PolicyLabel(map.study, policy)),
-             Quote(at_bottom ? AxisLabel(ShowAxisName(x_axis), x_axis.unit) : ""),
-             Quote(at_left ? AxisLabel(ShowAxisName(y_axis), y_axis.unit) : "")) +
+  return PanelTitle(PolicyLabel(map.study, policy)) +
+         fmt::format("set xlabel {} font ',11'\nset ylabel {} font ',11'\n",
+                     Quote(at_bottom ? AxisLabel(ShowAxisName(x_axis), x_axis.unit) : ""),
+                     Quote(at_left ? AxisLabel(ShowAxisName(y_axis), y_axis.unit) : "")) +
          Plot(parts);
 }
 

@@ -267,6 +267,27 @@ std::string PolicyLabel(const Study& study, size_t policy) {
   return Shorten(study.policies[policy], kNameLimit);
 }
 
+std::string PanelTitle(const std::string& name) {
+  constexpr size_t kWidth = 44;  // characters that a panel has room for
+  if (name.size() <= kWidth) {
+    return fmt::format("set title {} font ',11' offset 0,-0.5 noenhanced\n", Quote(name));
+  }
+  std::string lines;
+  std::string line;
+  for (size_t begin = 0; begin < name.size();) {
+    const size_t comma = name.find(", ", begin);
+    const size_t end = comma == std::string::npos ? name.size() : comma + 2;
+    const std::string part = name.substr(begin, end - begin);
+    if (!line.empty() && line.size() + part.size() > kWidth) {
+      lines += Quote(line) + ".\"\\n\".";
+      line.clear();
+    }
+    line += part;
+    begin = end;
+  }
+  return fmt::format("set title {} font ',8' offset 0,-0.7 noenhanced\n", lines + Quote(line));
+}
+
 std::string LineEntry(const Study& study, size_t policy) {
   const PolicyStyle style = StyleOfPolicy(policy);
   return fmt::format("keyentry with linespoints lc rgb '{}' dt {} lw 1.6 pt {} ps 0.8 title {}",

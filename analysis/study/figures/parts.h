@@ -96,6 +96,9 @@ class Panels {
 // "plot a, \ b, \ c"
 std::string Plot(const std::vector<std::string>& parts);
 
+// The setting of a panel's title; a long one stands in two or more smaller lines, broken at its commas.
+std::string PanelTitle(const std::string& name);
+
 // Entries of the legend: a line with marks in the policy's style, or marks alone.
 std::string LineEntry(const Study& study, size_t policy);
 std::string MarkEntry(int point_type, const std::string& colour, const std::string& text);

@@ -62,9 +62,7 @@ std::string StepPanel(const Study& study, const ShownPlace& shown,
         FormatNumber(ends[row]), row);
   }
   if (range.high <= 0) range.Add(1);
-  return labels + SetAxis("x", range, "s", false) +
-         fmt::format("set title {} font ',11' offset 0,-0.5 noenhanced\n", Quote(shown.name)) +
-         Plot(parts);
+  return labels + SetAxis("x", range, "s", false) + PanelTitle(shown.name) + Plot(parts);
 }
 
 }  // namespace

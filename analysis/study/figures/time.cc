@@ -176,7 +176,7 @@ std::string FacetPanel(const Frame& frame, const Facet& facet, DataFile& data) {
     parts.push_back("NaN");  // the panel of a facet without any result keeps its place
   std::string settings = "unset arrow\nunset label\n";
   AddCrossings(frame, facet, data, parts, settings);
-  settings += fmt::format("set title {} font ',11' offset 0,-0.5 noenhanced\n", Quote(facet.name));
+  settings += PanelTitle(facet.name);
   return settings + Plot(parts);
 }
 
