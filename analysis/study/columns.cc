@@ -7,7 +7,6 @@
 #include <iterator>
 #include <limits>
 #include <optional>
-#include <regex>
 #include <set>
 #include <type_traits>
 
@@ -85,8 +84,7 @@ Cell NumberOf(const StudyAxis& axis, const std::string& value) {
 }
 
 void CheckAxis(const StudyAxis& axis) {
-  static const std::regex name("[a-z][a-z0-9_]*");
-  if (!std::regex_match(axis.name, name)) {
+  if (!IsAxisName(axis.name)) {
     throw Error("axis", axis.name, "small letters, digits and _, the first a letter");
   }
   std::set<std::string> values;
@@ -110,6 +108,12 @@ void CheckSeed(uint64_t seed) {
 }
 
 }  // namespace
+
+bool IsAxisName(const std::string& name) {
+  const std::string letters = "abcdefghijklmnopqrstuvwxyz";
+  return !name.empty() && letters.find(name.front()) != std::string::npos &&
+         name.find_first_not_of(letters + "0123456789_") == std::string::npos;
+}
 
 std::vector<Column> TrainingColumns() {
   return {{"id", "TEXT", "", true},           {"policy", "TEXT", "", true},

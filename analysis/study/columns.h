@@ -44,4 +44,7 @@ StudyState StateOf(const std::string& text);
 // twice, numbers that are not as many as the values, points whose ids are not their positions, seeds above 2^63 - 1.
 void CheckTables(const Study& study);
 
+// Small letters, digits and _, the first a letter.
+bool IsAxisName(const std::string& name);
+
 }  // namespace legacy::analysis

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
-#include <regex>
 #include <set>
 
 #include "compress/error.h"
@@ -111,9 +110,11 @@ void Reader::ReadNames() {
     }
     *field->second = ScalarText(node, "study." + key);
   });
-  static const std::regex pattern("[A-Za-z0-9][A-Za-z0-9_.-]*");
-  if (!std::regex_match(study_.name, pattern)) {
-    throw Error(where_ + ": study.name", study_.name, "letters, digits, _, - and .");
+  const std::string plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  if (study_.name.find_first_of(plain) != 0 ||
+      study_.name.find_first_not_of(plain + "_-.") != std::string::npos) {
+    throw Error(where_ + ": study.name", study_.name,
+                "letters, digits, _, - and ., a letter or digit first");
   }
   if (study_.title.empty()) study_.title = study_.name;
 }

@@ -1,7 +1,6 @@
 #include "scenarios/study/grid_axis.h"
 
 #include <algorithm>
-#include <regex>
 #include <set>
 
 #include "analysis/study/columns.h"
@@ -209,10 +208,9 @@ const ScenarioOption& OptionOfAxis(const std::string& name) {
 }
 
 std::string AxisName(const std::string& key) {
-  static const std::regex pattern("[a-z][a-z0-9_]*");
   const ScenarioOption* option = FindOption(key);
   const std::string name = Underscored(option == nullptr ? key : Bare(option->flag));
-  if (!std::regex_match(name, pattern)) {
+  if (!analysis::IsAxisName(name)) {
     throw Error("axis", key, "small letters, digits, _ and -, the first a letter");
   }
   std::vector<std::string> taken = {"seeds"};
