@@ -98,19 +98,21 @@ TEST_F(StudyRunning, APointThatCannotBeIsRecordedAndTheRestIsDone) {
 }
 
 TEST_F(StudyRunning, ATrainingWhoseProcessDiesFailsWithItsPointsAndIsRetried) {
+  Define(SlowStudy());
   const pid_t pid = Start({"run", Definition(), "--out=" + In("a"), "--jobs=1"});
   KillFirstChild(pid);
   EXPECT_EQ(WEXITSTATUS(Wait(pid)), 3) << Read(In("log"));
   const analysis::Study study = ReadDatabase("a");
-  EXPECT_EQ(CountStates(study)[StudyState::kFailed], kSmallPoints / kSmallTrainings);
-  EXPECT_EQ(CountStates(study)[StudyState::kDone], kSmallPoints - kSmallPoints / kSmallTrainings);
+  EXPECT_EQ(CountStates(study)[StudyState::kFailed], kSlowPoints / kSmallTrainings);
+  EXPECT_EQ(CountStates(study)[StudyState::kDone], kSlowPoints - kSlowPoints / kSmallTrainings);
   EXPECT_NE(study.trainings[0].message.find("died of signal 9"), std::string::npos)
       << study.trainings[0].message;
   EXPECT_EQ(Run({"resume", In("a"), "--retry-failed"}).status, 0);
-  EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kDone], kSmallPoints);
+  EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kDone], kSlowPoints);
 }
 
 TEST_F(StudyRunning, APointWhoseProcessDiesFailsAloneAndIsRetried) {
+  Define(SlowStudy());
   ASSERT_EQ(
       Run({"run", Definition(), "--out=" + In("a"), "--launcher=slurm", "--submit=off"}).status, 0);
   ASSERT_EQ(Run({"work", In("a"), "--phase=trainings"}).status, 0);
@@ -118,13 +120,14 @@ TEST_F(StudyRunning, APointWhoseProcessDiesFailsAloneAndIsRetried) {
   KillFirstChild(pid);
   EXPECT_EQ(WEXITSTATUS(Wait(pid)), 3) << Read(In("log"));
   EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kFailed], 1);
-  EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kDone], kSmallPoints - 1);
+  EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kDone], kSlowPoints - 1);
   EXPECT_EQ(Run({"resume", In("a"), "--retry-failed"}).status, 0);
   RunWhole("whole");
   EXPECT_EQ(Database("a"), Database("whole"));
 }
 
 TEST_F(StudyRunning, CtrlCStopsSaysHowToGoOnAndFailsNothing) {
+  Define(SlowStudy());
   const pid_t pid = Start({"run", Definition(), "--out=" + In("a"), "--jobs=2"});
   for (int i = 0; i < 20'000 && ChildrenOf(pid).empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::microseconds(500));
