@@ -23,9 +23,12 @@ std::string Duration(double seconds) {
 std::string ProgressText(const StudyProgress& progress, double seconds) {
   std::string text;
   if (progress.trainings > 0) {
-    text += fmt::format("trainings {}/{}  ", progress.trainings_ended, progress.trainings);
+    text += fmt::format("trainings {}/{}", progress.trainings_ended, progress.trainings);
+    if (progress.points > 0) text += "  ";
   }
-  text += fmt::format("points {}/{}", progress.points_ended, progress.points);
+  if (progress.points > 0 || progress.trainings == 0) {
+    text += fmt::format("points {}/{}", progress.points_ended, progress.points);
+  }
   if (progress.points_failed > 0) text += fmt::format("  {} failed", progress.points_failed);
   const StudyProgress::Left left = progress.TimeLeft();
   if (left.seconds <= 0 && !left.at_least) return text + "  in " + Duration(seconds);
