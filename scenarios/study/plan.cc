@@ -106,6 +106,20 @@ StudyPlan PlanStudy(StudyDefinition definition) {
   return plan;
 }
 
+analysis::StudyPoint EmptyPoint(const StudyPlan& plan, size_t id) {
+  const StudyDefinition& definition = plan.definition;
+  const StudyDefinition::Combination& combination = definition.points.at(id);
+  analysis::StudyPoint point;
+  point.id = static_cast<int64_t>(id);
+  point.policy = combination.policy;
+  point.seed = combination.seed;
+  for (size_t a = 0; a < definition.axes.size(); ++a) {
+    point.values.push_back(definition.axes[a].axis.values[combination.values[a]]);
+  }
+  point.training = plan.trainings[plan.points[id].training].id;
+  return point;
+}
+
 analysis::Study EmptyStudy(const StudyPlan& plan) {
   const StudyDefinition& definition = plan.definition;
   analysis::Study study;
@@ -128,18 +142,7 @@ analysis::Study EmptyStudy(const StudyPlan& plan) {
     training.configuration = ScenarioDocument(planned.scenario).dump();
     study.trainings.push_back(std::move(training));
   }
-  for (size_t p = 0; p < plan.points.size(); ++p) {
-    const StudyDefinition::Combination& combination = definition.points[p];
-    analysis::StudyPoint point;
-    point.id = static_cast<int64_t>(p);
-    point.policy = combination.policy;
-    point.seed = combination.seed;
-    for (size_t a = 0; a < definition.axes.size(); ++a) {
-      point.values.push_back(definition.axes[a].axis.values[combination.values[a]]);
-    }
-    point.training = plan.trainings[plan.points[p].training].id;
-    study.points.push_back(std::move(point));
-  }
+  for (size_t p = 0; p < plan.points.size(); ++p) study.points.push_back(EmptyPoint(plan, p));
   return study;
 }
 

@@ -40,6 +40,9 @@ StudyPlan PlanStudy(StudyDefinition definition);
 // replayed it reads network, devices and target as well.
 Scenario TrainingOf(const Scenario& scenario);
 
+// Point `id` before any work: pending.
+analysis::StudyPoint EmptyPoint(const StudyPlan& plan, size_t id);
+
 // The study before any work: all pending.
 analysis::Study EmptyStudy(const StudyPlan& plan);
 

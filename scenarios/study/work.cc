@@ -104,16 +104,8 @@ Recording ReadTraining(const fs::path& study, const PlannedTraining& training) {
 
 analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const Recording& trained) {
   const PlannedPoint& planned = plan.points.at(id);
-  const StudyDefinition::Combination& combination = plan.definition.points.at(id);
   const PlannedTraining& training = plan.trainings.at(planned.training);
-  analysis::StudyPoint point;
-  point.id = static_cast<int64_t>(id);
-  point.policy = combination.policy;
-  point.seed = combination.seed;
-  for (size_t axis = 0; axis < combination.values.size(); ++axis) {
-    point.values.push_back(plan.definition.axes[axis].axis.values[combination.values[axis]]);
-  }
-  point.training = training.id;
+  analysis::StudyPoint point = EmptyPoint(plan, id);
   const analysis::RunDirectory run =
       training.refused.empty() ? ReplayRows(trained, planned.scenario, g_never) : trained.run;
   point.figures = FiguresOf(run);

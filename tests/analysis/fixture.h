@@ -1,17 +1,13 @@
 // A temporary run directory, and rows of a made-up run.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "analysis/run_directory.h"
 #include "compress/error.h"
+#include "tests/analysis/folder_fixture.h"
 
 namespace legacy::analysis {
 
@@ -22,24 +18,8 @@ inline nlohmann::json MakeManifest(const std::vector<std::string>& policies,
           {"parameters", 1000}, {"fidelity", "packet"}, {"target_accuracy", 0.8}};
 }
 
-class RunDirectoryTest : public ::testing::Test {
+class RunDirectoryTest : public FolderTest {
  protected:
-  void SetUp() override {
-    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = std::filesystem::path(::testing::TempDir()) /
-                 (std::string(info->name()) + "." + std::to_string(getpid()));
-    std::filesystem::create_directories(directory_);
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
-  void Put(const std::string& file, const std::string& text) const {
-    std::ofstream(directory_ / file, std::ios::binary) << text;
-  }
-  std::string Get(const std::string& file) const {
-    std::ostringstream text;
-    text << std::ifstream(directory_ / file, std::ios::binary).rdbuf();
-    return text.str();
-  }
   // What reading the directory complains of.
   std::string ReadError() const {
     try {
@@ -49,8 +29,6 @@ class RunDirectoryTest : public ::testing::Test {
     }
     return "no error";
   }
-
-  std::filesystem::path directory_;
 };
 
 // One policy with one seed: an evaluation each 10 steps of `step_seconds`, with these accuracies.

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "compress/error.h"
 #include "scenarios/command_line.h"
@@ -15,6 +14,8 @@
 #include "scenarios/network/engines.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/phases.h"
+#include "tests/message_of.h"
+#include "tests/programs.h"
 
 namespace legacy {
 namespace {
@@ -24,22 +25,6 @@ namespace fs = std::filesystem;
 volatile std::sig_atomic_t never = 0;
 
 using Options = std::vector<std::pair<std::string, std::string>>;
-
-std::string Read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-template <typename Call>
-std::string MessageOf(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 class ClockReader : public Policy {
  public:

@@ -10,19 +10,10 @@
 #include "compress/error.h"
 #include "scenarios/command_line.h"
 #include "scenarios/network/parse.h"
+#include "tests/message_of.h"
 
 namespace legacy {
 namespace {
-
-template <typename Call>
-std::string MessageOf(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 class ScenarioFile : public ::testing::Test {
  protected:

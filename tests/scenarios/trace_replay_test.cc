@@ -13,6 +13,7 @@
 #include "scenarios/comparison.h"
 #include "scenarios/replay.h"
 #include "scenarios/timing.h"
+#include "tests/message_of.h"
 
 namespace legacy {
 namespace {
@@ -26,16 +27,6 @@ using Options = std::vector<std::pair<std::string, std::string>>;
 Scenario With(Scenario scenario, const Options& options) {
   for (const auto& [key, value] : options) SetOption(scenario, key, value);
   return scenario;
-}
-
-template <typename Call>
-std::string MessageOf(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 std::string Seconds(const std::vector<fabric::TimeNs>& times) {
