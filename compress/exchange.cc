@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compress/ar_topk.h"
-#include "compress/codec_scheme.h"
+#include "compress/schemes/ar_topk.h"
+#include "compress/schemes/codec_scheme.h"
 #include "compress/error.h"
 
 namespace legacy {

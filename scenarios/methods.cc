@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <optional>
 
-#include "compress/equal_volume.h"
+#include "compress/policies/equal_volume.h"
 #include "compress/error.h"
-#include "compress/legacy_schedule.h"
+#include "compress/policies/legacy_schedule.h"
 #include "scenarios/network/parse.h"
 
 namespace legacy {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compress/error.h"
-#include "test_data.h"
+#include "tests/compress/test_data.h"
 
 namespace legacy {
 namespace {

@@ -1,10 +1,10 @@
-#include "compress/legacy_schedule.h"
+#include "compress/policies/legacy_schedule.h"
 
 #include <gtest/gtest.h>
 
 #include "compress/codecs/common.h"
 #include "compress/error.h"
-#include "test_data.h"
+#include "tests/compress/test_data.h"
 
 namespace legacy {
 namespace {

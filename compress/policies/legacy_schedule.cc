@@ -1,4 +1,4 @@
-#include "compress/legacy_schedule.h"
+#include "compress/policies/legacy_schedule.h"
 
 #include <algorithm>
 #include <cassert>

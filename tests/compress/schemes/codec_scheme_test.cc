@@ -1,11 +1,11 @@
-#include "compress/codec_scheme.h"
+#include "compress/schemes/codec_scheme.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "compress/error.h"
-#include "test_data.h"
+#include "tests/compress/test_data.h"
 
 namespace legacy {
 namespace {

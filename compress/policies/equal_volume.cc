@@ -1,4 +1,4 @@
-#include "compress/equal_volume.h"
+#include "compress/policies/equal_volume.h"
 
 #include <algorithm>
 #include <cassert>

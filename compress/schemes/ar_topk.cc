@@ -1,4 +1,4 @@
-#include "compress/ar_topk.h"
+#include "compress/schemes/ar_topk.h"
 
 #include <algorithm>
 #include <cassert>
@@ -8,7 +8,7 @@
 #include "compress/codecs/common.h"
 #include "compress/cpu/topk.h"
 #include "compress/error.h"
-#include "compress/exchange_base.h"
+#include "compress/schemes/exchange_base.h"
 
 namespace legacy {
 namespace {

@@ -1,9 +1,9 @@
-#include "compress/equal_volume.h"
+#include "compress/policies/equal_volume.h"
 
 #include <gtest/gtest.h>
 
 #include "compress/error.h"
-#include "test_data.h"
+#include "tests/compress/test_data.h"
 
 namespace legacy {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "compress/exchange.h"
-#include "compress/legacy_schedule.h"
+#include "compress/policies/legacy_schedule.h"
 #include "compress/unit.h"
 
 namespace legacy {

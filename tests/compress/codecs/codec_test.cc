@@ -6,7 +6,7 @@
 
 #include "compress/codecs/common.h"
 #include "compress/error.h"
-#include "test_data.h"
+#include "tests/compress/test_data.h"
 
 namespace legacy {
 namespace {

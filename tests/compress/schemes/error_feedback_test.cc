@@ -1,12 +1,12 @@
 // Error feedback seen through the exchange: conservation, bounds, convergence, state.
-#include "compress/error_feedback.h"
+#include "compress/schemes/error_feedback.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 
 #include "compress/error.h"
-#include "test_data.h"
+#include "tests/compress/test_data.h"
 
 namespace legacy {
 namespace {

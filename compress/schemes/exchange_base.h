@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "compress/error_feedback.h"
+#include "compress/schemes/error_feedback.h"
 #include "compress/exchange.h"
 
 namespace legacy {

@@ -1,10 +1,10 @@
-#include "compress/codec_scheme.h"
+#include "compress/schemes/codec_scheme.h"
 
 #include <algorithm>
 #include <cassert>
 
 #include "compress/error.h"
-#include "compress/exchange_base.h"
+#include "compress/schemes/exchange_base.h"
 #include "compress/number.h"
 
 namespace legacy {

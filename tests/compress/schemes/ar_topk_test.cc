@@ -1,9 +1,9 @@
-#include "compress/ar_topk.h"
+#include "compress/schemes/ar_topk.h"
 
 #include <gtest/gtest.h>
 
 #include "compress/error.h"
-#include "test_data.h"
+#include "tests/compress/test_data.h"
 
 namespace legacy {
 namespace {

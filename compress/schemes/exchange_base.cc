@@ -1,4 +1,4 @@
-#include "compress/exchange_base.h"
+#include "compress/schemes/exchange_base.h"
 
 #include "compress/error.h"
 

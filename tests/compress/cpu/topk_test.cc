@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "test_data.h"
+#include "tests/compress/test_data.h"
 
 namespace legacy {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "test_data.h"
+#include "tests/compress/test_data.h"
 
 namespace legacy {
 namespace {

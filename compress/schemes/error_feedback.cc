@@ -1,4 +1,4 @@
-#include "compress/error_feedback.h"
+#include "compress/schemes/error_feedback.h"
 
 #include <cassert>
 #include <cmath>
