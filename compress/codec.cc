@@ -1,50 +1,100 @@
 #include "compress/codec.h"
 
-#include "compress/codecs/codecs.h"
+#include <algorithm>
+
+#include "compress/codecs/quantiser_codec.h"
+#include "compress/codecs/sparse_codec.h"
+#include "compress/cpu/vector.h"
 #include "compress/error.h"
 
 namespace legacy {
 namespace {
 
-void Refuse(const char* option, bool given, std::string_view name, std::string_view reader) {
-  if (!given || name == reader) return;
-  throw Error(std::string(option) + " with codec " + std::string(name) + ": only codec " +
-              std::string(reader) + " reads it");
+constexpr const char* kDense = "dense";  // fp32, standing alone
+
+template <typename Row>
+bool Has(std::span<const Row> table, std::string_view name) {
+  return std::ranges::any_of(table, [&](const Row& row) { return row.info.name == name; });
+}
+
+// Takes the option "index" out of a sparsifier's stage: it is the codec's own.
+std::optional<IndexCoding> TakeCoding(Stage& stage) {
+  const auto given = stage.options.find("index");
+  if (given == stage.options.end()) return std::nullopt;
+  const std::string text = given->second;
+  stage.options.erase(given);
+  return ParseIndexCoding(text);
+}
+
+std::unique_ptr<Quantiser> SecondStage(std::span<const Stage> stages) {
+  return stages.size() == 1 ? MakeQuantiser({"fp32"}) : MakeQuantiser(stages[1]);
+}
+
+std::unique_ptr<Codec> MakeSparseCodec(std::span<const Stage> stages) {
+  Stage first = stages.front();
+  const std::optional<IndexCoding> index = TakeCoding(first);
+  std::unique_ptr<Sparsifier> sparsifier = MakeSparsifier(first);
+  if (index && sparsifier->SharedSupport()) {
+    throw Error("index coding with codec " + first.name + ": no positions travel");
+  }
+  return std::make_unique<SparseCodec>(std::move(sparsifier), SecondStage(stages), index);
 }
 
 }  // namespace
 
-Message Codec::EncodeResidual(std::span<float> values, const CodecContext& context) const {
-  Message message = Encode(values, context);
-  std::vector<float> decoded(values.size());
+Message Codec::EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                                  const CodecContext& context, std::vector<uint32_t>* sent) const {
+  if (!gradient.empty()) cpu::Add(gradient, residual);
+  Message message = Encode(residual, context);
+  std::vector<float> decoded(residual.size());
   DecodeAdd(message.bytes, context, decoded);
-  for (size_t i = 0; i < values.size(); ++i) values[i] -= decoded[i];
+  for (size_t i = 0; i < residual.size(); ++i) residual[i] -= decoded[i];
+  if (sent != nullptr) sent->clear();
   return message;
 }
 
-std::unique_ptr<Codec> MakeCodec(std::string_view name, const CodecOptions& options) {
-  std::unique_ptr<Codec> codec;
-  if (name == "dense") {
-    codec = std::make_unique<DenseCodec>();
-  } else if (name == "fp16") {
-    codec = std::make_unique<Float16Codec>();
-  } else if (name == "topk") {
-    codec = std::make_unique<TopKCodec>(options.index);
-  } else if (name == "randomk") {
-    codec = std::make_unique<RandomKCodec>(options.unbiased);
-  } else {
-    std::string allowed;
-    for (const std::string& known : CodecNames()) allowed += (allowed.empty() ? "" : ", ") + known;
-    throw Error("codec", std::string(name), allowed);
+std::vector<double> Codec::SquaredErrors(std::span<const float> values,
+                                         std::span<const double> parameters,
+                                         const CodecContext& context) const {
+  std::vector<double> errors;
+  for (const double parameter : parameters) {
+    CodecContext own = context;
+    own.parameter = parameter;
+    own.state = nullptr;
+    std::vector<float> residual(values.begin(), values.end());
+    EncodeWithFeedback({}, residual, own);
+    errors.push_back(cpu::SquaredNorm(residual));
   }
-  Refuse("index coding", options.index.has_value(), name, "topk");
-  Refuse("unbiased", options.unbiased, name, "randomk");
-  if (options.index == IndexCoding::kNone) {
-    throw Error("index coding", "none", "u16, u32, bitmap, packed, delta");
-  }
-  return codec;
+  return errors;
 }
 
-std::vector<std::string> CodecNames() { return {"dense", "fp16", "topk", "randomk"}; }
+std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages) {
+  if (stages.size() > 2) {
+    throw Error("codec", FormatStages(stages), "one stage, or two: what is sent + how");
+  }
+  const Stage& first = stages.front();
+  if (Has(SparsifierTable(), first.name)) return MakeSparseCodec(stages);
+  const auto names = CodecNames();
+  if (std::ranges::find(names, first.name) == names.end()) {
+    ThrowUnknown("codec", first.name, names);
+  }
+  if (stages.size() > 1) {
+    throw Error("codec", FormatStages(stages), "no second stage: " + first.name + " sends all");
+  }
+  Stage alone = first;
+  if (alone.name == kDense) alone.name = "fp32";
+  return std::make_unique<QuantiserCodec>(MakeQuantiser(alone));
+}
+
+std::unique_ptr<Codec> MakeCodec(std::string_view text) { return MakeCodec(ParseStages(text)); }
+
+std::vector<std::string> CodecNames() {
+  std::vector<std::string> names = {kDense};
+  for (const QuantiserRow& row : QuantiserTable()) {
+    if (row.info.name != "fp32") names.push_back(row.info.name);
+  }
+  for (const SparsifierRow& row : SparsifierTable()) names.push_back(row.info.name);
+  return names;
+}
 
 }  // namespace legacy

@@ -1,7 +1,9 @@
 // Codec: encode(values, parameter) -> Message, decode(Message) -> values. Stateless and thread
-// safe.
+// safe. Codecs are composed: a quantiser alone ("qsgd"), a sparsifier and a quantiser ("topk+rbf"), a transform and a
+// quantiser ("fft+rbf"); fp32 where no quantiser is named.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "compress/message.h"
+#include "compress/options.h"
 #include "compress/random.h"
 #include "compress/unit.h"
 
@@ -25,13 +28,21 @@ struct ParameterSpec {
   bool integer = false;
   double fallback = 1;  // default value
   std::string help = {};
+  bool volume_falls = false;  // more of it sends less: FFT's theta, a threshold
+};
+
+// What one worker keeps for one unit between steps, beside its residual: thresholds and ranges that a method takes
+// from step to step. Zero at the start; saved with the exchange.
+struct CodecState {
+  std::array<double, 8> numbers{};
 };
 
 // What sender and receivers share about a message besides its bytes.
 struct CodecContext {
   uint32_t unit = 0;
   double parameter = 1;
-  RandomKey random;  // worker is 0 where the draw is shared by all workers
+  RandomKey random;  // of the step; `worker` is the sender's when encoding, 0 when decoding
+  CodecState* state = nullptr;  // of the sender; none: nothing is remembered
 };
 
 // Device work priced by a codec profile: seconds = launches * floor + elements * per-element of
@@ -42,54 +53,64 @@ struct Work {
   int64_t launches = 1;
 };
 
+using WorkList = std::vector<Work>;
+
+class SparseCodec;  // codecs/sparse_codec.h
+
 class Codec {
  public:
   virtual ~Codec() = default;
-  virtual std::string_view Name() const = 0;
+  virtual std::string_view Name() const = 0;  // of its stages: "topk+rbf"
   virtual const ParameterSpec& Parameter() const = 0;
 
-  // True where messages of all workers have the same support, so that their values can be summed in
-  // the network.
-  virtual bool Linear() const = 0;
+  // True where messages of all workers have the same support and summable values, so that they can be summed in the
+  // network.
+  virtual bool Linear(int64_t numel, double parameter) const = 0;
   // False where E||x - C(x)||^2 >= ||x||^2 can happen: error feedback would diverge (as with
   // unbiased quantisers).
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
-  // Values sent for `numel` elements (element ratio), and the exact message length with header. The
-  // length is empty where it depends on the data (delta varint).
+  // Values sent for `numel` elements (element ratio; what the parameter asks for, where the number depends on the
+  // data), and the exact message length with header, empty where that depends on the data.
   virtual int64_t ElementsSent(int64_t numel, double parameter) const = 0;
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
 
   // Work of encoding one unit and of decoding one message.
-  virtual Work EncodeWork(int64_t numel, double parameter) const = 0;
-  virtual Work DecodeWork(int64_t numel, double parameter) const = 0;
+  virtual WorkList EncodeWork(int64_t numel, double parameter) const = 0;
+  virtual WorkList DecodeWork(int64_t numel, double parameter) const = 0;
 
   // Throws Error on NaN or infinity (naming the unit) and on a parameter outside Parameter().
   virtual Message Encode(std::span<const float> values, const CodecContext& context) const = 0;
 
-  // In: e = g + r. Out: e - decode(message), the new residual, exact up to the sign of zero. The
-  // default decodes; a sparsifier overrides it to clear what it sent.
-  virtual Message EncodeResidual(std::span<float> values, const CodecContext& context) const;
+  // residual += gradient (e = g + r); sends the sum; leaves e - decode(message), exact up to the sign of zero, as the
+  // new residual. `gradient` may be empty: nothing is added. `sent`, where given: positions of what was sent, all of
+  // them left empty where everything was. The default decodes.
+  virtual Message EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                                     const CodecContext& context,
+                                     std::vector<uint32_t>* sent = nullptr) const;
 
   // sum += decode(message). `sum` has the unit's numel. Throws Error on any malformed byte before
   // touching `sum`.
   virtual void DecodeAdd(ByteSpan message, const CodecContext& context,
                          std::span<float> sum) const = 0;
+
+  // E||x - C(x)||^2 for each parameter. The default encodes and decodes once for each.
+  virtual std::vector<double> SquaredErrors(std::span<const float> values,
+                                            std::span<const double> parameters,
+                                            const CodecContext& context) const;
+
+  // The same codec, where it is a sparsifier's: for multi-level compression.
+  virtual const SparseCodec* Sparse() const { return nullptr; }
 };
 
 // Throws Error where `value` is outside the range of `spec` (or NaN). A codec without a parameter
 // takes any.
 void CheckParameter(const ParameterSpec& spec, double value);
 
-struct CodecOptions {
-  std::optional<IndexCoding> index =
-      std::nullopt;       // Top-K: forced coding; default: shortest fixed-length one
-  bool unbiased = false;  // Random-K: values times n / k; excludes error feedback
-};
-
-// Codecs by name: "dense", "fp16", "topk", "randomk". Throws Error with the list for any other
-// name, and for an option that the codec does not read.
-std::unique_ptr<Codec> MakeCodec(std::string_view name, const CodecOptions& options = {});
+// Of one or two stages. Throws Error with the list for any other name, and for options that a stage does not read.
+std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages);
+std::unique_ptr<Codec> MakeCodec(std::string_view text);
+// What can stand first: sparsifiers, quantisers ("dense" for fp32) and "fft".
 std::vector<std::string> CodecNames();
 
 }  // namespace legacy

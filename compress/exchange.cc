@@ -2,35 +2,55 @@
 
 #include <algorithm>
 
-#include "compress/schemes/ar_topk.h"
-#include "compress/schemes/codec_scheme.h"
 #include "compress/error.h"
+#include "compress/schemes/codec_scheme.h"
+#include "compress/schemes/schemes.h"
 
 namespace legacy {
 namespace {
 
-constexpr std::string_view kArTopK = "ar-topk";
+// Takes the options that belong to the scheme out of the codec's first stage.
+CodecSchemeOptions TakeOptions(Stage& stage, const SchemeOptions& options) {
+  Stage own{.name = stage.name};
+  for (const OptionSpec& spec : CodecSchemeOptionSpecs()) {
+    if (auto node = stage.options.extract(spec.name)) own.options.insert(std::move(node));
+  }
+  return ReadCodecSchemeOptions(OptionReader(own, CodecSchemeOptionSpecs()), options);
+}
 
 }  // namespace
 
-std::unique_ptr<Scheme> MakeScheme(std::string_view name, const SchemeOptions& options) {
-  if (name == kArTopK) {
-    // The same options as Top-K has, refused for the same reasons.
-    MakeCodec("topk", options.codec);
-    return std::make_unique<ArTopKScheme>(options.codec.index, options.error_feedback);
+Probe Exchange::Measure(int, std::span<const float>) {
+  throw Error("scheme: it has no levels for a policy to choose from within a step");
+}
+
+void Exchange::Choose(size_t) {
+  throw Error("scheme: it has no levels for a policy to choose from within a step");
+}
+
+std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options) {
+  std::vector<Stage> stages = ParseStages(text);
+  for (const SchemeRow& row : SchemeTable()) {
+    if (row.info.name != stages.front().name) continue;
+    const OptionReader own(stages.front(), row.info.options);
+    return row.make(own, std::span(stages).subspan(1), options);
   }
-  const auto codecs = CodecNames();
-  if (std::ranges::find(codecs, name) == codecs.end()) {
-    std::string allowed;
-    for (const std::string& known : SchemeNames()) allowed += (allowed.empty() ? "" : ", ") + known;
-    throw Error("scheme", std::string(name), allowed);
+  const auto names = SchemeNames();
+  if (std::ranges::find(names, stages.front().name) == names.end()) {
+    ThrowUnknown("scheme", stages.front().name, names);
   }
-  return std::make_unique<CodecScheme>(MakeCodec(name, options.codec), options.error_feedback);
+  const CodecSchemeOptions own = TakeOptions(stages.front(), options);
+  return std::make_unique<CodecScheme>(MakeCodec(stages), own);
+}
+
+std::span<const SchemeRow> SchemeTable() {
+  static const std::vector<SchemeRow> table = {ArTopKRow()};
+  return table;
 }
 
 std::vector<std::string> SchemeNames() {
   auto names = CodecNames();
-  names.emplace_back(kArTopK);
+  for (const SchemeRow& row : SchemeTable()) names.push_back(row.info.name);
   return names;
 }
 

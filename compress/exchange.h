@@ -4,6 +4,9 @@
 // decoding those same bytes.
 //
 //   exchange->Begin(step)
+//   where step.candidates are given:               what each would keep, measured before anything is sent
+//     for each participant w (any thread):   Probe p = exchange->Measure(w, gradient of w)
+//     exchange->Choose(candidate)                  agreed on by the policy (compress/policy.h)
 //   while (auto round = exchange->NextRound()):          the same decision at every worker
 //     for each participant w (any thread):   Message m = exchange->Encode(w, gradient of w)
 //     for each participant w, in order:      exchange->Accumulate(w, m.bytes)
@@ -37,9 +40,21 @@ enum class Primitive : uint8_t { kAllReduce, kAllGather, kBroadcast };
 struct Round {
   Reduction reduction = Reduction::kConcat;
   Primitive primitive = Primitive::kAllGather;
-  int root = 0;  // of a broadcast
-  Work encode;   // at each worker, before the round can start
-  Work decode;   // at each worker, after it, for all messages together
+  int root = 0;     // of a broadcast
+  WorkList encode;  // at each worker, before the round can start
+  WorkList decode;  // at each worker, after it, for all messages together
+};
+
+// What workers take the network for: a message of b bytes to a neighbour takes latency + b * seconds_per_byte.
+struct LinkEstimate {
+  double latency_seconds = 0;
+  double seconds_per_byte = 0;
+};
+
+// What one worker's error-fed gradient e would keep: the raw material of gains.
+struct Probe {
+  double squared = 0;        // ||e||^2
+  std::vector<double> kept;  // ||C_c(e)||^2 of each candidate
 };
 
 struct StepContext {
@@ -47,6 +62,9 @@ struct StepContext {
   int64_t step = 0;                    // from 0
   double parameter = 1;                // chosen by the policy for this unit and step
   std::vector<int> participants = {};  // workers that take part, ascending; empty: all
+  // Parameters that the policy will choose from within the step, loosest first; empty: `parameter` holds.
+  std::vector<double> candidates = {};
+  LinkEstimate link = {};
 };
 
 // One unit for the whole training; owns what every worker keeps for it (residual, momentum, warm
@@ -57,6 +75,13 @@ class Exchange {
   virtual ~Exchange() = default;
 
   virtual void Begin(const StepContext& context) = 0;
+  // With candidates: takes the worker's gradient in, compresses it at the loosest candidate and what that kept at the
+  // next (multi-level compression), and keeps the results. Once for each participant, concurrently for different
+  // ones. Throws Error where the scheme has no levels (Scheme::HasLevels).
+  virtual Probe Measure(int worker, std::span<const float> gradient);
+  // The step goes on with candidates[index]; Encode then takes no gradient.
+  virtual void Choose(size_t index);
+
   // The next round, or nothing when the mean is known. May depend on the rounds before (GraVAC's
   // agreement).
   virtual std::optional<Round> NextRound() = 0;
@@ -77,8 +102,8 @@ class Exchange {
   // by a / b, so that what they hold is applied as the steps that made them would have (factor =
   // lr_old / lr_new).
   virtual void RescaleResiduals(float factor) = 0;
-  // Sum of squares of worker's residual; 0 without error feedback.
-  virtual double ResidualSquared(int worker) const = 0;
+  // What the worker still holds (of the last step, before Begin); empty without error feedback.
+  virtual std::span<const float> Residual(int worker) const = 0;
   // Bytes of all state, and back; Load throws Error on bytes of another unit, worker count or
   // scheme.
   virtual Bytes Save() const = 0;
@@ -91,24 +116,53 @@ class Scheme {
   virtual ~Scheme() = default;
   virtual std::string_view Name() const = 0;
   virtual const ParameterSpec& Parameter() const = 0;
-  virtual int64_t ElementsSent(int64_t numel, double parameter) const = 0;
+  // Values that one worker sends over all rounds; what the parameter asks for, where it depends on the data.
+  virtual int64_t ElementsSent(const Unit& unit, double parameter) const = 0;
   // Bytes that one worker sends over all rounds, where known beforehand.
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
   // True where the reduction's arithmetic depends on the network's collective: such a training
   // cannot be replayed.
   virtual bool DependsOnCollective() const { return false; }
+  // True where the exchange reads StepContext::link, and so differs between networks.
+  virtual bool ReadsNetwork() const { return false; }
+  // False for units that its own rule sends whole (vectors, small matrices): policies leave them alone.
+  virtual bool Compresses(const Unit&, [[maybe_unused]] double parameter) const { return true; }
+  // True where StepContext::candidates are taken.
+  virtual bool HasLevels() const { return false; }
+  // True where momentum is applied before compression (DGC): the optimizer must have none.
+  virtual bool OwnsMomentum() const { return false; }
+  // Norm that one worker's whole gradient is clipped to before anything is compressed; none: not clipped.
+  virtual std::optional<double> LocalClipNorm([[maybe_unused]] int workers) const {
+    return std::nullopt;
+  }
+  // ||x - C(x)||^2, or its expectation, for each parameter; `values` is one worker's error-fed gradient of the unit.
+  // What L-GreCo's table is made of.
+  virtual std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
+                                            std::span<const double> parameters,
+                                            const RandomKey& random) const = 0;
   virtual std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const = 0;
 };
 
 struct SchemeOptions {
-  CodecOptions codec = {};
   bool error_feedback =
       true;  // throws Error from Open's first Begin where the codec diverges with it
 };
 
-// Schemes by name: every codec's name (one round), and "ar-topk". Throws Error with the list for
-// any other name.
-std::unique_ptr<Scheme> MakeScheme(std::string_view name, const SchemeOptions& options);
+struct SchemeRow {
+  MethodInfo info;
+  std::string collective;  // what carries it, for lists: "all-gather", "2 all-reduces"
+  // `own`: of the first stage. `rest`: the other stages.
+  std::unique_ptr<Scheme> (*make)(const OptionReader& own, std::span<const Stage> rest,
+                                  const SchemeOptions& options);
+};
+
+// Schemes that are more than one codec in one round: ar-topk, flexible-topk, powersgd, dgc, signsgd, terngrad-shared.
+// Every codec is a scheme as well.
+std::span<const SchemeRow> SchemeTable();
+
+// From text, "topk", "topk:index=u32+rbf", "powersgd:min_rate=2". Codecs take, beside their own, the options of
+// CodecSchemeOptions() (schemes/codec_scheme.h). Throws Error with the list for any other name.
+std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options = {});
 std::vector<std::string> SchemeNames();
 
 }  // namespace legacy

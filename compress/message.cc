@@ -162,7 +162,7 @@ Header ReadHeader(ByteSpan message) {
   if (Load<uint16_t>(from) != kMagic) Malformed("does not begin with the magic number");
   const auto kind = Load<uint8_t>(from + 2);
   if (kind >> 4 != kVersion) Malformed("unknown version " + std::to_string(kind >> 4));
-  if ((kind & 0xF) > static_cast<int>(ValueType::kFloat16)) {
+  if ((kind & 0xF) > static_cast<int>(ValueType::kCounts)) {
     Malformed("unknown value type " + std::to_string(kind & 0xF));
   }
   const auto coding = Load<uint8_t>(from + 3);
@@ -256,6 +256,19 @@ std::vector<uint32_t> ReadIndices(IndexCoding coding, int64_t numel, int64_t cou
   CheckPositions(indices, numel);
   in = in.subspan(length);
   return indices;
+}
+
+std::optional<IndexCoding> ParseIndexCoding(const std::string& text) {
+  constexpr std::pair<std::string_view, IndexCoding> kCodings[] = {{"u16", IndexCoding::kU16},
+                                                                   {"u32", IndexCoding::kU32},
+                                                                   {"bitmap", IndexCoding::kBitmap},
+                                                                   {"packed", IndexCoding::kPacked},
+                                                                   {"delta", IndexCoding::kDelta}};
+  if (text == "auto") return std::nullopt;
+  for (const auto& [name, coding] : kCodings) {
+    if (name == text) return coding;
+  }
+  throw Error("index coding", text, "auto, u16, u32, bitmap, packed, delta");
 }
 
 }  // namespace legacy

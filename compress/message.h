@@ -3,7 +3,7 @@
 // docs/message-format.md.
 //
 //   offset  0  u16  magic 0x474C ("LG")
-//           2  u8   version (1) << 4 | value type (0 fp32, 1 fp16)
+//           2  u8   version (1) << 4 | value type: the quantiser
 //           3  u8   codec id (low 5 bits) | index coding << 5
 //           4  u32  unit id
 //           8  u32  numel of the unit
@@ -40,7 +40,26 @@ enum class IndexCoding : uint8_t {
   kDelta = 5,   // LEB128 varint of gaps; data dependent, opt-in
 };
 
-enum class ValueType : uint8_t { kFloat32 = 0, kFloat16 = 1 };
+// "u32" and so on; none for "auto": the shortest. Throws Error.
+std::optional<IndexCoding> ParseIndexCoding(const std::string& text);
+
+// The quantiser of a message's values.
+enum class ValueType : uint8_t {
+  kFloat32 = 0,
+  kFloat16 = 1,
+  kBfloat16 = 2,
+  kUniform = 3,  // levels over [-max, max], nearest
+  kRange = 4,    // range-based float
+  kQsgd = 5,     // fixed width
+  kQsgdElias = 6,
+  kMaxMin = 7,
+  kTernary = 8,  // and one scale
+  kNatural = 9,
+  kSign = 10,    // and one scale
+  kOneBit = 11,  // and two means
+  kMean = 12,    // one mean for all values (quantised RedSync)
+  kCounts = 13,  // integer sums of shared-scale ternary values
+};
 
 struct Header {
   uint8_t codec = 0;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cassert>
 
+#include "compress/error.h"
+#include "compress/policies/policies.h"
+
 namespace legacy {
 namespace {
 
@@ -24,6 +27,36 @@ class UniformPolicy : public Policy {
 
 std::unique_ptr<Policy> MakeUniformPolicy(double parameter) {
   return std::make_unique<UniformPolicy>(parameter);
+}
+
+void Policy::Load(ByteSpan state) {
+  if (!state.empty()) throw Error("policy " + std::string(Name()) + ": it has no state to load");
+}
+
+namespace {
+
+PolicyRow UniformRow() {
+  return {{.name = "uniform",
+           .help = "one parameter for all units and steps",
+           .paper = "",
+           .options = {}},
+          [](const OptionReader&, const PolicyContext& context) {
+            return MakeUniformPolicy(context.parameter);
+          }};
+}
+
+}  // namespace
+
+std::span<const PolicyRow> PolicyTable() {
+  static const std::vector<PolicyRow> table = {UniformRow()};
+  return table;
+}
+
+std::unique_ptr<Policy> MakePolicy(std::string_view text, const PolicyContext& context) {
+  const std::vector<Stage> stages = ParseStages(text);
+  if (stages.size() > 1) throw Error("policy", std::string(text), "one name with options");
+  const PolicyRow& row = FindRow("policy", stages.front().name, PolicyTable());
+  return row.make(OptionReader(stages.front(), row.info.options), context);
 }
 
 }  // namespace legacy

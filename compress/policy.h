@@ -1,45 +1,133 @@
-// Policy: picks each unit's codec parameter for each step.
+// Policy: picks each unit's codec parameter for each step, from exactly what its paper lets it know. One policy
+// object stands for all workers: whatever a worker learns from others travels as bytes in a round, is decoded from
+// those bytes, and is charged to the network.
+//
+//   policy->Decide(step, units, parameters)                  before the gradients
+//   Observe(unit, gradient, residual) of worker 0            where it reads local gradients
+//   an agreement, where Agrees(step): exchanges measure Candidates(), OpenRound(kAgreement) and its messages,
+//     then Choose: one candidate for each unit
+//   the exchanges run
+//   an announcement, where OpenRound(kAnnouncement) has one: worker 0 tells what it decided for later steps
+//   Observe(feedback)
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compress/exchange.h"
 #include "compress/unit.h"
 
 namespace legacy {
 
-// When a step happens; all that time-driven policies may know.
+// When a step happens, and where.
 struct StepInfo {
   int64_t step = 0;         // from 0
   int64_t total_steps = 0;  // horizon T of LEGACY's phases
   double learning_rate = 0;
+  int64_t steps_per_epoch = 1;
+  LinkEstimate link = {};  // reading it makes a training network dependent
 };
 
 // What a finished step tells policies that want it. Only what every worker really has.
 struct StepFeedback {
   int64_t step = 0;
-  double simulated_seconds = 0;  // of the step; reading it makes a training network dependent
-  std::span<const float> mean_gradient;  // flat, decoded, the same at every worker
+  double loss = 0;  // of worker 0's batch: a policy that wants the mean sends it
+  std::span<const float> mean_gradient = {};  // flat, decoded, the same at every worker
+
+  // Reading one of these makes a training network dependent (ReadsClock).
+  double simulated_seconds = 0;      // of the step
+  double compute_seconds = 0;        // update, forward and backward pass of one worker
+  double codec_seconds = 0;          // encoding and decoding
+  double communication_seconds = 0;  // not hidden behind computing
+  double message_bytes = 0;          // of one worker
+  // Of each unit: bytes of one worker's messages, and its share of the exposed communication time.
+  std::span<const double> unit_bytes = {};
+  std::span<const double> unit_exposed_seconds = {};
+};
+
+enum class PolicyMoment : uint8_t {
+  kAgreement,     // gradients are known, nothing is encoded
+  kAnnouncement,  // the step's exchanges are done; what is said holds from the next step
 };
 
 class Policy {
  public:
   virtual ~Policy() = default;
   virtual std::string_view Name() const = 0;
+
   // parameters[i] is for units[i]; both of one length.
   virtual void Decide(const StepInfo& step, std::span<const Unit> units,
                       std::span<double> parameters) = 0;
+
+  // Whether ObserveLocal is wanted in this step, and what it costs worker 0's device. Called after Decide.
+  virtual bool ReadsLocalGradient() const { return false; }
+  virtual WorkList LocalWork() const { return {}; }
+  // Gradient g of worker 0 and what it held of unit `unit` before (empty: nothing); e = g + residual. Units come in
+  // order.
+  virtual void ObserveLocal([[maybe_unused]] size_t unit,
+                            [[maybe_unused]] std::span<const float> gradient,
+                            [[maybe_unused]] std::span<const float> residual) {}
+
+  // Parameters to choose from in this step, loosest first, the same for all units; empty: no agreement. Called after
+  // Decide.
+  virtual std::vector<double> Candidates() const { return {}; }
+
+  // The policy's own messages: at most one round at each moment, in all of which every worker takes part.
+  virtual std::optional<Round> OpenRound(PolicyMoment) { return std::nullopt; }
+  // `probes`: of this worker, by unit; empty in an announcement. Workers that send nothing return an empty message.
+  // May be called concurrently for different workers.
+  virtual Message Encode([[maybe_unused]] int worker,
+                         [[maybe_unused]] std::span<const Probe> probes) const {
+    return {};
+  }
+  // In worker order. Hostile bytes throw Error.
+  virtual void Accumulate([[maybe_unused]] int worker, [[maybe_unused]] ByteSpan message) {}
+  virtual void FinishRound() {}
+  // After the agreement: the candidate of every unit.
+  virtual size_t Chosen() const { return 0; }
+
   virtual void Observe(const StepFeedback&) {}
-  // True where Decide depends on simulated time: such a training cannot be replayed on another
-  // network.
+
+  // True where decisions depend on simulated time or on the network's rates: such a training cannot be replayed on
+  // another network.
   virtual bool ReadsClock() const { return false; }
+
+  // All state, and back; Load throws Error, changing nothing, on bytes of another policy or model. For policies
+  // without state both are empty.
+  virtual Bytes Save() const { return {}; }
+  virtual void Load(ByteSpan state);
 };
 
 // One parameter for all units and steps.
 std::unique_ptr<Policy> MakeUniformPolicy(double parameter);
+
+// What a policy is made for.
+struct PolicyContext {
+  const Scheme* scheme = nullptr;  // outlives the policy
+  std::vector<Unit> units;
+  int workers = 1;
+  int64_t total_steps = 1;
+  int64_t steps_per_epoch = 1;
+  double parameter =
+      0;  // the uniform parameter that recovers accuracy, or the average density: a policy's anchor
+  uint64_t seed = 1;
+};
+
+struct PolicyRow {
+  MethodInfo info;
+  std::unique_ptr<Policy> (*make)(const OptionReader& options, const PolicyContext& context);
+};
+
+// uniform, legacy-auto, warmup, lgreco, accordion, lgreco-accordion, gravac, kimad, theta. LEGACY's own tables are made
+// from levels (policies/legacy_schedule.h).
+std::span<const PolicyRow> PolicyTable();
+// From text: "gravac:eps=0.9". Throws Error with the list for any other name, and where the policy does not fit the
+// scheme.
+std::unique_ptr<Policy> MakePolicy(std::string_view text, const PolicyContext& context);
 
 }  // namespace legacy

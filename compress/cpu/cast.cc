@@ -106,4 +106,32 @@ void DecodeHalf(std::span<const std::byte> in, std::span<float> values) {
   }
 }
 
+uint16_t FloatToBfloat16(float x) {
+  constexpr uint32_t kLargest = 0x7F7F0000;  // as a float
+  const auto bits = std::bit_cast<uint32_t>(x);
+  const uint32_t magnitude = bits & ~kSignBit;
+  const uint32_t rounded = magnitude + 0x7FFF + (magnitude >> 16 & 1);
+  return static_cast<uint16_t>((bits & kSignBit) >> 16 |
+                               (rounded > kLargest ? kLargest : rounded) >> 16);
+}
+
+float Bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+
+void EncodeBfloat16(std::span<const float> values, std::span<std::byte> out) {
+  assert(out.size() == 2 * values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint16_t bits = FloatToBfloat16(values[i]);
+    std::memcpy(out.data() + 2 * i, &bits, sizeof bits);
+  }
+}
+
+void DecodeBfloat16(std::span<const std::byte> in, std::span<float> values) {
+  assert(in.size() == 2 * values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, in.data() + 2 * i, sizeof bits);
+    values[i] = Bfloat16ToFloat(bits);
+  }
+}
+
 }  // namespace legacy::cpu

@@ -1,120 +1,97 @@
 #include "compress/cpu/topk.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cassert>
-#include <numeric>
+#include <cmath>
+#include <limits>
+
+#include "compress/cpu/radix_select.h"
+#include "compress/cpu/vector.h"
 
 namespace legacy::cpu {
 namespace {
 
-// The 31 bits of a magnitude are decided in three digits: 11, 10 and 10 bits.
-constexpr int kDigitBits = 10;
-constexpr int kTopShift = 2 * kDigitBits;
-constexpr uint32_t kDigitMask = (1u << kDigitBits) - 1;
-constexpr int kBins = 1 << 11;
-// Neighbours often share a bin; separate tables keep one increment from waiting for the one before.
-constexpr int kTables = 4;
+// Between tiles the number of candidates is looked at. A tile of both streams stays in L2.
+constexpr int64_t kTile = 8192;
 
-using Histogram = std::array<uint32_t, kBins>;
+// One element in kSampleEvery, at most kLargestSample: 16 Ki reads at random take 2 % of the pass over
+// 16 Mi elements. Below kSmallestSample a bracket would hold too much to be worth it.
+constexpr int64_t kSampleEvery = 32;
+constexpr int64_t kLargestSample = 1 << 14;
+constexpr int64_t kSmallestSample = 64;
+// The bracket reaches kSigma standard deviations to both sides of the sample's rank; a few ranks more
+// where the distribution of counts is far from normal.
+constexpr double kSigma = 4;
+constexpr double kRankMargin = 3;
 
-uint32_t Magnitude(float x) { return std::bit_cast<uint32_t>(x) & 0x7FFFFFFF; }
+// A hint may be wrong by an eighth.
+constexpr float kHintMargin = 0.125f;
 
-// Counts digit(i) over [0, n).
-template <typename Digit>
-Histogram Count(size_t n, Digit digit) {
-  std::array<Histogram, kTables> tables{};
-  size_t i = 0;
-  for (; i + kTables <= n; i += kTables) {
-    for (int t = 0; t < kTables; ++t) ++tables[t][digit(i + t)];
+// More candidates than this are cut back to k: at most k of them can be kept.
+constexpr int64_t MostCandidates(int64_t k) { return 2 * k + kTile; }
+
+// Position i of n in [0, range): one in each of n equal parts, where in it follows Weyl's sequence of
+// the golden ratio, so that no period of the data can meet it.
+class SamplePositions {
+ public:
+  SamplePositions(int64_t n, int64_t range)
+      : step_((static_cast<uint64_t>(range) << 32) / static_cast<uint64_t>(n)) {}
+  size_t operator()(uint64_t i) const {
+    constexpr uint32_t kGolden = 0x9E3779B9;  // 2^32 / golden ratio
+    const uint64_t jitter = static_cast<uint32_t>(i) * kGolden;
+    return (i * step_ >> 32) + (jitter * (step_ >> 32) >> 32);
   }
-  for (; i < n; ++i) ++tables[0][digit(i)];
-  for (int t = 1; t < kTables; ++t) {
-    for (int bin = 0; bin < kBins; ++bin) tables[0][bin] += tables[t][bin];
-  }
-  return tables[0];
-}
 
-// The bin that holds the element of descending rank `rank` (from 1).
-struct Place {
-  uint32_t bin = 0;
-  int64_t above = 0;    // elements in higher bins
-  int64_t through = 0;  // elements in this bin and higher ones
+ private:
+  uint64_t step_;  // 32 fractional bits
 };
-
-Place Locate(const Histogram& histogram, int64_t rank) {
-  Place place;
-  for (int bin = kBins - 1; bin >= 0; --bin) {
-    place.above = place.through;
-    place.through += histogram[bin];
-    place.bin = bin;
-    if (place.through >= rank) return place;
-  }
-  assert(false && "rank above the number of elements");
-  return place;
-}
-
-// Positions with magnitude >= floor, ascending; `count` says how many there are. Written without a
-// branch: a position that does not count is overwritten by the next one.
-std::vector<uint32_t> Collect(std::span<const float> values, uint32_t floor, int64_t count) {
-  std::vector<uint32_t> indices(count + 1);
-  uint32_t* next = indices.data();
-  for (size_t i = 0; i < values.size(); ++i) {
-    *next = static_cast<uint32_t>(i);
-    next += Magnitude(values[i]) >= floor;
-  }
-  indices.pop_back();
-  return indices;
-}
-
-// Magnitude of descending rank `rank` among `magnitudes`, which share their top digit; `ties`
-// becomes how many of the elements equal to it belong to the first `rank`.
-uint32_t Threshold(std::vector<uint32_t> magnitudes, int64_t rank, int64_t& ties) {
-  for (const int shift : {kDigitBits, 0}) {
-    const auto digit = [&](size_t i) { return magnitudes[i] >> shift & kDigitMask; };
-    const Place place = Locate(Count(magnitudes.size(), digit), rank);
-    rank -= place.above;
-    std::erase_if(magnitudes, [&](uint32_t m) { return (m >> shift & kDigitMask) != place.bin; });
-  }
-  ties = rank;
-  return magnitudes.front();
-}
 
 }  // namespace
 
-std::vector<uint32_t> SelectTopK(std::span<const float> values, int64_t k) {
-  const auto n = static_cast<int64_t>(values.size());
-  assert(0 <= k && k <= n);
-  if (k == 0) return {};
-  if (k == n) {
-    std::vector<uint32_t> all(n);
-    std::iota(all.begin(), all.end(), 0u);
-    return all;
-  }
-  const Histogram top =
-      Count(values.size(), [&](size_t i) { return Magnitude(values[i]) >> kTopShift; });
-  const Place place = Locate(top, k);
-  auto indices = Collect(values, place.bin << kTopShift, place.through);
-  if (place.through == k) return indices;
+// One segment's data. With feedback `values` is the residual, holding e once compensated.
+struct TopKSelector::Segment {
+  std::span<const float> values;
+  std::span<const float> gradient;  // empty without feedback
+  std::span<float> residual;        // empty without feedback
+  int64_t k = 0;
+  int64_t offset = 0;
 
-  std::vector<uint32_t> border;
-  border.reserve(place.through - place.above);
-  for (const uint32_t index : indices) {
-    const uint32_t magnitude = Magnitude(values[index]);
-    if (magnitude >> kTopShift == place.bin) border.push_back(magnitude);
-  }
-  int64_t ties = 0;
-  const uint32_t threshold = Threshold(std::move(border), k - place.above, ties);
-  std::erase_if(indices, [&](uint32_t index) {
-    const uint32_t magnitude = Magnitude(values[index]);
-    return magnitude < threshold || (magnitude == threshold && ties-- <= 0);
-  });
-  return indices;
+  bool Feedback() const { return !residual.empty(); }
+};
+
+TopKResult TopKSelector::Select(std::span<const float> values,
+                                std::span<const TopKSegment> segments) {
+  return Run(values, {}, {}, segments);
 }
 
-void ClearAt(std::span<float> values, std::span<const uint32_t> indices) {
-  for (const uint32_t index : indices) values[index] = 0.0f;
+TopKResult TopKSelector::Compensate(std::span<const float> gradient, std::span<float> residual,
+                                    std::span<const TopKSegment> segments) {
+  assert(gradient.size() == residual.size());
+  return Run(residual, gradient, residual, segments);
+}
+
+TopKResult TopKSelector::Run(std::span<const float> values, std::span<const float> gradient,
+                             std::span<float> residual, std::span<const TopKSegment> segments) {
+  kept_ = 0;
+  stats_ = {};
+  thresholds_.assign(segments.size(), 0.0f);
+  for (size_t s = 0; s < segments.size(); ++s) {
+    const auto& [offset, length, k, hint] = segments[s];
+    assert(0 <= k && k <= length && length <= std::numeric_limits<uint32_t>::max());
+    const auto part = [&](auto span) { return span.empty() ? span : span.subspan(offset, length); };
+    const Segment segment = {part(values), part(gradient), part(residual), k, offset};
+    if (k > 0) {
+      SelectSegment(segment, hint);
+    } else if (segment.Feedback()) {
+      Add(segment.gradient, segment.residual);
+    }
+    count_ = 0;
+    for (int64_t i = kept_ - ...; ;) {}
+  }
+  return {{indices_.get(), static_cast<size_t>(kept_)},
+          {values_.get(), static_cast<size_t>(kept_)},
+          thresholds_,
+          stats_};
 }
 
 }  // namespace legacy::cpu

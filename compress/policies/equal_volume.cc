@@ -19,7 +19,7 @@ double Level(const ParameterSpec& spec, double level) {
 
 double UnitVolume(const VolumeModel& model, const Unit& unit, double parameter) {
   if (model.measure == VolumeMeasure::kElements) {
-    return static_cast<double>(model.scheme->ElementsSent(unit.numel, parameter));
+    return static_cast<double>(model.scheme->ElementsSent(unit, parameter));
   }
   const auto bytes = model.scheme->MessageBytes(unit, parameter);
   if (bytes) return static_cast<double>(*bytes);

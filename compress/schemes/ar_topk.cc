@@ -4,11 +4,12 @@
 #include <cassert>
 #include <numeric>
 
-#include "compress/codecs/codecs.h"
 #include "compress/codecs/common.h"
+#include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/topk.h"
 #include "compress/error.h"
 #include "compress/schemes/exchange_base.h"
+#include "compress/schemes/schemes.h"
 
 namespace legacy {
 namespace {
@@ -61,15 +62,14 @@ std::optional<Round> ArTopKExchange::NextRound() {
   if (round_ == kPositionsRound) {
     round.primitive = Primitive::kBroadcast;
     round.root = Root();
-    round.encode = {"topk.encode", unit().numel, 1};
-    round.decode = {"", 0, 0};  // positions are read where they arrive
+    round.encode = {{"topk.encode", unit().numel, 1}};
     return round;
   }
   if (round_ == kValuesRound) {
     round.reduction = Reduction::kSum;
     round.primitive = Primitive::kAllReduce;
-    round.encode = {"copy", ElementsSent(), 1};
-    round.decode = {"sparse.decode", ElementsSent(), 1};
+    round.encode = {{"copy", ElementsSent(), 1}};
+    round.decode = {{"sparse.decode", ElementsSent(), 1}};
     return round;
   }
   return std::nullopt;
@@ -160,8 +160,16 @@ void ArTopKExchange::Mean(std::span<float> out) const {
 
 const ParameterSpec& ArTopKScheme::Parameter() const { return DensityParameter(); }
 
-int64_t ArTopKScheme::ElementsSent(int64_t numel, double density) const {
-  return KeptCount(numel, density);
+int64_t ArTopKScheme::ElementsSent(const Unit& unit, double density) const {
+  return KeptCount(unit.numel, density);
+}
+
+// Of the root's own gradient; at the others the root's positions are no better than their gradients are alike.
+std::vector<double> ArTopKScheme::SquaredErrors(const Unit& unit, std::span<const float> values,
+                                                std::span<const double> parameters,
+                                                const RandomKey& random) const {
+  return MakeCodec("topk")->SquaredErrors(values, parameters,
+                                          {.unit = unit.id, .parameter = 0, .random = random});
 }
 
 std::optional<int64_t> ArTopKScheme::MessageBytes(const Unit& unit, double density) const {
@@ -173,6 +181,22 @@ std::optional<int64_t> ArTopKScheme::MessageBytes(const Unit& unit, double densi
 
 std::unique_ptr<Exchange> ArTopKScheme::Open(const Unit& unit, int workers) const {
   return std::make_unique<ArTopKExchange>(index_, unit, workers, error_feedback_);
+}
+
+SchemeRow ArTopKRow() {
+  return {{.name = "ar-topk",
+           .help = "Top-K positions of one worker in turn; values at them are summed on the way",
+           .paper = "Tyagi and Swany, Flexible communication for optimal distributed learning over "
+                    "unpredictable networks, IEEE BigData 2023",
+           .options = {{"index", "auto", "auto, u16, u32, bitmap, packed, delta",
+                        "coding of the positions"}}},
+          "broadcast, all-reduce",
+          [](const OptionReader& own, std::span<const Stage> rest,
+             const SchemeOptions& options) -> std::unique_ptr<Scheme> {
+            if (!rest.empty()) throw Error("scheme ar-topk: it takes no second stage");
+            return std::make_unique<ArTopKScheme>(ParseIndexCoding(own.Text("index")),
+                                                  options.error_feedback);
+          }};
 }
 
 }  // namespace legacy

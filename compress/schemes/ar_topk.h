@@ -18,9 +18,12 @@ class ArTopKScheme : public Scheme {
       : index_(index), error_feedback_(error_feedback) {}
   std::string_view Name() const override { return "ar-topk"; }
   const ParameterSpec& Parameter() const override;
-  int64_t ElementsSent(int64_t numel, double density) const override;
+  int64_t ElementsSent(const Unit& unit, double density) const override;
   // Of the worker that broadcasts: positions and values.
   std::optional<int64_t> MessageBytes(const Unit& unit, double density) const override;
+  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
+                                    std::span<const double> parameters,
+                                    const RandomKey& random) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
 
  private:

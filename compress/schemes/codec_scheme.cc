@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cassert>
 
+#include "compress/codec.h"
 #include "compress/error.h"
-#include "compress/schemes/exchange_base.h"
 #include "compress/number.h"
+#include "compress/schemes/exchange_base.h"
 
 namespace legacy {
 namespace {
@@ -54,21 +55,24 @@ std::optional<Round> CodecExchange::NextRound() {
   Round round;
   round.encode = codec_->EncodeWork(numel, step().parameter);
   round.decode = codec_->DecodeWork(numel, step().parameter);
-  if (codec_->Linear()) {
+  if (codec_->Linear(numel, step().parameter)) {
     round.reduction = Reduction::kSum;
     round.primitive = Primitive::kAllReduce;
   } else {
-    round.decode.elements *= Participants();
-    round.decode.launches *= Participants();
+    for (Work& work : round.decode) {
+      work.elements *= Participants();
+      work.launches *= Participants();
+    }
   }
   return round;
 }
 
 Message CodecExchange::Encode(int worker, std::span<const float> gradient) {
   assert(static_cast<int64_t>(gradient.size()) == unit().numel);
-  const CodecContext context = SharedContext();
+  CodecContext context = SharedContext();
+  context.random.worker = static_cast<uint32_t>(worker);
   if (!feedback()) return codec_->Encode(gradient, context);
-  return codec_->EncodeResidual(feedback()->Compensate(worker, gradient), context);
+  return codec_->EncodeWithFeedback(gradient, feedback()->Residual(worker), context);
 }
 
 void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
@@ -85,19 +89,44 @@ void CodecExchange::Mean(std::span<float> out) const {
 
 }  // namespace
 
-CodecScheme::CodecScheme(std::unique_ptr<Codec> codec, bool error_feedback)
-    : codec_(std::move(codec)), error_feedback_(error_feedback) {}
+CodecScheme::CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions& options)
+    : codec_(std::move(codec)), options_(options) {}
 
-int64_t CodecScheme::ElementsSent(int64_t numel, double parameter) const {
-  return codec_->ElementsSent(numel, parameter);
+int64_t CodecScheme::ElementsSent(const Unit& unit, double parameter) const {
+  return codec_->ElementsSent(unit.numel, parameter);
 }
 
 std::optional<int64_t> CodecScheme::MessageBytes(const Unit& unit, double parameter) const {
   return codec_->MessageBytes(unit, parameter);
 }
 
+bool CodecScheme::Compresses(const Unit& unit, double) const {
+  return unit.numel >= options_.min_numel && (options_.vectors || unit.shape.size() > 1);
+}
+
+std::vector<double> CodecScheme::SquaredErrors(const Unit& unit, std::span<const float> values,
+                                               std::span<const double> parameters,
+                                               const RandomKey& random) const {
+  return codec_->SquaredErrors(values, parameters,
+                               {.unit = unit.id, .parameter = 0, .random = random});
+}
+
 std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const {
-  return std::make_unique<CodecExchange>(codec_, unit, workers, error_feedback_);
+  return std::make_unique<CodecExchange>(codec_, unit, workers, options_.error_feedback);
+}
+
+std::span<const OptionSpec> CodecSchemeOptionSpecs() {
+  static const std::vector<OptionSpec> specs = {
+      {"min_numel", "0", "0 to 4294967295", "units with fewer elements are sent whole"},
+      {"vectors", "on", "on, off", "compress units of one dimension too"}};
+  return specs;
+}
+
+CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
+                                          const SchemeOptions& options) {
+  return {.error_feedback = options.error_feedback,
+          .min_numel = reader.Integer("min_numel", 0, kMaxUnitElements),
+          .vectors = reader.Switch("vectors")};
 }
 
 }  // namespace legacy

@@ -20,8 +20,6 @@ void ErrorFeedback::Rescale(float factor) {
   for (auto& residual : residuals_) cpu::Scale(residual, factor);
 }
 
-double ErrorFeedback::Squared(int worker) const { return cpu::SquaredNorm(residuals_[worker]); }
-
 void ErrorFeedback::Save(StateWriter& out) const {
   for (const auto& residual : residuals_) out.Floats(residual);
 }

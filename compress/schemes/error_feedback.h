@@ -26,7 +26,6 @@ class ErrorFeedback {
   // Residuals are in gradient units; see Exchange::RescaleResiduals. `factor` is finite and not
   // negative.
   void Rescale(float factor);
-  double Squared(int worker) const;
 
   void Save(StateWriter& out) const;
   // Throws Error, changing nothing, unless exactly this object's residuals are left in `in`.

@@ -24,8 +24,8 @@ void FeedbackExchange::RescaleResiduals(float factor) {
   if (feedback_) feedback_->Rescale(factor);
 }
 
-double FeedbackExchange::ResidualSquared(int worker) const {
-  return feedback_ ? feedback_->Squared(worker) : 0;
+std::span<const float> FeedbackExchange::Residual(int worker) const {
+  return feedback_ ? feedback_->Residual(worker) : std::span<const float>();
 }
 
 int FeedbackExchange::Participants() const {

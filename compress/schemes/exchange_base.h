@@ -4,8 +4,8 @@
 #include <optional>
 #include <string_view>
 
-#include "compress/schemes/error_feedback.h"
 #include "compress/exchange.h"
+#include "compress/schemes/error_feedback.h"
 
 namespace legacy {
 
@@ -15,7 +15,7 @@ class FeedbackExchange : public Exchange {
   FeedbackExchange(std::string_view scheme, const Unit& unit, int workers, bool error_feedback);
 
   void RescaleResiduals(float factor) override;
-  double ResidualSquared(int worker) const override;
+  std::span<const float> Residual(int worker) const override;
   Bytes Save() const override;
   void Load(ByteSpan state) override;
 
@@ -28,6 +28,7 @@ class FeedbackExchange : public Exchange {
   int Participant(int i) const;
   // Nothing without error feedback.
   std::optional<ErrorFeedback>& feedback() { return feedback_; }
+  const std::optional<ErrorFeedback>& feedback() const { return feedback_; }
 
   void SetStep(const StepContext& context) { step_ = context; }
   // Parameter, random key and unit of the step, as sender and receivers share them.

@@ -1,0 +1,70 @@
+#include "compress/codecs/quantiser_codec.h"
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/vector.h"
+
+namespace legacy {
+namespace {
+
+Header HeaderOf(const Quantiser& quantiser, uint32_t unit, uint32_t numel) {
+  return {.codec = static_cast<uint8_t>(CodecId::kDense),
+          .values = quantiser.Type(),
+          .unit = unit,
+          .numel = numel,
+          .count = numel};
+}
+
+}  // namespace
+
+QuantiserCodec::QuantiserCodec(std::unique_ptr<Quantiser> quantiser)
+    : quantiser_(std::move(quantiser)),
+      name_(quantiser_->Type() == ValueType::kFloat32 ? "dense" : quantiser_->Name()) {}
+
+bool QuantiserCodec::AllowsErrorFeedback(double parameter) const {
+  return quantiser_->AllowsErrorFeedback(parameter);
+}
+
+std::optional<int64_t> QuantiserCodec::MessageBytes(const Unit& unit, double parameter) const {
+  const auto segment = quantiser_->SegmentBytes(unit.numel, parameter);
+  return segment ? std::optional(kHeaderBytes + *segment) : std::nullopt;
+}
+
+WorkList QuantiserCodec::EncodeWork(int64_t numel, double parameter) const {
+  return {quantiser_->EncodeWork(numel, parameter)};
+}
+
+WorkList QuantiserCodec::DecodeWork(int64_t numel, double parameter) const {
+  return {quantiser_->DecodeWork(numel, parameter)};
+}
+
+Message QuantiserCodec::Encode(std::span<const float> values, const CodecContext& context) const {
+  CheckParameter(Parameter(), context.parameter);
+  CheckFinite(values, context.unit);
+  const auto numel = static_cast<int64_t>(values.size());
+  const Header header = HeaderOf(*quantiser_, context.unit, CheckedNumel(values));
+  Message message =
+      StartMessage(header, quantiser_->SegmentBytes(numel, context.parameter).value_or(numel));
+  quantiser_->Encode(values, context.parameter, context, message.bytes);
+  return message;
+}
+
+void QuantiserCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
+                               std::span<float> sum) const {
+  const ByteSpan segment =
+      CheckedPayload(message, HeaderOf(*quantiser_, context.unit, CheckedNumel(sum)));
+  std::vector<float> values(sum.size());
+  quantiser_->Decode(segment, context.parameter, values);
+  cpu::Add(values, sum);
+}
+
+std::vector<double> QuantiserCodec::SquaredErrors(std::span<const float> values,
+                                                  std::span<const double> parameters,
+                                                  const CodecContext&) const {
+  std::vector<double> errors;
+  for (const double parameter : parameters) {
+    errors.push_back(quantiser_->SquaredError(values, parameter));
+  }
+  return errors;
+}
+
+}  // namespace legacy

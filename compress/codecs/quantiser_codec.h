@@ -1,0 +1,35 @@
+// All values of a unit, through a quantiser.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compress/codec.h"
+#include "compress/quantiser.h"
+
+namespace legacy {
+
+class QuantiserCodec : public Codec {
+ public:
+  explicit QuantiserCodec(std::unique_ptr<Quantiser> quantiser);
+  std::string_view Name() const override { return name_; }  // "dense" for fp32
+  const ParameterSpec& Parameter() const override { return quantiser_->Parameter(); }
+  bool Linear(int64_t, double) const override { return quantiser_->Linear(); }
+  bool AllowsErrorFeedback(double parameter) const override;
+  int64_t ElementsSent(int64_t numel, double) const override { return numel; }
+  std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
+  WorkList EncodeWork(int64_t numel, double parameter) const override;
+  WorkList DecodeWork(int64_t numel, double parameter) const override;
+  Message Encode(std::span<const float> values, const CodecContext& context) const override;
+  void DecodeAdd(ByteSpan message, const CodecContext& context,
+                 std::span<float> sum) const override;
+  std::vector<double> SquaredErrors(std::span<const float> values,
+                                    std::span<const double> parameters,
+                                    const CodecContext& context) const override;
+
+ private:
+  std::unique_ptr<Quantiser> quantiser_;
+  std::string name_;
+};
+
+}  // namespace legacy

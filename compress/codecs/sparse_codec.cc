@@ -1,0 +1,184 @@
+#include "compress/codecs/sparse_codec.h"
+
+#include <cassert>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/topk.h"
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+uint8_t IdOf(std::string_view sparsifier) {
+  constexpr std::pair<std::string_view, CodecId> kIds[] = {
+      {"topk", CodecId::kTopK},           {"randomk", CodecId::kRandomK},
+      {"threshold", CodecId::kThreshold}, {"sampled", CodecId::kSampled},
+      {"redsync", CodecId::kRedSync},     {"sidco", CodecId::kSidco},
+      {"adacomp", CodecId::kAdaComp},     {"cat", CodecId::kCat}};
+  for (const auto& [name, id] : kIds) {
+    if (name == sparsifier) return static_cast<uint8_t>(id);
+  }
+  assert(false);
+  return 0;
+}
+
+}  // namespace
+
+IndexCoding PositionCoding(std::optional<IndexCoding> forced, int64_t numel, int64_t count) {
+  if (count == numel) return IndexCoding::kNone;
+  return forced.value_or(ShortestIndexCoding(numel, count));
+}
+
+SparseCodec::SparseCodec(std::unique_ptr<Sparsifier> sparsifier,
+                         std::unique_ptr<Quantiser> quantiser, std::optional<IndexCoding> index)
+    : sparsifier_(std::move(sparsifier)),
+      quantiser_(std::move(quantiser)),
+      index_(index),
+      name_(sparsifier_->Name()) {
+  if (quantiser_->Type() != ValueType::kFloat32) name_ += "+" + std::string(quantiser_->Name());
+}
+
+int64_t SparseCodec::Count(int64_t numel, double parameter) const {
+  const bool density = Parameter().name == DensityParameter().name;
+  return density ? KeptCount(numel, parameter) : numel;
+}
+
+bool SparseCodec::SendsAll(int64_t numel, int64_t count) const {
+  if (count == numel) return true;
+  if (sparsifier_->SharedSupport() || index_) return false;
+  const auto kept = quantiser_->SegmentBytes(count, Fixed());
+  const auto all = quantiser_->SegmentBytes(numel, Fixed());
+  return kept && all && *kept + IndexBytes(ShortestIndexCoding(numel, count), numel, count) >= *all;
+}
+
+bool SparseCodec::Linear(int64_t numel, double parameter) const {
+  if (!quantiser_->Linear()) return false;
+  if (sparsifier_->SharedSupport()) return true;
+  return sparsifier_->FixedCount() && SendsAll(numel, Count(numel, parameter));
+}
+
+bool SparseCodec::AllowsErrorFeedback(double) const {
+  return sparsifier_->AllowsErrorFeedback() && quantiser_->AllowsErrorFeedback(Fixed());
+}
+
+int64_t SparseCodec::ElementsSent(int64_t numel, double parameter) const {
+  const int64_t count = Count(numel, parameter);
+  return SendsAll(numel, count) ? numel : count;
+}
+
+std::optional<int64_t> SparseCodec::MessageBytes(const Unit& unit, double parameter) const {
+  if (!sparsifier_->FixedCount()) return std::nullopt;
+  const int64_t count = ElementsSent(unit.numel, parameter);
+  const auto segment = quantiser_->SegmentBytes(count, Fixed());
+  if (!segment) return std::nullopt;
+  if (sparsifier_->SharedSupport()) return kHeaderBytes + *segment;
+  const IndexCoding coding = PositionCoding(index_, unit.numel, count);
+  if (coding == IndexCoding::kDelta) return std::nullopt;
+  return kHeaderBytes + IndexBytes(coding, unit.numel, count) + *segment;
+}
+
+WorkList SparseCodec::EncodeWork(int64_t numel, double parameter) const {
+  const int64_t count = ElementsSent(numel, parameter);
+  return {sparsifier_->EncodeWork(numel, parameter), quantiser_->EncodeWork(count, Fixed())};
+}
+
+WorkList SparseCodec::DecodeWork(int64_t numel, double parameter) const {
+  const int64_t count = ElementsSent(numel, parameter);
+  WorkList work = {{sparsifier_->SharedSupport() ? "randomk.decode" : "sparse.decode", count, 1}};
+  if (quantiser_->Type() != ValueType::kFloat32) {
+    work.push_back(quantiser_->DecodeWork(count, Fixed()));
+  }
+  return work;
+}
+
+Header SparseCodec::HeaderOf(int64_t numel, int64_t count, const CodecContext& context) const {
+  const IndexCoding coding =
+      sparsifier_->SharedSupport() ? IndexCoding::kNone : PositionCoding(index_, numel, count);
+  return {.codec = IdOf(sparsifier_->Name()),
+          .index = coding,
+          .values = quantiser_->Type(),
+          .unit = context.unit,
+          .numel = static_cast<uint32_t>(numel),
+          .count = static_cast<uint32_t>(count)};
+}
+
+Message SparseCodec::Pack(const Selection& selection, int64_t numel, const CodecContext& context,
+                          std::vector<float>* decoded) const {
+  const auto count = static_cast<int64_t>(selection.positions.size());
+  const Header header = HeaderOf(numel, count, context);
+  constexpr int64_t kLongest =
+      sizeof(uint32_t) + 1 + sizeof(float);  // a varint takes up to 5 bytes
+  Message message = StartMessage(header, kLongest * count);
+  if (header.index != IndexCoding::kNone) {
+    WriteIndices(header.index, numel, selection.positions, message.bytes);
+  }
+  const auto begin = message.bytes.size();
+  quantiser_->Encode(selection.values, Fixed(), context, message.bytes);
+  if (decoded != nullptr) {
+    decoded->resize(selection.values.size());
+    quantiser_->Decode(ByteSpan(message.bytes).subspan(begin), Fixed(), *decoded);
+  }
+  return message;
+}
+
+Message SparseCodec::Encode(std::span<const float> values, const CodecContext& context) const {
+  CheckParameter(Parameter(), context.parameter);
+  const int64_t numel = CheckedNumel(values);
+  int64_t count = Count(numel, context.parameter);
+  if (sparsifier_->FixedCount() && SendsAll(numel, count)) count = numel;
+  return Pack(sparsifier_->Select(values, count, context), numel, context);
+}
+
+Message SparseCodec::EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                                        const CodecContext& context,
+                                        std::vector<uint32_t>* sent) const {
+  CheckParameter(Parameter(), context.parameter);
+  const int64_t numel = CheckedNumel(residual);
+  int64_t count = Count(numel, context.parameter);
+  if (sparsifier_->FixedCount() && SendsAll(numel, count)) count = numel;
+  Selection selection = sparsifier_->SelectWithFeedback(gradient, residual, count, context);
+  const bool exact = quantiser_->Type() == ValueType::kFloat32;
+  std::vector<float> decoded;
+  Message message = Pack(selection, numel, context, exact ? nullptr : &decoded);
+  for (size_t i = 0; i < decoded.size(); ++i) {
+    residual[selection.positions[i]] = selection.values[i] - decoded[i];
+  }
+  if (sent != nullptr) {
+    *sent = static_cast<int64_t>(selection.positions.size()) == numel
+                ? std::vector<uint32_t>{}
+                : std::move(selection.positions);
+  }
+  return message;
+}
+
+void SparseCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
+                            std::span<float> sum) const {
+  const int64_t numel = CheckedNumel(sum);
+  int64_t count = ElementsSent(numel, context.parameter);
+  if (!sparsifier_->FixedCount()) count = ReadHeader(message).count;
+  ByteSpan rest = CheckedPayload(message, HeaderOf(numel, count, context));
+  std::vector<uint32_t> positions;
+  if (sparsifier_->SharedSupport()) {
+    positions = sparsifier_->Support(numel, count, context);
+  } else if (count != numel) {
+    positions = ReadIndices(PositionCoding(index_, numel, count), numel, count, rest);
+  }
+  // Before memory is sized by a count that nobody vouches for.
+  if (const auto segment = quantiser_->SegmentBytes(count, Fixed())) CheckLength(rest, *segment);
+  std::vector<float> values(static_cast<size_t>(count));
+  quantiser_->Decode(rest, Fixed(), values);
+  if (positions.empty()) return cpu::Add(values, sum.first(values.size()));
+  for (size_t i = 0; i < positions.size(); ++i) sum[positions[i]] += values[i];
+}
+
+std::vector<double> SparseCodec::SquaredErrors(std::span<const float> values,
+                                               std::span<const double> parameters,
+                                               const CodecContext& context) const {
+  if (quantiser_->Type() != ValueType::kFloat32) {
+    return Codec::SquaredErrors(values, parameters, context);
+  }
+  return sparsifier_->SquaredErrors(values, parameters, context);
+}
+
+}  // namespace legacy

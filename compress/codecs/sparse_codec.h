@@ -1,0 +1,64 @@
+// What a sparsifier selects, through a quantiser: header, positions, one segment of values. All values and no positions
+// travel where everything is kept, or where positions would make the message longer than the dense one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compress/codec.h"
+#include "compress/quantiser.h"
+#include "compress/sparsifier.h"
+
+namespace legacy {
+
+class SparseCodec : public Codec {
+ public:
+  // `index`: forced coding of the positions; default: the shortest fixed-length one.
+  SparseCodec(std::unique_ptr<Sparsifier> sparsifier, std::unique_ptr<Quantiser> quantiser,
+              std::optional<IndexCoding> index);
+  std::string_view Name() const override { return name_; }
+  const ParameterSpec& Parameter() const override { return sparsifier_->Parameter(); }
+  bool Linear(int64_t numel, double parameter) const override;
+  bool AllowsErrorFeedback(double parameter) const override;
+  int64_t ElementsSent(int64_t numel, double parameter) const override;
+  std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
+  WorkList EncodeWork(int64_t numel, double parameter) const override;
+  WorkList DecodeWork(int64_t numel, double parameter) const override;
+  Message Encode(std::span<const float> values, const CodecContext& context) const override;
+  Message EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                             const CodecContext& context,
+                             std::vector<uint32_t>* sent) const override;
+  void DecodeAdd(ByteSpan message, const CodecContext& context,
+                 std::span<float> sum) const override;
+  std::vector<double> SquaredErrors(std::span<const float> values,
+                                    std::span<const double> parameters,
+                                    const CodecContext& context) const override;
+  const SparseCodec* Sparse() const override { return this; }
+
+  const Sparsifier& sparsifier() const { return *sparsifier_; }
+
+  // How many of `numel` elements the parameter asks for.
+  int64_t Count(int64_t numel, double parameter) const;
+  // The message of a selection from a unit of `numel` elements. `decoded`, where given: the values as receivers will
+  // read them.
+  Message Pack(const Selection& selection, int64_t numel, const CodecContext& context,
+               std::vector<float>* decoded = nullptr) const;
+  // True where `count` of `numel` travel as all of them.
+  bool SendsAll(int64_t numel, int64_t count) const;
+
+ private:
+  Header HeaderOf(int64_t numel, int64_t count, const CodecContext& context) const;
+  double Fixed() const { return quantiser_->Parameter().fallback; }  // the quantiser's parameter
+
+  std::unique_ptr<Sparsifier> sparsifier_;
+  std::unique_ptr<Quantiser> quantiser_;
+  std::optional<IndexCoding> index_;
+  std::string name_;
+};
+
+// How positions of `count` of `numel` elements travel: not at all where all are sent, else as
+// forced or shortest.
+IndexCoding PositionCoding(std::optional<IndexCoding> forced, int64_t numel, int64_t count);
+
+}  // namespace legacy

@@ -1,0 +1,42 @@
+// The pass of the bracketed Top-K over the data: compaction of everything that may be kept, in index
+// order, fused with error feedback. Once over the data: 4 bytes an element are read; with error
+// feedback 8 read and 4 written.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "compress/cpu/dispatch.h"
+
+namespace legacy::cpu {
+
+// The bits of |x|: they order like the numbers, NaN above infinity.
+inline constexpr uint32_t kLargestKey = 0x7FFFFFFF;
+inline constexpr uint32_t kInfinityKey = 0x7F800000;
+inline uint32_t KeyOf(float x) { return std::bit_cast<uint32_t>(x) & kLargestKey; }
+
+// Keys, both ends inside.
+struct KeyRange {
+  uint32_t low = 0;
+  uint32_t high = kLargestKey;
+};
+
+// Where gathered elements go: room for all of a call's and kGatherSlack more, which is overwritten.
+struct Gathered {
+  uint32_t* indices;
+  float* values;
+};
+inline constexpr int64_t kGatherSlack = 16;
+
+// Writes first + i and values[i] for every i whose key is at least `floor`, ascending; returns how
+// many those are.
+int64_t Gather(Simd simd, std::span<const float> values, uint32_t first, uint32_t floor,
+               Gathered out);
+
+// residual[i] += gradient[i], then as Gather() of residual with range.low. Elements above
+// range.high are cleared in `residual` on the way.
+int64_t GatherCompensated(Simd simd, std::span<const float> gradient, std::span<float> residual,
+                          uint32_t first, KeyRange range, Gathered out);
+
+}  // namespace legacy::cpu

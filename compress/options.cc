@@ -1,0 +1,140 @@
+#include "compress/options.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "compress/error.h"
+#include "compress/number.h"
+
+namespace legacy {
+namespace {
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+Stage ParseStage(std::string_view text, std::string_view whole) {
+  const size_t colon = text.find(':');
+  Stage stage{.name = std::string(text.substr(0, colon))};
+  if (stage.name.empty()) {
+    throw Error("method", std::string(whole), "names with options, as in topk:index=u32+fp16");
+  }
+  if (colon == std::string_view::npos) return stage;
+  for (const std::string_view option : Split(text.substr(colon + 1), ',')) {
+    const size_t equals = option.find('=');
+    const std::string name(option.substr(0, equals));
+    if (name.empty() || equals == std::string_view::npos || equals + 1 == option.size()) {
+      throw Error("option of " + stage.name, std::string(option), "name=value");
+    }
+    if (!stage.options.emplace(name, option.substr(equals + 1)).second) {
+      throw Error("option of " + stage.name, name, "each option once");
+    }
+  }
+  return stage;
+}
+
+std::optional<double> ParseNumberOrPercent(std::string text) {
+  if (!text.ends_with('%')) return ParseNumber(text);
+  text.pop_back();
+  // "0.7%" is 0.7e-2, rounded once: 0.7 / 100 is not the same number.
+  if (text.find_first_of("eE") == std::string::npos) return ParseNumber(text + "e-2");
+  const auto value = ParseNumber(text);
+  return value ? std::optional(*value / 100) : std::nullopt;
+}
+
+std::string Join(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
+}
+
+}  // namespace
+
+std::vector<Stage> ParseStages(std::string_view text) {
+  std::vector<Stage> stages;
+  for (const std::string_view part : Split(text, '+')) stages.push_back(ParseStage(part, text));
+  return stages;
+}
+
+std::string FormatStages(std::span<const Stage> stages) {
+  std::string text;
+  for (const Stage& stage : stages) {
+    text += (text.empty() ? "" : "+") + stage.name;
+    char separator = ':';
+    for (const auto& [name, value] : stage.options) {
+      text += separator + name + "=" + value;
+      separator = ',';
+    }
+  }
+  return text;
+}
+
+OptionReader::OptionReader(const Stage& stage, std::span<const OptionSpec> specs)
+    : stage_(stage), specs_(specs) {
+  for (const auto& [name, value] : stage.options) {
+    if (std::ranges::find(specs, name, &OptionSpec::name) != specs.end()) continue;
+    std::vector<std::string> known;
+    for (const OptionSpec& spec : specs) known.push_back(spec.name);
+    throw Error("option of " + stage.name, name, known.empty() ? "none: it has none" : Join(known));
+  }
+}
+
+const std::string& OptionReader::Text(std::string_view name) const {
+  const auto given = stage_.options.find(std::string(name));
+  if (given != stage_.options.end()) return given->second;
+  const auto spec = std::ranges::find(specs_, name, &OptionSpec::name);
+  assert(spec != specs_.end());
+  return spec->fallback;
+}
+
+void OptionReader::Refuse(std::string_view name, const std::string& allowed) const {
+  throw Error(stage_.name + ": " + std::string(name), Text(name), allowed);
+}
+
+double OptionReader::Number(std::string_view name, double minimum, double maximum) const {
+  const auto value = ParseNumberOrPercent(Text(name));
+  if (!value || !(*value >= minimum && *value <= maximum)) {
+    const bool open = maximum == std::numeric_limits<double>::infinity();
+    Refuse(name, open ? "numbers from " + FormatNumber(minimum)
+                      : FormatNumber(minimum) + " to " + FormatNumber(maximum));
+  }
+  return *value;
+}
+
+int64_t OptionReader::Integer(std::string_view name, int64_t minimum, int64_t maximum) const {
+  const auto value = ParseNumber(Text(name));
+  if (!value || *value != std::floor(*value) || !(*value >= static_cast<double>(minimum)) ||
+      !(*value <= static_cast<double>(maximum))) {
+    Refuse(name,
+           "whole numbers from " + std::to_string(minimum) + " to " + std::to_string(maximum));
+  }
+  return static_cast<int64_t>(*value);
+}
+
+bool OptionReader::Switch(std::string_view name) const {
+  constexpr std::string_view kChoices[] = {"off", "on"};
+  return Choice(name, kChoices) == 1;
+}
+
+size_t OptionReader::Choice(std::string_view name,
+                            std::span<const std::string_view> choices) const {
+  const auto found = std::ranges::find(choices, std::string_view(Text(name)));
+  if (found == choices.end()) Refuse(name, Join({choices.begin(), choices.end()}));
+  return static_cast<size_t>(found - choices.begin());
+}
+
+void ThrowUnknown(std::string_view what, std::string_view name,
+                  const std::vector<std::string>& known) {
+  throw Error(std::string(what), std::string(name), Join(known));
+}
+
+}  // namespace legacy

@@ -1,0 +1,44 @@
+// fp32: the values themselves.
+#include <cstring>
+
+#include "compress/codecs/common.h"
+#include "compress/quantisers/quantisers.h"
+
+namespace legacy {
+namespace {
+
+class Float32 : public Quantiser {
+ public:
+  std::string_view Name() const override { return "fp32"; }
+  ValueType Type() const override { return ValueType::kFloat32; }
+  const ParameterSpec& Parameter() const override { return NoParameter(); }
+  bool Linear() const override { return true; }
+  bool AllowsErrorFeedback(double) const override { return true; }
+  std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
+    return int64_t{sizeof(float)} * count;
+  }
+  // Sent from where they lie; copied to where they belong.
+  Work EncodeWork(int64_t, double) const override { return {"", 0, 0}; }
+  Work DecodeWork(int64_t count, double) const override { return {"copy", count, 1}; }
+  void Encode(std::span<const float> values, double, const CodecContext&,
+              Bytes& out) const override {
+    AppendFloats(values, out);
+  }
+  void Decode(ByteSpan segment, double, std::span<float> values) const override {
+    CheckLength(segment, static_cast<int64_t>(values.size_bytes()));
+    CheckFiniteSegment(segment);
+    if (!values.empty()) std::memcpy(values.data(), segment.data(), segment.size());
+  }
+  double SquaredError(std::span<const float>, double) const override { return 0; }
+};
+
+}  // namespace
+
+QuantiserRow Float32Row() {
+  return {{.name = "fp32", .help = "the values as they are, 4 bytes each", .paper = "IEEE 754"},
+          [](const OptionReader&) -> std::unique_ptr<Quantiser> {
+            return std::make_unique<Float32>();
+          }};
+}
+
+}  // namespace legacy

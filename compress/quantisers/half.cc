@@ -1,0 +1,96 @@
+// fp16 and bf16: 2 bytes a value, rounded to nearest even, saturating at the largest finite number instead of
+// overflowing. Sums of messages are taken in fp32: an all-reduce that rounds its partial sums as well is not modelled.
+#include <cstring>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/cast.h"
+#include "compress/error.h"
+#include "compress/quantisers/quantisers.h"
+
+namespace legacy {
+namespace {
+
+// Of a 16-bit format with kernels of its own.
+struct HalfFormat {
+  const char* name;
+  ValueType type;
+  uint16_t exponent;  // all set in NaN and infinity alone
+  void (*encode)(std::span<const float> values, std::span<std::byte> out);
+  void (*decode)(std::span<const std::byte> in, std::span<float> values);
+};
+
+constexpr HalfFormat kFloat16 = {"fp16", ValueType::kFloat16, 0x7C00, cpu::EncodeHalf,
+                                 cpu::DecodeHalf};
+constexpr HalfFormat kBfloat16 = {"bf16", ValueType::kBfloat16, 0x7F80, cpu::EncodeBfloat16,
+                                  cpu::DecodeBfloat16};
+
+void CheckFiniteHalves(ByteSpan segment, uint16_t exponent) {
+  uint32_t found = 0;
+  for (size_t i = 0; i < segment.size(); i += sizeof(uint16_t)) {
+    uint16_t half = 0;
+    std::memcpy(&half, segment.data() + i, sizeof half);
+    found |= (half & exponent) == exponent;
+  }
+  if (found != 0) throw Error("message: a value is not a finite number");
+}
+
+class Half : public Quantiser {
+ public:
+  explicit Half(const HalfFormat& format) : format_(format) {}
+  std::string_view Name() const override { return format_.name; }
+  ValueType Type() const override { return format_.type; }
+  const ParameterSpec& Parameter() const override { return NoParameter(); }
+  bool Linear() const override { return true; }
+  bool AllowsErrorFeedback(double) const override { return true; }
+  std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
+    return int64_t{sizeof(uint16_t)} * count;
+  }
+  Work EncodeWork(int64_t count, double) const override { return {"cast.encode", count, 1}; }
+  Work DecodeWork(int64_t count, double) const override { return {"cast.decode", count, 1}; }
+  void Encode(std::span<const float> values, double, const CodecContext&,
+              Bytes& out) const override {
+    const size_t begin = out.size();
+    out.resize(begin + sizeof(uint16_t) * values.size());
+    format_.encode(values, std::span(out).subspan(begin));
+  }
+  void Decode(ByteSpan segment, double, std::span<float> values) const override {
+    CheckLength(segment, static_cast<int64_t>(sizeof(uint16_t) * values.size()));
+    CheckFiniteHalves(segment, format_.exponent);
+    format_.decode(segment, values);
+  }
+  double SquaredError(std::span<const float> values, double parameter) const override {
+    Bytes segment;
+    Encode(values, parameter, {}, segment);
+    std::vector<float> decoded(values.size());
+    Decode(segment, parameter, decoded);
+    double error = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double difference = static_cast<double>(values[i]) - static_cast<double>(decoded[i]);
+      error += difference * difference;
+    }
+    return error;
+  }
+
+ private:
+  const HalfFormat& format_;
+};
+
+}  // namespace
+
+QuantiserRow Float16Row() {
+  return {{.name = "fp16", .help = "half precision, saturating at +-65504", .paper = "IEEE 754"},
+          [](const OptionReader&) -> std::unique_ptr<Quantiser> {
+            return std::make_unique<Half>(kFloat16);
+          }};
+}
+
+QuantiserRow Bfloat16Row() {
+  return {{.name = "bf16",
+           .help = "the upper half of fp32, rounded to nearest even",
+           .paper = "Kalamkar et al., A Study of BFLOAT16 for Deep Learning Training, 2019"},
+          [](const OptionReader&) -> std::unique_ptr<Quantiser> {
+            return std::make_unique<Half>(kBfloat16);
+          }};
+}
+
+}  // namespace legacy

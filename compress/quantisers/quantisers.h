@@ -1,0 +1,12 @@
+// The rows of QuantiserTable(), each made in its own file.
+#pragma once
+
+#include "compress/quantiser.h"
+
+namespace legacy {
+
+QuantiserRow Float32Row();   // float32.cc
+QuantiserRow Float16Row();   // half.cc
+QuantiserRow Bfloat16Row();  // half.cc
+
+}  // namespace legacy

@@ -1,0 +1,10 @@
+// The rows of SchemeTable(), each made in its own file.
+#pragma once
+
+#include "compress/exchange.h"
+
+namespace legacy {
+
+SchemeRow ArTopKRow();  // ar_topk.cc
+
+}  // namespace legacy

@@ -1,0 +1,54 @@
+#include "compress/sparsifier.h"
+
+#include <cassert>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/topk.h"
+#include "compress/cpu/vector.h"
+#include "compress/sparsifiers/sparsifiers.h"
+
+namespace legacy {
+
+Selection Sparsifier::SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                                         int64_t count, const CodecContext& context) const {
+  if (!gradient.empty()) cpu::Add(gradient, residual);
+  Selection selection = Select(residual, count, context);
+  cpu::ClearAt(residual, selection.positions);
+  return selection;
+}
+
+std::vector<uint32_t> Sparsifier::Support(int64_t, int64_t, const CodecContext&) const {
+  assert(false);  // only where SharedSupport()
+  return {};
+}
+
+std::vector<double> Sparsifier::SquaredErrors(std::span<const float> values,
+                                              std::span<const double> parameters,
+                                              const CodecContext& context) const {
+  const double total = cpu::SquaredNorm(values);
+  std::vector<double> errors;
+  for (const double parameter : parameters) {
+    CodecContext own = context;
+    own.parameter = parameter;
+    const int64_t count = KeptCount(static_cast<int64_t>(values.size()), parameter);
+    double error = total;
+    const Selection selection = Select(values, count, own);
+    for (const uint32_t i : selection.positions) {
+      error -= static_cast<double>(values[i]) * static_cast<double>(values[i]);
+    }
+    errors.push_back(error > 0 ? error : 0);
+  }
+  return errors;
+}
+
+std::span<const SparsifierRow> SparsifierTable() {
+  static const std::vector<SparsifierRow> table = {TopKRow(), RandomKRow()};
+  return table;
+}
+
+std::unique_ptr<Sparsifier> MakeSparsifier(const Stage& stage) {
+  const SparsifierRow& row = FindRow("sparsifier", stage.name, SparsifierTable());
+  return row.make(OptionReader(stage, row.info.options));
+}
+
+}  // namespace legacy

@@ -1,0 +1,71 @@
+// Sparsifier: which elements of a unit travel. Stateless and thread safe; what a method carries from step to step
+// (RedSync's thresholds, SIDCo's stages) is in CodecContext::state.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "compress/codec.h"
+#include "compress/options.h"
+
+namespace legacy {
+
+// What is sent: strictly ascending positions, and the value at each.
+struct Selection {
+  std::vector<uint32_t> positions;
+  std::vector<float> values;
+};
+
+class Sparsifier {
+ public:
+  virtual ~Sparsifier() = default;
+  virtual std::string_view Name() const = 0;
+  virtual const ParameterSpec& Parameter() const = 0;  // density or threshold
+
+  // True where exactly `count` elements are always selected, so that a message's length is known beforehand.
+  virtual bool FixedCount() const { return true; }
+  // True where positions follow from the context and the number of elements alone (Random-K): they do not travel,
+  // and messages of all workers can be summed.
+  virtual bool SharedSupport() const { return false; }
+  // False where what is sent is not the value itself (unbiased Random-K): error feedback would diverge.
+  virtual bool AllowsErrorFeedback() const { return true; }
+
+  virtual Work EncodeWork(int64_t numel, double parameter) const = 0;
+
+  // `count`: about how many are wanted (KeptCount of the whole unit and the density); read by methods whose
+  // parameter is a density. `values` may be a unit or what a looser selection of it kept (multi-level
+  // compression). Throws Error on NaN and infinity, naming context.unit.
+  virtual Selection Select(std::span<const float> values, int64_t count,
+                           const CodecContext& context) const = 0;
+
+  // residual += gradient; selects from the sum; residual is 0 at the positions that are sent. One pass where the
+  // method allows it; the default makes three of it.
+  virtual Selection SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                                       int64_t count, const CodecContext& context) const;
+
+  // Positions for SharedSupport(), as the receivers draw them.
+  virtual std::vector<uint32_t> Support(int64_t numel, int64_t count,
+                                        const CodecContext& context) const;
+
+  // ||x - what Select keeps||^2 for each parameter (density), from one pass over the values. The default selects
+  // once for each.
+  virtual std::vector<double> SquaredErrors(std::span<const float> values,
+                                            std::span<const double> parameters,
+                                            const CodecContext& context) const;
+};
+
+struct SparsifierRow {
+  MethodInfo info;
+  std::unique_ptr<Sparsifier> (*make)(const OptionReader& options);
+};
+
+// topk, randomk, threshold, sampled (DGC's), redsync, sidco, adacomp, cat
+std::span<const SparsifierRow> SparsifierTable();
+// `stage` without the options that are the codec's own (index).
+std::unique_ptr<Sparsifier> MakeSparsifier(const Stage& stage);
+
+}  // namespace legacy
