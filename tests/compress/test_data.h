@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compress/codec.h"
+#include "compress/error.h"
 #include "compress/exchange.h"
 #include "compress/random.h"
 #include "compress/unit.h"
@@ -73,6 +74,31 @@ inline std::vector<Unit> MakeUnits(const std::vector<int64_t>& sizes) {
     offset += numel;
   }
   return units;
+}
+
+// What is tried of a parameter: its ends, its default and one between.
+inline std::vector<double> SomeParameters(const ParameterSpec& spec) {
+  if (spec.name.empty()) return {1};
+  const double middle = spec.minimum + (spec.maximum - spec.minimum) * 0.4;
+  return {spec.minimum, spec.fallback, spec.integer ? std::round(middle) : middle, spec.maximum};
+}
+
+// The scheme of that name, with error feedback where it may have it.
+inline std::unique_ptr<Scheme> AnyScheme(const std::string& name) {
+  std::unique_ptr<Scheme> scheme = MakeScheme(name, {});
+  try {
+    scheme->Open(MakeUnit(4), 1)->Begin({.parameter = scheme->Parameter().fallback});
+  } catch (const Error&) {
+    scheme = MakeScheme(name, {.error_feedback = false});
+  }
+  return scheme;
+}
+
+// Sum of squares of what the worker holds.
+inline double HeldSquared(const Exchange& exchange, int worker) {
+  double sum = 0;
+  for (const float x : exchange.Residual(worker)) sum += double{x} * x;
+  return sum;
 }
 
 // One whole step of the context's participants; returns the mean, and the messages of all rounds in `messages`.

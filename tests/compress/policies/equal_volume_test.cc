@@ -63,7 +63,7 @@ double SlowVolume(const VolumeModel& model, const LegacySchedule& schedule) {
     for (const Unit& unit : model.units) {
       const double level = schedule.Level(step, model.total_steps, unit.numel);
       sum += model.measure == VolumeMeasure::kElements
-                 ? static_cast<double>(model.scheme->ElementsSent(unit.numel, level))
+                 ? static_cast<double>(model.scheme->ElementsSent(unit, level))
                  : static_cast<double>(*model.scheme->MessageBytes(unit, level));
     }
   }
@@ -184,7 +184,7 @@ TEST_F(EqualVolume, SaysTheBoundOfWhatCannotBe) {
 
 TEST_F(EqualVolume, NeedsLengthsThatAreKnown) {
   const auto units = LeNet5();
-  const auto delta = MakeScheme("topk", {.codec = {.index = IndexCoding::kDelta}});
+  const auto delta = MakeScheme("topk:index=delta");
   VolumeModel model{.units = units, .scheme = delta.get(), .measure = VolumeMeasure::kBytes};
   EXPECT_THROW(UniformVolume(model, 0.01), Error);
   model.measure = VolumeMeasure::kElements;

@@ -38,7 +38,7 @@ void CompareWithOracle(bool error_feedback) {
     for (int w = 0; w < kWorkers; ++w) {
       double squared = 0;
       for (const float x : held[w]) squared += double{x} * x;
-      ASSERT_EQ(exchange->ResidualSquared(w), error_feedback ? squared : 0);
+      ASSERT_EQ(test::HeldSquared(*exchange, w), error_feedback ? squared : 0);
     }
   }
 }

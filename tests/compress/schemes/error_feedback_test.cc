@@ -37,11 +37,11 @@ TEST(ErrorFeedback, NothingIsLostOverManySteps) {
       }
       double held = 0;
       for (int64_t i = 0; i < kNumel; ++i) held += std::pow(computed[i] - sent[i], 2);
-      ASSERT_EQ(held, exchange->ResidualSquared(0)) << scheme << " step " << step;
+      ASSERT_EQ(held, test::HeldSquared(*exchange, 0)) << scheme << " step " << step;
     }
     const auto rest = test::RunStep(*exchange, {.seed = 1, .step = 60, .parameter = 1}, {zeros});
     for (int64_t i = 0; i < kNumel; ++i) ASSERT_EQ(sent[i] + rest[i], computed[i]) << scheme;
-    EXPECT_EQ(exchange->ResidualSquared(0), 0);
+    EXPECT_EQ(test::HeldSquared(*exchange, 0), 0);
   }
 }
 
@@ -55,7 +55,7 @@ TEST(ErrorFeedback, ResidualIsBounded) {
     largest = std::max(largest, std::sqrt(std::inner_product(gradient.begin(), gradient.end(),
                                                              gradient.begin(), 0.0)));
     test::RunStep(*exchange, {.step = step, .parameter = 0.1}, {gradient});
-    ASSERT_LE(std::sqrt(exchange->ResidualSquared(0)), 2 * std::sqrt(0.9) / 0.1 * largest);
+    ASSERT_LE(std::sqrt(test::HeldSquared(*exchange, 0)), 2 * std::sqrt(0.9) / 0.1 * largest);
   }
 }
 
@@ -96,24 +96,25 @@ TEST(ErrorFeedback, ReachesTheOptimumAsTheRateFalls) {
 TEST(ErrorFeedback, RescaleMultipliesResiduals) {
   const auto exchange = Open("topk", 100, 2);
   test::RunStep(*exchange, {.parameter = 0.1}, {test::Normals(100, 1), test::Normals(100, 2)});
-  const double before = exchange->ResidualSquared(1);
+  const double before = test::HeldSquared(*exchange, 1);
   exchange->RescaleResiduals(10.0f);
-  EXPECT_NEAR(exchange->ResidualSquared(1), 100 * before, 1e-4 * before);
+  EXPECT_NEAR(test::HeldSquared(*exchange, 1), 100 * before, 1e-4 * before);
 }
 
 TEST(ErrorFeedback, RefusedWhereItDiverges) {
-  const SchemeOptions options{.codec = {.unbiased = true}, .error_feedback = true};
-  const auto exchange = MakeScheme("randomk", options)->Open(test::MakeUnit(10), 1);
+  const auto exchange = MakeScheme("randomk:unbiased=on", {})->Open(test::MakeUnit(10), 1);
   EXPECT_THROW(exchange->Begin({.parameter = 0.5}), Error);
 }
 
 TEST(State, ResumesToTheSameBits) {
   constexpr int64_t kNumel = 500;
   for (const std::string& scheme : SchemeNames()) {
-    const auto straight = Open(scheme, kNumel, 3);
-    const auto resumed = Open(scheme, kNumel, 3);
+    const auto made = test::AnyScheme(scheme);
+    const auto straight = made->Open(test::MakeUnit(kNumel), 3);
+    const auto resumed = made->Open(test::MakeUnit(kNumel), 3);
     const auto step = [&](Exchange& exchange, int64_t s) {
-      return test::RunStep(exchange, {.seed = 9, .step = s, .parameter = kDensity},
+      const double parameter = made->Parameter().fallback;
+      return test::RunStep(exchange, {.seed = 9, .step = s, .parameter = parameter},
                            {test::Normals(kNumel, s), test::Normals(kNumel, s + 1000),
                             test::Normals(kNumel, s + 2000)});
     };
