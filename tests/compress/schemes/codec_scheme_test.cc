@@ -112,10 +112,11 @@ TEST(CodecScheme, RoundsSayHowTheyTravelAndWhatTheyCost) {
 TEST(EveryScheme, MessagesHaveTheLengthKnownBeforehand) {
   for (const std::string& name : SchemeNames()) {
     const auto scheme = test::AnyScheme(name);
+    const auto parameters = test::SomeParameters(scheme->Parameter());
     const Unit unit = test::MakeUnit(kNumel, 3);
     const auto exchange = scheme->Open(unit, kWorkers);
     for (int64_t step = 0; step < 3; ++step) {
-      const double parameter = test::SomeParameters(scheme->Parameter()).at(step % 2);
+      const double parameter = parameters[step % parameters.size()];
       const auto length = scheme->MessageBytes(unit, parameter);
       std::vector<Message> messages;
       test::RunStep(*exchange, {.step = step, .parameter = parameter}, Gradients(step), &messages);
