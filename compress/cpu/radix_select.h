@@ -13,14 +13,14 @@
 
 namespace legacy::cpu {
 
-// Part of a range that holds the key of a rank.
+// The part of all keys that holds the key of a rank.
 struct Narrowed {
   KeyRange range;
   int64_t above = 0;  // keys above it
 };
 
-// One digit: key(0) .. key(n - 1), all >= range.low, are counted in up to 2^11 equal parts of
-// `range` and one part for what is above it. Returns the part that holds the key of descending rank
+// One digit: key(0) .. key(n - 1), all >= range.low, are counted in equal parts that cover
+// `range`, up to 2^11, and one part for what is above them. Returns the part that holds the key of descending rank
 // `rank`, from 1.
 template <typename Key>
 Narrowed Narrow(int64_t n, Key key, KeyRange range, int64_t rank) {
@@ -30,7 +30,7 @@ Narrowed Narrow(int64_t n, Key key, KeyRange range, int64_t rank) {
   const uint32_t width = range.high - range.low;
   const int digit = std::clamp<int>(std::bit_width(static_cast<uint64_t>(n)), 4, kMostBits);
   const int shift = std::max<int>(0, std::bit_width(width) - digit);
-  const uint32_t above = (width >> shift) + 1;  // the part above the range
+  const uint32_t above = (width >> shift) + 1;  // the part after the range
   std::array<std::array<uint32_t, (1 << kMostBits) + 1>, kTables> tables;
   for (auto& table : tables) std::fill_n(table.begin(), above + 1, 0u);
   int64_t i = 0;
@@ -43,15 +43,15 @@ Narrowed Narrow(int64_t n, Key key, KeyRange range, int64_t rank) {
 
   int64_t counted = 0;
   for (uint32_t part = above;; --part) {
-    const int64_t here = int64_t{tables[0][part]} + tables[1][part] + tables[2][part] + tables[3][part];
+    const int64_t here =
+        int64_t{tables[0][part]} + tables[1][part] + tables[2][part] + tables[3][part];
     if (counted + here < rank && part > 0) {
       counted += here;
       continue;
     }
-    if (part == above) return {{range.high + 1, kLargestKey}, 0};
+    // The last part may reach beyond range.high: what it holds is counted in it all the same.
     const uint32_t low = range.low + (part << shift);
-    const uint32_t last = low + ((1u << shift) - 1);
-    return {{low, std::min(range.high, last)}, counted};
+    return {{low, part == above ? kLargestKey : low + ((1u << shift) - 1)}, counted};
   }
 }
 

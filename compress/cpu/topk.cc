@@ -1,6 +1,7 @@
 #include "compress/cpu/topk.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <limits>
@@ -11,50 +12,55 @@
 namespace legacy::cpu {
 namespace {
 
-// Between tiles the number of candidates is looked at. A tile of both streams stays in L2.
+// Candidates are counted between tiles. A tile of both streams stays in the first caches.
 constexpr int64_t kTile = 8192;
+// At most k candidates can be kept, so that more than this are cut back to k.
+constexpr int64_t MostCandidates(int64_t k) { return 2 * k + kTile; }
 
-// One element in kSampleEvery, at most kLargestSample: 16 Ki reads at random take 2 % of the pass over
-// 16 Mi elements. Below kSmallestSample a bracket would hold too much to be worth it.
+// The sample has one element in kSampleEvery, at most kLargestSample; a smaller one than
+// kSmallestSample would give a bracket that holds most elements.
 constexpr int64_t kSampleEvery = 32;
 constexpr int64_t kLargestSample = 1 << 14;
 constexpr int64_t kSmallestSample = 64;
-// The bracket reaches kSigma standard deviations to both sides of the sample's rank; a few ranks more
-// where the distribution of counts is far from normal.
-constexpr double kSigma = 4;
-constexpr double kRankMargin = 3;
+// The bracket reaches this many standard deviations of the sampled rank to both sides, and a few
+// ranks more for small ranks, whose distribution is skewed.
+constexpr double kDeviations = 4;
+constexpr double kMoreRanks = 3;
 
 // A hint may be wrong by an eighth.
 constexpr float kHintMargin = 0.125f;
 
-// More candidates than this are cut back to k: at most k of them can be kept.
-constexpr int64_t MostCandidates(int64_t k) { return 2 * k + kTile; }
+std::vector<uint32_t> Copy(const TopKResult& result, std::vector<float>* kept_values,
+                           TopKStats* stats) {
+  if (kept_values) kept_values->assign(result.values.begin(), result.values.end());
+  if (stats) *stats = result.stats;
+  return {result.indices.begin(), result.indices.end()};
+}
 
-// Position i of n in [0, range): one in each of n equal parts, where in it follows Weyl's sequence of
+// Position of sample i: one in each of equal parts of [0, n), where in it follows the multiples of
 // the golden ratio, so that no period of the data can meet it.
 class SamplePositions {
  public:
-  SamplePositions(int64_t n, int64_t range)
-      : step_((static_cast<uint64_t>(range) << 32) / static_cast<uint64_t>(n)) {}
-  size_t operator()(uint64_t i) const {
+  SamplePositions(int64_t n, int64_t samples)
+      : step_((static_cast<uint64_t>(n) << 32) / static_cast<uint64_t>(samples)) {}
+  size_t operator()(int64_t i) const {
     constexpr uint32_t kGolden = 0x9E3779B9;  // 2^32 / golden ratio
     const uint64_t jitter = static_cast<uint32_t>(i) * kGolden;
-    return (i * step_ >> 32) + (jitter * (step_ >> 32) >> 32);
+    return (static_cast<uint64_t>(i) * step_ >> 32) + (jitter * (step_ >> 32) >> 32);
   }
 
  private:
-  uint64_t step_;  // 32 fractional bits
+  uint64_t step_;  // with 32 fractional bits
 };
 
 }  // namespace
 
-// One segment's data. With feedback `values` is the residual, holding e once compensated.
+// One segment's data. With feedback `values` is the residual, which holds e once compensated.
 struct TopKSelector::Segment {
   std::span<const float> values;
-  std::span<const float> gradient;  // empty without feedback
-  std::span<float> residual;        // empty without feedback
+  std::span<const float> gradient;  // with feedback only
+  std::span<float> residual;        // with feedback only
   int64_t k = 0;
-  int64_t offset = 0;
 
   bool Feedback() const { return !residual.empty(); }
 };
@@ -76,22 +82,174 @@ TopKResult TopKSelector::Run(std::span<const float> values, std::span<const floa
   stats_ = {};
   thresholds_.assign(segments.size(), 0.0f);
   for (size_t s = 0; s < segments.size(); ++s) {
-    const auto& [offset, length, k, hint] = segments[s];
+    const auto [offset, length, k, hint] = segments[s];
     assert(0 <= k && k <= length && length <= std::numeric_limits<uint32_t>::max());
-    const auto part = [&](auto span) { return span.empty() ? span : span.subspan(offset, length); };
-    const Segment segment = {part(values), part(gradient), part(residual), k, offset};
+    Segment segment = {values.subspan(offset, length), {}, {}, k};
+    if (!residual.empty()) {
+      segment.gradient = gradient.subspan(offset, length);
+      segment.residual = residual.subspan(offset, length);
+    }
     if (k > 0) {
-      SelectSegment(segment, hint);
+      thresholds_[s] = SelectSegment(segment, offset, hint);
     } else if (segment.Feedback()) {
       Add(segment.gradient, segment.residual);
     }
-    count_ = 0;
-    for (int64_t i = kept_ - ...; ;) {}
   }
-  return {{indices_.get(), static_cast<size_t>(kept_)},
-          {values_.get(), static_cast<size_t>(kept_)},
-          thresholds_,
-          stats_};
+  const auto total = static_cast<size_t>(kept_);
+  return {{indices_.get(), total}, {values_.get(), total}, thresholds_, stats_};
+}
+
+float TopKSelector::SelectSegment(const Segment& segment, int64_t offset, float hint) {
+  KeyRange bracket = Bracket(segment, hint);
+  Collect(segment, segment.Feedback(), bracket);
+  if (count_ < segment.k) {
+    ++stats_.missed;
+    Restore(segment, bracket);
+    const auto key = [&](int64_t i) { return KeyOf(segment.values[i]); };
+    const auto n = static_cast<int64_t>(segment.values.size());
+    bracket.low = Narrow(n, key, {}, segment.k).range.low;
+    Collect(segment, false, bracket);
+  }
+  Prune(segment, bracket);
+
+  uint32_t smallest = kLargestKey, largest = 0;
+  for (const float x : Gathering()) {
+    smallest = std::min(smallest, KeyOf(x));
+    largest = std::max(largest, KeyOf(x));
+  }
+  if (largest >= kInfinityKey) {  // they are the largest keys: any that there are have been kept
+    Restore(segment, bracket);
+    if (!stats_.non_finite) stats_.non_finite = offset + *FirstNonFinite(segment.values);
+  } else if (segment.Feedback()) {
+    ClearKept(segment, bracket);
+  }
+  kept_ += segment.k;
+  return std::bit_cast<float>(smallest);
+}
+
+KeyRange TopKSelector::Bracket(const Segment& segment, float hint) {
+  if (hint > 0) return {KeyOf(hint * (1 - kHintMargin)), KeyOf(hint * (1 + kHintMargin))};
+  const auto n = static_cast<int64_t>(segment.values.size());
+  const int64_t samples = std::min(n / kSampleEvery, kLargestSample);
+  if (samples < kSmallestSample) return {};
+  sample_.resize(samples);
+  const SamplePositions position(n, samples);
+  for (int64_t i = 0; i < samples; ++i) sample_[i] = segment.values[position(i)];
+  if (segment.Feedback()) {
+    for (int64_t i = 0; i < samples; ++i) sample_[i] += segment.gradient[position(i)];
+  }
+  const double density = static_cast<double>(segment.k) / static_cast<double>(n);
+  const double rank = density * static_cast<double>(samples);
+  const double reach = kDeviations * std::sqrt(rank * (1 - density)) + kMoreRanks;
+  const auto lowest = static_cast<int64_t>(std::ceil(rank + reach));
+  const auto highest = static_cast<int64_t>(std::floor(rank - reach));
+  KeyRange bracket;
+  if (lowest <= samples) bracket.low = FindCut(sample_, {}, lowest, scratch_).key;
+  if (highest >= 1) bracket.high = FindCut(sample_, {}, highest, scratch_).key;
+  return bracket;
+}
+
+// Gathers everything of the bracket and above, or what of it can be kept.
+void TopKSelector::Collect(const Segment& segment, bool compensate, KeyRange& bracket) {
+  const auto n = static_cast<int64_t>(segment.values.size());
+  Reserve(std::min(n, MostCandidates(segment.k) + kTile) + kGatherSlack);
+  count_ = 0;
+  uint32_t floor = bracket.low;
+  for (int64_t begin = 0; begin < n; begin += kTile) {
+    if (count_ > MostCandidates(segment.k)) {
+      // What equals the smallest of k gathered ones loses to them by its index.
+      floor = Prune(segment, bracket) + 1;
+    }
+    const int64_t size = std::min(kTile, n - begin);
+    const auto first = static_cast<uint32_t>(begin);
+    const Gathered out = {indices_.get() + kept_ + count_, values_.get() + kept_ + count_};
+    const int64_t found =
+        compensate ? GatherCompensated(simd_, segment.gradient.subspan(begin, size),
+                                       segment.residual.subspan(begin, size), first,
+                                       {floor, bracket.high}, out)
+                   : Gather(simd_, segment.values.subspan(begin, size), first, floor, out);
+    count_ += found;
+    stats_.candidates += found;
+  }
+}
+
+// Leaves the k largest of what is gathered, in order, and returns the smallest key of them.
+uint32_t TopKSelector::Prune(const Segment& segment, KeyRange& bracket) {
+  if (count_ == segment.k) return bracket.low;
+  Cut cut = FindCut(Gathering(), bracket, segment.k, scratch_);
+  // More than k are above the bracket: the pass has cleared too much.
+  if (cut.key > bracket.high) Restore(segment, bracket);
+  uint32_t* indices = indices_.get() + kept_;
+  float* values = values_.get() + kept_;
+  int64_t left = 0;
+  for (int64_t i = 0; i < count_; ++i) {
+    const uint32_t key = KeyOf(values[i]);
+    const bool tie = key == cut.key;
+    cut.ties -= tie;
+    indices[left] = indices[i];
+    values[left] = values[i];
+    left += key > cut.key || (tie && cut.ties >= 0);
+  }
+  count_ = left;
+  assert(count_ == segment.k);
+  return cut.key;
+}
+
+// Puts back what the pass has cleared; from here on it clears nothing.
+void TopKSelector::Restore(const Segment& segment, KeyRange& bracket) {
+  for (int64_t i = kept_; segment.Feedback() && i < kept_ + count_; ++i) {
+    if (KeyOf(values_[i]) > bracket.high) segment.residual[indices_[i]] = values_[i];
+  }
+  bracket.high = kLargestKey;
+}
+
+// Clears what was selected inside the bracket, which the pass has left.
+void TopKSelector::ClearKept(const Segment& segment, KeyRange bracket) {
+  const std::span<const uint32_t> kept(indices_.get() + kept_, static_cast<size_t>(count_));
+  if (bracket.high == kLargestKey) return ClearAt(segment.residual, kept);
+  if (scratch_.size() <= kept.size()) scratch_.resize(kept.size() + 1);
+  size_t left = 0;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    scratch_[left] = kept[i];
+    left += KeyOf(values_[kept_ + i]) <= bracket.high;
+  }
+  ClearAt(segment.residual, std::span(scratch_).first(left));
+}
+
+// Makes room for `elements` after what is kept.
+void TopKSelector::Reserve(int64_t elements) {
+  if (kept_ + elements <= capacity_) return;
+  capacity_ = std::max(kept_ + elements, 2 * capacity_);
+  auto indices = std::make_unique_for_overwrite<uint32_t[]>(capacity_);
+  auto values = std::make_unique_for_overwrite<float[]>(capacity_);
+  std::copy_n(indices_.get(), kept_, indices.get());
+  std::copy_n(values_.get(), kept_, values.get());
+  indices_ = std::move(indices);
+  values_ = std::move(values);
+}
+
+std::vector<uint32_t> SelectTopK(std::span<const float> values, int64_t k) {
+  return SelectTopK(values, k, nullptr);
+}
+
+std::vector<uint32_t> SelectTopK(std::span<const float> values, int64_t k,
+                                 std::vector<float>* kept_values, TopKStats* stats, float hint) {
+  TopKSelector selector;
+  const TopKSegment all = {0, static_cast<int64_t>(values.size()), k, hint};
+  return Copy(selector.Select(values, {&all, 1}), kept_values, stats);
+}
+
+std::vector<uint32_t> CompensateAndSelect(std::span<const float> gradient,
+                                          std::span<float> residual, int64_t k,
+                                          std::vector<float>* kept_values, TopKStats* stats,
+                                          float hint) {
+  TopKSelector selector;
+  const TopKSegment all = {0, static_cast<int64_t>(residual.size()), k, hint};
+  return Copy(selector.Compensate(gradient, residual, {&all, 1}), kept_values, stats);
+}
+
+void ClearAt(std::span<float> values, std::span<const uint32_t> indices) {
+  for (const uint32_t index : indices) values[index] = 0.0f;
 }
 
 }  // namespace legacy::cpu

@@ -68,13 +68,16 @@ class TopKSelector {
 
   TopKResult Run(std::span<const float> values, std::span<const float> gradient,
                  std::span<float> residual, std::span<const TopKSegment> segments);
-  void SelectSegment(const Segment& segment, float hint);
+  float SelectSegment(const Segment& segment, int64_t offset, float hint);
   KeyRange Bracket(const Segment& segment, float hint);
-  KeyRange SampledBracket(const Segment& segment);
-  void Collect(const Segment& segment, bool compensate, KeyRange range);
-  uint32_t Prune(const Segment& segment, uint32_t certain);
-  void Finish(const Segment& segment, uint32_t certain);
+  void Collect(const Segment& segment, bool compensate, KeyRange& bracket);
+  uint32_t Prune(const Segment& segment, KeyRange& bracket);
+  void Restore(const Segment& segment, KeyRange& bracket);
+  void ClearKept(const Segment& segment, KeyRange bracket);
   void Reserve(int64_t elements);
+  std::span<const float> Gathering() const {
+    return {values_.get() + kept_, static_cast<size_t>(count_)};
+  }
 
   Simd simd_;
   // [0, kept_) is the result so far, the next count_ are what the current segment has gathered.

@@ -135,8 +135,7 @@ int64_t GatherCompensated(Simd simd, std::span<const float> gradient, std::span<
                           uint32_t first, KeyRange range, Gathered out) {
   assert(gradient.size() == residual.size());
   const auto n = static_cast<int64_t>(residual.size());
-  return Run<true>(simd,
-                   {residual.data(), gradient.data(), residual.data(), n, first, range, out});
+  return Run<true>(simd, {residual.data(), gradient.data(), residual.data(), n, first, range, out});
 }
 
 }  // namespace legacy::cpu
