@@ -3,41 +3,112 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <vector>
 
 namespace legacy::cpu {
 namespace {
 
-constexpr uint32_t kExponent = 0x7F800000;
+constexpr int32_t kMagnitude = 0x7FFFFFFF;
+constexpr int32_t kInfinity = 0x7F800000;
 
-bool NonFinite(float x) { return (std::bit_cast<uint32_t>(x) & kExponent) == kExponent; }
+// The largest |x| as bits, which order like the numbers, NaN above infinity. Signed, though never
+// negative: the baseline of x86 compares signed integers alone.
+LEGACY_INLINE int32_t LargestBits(const float* values, int64_t n) {
+  int32_t largest = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t bits = __builtin_bit_cast(int32_t, values[i]) & kMagnitude;
+    largest = largest > bits ? largest : bits;
+  }
+  return largest;
+}
+
+LEGACY_INLINE void AddAll(const float* values, float* sum, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) sum[i] += values[i];
+}
+
+LEGACY_INLINE void ScaleAll(float* values, float factor, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) values[i] *= factor;
+}
+
+struct Square {
+  static LEGACY_INLINE double Of(double x) { return x * x; }
+};
+struct Magnitude {
+  static LEGACY_INLINE double Of(double x) { return __builtin_fabs(x); }
+};
+struct Itself {
+  static LEGACY_INLINE double Of(double x) { return x; }
+};
+
+// The lanes' sums over one block of up to kSumBlock terms, folded.
+template <typename Term, typename Number>
+LEGACY_INLINE double BlockSum(const Number* terms, int64_t n) {
+  double lanes[kSumLanes] = {};
+  int64_t i = 0;
+  for (; i + kSumLanes <= n; i += kSumLanes) {
+    for (int l = 0; l < kSumLanes; ++l) lanes[l] += Term::Of(terms[i + l]);
+  }
+  for (int l = 0; i + l < n; ++l) lanes[l] += Term::Of(terms[i + l]);
+  for (int half = kSumLanes / 2; half > 0; half /= 2) {
+    for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+  }
+  return lanes[0];
+}
+
+// sums[b] = the sum of block b.
+template <typename Term, typename Number>
+LEGACY_INLINE void BlockSums(const Number* terms, int64_t n, double* sums) {
+  for (int64_t begin = 0; begin < n; begin += kSumBlock) {
+    const int64_t size = n - begin < kSumBlock ? n - begin : kSumBlock;
+    *sums++ = BlockSum<Term>(terms + begin, size);
+  }
+}
+
+template <typename Term, typename Number>
+double Sum(Simd simd, std::span<const Number> terms) {
+  const auto n = static_cast<int64_t>(terms.size());
+  if (n == 0) return 0;
+  if (n <= kSumBlock) {
+    double sum = 0;
+    Dispatch<BlockSums<Term, Number>>(simd, terms.data(), n, &sum);
+    return sum;
+  }
+  std::vector<double> sums((n + kSumBlock - 1) / kSumBlock);
+  Dispatch<BlockSums<Term, Number>>(simd, terms.data(), n, sums.data());
+  return Sum<Itself>(simd, std::span<const double>(sums));
+}
 
 }  // namespace
 
-std::optional<int64_t> FirstNonFinite(std::span<const float> values) {
-  constexpr size_t kBlock = 1024;  // the inner loop has no early exit, so that it vectorises
-  for (size_t begin = 0; begin < values.size(); begin += kBlock) {
-    const auto block = values.subspan(begin, std::min(kBlock, values.size() - begin));
-    uint32_t found = 0;
-    for (const float x : block) found |= NonFinite(x);
-    if (found == 0) continue;
-    return static_cast<int64_t>(begin) + (std::ranges::find_if(block, NonFinite) - block.begin());
+std::optional<int64_t> FirstNonFinite(std::span<const float> values, Simd simd) {
+  constexpr int64_t kBlock = 4096;  // the inner loop has no early exit, so that it vectorises
+  const auto n = static_cast<int64_t>(values.size());
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t size = std::min(kBlock, n - begin);
+    if (Dispatch<LargestBits>(simd, values.data() + begin, size) < kInfinity) continue;
+    int64_t first = begin;
+    while ((std::bit_cast<int32_t>(values[first]) & kMagnitude) < kInfinity) ++first;
+    return first;
   }
   return std::nullopt;
 }
 
-void Add(std::span<const float> values, std::span<float> sum) {
+void Add(std::span<const float> values, std::span<float> sum, Simd simd) {
   assert(values.size() == sum.size());
-  for (size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
+  Dispatch<AddAll>(simd, values.data(), sum.data(), static_cast<int64_t>(sum.size()));
 }
 
-void Scale(std::span<float> values, float factor) {
-  for (float& x : values) x *= factor;
+void Scale(std::span<float> values, float factor, Simd simd) {
+  Dispatch<ScaleAll>(simd, values.data(), factor, static_cast<int64_t>(values.size()));
 }
 
-double SquaredNorm(std::span<const float> values) {
-  double sum = 0;
-  for (const float x : values) sum += static_cast<double>(x) * x;
-  return sum;
+double SquaredNorm(std::span<const float> values, Simd simd) { return Sum<Square>(simd, values); }
+
+double AbsSum(std::span<const float> values, Simd simd) { return Sum<Magnitude>(simd, values); }
+
+float AbsMax(std::span<const float> values, Simd simd) {
+  return std::bit_cast<float>(
+      Dispatch<LargestBits>(simd, values.data(), static_cast<int64_t>(values.size())));
 }
 
 }  // namespace legacy::cpu

@@ -1,23 +1,35 @@
-// Plain loops over dense vectors, written so that the compiler vectorises them. All in index order:
-// same bits always.
+// Loops over dense vectors. Element-wise ones give the bits of a plain loop. Sums have one order,
+// whatever the instructions, and one that a GPU can follow: blocks of kSumBlock terms, in each of
+// which lane l of kSumLanes adds the terms l, l + kSumLanes, ... in order; lanes are folded by
+// halves (l += l + half); the sums of the blocks are summed in the same way, until one is left.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
 
+#include "compress/cpu/dispatch.h"
+
 namespace legacy::cpu {
 
+inline constexpr int kSumLanes = 32;
+inline constexpr int64_t kSumBlock = 1024;
+
 // Position of the first NaN or infinity. 4 bytes read per element.
-std::optional<int64_t> FirstNonFinite(std::span<const float> values);
+std::optional<int64_t> FirstNonFinite(std::span<const float> values, Simd simd = ActiveSimd());
 
 // sum[i] += values[i]
-void Add(std::span<const float> values, std::span<float> sum);
+void Add(std::span<const float> values, std::span<float> sum, Simd simd = ActiveSimd());
 
 // values[i] *= factor
-void Scale(std::span<float> values, float factor);
+void Scale(std::span<float> values, float factor, Simd simd = ActiveSimd());
 
-// Sum of squares in double precision.
-double SquaredNorm(std::span<const float> values);
+// Sums of x^2 and of |x| in double precision: each term is exact, their sum rounded a few times
+// more than once.
+double SquaredNorm(std::span<const float> values, Simd simd = ActiveSimd());
+double AbsSum(std::span<const float> values, Simd simd = ActiveSimd());
+
+// Largest |x|; 0 of nothing, NaN where there is one.
+float AbsMax(std::span<const float> values, Simd simd = ActiveSimd());
 
 }  // namespace legacy::cpu
