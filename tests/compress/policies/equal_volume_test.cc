@@ -3,34 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "compress/error.h"
+#include "tests/compress/model_shapes.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy {
 namespace {
 
-// Element counts of LeNet-5's tensors (LeCun et al. 1998, fully connected form): 61,706.
-std::vector<Unit> LeNet5() {
-  return test::MakeUnits({150, 6, 2400, 16, 48000, 120, 10080, 84, 840, 10});
-}
-
-// ResNet-18 for 32 x 32 images (He et al. 2016): 62 tensors; 11,173,962 elements for 10 classes,
-// 11,220,132 for 100.
-std::vector<Unit> ResNet18(int64_t classes) {
-  std::vector<int64_t> sizes;
-  const auto convolution = [&](int64_t in, int64_t out, int64_t kernel) {
-    sizes.insert(sizes.end(), {in * out * kernel * kernel, out, out});  // batch norm follows
-  };
-  convolution(3, 64, 3);
-  int64_t in = 64;
-  for (const int64_t out : {64, 64, 128, 128, 256, 256, 512, 512}) {
-    convolution(in, out, 3);
-    convolution(out, out, 3);
-    if (in != out) convolution(in, out, 1);
-    in = out;
-  }
-  sizes.insert(sizes.end(), {512 * classes, classes});
-  return test::MakeUnits(sizes);
-}
+using test::LeNet5;
+using test::ResNet18;
 
 LegacySchedule Layer(double small, double large, int64_t split = 10000) {
   return {.splits = {split}, .phase_bounds = {}, .levels = {{small, large}}, .closed_right = false};
