@@ -19,6 +19,7 @@ enum class Purpose : uint32_t {
   kRandomK = 5,     // Random-K's support
   kStochastic = 6,  // stochastic rounding
   kPlacement = 7,
+  kGradient = 8,  // gradients to test on
   kTest = 99,
 };
 
