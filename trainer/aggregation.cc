@@ -8,46 +8,127 @@
 #include "compress/error.h"
 
 namespace legacy {
+namespace {
 
-Aggregation::Aggregation(UnitPlan plan, const Scheme& scheme, int workers, WorkerPool& pool)
-    : plan_(std::move(plan)), workers_(workers), pool_(pool), units_(plan_.units.size()) {
+// Nothing travels before the agreement: one bucket of all layers, whose first round it is. What follows goes one after
+// the other, units of one structure together.
+BucketWork Behind(const RoundWork& agreement, std::span<const BucketWork> buckets) {
+  BucketWork all{{}, 0, {agreement}};
+  for (const BucketWork& group : MergeUnits(buckets)) {
+    all.layers.insert(all.layers.end(), group.layers.begin(), group.layers.end());
+    all.elements += group.elements;
+    all.rounds.insert(all.rounds.end(), group.rounds.begin(), group.rounds.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+Aggregation::Aggregation(UnitPlan plan, const Scheme& scheme, Policy& policy, int workers,
+                         WorkerPool& pool)
+    : plan_(std::move(plan)),
+      scheme_(scheme),
+      policy_(policy),
+      workers_(workers),
+      pool_(pool),
+      units_(plan_.units.size()) {
   for (size_t u = 0; u < units_.size(); ++u) {
     units_[u].exchange = scheme.Open(plan_.units[u], workers);
     units_[u].messages.resize(static_cast<size_t>(workers));
   }
 }
 
-void Aggregation::Begin(uint64_t seed, int64_t step, std::span<const double> parameters,
-                        std::span<const int> participants) {
-  step_ = step;
+void Aggregation::Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) {
+  step_ = step.step;
   participants_.assign(participants.begin(), participants.end());
   if (participants_.empty()) {
     participants_.resize(static_cast<size_t>(workers_));
     std::iota(participants_.begin(), participants_.end(), 0);
   }
+  std::vector<double> parameters(units_.size());
+  policy_.Decide(step, plan_.units, parameters);
+  candidates_ = policy_.Candidates();
+  agreement_.reset();
+  announcement_.reset();
   for (size_t u = 0; u < units_.size(); ++u) {
     UnitState& unit = units_[u];
     unit.parameter = parameters[u];
     unit.rounds.clear();
-    unit.exchange->Begin({.seed = seed,
-                          .step = step,
-                          .parameter = unit.parameter,
-                          .participants = {participants.begin(), participants.end()}});
-    OpenRound(unit);
+    StepContext context{.seed = seed,
+                        .step = step.step,
+                        .parameter = unit.parameter,
+                        .participants = {participants.begin(), participants.end()},
+                        .candidates = {},
+                        .link = step.link};
+    if (Measured(u)) context.candidates = candidates_;
+    unit.exchange->Begin(context);
+    if (!Measured(u)) OpenRound(unit);
+  }
+  probes_.assign(candidates_.empty() ? 0 : static_cast<size_t>(workers_),
+                 std::vector<Probe>(units_.size()));
+}
+
+// Whether the unit's parameter is chosen within the step.
+bool Aggregation::Measured(size_t u) const {
+  return !candidates_.empty() && scheme_.Compresses(plan_.units[u], units_[u].parameter);
+}
+
+void Aggregation::TakeGradient(int worker, std::span<const float> gradient) {
+  const bool shown = worker == participants_.front() && policy_.ReadsLocalGradient();
+  for (size_t u = 0; u < units_.size(); ++u) {
+    UnitState& unit = units_[u];
+    const Unit& place = plan_.units[u];
+    const auto part = gradient.subspan(place.offset, place.numel);
+    if (shown) policy_.ObserveLocal(u, part, unit.exchange->Residual(worker));
+    if (Measured(u)) {
+      probes_[worker][u] = unit.exchange->Measure(worker, part);
+    } else if (unit.open) {
+      unit.messages[worker] = unit.exchange->Encode(worker, part);
+    }
   }
 }
 
-void Aggregation::Encode(int worker, std::span<const float> gradient) {
+void Aggregation::Agree(const MessageHook& hook) {
+  if (candidates_.empty()) return;
+  agreement_ = RunPolicyRound(PolicyMoment::kAgreement, hook);
+  const size_t chosen = policy_.Chosen();
   for (size_t u = 0; u < units_.size(); ++u) {
-    UnitState& unit = units_[u];
-    if (!unit.open) continue;
-    const Unit& place = plan_.units[u];
-    unit.messages[worker] =
-        unit.exchange->Encode(worker, gradient.subspan(place.offset, place.numel));
+    if (!Measured(u)) continue;
+    units_[u].parameter = candidates_.at(chosen);
+    units_[u].exchange->Choose(chosen);
+    OpenRound(units_[u]);
   }
+  pool_.ForEach(static_cast<int64_t>(participants_.size()), [&](int64_t i, int) {
+    const int worker = participants_[i];
+    for (size_t u = 0; u < units_.size(); ++u) {
+      UnitState& unit = units_[u];
+      if (Measured(u) && unit.open) unit.messages[worker] = unit.exchange->Encode(worker, {});
+    }
+  });
+}
+
+std::optional<RoundWork> Aggregation::RunPolicyRound(PolicyMoment moment, const MessageHook& hook) {
+  const std::optional<Round> round = policy_.OpenRound(moment);
+  if (!round) return std::nullopt;
+  RoundWork work = WorkOf(*round);
+  for (const int w : participants_) {
+    const bool probed = moment == PolicyMoment::kAgreement;
+    Message message = policy_.Encode(w, probed ? probes_[w] : std::span<const Probe>());
+    work.bytes[w] = message.size();
+    if (hook) hook({step_, -1, 0, w}, message.bytes);
+    try {
+      policy_.Accumulate(w, message.bytes);
+    } catch (const Error& error) {
+      throw Error("step " + std::to_string(step_) + ", worker " + std::to_string(w) + ", policy " +
+                  std::string(policy_.Name()) + ": " + error.what());
+    }
+  }
+  policy_.FinishRound();
+  return work;
 }
 
 void Aggregation::Finish(std::span<float> mean, const MessageHook& hook) {
+  Agree(hook);
   while (AnyOpen()) {
     CountBytes();
     if (hook) CallHook(hook);
@@ -59,19 +140,24 @@ void Aggregation::Finish(std::span<float> mean, const MessageHook& hook) {
     const Unit& place = plan_.units[u];
     units_[u].exchange->Mean(mean.subspan(place.offset, place.numel));
   });
+  announcement_ = RunPolicyRound(PolicyMoment::kAnnouncement, hook);
+}
+
+RoundWork Aggregation::WorkOf(const Round& round) const {
+  RoundWork work;
+  work.primitive = round.primitive;
+  work.reduction = round.reduction;
+  work.root = round.root;
+  work.bytes.resize(static_cast<size_t>(workers_));
+  for (const Work& entry : round.encode) AddWork(entry, work.encode);
+  for (const Work& entry : round.decode) AddWork(entry, work.decode);
+  return work;
 }
 
 void Aggregation::OpenRound(UnitState& unit) const {
   const std::optional<Round> round = unit.exchange->NextRound();
   unit.open = round.has_value();
-  if (!round) return;
-  RoundWork& work = unit.rounds.emplace_back();
-  work.primitive = round->primitive;
-  work.reduction = round->reduction;
-  work.root = round->root;
-  work.bytes.resize(static_cast<size_t>(workers_));
-  AddWork(round->encode, work.encode);
-  AddWork(round->decode, work.decode);
+  if (round) unit.rounds.push_back(WorkOf(*round));
 }
 
 void Aggregation::CountBytes() {
@@ -131,6 +217,13 @@ std::vector<BucketWork> Aggregation::Buckets() const {
     }
     for (BucketWork& merged : MergeUnits(parts)) buckets.push_back(std::move(merged));
   }
+  if (agreement_) buckets = {Behind(*agreement_, buckets)};
+  if (policy_.ReadsLocalGradient()) {
+    for (const Work& work : policy_.LocalWork()) {
+      AddWork(work, buckets.back().rounds.front().encode);
+    }
+  }
+  if (announcement_) buckets.push_back({{}, 0, {*announcement_}});
   return buckets;
 }
 
@@ -140,6 +233,18 @@ std::vector<UnitOutcome> Aggregation::Outcomes() const {
     outcomes.push_back({unit.parameter, unit.exchange->ElementsSent()});
   }
   return outcomes;
+}
+
+std::vector<double> Aggregation::UnitBytes() const {
+  std::vector<double> bytes;
+  for (const UnitState& unit : units_) {
+    int64_t sum = 0;
+    for (const RoundWork& round : unit.rounds) {
+      sum += std::accumulate(round.bytes.begin(), round.bytes.end(), int64_t{0});
+    }
+    bytes.push_back(static_cast<double>(sum) / static_cast<double>(participants_.size()));
+  }
+  return bytes;
 }
 
 }  // namespace legacy

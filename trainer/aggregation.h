@@ -1,14 +1,16 @@
-// Runs the exchanges of all units for one step: the workers' gradients in, their mean and the
-// step's work out.
+// Runs the exchanges of all units for one step, and the policy's own rounds around them: the workers' gradients in,
+// their mean and the step's work out.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "compress/exchange.h"
+#include "compress/policy.h"
 #include "trainer/bucket_plan.h"
 #include "trainer/step_work.h"
 #include "trainer/worker_pool.h"
@@ -18,7 +20,7 @@ namespace legacy {
 // Which message a hook sees.
 struct MessageInfo {
   int64_t step = 0;
-  int unit = 0;
+  int unit = 0;  // -1: the policy's own
   int round = 0;
   int worker = 0;
 };
@@ -35,28 +37,29 @@ struct UnitOutcome {
 
 class Aggregation {
  public:
-  // `pool` outlives this.
-  Aggregation(UnitPlan plan, const Scheme& scheme, int workers, WorkerPool& pool);
+  // What is given as references outlives this.
+  Aggregation(UnitPlan plan, const Scheme& scheme, Policy& policy, int workers, WorkerPool& pool);
 
   const UnitPlan& plan() const { return plan_; }
   Exchange& exchange(int unit) { return *units_[unit].exchange; }
 
-  // Starts a step; parameters[i] is for unit i. `participants`: workers that take part, ascending;
+  // Starts a step: the policy decides each unit's parameter. `participants`: workers that take part, ascending;
   // empty: all.
-  void Begin(uint64_t seed, int64_t step, std::span<const double> parameters,
-             std::span<const int> participants);
+  void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants);
 
-  // Encodes the first round of every unit; `gradient` is flat. Once for each participant, from any
-  // thread.
-  void Encode(int worker, std::span<const float> gradient);
+  // Takes in a worker's flat gradient: shows the first participant's to a policy that reads it, and encodes the first
+  // round of every unit, or measures the policy's candidates. Once for each participant, from any thread.
+  void TakeGradient(int worker, std::span<const float> gradient);
 
-  // Takes in all messages, runs the rounds that remain and writes the flat mean. Throws Error
+  // Agrees on candidates, takes in all messages, runs the rounds that remain, writes the flat mean and lets the policy
+  // announce. Throws Error
   // naming step, worker and unit on a message that does not decode.
   void Finish(std::span<float> mean, const MessageHook& hook);
 
   // Of the finished step.
   std::vector<BucketWork> Buckets() const;
   std::vector<UnitOutcome> Outcomes() const;
+  std::vector<double> UnitBytes() const;  // of one participant's messages, mean over them
 
  private:
   struct UnitState {
@@ -67,7 +70,12 @@ class Aggregation {
     std::vector<RoundWork> rounds;  // of the step so far
   };
 
+  void Agree(const MessageHook& hook);
+  // The policy's round of that moment, where it has one. `probes` are of each worker.
+  std::optional<RoundWork> RunPolicyRound(PolicyMoment moment, const MessageHook& hook);
+  bool Measured(size_t unit) const;
   void OpenRound(UnitState& unit) const;
+  RoundWork WorkOf(const Round& round) const;
   void CountBytes();
   void CallHook(const MessageHook& hook);
   void TakeIn(int unit);
@@ -75,11 +83,17 @@ class Aggregation {
   bool AnyOpen() const;
 
   UnitPlan plan_;
+  const Scheme& scheme_;
+  Policy& policy_;
   int workers_;
   WorkerPool& pool_;
   int64_t step_ = 0;
   std::vector<int> participants_;  // of the step; never empty in one
   std::vector<UnitState> units_;
+  std::vector<double> candidates_;          // of the step
+  std::vector<std::vector<Probe>> probes_;  // [worker][unit], with candidates
+  std::optional<RoundWork> agreement_;      // of the step
+  std::optional<RoundWork> announcement_;
 };
 
 }  // namespace legacy

@@ -75,7 +75,7 @@ void Compare(const std::string& model, int workers, int64_t batch, int steps) {
   UseOneThread();
   BareLoop bare(options, data, request);
   Training training(options, data, request, MakeUniformPolicy(1),
-                    MakeScheme("dense", {.codec = {}, .error_feedback = false}));
+                    MakeScheme("dense", {.error_feedback = false}));
   bare.Step(0);
   training.Step();
   std::vector<double> bare_seconds, our_seconds, ratios;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "compress/codec.h"
@@ -77,17 +78,29 @@ KernelRate Line(int64_t small, double small_seconds, int64_t large, double large
   return {Rounded(launch), Rounded(slope)};
 }
 
+// The only kernel of `work` that costs something; none where there are several or none.
+std::optional<Work> Priced(const WorkList& work) {
+  std::optional<Work> priced;
+  for (const Work& entry : work) {
+    if (entry.kernel.empty()) continue;
+    if (priced) return std::nullopt;
+    priced = entry;
+  }
+  return priced;
+}
+
 KernelRate MeasureEncode(const Stopwatch& watch, const Codec& codec, double parameter) {
   const auto seconds = [&](int64_t numel) {
     const std::vector<float> gradient = Gaussian(numel);
     std::vector<float> values(gradient.size());
     return watch.Seconds([&] {
       // Error feedback: what is encoded is gradient plus residual, and the residual is left behind.
-      for (size_t i = 0; i < values.size(); ++i) values[i] += gradient[i];
-      codec.EncodeResidual(values, {.unit = 0, .parameter = parameter, .random = {}});
+      codec.EncodeWithFeedback(gradient, values, {.unit = 0, .parameter = parameter, .random = {}});
     });
   };
-  const auto elements = [&](int64_t numel) { return codec.EncodeWork(numel, parameter).elements; };
+  const auto elements = [&](int64_t numel) {
+    return Priced(codec.EncodeWork(numel, parameter))->elements;
+  };
   return Line(elements(kSmallUnit), seconds(kSmallUnit), elements(kLargeUnit), seconds(kLargeUnit));
 }
 
@@ -98,7 +111,9 @@ KernelRate MeasureDecode(const Stopwatch& watch, const Codec& codec, double para
     std::vector<float> sum(static_cast<size_t>(numel));
     return watch.Seconds([&] { codec.DecodeAdd(message.bytes, context, sum); });
   };
-  const auto elements = [&](int64_t numel) { return codec.DecodeWork(numel, parameter).elements; };
+  const auto elements = [&](int64_t numel) {
+    return Priced(codec.DecodeWork(numel, parameter))->elements;
+  };
   return Line(elements(kSmallUnit), seconds(kSmallUnit), elements(kLargeUnit), seconds(kLargeUnit));
 }
 
@@ -108,10 +123,10 @@ void MeasureCodecs(const Stopwatch& watch, Profile& profile) {
     const std::unique_ptr<Codec> codec = MakeCodec(name);
     const double parameter =
         codec->Parameter().name == "density" ? kDensity : codec->Parameter().fallback;
-    const std::string encode = codec->EncodeWork(kLargeUnit, parameter).kernel;
-    const std::string decode = codec->DecodeWork(kLargeUnit, parameter).kernel;
-    if (!encode.empty()) profile.kernels[encode] = MeasureEncode(watch, *codec, parameter);
-    if (!decode.empty()) profile.kernels[decode] = MeasureDecode(watch, *codec, parameter);
+    const auto encode = Priced(codec->EncodeWork(kLargeUnit, parameter));
+    const auto decode = Priced(codec->DecodeWork(kLargeUnit, parameter));
+    if (encode) profile.kernels[encode->kernel] = MeasureEncode(watch, *codec, parameter);
+    if (decode) profile.kernels[decode->kernel] = MeasureDecode(watch, *codec, parameter);
   }
 }
 

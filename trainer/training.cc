@@ -14,6 +14,7 @@
 
 #include "compress/error.h"
 #include "trainer/batch.h"
+#include "trainer/local_models.h"
 #include "trainer/model.h"
 #include "trainer/sampler.h"
 #include "trainer/worker_pool.h"
@@ -28,6 +29,9 @@ void Check(const TrainingOptions& options, const Dataset& dataset, const ModelRe
   }
   if (options.evaluation_batch < 1) {
     throw Error("evaluation-batch", std::to_string(options.evaluation_batch), "at least 1");
+  }
+  if (options.local_steps < 1) {
+    throw Error("local steps", std::to_string(options.local_steps), "at least 1");
   }
   CheckSchedule(options.schedule);
   const auto require = [&](const char* what, int got, int wanted) {
@@ -57,6 +61,8 @@ struct Training::Impl {
        std::unique_ptr<Policy> chosen_policy, std::unique_ptr<Scheme> chosen_scheme);
 
   double RunWorker(int worker, std::span<float> gradient);
+  bool Exchanges() const { return (step + 1) % options.local_steps == 0; }
+  void ClipLocally(std::span<float> gradient) const;
   double Gradient(Model& model, const Batch& batch, std::span<float> gradient) const;
   void CheckFinite(int worker, std::span<const float> gradient) const;
   void RescaleResiduals(double rate);
@@ -75,9 +81,14 @@ struct Training::Impl {
   std::vector<OperationCost> costs;
   Sgd sgd;
   Aggregation aggregation;
+  std::optional<LocalModels> local;  // with local steps
+  LinkEstimate link;
+  std::vector<BucketWork> buckets;            // of the last step
+  double worker_loss = 0;                     // of the first participant's last batch
   std::vector<std::vector<float>> gradients;  // by pool thread
   std::vector<float> mean;
   MessageHook hook;
+  GradientHook gradient_hook;
   std::vector<int64_t> steps_of;  // steps that each worker took part in
   int64_t step = 0;
   double last_rate = 0;  // of the last step with a positive rate
@@ -85,13 +96,31 @@ struct Training::Impl {
 
 namespace {
 
-std::vector<std::shared_ptr<Model>> MakeReplicas(const ModelRequest& request, int workers) {
+std::vector<std::shared_ptr<Model>> MakeReplicas(const ModelRequest& request, int workers,
+                                                 bool share) {
   std::vector<std::shared_ptr<Model>> replicas{MakeModel(request)};
   while (replicas.size() < static_cast<size_t>(workers)) {
-    replicas.push_back(ShareParameters(*replicas.front(), request));
+    replicas.push_back(share ? ShareParameters(*replicas.front(), request) : MakeModel(request));
   }
   for (const auto& replica : replicas) replica->train();
   return replicas;
+}
+
+std::vector<float> FlatWeights(Model& model) {
+  std::vector<float> weights;
+  for (const torch::Tensor& parameter : model.parameters()) {
+    const float* data = parameter.data_ptr<float>();
+    weights.insert(weights.end(), data, data + parameter.numel());
+  }
+  return weights;
+}
+
+void SetWeights(Model& model, std::span<const float> weights) {
+  for (const torch::Tensor& parameter : model.parameters()) {
+    const auto numel = static_cast<size_t>(parameter.numel());
+    std::copy_n(weights.begin(), numel, parameter.data_ptr<float>());
+    weights = weights.subspan(numel);
+  }
 }
 
 int64_t Numel(const std::vector<Unit>& layers) {
@@ -114,16 +143,23 @@ Training::Impl::Impl(const TrainingOptions& chosen, const Dataset& data, const M
       scheme(std::move(chosen_scheme)),
       pool(options.threads),
       sampler(data.train_labels.size(0), options.workers, options.batch_size, options.seed),
-      replicas(MakeReplicas(model, options.workers)),
+      replicas(MakeReplicas(model, options.workers, options.local_steps == 1)),
       layers(LayersOf(*replicas.front())),
       costs(replicas.front()->Costs()),
       sgd(Numel(layers), options.sgd),
-      aggregation(PlanUnits(layers, options.scope, options.buckets), *scheme, options.workers,
-                  pool),
+      aggregation(PlanUnits(layers, options.scope, options.buckets), *scheme, *policy,
+                  options.workers, pool),
       gradients(static_cast<size_t>(options.threads),
                 std::vector<float>(static_cast<size_t>(Numel(layers)))),
       mean(static_cast<size_t>(Numel(layers))),
-      steps_of(static_cast<size_t>(options.workers)) {}
+      steps_of(static_cast<size_t>(options.workers)) {
+  if (scheme->OwnsMomentum() && options.sgd.momentum != 0) {
+    throw Error("momentum", std::to_string(options.sgd.momentum),
+                "0 with scheme " + std::string(scheme->Name()) +
+                    ", which applies momentum before it compresses");
+  }
+  if (options.local_steps > 1) local.emplace(replicas, layers, options.sgd);
+}
 
 // Gradient and first encodings of one worker; returns its loss.
 double Training::Impl::RunWorker(int worker, std::span<float> gradient) {
@@ -138,7 +174,14 @@ double Training::Impl::RunWorker(int worker, std::span<float> gradient) {
   const Batch batch = TrainingBatch(dataset, sampler.Batch(worker), augment);
   const double loss = Gradient(*replicas[worker], batch, gradient);
   CheckFinite(worker, gradient);
-  aggregation.Encode(worker, gradient);
+  if (gradient_hook) gradient_hook(step, worker, gradient);
+  ClipLocally(gradient);
+  if (local) {
+    local->Update(worker, gradient, LearningRate(options.schedule, step, options.total_steps));
+    if (!Exchanges()) return loss;
+    local->Moved(worker, gradient);
+  }
+  aggregation.TakeGradient(worker, gradient);
   return loss;
 }
 
@@ -153,6 +196,18 @@ double Training::Impl::Gradient(Model& model, const Batch& batch, std::span<floa
                 static_cast<size_t>(layers[l].numel) * sizeof(float));
   }
   return loss.item<double>();
+}
+
+// To the scheme's norm, over all layers.
+void Training::Impl::ClipLocally(std::span<float> gradient) const {
+  const std::optional<double> limit = scheme->LocalClipNorm(options.workers);
+  if (!limit) return;
+  double squared = 0;
+  for (const float x : gradient) squared += static_cast<double>(x) * static_cast<double>(x);
+  const double norm = std::sqrt(squared);
+  if (norm <= *limit) return;
+  const auto factor = static_cast<float>(*limit / norm);
+  for (float& x : gradient) x *= factor;
 }
 
 void Training::Impl::CheckFinite(int worker, std::span<const float> gradient) const {
@@ -173,7 +228,8 @@ void Training::Impl::CheckFinite(int worker, std::span<const float> gradient) co
 void Training::Impl::RescaleResiduals(double rate) {
   if (rate <= 0) return;
   const double before = std::exchange(last_rate, rate);
-  if (!options.rescale_residuals || before <= 0 || before == rate) return;
+  // With local steps residuals are in units of the weights.
+  if (!options.rescale_residuals || local || before <= 0 || before == rate) return;
   const float factor = static_cast<float>(before / rate);
   for (size_t u = 0; u < aggregation.plan().units.size(); ++u) {
     aggregation.exchange(static_cast<int>(u)).RescaleResiduals(factor);
@@ -181,6 +237,7 @@ void Training::Impl::RescaleResiduals(double rate) {
 }
 
 void Training::Impl::UpdateWeights(double rate) {
+  if (local) return local->Agree(mean);
   const std::vector<torch::Tensor> parameters = replicas.front()->parameters();
   pool.ForEach(static_cast<int64_t>(layers.size()), [&](int64_t l, int) {
     const Unit& layer = layers[l];
@@ -226,10 +283,19 @@ StepOutcome Training::Step(std::span<const int> participants) {
   outcome.learning_rate = LearningRate(my.options.schedule, my.step, my.options.total_steps);
   my.RescaleResiduals(outcome.learning_rate);
 
-  const std::vector<Unit>& units = my.aggregation.plan().units;
-  std::vector<double> parameters(units.size());
-  my.policy->Decide({my.step, my.options.total_steps, outcome.learning_rate}, units, parameters);
-  my.aggregation.Begin(my.options.seed, my.step, parameters, active);
+  if (my.local && count < my.options.workers) {
+    throw Error("local steps", std::to_string(my.options.local_steps),
+                "1 where workers may be dropped");
+  }
+  const bool exchanges = my.Exchanges();
+  if (exchanges) {
+    const StepInfo info{.step = my.step,
+                        .total_steps = my.options.total_steps,
+                        .learning_rate = outcome.learning_rate,
+                        .steps_per_epoch = my.sampler.StepsPerEpoch(),
+                        .link = my.link};
+    my.aggregation.Begin(my.options.seed, info, participants);
+  }
   my.sampler.Seek(my.step);
 
   std::vector<double> losses(static_cast<size_t>(my.options.workers));
@@ -237,23 +303,58 @@ StepOutcome Training::Step(std::span<const int> participants) {
     losses[active[i]] = my.RunWorker(active[i], my.gradients[thread]);
   });
   for (const int worker : active) ++my.steps_of[worker];
-  my.aggregation.Finish(my.mean, my.hook);
-  my.UpdateWeights(outcome.learning_rate);
+  my.buckets.clear();
+  if (exchanges) {
+    my.aggregation.Finish(my.mean, my.hook);
+    my.UpdateWeights(outcome.learning_rate);
+    my.buckets = my.aggregation.Buckets();
+    outcome.units = my.aggregation.Outcomes();
+  } else {
+    outcome.units.resize(my.aggregation.plan().units.size());
+  }
 
   outcome.loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(count);
   outcome.work.step = my.step;
   outcome.work.workers = my.options.workers;
   outcome.work.batch_size = my.options.batch_size;
   if (count < my.options.workers) outcome.work.participants = active;
-  outcome.work.buckets = my.aggregation.Buckets();
-  outcome.units = my.aggregation.Outcomes();
+  outcome.work.buckets = my.buckets;
+  my.worker_loss = losses[active.front()];
   ++my.step;
   return outcome;
 }
 
-void Training::Observe(double simulated_seconds) {
-  impl_->policy->Observe({impl_->step - 1, simulated_seconds, impl_->mean});
+void Training::Observe(const StepTimes& times) {
+  Impl& my = *impl_;
+  // A bucket's time, by bytes, to its units.
+  const UnitPlan& plan = my.aggregation.plan();
+  std::vector<double> bytes(plan.units.size());
+  if (!my.buckets.empty()) bytes = my.aggregation.UnitBytes();
+  std::vector<double> exposed(bytes.size());
+  for (size_t b = 0; b < times.bucket_exposed_seconds.size(); ++b) {
+    const std::vector<int>& layers = my.buckets.at(b).layers;
+    const auto travels = [&](size_t u) {
+      return std::find(layers.begin(), layers.end(), plan.unit_layers[u].front()) != layers.end();
+    };
+    double sum = 0;
+    for (size_t u = 0; u < bytes.size(); ++u) sum += travels(u) ? bytes[u] : 0;
+    for (size_t u = 0; u < bytes.size() && sum > 0; ++u) {
+      if (travels(u)) exposed[u] += times.bucket_exposed_seconds[b] * bytes[u] / sum;
+    }
+  }
+  my.policy->Observe({.step = my.step - 1,
+                      .loss = my.worker_loss,
+                      .mean_gradient = my.mean,
+                      .simulated_seconds = times.simulated_seconds,
+                      .compute_seconds = times.compute_seconds,
+                      .codec_seconds = times.codec_seconds,
+                      .communication_seconds = times.communication_seconds,
+                      .message_bytes = std::accumulate(bytes.begin(), bytes.end(), 0.0),
+                      .unit_bytes = bytes,
+                      .unit_exposed_seconds = exposed});
 }
+
+void Training::SetLink(const LinkEstimate& link) { impl_->link = link; }
 
 Evaluation Training::Evaluate() {
   Impl& my = *impl_;
@@ -264,6 +365,8 @@ Evaluation Training::Evaluate() {
   std::vector<int64_t> hits(static_cast<size_t>(batches));
   const auto most = std::max_element(my.steps_of.begin(), my.steps_of.end());
   const auto& replica = my.replicas[most - my.steps_of.begin()];
+  const std::vector<float> own = my.local ? FlatWeights(*replica) : std::vector<float>();
+  if (my.local) my.local->WriteMean(*replica);
   replica->eval();
   my.pool.ForEach(batches, [&](int64_t b, int) {
     const torch::NoGradGuard no_grad;
@@ -274,6 +377,7 @@ Evaluation Training::Evaluate() {
     hits[b] = (logits.argmax(1) == batch.labels).sum().item<int64_t>();
   });
   replica->train();
+  if (my.local) SetWeights(*replica, own);
   const double total = static_cast<double>(samples);
   return {std::accumulate(losses.begin(), losses.end(), 0.0) / total,
           static_cast<double>(std::accumulate(hits.begin(), hits.end(), int64_t{0})) / total};
@@ -298,13 +402,10 @@ std::vector<int64_t> Training::LayerNumels() const {
 }
 
 std::vector<float> Training::Weights() const {
-  std::vector<float> weights;
-  for (const torch::Tensor& parameter : impl_->replicas.front()->parameters()) {
-    const float* data = parameter.data_ptr<float>();
-    weights.insert(weights.end(), data, data + parameter.numel());
-  }
-  return weights;
+  return impl_->local ? impl_->local->Agreed() : FlatWeights(*impl_->replicas.front());
 }
+
+void Training::SetGradientHook(GradientHook hook) { impl_->gradient_hook = std::move(hook); }
 
 std::span<const float> Training::MeanGradient() const { return impl_->mean; }
 Model& Training::Replica(int worker) { return *impl_->replicas.at(worker); }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,6 +44,7 @@ struct TrainingOptions {
   Scope scope = Scope::kLayer;
   BucketOptions buckets;
   bool rescale_residuals = true;  // by lr_old / lr_new when the rate changes
+  int64_t local_steps = 1;        // local SGD: an exchange every so many steps (local_models.h)
   int64_t evaluation_batch = 250;
 };
 
@@ -53,6 +55,18 @@ struct StepOutcome {
   StepWork work;
   std::vector<UnitOutcome> units;
 };
+
+// What a step took, for policies that read the clock.
+struct StepTimes {
+  double simulated_seconds = 0;  // of the step
+  double compute_seconds = 0;    // mean over the workers, as the next two
+  double codec_seconds = 0;
+  double communication_seconds = 0;                 // not hidden behind computing
+  std::vector<double> bucket_exposed_seconds = {};  // of StepWork::buckets: its part of the above
+};
+
+// Sees the gradient of each worker and step, flat, before anything is compressed. Called from any thread.
+using GradientHook = std::function<void(int64_t step, int worker, std::span<const float> gradient)>;
 
 struct Evaluation {
   double loss = 0;      // mean over the test set
@@ -77,14 +91,18 @@ class Training {
   // do not decode; the training is then no longer usable.
   StepOutcome Step(std::span<const int> participants = {});
 
-  // Tells the policy how long the last step took.
-  void Observe(double simulated_seconds);
+  // Tells the policy what the last step took.
+  void Observe(const StepTimes& times);
+
+  // What the workers take the network for, from the next step on.
+  void SetLink(const LinkEstimate& link);
 
   // On the whole test set, with the batch-norm statistics of the worker that took part in the most
   // steps; the lowest of several, so worker 0 where all take part.
   Evaluation Evaluate();
 
   void SetMessageHook(MessageHook hook);
+  void SetGradientHook(GradientHook hook);
 
   int64_t step() const;  // steps done
   int64_t StepsPerEpoch() const;
@@ -97,9 +115,10 @@ class Training {
   std::span<const OperationCost> Costs() const;
   std::vector<int64_t> LayerNumels() const;  // for Clock
 
-  std::vector<float> Weights() const;           // flat copy, in parameter order
+  std::vector<float> Weights()
+      const;  // flat copy, in parameter order; with local steps those last agreed on
   std::span<const float> MeanGradient() const;  // of the last step, flat
-  Model& Replica(int worker);                   // shared weights, own buffers
+  Model& Replica(int worker);  // shared weights (with local steps its own), own buffers
   Exchange& UnitExchange(int unit);
   Sgd& Optimizer();
 

@@ -37,7 +37,11 @@ class RequantisedSum : public Scheme {
  public:
   std::string_view Name() const override { return "sum"; }
   const ParameterSpec& Parameter() const override { return none_; }
-  int64_t ElementsSent(int64_t numel, double) const override { return numel; }
+  int64_t ElementsSent(const Unit& unit, double) const override { return unit.numel; }
+  std::vector<double> SquaredErrors(const Unit&, std::span<const float>, std::span<const double>,
+                                    const RandomKey&) const override {
+    return {};
+  }
   std::optional<int64_t> MessageBytes(const Unit&, double) const override { return {}; }
   bool DependsOnCollective() const override { return true; }
   std::unique_ptr<Exchange> Open(const Unit&, int) const override { return nullptr; }

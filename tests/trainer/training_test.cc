@@ -40,7 +40,7 @@ Training MakeTraining(const TrainingOptions& options, const std::string& scheme,
                       bool error_feedback = true, const Dataset& data = Glyphs(),
                       const std::string& model = "small-cnn") {
   return Training(options, data, ModelFor(data, model), MakeUniformPolicy(parameter),
-                  MakeScheme(scheme, {.codec = {}, .error_feedback = error_feedback}));
+                  MakeScheme(scheme, {.error_feedback = error_feedback}));
 }
 
 std::vector<float> WeightsAfter(Training&& training, int steps) {
@@ -239,11 +239,15 @@ TEST(Training, DroppedWorkersKeepTheirState) {
   options.threads = 2;
   Training training = MakeTraining(options, "topk", 0.05, true, Glyphs(), "resnet20");
   training.Step();
-  const double residual = training.UnitExchange(0).ResidualSquared(1);
+  const auto held = [&] {
+    const auto residual = training.UnitExchange(0).Residual(1);
+    return std::vector<float>(residual.begin(), residual.end());
+  };
+  const std::vector<float> residual = held();
   const torch::Tensor statistics = training.Replica(1).buffers()[0].clone();
   const StepOutcome outcome = training.Step(std::vector<int>{0, 2, 3});
-  EXPECT_GT(residual, 0);
-  EXPECT_EQ(training.UnitExchange(0).ResidualSquared(1), residual);
+  EXPECT_NE(residual, std::vector<float>(residual.size()));
+  EXPECT_EQ(held(), residual);
   EXPECT_TRUE(torch::equal(training.Replica(1).buffers()[0], statistics));
   EXPECT_EQ(outcome.work.participants, (std::vector<int>{0, 2, 3}));
   const std::vector<int64_t>& bytes = outcome.work.buckets[0].rounds[0].bytes;
@@ -297,10 +301,15 @@ TEST(Training, ReportsWhatTheStepAskedFor) {
 class SpyScheme : public Scheme {
  public:
   explicit SpyScheme(std::vector<float>& factors)
-      : dense_(MakeScheme("dense", {.codec = {}, .error_feedback = false})), factors_(factors) {}
+      : dense_(MakeScheme("dense", {.error_feedback = false})), factors_(factors) {}
   std::string_view Name() const override { return "spy"; }
   const ParameterSpec& Parameter() const override { return dense_->Parameter(); }
-  int64_t ElementsSent(int64_t numel, double) const override { return numel; }
+  int64_t ElementsSent(const Unit& unit, double) const override { return unit.numel; }
+  std::vector<double> SquaredErrors(const Unit&, std::span<const float>,
+                                    std::span<const double> parameters,
+                                    const RandomKey&) const override {
+    return std::vector<double>(parameters.size());
+  }
   std::optional<int64_t> MessageBytes(const Unit&, double) const override { return std::nullopt; }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
     return std::make_unique<Spy>(dense_->Open(unit, workers), factors_);
@@ -321,7 +330,7 @@ class SpyScheme : public Scheme {
     void Mean(std::span<float> out) const override { inner_->Mean(out); }
     int64_t ElementsSent() const override { return inner_->ElementsSent(); }
     void RescaleResiduals(float factor) override { factors_.push_back(factor); }
-    double ResidualSquared(int) const override { return 0; }
+    std::span<const float> Residual(int) const override { return {}; }
     Bytes Save() const override { return inner_->Save(); }
     void Load(ByteSpan state) override { inner_->Load(state); }
 
@@ -375,7 +384,7 @@ TEST(Training, RefusesOptionsThatDoNotFit) {
   ModelRequest request = ModelFor(Glyphs());
   request.classes = 3;
   EXPECT_THROW(Training(SmallOptions(), Glyphs(), request, MakeUniformPolicy(1),
-                        MakeScheme("dense", {.codec = {}, .error_feedback = false})),
+                        MakeScheme("dense", {.error_feedback = false})),
                Error);
 }
 

@@ -1,0 +1,73 @@
+#include "trainer/local_models.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+
+#include "trainer/model.h"
+
+namespace legacy {
+namespace {
+
+std::span<float> Data(const torch::Tensor& parameter) {
+  return {parameter.data_ptr<float>(), static_cast<size_t>(parameter.numel())};
+}
+
+}  // namespace
+
+LocalModels::LocalModels(std::span<const std::shared_ptr<Model>> replicas, std::vector<Unit> layers,
+                         const SgdOptions& sgd)
+    : replicas_(replicas.begin(), replicas.end()), layers_(std::move(layers)) {
+  const int64_t numel = layers_.back().offset + layers_.back().numel;
+  for (size_t w = 0; w < replicas_.size(); ++w) optimizers_.emplace_back(numel, sgd);
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const auto weights = Weights(0, l);
+    agreed_.insert(agreed_.end(), weights.begin(), weights.end());
+  }
+}
+
+std::span<float> LocalModels::Weights(int worker, size_t layer) const {
+  return Data(replicas_[worker]->parameters()[layer]);
+}
+
+void LocalModels::Update(int worker, std::span<const float> gradient, double rate) {
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const auto part = gradient.subspan(layers_[l].offset, layers_[l].numel);
+    optimizers_[worker].Update(Weights(worker, l), part, layers_[l].offset, rate);
+  }
+}
+
+void LocalModels::Moved(int worker, std::span<float> out) const {
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const auto weights = Weights(worker, l);
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const size_t at = static_cast<size_t>(layers_[l].offset) + i;
+      out[at] = agreed_[at] - weights[i];
+    }
+  }
+}
+
+void LocalModels::Agree(std::span<const float> mean) {
+  for (size_t i = 0; i < agreed_.size(); ++i) agreed_[i] -= mean[i];
+  for (size_t w = 0; w < replicas_.size(); ++w) {
+    for (size_t l = 0; l < layers_.size(); ++l) {
+      std::copy_n(agreed_.begin() + layers_[l].offset, layers_[l].numel,
+                  Weights(static_cast<int>(w), l).begin());
+    }
+  }
+}
+
+void LocalModels::WriteMean(Model& model) const {
+  const auto parameters = model.parameters();
+  const float share = 1.0f / static_cast<float>(replicas_.size());
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const auto out = Data(parameters[l]);
+    std::fill(out.begin(), out.end(), 0.0f);
+    for (size_t w = 0; w < replicas_.size(); ++w) {
+      const auto weights = Weights(static_cast<int>(w), l);
+      for (size_t i = 0; i < out.size(); ++i) out[i] += weights[i] * share;
+    }
+  }
+}
+
+}  // namespace legacy
