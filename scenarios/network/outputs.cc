@@ -1,14 +1,10 @@
 #include "scenarios/network/outputs.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
 
 #include "analysis/csv.h"
-#include "analysis/run_directory.h"
 #include "compress/error.h"
 #include "ns3-module/fabric/topology-report.h"
 #include "scenarios/network/trace.h"
@@ -16,7 +12,6 @@
 namespace legacy {
 namespace {
 
-namespace fs = std::filesystem;
 using analysis::CsvLine;
 using analysis::FormatNumber;
 using fabric::TimeNs;
@@ -124,23 +119,6 @@ std::string UtilisationSvg(const PreparedExperiment& prepared, const Measurement
     drawing.bytes.push_back(link.bytes);
   }
   return fabric::DrawTopology(prepared.network->topology, drawing);
-}
-
-void CheckOutput(const std::string& path, const std::string& option) {
-  if (path.empty() || path == "-") return;
-  const fs::path folder = fs::absolute(path).parent_path();
-  if (!fs::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
-    throw Error(option, path, "a file in a folder that exists and can be written to, or -");
-  }
-  if (fs::is_directory(path)) throw Error(option, path, "a file; this is a folder");
-}
-
-void WriteOutput(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    std::fputs(text.c_str(), stdout);
-    return;
-  }
-  analysis::WriteWholeFile(path, text);
 }
 
 }  // namespace legacy

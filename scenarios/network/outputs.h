@@ -30,9 +30,4 @@ std::string TraceJson(const PreparedExperiment& prepared,
 // The fabric, links coloured by mean utilisation in the first measurement.
 std::string UtilisationSvg(const PreparedExperiment& prepared, const Measurement& measurement);
 
-// Throws Error naming `option` where nothing can be written there; "-" is standard output.
-void CheckOutput(const std::string& path, const std::string& option);
-// The whole text or nothing.
-void WriteOutput(const std::string& path, const std::string& text);
-
 }  // namespace legacy

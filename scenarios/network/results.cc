@@ -275,30 +275,6 @@ std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment
   return rows;
 }
 
-std::string CsvText(const std::vector<Row>& rows) {
-  std::string text;
-  std::vector<std::string> fields;
-  for (const auto& [key, value] : rows.front().items()) {
-    if (!value.is_structured()) fields.push_back(key);
-  }
-  const std::vector<std::string> keys = fields;
-  text += analysis::CsvLine(fields);
-  for (const Row& row : rows) {
-    fields.clear();
-    for (const std::string& key : keys) {
-      const Row& value = row.at(key);
-      fields.push_back(value.is_null()           ? ""
-                       : value.is_string()       ? value.get<std::string>()
-                       : value.is_number_float() ? analysis::FormatNumber(value.get<double>())
-                                                 : value.dump());
-    }
-    text += analysis::CsvLine(fields);
-  }
-  return text;
-}
-
-std::string JsonText(const std::vector<Row>& rows) { return Row(rows).dump(1) + "\n"; }
-
 std::string ResultTable(const PreparedExperiment& prepared,
                         const std::vector<Measurement>& measurements) {
   return Headline(prepared) + "\n" +

@@ -2,16 +2,14 @@
 // equal experiments are equal, byte for byte.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "scenarios/network/measure.h"
+#include "scenarios/network/rows.h"
 
 namespace legacy {
-
-using Row = nlohmann::ordered_json;  // an object; nested values go into JSON only
 
 // One row for each measurement of a collective, or of a list of flows. `values` describe the experiment.
 std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
@@ -32,10 +30,6 @@ FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measuremen
 
 // Smallest value that at least the fraction `q` of the values do not exceed. `sorted` is not empty.
 double Percentile(const std::vector<double>& sorted, double q);
-
-// Header and rows; all rows have the keys of the first.
-std::string CsvText(const std::vector<Row>& rows);
-std::string JsonText(const std::vector<Row>& rows);
 
 // Headline, one line a fidelity, warnings.
 std::string ResultTable(const PreparedExperiment& prepared,

@@ -5,8 +5,8 @@
 
 #include "ns3-module/fabric/topology-file.h"
 #include "ns3-module/fabric/topology-report.h"
-#include "scenarios/network/outputs.h"
 #include "scenarios/network/parse.h"
+#include "scenarios/network/rows.h"
 
 namespace legacy {
 namespace {
