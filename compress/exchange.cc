@@ -44,7 +44,7 @@ std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& o
 }
 
 std::span<const SchemeRow> SchemeTable() {
-  static const std::vector<SchemeRow> table = {ArTopKRow()};
+  static const std::vector<SchemeRow> table = {ArTopKRow(), FlexibleTopKRow()};
   return table;
 }
 

@@ -129,6 +129,8 @@ class Scheme {
   virtual bool Compresses(const Unit&, [[maybe_unused]] double parameter) const { return true; }
   // True where StepContext::candidates are taken.
   virtual bool HasLevels() const { return false; }
+  // False where error feedback would diverge, and where rounding is all that is lost (dense, fp16).
+  virtual bool UsesErrorFeedback([[maybe_unused]] double parameter) const { return true; }
   // True where momentum is applied before compression (DGC): the optimizer must have none.
   virtual bool OwnsMomentum() const { return false; }
   // Norm that one worker's whole gradient is clipped to before anything is compressed; none: not clipped.

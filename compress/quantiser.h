@@ -30,6 +30,9 @@ class Quantiser {
   // False where E||x - Q(x)||^2 >= ||x||^2 can happen.
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
+  // Values that share a scale, so that a segment can be cut between them (requantised sums); 0: all of them do.
+  virtual int64_t Bucket() const { return 0; }
+
   // Exact length for `count` values; empty where it depends on the data (Elias coding).
   virtual std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const = 0;
 

@@ -20,6 +20,7 @@ enum class Purpose : uint32_t {
   kStochastic = 6,  // stochastic rounding
   kPlacement = 7,
   kGradient = 8,  // gradients to test on
+  kSketch = 9,    // first bases of low-rank methods
   kTest = 99,
 };
 

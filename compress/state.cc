@@ -1,15 +1,21 @@
 #include "compress/state.h"
 
-#include <cassert>
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "compress/codecs/common.h"
 #include "compress/error.h"
+#include "compress/number.h"
 
 namespace legacy {
 namespace {
 
-[[noreturn]] void Truncated() { throw Error("exchange state: ends early"); }
+[[noreturn]] void Truncated() { throw Error("state: ends early"); }
+
+[[noreturn]] void Refuse(const char* what, const std::string& got, const std::string& allowed) {
+  throw Error(std::string("state: ") + what, got, allowed);
+}
 
 }  // namespace
 
@@ -24,45 +30,61 @@ void StateWriter::Text(std::string_view text) {
   out_.insert(out_.end(), bytes.begin(), bytes.end());
 }
 
+void StateWriter::Real(double value) { Number(std::bit_cast<uint64_t>(value)); }
+
 void StateWriter::Floats(std::span<const float> values) { AppendFloats(values, out_); }
+
+ByteSpan StateReader::Take(uint64_t bytes) {
+  if (bytes > in_.size()) Truncated();
+  const ByteSpan taken = in_.first(bytes);
+  in_ = in_.subspan(bytes);
+  return taken;
+}
 
 uint64_t StateReader::Number() {
   uint64_t value = 0;
-  if (in_.size() < sizeof value) Truncated();
-  std::memcpy(&value, in_.data(), sizeof value);
-  in_ = in_.subspan(sizeof value);
+  std::memcpy(&value, Take(sizeof value).data(), sizeof value);
   return value;
 }
 
 void StateReader::ExpectNumber(const char* what, uint64_t expected) {
   const uint64_t got = Number();
-  if (got == expected) return;
-  throw Error(std::string("exchange state: ") + what, std::to_string(got),
-              std::to_string(expected));
+  if (got != expected) Refuse(what, std::to_string(got), std::to_string(expected));
 }
 
 void StateReader::ExpectText(const char* what, std::string_view expected) {
-  const uint64_t length = Number();
-  if (length > in_.size()) Truncated();
-  const std::string got(reinterpret_cast<const char*>(in_.data()), length);
-  in_ = in_.subspan(length);
-  if (got == expected) return;
-  throw Error(std::string("exchange state: ") + what, got, std::string(expected));
+  const ByteSpan bytes = Take(Number());
+  const std::string got(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (got != expected) Refuse(what, got, std::string(expected));
 }
 
-void StateReader::ExpectFloatsLeft(int64_t count) const {
-  const int64_t bytes = count * static_cast<int64_t>(sizeof(float));
-  if (static_cast<int64_t>(in_.size()) != bytes) {
-    throw Error("exchange state: bytes of residuals", std::to_string(in_.size()),
-                std::to_string(bytes));
-  }
-  CheckFiniteSegment(in_);
+uint64_t StateReader::Number(const char* what, uint64_t maximum) {
+  const uint64_t got = Number();
+  if (got > maximum) Refuse(what, std::to_string(got), "at most " + std::to_string(maximum));
+  return got;
+}
+
+double StateReader::Real(const char* what) {
+  const double got = std::bit_cast<double>(Number());
+  if (!std::isfinite(got)) Refuse(what, FormatNumber(got), "finite numbers");
+  return got;
 }
 
 void StateReader::Floats(std::span<float> values) {
-  assert(in_.size() >= values.size_bytes());
-  if (!values.empty()) std::memcpy(values.data(), in_.data(), values.size_bytes());
-  in_ = in_.subspan(values.size_bytes());
+  const ByteSpan bytes = Take(values.size_bytes());
+  CheckFiniteSegment(bytes);
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+}
+
+std::vector<float> StateReader::Floats(uint64_t count) {
+  if (count > in_.size() / sizeof(float)) Truncated();
+  std::vector<float> values(count);
+  Floats(values);
+  return values;
+}
+
+void StateReader::ExpectEnd() const {
+  if (!in_.empty()) Refuse("bytes after its end", std::to_string(in_.size()), "none");
 }
 
 }  // namespace legacy

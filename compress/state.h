@@ -1,10 +1,11 @@
-// Bytes of an exchange's state, written and read field by field. Little endian.
+// Bytes of an exchange's or a policy's state, written and read field by field. Little endian.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compress/message.h"
 
@@ -14,6 +15,7 @@ class StateWriter {
  public:
   void Number(uint64_t value);
   void Text(std::string_view text);
+  void Real(double value);
   void Floats(std::span<const float> values);
   Bytes Take() { return std::move(out_); }
 
@@ -26,16 +28,18 @@ class StateWriter {
 class StateReader {
  public:
   explicit StateReader(ByteSpan in) : in_(in) {}
-  // `what` names the field in the message: "exchange state: <what>: got 3; allowed: 4".
+  // `what` names the field in the message: "state: <what>: got 3; allowed: 4".
   void ExpectNumber(const char* what, uint64_t expected);
   void ExpectText(const char* what, std::string_view expected);
-  // Throws unless exactly `count` floats are left, all finite; so that nothing is half loaded, call
-  // it before Floats.
-  void ExpectFloatsLeft(int64_t count) const;
-  void Floats(std::span<float> values);
+  uint64_t Number(const char* what, uint64_t maximum);
+  double Real(const char* what);              // finite
+  void Floats(std::span<float> values);       // all finite
+  std::vector<float> Floats(uint64_t count);  // is not believed before that many are there
+  void ExpectEnd() const;
 
  private:
   uint64_t Number();
+  ByteSpan Take(uint64_t bytes);
 
   ByteSpan in_;
 };

@@ -27,6 +27,8 @@ class QuantiserCodec : public Codec {
                                     std::span<const double> parameters,
                                     const CodecContext& context) const override;
 
+  const Quantiser& quantiser() const { return *quantiser_; }
+
  private:
   std::unique_ptr<Quantiser> quantiser_;
   std::string name_;

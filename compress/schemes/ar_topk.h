@@ -1,34 +1,48 @@
-// AR-Topk: Top-K made summable. In the first round one worker, chosen in turn (root = step mod N, of those who take part),
-// broadcasts the positions of its largest error-fed gradients; in the second every worker's values
-// at those positions are all-reduced. The volume at one worker does not grow with N, as it does
-// when Top-K messages are gathered. Tyagi and Swany, "Flexible communication for optimal
-// distributed learning over unpredictable networks" (2023).
+// AR-Topk: Top-K made summable. One worker broadcasts the positions of its largest error-fed gradients; then every
+// worker's values at those positions are all-reduced. The volume at one worker does not grow with N, as it does when
+// Top-K messages are gathered. The worker is chosen in turn (step mod N, of those who take part), or as the one whose
+// error-fed gradient varies most, which a round of 4 bytes a worker (a float, no header) finds out first.
+//
+// flexible-topk gathers in steps where that is faster by the alpha-beta rule (schemes/topk_cost.h), over one residual.
+// Tyagi and Swany, "Flexible communication for optimal distributed learning over unpredictable networks" (IEEE BigData
+// 2023).
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "compress/exchange.h"
 
 namespace legacy {
 
+struct ArTopKOptions {
+  enum class Mode : uint8_t { kAuto, kGather, kReduce };
+  std::string name = "ar-topk";
+  Mode mode = Mode::kReduce;
+  bool root_by_variance = false;
+  std::optional<IndexCoding> index =
+      {};  // forced coding of positions; default: the shortest fixed-length one
+  std::shared_ptr<const Codec> topk = {};  // of gathered messages
+  bool error_feedback = true;
+};
+
 class ArTopKScheme : public Scheme {
  public:
-  // `index`: forced coding of the positions; default: shortest fixed-length one.
-  ArTopKScheme(std::optional<IndexCoding> index, bool error_feedback)
-      : index_(index), error_feedback_(error_feedback) {}
-  std::string_view Name() const override { return "ar-topk"; }
+  explicit ArTopKScheme(ArTopKOptions options) : options_(std::move(options)) {}
+  std::string_view Name() const override { return options_.name; }
   const ParameterSpec& Parameter() const override;
   int64_t ElementsSent(const Unit& unit, double density) const override;
-  // Of the worker that broadcasts: positions and values.
+  // Of the worker that broadcasts: positions and values. Empty where the way depends on the network.
   std::optional<int64_t> MessageBytes(const Unit& unit, double density) const override;
+  bool ReadsNetwork() const override { return options_.mode == ArTopKOptions::Mode::kAuto; }
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> parameters,
                                     const RandomKey& random) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
 
  private:
-  std::optional<IndexCoding> index_;
-  bool error_feedback_;
+  ArTopKOptions options_;
 };
 
 }  // namespace legacy

@@ -1,33 +1,48 @@
-// Any codec in one round: messages of a linear codec are summed on the way (all-reduce), others
-// gathered whole. Every worker's bytes are decoded and added in worker order, so the mean does not
-// depend on threads or on the network. Where lengths depend on the data, a round of lengths goes first.
+// Any codec in one round: messages of a linear codec are summed on the way (all-reduce), others gathered whole. Every
+// worker's bytes are decoded and added in worker order, so the mean does not depend on threads or on the network.
+// Where lengths depend on the data a round of lengths goes first: 4 bytes a worker (u32, no header), checked against
+// the messages that follow.
 //
-// What a worker keeps is the scheme's memory: nothing, the residual of error feedback, or velocity and momentum
-// (momentum correction, Lin et al., ICLR 2018).
+// Units that the options leave out are sent whole by all-reduce, without residual. With momentum (schemes/memory.h)
+// what is sent whole is momentum SGD.
+//
+// Requantised sums (as CGX reduces: Markov et al., CGX, Middleware 2022): every worker owns a slice of the unit, decodes and averages
+// the slices that it is sent, and quantises the mean again for all. One NIC carries 2 (N-1)/N messages instead of the
+// N-1 of a gather, for a second quantisation error.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "compress/exchange.h"
 #include "compress/options.h"
+#include "compress/schemes/memory.h"
 
 namespace legacy {
 
 struct CodecSchemeOptions {
-  bool error_feedback = true;
-  int64_t min_numel = 0;  // smaller units are sent whole, by all-reduce
-  bool vectors = true;    // compress units of one dimension too
+  MemoryOptions memory = {};
+  double clip = 0;          // norm of the whole gradient, for all workers together; 0: not clipped
+  int64_t min_numel = 0;    // smaller units are sent whole
+  bool vectors = true;      // compress units of one dimension too
+  bool requantise = false;  // reduce by slices that are quantised again
 };
 
 class CodecScheme : public Scheme {
  public:
-  CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions& options);
-  std::string_view Name() const override { return codec_->Name(); }
+  // `name`: of the scheme where it is not the codec's. Throws Error where the codec has no requantised sums.
+  CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions& options,
+              std::string name = {});
+  std::string_view Name() const override { return name_; }
   const ParameterSpec& Parameter() const override { return codec_->Parameter(); }
   int64_t ElementsSent(const Unit& unit, double parameter) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
+  bool DependsOnCollective() const override { return options_.requantise; }
   bool Compresses(const Unit& unit, double parameter) const override;
   bool HasLevels() const override { return codec_->Sparse() != nullptr; }
+  bool UsesErrorFeedback(double parameter) const override;
+  bool OwnsMomentum() const override { return options_.memory.kind == MemoryKind::kMomentum; }
+  std::optional<double> LocalClipNorm(int workers) const override;
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> parameters,
                                     const RandomKey& random) const override;
@@ -36,6 +51,7 @@ class CodecScheme : public Scheme {
  private:
   std::shared_ptr<const Codec> codec_;  // shared with the exchanges, which may outlive the scheme
   CodecSchemeOptions options_;
+  std::string name_;
 };
 
 // The options that every codec takes as a scheme, before its own.

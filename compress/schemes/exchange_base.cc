@@ -1,42 +1,43 @@
 #include "compress/schemes/exchange_base.h"
 
+#include <cstring>
+
+#include "compress/codecs/common.h"
 #include "compress/error.h"
 
 namespace legacy {
 namespace {
 
-constexpr uint64_t kStateVersion = 1;
+constexpr uint64_t kStateVersion = 2;
 
-}  // namespace
-
-FeedbackExchange::FeedbackExchange(std::string_view scheme, const Unit& unit, int workers,
-                                   bool error_feedback)
-    : scheme_(scheme), unit_(unit), workers_(workers) {
+const Unit& Checked(const Unit& unit, int workers) {
   if (workers < 1) throw Error("workers", std::to_string(workers), "at least 1");
   if (unit.numel < 0 || unit.numel > kMaxUnitElements) {
     throw Error("elements of unit " + unit.name, std::to_string(unit.numel),
                 "0 to " + std::to_string(kMaxUnitElements));
   }
-  if (error_feedback) feedback_.emplace(unit.numel, workers);
+  return unit;
 }
 
-void FeedbackExchange::RescaleResiduals(float factor) {
-  if (feedback_) feedback_->Rescale(factor);
-}
+}  // namespace
 
-std::span<const float> FeedbackExchange::Residual(int worker) const {
-  return feedback_ ? feedback_->Residual(worker) : std::span<const float>();
-}
+ExchangeBase::ExchangeBase(std::string_view scheme, const Unit& unit, int workers,
+                           const MemoryOptions& memory)
+    : scheme_(scheme),
+      unit_(Checked(unit, workers)),
+      workers_(workers),
+      memory_(memory, unit.numel, workers),
+      codec_states_(workers) {}
 
-int FeedbackExchange::Participants() const {
+int ExchangeBase::Participants() const {
   return step_.participants.empty() ? workers_ : static_cast<int>(step_.participants.size());
 }
 
-int FeedbackExchange::Participant(int i) const {
+int ExchangeBase::Participant(int i) const {
   return step_.participants.empty() ? i : step_.participants[i];
 }
 
-CodecContext FeedbackExchange::SharedContext() const {
+CodecContext ExchangeBase::SharedContext() const {
   CodecContext context;
   context.unit = unit_.id;
   context.parameter = step_.parameter;
@@ -48,31 +49,68 @@ CodecContext FeedbackExchange::SharedContext() const {
   return context;
 }
 
-Bytes FeedbackExchange::Save() const {
+CodecContext ExchangeBase::SenderContext(int worker) {
+  CodecContext context = SharedContext();
+  context.random.worker = static_cast<uint32_t>(worker);
+  context.state = &codec_states_[worker];
+  return context;
+}
+
+void ExchangeBase::CheckShared(std::span<const float> shared) const {
+  if (!shared.empty()) {
+    throw Error("state: values that all workers share", std::to_string(shared.size()), "none");
+  }
+}
+
+Bytes ExchangeBase::Save() const {
   StateWriter out;
   out.Number(kStateVersion);
   out.Text(scheme_);
   out.Number(unit_.id);
   out.Number(unit_.numel);
   out.Number(workers_);
-  out.Number(feedback_.has_value());
-  if (feedback_) feedback_->Save(out);
+  for (const CodecState& state : codec_states_) {
+    for (const double number : state.numbers) out.Real(number);
+  }
+  memory_.Save(out);
+  out.Number(shared_.size());
+  out.Floats(shared_);
   return out.Take();
 }
 
-void FeedbackExchange::Load(ByteSpan state) {
+void ExchangeBase::Load(ByteSpan state) {
   StateReader in(state);
   in.ExpectNumber("version", kStateVersion);
   in.ExpectText("scheme", scheme_);
   in.ExpectNumber("unit", unit_.id);
   in.ExpectNumber("elements", unit_.numel);
   in.ExpectNumber("workers", workers_);
-  in.ExpectNumber("error feedback", feedback_.has_value());
-  if (feedback_) {
-    feedback_->Load(in);
-  } else {
-    in.ExpectFloatsLeft(0);
+  std::vector<CodecState> codec_states(codec_states_.size());
+  for (CodecState& codec_state : codec_states) {
+    for (double& number : codec_state.numbers) number = in.Real("number of a codec");
   }
+  Memory memory = memory_;  // loaded aside: bytes that are refused change nothing
+  memory.Load(in);
+  std::vector<float> shared = in.Floats(in.Number("values that all workers share", unit_.numel));
+  CheckShared(shared);
+  in.ExpectEnd();
+  codec_states_ = std::move(codec_states);
+  memory_ = std::move(memory);
+  shared_ = std::move(shared);
+}
+
+Message NumberMessage(uint32_t number) {
+  Message message;
+  message.bytes.resize(sizeof number);
+  std::memcpy(message.bytes.data(), &number, sizeof number);
+  return message;
+}
+
+uint32_t NumberOf(ByteSpan message) {
+  CheckLength(message, sizeof(uint32_t));
+  uint32_t number = 0;
+  std::memcpy(&number, message.data(), sizeof number);
+  return number;
 }
 
 }  // namespace legacy

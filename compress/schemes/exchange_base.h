@@ -1,21 +1,20 @@
-// What the exchanges with error feedback share: unit, workers, step, residuals and their state.
+// What exchanges share: unit, workers, who takes part in the step, and all that lasts from step to step.
 #pragma once
 
-#include <optional>
-#include <string_view>
+#include <string>
+#include <vector>
 
 #include "compress/exchange.h"
-#include "compress/schemes/error_feedback.h"
+#include "compress/schemes/memory.h"
 
 namespace legacy {
 
-class FeedbackExchange : public Exchange {
+class ExchangeBase : public Exchange {
  public:
-  // `scheme` must outlive the exchange (a literal).
-  FeedbackExchange(std::string_view scheme, const Unit& unit, int workers, bool error_feedback);
+  ExchangeBase(std::string_view scheme, const Unit& unit, int workers, const MemoryOptions& memory);
 
-  void RescaleResiduals(float factor) override;
-  std::span<const float> Residual(int worker) const override;
+  void RescaleResiduals(float factor) override { memory_.Rescale(factor); }
+  std::span<const float> Residual(int worker) const override { return memory_.Residual(worker); }
   Bytes Save() const override;
   void Load(ByteSpan state) override;
 
@@ -26,20 +25,32 @@ class FeedbackExchange : public Exchange {
   // How many workers take part in the step, and which is the i-th of them.
   int Participants() const;
   int Participant(int i) const;
-  // Nothing without error feedback.
-  std::optional<ErrorFeedback>& feedback() { return feedback_; }
-  const std::optional<ErrorFeedback>& feedback() const { return feedback_; }
+  Memory& memory() { return memory_; }
+  const Memory& memory() const { return memory_; }
+  // What is the same at all workers (a warm basis), beside what each keeps; saved with the rest.
+  std::vector<float>& shared() { return shared_; }
+  // Throws Error where a loaded one cannot be this exchange's.
+  virtual void CheckShared(std::span<const float> shared) const;
 
   void SetStep(const StepContext& context) { step_ = context; }
+  void SetParameter(double parameter) { step_.parameter = parameter; }
   // Parameter, random key and unit of the step, as sender and receivers share them.
   CodecContext SharedContext() const;
+  // The same as the sender has it: with its own draws and what its codec remembers.
+  CodecContext SenderContext(int worker);
 
  private:
-  std::string_view scheme_;
+  std::string scheme_;
   Unit unit_;
   int workers_;
   StepContext step_;
-  std::optional<ErrorFeedback> feedback_;
+  Memory memory_;
+  std::vector<CodecState> codec_states_;  // by worker
+  std::vector<float> shared_;
 };
+
+// A payload without a header: the four bytes of a number, in rounds of one number a worker.
+Message NumberMessage(uint32_t number);
+uint32_t NumberOf(ByteSpan message);  // throws Error unless it is four bytes
 
 }  // namespace legacy

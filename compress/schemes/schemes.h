@@ -5,6 +5,7 @@
 
 namespace legacy {
 
-SchemeRow ArTopKRow();  // ar_topk.cc
+SchemeRow ArTopKRow();        // ar_topk.cc
+SchemeRow FlexibleTopKRow();  // ar_topk.cc
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
 // Error feedback seen through the exchange: conservation, bounds, convergence, state.
-#include "compress/schemes/error_feedback.h"
+#include "compress/schemes/memory.h"
 
 #include <gtest/gtest.h>
 

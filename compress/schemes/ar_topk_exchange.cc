@@ -1,0 +1,220 @@
+#include "compress/schemes/ar_topk_exchange.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "compress/codecs/common.h"
+#include "compress/codecs/sparse_codec.h"
+#include "compress/cpu/topk.h"
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/number.h"
+#include "compress/schemes/topk_cost.h"
+
+namespace legacy {
+namespace {
+
+// About the mean, of the whole population.
+float Variance(std::span<const float> values) {
+  if (values.empty()) return 0;
+  const auto count = static_cast<double>(values.size());
+  double sum = 0;
+  for (const float x : values) sum += x;
+  const double variance = cpu::SquaredNorm(values) / count - sum / count * (sum / count);
+  return static_cast<float>(
+      std::clamp(variance, 0.0, static_cast<double>(std::numeric_limits<float>::max())));
+}
+
+}  // namespace
+
+ArTopKExchange::ArTopKExchange(const ArTopKOptions& options, const Unit& unit, int workers)
+    : ExchangeBase(options.name, unit, workers,
+                   {.kind = options.error_feedback ? MemoryKind::kResidual : MemoryKind::kNone}),
+      options_(options) {}
+
+bool ArTopKExchange::Gathers() const {
+  if (options_.mode != ArTopKOptions::Mode::kAuto) {
+    return options_.mode == ArTopKOptions::Mode::kGather;
+  }
+  const int workers = Participants();
+  const int64_t bytes = int64_t{sizeof(float)} * Count();
+  const LinkEstimate& link = step().link;
+  return GatherSeconds(link, bytes, workers) <=
+         std::min(RingSeconds(link, bytes, workers), TreeSeconds(link, bytes, workers));
+}
+
+int64_t ArTopKExchange::Count() const { return KeptCount(unit().numel, step().parameter); }
+
+int64_t ArTopKExchange::ElementsSent() const {
+  return Gathers() ? options_.topk->ElementsSent(unit().numel, step().parameter) : Count();
+}
+
+void ArTopKExchange::Begin(const StepContext& context) {
+  CheckParameter(DensityParameter(), context.parameter);
+  SetStep(context);
+  support_.clear();
+  largest_ = -1;
+  root_ = Participant(static_cast<int>(step().step % Participants()));
+  round_ = Gathers() ? kGatherRound : options_.root_by_variance ? kVarianceRound : kPositionsRound;
+  sum_.assign(round_ == kGatherRound ? unit().numel : Count(), 0.0f);
+}
+
+Round ArTopKExchange::GatherRound() const {
+  const int64_t numel = unit().numel;
+  const double density = step().parameter;
+  Round round;
+  round.encode = options_.topk->EncodeWork(numel, density);
+  round.decode = options_.topk->DecodeWork(numel, density);
+  if (options_.topk->Linear(numel, density)) {  // all of it
+    round.reduction = Reduction::kSum;
+    round.primitive = Primitive::kAllReduce;
+    return round;
+  }
+  for (Work& work : round.decode) {
+    work.elements *= Participants();
+    work.launches *= Participants();
+  }
+  return round;
+}
+
+std::optional<Round> ArTopKExchange::NextRound() {
+  Round round;
+  switch (round_) {
+    case kGatherRound:
+      return GatherRound();
+    case kVarianceRound:
+      round.encode = {{"histogram", unit().numel, 1}};
+      return round;
+    case kPositionsRound:
+      round.primitive = Primitive::kBroadcast;
+      round.root = root_;
+      round.encode = {{"topk.encode", unit().numel, 1}};
+      return round;
+    case kValuesRound:
+      round.reduction = Reduction::kSum;
+      round.primitive = Primitive::kAllReduce;
+      round.encode = {{"copy", Count(), 1}};
+      round.decode = {{"sparse.decode", Count(), 1}};
+      return round;
+    default:
+      return std::nullopt;
+  }
+}
+
+Header ArTopKExchange::PositionsHeader() const {
+  return {.codec = static_cast<uint8_t>(CodecId::kPositions),
+          .index = PositionCoding(options_.index, unit().numel, Count()),
+          .unit = unit().id,
+          .numel = static_cast<uint32_t>(unit().numel),
+          .count = static_cast<uint32_t>(Count())};
+}
+
+Header ArTopKExchange::ValuesHeader() const {
+  Header header = PositionsHeader();
+  header.codec = static_cast<uint8_t>(CodecId::kSupport);
+  header.index = IndexCoding::kNone;
+  return header;
+}
+
+void ArTopKExchange::Compensate(int worker, std::span<const float> gradient) {
+  assert(static_cast<int64_t>(gradient.size()) == unit().numel);
+  CheckFinite(memory().Compensate(worker, gradient), unit().id);
+}
+
+Message ArTopKExchange::Encode(int worker, std::span<const float> gradient) {
+  switch (round_) {
+    case kGatherRound:
+      return memory().Encode(*options_.topk, worker, gradient, SenderContext(worker));
+    case kVarianceRound:
+      Compensate(worker, gradient);
+      return NumberMessage(std::bit_cast<uint32_t>(Variance(memory().Held(worker))));
+    case kPositionsRound:
+      if (!options_.root_by_variance) Compensate(worker, gradient);
+      return EncodePositions(worker);
+    default:
+      return EncodeValues(worker);
+  }
+}
+
+Message ArTopKExchange::EncodePositions(int worker) {
+  if (worker != root_) return {};
+  const Header header = PositionsHeader();
+  Message message = StartMessage(header, int64_t{sizeof(uint32_t)} * header.count);
+  WriteIndices(header.index, header.numel, cpu::SelectTopK(memory().Held(worker), header.count),
+               message.bytes);
+  return message;
+}
+
+Message ArTopKExchange::EncodeValues(int worker) {
+  const std::span<float> held = memory().Held(worker);
+  std::vector<float> sent(support_.size());
+  for (size_t i = 0; i < support_.size(); ++i) sent[i] = held[support_[i]];
+  cpu::ClearAt(held, support_);
+  Message message = StartMessage(ValuesHeader(), int64_t{sizeof(float)} * Count());
+  AppendFloats(sent, message.bytes);
+  return message;
+}
+
+void ArTopKExchange::Accumulate(int worker, ByteSpan message) {
+  switch (round_) {
+    case kGatherRound:
+      return options_.topk->DecodeAdd(message, SharedContext(), sum_);
+    case kVarianceRound:
+      return ReadVariance(worker, message);
+    case kPositionsRound:
+      if (worker == root_) return ReadPositions(message);
+      if (!message.empty()) throw Error("message: from a worker that has nothing to broadcast");
+      return;
+    default:
+      return AddValues(message);
+  }
+}
+
+// Of equal variances the first worker's counts.
+void ArTopKExchange::ReadVariance(int worker, ByteSpan message) {
+  const auto variance = std::bit_cast<float>(NumberOf(message));
+  if (!std::isfinite(variance) || variance < 0) {
+    throw Error("message: variance", FormatNumber(variance), "finite numbers, not negative");
+  }
+  if (variance <= largest_) return;
+  largest_ = variance;
+  root_ = worker;
+}
+
+void ArTopKExchange::ReadPositions(ByteSpan message) {
+  const Header header = PositionsHeader();
+  ByteSpan rest = CheckedPayload(message, header);
+  if (header.index == IndexCoding::kNone) {
+    support_.resize(header.count);
+    std::iota(support_.begin(), support_.end(), 0u);
+  } else {
+    support_ = ReadIndices(header.index, header.numel, header.count, rest);
+  }
+  CheckLength(rest, 0);
+}
+
+void ArTopKExchange::AddValues(ByteSpan message) {
+  const ByteSpan segment =
+      CheckedPayload(message, ValuesHeader(), int64_t{sizeof(float)} * Count());
+  CheckFiniteSegment(segment);
+  for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += FloatAt(segment, i);
+}
+
+void ArTopKExchange::FinishRound() { round_ = round_ == kGatherRound ? kDone : round_ + 1; }
+
+void ArTopKExchange::Mean(std::span<float> out) const {
+  assert(static_cast<int64_t>(out.size()) == unit().numel);
+  const auto count = static_cast<float>(Participants());
+  if (Gathers()) {
+    for (size_t i = 0; i < out.size(); ++i) out[i] = sum_[i] / count;
+    return;
+  }
+  std::ranges::fill(out, 0.0f);
+  for (size_t i = 0; i < support_.size(); ++i) out[support_[i]] = sum_[i] / count;
+}
+
+}  // namespace legacy

@@ -1,0 +1,46 @@
+// The exchange of AR-Topk and flexible-topk.
+#pragma once
+
+#include <vector>
+
+#include "compress/schemes/ar_topk.h"
+#include "compress/schemes/exchange_base.h"
+
+namespace legacy {
+
+class ArTopKExchange : public ExchangeBase {
+ public:
+  ArTopKExchange(const ArTopKOptions& options, const Unit& unit, int workers);
+
+  void Begin(const StepContext& context) override;
+  std::optional<Round> NextRound() override;
+  Message Encode(int worker, std::span<const float> gradient) override;
+  void Accumulate(int worker, ByteSpan message) override;
+  void FinishRound() override;
+  void Mean(std::span<float> out) const override;
+  int64_t ElementsSent() const override;
+
+ private:
+  enum RoundIndex { kGatherRound, kVarianceRound, kPositionsRound, kValuesRound, kDone };
+
+  bool Gathers() const;
+  int64_t Count() const;  // positions
+  Header PositionsHeader() const;
+  Header ValuesHeader() const;
+  Round GatherRound() const;
+  void Compensate(int worker, std::span<const float> gradient);
+  Message EncodePositions(int worker);
+  Message EncodeValues(int worker);
+  void ReadVariance(int worker, ByteSpan message);
+  void ReadPositions(ByteSpan message);
+  void AddValues(ByteSpan message);
+
+  ArTopKOptions options_;
+  int round_ = kDone;
+  int root_ = 0;
+  float largest_ = -1;             // variance so far
+  std::vector<uint32_t> support_;  // empty where all messages are gathered
+  std::vector<float> sum_;         // at the support, or of the unit
+};
+
+}  // namespace legacy

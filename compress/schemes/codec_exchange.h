@@ -1,0 +1,65 @@
+// The exchange of CodecScheme: one codec's messages, after their lengths where those depend on the data.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compress/quantiser.h"
+#include "compress/schemes/exchange_base.h"
+#include "compress/schemes/levels.h"
+
+namespace legacy {
+
+struct CodecExchangeSetup {
+  std::string scheme;
+  std::shared_ptr<const Codec> codec;
+  MemoryOptions memory;
+  bool whole = false;  // send the unit as it is
+  bool requantise = false;
+};
+
+class CodecExchange : public ExchangeBase {
+ public:
+  CodecExchange(CodecExchangeSetup setup, const Unit& unit, int workers);
+
+  void Begin(const StepContext& context) override;
+  Probe Measure(int worker, std::span<const float> gradient) override;
+  void Choose(size_t index) override;
+  std::optional<Round> NextRound() override;
+  Message Encode(int worker, std::span<const float> gradient) override;
+  void Accumulate(int worker, ByteSpan message) override;
+  void FinishRound() override;
+  void Mean(std::span<float> out) const override;
+  int64_t ElementsSent() const override;
+
+ private:
+  enum RoundIndex { kLengthsRound, kMessagesRound, kDone };
+
+  // What this step's messages are made by.
+  const Codec& Active() const;
+  bool LengthsTravel() const { return !Active().MessageBytes(unit(), step().parameter); }
+  WorkList EncodeWork() const;
+  WorkList DecodeWork() const;
+  int64_t WaitingValues() const;
+  Message MakeMessage(int worker, std::span<const float> gradient);
+  Message ChosenMessage(int worker);
+
+  CodecExchangeSetup setup_;
+  std::optional<Levels> levels_;
+  size_t chosen_ = 0;
+  bool whole_ = false;  // in this step
+  std::vector<float> sum_;
+  float divisor_ = 1;
+  int round_ = kDone;
+  std::vector<Message> waiting_;  // by worker, between the rounds
+  std::vector<int64_t> lengths_;  // as announced, in the participants' order
+  int accumulated_ = 0;           // messages of this round so far
+  int64_t sent_ = 0;              // values in the messages accumulated so far
+};
+
+// All values as fp32.
+const Codec& DenseCodec();
+
+}  // namespace legacy

@@ -1,0 +1,37 @@
+// Multi-level compression (Tyagi and Swany, GraVAC, IEEE CLOUD 2023, section III): a unit at several candidates of one
+// parameter, the loosest first; each next one is selected from what the one before kept. Counts come from the whole
+// unit, so that Top-K at any level keeps what it would keep directly (ties aside: of equal magnitudes both keep the
+// lower positions). Supports that all workers draw (Random-K) are drawn from the whole unit at each level, as the
+// receivers draw them.
+#pragma once
+
+#include <vector>
+
+#include "compress/codecs/sparse_codec.h"
+#include "compress/exchange.h"
+
+namespace legacy {
+
+// Of all workers, for one unit and step. Measure may run concurrently for different workers.
+class Levels {
+ public:
+  // `codec` outlives this.
+  Levels(const SparseCodec& codec, int64_t numel, int workers)
+      : codec_(codec), numel_(numel), selections_(workers) {}
+
+  // Throws Error where candidates are out of range or not loosest first.
+  void Begin(std::span<const double> candidates);
+  // True where the candidate's message is all of the unit.
+  bool SendsAll(size_t candidate) const;
+  // `values` is e of the worker. `whole`: all of it is sent whatever the candidate.
+  Probe Measure(int worker, std::span<const float> values, const CodecContext& context, bool whole);
+  const Selection& At(int worker, size_t candidate) const { return selections_[worker][candidate]; }
+
+ private:
+  const SparseCodec& codec_;
+  int64_t numel_;
+  std::vector<double> candidates_;
+  std::vector<std::vector<Selection>> selections_;  // [worker][candidate]; empty where all is sent
+};
+
+}  // namespace legacy

@@ -1,0 +1,84 @@
+#include "compress/schemes/memory.h"
+
+#include <cassert>
+#include <cmath>
+
+#include "compress/cpu/topk.h"
+#include "compress/cpu/vector.h"
+
+namespace legacy {
+
+Memory::Memory(const MemoryOptions& options, int64_t numel, int workers)
+    : options_(options), held_(workers), velocity_(workers) {
+  const bool momentum = options.kind == MemoryKind::kMomentum;
+  for (int w = 0; w < workers; ++w) {
+    if (Keeps()) held_[w].resize(numel);
+    if (momentum) velocity_[w].resize(numel);
+  }
+}
+
+std::span<const float> Memory::Feed(int worker, std::span<const float> gradient) {
+  if (options_.kind != MemoryKind::kMomentum) return gradient;
+  std::vector<float>& u = velocity_[worker];
+  assert(u.size() == gradient.size());
+  const float m = options_.momentum;
+  if (options_.nesterov) {
+    for (size_t i = 0; i < u.size(); ++i) u[i] = m * (u[i] + gradient[i]);
+    cpu::Add(gradient, held_[worker]);
+  } else {
+    for (size_t i = 0; i < u.size(); ++i) u[i] = m * u[i] + gradient[i];
+  }
+  return u;
+}
+
+Message Memory::Encode(const Codec& codec, int worker, std::span<const float> gradient,
+                       const CodecContext& context) {
+  if (!Keeps()) return codec.Encode(gradient, context);
+  std::vector<uint32_t> sent;
+  Message message = codec.EncodeWithFeedback(Feed(worker, gradient), held_[worker], context, &sent);
+  MarkSent(worker, sent);
+  return message;
+}
+
+std::span<float> Memory::Compensate(int worker, std::span<const float> gradient) {
+  if (Keeps()) {
+    cpu::Add(Feed(worker, gradient), held_[worker]);
+  } else {
+    held_[worker].assign(gradient.begin(), gradient.end());
+  }
+  return held_[worker];
+}
+
+void Memory::MarkSent(int worker, std::span<const uint32_t> positions) {
+  if (options_.kind == MemoryKind::kMomentum && options_.masking) {
+    cpu::ClearAt(velocity_[worker], positions);
+  }
+}
+
+std::span<const float> Memory::Residual(int worker) const {
+  return Keeps() ? std::span<const float>(held_[worker]) : std::span<const float>();
+}
+
+std::span<const float> Memory::Velocity(int worker) const { return velocity_[worker]; }
+
+void Memory::Rescale(float factor) {
+  assert(std::isfinite(factor) && factor >= 0);
+  if (!Keeps()) return;
+  for (auto& held : held_) cpu::Scale(held, factor);
+}
+
+void Memory::Save(StateWriter& out) const {
+  out.Number(static_cast<uint64_t>(options_.kind));
+  if (!Keeps()) return;
+  for (const auto& held : held_) out.Floats(held);
+  for (const auto& velocity : velocity_) out.Floats(velocity);
+}
+
+void Memory::Load(StateReader& in) {
+  in.ExpectNumber("memory", static_cast<uint64_t>(options_.kind));
+  if (!Keeps()) return;
+  for (auto& held : held_) in.Floats(held);
+  for (auto& velocity : velocity_) in.Floats(velocity);
+}
+
+}  // namespace legacy
