@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compress/codecs/fft_codec.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/vector.h"
@@ -40,6 +41,13 @@ std::unique_ptr<Codec> MakeSparseCodec(std::span<const Stage> stages) {
   return std::make_unique<SparseCodec>(std::move(sparsifier), SecondStage(stages), index);
 }
 
+std::unique_ptr<Codec> MakeFft(std::span<const Stage> stages) {
+  Stage first = stages.front();
+  const std::optional<IndexCoding> index = TakeCoding(first);
+  return MakeFftCodec(first, MakeQuantiser(stages.size() > 1 ? stages[1] : Stage{kFftQuantiser}),
+                      index);
+}
+
 }  // namespace
 
 Message Codec::EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
@@ -74,6 +82,7 @@ std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages) {
   }
   const Stage& first = stages.front();
   if (Has(SparsifierTable(), first.name)) return MakeSparseCodec(stages);
+  if (first.name == FftInfo().name) return MakeFft(stages);
   const auto names = CodecNames();
   if (std::ranges::find(names, first.name) == names.end()) {
     ThrowUnknown("codec", first.name, names);
@@ -94,6 +103,7 @@ std::vector<std::string> CodecNames() {
     if (row.info.name != "fp32") names.push_back(row.info.name);
   }
   for (const SparsifierRow& row : SparsifierTable()) names.push_back(row.info.name);
+  names.push_back(FftInfo().name);
   return names;
 }
 

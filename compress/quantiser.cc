@@ -7,7 +7,8 @@
 namespace legacy {
 
 std::span<const QuantiserRow> QuantiserTable() {
-  static const std::vector<QuantiserRow> table = {Float32Row(), Float16Row(), Bfloat16Row()};
+  static const std::vector<QuantiserRow> table = {Float32Row(), Float16Row(), Bfloat16Row(),
+                                                  UniformRow(), RbfRow()};
   return table;
 }
 

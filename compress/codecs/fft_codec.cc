@@ -1,0 +1,242 @@
+#include "compress/codecs/fft_codec.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "compress/codecs/common.h"
+#include "compress/codecs/sparse_codec.h"
+#include "compress/cpu/topk.h"
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/number.h"
+
+namespace legacy {
+namespace {
+
+// Sums over a chunk of values and of coefficients as large as these are finite.
+constexpr float kLargestValue = 0x1p100f;
+constexpr float kLargestCoefficient = 0x1p114f;
+
+void CheckMagnitudes(std::span<const float> values, float largest, uint32_t unit) {
+  if (largest <= kLargestValue) return;
+  CheckFinite(values, unit);
+  throw Error("gradient of unit " + std::to_string(unit) + ", largest magnitude",
+              FormatNumber(largest), "at most " + FormatNumber(kLargestValue) + " with codec fft");
+}
+
+// A power of two that brings magnitudes up to `largest` near 1: squares neither overflow nor vanish.
+float ScaleFor(float largest) {
+  constexpr int kMostExponent = 126;
+  return largest > 0 ? std::ldexp(1.0f, std::min(-std::ilogb(largest), kMostExponent)) : 1.0f;
+}
+
+}  // namespace
+
+int64_t KeptBins(int64_t bins, double theta) {
+  if (bins == 0) return 0;
+  constexpr double kRoundingError = 4e-16;  // of 1 - theta, and of the product relatively
+  const auto all = static_cast<double>(bins);
+  const double kept = std::ceil((1 - theta) * all - all * kRoundingError - 1e-9);
+  return std::clamp(static_cast<int64_t>(kept), int64_t{1}, bins);
+}
+
+struct FftCodec::Spectrum {
+  Spectrum(int64_t elements, int64_t size)
+      : numel(elements),
+        bins(size),
+        re(std::make_unique_for_overwrite<float[]>(size)),
+        im(std::make_unique_for_overwrite<float[]>(size)),
+        power(std::make_unique_for_overwrite<float[]>(size)) {}
+
+  std::vector<uint32_t> Strongest(int64_t count) const {
+    return cpu::SelectTopK(std::span(power.get(), bins), count);
+  }
+  std::vector<float> At(std::span<const uint32_t> positions) const {
+    std::vector<float> coefficients(2 * positions.size());
+    for (size_t i = 0; i < positions.size(); ++i) {
+      coefficients[2 * i] = re[positions[i]];
+      coefficients[2 * i + 1] = im[positions[i]];
+    }
+    return coefficients;
+  }
+
+  int64_t numel;
+  int64_t bins;
+  float scale = 1;  // of `power`
+  std::unique_ptr<float[]> re, im, power;
+};
+
+FftCodec::FftCodec(std::unique_ptr<Quantiser> quantiser, int64_t chunk,
+                   std::optional<IndexCoding> index)
+    : quantiser_(std::move(quantiser)), plan_(chunk), index_(index), name_("fft") {
+  if (quantiser_->Name() != kFftQuantiser) name_ += "+" + std::string(quantiser_->Name());
+}
+
+const ParameterSpec& FftCodec::Parameter() const {
+  static const ParameterSpec spec{.name = "theta",
+                                  .minimum = 0,
+                                  .maximum = 1,
+                                  .integer = false,
+                                  .fallback = 0.85,
+                                  .help = "fraction of the spectrum that is dropped",
+                                  .volume_falls = true};
+  return spec;
+}
+
+bool FftCodec::Linear(int64_t numel, double theta) const {
+  const int64_t bins = plan_.Bins(numel);
+  return quantiser_->Linear() && KeptBins(bins, theta) == bins;
+}
+
+bool FftCodec::AllowsErrorFeedback(double) const {
+  return quantiser_->AllowsErrorFeedback(Fixed());
+}
+
+int64_t FftCodec::ElementsSent(int64_t numel, double theta) const {
+  return 2 * KeptBins(plan_.Bins(numel), theta);
+}
+
+std::optional<int64_t> FftCodec::MessageBytes(const Unit& unit, double theta) const {
+  const int64_t bins = plan_.Bins(unit.numel);
+  const int64_t kept = KeptBins(bins, theta);
+  const IndexCoding coding = PositionCoding(index_, bins, kept);
+  const auto segment = quantiser_->SegmentBytes(2 * kept, Fixed());
+  if (!segment || coding == IndexCoding::kDelta) return std::nullopt;
+  return kHeaderBytes + IndexBytes(coding, bins, kept) + *segment;
+}
+
+WorkList FftCodec::EncodeWork(int64_t numel, double theta) const {
+  return {{"fft.forward", numel, 1},
+          {"topk.encode", plan_.Bins(numel), 1},
+          quantiser_->EncodeWork(ElementsSent(numel, theta), Fixed())};
+}
+
+WorkList FftCodec::DecodeWork(int64_t numel, double theta) const {
+  const int64_t values = ElementsSent(numel, theta);
+  return {quantiser_->DecodeWork(values, Fixed()),
+          {"sparse.decode", values, 1},
+          {"fft.inverse", numel, 1}};
+}
+
+Header FftCodec::HeaderOf(int64_t numel, const CodecContext& context) const {
+  const int64_t bins = plan_.Bins(numel);
+  const int64_t kept = KeptBins(bins, context.parameter);
+  return {.codec = static_cast<uint8_t>(CodecId::kFft),
+          .index = PositionCoding(index_, bins, kept),
+          .values = quantiser_->Type(),
+          .unit = context.unit,
+          .numel = static_cast<uint32_t>(numel),
+          .count = static_cast<uint32_t>(kept)};
+}
+
+FftCodec::Spectrum FftCodec::Transform(std::span<const float> values, uint32_t unit) const {
+  const float largest = cpu::AbsMax(values);
+  CheckMagnitudes(values, largest, unit);
+  const int64_t numel = CheckedNumel(values);
+  Spectrum spectrum(numel, plan_.Bins(numel));
+  spectrum.scale = ScaleFor(largest);
+  plan_.Forward(values, spectrum.scale, spectrum.re.get(), spectrum.im.get(), spectrum.power.get());
+  return spectrum;
+}
+
+Message FftCodec::Encode(std::span<const float> values, const CodecContext& context) const {
+  CheckParameter(Parameter(), context.parameter);
+  const Spectrum spectrum = Transform(values, context.unit);
+  const Header header = HeaderOf(spectrum.numel, context);
+  const std::vector<uint32_t> kept = spectrum.Strongest(header.count);
+  Message message = StartMessage(header, 4 * int64_t{header.count});
+  WriteIndices(header.index, spectrum.bins, kept, message.bytes);
+  quantiser_->Encode(spectrum.At(kept), Fixed(), context, message.bytes);
+  return message;
+}
+
+void FftCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
+                         std::span<float> sum) const {
+  const Header header = HeaderOf(CheckedNumel(sum), context);
+  ByteSpan rest = CheckedPayload(message, header);
+  const int64_t bins = plan_.Bins(header.numel);
+  std::vector<uint32_t> positions;
+  if (header.index != IndexCoding::kNone) {
+    positions = ReadIndices(header.index, bins, header.count, rest);
+  } else {
+    positions.resize(bins);
+    std::iota(positions.begin(), positions.end(), 0u);
+  }
+  std::vector<float> coefficients(2 * positions.size());
+  quantiser_->Decode(rest, Fixed(), coefficients);
+  const float largest = cpu::AbsMax(coefficients);
+  if (!(largest <= kLargestCoefficient)) {
+    throw Error("message: coefficient", FormatNumber(largest),
+                "at most " + FormatNumber(kLargestCoefficient));
+  }
+  plan_.InverseAdd(positions, coefficients, sum);
+}
+
+double FftCodec::QuantisationError(const Spectrum& spectrum, std::span<const uint32_t> kept,
+                                   const CodecContext& context) const {
+  const std::vector<float> sent = spectrum.At(kept);
+  const std::vector<float> weights = plan_.Weights(spectrum.numel, kept);
+  Bytes segment;
+  quantiser_->Encode(sent, Fixed(), context, segment);
+  std::vector<float> received(sent.size());
+  quantiser_->Decode(segment, Fixed(), received);
+  double error = 0;
+  for (size_t i = 0; i < sent.size(); ++i) {
+    const bool ignored = i % 2 == 1 && weights[i / 2] == 1;  // the im of a real coefficient
+    const double difference = static_cast<double>(sent[i]) - static_cast<double>(received[i]);
+    if (!ignored) error += weights[i / 2] * difference * difference;
+  }
+  return error;
+}
+
+std::vector<double> FftCodec::SquaredErrors(std::span<const float> values,
+                                            std::span<const double> thetas,
+                                            const CodecContext& context) const {
+  const Spectrum spectrum = Transform(values, context.unit);
+  const double square = static_cast<double>(spectrum.scale) * static_cast<double>(spectrum.scale);
+  const double total =
+      std::accumulate(spectrum.power.get(), spectrum.power.get() + spectrum.bins, 0.0);
+  CodecContext forgetful = context;
+  forgetful.state = nullptr;
+  std::vector<double> errors;
+  for (const double theta : thetas) {
+    CheckParameter(Parameter(), theta);
+    const auto kept = spectrum.Strongest(KeptBins(spectrum.bins, theta));
+    double energy = 0;
+    for (const uint32_t bin : kept) energy += spectrum.power[bin];
+    double error = std::max(0.0, total - energy) / square;
+    if (quantiser_->Type() != ValueType::kFloat32) {
+      error += QuantisationError(spectrum, kept, forgetful);
+    }
+    errors.push_back(error);
+  }
+  return errors;
+}
+
+const MethodInfo& FftInfo() {
+  static const MethodInfo info = {
+      .name = "fft",
+      .help = "the strongest part of the spectrum",
+      .paper =
+          "Wang et al., FFT-based Gradient Sparsification for the Distributed Training of "
+          "Deep Neural Networks, HPDC 2020",
+      .options = {
+          {"chunk", "4096", "powers of two from 64 to 1048576", "elements of a transform"},
+          {"index", "auto", "auto, u16, u32, bitmap, packed, delta", "how positions travel"}}};
+  return info;
+}
+
+std::unique_ptr<Codec> MakeFftCodec(const Stage& stage, std::unique_ptr<Quantiser> quantiser,
+                                    std::optional<IndexCoding> index) {
+  const OptionReader options(stage, FftInfo().options);
+  const int64_t chunk =
+      options.Integer("chunk", cpu::SpectrumPlan::kLeastChunk, cpu::SpectrumPlan::kMostChunk);
+  if (!std::has_single_bit(static_cast<uint64_t>(chunk))) {
+    throw Error("fft: chunk", std::to_string(chunk), "powers of two from 64 to 1048576");
+  }
+  return std::make_unique<FftCodec>(std::move(quantiser), chunk, index);
+}
+
+}  // namespace legacy

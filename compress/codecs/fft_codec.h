@@ -1,0 +1,71 @@
+// FFT sparsification (Wang et al., "FFT-based Gradient Sparsification for the Distributed Training of Deep Neural
+// Networks", HPDC 2020): the spectrum of a unit is cut to its strongest bins, whose coefficients travel through a
+// quantiser, range-based floats of 10 bits where none is named.
+//
+//   theta   fraction of the bins that is dropped
+//   pieces  chunks and falling powers of two (cpu/spectrum.h), never padded: padding spreads a unit over more bins
+//   kept    max(1, ceil((1 - theta) bins)) of the largest w |X|^2, over all pieces together; ties to the lower bin.
+//           w = 1 where a coefficient is real, else 2: so what is dropped is the error,
+//           ||x - C(x)||^2 = sum of it <= (1 - kept / bins) ||x||^2. A number for each piece would drop more.
+//   bytes   header, whose count is that of the bins; positions among the bins of all pieces, as of elements
+//           elsewhere (none where all are kept); re and im of each bin, one segment. The im of a real coefficient
+//           travels, as 0, and is ignored: so the length follows from numel and theta alone.
+//
+// A receiver takes one inverse transform of each message. Spectra of equal pieces can be added: the mean of the workers
+// is the inverse of the mean spectrum.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compress/codec.h"
+#include "compress/cpu/spectrum.h"
+#include "compress/quantiser.h"
+
+namespace legacy {
+
+// Bins kept of `bins`: the exact decimal product, rounded up, though (1 - 0.85) * 40 exceeds 6 in double precision.
+int64_t KeptBins(int64_t bins, double theta);
+
+class FftCodec : public Codec {
+ public:
+  // `chunk`: a power of two within SpectrumPlan's limits. `index`: forced coding of positions; default: the shortest.
+  FftCodec(std::unique_ptr<Quantiser> quantiser, int64_t chunk, std::optional<IndexCoding> index);
+  std::string_view Name() const override { return name_; }  // "fft", "fft+fp16"
+  const ParameterSpec& Parameter() const override;
+  bool Linear(int64_t numel, double theta) const override;
+  bool AllowsErrorFeedback(double theta) const override;
+  int64_t ElementsSent(int64_t numel, double theta) const override;  // two for each kept bin
+  std::optional<int64_t> MessageBytes(const Unit& unit, double theta) const override;
+  WorkList EncodeWork(int64_t numel, double theta) const override;
+  WorkList DecodeWork(int64_t numel, double theta) const override;
+  // Throws Error on magnitudes above 2^100, too: sums over them could overflow.
+  Message Encode(std::span<const float> values, const CodecContext& context) const override;
+  void DecodeAdd(ByteSpan message, const CodecContext& context,
+                 std::span<float> sum) const override;
+  // From one transform.
+  std::vector<double> SquaredErrors(std::span<const float> values, std::span<const double> thetas,
+                                    const CodecContext& context) const override;
+
+ private:
+  struct Spectrum;
+  Spectrum Transform(std::span<const float> values, uint32_t unit) const;
+  double QuantisationError(const Spectrum& spectrum, std::span<const uint32_t> kept,
+                           const CodecContext& context) const;
+  Header HeaderOf(int64_t numel, const CodecContext& context) const;
+  double Fixed() const { return quantiser_->Parameter().fallback; }  // the quantiser's parameter
+
+  std::unique_ptr<Quantiser> quantiser_;
+  cpu::SpectrumPlan plan_;
+  std::optional<IndexCoding> index_;
+  std::string name_;
+};
+
+// For lists, and from text: options of the stage "fft" but for "index", which is the caller's to read.
+const MethodInfo& FftInfo();
+std::unique_ptr<Codec> MakeFftCodec(const Stage& stage, std::unique_ptr<Quantiser> quantiser,
+                                    std::optional<IndexCoding> index);
+inline constexpr const char* kFftQuantiser = "rbf";  // where none is named
+
+}  // namespace legacy

@@ -1,0 +1,67 @@
+// Discrete Fourier transform of real numbers, orthonormal:
+//
+//   X[k] = n^-1/2 sum_j x[j] exp(-2 pi i j k / n),  k = 0 .. floor(n / 2)
+//   ||x||^2 = sum_k w[k] |X[k]|^2,  w = 1 at k = 0 and k = n / 2, else 2 (Parseval)
+//
+// Any length, nothing is ever padded: a padded transform spreads n numbers over more coefficients, and no fraction of
+// those brings the lost accuracy back. Powers of two from kFastFft on take the four-step way (Bailey, "FFTs in External
+// or Hierarchical Memory", J. Supercomputing 1990) over half as many complex numbers: columns by Stockham's radix 4,
+// twiddles and a transposition, columns again; every inner loop runs over contiguous numbers. Other lengths are summed
+// as they are defined, O(n^2), in double: they are meant for tails shorter than kFastFft.
+//
+// fp32, factors rounded once from double. The same bits with every instruction set.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compress/cpu/dispatch.h"
+
+namespace legacy::cpu {
+
+inline constexpr int64_t kFastFft = 32;
+
+// Factors of one length; shared by threads, each with scratch of its own.
+class RealFft {
+ public:
+  explicit RealFft(int64_t length, Simd simd = ActiveSimd());  // length >= 1
+
+  int64_t length() const { return length_; }
+  int64_t bins() const { return length_ / 2 + 1; }
+  Simd simd() const { return simd_; }
+  size_t scratch_size() const { return scratch_size_; }
+
+  // `values`: length(), `re` and `im`: bins(), `scratch`: scratch_size() numbers, none of which overlap. im[0] and, of
+  // an even length, im[length / 2] become 0.
+  void Forward(const float* values, float* re, float* im, float* scratch) const;
+  // These two are taken for 0.
+  void Inverse(const float* re, const float* im, float* values, float* scratch) const;
+
+  struct Complex {  // numbers as two arrays
+    std::vector<float> re, im;
+  };
+  // Of the fast way: rows x columns = length / 2.
+  struct Tables {
+    int64_t rows = 0;
+    int64_t columns = 0;
+    float scale = 1;       // length^-1/2
+    Complex row_roots;     // Stockham's over `rows`, stage after stage
+    Complex column_roots;  // over `columns`
+    Complex twiddles;      // between the two, row by row
+    Complex real_roots;    // exp(-2 pi i k / length), k < length / 2
+  };
+
+ private:
+  void DirectForward(const float* values, float* re, float* im) const;
+  void DirectInverse(const float* re, const float* im, float* values) const;
+
+  int64_t length_;
+  Simd simd_;
+  size_t scratch_size_ = 0;
+  Tables fast_;
+  // Of the direct way: cos and sin of 2 pi j / length.
+  std::vector<double> cosines_, sines_;
+};
+
+}  // namespace legacy::cpu

@@ -1,0 +1,52 @@
+// Spectrum of a vector of any length in pieces, none of them padded: chunks of a power of two, the rest as falling
+// powers of two down to kFastFft, and what is left at its own length. Chunks bound the cost of a transform and its
+// rounding; what one costs in accuracy is small from some thousand elements on. Bins of the pieces follow each other;
+// orthonormal transforms (fft.h) make bins of different pieces comparable.
+//
+// Forward: 4 bytes read and about 6 written per element (a bin is re, im and power, for two elements). Deterministic.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compress/cpu/fft.h"
+
+namespace legacy::cpu {
+
+class SpectrumPlan {
+ public:
+  static constexpr int64_t kLeastChunk = 64;
+  static constexpr int64_t kMostChunk = int64_t{1} << 20;
+
+  explicit SpectrumPlan(int64_t chunk, Simd simd = ActiveSimd());  // a power of two
+
+  // At most `numel`, and 1 at least of 1 or more.
+  int64_t Bins(int64_t numel) const;
+
+  // All outputs have Bins(values.size()) elements. power = w |scale X|^2, whose sum is ||scale x||^2.
+  void Forward(std::span<const float> values, float scale, float* re, float* im,
+               float* power) const;
+
+  // w of the bins at ascending positions: 1 where a piece's coefficient is real, else 2.
+  std::vector<float> Weights(int64_t numel, std::span<const uint32_t> positions) const;
+
+  // sum += the vector whose spectrum has (re, im) pairs at ascending positions and is 0 elsewhere.
+  void InverseAdd(std::span<const uint32_t> positions, std::span<const float> coefficients,
+                  std::span<float> sum) const;
+
+ private:
+  struct Piece {
+    const RealFft* fft;
+    int64_t offset;     // of its elements
+    int64_t first_bin;  // of its bins
+  };
+  template <typename Body>  // body(piece), in order
+  void ForEachPiece(int64_t numel, Body body) const;
+  const RealFft& Longest(int64_t numel) const;
+
+  // Of lengths 1 to kFastFft - 1, then kFastFft, twice that, ... up to a chunk.
+  std::vector<RealFft> ffts_;
+};
+
+}  // namespace legacy::cpu

@@ -1,0 +1,131 @@
+// uniform: N bits, 2^N - 1 levels at equal distances from -max |x| to max |x|, to the nearest.
+//
+// Segment: f32 max |x|, codes of N bits: 0 is -max, the middle one zero.
+#include <cmath>
+#include <cstring>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/dispatch.h"
+#include "compress/cpu/vector.h"
+#include "compress/number.h"
+#include "compress/quantisers/packed.h"
+#include "compress/quantisers/quantisers.h"
+
+namespace legacy {
+namespace {
+
+constexpr int kLeastBits = 2;
+constexpr int kMostBits = 16;
+constexpr int64_t kScaleBytes = 4;
+
+// Levels on each side of zero.
+int32_t LevelsOf(double parameter) {
+  return (1 << (static_cast<int>(std::lround(parameter)) - 1)) - 1;
+}
+
+int WidthOf(double parameter) { return static_cast<int>(std::lround(parameter)); }
+
+// Level of x, -levels to levels; max > 0. Adding and taking away 1.5 * 2^23 rounds to the nearest whole number, ties to
+// even.
+LEGACY_INLINE float LevelOf(float x, float max, float levels) {
+  constexpr float kRound = 0x1.8p23f;
+  return (x / max * levels + kRound) - kRound;
+}
+
+LEGACY_INLINE float ValueOf(float level, float max, float levels) { return level / levels * max; }
+
+LEGACY_INLINE void EncodeBody(const float* values, int64_t n, float max, int32_t levels,
+                              uint32_t* codes) {
+  const auto steps = static_cast<float>(levels);
+  for (int64_t i = 0; i < n; ++i) {
+    codes[i] = static_cast<uint32_t>(static_cast<int32_t>(LevelOf(values[i], max, steps)) + levels);
+  }
+}
+
+LEGACY_INLINE void DecodeBody(const uint32_t* codes, int64_t n, float max, int32_t levels,
+                              float* values) {
+  const auto steps = static_cast<float>(levels);
+  for (int64_t i = 0; i < n; ++i) {
+    values[i] = ValueOf(static_cast<float>(static_cast<int32_t>(codes[i]) - levels), max, steps);
+  }
+}
+
+class Uniform : public Quantiser {
+ public:
+  explicit Uniform(int64_t bits)
+      : parameter_{.name = "bits",
+                   .minimum = kLeastBits,
+                   .maximum = kMostBits,
+                   .integer = true,
+                   .fallback = static_cast<double>(bits),
+                   .help = "of a value"} {}
+
+  std::string_view Name() const override { return "uniform"; }
+  ValueType Type() const override { return ValueType::kUniform; }
+  const ParameterSpec& Parameter() const override { return parameter_; }
+  // To the nearest level, one of which is zero: |x - Q(x)| <= |x| for every value.
+  bool AllowsErrorFeedback(double) const override { return true; }
+  std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const override {
+    return kScaleBytes + cpu::PackedBytes(count, WidthOf(parameter));
+  }
+  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
+  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
+
+  void Encode(std::span<const float> values, double parameter, const CodecContext&,
+              Bytes& out) const override {
+    const float max = cpu::AbsMax(values);
+    AppendFloats(std::span(&max, 1), out);
+    // Of zeros alone every level is zero: any divisor does.
+    const float divisor = max > 0 ? max : 1;
+    AppendPacked(values, WidthOf(parameter), out,
+                 [&](std::span<const float> block, std::span<uint32_t> codes) {
+                   cpu::Dispatch<EncodeBody>(cpu::ActiveSimd(), block.data(),
+                                             static_cast<int64_t>(block.size()), divisor,
+                                             LevelsOf(parameter), codes.data());
+                 });
+  }
+
+  void Decode(ByteSpan segment, double parameter, std::span<float> values) const override {
+    CheckLength(segment, *SegmentBytes(static_cast<int64_t>(values.size()), parameter));
+    const float max = FloatAt(segment, 0);
+    if (!std::isfinite(max) || std::signbit(max)) {
+      throw Error("message: largest magnitude", FormatNumber(max), "finite, not negative");
+    }
+    const int32_t levels = LevelsOf(parameter);
+    ReadPacked(segment.subspan(kScaleBytes), WidthOf(parameter), 2 * static_cast<uint32_t>(levels),
+               values, [&](std::span<const uint32_t> codes, std::span<float> block) {
+                 cpu::Dispatch<DecodeBody>(cpu::ActiveSimd(), codes.data(),
+                                           static_cast<int64_t>(codes.size()), max, levels,
+                                           block.data());
+               });
+  }
+
+  double SquaredError(std::span<const float> values, double parameter) const override {
+    const float max = cpu::AbsMax(values);
+    if (max == 0) return 0;
+    const auto steps = static_cast<float>(LevelsOf(parameter));
+    double error = 0;
+    for (const float x : values) {
+      const double rounded = ValueOf(LevelOf(x, max, steps), max, steps);
+      error += (x - rounded) * (x - rounded);
+    }
+    return error;
+  }
+
+ private:
+  const ParameterSpec parameter_;
+};
+
+}  // namespace
+
+QuantiserRow UniformRow() {
+  return {{.name = "uniform",
+           .help = "equally spaced levels from -max to max, nearest",
+           .paper = "",
+           .options = {{"bits", "8", "2 to 16", "of a value"}}},
+          [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
+            return std::make_unique<Uniform>(options.Integer("bits", kLeastBits, kMostBits));
+          }};
+}
+
+}  // namespace legacy
