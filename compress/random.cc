@@ -4,29 +4,58 @@
 #include <cmath>
 #include <numbers>
 
+#include "compress/cpu/dispatch.h"
+
 namespace legacy {
 namespace {
-
-// Multipliers and Weyl increments of Philox4x32, from the paper's table of constants.
-constexpr uint64_t kMultiplier0 = 0xD2511F53;
-constexpr uint64_t kMultiplier1 = 0xCD9E8D57;
-constexpr uint32_t kWeyl0 = 0x9E3779B9;
-constexpr uint32_t kWeyl1 = 0xBB67AE85;
-constexpr int kRounds = 10;
 
 constexpr uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
 constexpr uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
 
+// Blocks of consecutive counters, a lane each. The counter's first word and the upper half of its
+// second are the number of the block.
+constexpr int kLanes = 16;
+LEGACY_INLINE void FillLanes(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key,
+                             uint32_t* out) {
+  uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    c0[lane] = counter[0] + static_cast<uint32_t>(lane);
+    c1[lane] = counter[1] + (c0[lane] < counter[0] ? 1u << 16 : 0);
+    c2[lane] = counter[2];
+    c3[lane] = counter[3];
+  }
+  uint32_t key0 = key[0], key1 = key[1];
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const uint64_t product0 = uint64_t{kPhiloxMultipliers[0]} * c0[lane];
+      const uint64_t product1 = uint64_t{kPhiloxMultipliers[1]} * c2[lane];
+      c0[lane] = static_cast<uint32_t>(product1 >> 32) ^ c1[lane] ^ key0;
+      c1[lane] = static_cast<uint32_t>(product1);
+      c2[lane] = static_cast<uint32_t>(product0 >> 32) ^ c3[lane] ^ key1;
+      c3[lane] = static_cast<uint32_t>(product0);
+    }
+    key0 += kPhiloxWeyl[0];
+    key1 += kPhiloxWeyl[1];
+  }
+  for (int lane = 0; lane < kLanes; ++lane) {
+    out[4 * lane] = c0[lane];
+    out[4 * lane + 1] = c1[lane];
+    out[4 * lane + 2] = c2[lane];
+    out[4 * lane + 3] = c3[lane];
+  }
+}
+
 }  // namespace
 
-std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  for (int round = 0; round < kRounds; ++round) {
-    const uint64_t product0 = kMultiplier0 * counter[0];
-    const uint64_t product1 = kMultiplier1 * counter[2];
+std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key,
+                                   int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const uint64_t product0 = uint64_t{kPhiloxMultipliers[0]} * counter[0];
+    const uint64_t product1 = uint64_t{kPhiloxMultipliers[1]} * counter[2];
     counter = {High(product1) ^ counter[1] ^ key[0], Low(product1),
                High(product0) ^ counter[3] ^ key[1], Low(product0)};
-    key[0] += kWeyl0;
-    key[1] += kWeyl1;
+    key[0] += kPhiloxWeyl[0];
+    key[1] += kPhiloxWeyl[1];
   }
   return counter;
 }
@@ -50,6 +79,21 @@ uint32_t RandomStream::NextU32() {
     if (++counter_[0] == 0) counter_[1] += 1u << 16;
   }
   return block_[used_++];
+}
+
+void RandomStream::Fill(std::span<uint32_t> out) {
+  constexpr size_t kBlocks = 4 * kLanes;
+  while (used_ < 4 && !out.empty()) {
+    out.front() = NextU32();
+    out = out.subspan(1);
+  }
+  const cpu::Simd simd = cpu::ActiveSimd();
+  for (; out.size() >= kBlocks; out = out.subspan(kBlocks)) {
+    cpu::Dispatch<FillLanes>(simd, counter_, key_, out.data());
+    counter_[0] += kLanes;
+    if (counter_[0] < kLanes) counter_[1] += 1u << 16;
+  }
+  for (uint32_t& draw : out) draw = NextU32();
 }
 
 uint64_t RandomStream::NextU64() {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace legacy {
 
@@ -41,9 +42,10 @@ class RandomStream {
   explicit RandomStream(const RandomKey& key);
   uint32_t NextU32();
   uint64_t NextU64();
-  uint32_t Below(uint32_t bound);  // uniform in [0, bound), without modulo bias; bound >= 1
-  double Uniform();                // [0, 1), 53 bits
-  double Normal();                 // standard normal, Box-Muller; two draws a call
+  void Fill(std::span<uint32_t> out);  // as NextU32() for each, several times as fast
+  uint32_t Below(uint32_t bound);      // uniform in [0, bound), without modulo bias; bound >= 1
+  double Uniform();                    // [0, 1), 53 bits
+  double Normal();                     // standard normal, Box-Muller; two draws a call
 
  private:
   std::array<uint32_t, 2> key_;

@@ -1,21 +1,45 @@
 #include "compress/cpu/random_subset.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
+#include <limits>
+#include <span>
 
 namespace legacy::cpu {
+namespace {
+
+constexpr int64_t kWord = 64;
+constexpr int64_t kBatch = 1024;  // draws at a time
+
+// Marks the first `count` distinct positions of [0, n) that the stream gives.
+std::vector<uint64_t> MarkDistinct(RandomStream stream, uint32_t n, int64_t count) {
+  std::vector<uint64_t> marked((n + kWord - 1) / kWord);
+  const uint32_t refused = n == 0 ? 0 : (0u - n) % n;  // 2^32 mod n
+  std::array<uint32_t, kBatch> buffer;
+  while (count > 0) {
+    const std::span draws(buffer.data(), std::min(count, kBatch));
+    stream.Fill(draws);
+    for (const uint32_t draw : draws) {
+      const uint64_t product = uint64_t{draw} * n;
+      const auto pick = static_cast<uint32_t>(product >> 32);
+      const uint64_t accepted = static_cast<uint32_t>(product) >= refused;
+      uint64_t& word = marked[pick / kWord];
+      const uint64_t before = word;
+      word |= accepted << pick % kWord;
+      count -= word != before;
+    }
+  }
+  return marked;
+}
+
+}  // namespace
 
 std::vector<uint32_t> RandomSubset(RandomStream stream, int64_t n, int64_t k) {
-  assert(0 <= k && k <= n);
-  constexpr int64_t kWord = 64;
-  std::vector<uint64_t> marked((n + kWord - 1) / kWord);
+  assert(0 <= k && k <= n && n <= std::numeric_limits<uint32_t>::max());
   const int64_t drawn = std::min(k, n - k);  // the smaller of the subset and its complement
-  for (int64_t last = n - drawn; last < n; ++last) {
-    int64_t pick = stream.Below(static_cast<uint32_t>(last + 1));
-    if (marked[pick / kWord] >> pick % kWord & 1) pick = last;
-    marked[pick / kWord] |= uint64_t{1} << pick % kWord;
-  }
+  const auto marked = MarkDistinct(stream, static_cast<uint32_t>(n), drawn);
   std::vector<uint32_t> subset;
   subset.reserve(k);
   for (size_t word = 0; word < marked.size(); ++word) {

@@ -8,8 +8,6 @@
 #include <set>
 #include <vector>
 
-#include "compress/cpu/random_subset.h"
-
 namespace legacy {
 namespace {
 
@@ -68,32 +66,14 @@ TEST(RandomStream, MomentsOfUniformAndNormal) {
   EXPECT_NEAR(square, 1, 5 * std::sqrt(2.0 / kDraws));
 }
 
-TEST(RandomSubset, SizesOrderAndRange) {
-  for (const int64_t n : {0, 1, 2, 63, 64, 65, 1000}) {
-    for (int64_t k = 0; k <= n; k += 1 + n / 17) {
-      const auto subset = cpu::RandomSubset(RandomStream({.seed = 7}), n, k);
-      ASSERT_EQ(static_cast<int64_t>(subset.size()), k);
-      for (size_t i = 0; i < subset.size(); ++i) {
-        ASSERT_LT(subset[i], n);
-        if (i > 0) {
-          ASSERT_LT(subset[i - 1], subset[i]);
-        }
-      }
-    }
+TEST(RandomStream, FillGivesTheNextDraws) {
+  RandomStream one({.seed = 9}), other = one;
+  for (const size_t size : {0, 1, 3, 63, 64, 65, 200, 2, 1000}) {
+    std::vector<uint32_t> filled(size);
+    one.Fill(filled);
+    for (const uint32_t draw : filled) ASSERT_EQ(draw, other.NextU32()) << size;
   }
-}
-
-// All 10 subsets of size 2 (and, through the complement, of size 3) of 5 elements are equally
-// likely.
-TEST(RandomSubset, Uniform) {
-  for (const int64_t k : {2, 3}) {
-    std::map<std::vector<uint32_t>, int> counts;
-    for (uint64_t step = 0; step < 20000; ++step) {
-      ++counts[cpu::RandomSubset(RandomStream({.seed = 8, .step = step}), 5, k)];
-    }
-    ASSERT_EQ(counts.size(), 10u);
-    for (const auto& [subset, count] : counts) EXPECT_NEAR(count, 2000, 5 * std::sqrt(1800));
-  }
+  EXPECT_EQ(one.NextU32(), other.NextU32());
 }
 
 }  // namespace

@@ -1,0 +1,96 @@
+// The distribution of magnitudes in one read, and what follows from it for every k and threshold at
+// once: the error of Top-K for all densities, thresholds of RedSync (Fang et al., JPDC 2019) and
+// SIDCo (Abdelmoniem et al., MLSys 2021), gains of GraVAC (Tyagi and Swany, 2023).
+//
+// 8192 bins: 8 bits of the exponent and the first 5 of the mantissa of |x|, so that a bin is at most
+// 1/32 of its magnitudes wide. A bin holds integers, its count and its exact sum: nothing depends on
+// the order of elements, calls or merges, on threads or instructions. Squares are taken at the mean
+// of a bin, which makes them too small by 2^-12 of themselves at most (a half of the bin's width,
+// squared). All of this but for subnormals, whose bins are 2^-131 wide. 4 bytes read per element.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace legacy::cpu {
+
+// Counts. 128 KiB, and up to 0.5 MiB of scratch: Clear() one for the next layer rather than having
+// many.
+class MagnitudeHistogram {
+ public:
+  static constexpr int kBins = 1 << 13;
+  static constexpr int kFiniteBins = kBins - 32;  // what is above holds NaN and infinity
+
+  MagnitudeHistogram() : counts_(kBins), offsets_(kBins) {}
+
+  void Add(std::span<const float> values);
+  void Merge(const MagnitudeHistogram& other);
+  void Clear();
+
+  int64_t Count(int bin) const { return counts_[bin]; }
+  // Of |x| over the bin; the bin is finite.
+  double Sum(int bin) const;
+  double Squares(int bin) const;
+  // Smallest magnitude of the bin; that of kFiniteBins is 2^128.
+  static double LowerEdge(int bin);
+
+ private:
+  // Of one Add(), cleared after it. By sign as well, which saves an instruction for each element; a
+  // few cache lines longer than a power of two, or equal bins of several tables would compete for
+  // one set of the cache.
+  using Table = std::array<uint64_t, 2 * kBins + 24>;
+
+  template <int kTables>
+  void Count(std::span<const float> values);
+
+  std::vector<int64_t> counts_;
+  std::vector<int64_t> offsets_;  // sums of the mantissas' other 18 bits
+  std::vector<Table> tables_;
+};
+
+// Answers from a histogram's state: what is exact at the edges of bins is interpolated linearly in
+// between. A few hundred steps, one for each bin that is not empty.
+class MagnitudeCurve {
+ public:
+  explicit MagnitudeCurve(const MagnitudeHistogram& histogram);
+
+  int64_t Count() const { return count_; }           // of finite elements
+  int64_t NonFinite() const { return non_finite_; }  // others, which enter nothing else
+  double Mean() const;                               // of |x|, exact; 0 of nothing
+  // Largest |x|: exact where its bin holds one element, else the bin's mean (AbsMax() is exact).
+  double Max() const;
+  double TotalSquared() const;
+
+  // 0 <= k <= Count(): ||TopK(x)||^2, and ||x - TopK(x)||.
+  double KeptSquared(int64_t k) const;
+  double Error(int64_t k) const;
+  // Magnitude that k elements reach, within the width of a bin; Max() for k = 0.
+  double Threshold(int64_t k) const;
+
+  // Number and sum of |x| >= threshold.
+  double CountAbove(double threshold) const;
+  double SumAbove(double threshold) const;
+
+ private:
+  // What there is from the top down to and with a bin.
+  struct Step {
+    double low = 0, high = 0;  // edges of the bin
+    double count = 0, sum = 0, squares = 0;
+  };
+  // Everything above a step's bin and a part of the bin, from its top.
+  struct Place {
+    size_t step;
+    double part;
+  };
+  Place AtRank(int64_t k) const;
+  Place AtThreshold(double threshold) const;
+  double Interpolate(Place place, double Step::*quantity) const;
+
+  std::vector<Step> steps_;  // the first one is empty
+  int64_t count_ = 0;
+  int64_t non_finite_ = 0;
+};
+
+}  // namespace legacy::cpu

@@ -1,0 +1,27 @@
+#include "compress/cpu/dispatch.h"
+
+#include <gtest/gtest.h>
+
+#include "compress/error.h"
+
+namespace legacy::cpu {
+namespace {
+
+TEST(Dispatch, ChoosesTheBestUnlessAsked) {
+  const auto usable = UsableSimd();
+  ASSERT_EQ(usable.front(), Simd::kPlain);
+  EXPECT_EQ(ChooseSimd(""), usable.back());
+  for (const Simd simd : usable) EXPECT_EQ(ChooseSimd(SimdName(simd)), simd);
+}
+
+TEST(Dispatch, RefusesWhatIsNone) {
+  try {
+    ChooseSimd("sse9");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("LEGACY_SIMD: got 'sse9'; allowed: plain"), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace legacy::cpu

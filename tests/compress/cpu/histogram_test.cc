@@ -1,0 +1,182 @@
+#include "compress/cpu/histogram.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "compress/gradients/gradients.h"
+#include "tests/compress/test_data.h"
+
+namespace legacy::cpu {
+namespace {
+
+constexpr double kBinWidth = 1.0 / 32;  // relative
+constexpr double kSquaresError = 0x1p-12;
+constexpr double kSubnormalWidth = 0x1p-131;  // absolute
+
+MagnitudeHistogram Of(std::span<const float> values) {
+  MagnitudeHistogram histogram;
+  histogram.Add(values);
+  return histogram;
+}
+
+std::vector<double> FallingMagnitudes(std::span<const float> values) {
+  std::vector<double> magnitudes;
+  for (const float x : values) magnitudes.push_back(std::abs(static_cast<double>(x)));
+  std::ranges::sort(magnitudes, std::greater());
+  return magnitudes;
+}
+
+std::vector<std::vector<float>> Inputs() {
+  auto inputs = test::HardInputs(1000);
+  for (const char* text :
+       {"gaussian:n=1e5", "laplace:n=1e5", "student-t:n=1e5", "lognormal:n=1e5", "zeros:n=1e5",
+        "constant:n=1e4", "denormals:n=1e4", "ties:n=1e4", "mixed:n=1e5", "smooth:n=1e5"}) {
+    inputs.push_back(DrawGradient(text));
+  }
+  return inputs;
+}
+
+TEST(MagnitudeHistogram, CountsBySortedBins) {
+  for (const auto& input : Inputs()) {
+    std::vector<int64_t> counts(MagnitudeHistogram::kBins);
+    std::vector<double> sums(MagnitudeHistogram::kBins);
+    for (const float x : input) {
+      const double magnitude = std::abs(static_cast<double>(x));
+      int bin = 0;
+      for (int step = MagnitudeHistogram::kFiniteBins; step > 0; step /= 2) {
+        while (bin + step < MagnitudeHistogram::kFiniteBins &&
+               MagnitudeHistogram::LowerEdge(bin + step) <= magnitude) {
+          bin += step;
+        }
+      }
+      ++counts[bin];
+      sums[bin] += magnitude;
+    }
+    const auto histogram = Of(input);
+    for (int bin = 0; bin < MagnitudeHistogram::kFiniteBins; ++bin) {
+      ASSERT_EQ(histogram.Count(bin), counts[bin]) << bin;
+      ASSERT_NEAR(histogram.Sum(bin), sums[bin], 1e-12 * sums[bin]) << bin;
+    }
+  }
+}
+
+TEST(MagnitudeHistogram, EdgesGrowByAThirtySecondAtMost) {
+  EXPECT_EQ(MagnitudeHistogram::LowerEdge(0), 0);
+  EXPECT_EQ(MagnitudeHistogram::LowerEdge(MagnitudeHistogram::kFiniteBins), 0x1p128);
+  for (int bin = 32; bin < MagnitudeHistogram::kFiniteBins; ++bin) {  // the first 32: subnormals
+    const double low = MagnitudeHistogram::LowerEdge(bin);
+    const double high = MagnitudeHistogram::LowerEdge(bin + 1);
+    ASSERT_TRUE(low < high && high <= low * (1 + kBinWidth)) << bin;
+  }
+}
+
+TEST(MagnitudeHistogram, PartsMergeToTheWhole) {
+  const auto values = DrawGradient("student-t:n=300001");
+  const auto whole = Of(values);
+  MagnitudeHistogram merged, part;
+  part.Add(std::vector<float>(100, 3.0f));
+  part.Clear();
+  part.Add(std::span(values).subspan(1000, 50000));
+  merged.Add(std::span(values).subspan(51000));
+  merged.Merge(part);
+  for (int i = 0; i < 1000; ++i) merged.Add(std::span(values).subspan(i, 1));
+  for (int bin = 0; bin < MagnitudeHistogram::kBins; ++bin) {
+    ASSERT_EQ(merged.Count(bin), whole.Count(bin)) << bin;
+    ASSERT_EQ(merged.Squares(bin), whole.Squares(bin)) << bin;
+  }
+}
+
+// More elements than one run of the packed tables holds, all in one bin.
+TEST(MagnitudeHistogram, DoesNotOverflow) {
+  const float x = std::nextafter(2.0f, 0.0f);
+  const int64_t n = (int64_t{1} << 23) + 5;
+  const MagnitudeCurve curve(Of(std::vector<float>(n, x)));
+  EXPECT_EQ(curve.Count(), n);
+  EXPECT_DOUBLE_EQ(curve.Mean(), x);
+  EXPECT_DOUBLE_EQ(curve.TotalSquared(), static_cast<double>(n) * x * x);
+}
+
+TEST(MagnitudeCurve, KeepsTheEnergyOfSortedPrefixes) {
+  const auto inputs = Inputs();
+  for (size_t input = 0; input < inputs.size(); ++input) {
+    const auto magnitudes = FallingMagnitudes(inputs[input]);
+    const auto n = static_cast<int64_t>(magnitudes.size());
+    double total = 0, sum = 0;
+    for (const double x : magnitudes) total += x * x, sum += x;
+    const MagnitudeCurve curve(Of(inputs[input]));
+    const double slack = static_cast<double>(n) * kSubnormalWidth * kSubnormalWidth;
+    ASSERT_EQ(curve.Count(), n);
+    ASSERT_NEAR(curve.TotalSquared(), total, kSquaresError * total + slack) << input;
+    ASSERT_NEAR(curve.Mean(), sum / static_cast<double>(n), 1e-12 * sum) << input;
+    ASSERT_NEAR(curve.Max(), magnitudes[0], kBinWidth * magnitudes[0] + kSubnormalWidth) << input;
+    double kept = 0;
+    for (int64_t k = 0; k <= n; ++k) {
+      ASSERT_NEAR(curve.KeptSquared(k), kept, 2e-3 * total + slack) << input << " " << k;
+      ASSERT_NEAR(curve.Error(k) * curve.Error(k), total - kept, 2e-3 * total + slack)
+          << input << " " << k;
+      if (k == n) break;
+      kept += magnitudes[k] * magnitudes[k];
+      if (magnitudes[k] >= std::numeric_limits<float>::min()) {
+        ASSERT_NEAR(curve.Threshold(k + 1), magnitudes[k], kBinWidth * magnitudes[k])
+            << input << " " << k;
+      }
+    }
+    ASSERT_EQ(curve.KeptSquared(0), 0);
+    ASSERT_EQ(curve.Error(n), 0);
+  }
+}
+
+TEST(MagnitudeCurve, CountsAboveThresholds) {
+  const auto values = DrawGradient("laplace:n=1e5");
+  const auto magnitudes = FallingMagnitudes(values);
+  const MagnitudeCurve curve(Of(values));
+  double total = 0;
+  for (const double x : magnitudes) total += x;
+  for (double threshold = 1e-6; threshold < 20; threshold *= 1.3) {
+    double sum = 0;
+    int64_t count = 0;
+    for (; count < std::ssize(magnitudes) && magnitudes[count] >= threshold; ++count) {
+      sum += magnitudes[count];
+    }
+    EXPECT_NEAR(curve.CountAbove(threshold), static_cast<double>(count), 1e-3 * 1e5) << threshold;
+    EXPECT_NEAR(curve.SumAbove(threshold), sum, 1e-3 * total) << threshold;
+  }
+  // Exact at edges of bins, and outside.
+  EXPECT_EQ(curve.CountAbove(1.0),
+            std::ranges::count_if(magnitudes, [](double x) { return x >= 1; }));
+  EXPECT_EQ(curve.CountAbove(0), 1e5);
+  EXPECT_EQ(curve.CountAbove(-1), 1e5);
+  EXPECT_EQ(curve.CountAbove(1e9), 0);
+  EXPECT_EQ(curve.SumAbove(1e9), 0);
+}
+
+TEST(MagnitudeCurve, SetsNonFiniteValuesApart) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> values = {
+      1, -2, infinity, -infinity, std::nanf(""), std::numeric_limits<float>::max()};
+  const MagnitudeCurve curve(Of(values));
+  EXPECT_EQ(curve.NonFinite(), 3);
+  EXPECT_EQ(curve.Count(), 3);
+  EXPECT_EQ(curve.Max(), std::numeric_limits<float>::max());
+}
+
+TEST(MagnitudeCurve, NothingIsNothing) {
+  const MagnitudeCurve curve(Of({}));
+  EXPECT_EQ(curve.Count(), 0);
+  EXPECT_EQ(curve.Mean(), 0);
+  EXPECT_EQ(curve.Max(), 0);
+  EXPECT_EQ(curve.TotalSquared(), 0);
+  EXPECT_EQ(curve.Error(0), 0);
+  EXPECT_EQ(curve.Threshold(0), 0);
+  EXPECT_EQ(curve.CountAbove(0), 0);
+  // Zeros alone.
+  const MagnitudeCurve zeros(Of(std::vector<float>(50)));
+  EXPECT_EQ(zeros.TotalSquared(), 0);
+  EXPECT_EQ(zeros.Error(10), 0);
+  EXPECT_EQ(zeros.CountAbove(0), 50);
+}
+
+}  // namespace
+}  // namespace legacy::cpu
