@@ -22,6 +22,7 @@ enum class Purpose : uint32_t {
   kPlacement = 7,
   kGradient = 8,  // gradients to test on
   kSketch = 9,    // first bases of low-rank methods
+  kSample = 10,   // where a sample of a gradient begins
   kTest = 99,
 };
 
@@ -33,8 +34,14 @@ struct RandomKey {
   Purpose purpose = Purpose::kTest;
 };
 
-// Ten rounds of Philox4x32 on a 128-bit counter with a 64-bit key.
-std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+// Multipliers and Weyl increments of Philox4x32, from the paper's table of constants.
+inline constexpr uint32_t kPhiloxMultipliers[2] = {0xD2511F53, 0xCD9E8D57};
+inline constexpr uint32_t kPhiloxWeyl[2] = {0x9E3779B9, 0xBB67AE85};
+inline constexpr int kPhiloxRounds = 10;
+
+// Philox4x32 on a 128-bit counter with a 64-bit key.
+std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key,
+                                   int rounds = kPhiloxRounds);
 
 // A stream of draws for one key. Cheap to make; copies continue independently.
 class RandomStream {
@@ -46,6 +53,11 @@ class RandomStream {
   uint32_t Below(uint32_t bound);      // uniform in [0, bound), without modulo bias; bound >= 1
   double Uniform();                    // [0, 1), 53 bits
   double Normal();                     // standard normal, Box-Muller; two draws a call
+
+  // For kernels that take blocks by number: block b of a new stream is Philox4x32 of Key() and of
+  // Counter() with b as its first word.
+  const std::array<uint32_t, 2>& Key() const { return key_; }
+  const std::array<uint32_t, 4>& Counter() const { return counter_; }
 
  private:
   std::array<uint32_t, 2> key_;
