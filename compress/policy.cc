@@ -48,8 +48,15 @@ PolicyRow UniformRow() {
 }  // namespace
 
 std::span<const PolicyRow> PolicyTable() {
-  static const std::vector<PolicyRow> table = {UniformRow()};
+  static const std::vector<PolicyRow> table = {UniformRow(), LegacyAutoRow(), WarmupRow(),
+                                               LgrecoRow(),  AccordionRow(),  LgrecoAccordionRow(),
+                                               GravacRow(),  KimadRow()};
   return table;
+}
+
+double NumberOrAuto(const OptionReader& options, std::string_view name, double automatic,
+                    double minimum, double maximum) {
+  return options.Text(name) == "auto" ? automatic : options.Number(name, minimum, maximum);
 }
 
 std::unique_ptr<Policy> MakePolicy(std::string_view text, const PolicyContext& context) {

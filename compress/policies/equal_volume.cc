@@ -7,6 +7,7 @@
 
 #include "compress/error.h"
 #include "compress/number.h"
+#include "compress/policies/parameter_scale.h"
 
 namespace legacy {
 namespace {
@@ -55,33 +56,66 @@ bool IsFree(FreeLevels free, size_t bucket, size_t buckets) {
   return free == FreeLevels::kAll || bucket + 1 == buckets;
 }
 
+std::vector<double*> FreeOf(LegacySchedule& schedule, FreeLevels free) {
+  std::vector<double*> levels;
+  for (auto& row : schedule.levels) {
+    for (size_t bucket = 0; bucket < row.size(); ++bucket) {
+      if (IsFree(free, bucket, row.size())) levels.push_back(&row[bucket]);
+    }
+  }
+  return levels;
+}
+
 LegacySchedule Scaled(const LegacySchedule& schedule, const ParameterSpec& spec, FreeLevels free,
                       double factor) {
   LegacySchedule scaled = schedule;
-  for (auto& row : scaled.levels) {
-    for (size_t bucket = 0; bucket < row.size(); ++bucket) {
-      if (IsFree(free, bucket, row.size())) row[bucket] = Level(spec, row[bucket] * factor);
-    }
+  for (double* level : FreeOf(scaled, free)) {
+    *level = FromAmount(spec, Amount(spec, *level) * factor);
   }
   return scaled;
 }
 
-// Factor from which on every free level is at the parameter's maximum.
-double LargestFactor(const LegacySchedule& schedule, const ParameterSpec& spec, FreeLevels free) {
-  double smallest = spec.maximum;
-  for (const auto& row : schedule.levels) {
-    for (size_t bucket = 0; bucket < row.size(); ++bucket) {
-      if (!IsFree(free, bucket, row.size())) continue;
-      if (!(row[bucket] > 0)) {
-        throw Error("free level", FormatNumber(row[bucket]), "above 0: levels are scaled");
+// Whole numbers that one factor reaches are few: moves single levels by 1 as long as that brings the
+// volume nearer to the target.
+void Refine(const VolumeModel& model, double target, FreeLevels free, LegacySchedule& schedule) {
+  const ParameterSpec& spec = model.scheme->Parameter();
+  double distance = std::abs(AverageVolume(model, schedule) - target);
+  for (bool moved = true; moved;) {
+    moved = false;
+    LegacySchedule nearest = schedule;
+    LegacySchedule tried = schedule;
+    for (double* level : FreeOf(tried, free)) {
+      const double before = *level;
+      for (const double move : {-1.0, 1.0}) {
+        *level = Level(spec, before + move);
+        const double reached = std::abs(AverageVolume(model, tried) - target);
+        if (reached >= distance) continue;
+        distance = reached;
+        nearest = tried;
+        moved = true;
       }
-      smallest = std::min(smallest, row[bucket]);
+      *level = before;
     }
+    schedule = std::move(nearest);
   }
-  return spec.maximum / smallest;
 }
 
-std::string Amount(const VolumeModel& model, double volume) {
+// Factor from which on every free level sends the most that the parameter allows.
+double LargestFactor(LegacySchedule schedule, const ParameterSpec& spec, FreeLevels free) {
+  const double most = Amount(spec, MostParameter(spec));
+  double smallest = most;
+  for (const double* level : FreeOf(schedule, free)) {
+    const double amount = Amount(spec, *level);
+    if (!(amount > 0)) {
+      throw Error("free level", FormatNumber(*level),
+                  "one that sends something: levels are scaled");
+    }
+    smallest = std::min(smallest, amount);
+  }
+  return most / smallest;
+}
+
+std::string VolumeText(const VolumeModel& model, double volume) {
   const bool bytes = model.measure == VolumeMeasure::kBytes;
   std::string text = FormatNumber(volume) + (bytes ? " bytes" : " elements") + " per step";
   if (bytes) return text;
@@ -90,7 +124,7 @@ std::string Amount(const VolumeModel& model, double volume) {
 
 [[noreturn]] void TooSmall(const VolumeModel& model, const LegacySchedule& schedule, double target,
                            double least, FreeLevels free) {
-  std::string allowed = "at least " + Amount(model, least) + " with these levels";
+  std::string allowed = "at least " + VolumeText(model, least) + " with these levels";
   if (free == FreeLevels::kLargest && !schedule.splits.empty()) {
     double fixed = 0;  // elements outside the last bucket
     for (const Unit& unit : model.units) {
@@ -104,7 +138,7 @@ std::string Amount(const VolumeModel& model, double volume) {
           ", so their average level can be at most target / f = " + FormatNumber(target / fixed);
     }
   }
-  throw Error("target volume", Amount(model, target), allowed);
+  throw Error("target volume", VolumeText(model, target), allowed);
 }
 
 }  // namespace
@@ -152,7 +186,12 @@ UniformSolution SolveUniform(const VolumeModel& model, const LegacySchedule& sch
     low = std::min(low, *std::ranges::min_element(row));
     high = std::max(high, *std::ranges::max_element(row));
   }
-  const double parameter = Level(spec, Bisect(low, high, target, volume));
+  // Where the volume falls with the parameter, it rises with its negative.
+  const double sign = spec.volume_falls ? -1 : 1;
+  if (spec.volume_falls) std::swap(low, high);
+  const auto signed_volume = [&](double x) { return volume(sign * x); };
+  const double parameter =
+      Level(spec, sign * Bisect(sign * low, sign * high, target, signed_volume));
   return {.parameter = parameter, .requested = target, .realised = UniformVolume(model, parameter)};
 }
 
@@ -169,10 +208,11 @@ ScheduleSolution SolveSchedule(const VolumeModel& model, const LegacySchedule& s
   const double most = volume(largest);
   if (!(target >= least)) TooSmall(model, schedule, target, least, free);
   if (target > most) {
-    throw Error("target volume", Amount(model, target), "at most " + Amount(model, most));
+    throw Error("target volume", VolumeText(model, target), "at most " + VolumeText(model, most));
   }
   ScheduleSolution solution;
   solution.schedule = Scaled(schedule, spec, free, Bisect(0, largest, target, volume));
+  if (spec.integer) Refine(model, target, free, solution.schedule);
   solution.requested = target;
   solution.realised = AverageVolume(model, solution.schedule);
   return solution;

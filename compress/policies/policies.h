@@ -3,4 +3,18 @@
 
 #include "compress/policy.h"
 
-namespace legacy {}
+namespace legacy {
+
+PolicyRow LegacyAutoRow();       // legacy_auto.cc
+PolicyRow WarmupRow();           // warmup.cc
+PolicyRow LgrecoRow();           // lgreco.cc
+PolicyRow AccordionRow();        // accordion.cc
+PolicyRow LgrecoAccordionRow();  // lgreco.cc
+PolicyRow GravacRow();           // gravac.cc
+PolicyRow KimadRow();            // kimad.cc
+
+// The option's number, or `automatic` where its text is "auto".
+double NumberOrAuto(const OptionReader& options, std::string_view name, double automatic,
+                    double minimum, double maximum);
+
+}  // namespace legacy

@@ -1,0 +1,121 @@
+#include "compress/policies/announced_policy.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "compress/codecs/common.h"
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+constexpr uint32_t kAnnouncement = 1;  // in the header's field for a unit; agreements have 0
+
+Header HeaderOf(size_t units) {
+  return {.codec = static_cast<uint8_t>(CodecId::kPolicy),
+          .unit = kAnnouncement,
+          .numel = static_cast<uint32_t>(units),
+          .count = static_cast<uint32_t>(units)};
+}
+
+uint8_t CheckedOption(uint64_t option, size_t options) {
+  if (option < options) return static_cast<uint8_t>(option);
+  throw Error("announced option", std::to_string(option), "at most " + std::to_string(options - 1));
+}
+
+}  // namespace
+
+AnnouncedPolicy::AnnouncedPolicy(const PolicyContext& context, ParameterGrid grid, Choices start)
+    : context_(context), grid_(std::move(grid)), choices_(std::move(start)) {
+  assert(choices_.size() == context_.units.size() && grid_.Units() == context_.units.size());
+  for (const Unit& unit : context_.units) elements_ += unit.numel;
+}
+
+void AnnouncedPolicy::Decide(const StepInfo& step, [[maybe_unused]] std::span<const Unit> units,
+                             std::span<double> parameters) {
+  assert(units.size() == choices_.size() && parameters.size() == choices_.size());
+  step_ = step;
+  OnStep();
+  for (size_t i = 0; i < choices_.size(); ++i) parameters[i] = grid_.Parameter(i, choices_[i]);
+}
+
+WorkList AnnouncedPolicy::LocalWork() const {
+  if (!ReadsLocalGradient()) return {};
+  return {{.kernel = "accumulate", .elements = elements_}};
+}
+
+OptionTable AnnouncedPolicy::SquaredErrors(std::span<const float> gradient) const {
+  return grid_.SquaredErrors(gradient, {.seed = context_.seed,
+                                        .step = static_cast<uint64_t>(step_.step),
+                                        .worker = 0,
+                                        .layer = 0,
+                                        .purpose = Purpose::kStochastic});
+}
+
+Work AnnouncedPolicy::ErrorTableWork() const {
+  if (context_.scheme->Parameter().name != "rank") {
+    return {.kernel = "histogram", .elements = elements_};
+  }
+  const auto columns = static_cast<int64_t>(grid_.Options());
+  return {.kernel = "powersgd.multiply", .elements = elements_ * columns};
+}
+
+std::optional<Round> AnnouncedPolicy::OpenRound(PolicyMoment moment) {
+  if (moment != PolicyMoment::kAnnouncement || !IsDue()) return std::nullopt;
+  decided_ = Choose();
+  return Round{.reduction = Reduction::kConcat,
+               .primitive = Primitive::kBroadcast,
+               .root = 0,
+               .encode = ChoosingWork(),
+               .decode = {}};
+}
+
+Message AnnouncedPolicy::Encode(int worker, std::span<const Probe>) const {
+  if (worker != 0) return {};
+  Message message = StartMessage(HeaderOf(decided_.size()), static_cast<int64_t>(decided_.size()));
+  const auto bytes = std::as_bytes(std::span(decided_));
+  message.bytes.insert(message.bytes.end(), bytes.begin(), bytes.end());
+  return message;
+}
+
+void AnnouncedPolicy::Accumulate(int worker, ByteSpan message) {
+  if (worker != 0) return CheckLength(message, 0);
+  const auto units = static_cast<int64_t>(choices_.size());
+  const ByteSpan options = CheckedPayload(message, HeaderOf(choices_.size()), units);
+  Choices received;
+  for (const std::byte option : options) {
+    received.push_back(CheckedOption(std::to_integer<uint64_t>(option), grid_.Options()));
+  }
+  received_ = std::move(received);
+}
+
+void AnnouncedPolicy::FinishRound() {
+  // Nothing came where worker 0 took no part in the step: what held goes on.
+  if (!received_.empty()) choices_ = std::move(received_);
+  received_.clear();
+}
+
+Bytes AnnouncedPolicy::Save() const {
+  StateWriter out;
+  out.Text(Name());
+  out.Number(choices_.size());
+  out.Number(static_cast<uint64_t>(elements_));
+  for (const uint8_t option : choices_) out.Number(option);
+  SaveOwn(out);
+  return out.Take();
+}
+
+void AnnouncedPolicy::Load(ByteSpan state) {
+  StateReader in(state);
+  in.ExpectText("policy", Name());
+  in.ExpectNumber("units", choices_.size());
+  in.ExpectNumber("elements", static_cast<uint64_t>(elements_));
+  Choices choices(choices_.size());
+  for (uint8_t& option : choices) {
+    option = static_cast<uint8_t>(in.Number("option", grid_.Options() - 1));
+  }
+  LoadOwn(in);
+  choices_ = std::move(choices);
+}
+
+}  // namespace legacy

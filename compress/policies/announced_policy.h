@@ -1,0 +1,68 @@
+// What policies share that decide at worker 0 and tell the others: every unit has an option of a
+// grid of parameters, and a decision travels as one byte a unit.
+//
+// Message: the 16-byte header (codec kPolicy, unit 1, elements and count = number of units), then
+// one byte a unit: the position of its option in the grid, which all workers have. All workers,
+// worker 0 too, take their parameters from the decoded bytes.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compress/policies/parameter_grid.h"
+#include "compress/policy.h"
+#include "compress/state.h"
+
+namespace legacy {
+
+class AnnouncedPolicy : public Policy {
+ public:
+  // Before the first announcement every unit has its option of `start`.
+  AnnouncedPolicy(const PolicyContext& context, ParameterGrid grid, Choices start);
+
+  void Decide(const StepInfo& step, std::span<const Unit> units,
+              std::span<double> parameters) final;
+  WorkList LocalWork() const override;
+  std::optional<Round> OpenRound(PolicyMoment moment) final;
+  Message Encode(int worker, std::span<const Probe> probes) const final;
+  void Accumulate(int worker, ByteSpan message) final;
+  void FinishRound() final;
+  Bytes Save() const final;
+  void Load(ByteSpan state) final;
+
+ protected:
+  // At the beginning of a step, before its parameters are given out.
+  virtual void OnStep() {}
+  // Whether worker 0 decides at the end of this step; what it decides, and the work of that.
+  virtual bool IsDue() const = 0;
+  virtual Choices Choose() = 0;
+  virtual WorkList ChoosingWork() const = 0;
+  virtual void SaveOwn(StateWriter& out) const = 0;
+  // Reads to the end of `in`; throws Error, changing nothing.
+  virtual void LoadOwn(StateReader& in) = 0;
+
+  const PolicyContext& context() const { return context_; }
+  const ParameterGrid& grid() const { return grid_; }
+  const StepInfo& step() const { return step_; }
+  const Choices& choices() const { return choices_; }
+  int64_t elements() const { return elements_; }
+  // The grid's, of worker 0's `gradient` in this step, and the work of making them: one pass for all
+  // densities or bits, a product with as many columns for ranks.
+  OptionTable SquaredErrors(std::span<const float> gradient) const;
+  Work ErrorTableWork() const;
+  // Known to every worker without a message.
+  void SetChoices(Choices choices) { choices_ = std::move(choices); }
+
+ private:
+  PolicyContext context_;
+  ParameterGrid grid_;
+  int64_t elements_ = 0;  // of all units
+  StepInfo step_;
+  Choices choices_;  // holds
+  Choices decided_;  // at worker 0, to be announced
+  Choices received_;
+};
+
+}  // namespace legacy

@@ -1,0 +1,274 @@
+// GraVAC (Tyagi and Swany, "GraVAC: Adaptive Compression for Communication-Efficient Distributed DL
+// Training", IEEE CLOUD 2023): in every step each worker compresses its error-fed gradient e by the
+// lowest factor theta_min, and what that kept further to theta_cur; sent is the stronger of the two
+// that keeps the share eps of the energy (or norm), else everything. Windows of steps raise theta_cur;
+// gravac_scale.h has that side.
+//
+// The paper is silent on workers that differ: here all take the same branch, agreed on before anything
+// is sent. Message of the agreement (an all-reduce; three sums and a maximum): 16-byte header (codec
+// kPolicy, unit 0, 4 elements), then four fp32:
+//   |C(e, theta_min)|^2   |C(e, theta_cur)|^2   |e|^2   summed over units
+//   seconds that the step before took, 0 where the worker does not know
+// So the throughput of a step, workers / seconds (times the batch, which does not matter: throughputs
+// are compared), is known in the agreement of the next step; a window of W steps ends with the
+// agreement that brings the time of its last step, and what it decides holds from the step after.
+//
+// With learning-rate release, a drop of the rate (gradient_watch.h) lets theta_cur rise again.
+// Densities are 1 / theta.
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+#include "compress/codecs/common.h"
+#include "compress/error.h"
+#include "compress/number.h"
+#include "compress/policies/gradient_watch.h"
+#include "compress/policies/gravac_scale.h"
+#include "compress/policies/policies.h"
+
+namespace legacy {
+namespace {
+
+constexpr uint32_t kAgreement = 0;  // in the header's field for a unit; announcements have 1
+constexpr double kWorkersOfFullWeight = 100;  // moving averages weigh a sample by workers / 100
+constexpr std::string_view kScalings[] = {"exponential", "geometric"};
+constexpr std::string_view kGains[] = {"energy", "norm"};
+
+enum Field : uint8_t { kMinimum, kCurrent, kAll, kSeconds, kFields };
+using Fields = std::array<double, kFields>;
+
+constexpr Header kHeader = {.codec = static_cast<uint8_t>(CodecId::kPolicy),
+                            .unit = kAgreement,
+                            .numel = kFields,
+                            .count = kFields};
+
+struct GravacOptions {
+  int64_t window = 500;
+  bool norm_gain = false;
+  bool release = false;
+  bool charge_dense_probe = true;
+};
+
+class Gravac : public Policy {
+ public:
+  Gravac(const PolicyContext& context, const GravacOptions& options, GravacScale scale)
+      : context_(context), options_(options), state_{.scale = std::move(scale)} {
+    const double loosest = 1 / state_.scale.minimum();
+    for (const Unit& unit : context.units) {
+      elements_ += unit.numel;
+      if (context.scheme->Compresses(unit, loosest)) measured_.push_back(unit);
+    }
+  }
+  std::string_view Name() const override { return "gravac"; }
+  void Decide(const StepInfo& step, std::span<const Unit> units,
+              std::span<double> parameters) override;
+  std::vector<double> Candidates() const override;
+  std::optional<Round> OpenRound(PolicyMoment moment) override;
+  Message Encode(int worker, std::span<const Probe> probes) const override;
+  void Accumulate(int worker, ByteSpan message) override;
+  void FinishRound() override;
+  size_t Chosen() const override { return chosen_; }
+  void Observe(const StepFeedback& feedback) override {
+    state_.seconds = feedback.simulated_seconds;
+  }
+  bool ReadsClock() const override { return true; }
+  Bytes Save() const override;
+  void Load(ByteSpan state) override;
+
+ private:
+  struct State {
+    GravacScale scale;
+    RateDrop rate = {};
+    double seconds = 0;       // of the step before, as each worker measured it
+    uint64_t steps = 0;       // whose time has been agreed on
+    bool sent_dense = false;  // in the step before
+  };
+
+  WorkList ProbeWork() const;
+  double Gain(double kept) const;
+
+  PolicyContext context_;
+  GravacOptions options_;
+  int64_t elements_ = 0;
+  std::vector<Unit> measured_;  // those that the scheme compresses
+  State state_;
+  Fields sums_{};
+  size_t chosen_ = 0;
+};
+
+void Gravac::Decide(const StepInfo& step, [[maybe_unused]] std::span<const Unit> units,
+                    std::span<double> parameters) {
+  assert(units.size() == parameters.size());
+  const bool drops = state_.rate.Sees(step.learning_rate);
+  if (drops && options_.release) state_.scale.Release();
+  sums_ = {};
+  std::ranges::fill(parameters, 1 / state_.scale.current());
+}
+
+// Dense, theta_min, theta_cur.
+std::vector<double> Gravac::Candidates() const {
+  std::vector<double> densities = {1, 1 / state_.scale.minimum()};
+  if (state_.scale.current() > state_.scale.minimum()) {
+    densities.push_back(1 / state_.scale.current());
+  }
+  return densities;
+}
+
+// Two compressions a step, of e and of what theta_min kept of it. Without charge_dense_probe they are
+// free while everything is sent; as the branch is not known before they are made, that of the step
+// before counts.
+WorkList Gravac::ProbeWork() const {
+  if (state_.sent_dense && !options_.charge_dense_probe) return {};
+  const auto launches = static_cast<int64_t>(measured_.size());
+  Work first{"topk.encode", 0, launches};
+  Work second{"topk.encode", 0, launches};
+  for (const Unit& unit : measured_) {
+    first.elements += unit.numel;
+    second.elements += context_.scheme->ElementsSent(unit, 1 / state_.scale.minimum());
+  }
+  return {first, second};
+}
+
+std::optional<Round> Gravac::OpenRound(PolicyMoment moment) {
+  if (moment != PolicyMoment::kAgreement) return std::nullopt;
+  return Round{.reduction = Reduction::kSum,
+               .primitive = Primitive::kAllReduce,
+               .root = 0,
+               .encode = ProbeWork(),
+               .decode = {}};
+}
+
+Message Gravac::Encode(int, std::span<const Probe> probes) const {
+  Fields fields{};
+  for (const Probe& probe : probes) {
+    if (probe.kept.empty()) continue;  // a unit that the scheme sends whole
+    assert(probe.kept.size() == Candidates().size());
+    fields[kMinimum] += probe.kept[1];
+    fields[kCurrent] += probe.kept.back();
+    fields[kAll] += probe.squared;
+  }
+  fields[kSeconds] = state_.seconds;
+  std::array<float, kFields> sent{};
+  for (size_t i = 0; i < kFields; ++i) sent[i] = static_cast<float>(fields[i]);
+  Message message = StartMessage(kHeader, sizeof sent);
+  AppendFloats(sent, message.bytes);
+  return message;
+}
+
+void Gravac::Accumulate(int, ByteSpan message) {
+  const ByteSpan payload = CheckedPayload(message, kHeader, kFields * sizeof(float));
+  Fields fields{};
+  for (size_t i = 0; i < kFields; ++i) {
+    fields[i] = FloatAt(payload, i);
+    if (std::isfinite(fields[i]) && fields[i] >= 0) continue;
+    throw Error("agreement, value " + std::to_string(i), FormatNumber(fields[i]),
+                "finite numbers from 0");
+  }
+  for (const Field sum : {kMinimum, kCurrent, kAll}) sums_[sum] += fields[sum];
+  sums_[kSeconds] = std::max(sums_[kSeconds], fields[kSeconds]);
+}
+
+// An all-zero gradient loses nothing.
+double Gravac::Gain(double kept) const {
+  if (sums_[kAll] == 0) return 1;
+  const double energy = kept / sums_[kAll];
+  return options_.norm_gain ? std::sqrt(energy) : energy;
+}
+
+void Gravac::FinishRound() {
+  GravacScale& scale = state_.scale;
+  if (sums_[kSeconds] > 0) scale.Record(context_.workers / sums_[kSeconds]);
+  const GravacBranch branch = scale.Weigh(Gain(sums_[kMinimum]), Gain(sums_[kCurrent]));
+  chosen_ = branch == GravacBranch::kDense     ? 0
+            : branch == GravacBranch::kMinimum ? 1
+                                               : Candidates().size() - 1;
+  state_.sent_dense = chosen_ == 0;
+  // This agreement brought the time of step `steps`, counted from 1.
+  if (state_.steps > 0 && static_cast<int64_t>(state_.steps) % options_.window == 0) {
+    scale.EndWindow();
+  }
+  ++state_.steps;
+}
+
+Bytes Gravac::Save() const {
+  StateWriter out;
+  out.Text(Name());
+  out.Number(context_.units.size());
+  out.Number(static_cast<uint64_t>(elements_));
+  out.Real(state_.seconds);
+  out.Number(state_.steps);
+  out.Number(state_.sent_dense ? 1 : 0);
+  state_.rate.Save(out);
+  state_.scale.Save(out);
+  return out.Take();
+}
+
+void Gravac::Load(ByteSpan bytes) {
+  StateReader in(bytes);
+  in.ExpectText("policy", Name());
+  in.ExpectNumber("units", context_.units.size());
+  in.ExpectNumber("elements", static_cast<uint64_t>(elements_));
+  State state = state_;
+  state.seconds = in.Real("seconds");
+  state.steps = in.Number("steps", uint64_t{1} << 62);
+  state.sent_dense = in.Number("dense", 1) == 1;
+  state.rate.Load(in);
+  state.scale.Load(in);
+  in.ExpectEnd();
+  state_ = std::move(state);
+}
+
+bool HasDensityLevels(const Scheme& scheme) {
+  return scheme.HasLevels() && scheme.Parameter().name == "density";
+}
+
+void CheckScheme(const Scheme& scheme) {
+  if (HasDensityLevels(scheme)) return;
+  std::string known;
+  for (const std::string& name : SchemeNames()) {
+    if (!HasDensityLevels(*MakeScheme(name))) continue;
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  throw Error("policy gravac with scheme", std::string(scheme.Name()),
+              "schemes whose density can be chosen within a step: " + known);
+}
+
+std::unique_ptr<Policy> MakeGravac(const OptionReader& options, const PolicyContext& context) {
+  CheckScheme(*context.scheme);
+  const double theta_min = options.Number("theta_min", 1, 1e6);
+  const double theta_max = options.Number("theta_max", theta_min, 1e6);
+  const auto scaling = static_cast<GravacScaling>(options.Choice("scaling", kScalings));
+  const GravacRules rules = {.epsilon = options.Number("eps", 0, 1),
+                             .omega = options.Number("omega", 0, 1),
+                             .smoothing = std::min(1.0, context.workers / kWorkersOfFullWeight)};
+  const GravacOptions read = {.window = options.Integer("window", 1, int64_t{1} << 53),
+                              .norm_gain = options.Choice("gain", kGains) == 1,
+                              .release = options.Switch("release_on_lr"),
+                              .charge_dense_probe = options.Switch("charge_dense_probe")};
+  return std::make_unique<Gravac>(context, read,
+                                  GravacScale(GravacFactors(theta_min, theta_max, scaling), rules));
+}
+
+}  // namespace
+
+PolicyRow GravacRow() {
+  return {{.name = "gravac",
+           .help = "strongest compression that keeps enough of the gradient and still pays",
+           .paper = "Tyagi, Swany, GraVAC: Adaptive Compression for Communication-Efficient "
+                    "Distributed DL Training, IEEE CLOUD 2023",
+           .options = {{"eps", "0.7", "0 to 1", "gain from which a compression is accepted"},
+                       {"theta_min", "10", "1 to 1e6", "lowest compression factor"},
+                       {"theta_max", "1000", "theta_min to 1e6", "highest compression factor"},
+                       {"scaling", "exponential", "exponential, geometric", "factors between"},
+                       {"window", "500", "1 to 2^53", "steps between changes of the factor"},
+                       {"omega", "0.01", "0 to 1", "relative difference that counts as none"},
+                       {"gain", "energy", "energy, norm", "what is compared with eps"},
+                       {"release_on_lr", "off", "on, off",
+                        "a drop of the learning rate lets a settled factor rise again"},
+                       {"charge_dense_probe", "on", "on, off",
+                        "compressions take time where everything is sent, too"}}},
+          MakeGravac};
+}
+
+}  // namespace legacy

@@ -1,0 +1,128 @@
+// Kimad (Xin, Canini, Richtarik, Horvath, "Kimad: Adaptive Gradient Compression with Bandwidth
+// Awareness", DistributedML 2023): as many bytes a step as the measured bandwidth carries in a given
+// time. The bandwidth is a moving average of bytes over exposed communication seconds of each step;
+// steps whose communication was hidden say nothing. Before the first measurement: the anchor.
+//
+//   uniform    all units get the same position of their grids, the most that fits the bytes
+//   knapsack   Kimad+: least squared error within the bytes (knapsack.h), of worker 0's error-fed
+//              gradient of the deciding step, used from the next one on
+//
+// Decisions are announced (announced_policy.h). Where not even the least fits, the least is sent.
+#include <cassert>
+
+#include "compress/policies/announced_policy.h"
+#include "compress/policies/gradient_watch.h"
+#include "compress/policies/policies.h"
+
+namespace legacy {
+namespace {
+
+constexpr std::string_view kSplits[] = {"uniform", "knapsack"};
+
+struct KimadOptions {
+  double seconds = 0.02;
+  bool knapsack = false;
+  int64_t period = 1;
+  double smoothing = 0.3;
+  int64_t steps = 1000;
+};
+
+class Kimad : public AnnouncedPolicy {
+ public:
+  Kimad(const PolicyContext& context, ParameterGrid grid, Choices start,
+        const KimadOptions& options)
+      : AnnouncedPolicy(context, std::move(grid), std::move(start)),
+        options_(options),
+        gradient_(context.units),
+        bytes_(this->grid().Bytes()) {}
+  std::string_view Name() const override { return "kimad"; }
+  bool ReadsLocalGradient() const override { return options_.knapsack && IsDue(); }
+  void ObserveLocal(size_t unit, std::span<const float> gradient,
+                    std::span<const float> residual) override {
+    gradient_.Add(context().units[unit], gradient, residual);
+  }
+  void Observe(const StepFeedback& feedback) override;
+  bool ReadsClock() const override { return true; }
+
+ protected:
+  bool IsDue() const override { return bandwidth_ > 0 && (step().step + 1) % options_.period == 0; }
+  Choices Choose() override;
+  WorkList ChoosingWork() const override;
+  void SaveOwn(StateWriter& out) const override { out.Real(bandwidth_); }
+  void LoadOwn(StateReader& in) override;
+
+ private:
+  Choices Uniform(double budget) const;
+
+  KimadOptions options_;
+  GradientSum gradient_;  // of the deciding step alone
+  OptionTable bytes_;
+  double bandwidth_ = 0;  // bytes per second; 0: not measured yet
+};
+
+void Kimad::Observe(const StepFeedback& feedback) {
+  if (!(feedback.communication_seconds > 0) || !(feedback.message_bytes > 0)) return;
+  const double sample = feedback.message_bytes / feedback.communication_seconds;
+  bandwidth_ = bandwidth_ == 0 ? sample : bandwidth_ + options_.smoothing * (sample - bandwidth_);
+}
+
+// The grids rise in what is sent.
+Choices Kimad::Uniform(double budget) const {
+  size_t best = 0;
+  for (size_t option = 1; option < grid().Options(); ++option) {
+    const Choices all(grid().Units(), static_cast<uint8_t>(option));
+    if (SumOf(bytes_, all) <= budget) best = option;
+  }
+  return Choices(grid().Units(), static_cast<uint8_t>(best));
+}
+
+Choices Kimad::Choose() {
+  const double budget = bandwidth_ * options_.seconds;
+  if (!options_.knapsack) return Uniform(budget);
+  const OptionTable errors = SquaredErrors(gradient_.TakeMean());
+  gradient_.Clear();
+  const auto found = SolveKnapsack(bytes_, errors, budget, options_.steps);
+  return found ? *found : LeastOf(bytes_, errors);
+}
+
+WorkList Kimad::ChoosingWork() const {
+  if (!options_.knapsack) return {};
+  const auto cells = static_cast<int64_t>(grid().Options() * grid().Units());
+  return {ErrorTableWork(), {.kernel = "lgreco.solve", .elements = cells * options_.steps}};
+}
+
+void Kimad::LoadOwn(StateReader& in) {
+  const double bandwidth = in.Real("bandwidth");
+  in.ExpectEnd();
+  bandwidth_ = bandwidth;
+}
+
+std::unique_ptr<Policy> MakeKimad(const OptionReader& options, const PolicyContext& context) {
+  constexpr GridRange kRange = {.low = 1.0 / 64, .high = 64};
+  ParameterGrid grid(*context.scheme, context.units, context.parameter, kRange);
+  const KimadOptions read = {.seconds = options.Number("budget", 1e-9, 1e9),
+                             .knapsack = options.Choice("split", kSplits) == 1,
+                             .period = options.Integer("period", 1, int64_t{1} << 53),
+                             .smoothing = options.Number("smoothing", 0.001, 1),
+                             .steps = options.Integer("steps", 100, 1000000)};
+  Choices start = grid.Nearest(1);
+  return std::make_unique<Kimad>(context, std::move(grid), std::move(start), read);
+}
+
+}  // namespace
+
+PolicyRow KimadRow() {
+  return {{.name = "kimad",
+           .help = "as many bytes as the measured bandwidth carries in a given time",
+           .paper = "Xin, Canini, Richtarik, Horvath, Kimad: Adaptive Gradient Compression with "
+                    "Bandwidth Awareness, DistributedML 2023",
+           .options = {{"budget", "0.02", "1e-9 to 1e9", "seconds of communication a step"},
+                       {"split", "uniform", "uniform, knapsack",
+                        "how units share the bytes; knapsack is Kimad+"},
+                       {"period", "1", "1 to 2^53", "steps between decisions"},
+                       {"smoothing", "0.3", "0.001 to 1", "weight of a new bandwidth sample"},
+                       {"steps", "1000", "100 to 1000000", "steps of the knapsack's byte axis"}}},
+          MakeKimad};
+}
+
+}  // namespace legacy

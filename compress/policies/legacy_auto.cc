@@ -1,0 +1,95 @@
+#include "compress/policies/legacy_auto.h"
+
+#include "compress/error.h"
+#include "compress/policies/parameter_scale.h"
+#include "compress/policies/policies.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kSmallShare = 0.1;  // of all elements, in layers below the split
+constexpr double kSmallFactor = 5;   // half the volume over that share
+constexpr double kSmallInteger = 2;  // of bits and ranks
+constexpr double kPhaseFactors[] = {1.8, 0.2};
+
+constexpr std::string_view kRules[] = {"both", "layer", "phase"};
+constexpr std::string_view kVolumes[] = {"elements", "bytes"};
+
+bool Responds(const VolumeModel& model) {
+  const ParameterSpec& spec = model.scheme->Parameter();
+  if (model.measure == VolumeMeasure::kBytes) {
+    for (const Unit& unit : model.units) {
+      if (!model.scheme->MessageBytes(unit, spec.fallback)) return false;
+    }
+  }
+  return UniformVolume(model, MostParameter(spec)) > UniformVolume(model, LeastParameter(spec));
+}
+
+std::unique_ptr<Policy> MakeLegacyAuto(const OptionReader& options, const PolicyContext& context) {
+  const size_t rule = options.Choice("rule", kRules);
+  const bool bytes = options.Choice("volume", kVolumes) == 1;
+  const VolumeModel model = {.units = context.units,
+                             .scheme = context.scheme,
+                             .total_steps = context.total_steps,
+                             .measure = bytes ? VolumeMeasure::kBytes : VolumeMeasure::kElements};
+  const AutoShape shape = {.by_layer = rule != 2, .by_phase = rule != 1};
+  const LegacySchedule schedule = AutoSchedule(model, context.parameter, shape);
+  constexpr const char* kNames[] = {"legacy-both", "legacy-layer", "legacy-phase"};
+  return MakeLegacyPolicy(kNames[rule], schedule, context.scheme->Parameter());
+}
+
+}  // namespace
+
+std::optional<VolumeMeasure> UsableMeasure(const VolumeModel& model) {
+  const bool bytes = model.measure == VolumeMeasure::kBytes;
+  for (const bool other : {false, true}) {
+    VolumeModel tried = model;
+    tried.measure = bytes != other ? VolumeMeasure::kBytes : VolumeMeasure::kElements;
+    if (Responds(tried)) return tried.measure;
+  }
+  return std::nullopt;
+}
+
+LegacySchedule AutoSchedule(const VolumeModel& model, double parameter, const AutoShape& shape) {
+  const ParameterSpec& spec = model.scheme->Parameter();
+  CheckParameter(spec, parameter);
+  VolumeModel measured = model;
+  const std::optional<VolumeMeasure> measure = UsableMeasure(model);
+  if (measure) measured.measure = *measure;
+  LegacySchedule schedule;
+  schedule.levels = {{parameter}};
+  if (shape.by_layer) {
+    schedule.splits = {shape.split > 0 ? shape.split : SplitAtShare(model.units, kSmallShare)};
+    const double factor = spec.integer ? kSmallInteger : kSmallFactor;
+    schedule.levels = {{ScaleParameter(spec, parameter, factor), parameter}};
+    if (measure) {
+      schedule = SolveSchedule(measured, schedule, UniformVolume(measured, parameter),
+                               FreeLevels::kLargest)
+                     .schedule;
+    }
+  }
+  if (shape.by_phase) {
+    const std::vector<double> row = schedule.levels.front();
+    schedule.levels.clear();
+    for (const double factor : kPhaseFactors) {
+      schedule.levels.push_back(row);
+      for (double& level : schedule.levels.back()) level = ScaleParameter(spec, level, factor);
+    }
+  }
+  if (!measure) return schedule;
+  return SolveSchedule(measured, schedule, UniformVolume(measured, parameter), FreeLevels::kAll)
+      .schedule;
+}
+
+PolicyRow LegacyAutoRow() {
+  return {{.name = "legacy-auto",
+           .help = "LEGACY's schedule from the average density alone",
+           .paper = "levels are ours; schedule: LEGACY: A Lightweight Dynamic Gradient Compression "
+                    "Strategy for Distributed Deep Learning, ICLR 2026",
+           .options = {{"rule", "both", "both, layer, phase", "what levels depend on"},
+                       {"volume", "elements", "elements, bytes",
+                        "what equals the uniform parameter's; bits are solved in bytes"}}},
+          MakeLegacyAuto};
+}
+
+}  // namespace legacy

@@ -1,0 +1,270 @@
+// L-GreCo (Markov, Alimohammadi, Frantar, Alistarh, "L-GreCo: Layerwise-Adaptive Gradient Compression
+// For Efficient Data-parallel Deep Learning", MLSys 2024): now and then worker 0 measures what every
+// parameter would cost each unit in error, and takes the parameters that send least with no more
+// error than the uniform one: a knapsack (knapsack.h). One byte a unit is broadcast
+// (announced_policy.h).
+//
+// Measured are worker 0's error-fed gradients of the last steps before a decision (as the authors'
+// code does), or the mean gradient, which all workers have. Their mean is taken, not their sum: a
+// constant factor that changes nothing, and keeps values in the range of one gradient.
+//
+// cost=time replaces bytes by exposed seconds (exposed_cost.h).
+//
+// lgreco-accordion: the error that may be made is not that of the uniform parameter but of
+// Accordion's choice (gradient_watch.h) between twice and half of what it sends, tested on the same
+// accumulated gradients at each decision; a drop of the learning rate makes the next one critical.
+#include <algorithm>
+#include <cmath>
+
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/policies/announced_policy.h"
+#include "compress/policies/exposed_cost.h"
+#include "compress/policies/gradient_watch.h"
+#include "compress/policies/policies.h"
+
+namespace legacy {
+namespace {
+
+enum class Metric : uint8_t { kNorm, kSquared, kRelative };
+constexpr std::string_view kMetrics[] = {"l2", "l2_sq", "rel_l2"};
+constexpr std::string_view kSources[] = {"local", "mean"};
+constexpr std::string_view kCosts[] = {"bytes", "time"};
+constexpr double kLowCompression =
+    2;  // of Accordion's pair: times what the uniform parameter sends
+constexpr double kHighCompression = 0.5;
+// Rounding up wastes at most a step for each unit: 2 % of the error at most.
+constexpr int64_t kStepsPerUnit = 50;
+
+struct LgrecoOptions {
+  int64_t period = 1;  // steps
+  int64_t start = 1;
+  int64_t accumulate = 10;
+  double alpha = 1;
+  Metric metric = Metric::kNorm;
+  int64_t steps = 10000;  // of the error axis
+  bool mean_source = false;
+  bool time_cost = false;
+  std::optional<double> accordion_eta;
+};
+
+class Lgreco : public AnnouncedPolicy {
+ public:
+  Lgreco(std::string_view name, const PolicyContext& context, ParameterGrid grid, Choices start,
+         const LgrecoOptions& options)
+      : AnnouncedPolicy(context, std::move(grid), std::move(start)),
+        name_(name),
+        options_(options),
+        anchor_(this->grid().Nearest(1)),
+        state_{.gradients = GradientSum(context.units),
+               .exposed = ExposedCost(context.units.size()),
+               .regimes = CriticalRegimes(context.units.size(), options.accordion_eta.value_or(0)),
+               .rate = {}} {}
+  std::string_view Name() const override { return name_; }
+  bool ReadsLocalGradient() const override { return !options_.mean_source && Accumulates(); }
+  void ObserveLocal(size_t unit, std::span<const float> gradient,
+                    std::span<const float> residual) override;
+  void Observe(const StepFeedback& feedback) override;
+  bool ReadsClock() const override { return options_.time_cost; }
+
+ protected:
+  void OnStep() override;
+  bool IsDue() const override { return StepsToDecision() == 0; }
+  Choices Choose() override;
+  WorkList ChoosingWork() const override;
+  void SaveOwn(StateWriter& out) const override;
+  void LoadOwn(StateReader& in) override;
+
+ private:
+  struct State {
+    GradientSum gradients;
+    ExposedCost exposed;
+    CriticalRegimes regimes;
+    RateDrop rate;
+  };
+
+  int64_t StepsToDecision() const;
+  bool Accumulates() const { return StepsToDecision() < options_.accumulate; }
+  OptionTable Errors(std::span<const float> gradient) const;
+  Choices Reference(std::span<const float> gradient);
+
+  std::string name_;
+  LgrecoOptions options_;
+  Choices anchor_;
+  State state_;
+};
+
+// Steps from this one to the one that ends with the next decision; the first is that after which
+// `start` steps are done.
+int64_t Lgreco::StepsToDecision() const {
+  const int64_t first = options_.start - 1;
+  const int64_t step = this->step().step;
+  if (step <= first) return first - step;
+  return (options_.period - (step - first) % options_.period) % options_.period;
+}
+
+void Lgreco::OnStep() {
+  if (state_.rate.Sees(step().learning_rate)) state_.regimes.Forget();
+}
+
+void Lgreco::ObserveLocal(size_t unit, std::span<const float> gradient,
+                          std::span<const float> residual) {
+  state_.gradients.Add(context().units[unit], gradient, residual);
+  if (unit + 1 == context().units.size()) state_.gradients.CountStep();
+}
+
+// The mean gradient of a step is known when the step's announcement is through: it counts for the
+// next one.
+void Lgreco::Observe(const StepFeedback& feedback) {
+  state_.exposed.Add(feedback.unit_bytes, feedback.unit_exposed_seconds);
+  if (!options_.mean_source || feedback.mean_gradient.empty()) return;
+  if (StepsToDecision() == 0 || StepsToDecision() > options_.accumulate) return;
+  state_.gradients.AddFlat(feedback.mean_gradient);
+  state_.gradients.CountStep();
+}
+
+OptionTable Lgreco::Errors(std::span<const float> gradient) const {
+  OptionTable errors = SquaredErrors(gradient);
+  if (options_.metric == Metric::kSquared) return errors;
+  for (size_t unit = 0; unit < errors.units; ++unit) {
+    double norm = 1;
+    if (options_.metric == Metric::kRelative) {
+      const Unit& shape = context().units[unit];
+      norm = std::sqrt(cpu::SquaredNorm(gradient.subspan(shape.offset, shape.numel)));
+    }
+    for (size_t option = 0; option < errors.options; ++option) {
+      double& error = errors.At(unit, option);
+      error = norm > 0 ? std::sqrt(error) / norm : 0;
+    }
+  }
+  return errors;
+}
+
+// The choice whose error must not be exceeded.
+Choices Lgreco::Reference(std::span<const float> gradient) {
+  if (!options_.accordion_eta) return anchor_;
+  std::vector<double> norms;
+  for (const Unit& unit : context().units) {
+    norms.push_back(std::sqrt(cpu::SquaredNorm(gradient.subspan(unit.offset, unit.numel))));
+  }
+  const auto critical = state_.regimes.Test(norms);
+  const Choices low = grid().Nearest(kLowCompression);
+  Choices reference = grid().Nearest(kHighCompression);
+  for (size_t i = 0; i < reference.size(); ++i) {
+    if (critical[i]) reference[i] = low[i];
+  }
+  return reference;
+}
+
+Choices Lgreco::Choose() {
+  const std::span<const float> gradient = state_.gradients.TakeMean();
+  const Choices reference = Reference(gradient);
+  OptionTable costs = grid().Bytes();
+  if (options_.time_cost) state_.exposed.Price(costs);
+  const OptionTable errors = Errors(gradient);
+  state_.gradients.Clear();
+  state_.exposed.Clear();
+  return CheapestWithinError(errors, costs, reference, options_.alpha, options_.steps);
+}
+
+WorkList Lgreco::ChoosingWork() const {
+  const auto cells = static_cast<int64_t>(grid().Options() * grid().Units());
+  return {ErrorTableWork(), {.kernel = "lgreco.solve", .elements = cells * options_.steps}};
+}
+
+void Lgreco::SaveOwn(StateWriter& out) const {
+  state_.rate.Save(out);
+  state_.regimes.Save(out);
+  state_.exposed.Save(out);
+  state_.gradients.Save(out);
+}
+
+void Lgreco::LoadOwn(StateReader& in) {
+  State state = state_;
+  state.rate.Load(in);
+  state.regimes.Load(in);
+  state.exposed.Load(in);
+  state.gradients.Load(in);
+  in.ExpectEnd();
+  state_ = std::move(state);
+}
+
+std::vector<OptionSpec> LgrecoOptionSpecs() {
+  return {
+      {"period", "0", "0 to 2^53", "steps between decisions; 0: an epoch"},
+      {"start", "0", "0 to 2^53", "steps before the first decision; 0: a period"},
+      {"accumulate", "10", "1 to 2^53", "steps before a decision whose gradients are summed"},
+      {"alpha", "1", "1e-6 to 1e6", "error allowed, times that of the reference"},
+      {"metric", "l2", "l2, l2_sq, rel_l2", "what is summed over units as the error"},
+      {"steps", "10000", "100 to 1000000", "steps of the error axis; at least 50 a unit"},
+      {"gamma", "auto", "0.001 to 1", "least tried, times the anchor; auto: 0.5, fractions 1/8"},
+      {"beta", "auto", "1 to 1000", "most tried, times the anchor; auto: 2, fractions 8"},
+      {"source", "local", "local, mean", "gradients measured: worker 0's, or the mean"},
+      {"cost", "bytes", "bytes, time", "what is made least: bytes, or exposed seconds"}};
+}
+
+GridRange ReadRange(const OptionReader& options, const Scheme& scheme, double rank_factor) {
+  const double factor = scheme.Parameter().name == "rank" ? rank_factor : 8;
+  return {.low = NumberOrAuto(options, "gamma", 1 / factor, 0.001, 1),
+          .high = NumberOrAuto(options, "beta", factor, 1, 1000)};
+}
+
+LgrecoOptions ReadOptions(const OptionReader& options, const PolicyContext& context) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  LgrecoOptions read;
+  read.period = options.Integer("period", 0, kMost);
+  if (read.period == 0) read.period = context.steps_per_epoch;
+  read.start = options.Integer("start", 0, kMost);
+  if (read.start == 0) read.start = read.period;
+  read.accumulate = std::min(options.Integer("accumulate", 1, kMost), read.period);
+  read.alpha = options.Number("alpha", 1e-6, 1e6);
+  read.metric = static_cast<Metric>(options.Choice("metric", kMetrics));
+  read.steps = std::max(options.Integer("steps", 100, 1000000),
+                        kStepsPerUnit * static_cast<int64_t>(context.units.size()));
+  read.mean_source = options.Choice("source", kSources) == 1;
+  read.time_cost = options.Choice("cost", kCosts) == 1;
+  return read;
+}
+
+std::unique_ptr<Policy> MakeLgreco(const OptionReader& options, const PolicyContext& context) {
+  ParameterGrid grid(*context.scheme, context.units, context.parameter,
+                     ReadRange(options, *context.scheme, 2));
+  Choices start = grid.Nearest(1);
+  return std::make_unique<Lgreco>("lgreco", context, std::move(grid), std::move(start),
+                                  ReadOptions(options, context));
+}
+
+std::unique_ptr<Policy> MakeLgrecoAccordion(const OptionReader& options,
+                                            const PolicyContext& context) {
+  ParameterGrid grid(*context.scheme, context.units, context.parameter,
+                     ReadRange(options, *context.scheme, 4));
+  Choices start = grid.Nearest(kLowCompression);
+  LgrecoOptions read = ReadOptions(options, context);
+  read.accordion_eta = options.Number("eta", 0, 1e6);
+  return std::make_unique<Lgreco>("lgreco-accordion", context, std::move(grid), std::move(start),
+                                  read);
+}
+
+}  // namespace
+
+PolicyRow LgrecoRow() {
+  return {{.name = "lgreco",
+           .help = "least bytes (or time) within the uniform parameter's error, unit by unit",
+           .paper = "Markov, Alimohammadi, Frantar, Alistarh, L-GreCo: Layerwise-Adaptive Gradient "
+                    "Compression For Efficient Data-parallel Deep Learning, MLSys 2024",
+           .options = LgrecoOptionSpecs()},
+          MakeLgreco};
+}
+
+PolicyRow LgrecoAccordionRow() {
+  std::vector<OptionSpec> options = LgrecoOptionSpecs();
+  options.push_back({"eta", "0.5", "0 to 1e6", "change of a norm that makes a regime critical"});
+  return {{.name = "lgreco-accordion",
+           .help = "lgreco within the error of Accordion's choice",
+           .paper = "Markov et al., L-GreCo, MLSys 2024; Agarwal et al., Adaptive Gradient "
+                    "Communication via Critical Learning Regime Identification, MLSys 2021",
+           .options = std::move(options)},
+          MakeLgrecoAccordion};
+}
+
+}  // namespace legacy

@@ -1,0 +1,62 @@
+// The parameters that a policy chooses from, for each unit, and what each would send.
+//
+//   density, theta   kept fraction = anchor's * 2^(j/2) within [low, high] times the anchor's,
+//                    clipped to [1 / numel, max(0.5, the anchor's)]
+//   rank             whole numbers in [floor(low * anchor), ceil(high * anchor)]
+//   bits             2 to 8, and the anchor; without those that error feedback would diverge with
+// All within the parameter's own range, from what sends least to what sends most. Units that the
+// scheme leaves whole have the anchor alone, over and over.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compress/exchange.h"
+#include "compress/policies/knapsack.h"
+#include "compress/unit.h"
+
+namespace legacy {
+
+// How much less and more than the anchor is tried; bits have a range of their own.
+struct GridRange {
+  double low = 1;
+  double high = 1;
+};
+
+class ParameterGrid {
+ public:
+  // Throws Error where the scheme's parameter is none of the above.
+  ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor,
+                const GridRange& range);
+  // The same two parameters for every unit, or the anchor where units are left whole.
+  ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor, double first,
+                double second);
+
+  size_t Units() const { return compressed_.size(); }
+  size_t Options() const { return options_; }
+  double Parameter(size_t unit, size_t option) const {
+    return parameters_[unit * options_ + option];
+  }
+  bool Compressed(size_t unit) const { return compressed_[unit]; }
+  // For each unit the option nearest to ScaleParameter(anchor, factor), by amount.
+  Choices Nearest(double factor) const;
+
+  // Bytes that one worker sends; 4 a value where a message's length depends on the data.
+  OptionTable Bytes() const;
+  // ||x - C(x)||^2 of `values`, which are flat as the units lie in it; 0 where the unit is left whole
+  // with that parameter. `random` is completed with each unit's number.
+  OptionTable SquaredErrors(std::span<const float> values, const RandomKey& random) const;
+
+ private:
+  void Add(size_t unit, std::vector<double> parameters);
+
+  const Scheme* scheme_;
+  std::vector<Unit> units_;
+  double anchor_;
+  size_t options_ = 0;
+  std::vector<double> parameters_;  // [unit * options + option]
+  std::vector<bool> compressed_;
+};
+
+}  // namespace legacy

@@ -1,0 +1,82 @@
+// Warm-up of the density: training starts with much, and comes down to the anchor over some epochs.
+//
+//   formula    anchor^((e + 1) / (epochs + 1)) in epoch e = 0, 1, ... (Lin et al., "Deep Gradient
+//              Compression", ICLR 2018, as its code has it), epochs = 5
+//   published  the same with epochs = 4: 25 %, 6.3 %, 1.6 %, 0.4 %, 0.1 %, as the paper prints it
+//   dense      everything for so many epochs (Fang et al., "RedSync", JPDC 2019)
+//
+// The fraction that is kept is warmed up: FFT's theta likewise.
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "compress/error.h"
+#include "compress/policies/parameter_scale.h"
+#include "compress/policies/policies.h"
+
+namespace legacy {
+namespace {
+
+enum class Form : uint8_t { kFormula, kPublished, kDense };
+constexpr std::string_view kForms[] = {"formula", "published", "dense"};
+constexpr int64_t kFormulaEpochs = 5;
+constexpr int64_t kPublishedEpochs = 4;
+
+class Warmup : public Policy {
+ public:
+  Warmup(const ParameterSpec& spec, double anchor, bool dense, int64_t epochs, int64_t steps)
+      : steps_(steps) {
+    for (int64_t e = 0; e < epochs; ++e) {
+      const double share = static_cast<double>(e + 1) / static_cast<double>(epochs + 1);
+      stages_.push_back(dense ? MostParameter(spec)
+                              : FromAmount(spec, std::pow(Amount(spec, anchor), share)));
+    }
+    stages_.push_back(anchor);
+  }
+  std::string_view Name() const override { return "warmup"; }
+  void Decide(const StepInfo& step, [[maybe_unused]] std::span<const Unit> units,
+              std::span<double> parameters) override {
+    assert(units.size() == parameters.size());
+    const auto last = static_cast<int64_t>(stages_.size()) - 1;
+    // Stage e begins at step ceil(e * steps / last).
+    const int64_t stage =
+        step.step < steps_ ? static_cast<int64_t>(static_cast<__int128>(step.step) * last / steps_)
+                           : last;
+    std::ranges::fill(parameters, stages_[stage]);
+  }
+
+ private:
+  std::vector<double> stages_;  // parameter of each, the anchor last
+  int64_t steps_;               // of the warm-up
+};
+
+std::unique_ptr<Policy> MakeWarmup(const OptionReader& options, const PolicyContext& context) {
+  const ParameterSpec& spec = context.scheme->Parameter();
+  CheckParameter(spec, context.parameter);
+  if (spec.name != "density" && spec.name != "theta") {
+    throw Error("policy warmup with scheme " + std::string(context.scheme->Name()),
+                spec.name.empty() ? "no parameter" : "parameter " + spec.name,
+                "schemes with the parameter density or theta");
+  }
+  const auto form = static_cast<Form>(options.Choice("form", kForms));
+  int64_t epochs = form == Form::kPublished ? kPublishedEpochs : kFormulaEpochs;
+  if (options.Text("epochs") != "auto") epochs = options.Integer("epochs", 1, 1000);
+  int64_t steps = options.Integer("steps", 0, int64_t{1} << 53);
+  if (steps == 0) steps = epochs * context.steps_per_epoch;
+  return std::make_unique<Warmup>(spec, context.parameter, form == Form::kDense, epochs, steps);
+}
+
+}  // namespace
+
+PolicyRow WarmupRow() {
+  return {{.name = "warmup",
+           .help = "density falls to the anchor over the first epochs",
+           .paper = "Lin, Han, Mao, Wang, Dally, Deep Gradient Compression, ICLR 2018",
+           .options = {{"form", "formula", "formula, published, dense",
+                        "stages: DGC's formula, its printed numbers, or everything"},
+                       {"epochs", "auto", "1 to 1000", "stages; auto: 5, published 4"},
+                       {"steps", "0", "0 to 2^53", "length of all stages; 0: an epoch each"}}},
+          MakeWarmup};
+}
+
+}  // namespace legacy
