@@ -40,48 +40,85 @@ void UnpackAny(const std::byte* in, int width, int64_t count, uint32_t* codes) {
   }
 }
 
-// Eight byte codes as one number become neighbours in three steps: of pairs, fours, all. In each the upper halves move
-// down by the unused bits between them and the lower.
-template <int kWidth>
-struct Group {
+// Byte codes as one number, two, four or eight of them in a Word, become neighbours in steps: of pairs, fours, all. In
+// each the upper halves move down by the unused bits between them and the lower.
+template <int kWidth, typename Word>
+struct Neighbours {
+  static constexpr int kCount = sizeof(Word);
   static constexpr uint64_t Bits(int count) { return (uint64_t{1} << count) - 1; }
-  static constexpr uint64_t kCodes = Bits(kWidth) * 0x0001000100010001;      // lower of each pair
-  static constexpr uint64_t kPairs = Bits(2 * kWidth) * 0x0000000100000001;  // lower of each four
-  static constexpr uint64_t kFour = Bits(4 * kWidth);
+  // The lower half of each pair, four and eight.
+  static constexpr auto kCodes = static_cast<Word>(Bits(kWidth) * 0x0001000100010001);
+  static constexpr auto kPairs = static_cast<Word>(Bits(2 * kWidth) * 0x0000000100000001);
+  static constexpr auto kFours = static_cast<Word>(Bits(4 * kWidth));
   static constexpr int kGap = 8 - kWidth;
 
-  static LEGACY_INLINE uint64_t Squeeze(uint64_t codes) {
-    codes = (codes & kCodes) | (codes >> kGap & kCodes << kWidth);
-    codes = (codes & kPairs) | (codes >> 2 * kGap & kPairs << 2 * kWidth);
-    return (codes & kFour) | (codes >> 4 * kGap & kFour << 4 * kWidth);
+  static LEGACY_INLINE Word Squeeze(Word x) {
+    x = static_cast<Word>((x & kCodes) | (x >> kGap & kCodes << kWidth));
+    if constexpr (kCount > 2) x = (x & kPairs) | (x >> 2 * kGap & kPairs << 2 * kWidth);
+    if constexpr (kCount > 4) x = (x & kFours) | (x >> 4 * kGap & kFours << 4 * kWidth);
+    return x;
   }
-  static LEGACY_INLINE uint64_t Spread(uint64_t bits) {
-    bits = (bits & kFour) | (bits & kFour << 4 * kWidth) << 4 * kGap;
-    bits = (bits & kPairs) | (bits & kPairs << 2 * kWidth) << 2 * kGap;
-    return (bits & kCodes) | (bits & kCodes << kWidth) << kGap;
+  static LEGACY_INLINE Word Spread(Word x) {
+    if constexpr (kCount > 4) x = (x & kFours) | (x & kFours << 4 * kWidth) << 4 * kGap;
+    if constexpr (kCount > 2) x = (x & kPairs) | (x & kPairs << 2 * kWidth) << 2 * kGap;
+    return static_cast<Word>((x & kCodes) | (x & kCodes << kWidth) << kGap);
   }
 };
 
-LEGACY_INLINE uint64_t Load(const void* from, size_t bytes) {
-  uint64_t value = 0;
-  std::memcpy(&value, from, bytes);
-  return value;
-}
+// Where the width divides eight, a word is the codes of one byte, which compilers vectorise.
+template <int kWidth>
+struct WordOf {
+  using Type = uint64_t;
+  static constexpr int kBytes = kWidth;  // packed
+};
+template <>
+struct WordOf<1> {
+  using Type = uint64_t;
+  static constexpr int kBytes = 1;
+};
+template <>
+struct WordOf<2> {
+  using Type = uint32_t;
+  static constexpr int kBytes = 1;
+};
+template <>
+struct WordOf<4> {
+  using Type = uint16_t;
+  static constexpr int kBytes = 1;
+};
 
 // Whole groups; the memory written and read is exactly theirs.
 template <int kWidth>
-LEGACY_INLINE void PackGroups(const uint8_t* codes, int64_t groups, std::byte* out) {
-  for (int64_t i = 0; i < groups; ++i) {
-    const uint64_t bits = Group<kWidth>::Squeeze(Load(codes + kGroup * i, kGroup));
-    std::memcpy(out + kWidth * i, &bits, kWidth);
+LEGACY_INLINE void PackGroups(const uint8_t* __restrict codes, int64_t groups,
+                              std::byte* __restrict out) {
+  using Word = typename WordOf<kWidth>::Type;
+  constexpr int kBytes = WordOf<kWidth>::kBytes;
+  for (int64_t i = 0; i < groups * kGroup / static_cast<int>(sizeof(Word)); ++i) {
+    Word word;
+    std::memcpy(&word, codes + sizeof(Word) * i, sizeof(Word));
+    word = Neighbours<kWidth, Word>::Squeeze(word);
+    if constexpr (kBytes == 1) {
+      out[i] = static_cast<std::byte>(word);
+    } else {
+      std::memcpy(out + kBytes * i, &word, kBytes);
+    }
   }
 }
 
 template <int kWidth>
-LEGACY_INLINE void UnpackGroups(const std::byte* in, int64_t groups, uint8_t* codes) {
-  for (int64_t i = 0; i < groups; ++i) {
-    const uint64_t spread = Group<kWidth>::Spread(Load(in + kWidth * i, kWidth));
-    std::memcpy(codes + kGroup * i, &spread, kGroup);
+LEGACY_INLINE void UnpackGroups(const std::byte* __restrict in, int64_t groups,
+                                uint8_t* __restrict codes) {
+  using Word = typename WordOf<kWidth>::Type;
+  constexpr int kBytes = WordOf<kWidth>::kBytes;
+  for (int64_t i = 0; i < groups * kGroup / static_cast<int>(sizeof(Word)); ++i) {
+    Word word = 0;
+    if constexpr (kBytes == 1) {
+      word = std::to_integer<uint8_t>(in[i]);
+    } else {
+      std::memcpy(&word, in + kBytes * i, kBytes);
+    }
+    word = Neighbours<kWidth, Word>::Spread(word);
+    std::memcpy(codes + sizeof(Word) * i, &word, sizeof(Word));
   }
 }
 
@@ -137,6 +174,50 @@ LEGACY_INLINE void UnpackSignGroups(const std::byte* in, int64_t groups, float c
   }
 }
 
+#if defined(__x86_64__)
+
+LEGACY_AVX2 void UnpackSignGroupsAvx2(const std::byte* in, int64_t groups, float clear, float set,
+                                      float* values) {
+  const __m256i to_sign = _mm256_set_epi32(24, 25, 26, 27, 28, 29, 30, 31);
+  for (int64_t i = 0; i < groups; ++i) {
+    const __m256i bits = _mm256_set1_epi32(std::to_integer<int>(in[i]));
+    const __m256 signs = _mm256_castsi256_ps(_mm256_sllv_epi32(bits, to_sign));
+    _mm256_storeu_ps(values + kGroup * i,
+                     _mm256_blendv_ps(_mm256_set1_ps(clear), _mm256_set1_ps(set), signs));
+  }
+}
+
+LEGACY_AVX512 void UnpackSignGroupsAvx512(const std::byte* in, int64_t groups, float clear,
+                                          float set, float* values) {
+  int64_t i = 0;
+  for (; i + 2 <= groups; i += 2) {
+    __mmask16 bits;
+    std::memcpy(&bits, in + i, sizeof bits);
+    _mm512_storeu_ps(values + kGroup * i,
+                     _mm512_mask_blend_ps(bits, _mm512_set1_ps(clear), _mm512_set1_ps(set)));
+  }
+  UnpackSignGroupsAvx2(in + i, groups - i, clear, set, values + kGroup * i);
+}
+
+#endif
+
+void PackSignsBy([[maybe_unused]] Simd simd, const float* values, int64_t groups, std::byte* out) {
+#if defined(__x86_64__)
+  if (simd == Simd::kAvx512) return PackSignGroupsAvx512(values, groups, out);
+  if (simd == Simd::kAvx2) return PackSignGroupsAvx2(values, groups, out);
+#endif
+  PackSignGroups(values, groups, out);
+}
+
+void UnpackSignsBy([[maybe_unused]] Simd simd, const std::byte* in, int64_t groups, float clear,
+                   float set, float* values) {
+#if defined(__x86_64__)
+  if (simd == Simd::kAvx512) return UnpackSignGroupsAvx512(in, groups, clear, set, values);
+  if (simd == Simd::kAvx2) return UnpackSignGroupsAvx2(in, groups, clear, set, values);
+#endif
+  UnpackSignGroups(in, groups, clear, set, values);
+}
+
 }  // namespace
 
 void CheckPadding(std::span<const std::byte> in, int64_t count, int width) {
@@ -166,6 +247,7 @@ void PackCodes(std::span<const uint8_t> codes, int width, std::span<std::byte> o
   WithWidth(width, [&](auto constant) {
     Dispatch<PackGroups<constant()>>(simd, codes.data(), groups, out.data());
   });
+  if (count % kGroup == 0) return;
   std::array<uint8_t, kGroup> rest{};
   std::array<std::byte, kGroup> packed;
   std::copy(codes.begin() + groups * kGroup, codes.end(), rest.begin());
@@ -180,6 +262,7 @@ void UnpackCodes(std::span<const std::byte> in, int width, std::span<uint8_t> co
   WithWidth(width, [&](auto constant) {
     Dispatch<UnpackGroups<constant()>>(simd, in.data(), groups, codes.data());
   });
+  if (count % kGroup == 0) return;
   std::array<std::byte, kGroup> rest{};
   std::array<uint8_t, kGroup> unpacked;
   std::copy(in.begin() + groups * width, in.end(), rest.begin());
@@ -192,17 +275,7 @@ void PackSigns(std::span<const float> values, std::span<std::byte> out, Simd sim
   const auto count = static_cast<int64_t>(values.size());
   assert(static_cast<int64_t>(out.size()) == PackedBytes(count, 1));
   const int64_t groups = count / kGroup;
-#if defined(__x86_64__)
-  if (simd == Simd::kAvx512) {
-    PackSignGroupsAvx512(values.data(), groups, out.data());
-  } else if (simd == Simd::kAvx2) {
-    PackSignGroupsAvx2(values.data(), groups, out.data());
-  } else
-#endif
-  {
-    (void)simd;
-    PackSignGroups(values.data(), groups, out.data());
-  }
+  PackSignsBy(simd, values.data(), groups, out.data());
   if (count % kGroup == 0) return;
   std::array<float, kGroup> rest{};
   std::copy(values.begin() + groups * kGroup, values.end(), rest.begin());
@@ -214,7 +287,7 @@ void UnpackSigns(std::span<const std::byte> in, float clear, float set, std::spa
   const auto count = static_cast<int64_t>(values.size());
   CheckPadding(in, count, 1);
   const int64_t groups = count / kGroup;
-  Dispatch<UnpackSignGroups>(simd, in.data(), groups, clear, set, values.data());
+  UnpackSignsBy(simd, in.data(), groups, clear, set, values.data());
   if (count % kGroup == 0) return;
   std::array<float, kGroup> rest;
   UnpackSignGroups(in.data() + groups, 1, clear, set, rest.data());

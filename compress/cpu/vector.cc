@@ -36,6 +36,9 @@ struct Square {
 struct Magnitude {
   static LEGACY_INLINE double Of(double x) { return __builtin_fabs(x); }
 };
+struct NegativePart {
+  static LEGACY_INLINE double Of(double x) { return x < 0 ? -x : 0.0; }
+};
 struct Itself {
   static LEGACY_INLINE double Of(double x) { return x; }
 };
@@ -105,6 +108,10 @@ void Scale(std::span<float> values, float factor, Simd simd) {
 double SquaredNorm(std::span<const float> values, Simd simd) { return Sum<Square>(simd, values); }
 
 double AbsSum(std::span<const float> values, Simd simd) { return Sum<Magnitude>(simd, values); }
+
+double NegativeSum(std::span<const float> values, Simd simd) {
+  return Sum<NegativePart>(simd, values);
+}
 
 float AbsMax(std::span<const float> values, Simd simd) {
   return std::bit_cast<float>(

@@ -28,6 +28,8 @@ void Scale(std::span<float> values, float factor, Simd simd = ActiveSimd());
 // more than once.
 double SquaredNorm(std::span<const float> values, Simd simd = ActiveSimd());
 double AbsSum(std::span<const float> values, Simd simd = ActiveSimd());
+// Of |x| where x < 0.
+double NegativeSum(std::span<const float> values, Simd simd = ActiveSimd());
 
 // Largest |x|; 0 of nothing, NaN where there is one.
 float AbsMax(std::span<const float> values, Simd simd = ActiveSimd());

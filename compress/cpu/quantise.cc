@@ -1,0 +1,239 @@
+#include "compress/cpu/quantise.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+
+namespace legacy::cpu {
+namespace {
+
+constexpr int64_t kWords = kQuantiseBlock / kDrawGroup * kDrawWords;
+constexpr float kTiny = 0x1p-100f;  // below it a grid's scale could overflow
+constexpr float kRaise = 0x1p100f;
+constexpr float kLower = 0.25f;  // keeps the distance of two floats finite
+
+// At 2^23 floats are 1 apart: adding it rounds to nearest even, and leaves the code, times 2^15 where a draw is to be
+// added, in the mantissa. The exponent above it is a multiple of 256 after the shift: the lowest byte is the code.
+constexpr float kRounder = 0x1p23f;
+
+template <bool kStochastic>
+LEGACY_INLINE void EncodeGroups(const float* __restrict values, int64_t groups, float scale,
+                                float offset, const uint32_t* __restrict words,
+                                uint8_t* __restrict codes) {
+  for (int64_t g = 0; g < groups; ++g) {
+    uint32_t wide[kDrawGroup];  // loops over one width of number each are vectorised
+#pragma GCC unroll 4
+    for (int slice = 0; slice < kDrawSlices; ++slice) {
+      for (int lane = 0; lane < kDrawLanes; ++lane) {
+        const int i = slice * kDrawLanes + lane;
+        auto bits = __builtin_bit_cast(uint32_t, values[i] * scale + offset);
+        if constexpr (kStochastic) bits = (bits + SliceOf(words, slice, lane)) >> kDrawBits;
+        wide[i] = bits;
+      }
+    }
+    for (int i = 0; i < kDrawGroup; ++i) codes[i] = static_cast<uint8_t>(wide[i]);
+    values += kDrawGroup;
+    codes += kDrawGroup;
+    if constexpr (kStochastic) words += kDrawWords;
+  }
+}
+
+LEGACY_INLINE void Prepare(const float* values, int64_t n, float low, float high, float factor,
+                           float origin, float* out) {
+  for (int64_t i = 0; i < n; ++i) {
+    float x = values[i] > low ? values[i] : low;
+    x = x < high ? x : high;
+    out[i] = x * factor - origin;
+  }
+}
+
+LEGACY_INLINE void RoundGroups(const float* __restrict values, int64_t groups,
+                               const uint32_t* __restrict words, float* __restrict rounded) {
+  constexpr uint32_t kMagnitude = 0x7FFFFFFF;
+  constexpr int32_t kLargest = 0x7F7FFFFF;
+  constexpr uint32_t kExponent = 0x7F800000;
+  constexpr int kShift = 23 - kDrawBits;
+  constexpr uint32_t kHalf = 1u << (kShift - 1);  // of the smallest difference between draws
+  for (int64_t g = 0; g < groups; ++g) {
+#pragma GCC unroll 4
+    for (int slice = 0; slice < kDrawSlices; ++slice) {
+      for (int lane = 0; lane < kDrawLanes; ++lane) {
+        const int i = slice * kDrawLanes + lane;
+        const auto bits = __builtin_bit_cast(uint32_t, values[i]);
+        const uint32_t draw = SliceOf(words, slice, lane) << kShift | kHalf;
+        // Signed, though never negative: the baseline of x86 compares signed integers alone.
+        auto magnitude = static_cast<int32_t>((bits & kMagnitude) + draw);
+        magnitude = magnitude < kLargest ? magnitude : kLargest;
+        const uint32_t power = static_cast<uint32_t>(magnitude) & kExponent;
+        rounded[i] = __builtin_bit_cast(float, (bits & ~kMagnitude) | power);
+      }
+    }
+    values += kDrawGroup;
+    rounded += kDrawGroup;
+    words += kDrawWords;
+  }
+}
+
+LEGACY_INLINE void DecodeSymmetricAll(const uint8_t* codes, int64_t n, float bound, int levels,
+                                      float* values) {
+  const float inverse = 1.0f / static_cast<float>(levels);
+  for (int64_t i = 0; i < n; ++i) {
+    values[i] = static_cast<float>(codes[i] - levels) * inverse * bound;
+  }
+}
+
+LEGACY_INLINE void DecodeRangeAll(const uint8_t* codes, int64_t n, float least, float most,
+                                  int levels, float* values) {
+  const float inverse = 1.0f / static_cast<float>(levels);
+  for (int64_t i = 0; i < n; ++i) {
+    const float t = static_cast<float>(int{codes[i]}) * inverse;
+    values[i] = (1.0f - t) * least + t * most;
+  }
+}
+
+LEGACY_INLINE uint8_t LargestOf(const uint8_t* codes, int64_t n) {
+  uint8_t largest = 0;
+  for (int64_t i = 0; i < n; ++i) largest = largest > codes[i] ? largest : codes[i];
+  return largest;
+}
+
+// Lanes of their own: without -ffast-math a single minimum is not vectorised.
+LEGACY_INLINE Range RangeOfAll(const float* values, int64_t n) {
+  constexpr int kLanes = 32;
+  float least[kLanes];
+  float most[kLanes];
+  for (int l = 0; l < kLanes; ++l) least[l] = most[l] = values[0];
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int l = 0; l < kLanes; ++l) {
+      least[l] = values[i + l] < least[l] ? values[i + l] : least[l];
+      most[l] = values[i + l] > most[l] ? values[i + l] : most[l];
+    }
+  }
+  Range range = {least[0], most[0]};
+  for (int l = 0; l < kLanes; ++l) {
+    if (least[l] < range.least) range.least = least[l];
+    if (most[l] > range.most) range.most = most[l];
+  }
+  for (; i < n; ++i) {
+    if (values[i] < range.least) range.least = values[i];
+    if (values[i] > range.most) range.most = values[i];
+  }
+  return range;
+}
+
+// The largest float of which no product with a number up to `bound` is above `top`.
+float ScaleBelow(double top, float bound) {
+  auto scale = static_cast<float>(top / double{bound});
+  if (double{scale} * double{bound} > top) scale = std::nextafter(scale, 0.0f);
+  return scale;
+}
+
+float StepsOf(int levels, bool stochastic) {
+  return static_cast<float>(stochastic ? levels << kDrawBits : levels);
+}
+
+}  // namespace
+
+CodeGrid SymmetricGrid(float bound, int levels, bool stochastic) {
+  assert(bound > 0 && levels >= 1 && levels <= 127);
+  CodeGrid grid{.stochastic = stochastic, .centre = levels};
+  if (bound < kTiny) {
+    grid.prepared = true;
+    grid.factor = kRaise;
+  }
+  grid.scale = ScaleBelow(StepsOf(levels, stochastic), bound * grid.factor);
+  return grid;
+}
+
+CodeGrid RangeGrid(float least, float most, int levels, bool stochastic) {
+  assert(least < most && levels >= 1 && levels <= 255);
+  CodeGrid grid{.prepared = true, .stochastic = stochastic};
+  if (most - least < kTiny) grid.factor = kRaise;
+  if (std::isinf(most - least)) grid.factor = kLower;
+  grid.origin = least * grid.factor;
+  grid.scale = ScaleBelow(StepsOf(levels, stochastic), most * grid.factor - grid.origin);
+  return grid;
+}
+
+void EncodeCodes(std::span<const float> values, const CodeGrid& grid, const DrawSource& source,
+                 int64_t first, std::span<uint8_t> codes, Simd simd) {
+  assert(values.size() == codes.size() && first % kDrawGroup == 0);
+  std::array<uint32_t, kWords> words;
+  std::array<float, kQuantiseBlock> prepared;
+  std::array<uint8_t, kQuantiseBlock> last;
+  const float offset = kRounder + StepsOf(grid.centre, grid.stochastic);
+  const auto n = static_cast<int64_t>(values.size());
+  for (int64_t begin = 0; begin < n; begin += kQuantiseBlock) {
+    const int64_t size = std::min(kQuantiseBlock, n - begin);
+    const int64_t groups = (size + kDrawGroup - 1) / kDrawGroup;
+    const bool whole = size == groups * kDrawGroup;
+    const float* from = values.data() + begin;
+    if (grid.prepared) {
+      Dispatch<Prepare>(simd, from, size, grid.low, grid.high, grid.factor, grid.origin,
+                        prepared.data());
+    } else if (!whole) {
+      std::copy_n(from, size, prepared.begin());
+    }
+    if (!whole) std::fill(prepared.begin() + size, prepared.begin() + groups * kDrawGroup, 0.0f);
+    if (grid.prepared || !whole) from = prepared.data();
+    uint8_t* to = whole ? codes.data() + begin : last.data();
+    if (grid.stochastic) {
+      FillDraws(source, (first + begin) / kDrawGroup, groups, words.data(), simd);
+      Dispatch<EncodeGroups<true>>(simd, from, groups, grid.scale, offset,
+                                   static_cast<const uint32_t*>(words.data()), to);
+    } else {
+      Dispatch<EncodeGroups<false>>(simd, from, groups, grid.scale, offset,
+                                    static_cast<const uint32_t*>(words.data()), to);
+    }
+    if (!whole) std::copy_n(last.begin(), size, codes.begin() + begin);
+  }
+}
+
+void DecodeSymmetric(std::span<const uint8_t> codes, float bound, int levels,
+                     std::span<float> values, Simd simd) {
+  assert(values.size() == codes.size());
+  Dispatch<DecodeSymmetricAll>(simd, codes.data(), static_cast<int64_t>(codes.size()), bound,
+                               levels, values.data());
+}
+
+void DecodeRange(std::span<const uint8_t> codes, float least, float most, int levels,
+                 std::span<float> values, Simd simd) {
+  assert(values.size() == codes.size());
+  Dispatch<DecodeRangeAll>(simd, codes.data(), static_cast<int64_t>(codes.size()), least, most,
+                           levels, values.data());
+}
+
+void RoundToPowers(std::span<const float> values, const DrawSource& source, int64_t first,
+                   std::span<float> rounded, Simd simd) {
+  assert(values.size() == rounded.size() && first % kDrawGroup == 0);
+  std::array<uint32_t, kWords> words;
+  const auto n = static_cast<int64_t>(values.size());
+  for (int64_t begin = 0; begin < n; begin += kQuantiseBlock) {
+    const int64_t size = std::min(kQuantiseBlock, n - begin);
+    const int64_t groups = size / kDrawGroup;
+    FillDraws(source, (first + begin) / kDrawGroup, (size + kDrawGroup - 1) / kDrawGroup,
+              words.data(), simd);
+    Dispatch<RoundGroups>(simd, values.data() + begin, groups,
+                          static_cast<const uint32_t*>(words.data()), rounded.data() + begin);
+    if (groups * kDrawGroup == size) continue;
+    std::array<float, kDrawGroup> last{};
+    std::array<float, kDrawGroup> last_rounded;
+    const int64_t done = begin + groups * kDrawGroup;
+    std::copy(values.begin() + done, values.begin() + begin + size, last.begin());
+    RoundGroups(last.data(), 1, words.data() + groups * kDrawWords, last_rounded.data());
+    std::copy_n(last_rounded.begin(), begin + size - done, rounded.begin() + done);
+  }
+}
+
+uint8_t LargestCode(std::span<const uint8_t> codes, Simd simd) {
+  return Dispatch<LargestOf>(simd, codes.data(), static_cast<int64_t>(codes.size()));
+}
+
+Range RangeOf(std::span<const float> values, Simd simd) {
+  assert(!values.empty());
+  return Dispatch<RangeOfAll>(simd, values.data(), static_cast<int64_t>(values.size()));
+}
+
+}  // namespace legacy::cpu

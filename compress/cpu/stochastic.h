@@ -1,0 +1,49 @@
+// The draws of stochastic rounding: 15 bits for each element, a function of (key, element) alone, the same on any
+// processor and whatever part of a vector is rounded at a time.
+//
+// Elements are taken in groups of 64. Group g has blocks 8 g .. 8 g + 7 of Philox4x32 with seven rounds, the fewest that
+// pass every test of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11. Element 64 g + j draws from
+// block 8 g + (j % 16) / 2, word 2 (j / 32) + j % 2, of it the low 15 bits where j / 16 is even and the high 15 where it is
+// odd. So sixteen neighbours need one shift or mask of a register, and a GPU's thread one block.
+//
+// Probabilities are rounded to multiples of 2^-15: the expectation of a rounded value is off by at most 2^-16 of the step
+// between the two values that it can become.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "compress/cpu/dispatch.h"
+#include "compress/random.h"
+
+namespace legacy::cpu {
+
+inline constexpr int kDrawBits = 15;
+inline constexpr int64_t kDrawGroup = 64;  // elements
+inline constexpr int kDrawWords = 32;      // of a group
+inline constexpr int kDrawLanes = 16;      // neighbours
+inline constexpr int kDrawSlices = 4;      // runs of neighbours in a group
+inline constexpr int kDrawRounds = 7;
+
+struct DrawSource {
+  std::array<uint32_t, 2> key{};
+  std::array<uint32_t, 4> counter{};  // the first word is the block's number
+};
+
+// The purpose of `key` is kStochastic.
+DrawSource MakeDrawSource(const RandomKey& key);
+
+// The draw of one element, below 2^15: the definition. i < 2^32.
+uint32_t DrawOf(const DrawSource& source, int64_t i);
+
+// The words of `groups` groups from `first` on, for SliceOf().
+void FillDraws(const DrawSource& source, int64_t first, int64_t groups, uint32_t* words,
+               Simd simd = ActiveSimd());
+
+// The draw of element `slice` * 16 + lane of a group with these words; slice < 4.
+LEGACY_INLINE uint32_t SliceOf(const uint32_t* words, int slice, int lane) {
+  const uint32_t word = words[slice / 2 * kDrawLanes + lane];
+  return slice % 2 == 0 ? word & ((1u << kDrawBits) - 1) : word >> (32 - kDrawBits);
+}
+
+}  // namespace legacy::cpu
