@@ -7,6 +7,8 @@
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/vector.h"
 #include "compress/error.h"
+#include "compress/quantiser.h"
+#include "compress/sparsifier.h"
 
 namespace legacy {
 namespace {
@@ -27,8 +29,15 @@ std::optional<IndexCoding> TakeCoding(Stage& stage) {
   return ParseIndexCoding(text);
 }
 
-std::unique_ptr<Quantiser> SecondStage(std::span<const Stage> stages) {
-  return stages.size() == 1 ? MakeQuantiser({"fp32"}) : MakeQuantiser(stages[1]);
+// What follows a sparsifier: as named, else what the method brings with it, else fp32.
+std::unique_ptr<Quantiser> SecondStage(std::span<const Stage> stages,
+                                       const Sparsifier& sparsifier) {
+  const std::string own(sparsifier.OwnQuantiser());
+  if (stages.size() == 1) return MakeQuantiser({own.empty() ? "fp32" : own});
+  if (!own.empty() && stages[1].name != own) {
+    throw Error("quantiser after " + FormatStages(stages.first(1)), stages[1].name, own);
+  }
+  return MakeQuantiser(stages[1]);
 }
 
 std::unique_ptr<Codec> MakeSparseCodec(std::span<const Stage> stages) {
@@ -38,7 +47,8 @@ std::unique_ptr<Codec> MakeSparseCodec(std::span<const Stage> stages) {
   if (index && sparsifier->SharedSupport()) {
     throw Error("index coding with codec " + first.name + ": no positions travel");
   }
-  return std::make_unique<SparseCodec>(std::move(sparsifier), SecondStage(stages), index);
+  std::unique_ptr<Quantiser> quantiser = SecondStage(stages, *sparsifier);
+  return std::make_unique<SparseCodec>(std::move(sparsifier), std::move(quantiser), index);
 }
 
 std::unique_ptr<Codec> MakeFft(std::span<const Stage> stages) {

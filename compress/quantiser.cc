@@ -8,7 +8,7 @@ namespace legacy {
 
 std::span<const QuantiserRow> QuantiserTable() {
   static const std::vector<QuantiserRow> table = {Float32Row(), Float16Row(), Bfloat16Row(),
-                                                  UniformRow(), RbfRow()};
+                                                  UniformRow(), RbfRow(), MeanRow()};
   return table;
 }
 

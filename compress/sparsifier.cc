@@ -42,7 +42,9 @@ std::vector<double> Sparsifier::SquaredErrors(std::span<const float> values,
 }
 
 std::span<const SparsifierRow> SparsifierTable() {
-  static const std::vector<SparsifierRow> table = {TopKRow(), RandomKRow()};
+  static const std::vector<SparsifierRow> table = {TopKRow(),    RandomKRow(), ThresholdRow(),
+                                                   SampledRow(), RedSyncRow(), SidcoRow(),
+                                                   AdaCompRow(), CatRow(),     GaussianRow()};
   return table;
 }
 

@@ -34,7 +34,12 @@ class Sparsifier {
   // False where what is sent is not the value itself (unbiased Random-K): error feedback would diverge.
   virtual bool AllowsErrorFeedback() const { return true; }
 
-  virtual Work EncodeWork(int64_t numel, double parameter) const = 0;
+  // True for units that the method's own rule sends whole (RedSync's small layers).
+  virtual bool SendsWhole([[maybe_unused]] int64_t numel) const { return false; }
+  // The quantiser that the method brings with it (quantised RedSync's mean); empty: any may follow.
+  virtual std::string_view OwnQuantiser() const { return {}; }
+
+  virtual WorkList EncodeWork(int64_t numel, double parameter) const = 0;
 
   // `count`: about how many are wanted (KeptCount of the whole unit and the density); read by methods whose
   // parameter is a density. `values` may be a unit or what a looser selection of it kept (multi-level
@@ -63,7 +68,7 @@ struct SparsifierRow {
   std::unique_ptr<Sparsifier> (*make)(const OptionReader& options);
 };
 
-// topk, randomk, threshold, sampled (DGC's), redsync, sidco, adacomp, cat
+// topk, randomk, threshold, sampled (DGC's), redsync, sidco, adacomp, cat, gaussian
 std::span<const SparsifierRow> SparsifierTable();
 // `stage` without the options that are the codec's own (index).
 std::unique_ptr<Sparsifier> MakeSparsifier(const Stage& stage);

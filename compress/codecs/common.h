@@ -30,6 +30,7 @@ enum class CodecId : uint8_t {
   kSlice = 17,    // one worker's slice of a requantised sum
   kVote = 18,     // sign bits to be voted on
   kPolicy = 19,   // a policy's own: agreement, announcement
+  kGaussian = 20,
 };
 
 // Parameter of codecs that have none, and the fraction of elements that sparsifiers keep.

@@ -15,13 +15,17 @@ uint8_t IdOf(std::string_view sparsifier) {
       {"topk", CodecId::kTopK},           {"randomk", CodecId::kRandomK},
       {"threshold", CodecId::kThreshold}, {"sampled", CodecId::kSampled},
       {"redsync", CodecId::kRedSync},     {"sidco", CodecId::kSidco},
-      {"adacomp", CodecId::kAdaComp},     {"cat", CodecId::kCat}};
+      {"adacomp", CodecId::kAdaComp},     {"cat", CodecId::kCat},
+      {"gaussian", CodecId::kGaussian}};
   for (const auto& [name, id] : kIds) {
     if (name == sparsifier) return static_cast<uint8_t>(id);
   }
   assert(false);
   return 0;
 }
+
+// Behind a sparsifier a quantiser's parameter is its fallback.
+double ParameterOf(const Quantiser& quantiser) { return quantiser.Parameter().fallback; }
 
 }  // namespace
 
@@ -36,7 +40,8 @@ SparseCodec::SparseCodec(std::unique_ptr<Sparsifier> sparsifier,
       quantiser_(std::move(quantiser)),
       index_(index),
       name_(sparsifier_->Name()) {
-  if (quantiser_->Type() != ValueType::kFloat32) name_ += "+" + std::string(quantiser_->Name());
+  if (quantiser_->Type() != ValueType::kFloat32) name_.append("+").append(quantiser_->Name());
+  if (!sparsifier_->OwnQuantiser().empty()) whole_ = MakeQuantiser({"fp32"});
 }
 
 int64_t SparseCodec::Count(int64_t numel, double parameter) const {
@@ -45,21 +50,31 @@ int64_t SparseCodec::Count(int64_t numel, double parameter) const {
 }
 
 bool SparseCodec::SendsAll(int64_t numel, int64_t count) const {
-  if (count == numel) return true;
-  if (sparsifier_->SharedSupport() || index_) return false;
-  const auto kept = quantiser_->SegmentBytes(count, Fixed());
-  const auto all = quantiser_->SegmentBytes(numel, Fixed());
+  if (count == numel || sparsifier_->SendsWhole(numel)) return true;
+  if (!sparsifier_->FixedCount() || sparsifier_->SharedSupport() || index_) return false;
+  const auto kept = quantiser_->SegmentBytes(count, ParameterOf(*quantiser_));
+  const auto all = quantiser_->SegmentBytes(numel, ParameterOf(*quantiser_));
   return kept && all && *kept + IndexBytes(ShortestIndexCoding(numel, count), numel, count) >= *all;
 }
 
+std::optional<int64_t> SparseCodec::FixedCount(int64_t numel, double parameter) const {
+  if (!sparsifier_->FixedCount() && !sparsifier_->SendsWhole(numel)) return std::nullopt;
+  return ElementsSent(numel, parameter);
+}
+
+int64_t SparseCodec::Wanted(int64_t numel, double parameter) const {
+  return FixedCount(numel, parameter).value_or(Count(numel, parameter));
+}
+
 bool SparseCodec::Linear(int64_t numel, double parameter) const {
-  if (!quantiser_->Linear()) return false;
-  if (sparsifier_->SharedSupport()) return true;
-  return sparsifier_->FixedCount() && SendsAll(numel, Count(numel, parameter));
+  if (!Values(numel).Linear()) return false;
+  return sparsifier_->SharedSupport() || FixedCount(numel, parameter) == numel;
 }
 
 bool SparseCodec::AllowsErrorFeedback(double) const {
-  return sparsifier_->AllowsErrorFeedback() && quantiser_->AllowsErrorFeedback(Fixed());
+  const bool own = sparsifier_->OwnQuantiser() == quantiser_->Name();
+  return sparsifier_->AllowsErrorFeedback() &&
+         (own || quantiser_->AllowsErrorFeedback(ParameterOf(*quantiser_)));
 }
 
 int64_t SparseCodec::ElementsSent(int64_t numel, double parameter) const {
@@ -68,26 +83,31 @@ int64_t SparseCodec::ElementsSent(int64_t numel, double parameter) const {
 }
 
 std::optional<int64_t> SparseCodec::MessageBytes(const Unit& unit, double parameter) const {
-  if (!sparsifier_->FixedCount()) return std::nullopt;
-  const int64_t count = ElementsSent(unit.numel, parameter);
-  const auto segment = quantiser_->SegmentBytes(count, Fixed());
+  const auto count = FixedCount(unit.numel, parameter);
+  if (!count) return std::nullopt;
+  const Quantiser& values = Values(unit.numel);
+  const auto segment = values.SegmentBytes(*count, ParameterOf(values));
   if (!segment) return std::nullopt;
   if (sparsifier_->SharedSupport()) return kHeaderBytes + *segment;
-  const IndexCoding coding = PositionCoding(index_, unit.numel, count);
+  const IndexCoding coding = PositionCoding(index_, unit.numel, *count);
   if (coding == IndexCoding::kDelta) return std::nullopt;
-  return kHeaderBytes + IndexBytes(coding, unit.numel, count) + *segment;
+  return kHeaderBytes + IndexBytes(coding, unit.numel, *count) + *segment;
 }
 
 WorkList SparseCodec::EncodeWork(int64_t numel, double parameter) const {
-  const int64_t count = ElementsSent(numel, parameter);
-  return {sparsifier_->EncodeWork(numel, parameter), quantiser_->EncodeWork(count, Fixed())};
+  const Quantiser& values = Values(numel);
+  WorkList work;
+  if (!sparsifier_->SendsWhole(numel)) work = sparsifier_->EncodeWork(numel, parameter);
+  work.push_back(values.EncodeWork(ElementsSent(numel, parameter), ParameterOf(values)));
+  return work;
 }
 
 WorkList SparseCodec::DecodeWork(int64_t numel, double parameter) const {
   const int64_t count = ElementsSent(numel, parameter);
   WorkList work = {{sparsifier_->SharedSupport() ? "randomk.decode" : "sparse.decode", count, 1}};
-  if (quantiser_->Type() != ValueType::kFloat32) {
-    work.push_back(quantiser_->DecodeWork(count, Fixed()));
+  const Quantiser& values = Values(numel);
+  if (values.Type() != ValueType::kFloat32) {
+    work.push_back(values.DecodeWork(count, ParameterOf(values)));
   }
   return work;
 }
@@ -97,7 +117,7 @@ Header SparseCodec::HeaderOf(int64_t numel, int64_t count, const CodecContext& c
       sparsifier_->SharedSupport() ? IndexCoding::kNone : PositionCoding(index_, numel, count);
   return {.codec = IdOf(sparsifier_->Name()),
           .index = coding,
-          .values = quantiser_->Type(),
+          .values = Values(numel).Type(),
           .unit = context.unit,
           .numel = static_cast<uint32_t>(numel),
           .count = static_cast<uint32_t>(count)};
@@ -114,10 +134,11 @@ Message SparseCodec::Pack(const Selection& selection, int64_t numel, const Codec
     WriteIndices(header.index, numel, selection.positions, message.bytes);
   }
   const auto begin = message.bytes.size();
-  quantiser_->Encode(selection.values, Fixed(), context, message.bytes);
+  const Quantiser& values = Values(numel);
+  values.Encode(selection.values, ParameterOf(values), context, message.bytes);
   if (decoded != nullptr) {
     decoded->resize(selection.values.size());
-    quantiser_->Decode(ByteSpan(message.bytes).subspan(begin), Fixed(), *decoded);
+    values.Decode(ByteSpan(message.bytes).subspan(begin), ParameterOf(values), *decoded);
   }
   return message;
 }
@@ -125,8 +146,7 @@ Message SparseCodec::Pack(const Selection& selection, int64_t numel, const Codec
 Message SparseCodec::Encode(std::span<const float> values, const CodecContext& context) const {
   CheckParameter(Parameter(), context.parameter);
   const int64_t numel = CheckedNumel(values);
-  int64_t count = Count(numel, context.parameter);
-  if (sparsifier_->FixedCount() && SendsAll(numel, count)) count = numel;
+  const int64_t count = Wanted(numel, context.parameter);
   return Pack(sparsifier_->Select(values, count, context), numel, context);
 }
 
@@ -135,10 +155,9 @@ Message SparseCodec::EncodeWithFeedback(std::span<const float> gradient, std::sp
                                         std::vector<uint32_t>* sent) const {
   CheckParameter(Parameter(), context.parameter);
   const int64_t numel = CheckedNumel(residual);
-  int64_t count = Count(numel, context.parameter);
-  if (sparsifier_->FixedCount() && SendsAll(numel, count)) count = numel;
+  const int64_t count = Wanted(numel, context.parameter);
   Selection selection = sparsifier_->SelectWithFeedback(gradient, residual, count, context);
-  const bool exact = quantiser_->Type() == ValueType::kFloat32;
+  const bool exact = Values(numel).Type() == ValueType::kFloat32;
   std::vector<float> decoded;
   Message message = Pack(selection, numel, context, exact ? nullptr : &decoded);
   for (size_t i = 0; i < decoded.size(); ++i) {
@@ -155,8 +174,8 @@ Message SparseCodec::EncodeWithFeedback(std::span<const float> gradient, std::sp
 void SparseCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
                             std::span<float> sum) const {
   const int64_t numel = CheckedNumel(sum);
-  int64_t count = ElementsSent(numel, context.parameter);
-  if (!sparsifier_->FixedCount()) count = ReadHeader(message).count;
+  const auto fixed = FixedCount(numel, context.parameter);
+  const int64_t count = fixed ? *fixed : int64_t{ReadHeader(message).count};
   ByteSpan rest = CheckedPayload(message, HeaderOf(numel, count, context));
   std::vector<uint32_t> positions;
   if (sparsifier_->SharedSupport()) {
@@ -164,10 +183,13 @@ void SparseCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
   } else if (count != numel) {
     positions = ReadIndices(PositionCoding(index_, numel, count), numel, count, rest);
   }
+  const Quantiser& quantiser = Values(numel);
   // Before memory is sized by a count that nobody vouches for.
-  if (const auto segment = quantiser_->SegmentBytes(count, Fixed())) CheckLength(rest, *segment);
+  if (const auto segment = quantiser.SegmentBytes(count, ParameterOf(quantiser))) {
+    CheckLength(rest, *segment);
+  }
   std::vector<float> values(static_cast<size_t>(count));
-  quantiser_->Decode(rest, Fixed(), values);
+  quantiser.Decode(rest, ParameterOf(quantiser), values);
   if (positions.empty()) return cpu::Add(values, sum.first(values.size()));
   for (size_t i = 0; i < positions.size(); ++i) sum[positions[i]] += values[i];
 }
@@ -178,7 +200,14 @@ std::vector<double> SparseCodec::SquaredErrors(std::span<const float> values,
   if (quantiser_->Type() != ValueType::kFloat32) {
     return Codec::SquaredErrors(values, parameters, context);
   }
-  return sparsifier_->SquaredErrors(values, parameters, context);
+  const auto numel = static_cast<int64_t>(values.size());
+  std::vector<double> errors = sparsifier_->SquaredErrors(values, parameters, context);
+  for (size_t i = 0; i < errors.size(); ++i) {
+    if (ElementsSent(numel, parameters[i]) == numel && FixedCount(numel, parameters[i])) {
+      errors[i] = 0;
+    }
+  }
+  return errors;
 }
 
 }  // namespace legacy

@@ -1,5 +1,7 @@
-// What a sparsifier selects, through a quantiser: header, positions, one segment of values. All values and no positions
-// travel where everything is kept, or where positions would make the message longer than the dense one.
+// What a sparsifier selects, through a quantiser: header, positions, one segment of values. All
+// values and no positions travel where everything is kept, where the method sends the unit whole,
+// and where the number of values is fixed and positions would make the message longer than the
+// dense one. Where that number depends on the data it is read from the header, and may be 0.
 #pragma once
 
 #include <memory>
@@ -40,8 +42,8 @@ class SparseCodec : public Codec {
 
   // How many of `numel` elements the parameter asks for.
   int64_t Count(int64_t numel, double parameter) const;
-  // The message of a selection from a unit of `numel` elements. `decoded`, where given: the values as receivers will
-  // read them.
+  // The message of a selection from a unit of `numel` elements. `decoded`, where given: the values
+  // as receivers will read them.
   Message Pack(const Selection& selection, int64_t numel, const CodecContext& context,
                std::vector<float>* decoded = nullptr) const;
   // True where `count` of `numel` travel as all of them.
@@ -49,10 +51,18 @@ class SparseCodec : public Codec {
 
  private:
   Header HeaderOf(int64_t numel, int64_t count, const CodecContext& context) const;
-  double Fixed() const { return quantiser_->Parameter().fallback; }  // the quantiser's parameter
+  // Values of a message, where their number does not depend on the data.
+  std::optional<int64_t> FixedCount(int64_t numel, double parameter) const;
+  // What Select is asked for.
+  int64_t Wanted(int64_t numel, double parameter) const;
+  // What the values of a unit go through.
+  const Quantiser& Values(int64_t numel) const {
+    return whole_ && sparsifier_->SendsWhole(numel) ? *whole_ : *quantiser_;
+  }
 
   std::unique_ptr<Sparsifier> sparsifier_;
   std::unique_ptr<Quantiser> quantiser_;
+  std::unique_ptr<Quantiser> whole_;  // where quantiser_ is the method's own: of units sent whole
   std::optional<IndexCoding> index_;
   std::string name_;
 };

@@ -8,6 +8,7 @@ namespace legacy {
 QuantiserRow Float32Row();   // float32.cc
 QuantiserRow Float16Row();   // half.cc
 QuantiserRow Bfloat16Row();  // half.cc
+QuantiserRow MeanRow();      // mean.cc
 QuantiserRow UniformRow();   // uniform.cc
 QuantiserRow RbfRow();       // rbf.cc
 

@@ -1,8 +1,10 @@
-// Random-K: k elements drawn without replacement from (seed, step, unit), the same at every worker. Plain, it is a
-// contraction; unbiased, values are multiplied by n / k, so that the expectation is the input and the error up to
-// (n/k - 1) ||x||^2.
+// Random-K: k elements drawn without replacement from (seed, step, unit), the same at every worker.
+// Plain, it is a contraction; unbiased, values are multiplied by n / k, so that the expectation is
+// the input and the error up to (n/k - 1) ||x||^2. seed=worker: every worker draws its own, so that
+// positions travel and messages cannot be summed.
 #include "compress/codecs/common.h"
 #include "compress/cpu/random_subset.h"
+#include "compress/cpu/vector.h"
 #include "compress/error.h"
 #include "compress/sparsifiers/sparsifiers.h"
 
@@ -11,13 +13,13 @@ namespace {
 
 class RandomK : public Sparsifier {
  public:
-  explicit RandomK(bool unbiased) : unbiased_(unbiased) {}
+  RandomK(bool unbiased, bool shared) : unbiased_(unbiased), shared_(shared) {}
   std::string_view Name() const override { return "randomk"; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
-  bool SharedSupport() const override { return true; }
+  bool SharedSupport() const override { return shared_; }
   bool AllowsErrorFeedback() const override { return !unbiased_; }
-  Work EncodeWork(int64_t numel, double density) const override {
-    return {"randomk.encode", KeptCount(numel, density), 1};
+  WorkList EncodeWork(int64_t numel, double density) const override {
+    return {{"randomk.encode", KeptCount(numel, density), 1}};
   }
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override {
@@ -26,6 +28,7 @@ class RandomK : public Sparsifier {
     Selection selection{.positions = Support(numel, count, context), .values = {}};
     const float scale =
         unbiased_ && count > 0 ? static_cast<float>(numel) / static_cast<float>(count) : 1.0f;
+    selection.values.reserve(selection.positions.size());
     for (const uint32_t i : selection.positions) selection.values.push_back(values[i] * scale);
     CheckFinite(selection.values, context.unit);  // scaling may overflow
     return selection;
@@ -33,26 +36,45 @@ class RandomK : public Sparsifier {
   std::vector<uint32_t> Support(int64_t numel, int64_t count,
                                 const CodecContext& context) const override {
     RandomKey key = context.random;
-    key.worker = 0;
+    if (shared_) key.worker = 0;
     key.layer = context.unit;
     key.purpose = Purpose::kRandomK;
     return cpu::RandomSubset(RandomStream(key), numel, count);
   }
+  // The expectation over the draws.
+  std::vector<double> SquaredErrors(std::span<const float> values,
+                                    std::span<const double> parameters,
+                                    const CodecContext&) const override {
+    const double total = cpu::SquaredNorm(values);
+    const auto numel = static_cast<double>(values.size());
+    std::vector<double> errors;
+    for (const double density : parameters) {
+      const int64_t count = KeptCount(static_cast<int64_t>(values.size()), density);
+      const double kept = count > 0 ? static_cast<double>(count) / numel : 1;
+      errors.push_back(total * (unbiased_ ? 1 / kept - 1 : 1 - kept));
+    }
+    return errors;
+  }
 
  private:
   bool unbiased_;
+  bool shared_;
 };
 
 }  // namespace
 
 SparsifierRow RandomKRow() {
-  return {{.name = "randomk",
-           .help = "elements drawn from a seed that all workers share: no positions travel",
-           .paper = "Stich et al., Sparsified SGD with Memory, NeurIPS 2018",
-           .options = {{"unbiased", "off", "on, off", "multiply values by n / k"}}},
-          [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
-            return std::make_unique<RandomK>(options.Switch("unbiased"));
-          }};
+  return {
+      {.name = "randomk",
+       .help = "elements drawn at random; with a seed that all workers share no positions travel",
+       .paper = "Stich et al., Sparsified SGD with Memory, NeurIPS 2018",
+       .options = {{"unbiased", "off", "on, off", "multiply values by n / k"},
+                   {"seed", "shared", "shared, worker", "who draws the same elements"}}},
+      [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
+        constexpr std::string_view kSeeds[] = {"shared", "worker"};
+        return std::make_unique<RandomK>(options.Switch("unbiased"),
+                                         options.Choice("seed", kSeeds) == 0);
+      }};
 }
 
 }  // namespace legacy

@@ -1,7 +1,16 @@
-// Top-K: the k largest magnitudes, ties to the lower index. Contraction: ||x - C(x)||^2 <= (1 - k/n) ||x||^2.
+// Top-K: the k largest magnitudes, ties to the lower index. Contraction: ||x - C(x)||^2 <= (1 -
+// k/n) ||x||^2. Selecting again from what a looser density kept gives what the tighter one selects
+// at once, bit for bit and ties included.
+//
+// rule=kth, as LEGACY's public code for CIFAR: everything that reaches the ceil(n (1 - density))-th
+// smallest magnitude, so floor(n density) + 1 values, and more where that magnitude stands more
+// than once (all of a vector whose threshold is 0).
 #include "compress/cpu/topk.h"
 
+#include <algorithm>
+
 #include "compress/codecs/common.h"
+#include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
 
 namespace legacy {
@@ -9,29 +18,64 @@ namespace {
 
 class TopK : public Sparsifier {
  public:
+  explicit TopK(bool kth) : kth_(kth) {}
   std::string_view Name() const override { return "topk"; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
-  Work EncodeWork(int64_t numel, double) const override { return {"topk.encode", numel, 1}; }
-  Selection Select(std::span<const float> values, int64_t count,
-                   const CodecContext& context) const override {
-    CheckFinite(values, context.unit);
-    Selection selection;
-    selection.positions = cpu::SelectTopK(values, count);
-    selection.values.reserve(selection.positions.size());
-    for (const uint32_t i : selection.positions) selection.values.push_back(values[i]);
-    return selection;
+  bool FixedCount() const override { return !kth_; }
+  WorkList EncodeWork(int64_t numel, double) const override {
+    WorkList work = {{"topk.encode", numel, 1}};
+    if (kth_) work.push_back({"threshold.encode", numel, 1});
+    return work;
   }
+  Selection Select(std::span<const float> values, int64_t count,
+                   const CodecContext& context) const override;
+  Selection SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                               int64_t count, const CodecContext& context) const override;
+
+ private:
+  bool kth_;
 };
+
+// Rank of the smallest magnitude that rule=kth keeps.
+int64_t RankOf(int64_t numel, int64_t count, double density) {
+  const bool less_than_one = count == 1 && density * static_cast<double>(numel) < 1;
+  return std::min(numel, less_than_one ? 1 : count + 1);
+}
+
+Selection TopK::Select(std::span<const float> values, int64_t count,
+                       const CodecContext& context) const {
+  if (!kth_ || values.empty()) return SelectLargest(values, count, context.unit);
+  const int64_t rank = RankOf(static_cast<int64_t>(values.size()), count, context.parameter);
+  const Selection largest = SelectLargest(values, rank, context.unit);
+  return SelectAtLeast(values, SmallestMagnitude(largest), context.unit);
+}
+
+Selection TopK::SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                                   int64_t count, const CodecContext& context) const {
+  if (kth_ || gradient.empty()) {
+    return Sparsifier::SelectWithFeedback(gradient, residual, count, context);
+  }
+  Selection selection;
+  cpu::TopKStats stats;
+  selection.positions =
+      cpu::CompensateAndSelect(gradient, residual, count, &selection.values, &stats);
+  if (stats.non_finite) CheckFinite(residual, context.unit);
+  return selection;
+}
 
 }  // namespace
 
 SparsifierRow TopKRow() {
-  return {
-      {.name = "topk",
-       .help = "the largest magnitudes",
-       .paper = "Aji and Heafield, Sparse Communication for Distributed Gradient Descent, "
-                "EMNLP 2017"},
-      [](const OptionReader&) -> std::unique_ptr<Sparsifier> { return std::make_unique<TopK>(); }};
+  return {{.name = "topk",
+           .help = "the largest magnitudes",
+           .paper = "Aji and Heafield, Sparse Communication for Distributed Gradient Descent, "
+                    "EMNLP 2017",
+           .options = {{"rule", "count", "count, kth",
+                        "exactly k values, or all that reach the (k+1)-th magnitude"}}},
+          [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
+            constexpr std::string_view kRules[] = {"count", "kth"};
+            return std::make_unique<TopK>(options.Choice("rule", kRules) == 1);
+          }};
 }
 
 }  // namespace legacy

@@ -1,0 +1,62 @@
+// Mean: one number for all values, as quantised RedSync sends those of one sign. 4 bytes, 0 for no
+// values.
+//
+// The mean is the projection on equal values: ||x - Q(x)||^2 = ||x||^2 - n mean^2. With values of
+// one sign that is a contraction; with both it need not be, so that error feedback is refused where
+// nobody vouches for the sign.
+#include <algorithm>
+
+#include "compress/codecs/common.h"
+#include "compress/quantisers/quantisers.h"
+
+namespace legacy {
+namespace {
+
+// In double precision and in order, rounded once.
+float MeanOf(std::span<const float> values) {
+  double sum = 0;
+  for (const float x : values) sum += x;
+  return values.empty() ? 0 : static_cast<float>(sum / static_cast<double>(values.size()));
+}
+
+class Mean : public Quantiser {
+ public:
+  std::string_view Name() const override { return "mean"; }
+  ValueType Type() const override { return ValueType::kMean; }
+  const ParameterSpec& Parameter() const override { return NoParameter(); }
+  bool AllowsErrorFeedback(double) const override { return false; }
+  std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
+    return count > 0 ? int64_t{sizeof(float)} : 0;
+  }
+  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
+  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
+  void Encode(std::span<const float> values, double, const CodecContext&,
+              Bytes& out) const override {
+    if (values.empty()) return;
+    const float mean = MeanOf(values);
+    AppendFloats({&mean, 1}, out);
+  }
+  void Decode(ByteSpan segment, double parameter, std::span<float> values) const override {
+    CheckLength(segment, *SegmentBytes(static_cast<int64_t>(values.size()), parameter));
+    CheckFiniteSegment(segment);
+    if (!values.empty()) std::ranges::fill(values, FloatAt(segment, 0));
+  }
+  double SquaredError(std::span<const float> values, double) const override {
+    const auto mean = static_cast<double>(MeanOf(values));
+    double error = 0;
+    for (const float x : values) error += (x - mean) * (x - mean);
+    return error;
+  }
+};
+
+}  // namespace
+
+QuantiserRow MeanRow() {
+  return {
+      {.name = "mean",
+       .help = "one mean for all values: for those of one sign",
+       .paper = "Fang et al., RedSync, JPDC 2019"},
+      [](const OptionReader&) -> std::unique_ptr<Quantiser> { return std::make_unique<Mean>(); }};
+}
+
+}  // namespace legacy

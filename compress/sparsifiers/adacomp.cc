@@ -1,0 +1,87 @@
+// AdaComp: in every bin of consecutive elements, what would lead the bin if the step's gradient
+// came once more. With G = residual + gradient the element i of a bin is sent where |G_i +
+// gradient_i| >= max |G| of the bin, so that every bin decides for itself how many. Values are sent
+// as they are (the paper goes on to quantise them to one scale). Without a residual G is the
+// gradient: what reaches half of the bin's maximum. Bins of zeros send nothing.
+//
+// Two reads of each stream a bin, the second from the first caches. Takes no parameter: policies
+// cannot drive it. Of what it has kept, selected again, the bins are other ones.
+#include <algorithm>
+#include <cmath>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/topk.h"
+#include "compress/cpu/vector.h"
+#include "compress/sparsifiers/sparsifiers.h"
+
+namespace legacy {
+namespace {
+
+class AdaComp : public Sparsifier {
+ public:
+  AdaComp(int64_t bins, int64_t bin) : bins_(bins), bin_(bin) {}
+  std::string_view Name() const override { return "adacomp"; }
+  const ParameterSpec& Parameter() const override { return NoParameter(); }
+  bool FixedCount() const override { return false; }
+  WorkList EncodeWork(int64_t numel, double) const override {
+    return {{"threshold.encode", numel, 2}};
+  }
+  Selection Select(std::span<const float> values, int64_t,
+                   const CodecContext& context) const override {
+    return SelectBinwise(values, values, context);
+  }
+  Selection SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                               int64_t count, const CodecContext& context) const override {
+    if (!gradient.empty()) cpu::Add(gradient, residual);
+    Selection selection = gradient.empty() ? Select(residual, count, context)
+                                           : SelectBinwise(residual, gradient, context);
+    cpu::ClearAt(residual, selection.positions);
+    return selection;
+  }
+
+ private:
+  int64_t BinOf(int64_t numel) const { return bin_ > 0 ? bin_ : (numel + bins_ - 1) / bins_; }
+  Selection SelectBinwise(std::span<const float> sum, std::span<const float> gradient,
+                          const CodecContext& context) const;
+
+  int64_t bins_;
+  int64_t bin_;  // elements; 0: from bins_
+};
+
+Selection AdaComp::SelectBinwise(std::span<const float> sum, std::span<const float> gradient,
+                                 const CodecContext& context) const {
+  CheckFinite(sum, context.unit);
+  Selection selection;
+  const auto numel = static_cast<int64_t>(sum.size());
+  const int64_t bin = BinOf(numel);
+  for (int64_t begin = 0; begin < numel; begin += bin) {
+    const int64_t end = std::min(numel, begin + bin);
+    float largest = 0;
+    for (int64_t i = begin; i < end; ++i) largest = std::max(largest, std::abs(sum[i]));
+    if (largest == 0) continue;
+    for (int64_t i = begin; i < end; ++i) {
+      if (std::abs(sum[i] + gradient[i]) < largest) continue;
+      selection.positions.push_back(static_cast<uint32_t>(i));
+      selection.values.push_back(sum[i]);
+    }
+  }
+  return selection;
+}
+
+}  // namespace
+
+SparsifierRow AdaCompRow() {
+  return {
+      {.name = "adacomp",
+       .help = "in every bin, what the gradient's next like would bring to the bin's maximum",
+       .paper = "Chen et al., AdaComp: Adaptive Residual Gradient Compression for Data-Parallel "
+                "Distributed Training, AAAI 2018",
+       .options = {{"bins", "100", "1 to 4294967295", "bins of a unit"},
+                   {"bin", "0", "0 to 4294967295", "elements of a bin; 0: as many as bins say"}}},
+      [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
+        return std::make_unique<AdaComp>(options.Integer("bins", 1, kMaxUnitElements),
+                                         options.Integer("bin", 0, kMaxUnitElements));
+      }};
+}
+
+}  // namespace legacy

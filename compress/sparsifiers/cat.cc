@@ -1,0 +1,138 @@
+// CAT: as many of the largest magnitudes as pay for their communication. T maximises
+//
+//   ||top_T||^2 / ||x||^2 / cost(T),   cost(T) = c0 packets(T) + c1,   packets(T) = ceil(T (32 + ceil(log2 n)) / (8 packet))
+//
+// in units that only c0 (a packet) and c1 (a message) have to share: seconds, or packets as by
+// default, where a message costs as much as 60 of them. Public code divides the payload's bits by a
+// packet's bytes; here bits are compared with bits, and packets are whole. Within a packet more
+// values cost nothing, so the ends of packets are all that is tried, up to the first decrease or to
+// the maximum of all. Zeros are not sent.
+//
+// The largest magnitudes are selected and sorted as far as they are needed (one pass of 4 bytes an
+// element, and another for every fourfold).
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/vector.h"
+#include "compress/sparsifiers/cut.h"
+#include "compress/sparsifiers/sparsifiers.h"
+
+namespace legacy {
+namespace {
+
+struct CatOptions {
+  double packet_cost = 1;
+  double message_cost = 60;
+  int64_t packet_bytes = 1460;
+  bool first_decrease = true;
+};
+
+// Energies of the largest values, worked out as far as asked.
+class Front {
+ public:
+  Front(std::span<const float> values, uint32_t unit) : values_(values), unit_(unit) {}
+  // ||top_count||^2; count <= values.size().
+  double Energy(int64_t count) {
+    if (count > static_cast<int64_t>(energy_.size())) Extend(count);
+    return count > 0 ? energy_[count - 1] : 0;
+  }
+  // The `count` largest without zeros; Energy(count) was asked before.
+  Selection Take(int64_t count) const {
+    return Within(largest_, SelectLargest(largest_.values, std::min(count, nonzero_), unit_));
+  }
+
+ private:
+  void Extend(int64_t count) {
+    constexpr int64_t kFirst = 1 << 14;
+    const auto all = static_cast<int64_t>(values_.size());
+    largest_ = SelectLargest(values_, std::min(all, std::max(kFirst, 4 * count)), unit_);
+    std::vector<float> sorted = largest_.values;
+    std::ranges::sort(sorted, std::greater<>(), [](float x) { return std::abs(x); });
+    energy_.clear();
+    nonzero_ = 0;
+    double sum = 0;
+    for (const float x : sorted) {
+      sum += static_cast<double>(x) * x;
+      nonzero_ += x != 0;
+      energy_.push_back(sum);
+    }
+  }
+
+  std::span<const float> values_;
+  uint32_t unit_;
+  Selection largest_;
+  std::vector<double> energy_;
+  int64_t nonzero_ = 0;
+};
+
+class Cat : public Sparsifier {
+ public:
+  explicit Cat(const CatOptions& options) : options_(options) {}
+  std::string_view Name() const override { return "cat"; }
+  const ParameterSpec& Parameter() const override { return NoParameter(); }
+  bool FixedCount() const override { return false; }
+  WorkList EncodeWork(int64_t numel, double) const override {
+    return {{"histogram", numel, 1}, {"topk.encode", numel, 1}};
+  }
+  Selection Select(std::span<const float> values, int64_t,
+                   const CodecContext& context) const override;
+
+ private:
+  double Cost(int64_t packets) const {
+    return options_.packet_cost * static_cast<double>(packets) + options_.message_cost;
+  }
+
+  CatOptions options_;
+};
+
+Selection Cat::Select(std::span<const float> values, int64_t, const CodecContext& context) const {
+  CheckFinite(values, context.unit);
+  const auto numel = static_cast<int64_t>(values.size());
+  if (numel == 0) return {};
+  const int64_t value_bits = 32 + std::bit_width(static_cast<uint64_t>(numel - 1));
+  const double total =
+      cpu::SquaredNorm(values) * (1 + 1e-9);  // a bound, whatever the order of sums
+  Front front(values, context.unit);
+  int64_t best_count = 0, count = 0;
+  double best = 0;
+  for (int64_t packets = 1; count < numel; ++packets) {
+    count = std::min(numel, packets * 8 * options_.packet_bytes / value_bits);
+    const double gain = front.Energy(count) / Cost(packets);
+    if (gain > best) {
+      best = gain;
+      best_count = count;
+    } else if (options_.first_decrease && gain < best) {
+      break;
+    }
+    if (total / Cost(packets + 1) <= best) break;  // none of the others can be better
+  }
+  return front.Take(best_count);
+}
+
+}  // namespace
+
+SparsifierRow CatRow() {
+  return {
+      {.name = "cat",
+       .help = "as many of the largest magnitudes as pay for the packets they take",
+       .paper = "Khirirat et al., A Flexible Framework for Communication-Efficient Machine "
+                "Learning, AAAI 2021",
+       .options = {{"c0", "1", "0 to 1e12", "cost of a packet"},
+                   {"c1", "60", "1e-12 to 1e12", "cost of a message, in the same unit"},
+                   {"packet", "1460", "64 to 65535", "payload bytes of a packet"},
+                   {"stop", "first", "first, maximum", "first decrease, or the maximum of all"}}},
+      [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
+        constexpr std::string_view kStops[] = {"first", "maximum"};
+        constexpr double kMost = 1e12;
+        return std::make_unique<Cat>(
+            CatOptions{.packet_cost = options.Number("c0", 0, kMost),
+                       .message_cost = options.Number("c1", 1e-12, kMost),
+                       .packet_bytes = options.Integer("packet", 64, 65535),
+                       .first_decrease = options.Choice("stop", kStops) == 0});
+      }};
+}
+
+}  // namespace legacy

@@ -1,0 +1,226 @@
+// RedSync: three ways by the size of a layer. Small ones are sent whole. Medium ones keep the
+// Top-K: the paper lowers a threshold until at least k survive and takes the exact Top-K of those,
+// which is the Top-K of all. Large ones look for a threshold mean + t (max - mean) of the
+// magnitudes with k <= selected < 2k by bisection of t in [0, 1], and use it for several steps.
+//
+// A probe asks only whether fewer than k, or 2k and more, reach a threshold: the k-th and the 2k-th
+// magnitude answer all of them, exactly. So the search costs two passes of 4 bytes an element,
+// whatever number of probes. Where it ends without such a threshold (k elements above the mean do
+// not exist, ties, a constant layer) the exact Top-K is sent. While a threshold is reused the
+// number selected follows the data; anything from nothing to all can be sent.
+//
+// compatible=on does as the public implementations do: selects what is above (not at) the
+// threshold, stops only strictly between k and 2k, lowers only below k/2, keeps the last probe when
+// the interval is below eps (their 0.2: three probes) and has no fall-back, so that far less or
+// more than asked is sent and a constant layer sends nothing.
+//
+// Quantised: only positive elements at even steps, only negative ones at odd ones, and one mean for
+// all values; the other sign counts as zeros. What is kept back is value - mean. Thresholds are
+// remembered for each sign.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/vector.h"
+#include "compress/sparsifiers/cut.h"
+#include "compress/sparsifiers/sparsifiers.h"
+
+namespace legacy {
+namespace {
+
+struct RedSyncOptions {
+  double eps = 1e-6;  // of max - mean
+  bool compatible = false;
+  bool quantised = false;
+  int64_t reuse = 5;  // steps that a threshold serves
+  int64_t small = 0;  // bytes of fp32 values
+  int64_t large = 0;
+};
+
+// What probes are asked against.
+struct Ranked {
+  double mean = 0;  // of the magnitudes
+  double max = 0;
+  Selection largest;       // the 2k largest
+  std::vector<float> top;  // their magnitudes, those at the ranks that are asked for in place
+
+  // Whether at least `rank` magnitudes are above `threshold`, or at it where that counts too.
+  bool Reaches(int64_t rank, float threshold, bool at_too) const {
+    if (rank <= 0) return true;
+    if (rank > static_cast<int64_t>(top.size())) return false;
+    return at_too ? top[rank - 1] >= threshold : top[rank - 1] > threshold;
+  }
+};
+
+Ranked Rank(std::span<const float> values, int64_t k, uint32_t unit) {
+  Ranked ranked;
+  ranked.largest = SelectLargest(values, 2 * k, unit);
+  for (const float x : ranked.largest.values) {
+    ranked.top.push_back(std::abs(x));
+    ranked.max = std::max<double>(ranked.max, ranked.top.back());
+  }
+  auto end = ranked.top.end();
+  for (const int64_t rank : {2 * k, k + 1, k, (k + 1) / 2}) {
+    if (rank > end - ranked.top.begin()) continue;
+    const auto at = ranked.top.begin() + rank - 1;
+    std::nth_element(ranked.top.begin(), at, end, std::greater<>());
+    end = at;
+  }
+  ranked.mean = cpu::AbsSum(values) / static_cast<double>(values.size());
+  return ranked;
+}
+
+// What a threshold selects of the 2k largest.
+Selection Above(const Selection& largest, float threshold) {
+  Selection selection;
+  for (size_t i = 0; i < largest.values.size(); ++i) {
+    if (std::abs(largest.values[i]) < threshold) continue;
+    selection.positions.push_back(largest.positions[i]);
+    selection.values.push_back(largest.values[i]);
+  }
+  return selection;
+}
+
+class RedSync : public Sparsifier {
+ public:
+  explicit RedSync(const RedSyncOptions& options) : options_(options) {}
+  std::string_view Name() const override { return "redsync"; }
+  const ParameterSpec& Parameter() const override { return DensityParameter(); }
+  bool FixedCount() const override { return false; }
+  bool SendsWhole(int64_t numel) const override {
+    return static_cast<int64_t>(sizeof(float)) * numel < options_.small;
+  }
+  std::string_view OwnQuantiser() const override { return options_.quantised ? "mean" : ""; }
+  // Of a step that searches.
+  WorkList EncodeWork(int64_t numel, double) const override {
+    if (!IsLarge(numel)) return {{"topk.encode", numel, 1}};
+    return {{"histogram", numel, 1}, {"threshold.encode", numel, 1}};
+  }
+  Selection Select(std::span<const float> values, int64_t count,
+                   const CodecContext& context) const override;
+
+ private:
+  bool IsLarge(int64_t numel) const {
+    return static_cast<int64_t>(sizeof(float)) * numel > options_.large;
+  }
+  Selection OfMagnitudes(std::span<const float> values, int64_t count, size_t memory,
+                         const CodecContext& context) const;
+  std::optional<float> Search(const Ranked& ranked, int64_t k) const;
+  float SearchAsPublished(const Ranked& ranked, int64_t k) const;
+
+  RedSyncOptions options_;
+};
+
+Selection RedSync::Select(std::span<const float> values, int64_t count,
+                          const CodecContext& context) const {
+  const auto numel = static_cast<int64_t>(values.size());
+  const bool whole = SendsWhole(numel) && count == numel;
+  if (whole || numel == 0) return SelectAtLeast(values, 0, context.unit);
+  if (!options_.quantised) return OfMagnitudes(values, count, 0, context);
+  CheckFinite(values, context.unit);
+  const bool negative = context.random.step % 2 == 1;
+  std::vector<float> one_sign(values.begin(), values.end());
+  for (float& x : one_sign) x = (negative ? x < 0 : x > 0) ? x : 0.0f;
+  Selection selection = OfMagnitudes(one_sign, count, negative ? 1 : 0, context);
+  Selection signed_ones;
+  for (size_t i = 0; i < selection.values.size(); ++i) {
+    if (selection.values[i] == 0) continue;
+    signed_ones.positions.push_back(selection.positions[i]);
+    signed_ones.values.push_back(selection.values[i]);
+  }
+  return signed_ones;
+}
+
+// The threshold in use is kept as {threshold, steps it still serves, density} at 3 * memory of the
+// state's numbers.
+Selection RedSync::OfMagnitudes(std::span<const float> values, int64_t count, size_t memory,
+                                const CodecContext& context) const {
+  if (!IsLarge(static_cast<int64_t>(values.size()))) {
+    return SelectLargest(values, count, context.unit);
+  }
+  double* state = context.state ? context.state->numbers.data() + 3 * memory : nullptr;
+  if (state && state[1] > 0 && state[2] == context.parameter) {
+    state[1] -= 1;
+    return SelectAtLeast(values, static_cast<float>(state[0]), context.unit);
+  }
+  const Ranked ranked = Rank(values, count, context.unit);
+  std::optional<float> threshold;
+  Selection selection;
+  if (options_.compatible) {
+    threshold = std::nextafter(SearchAsPublished(ranked, count), std::numeric_limits<float>::max());
+    selection = SelectAtLeast(values, *threshold, context.unit);
+  } else {
+    threshold = Search(ranked, count);
+    selection = threshold ? Above(ranked.largest, *threshold)
+                          : Within(ranked.largest,
+                                   SelectLargest(ranked.largest.values, count, context.unit));
+  }
+  if (state) {
+    state[0] = threshold.value_or(0);
+    state[1] = threshold ? static_cast<double>(options_.reuse - 1) : 0;
+    state[2] = context.parameter;
+  }
+  return selection;
+}
+
+// A threshold with k <= selected < 2k.
+std::optional<float> RedSync::Search(const Ranked& ranked, int64_t k) const {
+  double low = 0, high = 1;
+  while (high - low > options_.eps) {
+    const double t = low + (high - low) / 2;
+    const auto threshold = static_cast<float>(ranked.mean + t * (ranked.max - ranked.mean));
+    if (!ranked.Reaches(k, threshold, true)) {
+      high = t;
+    } else if (ranked.Reaches(2 * k, threshold, true)) {
+      low = t;
+    } else {
+      return threshold;
+    }
+  }
+  return std::nullopt;
+}
+
+float RedSync::SearchAsPublished(const Ranked& ranked, int64_t k) const {
+  double low = 0, high = 1;
+  auto threshold = static_cast<float>(ranked.max);
+  while (high - low > options_.eps) {
+    const double t = low + (high - low) / 2;
+    threshold = static_cast<float>(ranked.mean + t * (ranked.max - ranked.mean));
+    if (ranked.Reaches(k + 1, threshold, false) && !ranked.Reaches(2 * k, threshold, false)) break;
+    const bool below_half = !ranked.Reaches((k + 1) / 2, threshold, false);
+    (below_half ? high : low) = t;
+  }
+  return threshold;
+}
+
+RedSyncOptions ReadOptions(const OptionReader& reader) {
+  return {.eps = reader.Number("eps", 1e-12, 1),
+          .compatible = reader.Switch("compatible"),
+          .quantised = reader.Switch("quantised"),
+          .reuse = reader.Integer("reuse", 1, 1000000),
+          .small = reader.Integer("small", 0, 4 * kMaxUnitElements),
+          .large = reader.Integer("large", 0, 4 * kMaxUnitElements)};
+}
+
+}  // namespace
+
+SparsifierRow RedSyncRow() {
+  return {{.name = "redsync",
+           .help = "by size: whole, the largest magnitudes, or a threshold found by bisection",
+           .paper = "Fang et al., RedSync: Reducing Synchronization Bandwidth for Distributed Deep "
+                    "Learning Training System, JPDC 2019",
+           .options = {{"eps", "1e-6", "1e-12 to 1", "interval at which the bisection gives up"},
+                       {"compatible", "off", "on, off", "search as public code does (eps=0.2)"},
+                       {"quantised", "off", "on, off", "one sign a step, one mean for all values"},
+                       {"reuse", "5", "1 to 1000000", "steps that a threshold serves"},
+                       {"small", "131072", "0 to 17179869180", "bytes below which units go whole"},
+                       {"large", "4194304", "0 to 17179869180",
+                        "bytes above which a threshold is searched"}}},
+          [](const OptionReader& reader) -> std::unique_ptr<Sparsifier> {
+            return std::make_unique<RedSync>(ReadOptions(reader));
+          }};
+}
+
+}  // namespace legacy

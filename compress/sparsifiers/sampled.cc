@@ -1,0 +1,111 @@
+// Sampled threshold of Deep Gradient Compression, with the rules of its authors' code: the k-th
+// magnitude is estimated on a strided sample with a random start, corrected where it selects far
+// too many or too few, and what it selects is cut to k by position, lowest first. So at most k
+// values are sent, not always the largest.
+//
+//   samples    sample of n, at least ceil(2 / density), all where n is not more than that
+//   threshold  the smallest of the sample's top ceil(samples density) magnitudes
+//   > 1.3 k    the exact Top-K of what was selected
+//   < 0.8 k    threshold *= 0.8, up to 10 times
+//
+// One pass of 4 bytes an element for each threshold tried, and the sample. Density is k / n here:
+// of the whole unit, or of what a looser density has left.
+#include <algorithm>
+#include <cmath>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/vector.h"
+#include "compress/random.h"
+#include "compress/sparsifiers/cut.h"
+#include "compress/sparsifiers/sparsifiers.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kTooMany = 1.3;
+constexpr double kTooFew = 0.8;
+constexpr float kLower = 0.8f;
+constexpr int kTries = 10;
+
+class Sampled : public Sparsifier {
+ public:
+  explicit Sampled(double sample) : sample_(sample) {}
+  std::string_view Name() const override { return "sampled"; }
+  const ParameterSpec& Parameter() const override { return DensityParameter(); }
+  bool FixedCount() const override { return false; }
+  // One threshold, the usual case.
+  WorkList EncodeWork(int64_t numel, double) const override {
+    return {{"threshold.encode", numel, 2}};
+  }
+  Selection Select(std::span<const float> values, int64_t count,
+                   const CodecContext& context) const override;
+
+ private:
+  float Threshold(std::span<const float> values, int64_t count, const CodecContext& context) const;
+
+  double sample_;
+};
+
+// Every stride-th element. Strides are odd (1 modulo 8), so that they do not fall in with the rows
+// of a tensor.
+std::vector<float> StridedSample(std::span<const float> values, int64_t samples,
+                                 const CodecContext& context) {
+  const auto numel = static_cast<int64_t>(values.size());
+  int64_t stride = std::max<int64_t>(1, numel / samples);
+  stride -= (stride - 1) % 8;
+  RandomKey key = context.random;
+  key.layer = context.unit;
+  key.purpose = Purpose::kSample;
+  std::vector<float> sample;
+  for (int64_t i = RandomStream(key).Below(static_cast<uint32_t>(stride)); i < numel; i += stride) {
+    sample.push_back(values[i]);
+  }
+  return sample;
+}
+
+float Sampled::Threshold(std::span<const float> values, int64_t count,
+                         const CodecContext& context) const {
+  const auto numel = static_cast<double>(values.size());
+  const double density = static_cast<double>(count) / numel;
+  const auto samples =
+      static_cast<int64_t>(std::max(std::ceil(sample_ * numel), std::ceil(2 / density)));
+  const std::vector<float> sample = StridedSample(values, samples, context);
+  const double top = density * static_cast<double>(sample.size());
+  const auto k = static_cast<int64_t>(std::ceil(top - 1e-9 * top));  // up to the product's rounding
+  return SmallestMagnitude(SelectLargest(sample, k, context.unit));
+}
+
+Selection Sampled::Select(std::span<const float> values, int64_t count,
+                          const CodecContext& context) const {
+  CheckFinite(values, context.unit);
+  if (count >= static_cast<int64_t>(values.size())) return SelectAtLeast(values, 0, context.unit);
+  const auto wanted = static_cast<double>(count);
+  float threshold = Threshold(values, count, context);
+  Selection selection = SelectAtLeast(values, threshold, context.unit);
+  const auto selected = [&] { return static_cast<double>(selection.positions.size()); };
+  for (int tried = 0; tried < kTries && selected() < kTooFew * wanted; ++tried) {
+    threshold *= kLower;
+    selection = SelectAtLeast(values, threshold, context.unit);
+  }
+  if (selected() > kTooMany * wanted) {
+    return Within(selection, SelectLargest(selection.values, count, context.unit));
+  }
+  const size_t kept = std::min(selection.positions.size(), static_cast<size_t>(count));
+  selection.positions.resize(kept);
+  selection.values.resize(kept);
+  return selection;
+}
+
+}  // namespace
+
+SparsifierRow SampledRow() {
+  return {{.name = "sampled",
+           .help = "magnitudes above a threshold that is estimated on a sample",
+           .paper = "Lin et al., Deep Gradient Compression, ICLR 2018",
+           .options = {{"sample", "0.01", "0 to 1", "fraction of the elements in the sample"}}},
+          [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
+            return std::make_unique<Sampled>(options.Number("sample", 0, 1));
+          }};
+}
+
+}  // namespace legacy

@@ -1,0 +1,159 @@
+// SIDCo: the threshold from a distribution that is fitted to the magnitudes. One stage takes the
+// quantile of the fit to all of them; several first go down to a quarter, then fit what is above
+// the last threshold anew, each by the same factor: delta_j = (delta / 0.25)^(1 / (stages - 1)).
+// With mean m and variance v of what exceeds the last threshold t:
+//
+//   exponential   t - m ln delta
+//   Pareto        t + a (1 - delta^b) / b,  a = m (m^2 / v + 1) / 2,  b = (m^2 / v - 1) / 2     (generalised)
+//
+// How many are sent follows the data. stages=auto: the number (1 to 4) whose count is nearest to
+// what is asked for, in ratio, chosen at the first step and again after each 5 steps whose mean
+// ratio was off by more than 20 %. (The paper moves by one stage; which way that should be depends
+// on the tail.) Without a state every call chooses.
+//
+// Where the fit selects nothing (a constant vector) or is of zeros the exact Top-K is sent. Two
+// passes of 4 bytes an element and shrinking ones over the survivors; choosing costs those of every
+// number of stages.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/sparsifiers/cut.h"
+#include "compress/sparsifiers/sparsifiers.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kFirstStage = 0.25;
+constexpr int kMostStages = 4;
+constexpr double kWindow = 5;  // steps
+constexpr double kTolerance = 0.2;
+
+enum class Fit { kExponential, kPareto };
+
+// By how much the fit to `values`, all at least `start`, goes beyond it for a share `delta` to be
+// left.
+double Reach(Fit fit, std::span<const float> values, double start, double delta) {
+  const auto count = static_cast<double>(values.size());
+  const double average = cpu::AbsSum(values) / count;
+  const double mean = average - start;
+  const double variance = cpu::SquaredNorm(values) / count - average * average;
+  if (fit == Fit::kPareto && variance > 0) {
+    const double ratio = mean * mean / variance;
+    const double a = 0.5 * mean * (ratio + 1);
+    const double b = 0.5 * (ratio - 1);
+    constexpr double kAlmostExponential = 1e-6;
+    if (std::abs(b) > kAlmostExponential) return a * (1 - std::exp(b * std::log(delta))) / b;
+  }
+  return -mean * std::log(delta);
+}
+
+class Sidco : public Sparsifier {
+ public:
+  // `stages` 0: as many as fit.
+  Sidco(Fit fit, int stages) : fit_(fit), stages_(stages) {}
+  std::string_view Name() const override { return "sidco"; }
+  const ParameterSpec& Parameter() const override { return DensityParameter(); }
+  bool FixedCount() const override { return false; }
+  WorkList EncodeWork(int64_t numel, double) const override {
+    return {{"histogram", numel, 1}, {"threshold.encode", numel, 1}};
+  }
+  Selection Select(std::span<const float> values, int64_t count,
+                   const CodecContext& context) const override;
+
+ private:
+  Selection SelectInStages(std::span<const float> values, double delta, int stages,
+                           uint32_t unit) const;
+  Selection SelectNearest(std::span<const float> values, int64_t count, CodecState* state,
+                          uint32_t unit) const;
+
+  Fit fit_;
+  int stages_;
+};
+
+// Nothing where the fit leads nowhere.
+Selection Sidco::SelectInStages(std::span<const float> values, double delta, int stages,
+                                uint32_t unit) const {
+  double threshold = Reach(fit_, values, 0, stages == 1 ? delta : kFirstStage);
+  if (!(threshold > 0)) return {};
+  Selection kept = SelectAtLeast(values, static_cast<float>(threshold), unit);
+  const double share = std::pow(delta / kFirstStage, 1.0 / std::max(1, stages - 1));
+  for (int stage = 2; stage <= stages && !kept.values.empty(); ++stage) {
+    threshold += Reach(fit_, kept.values, threshold, share);
+    kept = Within(kept, SelectAtLeast(kept.values, static_cast<float>(threshold), unit));
+  }
+  return kept;
+}
+
+// By the number of stages whose count is nearest, which is noted; the fewer of equals.
+Selection Sidco::SelectNearest(std::span<const float> values, int64_t count, CodecState* state,
+                               uint32_t unit) const {
+  const double delta = static_cast<double>(count) / static_cast<double>(values.size());
+  Selection nearest;
+  double least = std::numeric_limits<double>::infinity();
+  const int most = delta < kFirstStage ? kMostStages : 1;
+  for (int stages = 1; stages <= most; ++stages) {
+    Selection selection = SelectInStages(values, delta, stages, unit);
+    const auto selected = static_cast<double>(selection.positions.size());
+    const double off = std::abs(std::log(selected / static_cast<double>(count)));
+    if (!(off < least)) continue;
+    least = off;
+    nearest = std::move(selection);
+    if (state) state->numbers[0] = stages;
+  }
+  return nearest;
+}
+
+// What is remembered, as CodecState::numbers: stages in use (0: to be chosen), steps of the window
+// so far, the sum of their ratios, density.
+void Remember(double ratio, CodecState& state) {
+  auto& numbers = state.numbers;
+  numbers[1] += 1;
+  numbers[2] += ratio;
+  if (numbers[1] < kWindow) return;
+  if (std::abs(numbers[2] / kWindow - 1) > kTolerance) numbers[0] = 0;
+  numbers[1] = numbers[2] = 0;
+}
+
+Selection Sidco::Select(std::span<const float> values, int64_t count,
+                        const CodecContext& context) const {
+  CheckFinite(values, context.unit);
+  const auto numel = static_cast<int64_t>(values.size());
+  if (count >= numel) return SelectAtLeast(values, 0, context.unit);
+  CodecState* state = stages_ == 0 ? context.state : nullptr;
+  if (state && state->numbers[3] != context.parameter) {
+    *state = {.numbers = {0, 0, 0, context.parameter}};
+  }
+  const int stages = state ? static_cast<int>(state->numbers[0]) : stages_;
+  const double delta = static_cast<double>(count) / static_cast<double>(numel);
+  const bool one = delta >= kFirstStage;  // there is nothing to go down to first
+  Selection selection = stages == 0 ? SelectNearest(values, count, state, context.unit)
+                                    : SelectInStages(values, delta, one ? 1 : stages, context.unit);
+  if (selection.positions.empty()) selection = SelectLargest(values, count, context.unit);
+  if (state)
+    Remember(static_cast<double>(selection.positions.size()) / static_cast<double>(count), *state);
+  return selection;
+}
+
+}  // namespace
+
+SparsifierRow SidcoRow() {
+  return {{.name = "sidco",
+           .help = "magnitudes above a threshold that a fitted distribution gives",
+           .paper = "M. Abdelmoniem et al., An Efficient Statistical-based Gradient Compression "
+                    "Technique for Distributed Training Systems, MLSys 2021",
+           .options = {{"fit", "exponential", "exponential, pareto", "the distribution"},
+                       {"stages", "auto", "auto, 1, 2, 3, 4", "how often it is fitted"}}},
+          [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
+            constexpr std::string_view kFits[] = {"exponential", "pareto"};
+            constexpr std::string_view kStages[] = {"auto", "1", "2", "3", "4"};
+            return std::make_unique<Sidco>(
+                options.Choice("fit", kFits) == 0 ? Fit::kExponential : Fit::kPareto,
+                static_cast<int>(options.Choice("stages", kStages)));
+          }};
+}
+
+}  // namespace legacy
