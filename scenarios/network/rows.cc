@@ -51,7 +51,7 @@ void CheckOutput(const std::string& path, const std::string& option) {
 
 void WriteOutput(const std::string& path, const std::string& text) {
   if (path == "-") {
-    std::fputs(text.c_str(), stdout);
+    std::fwrite(text.data(), 1, text.size(), stdout);  // it may hold zeros
     return;
   }
   analysis::WriteWholeFile(path, text);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Which folder may include what:  includes.sh ROOT
 # compress/ and ns3-module/fabric/ know nothing of ours; LibTorch headers stay in trainer/, ns-3 headers in the ns-3
-# parts of ns3-module/; analysis/ knows the run directory's format only; scenarios/network/ knows no training.
+# parts of ns3-module/; analysis/ knows the run directory's format only; scenarios/network/ and scenarios/codec/ know no
+# training, and the latter no packets.
 # Tests may include what they test, and the keyed random numbers.
 set -eu
 cd "$1"
@@ -19,9 +20,11 @@ cd "$1"
     rule("analysis", "^(analysis/|compress/error\\.h$)")
     rule("scenarios", everything)
     rule("scenarios/network", "^(analysis|compress|ns3-module/fabric|ns3-module/helper|scenarios/network)/")
+    rule("scenarios/codec", "^((analysis|compress|ns3-module/fabric|scenarios/codec)/|scenarios/network/(parse|rows|validation_table)\\.h$)")
     alias["fabric"] = "ns3-module/fabric"
     alias["packet"] = "ns3-module"
     alias["network"] = "scenarios/network"
+    alias["codec"] = "scenarios/codec"
   }
   function folder_of(path, parts) {
     split(path, parts, "/")

@@ -1,0 +1,35 @@
+// The commands of the program legacy-codec.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/codec/codec_report.h"
+#include "scenarios/codec/codec_run.h"
+
+namespace legacy {
+
+struct CodecCommand {
+  std::vector<std::string> codecs;  // empty: every one that there is, at its default
+  std::string parameter;            // of codecs that name none
+  GradientOptions gradients;
+  RunOptions run;
+  Detail detail = Detail::kCodec;
+  std::string csv;
+  std::string json;
+  std::string out;     // message, or values with `decode`
+  std::string decode;  // a message to read
+  bool quiet = false;
+};
+
+struct CodecListCommand {
+  std::vector<std::string> names;
+  bool markdown = false;
+  std::string document;  // rewrite its tables
+};
+
+// Throw Error; then nothing is written.
+int RunCodecCommand(const CodecCommand& command);
+int RunCodecListCommand(const CodecListCommand& command);
+
+}  // namespace legacy

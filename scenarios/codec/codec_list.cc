@@ -1,0 +1,193 @@
+#include "scenarios/codec/codec_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compress/codecs/fft_codec.h"
+#include "compress/error.h"
+#include "compress/exchange.h"
+#include "compress/gradients/gradients.h"
+#include "compress/number.h"
+#include "compress/policy.h"
+#include "compress/quantiser.h"
+#include "compress/schemes/codec_scheme.h"
+#include "compress/sparsifier.h"
+
+namespace legacy {
+namespace {
+
+template <typename RowType>
+const MethodInfo* Find(std::span<const RowType> table, std::string_view name) {
+  const auto row =
+      std::ranges::find_if(table, [&](const RowType& one) { return one.info.name == name; });
+  return row == table.end() ? nullptr : &row->info;
+}
+
+MethodInfo InfoOf(const std::string& name) {
+  const MethodInfo* info = Find(SchemeTable(), name);
+  if (info == nullptr) info = Find(SparsifierTable(), name);
+  if (info == nullptr) info = Find(QuantiserTable(), name == "dense" ? "fp32" : name);
+  MethodInfo found = info != nullptr ? *info : FftInfo();
+  found.name = name;
+  return found;
+}
+
+std::string ParameterText(const ParameterSpec& spec) {
+  if (spec.name.empty()) return "none";
+  return fmt::format("{}, {}{} to {}, default {}", spec.name, spec.integer ? "whole, " : "",
+                     FormatNumber(spec.minimum), FormatNumber(spec.maximum),
+                     FormatNumber(spec.fallback));
+}
+
+// 1234567 as 1,234,567.
+std::string Grouped(int64_t number) {
+  std::string text = std::to_string(number);
+  for (auto at = static_cast<int64_t>(text.size()) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<size_t>(at), 1, ',');
+  }
+  return text;
+}
+
+std::string PrimitiveText(const Scheme& scheme, const Unit& unit) {
+  const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);
+  exchange->Begin({.parameter = scheme.Parameter().fallback});
+  switch (exchange->NextRound()->primitive) {
+    case Primitive::kAllReduce:
+      return "all-reduce";
+    case Primitive::kBroadcast:
+      return "broadcast";
+    default:
+      return "all-gather";
+  }
+}
+
+MethodEntry CodecEntry(const std::string& name) {
+  const std::unique_ptr<Scheme> scheme = MakeScheme(name, {.error_feedback = false});
+  const Unit square{
+      .id = 0, .name = "square", .shape = {1000, 1000}, .offset = 0, .numel = 1000 * 1000};
+  const auto bytes = scheme->MessageBytes(square, scheme->Parameter().fallback);
+  const auto table = SchemeTable();
+  const auto row =
+      std::ranges::find_if(table, [&](const SchemeRow& one) { return one.info.name == name; });
+  return {.info = InfoOf(name),
+          .parameter = ParameterText(scheme->Parameter()),
+          .message = bytes ? Grouped(*bytes) : "depends on the data",
+          .collective = row != table.end() ? row->collective : PrimitiveText(*scheme, square)};
+}
+
+template <typename RowType>
+std::vector<MethodEntry> EntriesOf(std::span<const RowType> table) {
+  std::vector<MethodEntry> entries;
+  for (const RowType& row : table) {
+    entries.push_back({.info = row.info, .parameter = {}, .message = {}, .collective = {}});
+  }
+  return entries;
+}
+
+std::string OptionText(const OptionSpec& option) {
+  return fmt::format("{}={} ({}): {}", option.name, option.fallback, option.allowed, option.help);
+}
+
+std::string EntryText(const MethodEntry& entry) {
+  std::string text = fmt::format("{:17} {}\n", entry.info.name, entry.info.help);
+  const auto line = [&](const std::string& what) { text += fmt::format("{:17} {}\n", "", what); };
+  if (!entry.parameter.empty()) line("parameter: " + entry.parameter);
+  for (const OptionSpec& option : entry.info.options) line("option: " + OptionText(option));
+  if (!entry.collective.empty()) {
+    line("carried by: " + entry.collective + "; 1,000 x 1,000 values: " + entry.message +
+         (entry.message.back() == 'a' ? "" : " bytes"));
+  }
+  if (!entry.info.paper.empty()) line("paper: " + entry.info.paper);
+  return text;
+}
+
+std::string OptionLine(std::span<const OptionSpec> options) {
+  std::string text;
+  for (const OptionSpec& option : options) {
+    text += (text.empty() ? "" : "; ") + OptionText(option);
+  }
+  return text;
+}
+
+// Bars end cells of a Markdown table.
+std::string Cell(const std::string& text) {
+  std::string cell;
+  for (const char c : text) cell += c == '|' ? std::string("\\|") : std::string(1, c);
+  return cell;
+}
+
+std::string OptionCell(const MethodInfo& info) {
+  std::string text;
+  for (const OptionSpec& option : info.options) {
+    text += fmt::format("{}`{}={}` ({}): {}", text.empty() ? "" : "<br>", option.name,
+                        option.fallback, Cell(option.allowed), Cell(option.help));
+  }
+  return text;
+}
+
+ValidationTable SmallTable(const std::string& name, const std::vector<MethodEntry>& entries) {
+  ValidationTable table{name, {"name", "what it does", "options", "paper"}, {}};
+  for (const MethodEntry& entry : entries) {
+    table.rows.push_back({"`" + entry.info.name + "`", Cell(entry.info.help),
+                          OptionCell(entry.info), Cell(entry.info.paper)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<MethodEntry> CodecEntries() {
+  std::vector<MethodEntry> entries;
+  for (const std::string& name : SchemeNames()) entries.push_back(CodecEntry(name));
+  return entries;
+}
+
+std::vector<MethodEntry> PolicyEntries() { return EntriesOf(PolicyTable()); }
+
+std::vector<MethodEntry> GradientEntries() { return EntriesOf(GradientTable()); }
+
+std::string ListText(const std::vector<std::string>& names) {
+  const std::pair<const char*, std::vector<MethodEntry>> sections[] = {
+      {"codecs and schemes (--codec)", CodecEntries()},
+      {"policies (--policy)", PolicyEntries()},
+      {"gradients (--generate)", GradientEntries()}};
+  std::vector<std::string> known;
+  std::string text;
+  for (const auto& [title, entries] : sections) {
+    if (names.empty()) text += fmt::format("{}{}\n\n", text.empty() ? "" : "\n", title);
+    for (const MethodEntry& entry : entries) {
+      known.push_back(entry.info.name);
+      const bool chosen = std::ranges::find(names, entry.info.name) != names.end();
+      if (names.empty() || chosen) text += EntryText(entry);
+    }
+    if (names.empty() && title == sections[0].first) {
+      text += "every codec also takes: " + OptionLine(CodecSchemeOptionSpecs()) + "\n";
+    }
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end()) ThrowUnknown("method", name, known);
+  }
+  return text;
+}
+
+std::vector<ValidationTable> ListTables() {
+  ValidationTable codecs{
+      "codecs",
+      {"name", "what it does", "parameter", "options", "message", "collective", "paper"},
+      {}};
+  for (const MethodEntry& entry : CodecEntries()) {
+    codecs.rows.push_back({"`" + entry.info.name + "`", Cell(entry.info.help),
+                           Cell(entry.parameter), OptionCell(entry.info), entry.message,
+                           Cell(entry.collective), Cell(entry.info.paper)});
+  }
+  ValidationTable common{"codec-options", {"option", "what it does"}, {}};
+  for (const OptionSpec& option : CodecSchemeOptionSpecs()) {
+    common.rows.push_back({"`" + option.name + "=" + option.fallback + "`",
+                           Cell("(" + option.allowed + "): " + option.help)});
+  }
+  return {codecs, common, SmallTable("policies", PolicyEntries()),
+          SmallTable("gradients", GradientEntries())};
+}
+
+}  // namespace legacy

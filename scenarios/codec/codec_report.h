@@ -1,0 +1,34 @@
+// What came out of trying codecs, as rows for CSV and JSON and as a table for people. Times are measured: they alone differ
+// from run to run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/codec/codec_run.h"
+#include "scenarios/network/rows.h"
+
+namespace legacy {
+
+enum class Detail : uint8_t { kCodec, kStep, kLayer };  // one row for each of these, of each codec
+Detail ParseDetail(const std::string& text);
+
+// Volumes and times are of one step, in the mean over the steps; errors over all elements and steps. What is not defined (a
+// ratio to nothing) is null.
+//
+//   elements, elements_sent, message_bytes (of worker 0, all rounds), payload_bytes (without headers)
+//   element_ratio       elements / elements_sent
+//   payload_ratio       4 elements / message_bytes
+//   traffic_ratio       bytes through a network card with dense fp32 by ring all-reduce / with this codec
+//   relative_error      ||e - C(e)|| / ||e||, norms; one worker alone, e = gradient + what it held before
+//   gain                ||C(e)||^2 / ||e||^2, energies
+//   mean_relative_error the same as relative_error of the mean over all workers
+//   transfer_seconds    of all rounds by alpha-beta
+//   measured_*          one worker alone, of its own message; *_bytes_per_second of dense fp32
+std::vector<Row> ReportRows(const CodecResult& result, const RunOptions& options, int workers,
+                            Detail detail);
+
+// Of rows of ReportRows.
+std::string ReportTable(const std::vector<Row>& rows, Detail detail);
+
+}  // namespace legacy

@@ -1,0 +1,290 @@
+#include "scenarios/codec/codec_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compress/policy.h"
+#include "ns3-module/fabric/alpha-beta.h"
+#include "scenarios/codec/exchange_trace.h"
+#include "scenarios/codec/layer_list.h"
+
+namespace legacy {
+namespace {
+
+using Gradients = std::vector<std::span<const float>>;
+
+constexpr const char* kPolicyLayer = "(policy)";  // messages of a policy's own
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[(values.size() - 1) / 2];
+}
+
+// What an exchange is judged by: the mean over the workers of e, what they compress.
+struct Losses {
+  double squared = 0;  // of e
+  double kept = 0;     // of what was decoded
+  double error = 0;    // of their difference
+};
+
+// Mean over the workers of what they hold, added to `sum`.
+void AddHeld(const Exchange& exchange, int workers, std::vector<double>& sum) {
+  for (int w = 0; w < workers; ++w) {
+    const std::span<const float> held = exchange.Residual(w);
+    for (size_t i = 0; i < held.size(); ++i) sum[i] += double{held[i]} / workers;
+  }
+}
+
+Losses LossesOf(std::span<const double> e, std::span<const float> decoded) {
+  Losses losses;
+  for (size_t i = 0; i < e.size(); ++i) {
+    losses.squared += e[i] * e[i];
+    losses.kept += double{decoded[i]} * double{decoded[i]};
+    losses.error += (e[i] - double{decoded[i]}) * (e[i] - double{decoded[i]});
+  }
+  return losses;
+}
+
+// One codec on its way through the steps.
+class Trial {
+ public:
+  Trial(const CodecChoice& codec, const RunOptions& options, GradientSource& source)
+      : options_(options), source_(source), units_(source.units()), workers_(source.workers()) {
+    result_.codec = codec;
+    scheme_ = OpenScheme(codec, options.error_feedback, &result_.error_feedback);
+    result_.parameter = scheme_->Parameter();
+    policy_ = MakePolicy(options.policy, {.scheme = scheme_.get(),
+                                          .units = units_,
+                                          .workers = workers_,
+                                          .total_steps = options.first_step + source.steps(),
+                                          .steps_per_epoch = options.steps_per_epoch,
+                                          .parameter = codec.parameter,
+                                          .seed = options.seed});
+    for (const Unit& unit : units_) {
+      all_.push_back(scheme_->Open(unit, workers_));
+      alone_.push_back(scheme_->Open(unit, 1));
+    }
+    parameters_.resize(units_.size());
+    mean_.resize(static_cast<size_t>(ElementsOf(units_)));
+  }
+
+  CodecResult Run() {
+    for (int64_t i = 0; i < source_.steps(); ++i) Step(i);
+    return std::move(result_);
+  }
+
+ private:
+  void Step(int64_t index);
+  void Decide();
+  void ObserveLocal(std::span<const float> gradient);
+  size_t Agree(const Gradients& gradients);
+  void RunPolicyRound(PolicyMoment moment, const std::vector<std::vector<Probe>>& probes);
+  void RunUnit(size_t u, const Gradients& gradients, size_t chosen);
+  void RunAlone(size_t u, std::span<const float> gradient, size_t chosen, CodecRecord& record);
+  void Observe();
+
+  StepContext ContextOf(size_t u) const {
+    return {.seed = options_.seed,
+            .step = step_,
+            .parameter = parameters_[u],
+            .participants = {},
+            .candidates = candidates_,
+            .link = options_.link};
+  }
+  Gradients PartOf(size_t u, const Gradients& gradients) const {
+    Gradients parts;
+    for (const std::span<const float> whole : gradients) {
+      parts.push_back(whole.subspan(static_cast<size_t>(units_[u].offset),
+                                    static_cast<size_t>(units_[u].numel)));
+    }
+    return parts;
+  }
+  // Counts a round's traffic.
+  void Charge(const TracedRound& round, int64_t elements, CodecRecord& record) const;
+
+  const RunOptions& options_;
+  GradientSource& source_;
+  const std::vector<Unit>& units_;
+  const int workers_;
+  CodecResult result_;
+  std::unique_ptr<Scheme> scheme_;
+  std::unique_ptr<Policy> policy_;
+  std::vector<std::unique_ptr<Exchange>> all_;    // by unit, among all workers
+  std::vector<std::unique_ptr<Exchange>> alone_;  // by unit, one worker
+  // Of the present step.
+  int64_t step_ = 0;
+  std::vector<double> parameters_;
+  std::vector<double> candidates_;
+  std::vector<float> mean_;
+};
+
+void Trial::Charge(const TracedRound& round, int64_t elements, CodecRecord& record) const {
+  const fabric::CollectiveSpec spec =
+      CollectiveOf(options_.collectives, round.round, round.bytes, elements);
+  record.card_bytes += CardBytes(spec);
+  record.transfer_seconds += fabric::AlphaBetaSeconds(spec, options_.link.latency_seconds,
+                                                      1 / options_.link.seconds_per_byte);
+}
+
+void Trial::Decide() {
+  const StepInfo info{.step = step_,
+                      .total_steps = options_.first_step + source_.steps(),
+                      .learning_rate = 1,
+                      .steps_per_epoch = options_.steps_per_epoch,
+                      .link = options_.link};
+  policy_->Decide(info, units_, parameters_);
+}
+
+void Trial::ObserveLocal(std::span<const float> gradient) {
+  if (!policy_->ReadsLocalGradient()) return;
+  for (size_t u = 0; u < units_.size(); ++u) {
+    policy_->ObserveLocal(u, PartOf(u, {gradient}).front(), all_[u]->Residual(0));
+  }
+}
+
+void Trial::RunPolicyRound(PolicyMoment moment, const std::vector<std::vector<Probe>>& probes) {
+  const std::optional<Round> round = policy_->OpenRound(moment);
+  if (!round) return;
+  CodecRecord record{.step = step_, .layer = kPolicyLayer};
+  const auto encode = [&](int w) {
+    Message message = policy_->Encode(
+        w, probes.empty() ? std::span<const Probe>() : probes[static_cast<size_t>(w)]);
+    if (w == 0) {
+      record.message_bytes = message.size();
+      record.header_bytes = HeaderBytesOf(message.bytes);
+    }
+    return message;
+  };
+  const TracedRound traced = RunRound(
+      *round, workers_, encode, [&](int w, ByteSpan message) { policy_->Accumulate(w, message); });
+  policy_->FinishRound();
+  Charge(traced, 0, record);
+  result_.records.push_back(std::move(record));
+}
+
+// Exchanges begin, and measure their candidates where there are any; returns the one that the policy chose.
+size_t Trial::Agree(const Gradients& gradients) {
+  std::vector<std::vector<Probe>> probes(candidates_.empty() ? 0 : gradients.size());
+  for (size_t u = 0; u < units_.size(); ++u) {
+    all_[u]->Begin(ContextOf(u));
+    const Gradients parts = PartOf(u, gradients);
+    for (size_t w = 0; w < probes.size(); ++w) {
+      probes[w].push_back(all_[u]->Measure(static_cast<int>(w), parts[w]));
+    }
+  }
+  RunPolicyRound(PolicyMoment::kAgreement, probes);
+  if (candidates_.empty()) return 0;
+  for (const auto& exchange : all_) exchange->Choose(policy_->Chosen());
+  return policy_->Chosen();
+}
+
+// The median of several runs from the same state.
+void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
+                     CodecRecord& record) {
+  Exchange& exchange = *alone_[u];
+  const Bytes state = options_.repeats > 1 ? exchange.Save() : Bytes();
+  std::vector<double> e(gradient.begin(), gradient.end());
+  AddHeld(exchange, 1, e);
+  std::vector<double> encode;
+  std::vector<double> decode;
+  ExchangeTrace trace;
+  for (int repeat = 0; repeat < options_.repeats; ++repeat) {
+    if (repeat > 0) exchange.Load(state);
+    double measuring = 0;
+    exchange.Begin(ContextOf(u));
+    Gradients gradients = {gradient};
+    if (!candidates_.empty()) {
+      const Stopwatch watch;
+      exchange.Measure(0, gradient);
+      exchange.Choose(chosen);
+      measuring = watch.Seconds();
+      gradients = {{}};
+    }
+    trace = RunRounds(exchange, gradients, units_[u].numel);
+    encode.push_back(measuring + trace.encode_seconds);
+    decode.push_back(trace.decode_seconds);
+  }
+  if (scheme_->OwnsMomentum()) {  // e is not known beforehand; what was not sent is held
+    e.assign(trace.mean.begin(), trace.mean.end());
+    AddHeld(exchange, 1, e);
+  }
+  const Losses losses = LossesOf(e, trace.mean);
+  record.squared = losses.squared;
+  record.kept_squared = losses.kept;
+  record.error_squared = losses.error;
+  record.encode_seconds = Median(encode);
+  record.decode_seconds = Median(decode);
+  for (Bytes& message : trace.messages) result_.messages.push_back(std::move(message));
+}
+
+void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
+  const Unit& unit = units_[u];
+  Exchange& exchange = *all_[u];
+  CodecRecord record{.step = step_, .layer = unit.name, .elements = unit.numel};
+  record.parameter = candidates_.empty() ? parameters_[u] : candidates_[chosen];
+  const Gradients parts = PartOf(u, gradients);
+  std::vector<double> e(static_cast<size_t>(unit.numel));
+  for (const std::span<const float> part : parts) {
+    for (size_t i = 0; i < e.size(); ++i) e[i] += double{part[i]} / workers_;
+  }
+  AddHeld(exchange, workers_, e);
+  const Gradients none(parts.size());
+  const ExchangeTrace trace = RunRounds(exchange, candidates_.empty() ? parts : none, unit.numel);
+  if (scheme_->OwnsMomentum()) {
+    e.assign(trace.mean.begin(), trace.mean.end());
+    AddHeld(exchange, workers_, e);
+  }
+  const Losses losses = LossesOf(e, trace.mean);
+  record.mean_squared = losses.squared;
+  record.mean_error_squared = losses.error;
+  record.elements_sent = exchange.ElementsSent();
+  for (const TracedRound& round : trace.rounds) Charge(round, unit.numel, record);
+  for (const Bytes& message : trace.messages) {
+    record.message_bytes += static_cast<int64_t>(message.size());
+    record.header_bytes += HeaderBytesOf(message);
+  }
+  std::ranges::copy(trace.mean, mean_.begin() + unit.offset);
+  RunAlone(u, parts.front(), chosen, record);
+  result_.records.push_back(std::move(record));
+}
+
+// Losses, rates of learning and time spent on coding are not simulated here; transfers are, by alpha-beta.
+void Trial::Observe() {
+  StepFeedback feedback{.step = step_, .loss = 0, .mean_gradient = mean_};
+  std::vector<double> bytes;
+  std::vector<double> seconds;
+  for (const CodecRecord& record : result_.records) {
+    if (record.step != step_) continue;
+    feedback.communication_seconds += record.transfer_seconds;
+    feedback.message_bytes += static_cast<double>(record.message_bytes);
+    if (record.layer == kPolicyLayer) continue;
+    bytes.push_back(static_cast<double>(record.message_bytes));
+    seconds.push_back(record.transfer_seconds);
+  }
+  feedback.compute_seconds = options_.compute_seconds;
+  feedback.simulated_seconds = options_.compute_seconds + feedback.communication_seconds;
+  feedback.unit_bytes = bytes;
+  feedback.unit_exposed_seconds = seconds;
+  policy_->Observe(feedback);
+}
+
+void Trial::Step(int64_t index) {
+  step_ = options_.first_step + index;
+  const Gradients gradients = source_.AtStep(index);
+  result_.messages.clear();
+  Decide();
+  ObserveLocal(gradients.front());
+  candidates_ = policy_->Candidates();
+  const size_t chosen = Agree(gradients);
+  for (size_t u = 0; u < units_.size(); ++u) RunUnit(u, gradients, chosen);
+  RunPolicyRound(PolicyMoment::kAnnouncement, {});
+  Observe();
+}
+
+}  // namespace
+
+CodecResult RunCodec(const CodecChoice& codec, const RunOptions& options, GradientSource& source) {
+  return Trial(codec, options, source).Run();
+}
+
+}  // namespace legacy

@@ -1,0 +1,64 @@
+#include "scenarios/codec/exchange_trace.h"
+
+#include <chrono>
+
+#include "compress/error.h"
+#include "compress/message.h"
+
+namespace legacy {
+namespace {
+
+int64_t Nanoseconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+}  // namespace
+
+Stopwatch::Stopwatch() : start_(Nanoseconds()) {}
+
+double Stopwatch::Seconds() const { return static_cast<double>(Nanoseconds() - start_) * 1e-9; }
+
+ExchangeTrace RunRounds(Exchange& exchange, std::span<const std::span<const float>> gradients,
+                        int64_t numel) {
+  ExchangeTrace trace;
+  const auto workers = static_cast<int>(gradients.size());
+  while (const std::optional<Round> round = exchange.NextRound()) {
+    const bool first = trace.rounds.empty();
+    const auto encode = [&](int w) {
+      const Stopwatch watch;
+      Message message =
+          exchange.Encode(w, first ? gradients[static_cast<size_t>(w)] : std::span<const float>());
+      if (w == 0) {
+        trace.encode_seconds += watch.Seconds();
+        trace.messages.push_back(message.bytes);
+      }
+      return message;
+    };
+    const auto accumulate = [&](int w, ByteSpan message) {
+      const Stopwatch watch;
+      exchange.Accumulate(w, message);
+      trace.decode_seconds += watch.Seconds();
+    };
+    trace.rounds.push_back(RunRound(*round, workers, encode, accumulate));
+    const Stopwatch watch;
+    exchange.FinishRound();
+    trace.decode_seconds += watch.Seconds();
+  }
+  trace.mean.resize(static_cast<size_t>(numel));
+  const Stopwatch watch;
+  exchange.Mean(trace.mean);
+  trace.decode_seconds += watch.Seconds();
+  return trace;
+}
+
+int64_t HeaderBytesOf(ByteSpan message) {
+  try {
+    ReadHeader(message);
+    return kHeaderBytes;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+}  // namespace legacy

@@ -1,0 +1,55 @@
+// Runs one exchange to its end and notes what happened.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compress/exchange.h"
+
+namespace legacy {
+
+struct TracedRound {
+  Round round;
+  std::vector<int64_t> bytes;  // of each worker
+};
+
+struct ExchangeTrace {
+  std::vector<TracedRound> rounds;
+  std::vector<Bytes> messages;  // of worker 0, by round
+  std::vector<float> mean;
+  double encode_seconds = 0;  // of worker 0
+  double decode_seconds = 0;  // of all messages
+};
+
+// After Begin. `gradients`: of each worker; empty ones where the exchange has measured them and one was chosen.
+ExchangeTrace RunRounds(Exchange& exchange, std::span<const std::span<const float>> gradients,
+                        int64_t numel);
+
+// One round whose messages `encode` makes and `accumulate` takes, in the order of the workers.
+template <typename Encode, typename Accumulate>
+TracedRound RunRound(const Round& round, int workers, Encode encode, Accumulate accumulate) {
+  TracedRound traced{.round = round, .bytes = {}};
+  std::vector<Message> messages;
+  for (int w = 0; w < workers; ++w) messages.push_back(encode(w));
+  for (int w = 0; w < workers; ++w) {
+    accumulate(w, messages[static_cast<size_t>(w)].bytes);
+    traced.bytes.push_back(messages[static_cast<size_t>(w)].size());
+  }
+  return traced;
+}
+
+// Bytes of the header that a message begins with: 16, or 0 where it has none (empty, or lengths alone).
+int64_t HeaderBytesOf(ByteSpan message);
+
+// Seconds from its making.
+class Stopwatch {
+ public:
+  Stopwatch();
+  double Seconds() const;
+
+ private:
+  int64_t start_;
+};
+
+}  // namespace legacy

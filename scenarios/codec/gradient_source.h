@@ -1,0 +1,61 @@
+// The gradients that a codec is tried on: of every worker, at every step.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compress/unit.h"
+
+namespace legacy {
+
+struct GradientOptions {
+  // Where they come from: one of these.
+  std::vector<std::string>
+      files;          // raw little-endian fp32; worker w has file w, or all have the one
+  std::string real;   // name of one that is compiled in: all workers have it
+  std::string drawn;  // "student-t:n=1e6": each worker and step has its own
+  // What they consist of; neither: one layer of one dimension, or the layers of the real one.
+  std::string shape;   // "512x1024"
+  std::string layers;  // file
+  int workers = 0;     // 0: as many as files, or kDefaultWorkers
+  int64_t steps = 0;   // 0: as many as the files hold, or 1
+};
+
+inline constexpr int kDefaultWorkers = 8;
+inline constexpr int kMostWorkers = 4096;
+
+class GradientSource {
+ public:
+  // Throws Error on files that cannot be read, lengths that do not fit, and values that are not finite, with where they
+  // are.
+  explicit GradientSource(const GradientOptions& options);
+
+  const std::vector<Unit>& units() const { return units_; }
+  int workers() const { return workers_; }
+  int64_t steps() const { return steps_; }
+  const std::string& description() const { return description_; }
+
+  // Flat gradients of all workers in a step, from 0; valid until the next call. Files of one step's length are the same at
+  // every step.
+  std::vector<std::span<const float>> AtStep(int64_t step);
+
+ private:
+  void TakeFiles(const GradientOptions& options);
+  void TakeReal(const GradientOptions& options);
+  void TakeDrawn(const GradientOptions& options);
+
+  std::vector<Unit> units_;
+  int workers_ = 0;
+  int64_t steps_ = 0;
+  std::string description_;
+  std::string drawn_;                         // draw anew at each step
+  std::vector<std::vector<float>> owned_;     // [file], or [worker] of the present step
+  std::vector<std::span<const float>> held_;  // whole files, or the real gradient
+};
+
+// Bytes of a file. Throws Error.
+std::string ReadWholeFile(const std::string& path);
+
+}  // namespace legacy

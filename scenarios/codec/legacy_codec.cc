@@ -1,0 +1,23 @@
+// legacy-codec: what codecs make of gradients, without training or network.
+#include <cstdio>
+#include <exception>
+
+#include "scenarios/codec/codec_command_line.h"
+
+namespace {
+
+int Run(const legacy::CodecCommand& command) { return legacy::RunCodecCommand(command); }
+int Run(const legacy::CodecListCommand& command) { return legacy::RunCodecListCommand(command); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const legacy::CodecCommandLine line = legacy::ParseCodecCommandLine(argc, argv);
+    if (line.exit) return *line.exit;
+    return std::visit([](const auto& command) { return Run(command); }, line.command);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "legacy-codec: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,49 @@
+#include "scenarios/codec/message_files.h"
+
+#include "compress/error.h"
+#include "scenarios/codec/gradient_source.h"
+#include "scenarios/network/rows.h"
+
+namespace legacy {
+namespace {
+
+std::string PathOf(const std::string& path, size_t round) {
+  return round == 0 ? path : path + "." + std::to_string(round + 1);
+}
+
+}  // namespace
+
+void WriteMessages(const std::vector<Bytes>& messages, const std::string& path) {
+  for (size_t round = 0; round < messages.size(); ++round) {
+    const Bytes& bytes = messages[round];
+    WriteOutput(PathOf(path, round), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+}
+
+// The receiver takes part with a gradient of zeros, whose messages are dropped: exchanges have no listeners.
+std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const StepContext& context,
+                                const std::string& path) {
+  const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);
+  const std::vector<float> zeros(static_cast<size_t>(unit.numel));
+  exchange->Begin(context);
+  for (size_t round = 0; exchange->NextRound(); ++round) {
+    exchange->Encode(0, round == 0 ? zeros : std::span<const float>());
+    const std::string bytes = ReadWholeFile(PathOf(path, round));
+    try {
+      exchange->Accumulate(0, std::as_bytes(std::span(bytes)));
+    } catch (const Error& error) {
+      throw Error(PathOf(path, round) + ": " + error.what());
+    }
+    exchange->FinishRound();
+  }
+  std::vector<float> values(zeros.size());
+  exchange->Mean(values);
+  return values;
+}
+
+void WriteFloats(const std::vector<float>& values, const std::string& path) {
+  const ByteSpan bytes = std::as_bytes(std::span(values));
+  WriteOutput(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace legacy

@@ -1,0 +1,112 @@
+#include "scenarios/codec/traffic.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "compress/error.h"
+#include "scenarios/network/parse.h"
+
+namespace legacy {
+namespace {
+
+using fabric::CollectiveKind;
+using fabric::CollectiveSpec;
+using fabric::Payload;
+
+constexpr int64_t kDenseBytes = 4;  // fp32
+
+Payload PayloadOf(const Round& round) {
+  if (round.primitive == Primitive::kBroadcast) return Payload::Broadcast;
+  if (round.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
+  return round.primitive == Primitive::kAllReduce ? Payload::Sum : Payload::Concat;
+}
+
+// Kinds that need nothing but the messages.
+std::vector<CollectiveKind> Allowed() {
+  using enum CollectiveKind;
+  std::vector<CollectiveKind> kinds;
+  for (const CollectiveKind kind : fabric::CollectiveKinds()) {
+    const bool carries = fabric::CanCarry(kind, Payload::Sum) ||
+                         fabric::CanCarry(kind, Payload::Concat) ||
+                         fabric::CanCarry(kind, Payload::RequantisedSum) ||
+                         fabric::CanCarry(kind, Payload::Broadcast);
+    const bool alone = kind != HierarchicalAllReduce && kind != HierarchicalAllGather &&
+                       kind != InNetworkAllReduce && kind != ShardedParameterServer;
+    if (carries && alone) kinds.push_back(kind);
+  }
+  return kinds;
+}
+
+CollectiveKind ParseAllowed(const std::string& text) {
+  std::vector<std::string> names;
+  for (const CollectiveKind kind : Allowed()) {
+    if (text == fabric::ToString(kind)) return kind;
+    names.emplace_back(fabric::ToString(kind));
+  }
+  throw Error("--collective", text, Join(names, ", "));
+}
+
+double Mean(const std::vector<int64_t>& values) {
+  const double sum = static_cast<double>(std::accumulate(values.begin(), values.end(), int64_t{0}));
+  return sum / static_cast<double>(values.size());
+}
+
+// What workers pull from a server: the sum, one worker's message, or the messages, at most as values of all elements.
+int64_t PullBytes(const Round& round, const std::vector<int64_t>& bytes, int64_t elements) {
+  if (round.primitive == Primitive::kBroadcast) return bytes[static_cast<size_t>(round.root)];
+  if (round.primitive == Primitive::kAllReduce) return *std::ranges::max_element(bytes);
+  return std::min(std::accumulate(bytes.begin(), bytes.end(), int64_t{0}), kDenseBytes * elements);
+}
+
+}  // namespace
+
+Collectives ParseCollectives(const std::string& text) {
+  Collectives collectives;
+  for (const std::string& name : SplitList(text)) {
+    const CollectiveKind kind = ParseAllowed(name);
+    if (fabric::CanCarry(kind, Payload::Sum)) collectives.sum = kind;
+    if (fabric::CanCarry(kind, Payload::Concat)) collectives.concat = kind;
+    if (fabric::CanCarry(kind, Payload::Broadcast)) collectives.broadcast = kind;
+    if (fabric::CanCarry(kind, Payload::RequantisedSum)) collectives.requantised_sum = kind;
+  }
+  return collectives;
+}
+
+CollectiveSpec CollectiveOf(const Collectives& collectives, const Round& round,
+                            const std::vector<int64_t>& bytes, int64_t elements) {
+  CollectiveSpec spec;
+  spec.root = round.root;
+  spec.bytes = bytes;
+  switch (PayloadOf(round)) {
+    case Payload::Sum:
+      spec.kind = collectives.sum;
+      break;
+    case Payload::Broadcast:
+      spec.kind = collectives.broadcast;
+      break;
+    case Payload::RequantisedSum:
+      spec.kind = collectives.requantised_sum;
+      break;
+    default:
+      spec.kind = collectives.concat;
+  }
+  if (spec.kind == CollectiveKind::ParameterServer) {
+    spec.pullBytes = PullBytes(round, bytes, elements);
+  }
+  if (spec.kind == CollectiveKind::ScatterReduceAllGather) {
+    spec.sumBytes = {*std::ranges::max_element(bytes)};
+  }
+  return spec;
+}
+
+double CardBytes(const CollectiveSpec& spec) {
+  return spec.bytes.size() < 2 ? 0 : Mean(fabric::BytesSent(spec));
+}
+
+double DenseCardBytes(int workers, int64_t elements) {
+  CollectiveSpec ring;
+  ring.bytes.assign(static_cast<size_t>(workers), kDenseBytes * elements);
+  return CardBytes(ring);
+}
+
+}  // namespace legacy

@@ -1,0 +1,33 @@
+// Which collective carries a round, and what of it passes a worker's network card.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compress/exchange.h"
+#include "ns3-module/fabric/collective.h"
+
+namespace legacy {
+
+// One kind for each payload.
+struct Collectives {
+  fabric::CollectiveKind sum = fabric::CollectiveKind::RingAllReduce;
+  fabric::CollectiveKind concat = fabric::CollectiveKind::RingAllGather;
+  fabric::CollectiveKind broadcast = fabric::CollectiveKind::Broadcast;
+  fabric::CollectiveKind requantised_sum = fabric::CollectiveKind::ScatterReduceAllGather;
+};
+
+// A list of kinds: each carries every payload that it can, the others stay as above. Throws Error on kinds that carry none
+// of these or need more than messages (groups, switches that add, shards).
+Collectives ParseCollectives(const std::string& text);
+
+// `bytes` of each worker's message; `elements` of what is exchanged.
+fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const Round& round,
+                                    const std::vector<int64_t>& bytes, int64_t elements);
+
+// Bytes that leave a worker's card in `spec`, mean over the workers; and of fp32 by ring all-reduce.
+double CardBytes(const fabric::CollectiveSpec& spec);
+double DenseCardBytes(int workers, int64_t elements);
+
+}  // namespace legacy
