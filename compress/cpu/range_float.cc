@@ -140,7 +140,7 @@ float RangeFloat::Decode(uint32_t code) const {
   return ValueOf(Rounding(*this), code);
 }
 
-SignedRange RangeOf(std::span<const float> values, Simd simd) {
+SignedRange SignedRangeOf(std::span<const float> values, Simd simd) {
   SignedRange range;
   Dispatch<RangeBody>(simd, values.data(), static_cast<int64_t>(values.size()), &range);
   return range;

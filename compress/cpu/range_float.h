@@ -51,7 +51,7 @@ struct RangeFloat {
 };
 
 // `values` are finite. 4 bytes read per element.
-SignedRange RangeOf(std::span<const float> values, Simd simd = ActiveSimd());
+SignedRange SignedRangeOf(std::span<const float> values, Simd simd = ActiveSimd());
 
 // Element by element; the spans have one length. 8 bytes moved per element.
 void EncodeRange(const RangeFloat& format, std::span<const float> values, std::span<uint32_t> codes,

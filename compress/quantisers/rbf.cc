@@ -119,7 +119,7 @@ class Rbf : public Quantiser {
 };
 
 RangeFloat Rbf::Format(std::span<const float> values, int bits, CodecState* state) const {
-  SignedRange range = cpu::RangeOf(values);
+  SignedRange range = cpu::SignedRangeOf(values);
   int mantissa = 0;
   const bool zeros = range.highest == 0 && range.lowest == 0;
   if (state != nullptr && settings_.source != RangeSource::kMessage && !zeros) {
