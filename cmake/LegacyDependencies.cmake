@@ -6,6 +6,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(SQLite3 REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
 # Chart.js, which the interactive report of a study holds: one self-contained script.
 find_file(LEGACY_CHART_JS chart.min.js PATHS /usr/share/javascript PATH_SUFFIXES chart.js REQUIRED)

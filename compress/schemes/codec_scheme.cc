@@ -17,7 +17,9 @@ constexpr double kLargestClip = 1e30;
 
 void CheckRequantises(const Codec& codec) {
   const auto* quantiser = dynamic_cast<const QuantiserCodec*>(&codec);
-  const auto length = codec.MessageBytes({.numel = 1}, codec.Parameter().fallback);
+  Unit one;
+  one.numel = 1;
+  const auto length = codec.MessageBytes(one, codec.Parameter().fallback);
   if (quantiser != nullptr && quantiser->quantiser().Bucket() > 0 && length) return;
   throw Error("reduction of " + std::string(codec.Name()), "requantise",
               "gather; sums are requantised for quantisers that work in buckets, of a fixed width");

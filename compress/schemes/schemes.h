@@ -5,7 +5,11 @@
 
 namespace legacy {
 
-SchemeRow ArTopKRow();        // ar_topk.cc
-SchemeRow FlexibleTopKRow();  // ar_topk.cc
+SchemeRow ArTopKRow();          // ar_topk.cc
+SchemeRow DgcRow();             // dgc.cc
+SchemeRow FlexibleTopKRow();    // ar_topk.cc
+SchemeRow PowerSgdRow();        // powersgd.cc
+SchemeRow SignSgdRow();         // signsgd.cc
+SchemeRow TernGradSharedRow();  // terngrad_shared.cc
 
 }  // namespace legacy

@@ -1,0 +1,59 @@
+// Deep Gradient Compression (Lin et al., ICLR 2018): the sampled threshold with momentum correction and masking, under
+// its name and with the options of its authors' code: vectors are sent whole. At density 1 it is momentum SGD.
+#include <map>
+
+#include "compress/error.h"
+#include "compress/schemes/codec_scheme.h"
+#include "compress/schemes/schemes.h"
+#include "compress/sparsifier.h"
+
+namespace legacy {
+namespace {
+
+constexpr const char* kSparsifier = "sampled";
+
+std::span<const OptionSpec> SparsifierOptions() {
+  return FindRow("sparsifier", kSparsifier, SparsifierTable()).info.options;
+}
+
+// The scheme's options, with other defaults, and the codec's.
+std::vector<OptionSpec> Options() {
+  const std::map<std::string, std::string> defaults = {{"memory", "momentum"}, {"vectors", "off"}};
+  std::vector<OptionSpec> options(CodecSchemeOptionSpecs().begin(), CodecSchemeOptionSpecs().end());
+  for (OptionSpec& option : options) {
+    const auto own = defaults.find(option.name);
+    if (own != defaults.end()) option.fallback = own->second;
+  }
+  options.push_back(
+      {"index", "auto", "auto, u16, u32, bitmap, packed, delta", "coding of the positions"});
+  options.insert(options.end(), SparsifierOptions().begin(), SparsifierOptions().end());
+  return options;
+}
+
+std::unique_ptr<Scheme> Make(const OptionReader& own, std::span<const Stage> rest,
+                             const SchemeOptions& options) {
+  Stage first{.name = kSparsifier, .options = {{"index", own.Text("index")}}};
+  for (const OptionSpec& option : SparsifierOptions()) {
+    first.options[option.name] = own.Text(option.name);
+  }
+  std::vector<Stage> stages = {first};
+  stages.insert(stages.end(), rest.begin(), rest.end());
+  std::unique_ptr<Codec> codec = MakeCodec(stages);
+  std::string name = "dgc" + std::string(codec->Name().substr(first.name.size()));
+  return std::make_unique<CodecScheme>(std::move(codec), ReadCodecSchemeOptions(own, options),
+                                       std::move(name));
+}
+
+}  // namespace
+
+SchemeRow DgcRow() {
+  return {{.name = "dgc",
+           .help = "the largest of momentum-corrected gradients, by a sampled threshold",
+           .paper = "Lin et al., Deep Gradient Compression: Reducing the Communication Bandwidth "
+                    "for Distributed Training, ICLR 2018",
+           .options = Options()},
+          "all-gather",
+          Make};
+}
+
+}  // namespace legacy

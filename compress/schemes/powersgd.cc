@@ -1,0 +1,95 @@
+#include "compress/schemes/powersgd.h"
+
+#include <algorithm>
+
+#include "compress/codecs/common.h"
+#include "compress/error.h"
+#include "compress/schemes/powersgd_exchange.h"
+#include "compress/schemes/schemes.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kLargestRate = 1e6;
+
+int64_t RankIn(MatrixShape shape, double rank) {
+  return std::min({static_cast<int64_t>(rank), shape.rows, shape.columns});
+}
+
+}  // namespace
+
+MatrixShape MatrixOf(const Unit& unit) {
+  if (unit.shape.size() < 2 || unit.shape.front() == 0) return {1, unit.numel};
+  return {unit.shape.front(), unit.numel / unit.shape.front()};
+}
+
+const ParameterSpec& PowerSgdScheme::Parameter() const {
+  static const ParameterSpec spec{.name = "rank",
+                                  .minimum = 1,
+                                  .maximum = kLargestRank,
+                                  .integer = true,
+                                  .fallback = 4,
+                                  .help = "vectors in each factor of a unit's matrix"};
+  return spec;
+}
+
+bool PowerSgdScheme::Compresses(const Unit& unit, double rank) const {
+  if (unit.shape.size() < 2 || unit.numel == 0) return false;
+  if (options_.min_rate == 0) return true;
+  const MatrixShape shape = MatrixOf(unit);
+  const auto sides = static_cast<double>(shape.rows + shape.columns);
+  return rank * sides * options_.min_rate < static_cast<double>(unit.numel);
+}
+
+int64_t PowerSgdScheme::ElementsSent(const Unit& unit, double rank) const {
+  if (!Compresses(unit, rank)) return unit.numel;
+  const MatrixShape shape = MatrixOf(unit);
+  return RankIn(shape, rank) * (shape.rows + shape.columns);
+}
+
+std::optional<int64_t> PowerSgdScheme::MessageBytes(const Unit& unit, double rank) const {
+  const int64_t headers = Compresses(unit, rank) ? 2 * kHeaderBytes : kHeaderBytes;
+  return headers + int64_t{sizeof(float)} * ElementsSent(unit, rank);
+}
+
+std::vector<double> PowerSgdScheme::SquaredErrors(const Unit& unit, std::span<const float> values,
+                                                  std::span<const double> ranks,
+                                                  const RandomKey& random) const {
+  std::vector<double> errors(ranks.size());
+  std::vector<size_t> places;
+  std::vector<int64_t> asked;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    CheckParameter(Parameter(), ranks[i]);
+    if (!Compresses(unit, ranks[i])) continue;
+    places.push_back(i);
+    asked.push_back(static_cast<int64_t>(ranks[i]));
+  }
+  const std::vector<double> found = RankErrors(values, MatrixOf(unit), asked, random);
+  for (size_t i = 0; i < places.size(); ++i) errors[places[i]] = found[i];
+  return errors;
+}
+
+std::unique_ptr<Exchange> PowerSgdScheme::Open(const Unit& unit, int workers) const {
+  return std::make_unique<PowerSgdExchange>(*this, options_, unit, workers);
+}
+
+SchemeRow PowerSgdRow() {
+  return {{.name = "powersgd",
+           .help = "two thin factors of each matrix, by one warm-started power step",
+           .paper = "Vogels et al., PowerSGD: Practical Low-Rank Gradient Compression for "
+                    "Distributed Optimization, NeurIPS 2019",
+           .options = {{"min_rate", "2", "0 to 1000000",
+                        "matrices that save less than this factor are sent whole; 0: none is"},
+                       {"warm_start", "on", "on, off", "begin from the last step's factor"}}},
+          "2 all-reduces",
+          [](const OptionReader& own, std::span<const Stage> rest,
+             const SchemeOptions& options) -> std::unique_ptr<Scheme> {
+            if (!rest.empty()) throw Error("scheme powersgd: it takes no second stage");
+            return std::make_unique<PowerSgdScheme>(
+                PowerSgdOptions{.min_rate = own.Number("min_rate", 0, kLargestRate),
+                                .warm_start = own.Switch("warm_start"),
+                                .error_feedback = options.error_feedback});
+          }};
+}
+
+}  // namespace legacy

@@ -1,0 +1,47 @@
+// PowerSGD (Vogels et al., NeurIPS 2019): a gradient matrix as a product of two thin ones, by one step of subspace
+// iteration from the last step's result. A unit is a matrix n x m, first dimension by the rest; e_i = g_i + r_i.
+//
+//   round 1   P = mean of M_i Q               16 + 4 r n bytes a worker, all-reduced; then made orthonormal
+//   round 2   Q = mean of M_i^T P             16 + 4 r m bytes, all-reduced
+//   result    P Q^T;  r_i = M_i - P Q^T       the mean's, not the worker's own
+//
+// Vectors, and matrices that fail r (n + m) min_rate < n m, are sent whole, by all-reduce, without residual. The first
+// Q is drawn from N(0, 1) by the seed that all workers share; later ones are the last step's (warm start). A rank that
+// falls drops Q's last vectors, one that rises draws those that are missing, and so are vectors that died (a matrix of
+// less rank). Residuals last through changes of the rank.
+//
+// The mean depends on the gradients' mean alone, up to rounding. Deterministic.
+#pragma once
+
+#include "compress/exchange.h"
+#include "compress/schemes/low_rank.h"
+
+namespace legacy {
+
+struct PowerSgdOptions {
+  double min_rate = 2;  // least saving; 0: every matrix
+  bool warm_start = true;
+  bool error_feedback = true;
+};
+
+class PowerSgdScheme : public Scheme {
+ public:
+  explicit PowerSgdScheme(const PowerSgdOptions& options) : options_(options) {}
+  std::string_view Name() const override { return "powersgd"; }
+  const ParameterSpec& Parameter() const override;  // rank
+  int64_t ElementsSent(const Unit& unit, double rank) const override;
+  std::optional<int64_t> MessageBytes(const Unit& unit, double rank) const override;
+  bool Compresses(const Unit& unit, double rank) const override;
+  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
+                                    std::span<const double> ranks,
+                                    const RandomKey& random) const override;
+  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
+
+ private:
+  PowerSgdOptions options_;
+};
+
+// A unit's matrix; one of one dimension is a single row.
+MatrixShape MatrixOf(const Unit& unit);
+
+}  // namespace legacy

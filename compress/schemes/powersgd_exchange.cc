@@ -1,0 +1,162 @@
+#include "compress/schemes/powersgd_exchange.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/schemes/codec_exchange.h"
+
+namespace legacy {
+
+PowerSgdExchange::PowerSgdExchange(const PowerSgdScheme& scheme, const PowerSgdOptions& options,
+                                   const Unit& unit, int workers)
+    : ExchangeBase("powersgd", unit, workers,
+                   {.kind = options.error_feedback && unit.shape.size() > 1 ? MemoryKind::kResidual
+                                                                            : MemoryKind::kNone}),
+      scheme_(scheme),
+      warm_start_(options.warm_start),
+      shape_(MatrixOf(unit)),
+      mean_(unit.numel) {}
+
+void PowerSgdExchange::Begin(const StepContext& context) {
+  CheckParameter(scheme_.Parameter(), context.parameter);
+  SetStep(context);
+  const bool compresses = scheme_.Compresses(unit(), context.parameter);
+  round_ = compresses ? kLeftRound : kWholeRound;
+  rank_ = std::min({static_cast<int64_t>(context.parameter), shape_.rows, shape_.columns});
+  if (compresses) PrepareBasis();
+  sum_.assign(compresses ? rank_ * shape_.rows : unit().numel, 0.0f);
+}
+
+// Q for round 1: what is left of the last one, and new vectors where there is none.
+void PowerSgdExchange::PrepareBasis() {
+  std::vector<float>& basis = shared();
+  if (!warm_start_) basis.clear();
+  basis.resize(rank_ * shape_.columns);
+  for (int64_t c = 0; c < rank_; ++c) {
+    const auto vector = std::span(basis).subspan(c * shape_.columns, shape_.columns);
+    const bool dead = std::ranges::all_of(vector, [](float x) { return x == 0; });
+    if (dead) DrawVector(SharedContext().random, c, vector);
+  }
+}
+
+std::optional<Round> PowerSgdExchange::NextRound() {
+  if (round_ == kDone) return std::nullopt;
+  const int64_t products = unit().numel * rank_;
+  Round round;
+  round.reduction = Reduction::kSum;
+  round.primitive = Primitive::kAllReduce;
+  if (round_ == kLeftRound) {
+    round.encode = {{"powersgd.multiply", products, 1}};
+    round.decode = {{"orthonormalise", shape_.rows * rank_, 1}};
+  } else if (round_ == kRightRound) {
+    round.encode = {{"powersgd.multiply", products, 1}};
+    round.decode = {{"powersgd.multiply", products, 1}, {"copy", unit().numel, 1}};
+  }
+  return round;
+}
+
+Header PowerSgdExchange::FactorHeader(int64_t values) const {
+  const auto id = round_ == kLeftRound ? CodecId::kPowerSgdP : CodecId::kPowerSgdQ;
+  return {.codec = static_cast<uint8_t>(id),
+          .unit = unit().id,
+          .numel = static_cast<uint32_t>(unit().numel),
+          .count = static_cast<uint32_t>(values)};
+}
+
+Message PowerSgdExchange::EncodeFactor(std::span<const float> values) const {
+  Message message = StartMessage(FactorHeader(static_cast<int64_t>(values.size())),
+                                 static_cast<int64_t>(values.size_bytes()));
+  AppendFloats(values, message.bytes);
+  return message;
+}
+
+Message PowerSgdExchange::Encode(int worker, std::span<const float> gradient) {
+  if (round_ != kRightRound) {
+    assert(static_cast<int64_t>(gradient.size()) == unit().numel);
+    CheckFinite(memory().Compensate(worker, gradient), unit().id);
+  }
+  const std::span<float> held = memory().Held(worker);
+  if (round_ == kWholeRound) {
+    Message message = DenseCodec().Encode(held, SenderContext(worker));
+    std::ranges::fill(held, 0.0f);
+    return message;
+  }
+  std::vector<float> factor(sum_.size());
+  if (round_ == kLeftRound) {
+    Multiply(held, shape_, shared(), factor);
+  } else {
+    MultiplyTransposed(held, shape_, left_, factor);
+  }
+  return EncodeFactor(factor);
+}
+
+void PowerSgdExchange::Accumulate(int, ByteSpan message) {
+  if (round_ == kWholeRound) return DenseCodec().DecodeAdd(message, SharedContext(), sum_);
+  const auto values = static_cast<int64_t>(sum_.size());
+  const ByteSpan segment =
+      CheckedPayload(message, FactorHeader(values), int64_t{sizeof(float)} * values);
+  CheckFiniteSegment(segment);
+  for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += FloatAt(segment, i);
+}
+
+void PowerSgdExchange::FinishRound() {
+  const auto count = static_cast<float>(Participants());
+  for (float& x : sum_) x /= count;
+  CheckFinite(sum_, unit().id);  // sums may overflow
+  if (round_ == kLeftRound) {
+    left_ = std::move(sum_);
+    Orthonormalise(left_, shape_.rows);
+    sum_.assign(rank_ * shape_.columns, 0.0f);
+    round_ = kRightRound;
+    return;
+  }
+  if (round_ == kRightRound) {
+    Reconstruct();
+    KeepBasis();
+  } else {
+    mean_ = std::move(sum_);
+  }
+  round_ = kDone;
+}
+
+// Gradients that mean nothing together are held by their workers.
+void PowerSgdExchange::Reconstruct() {
+  MultiplyOuter(left_, sum_, shape_, mean_);
+  CheckFinite(mean_, unit().id);
+  if (!memory().Keeps()) return;
+  for (int i = 0; i < Participants(); ++i) {
+    const std::span<float> held = memory().Held(Participant(i));
+    for (size_t j = 0; j < held.size(); ++j) held[j] -= mean_[j];
+  }
+}
+
+// For the next step only directions count: lengths go to about one, exactly, lest powers of the gradient pile up.
+void PowerSgdExchange::KeepBasis() {
+  for (int64_t c = 0; c < rank_; ++c) {
+    const auto vector = std::span(sum_).subspan(c * shape_.columns, shape_.columns);
+    const float largest = cpu::AbsMax(vector);
+    if (largest == 0) continue;
+    const int exponent = std::ilogb(largest);
+    for (float& x : vector) x = std::ldexp(x, -exponent);
+  }
+  shared() = std::move(sum_);
+}
+
+void PowerSgdExchange::CheckShared(std::span<const float> shared) const {
+  const int64_t most = std::min({kLargestRank, shape_.rows, shape_.columns}) * shape_.columns;
+  const auto size = static_cast<int64_t>(shared.size());
+  if (size <= most && (shape_.columns == 0 || size % shape_.columns == 0)) return;
+  throw Error("state: values of the basis", std::to_string(size),
+              "vectors of " + std::to_string(shape_.columns));
+}
+
+void PowerSgdExchange::Mean(std::span<float> out) const {
+  assert(out.size() == mean_.size());
+  std::ranges::copy(mean_, out.begin());
+}
+
+}  // namespace legacy

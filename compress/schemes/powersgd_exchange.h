@@ -1,0 +1,49 @@
+// The exchange of PowerSGD.
+#pragma once
+
+#include <vector>
+
+#include "compress/schemes/exchange_base.h"
+#include "compress/schemes/powersgd.h"
+
+namespace legacy {
+
+inline constexpr int64_t kLargestRank = 64;
+
+class PowerSgdExchange : public ExchangeBase {
+ public:
+  // `scheme` is copied.
+  PowerSgdExchange(const PowerSgdScheme& scheme, const PowerSgdOptions& options, const Unit& unit,
+                   int workers);
+
+  void Begin(const StepContext& context) override;
+  std::optional<Round> NextRound() override;
+  Message Encode(int worker, std::span<const float> gradient) override;
+  void Accumulate(int worker, ByteSpan message) override;
+  void FinishRound() override;
+  void Mean(std::span<float> out) const override;
+  int64_t ElementsSent() const override { return scheme_.ElementsSent(unit(), step().parameter); }
+
+ protected:
+  void CheckShared(std::span<const float> shared) const override;
+
+ private:
+  enum RoundIndex { kLeftRound, kRightRound, kWholeRound, kDone };
+
+  void PrepareBasis();
+  Message EncodeFactor(std::span<const float> values) const;
+  Header FactorHeader(int64_t values) const;
+  void Reconstruct();
+  void KeepBasis();
+
+  PowerSgdScheme scheme_;
+  bool warm_start_;
+  MatrixShape shape_;
+  int64_t rank_ = 0;  // of this step
+  int round_ = kDone;
+  std::vector<float> sum_;   // of the round's messages
+  std::vector<float> left_;  // P, orthonormal
+  std::vector<float> mean_;
+};
+
+}  // namespace legacy

@@ -1,0 +1,129 @@
+// signSGD with majority vote (Bernstein et al., signSGD: Compressed Optimisation for Non-Convex Problems, ICML 2018):
+// every worker sends the signs of its gradient, 1 bit an element; all take what most say, +1 where votes are equal.
+// sign(0) = +1. The mean is scale * vote: learning rates about 1e-4 are meant.
+//
+// As in the paper nothing is held back: there is no residual, whether error feedback is on or off.
+#include <algorithm>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/bitpack.h"
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/schemes/exchange_base.h"
+#include "compress/schemes/schemes.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kLargestScale = 1e6;
+
+class SignSgdExchange : public ExchangeBase {
+ public:
+  SignSgdExchange(float scale, const Unit& unit, int workers)
+      : ExchangeBase("signsgd", unit, workers, {.kind = MemoryKind::kNone}),
+        scale_(scale),
+        votes_(unit.numel) {}
+
+  void Begin(const StepContext& context) override {
+    SetStep(context);
+    std::ranges::fill(votes_, 0.0f);
+    begun_ = true;
+  }
+  std::optional<Round> NextRound() override;
+  Message Encode(int worker, std::span<const float> gradient) override;
+  void Accumulate(int worker, ByteSpan message) override;
+  void FinishRound() override { begun_ = false; }
+  void Mean(std::span<float> out) const override;
+  int64_t ElementsSent() const override { return unit().numel; }
+
+ private:
+  Header VoteHeader() const {
+    const auto numel = static_cast<uint32_t>(unit().numel);
+    return {.codec = static_cast<uint8_t>(CodecId::kVote),
+            .values = ValueType::kSign,
+            .unit = unit().id,
+            .numel = numel,
+            .count = numel};
+  }
+
+  float scale_;
+  std::vector<float> votes_;  // sums of +-1, exact
+  bool begun_ = false;
+};
+
+std::optional<Round> SignSgdExchange::NextRound() {
+  if (!begun_) return std::nullopt;
+  Round round;
+  round.reduction = Reduction::kVote;
+  round.encode = {{"sign.encode", unit().numel, 1}};
+  round.decode = {{"sign.decode", unit().numel * Participants(), Participants()}};
+  return round;
+}
+
+Message SignSgdExchange::Encode(int, std::span<const float> gradient) {
+  CheckFinite(gradient, unit().id);
+  const int64_t payload = cpu::PackedBytes(unit().numel, 1);
+  Message message = StartMessage(VoteHeader(), payload);
+  message.bytes.resize(kHeaderBytes + payload);
+  cpu::PackSigns(gradient, std::span(message.bytes).subspan(kHeaderBytes));
+  return message;
+}
+
+void SignSgdExchange::Accumulate(int, ByteSpan message) {
+  const ByteSpan signs = CheckedPayload(message, VoteHeader(), cpu::PackedBytes(unit().numel, 1));
+  std::vector<float> vote(votes_.size());
+  cpu::UnpackSigns(signs, 1.0f, -1.0f, vote);
+  cpu::Add(vote, votes_);
+}
+
+void SignSgdExchange::Mean(std::span<float> out) const {
+  for (size_t i = 0; i < out.size(); ++i) out[i] = votes_[i] >= 0 ? scale_ : -scale_;
+}
+
+class SignSgdScheme : public Scheme {
+ public:
+  explicit SignSgdScheme(float scale) : scale_(scale) {}
+  std::string_view Name() const override { return "signsgd"; }
+  const ParameterSpec& Parameter() const override { return NoParameter(); }
+  int64_t ElementsSent(const Unit& unit, double) const override { return unit.numel; }
+  std::optional<int64_t> MessageBytes(const Unit& unit, double) const override {
+    return kHeaderBytes + cpu::PackedBytes(unit.numel, 1);
+  }
+  bool UsesErrorFeedback(double) const override { return false; }
+  // Of the sign alone, without other voters.
+  std::vector<double> SquaredErrors(const Unit&, std::span<const float> values,
+                                    std::span<const double> parameters,
+                                    const RandomKey&) const override {
+    double error = 0;
+    for (const float x : values) {
+      const double rest = static_cast<double>(x) - (x >= 0 ? scale_ : -scale_);
+      error += rest * rest;
+    }
+    return std::vector<double>(parameters.size(), error);
+  }
+  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
+    return std::make_unique<SignSgdExchange>(scale_, unit, workers);
+  }
+
+ private:
+  float scale_;
+};
+
+}  // namespace
+
+SchemeRow SignSgdRow() {
+  return {{.name = "signsgd",
+           .help = "signs, voted on by majority; for learning rates about 1e-4",
+           .paper = "Bernstein et al., signSGD: Compressed Optimisation for Non-Convex Problems, "
+                    "ICML 2018",
+           .options = {{"scale", "1", "0 to 1000000", "length of each element of the result"}}},
+          "all-gather, vote",
+          [](const OptionReader& own, std::span<const Stage> rest,
+             const SchemeOptions&) -> std::unique_ptr<Scheme> {
+            if (!rest.empty()) throw Error("scheme signsgd: it takes no second stage");
+            return std::make_unique<SignSgdScheme>(
+                static_cast<float>(own.Number("scale", 0, kLargestScale)));
+          }};
+}
+
+}  // namespace legacy

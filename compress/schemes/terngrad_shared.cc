@@ -1,0 +1,230 @@
+// TernGrad with scaler sharing (Wen et al., TernGrad: Ternary Gradients to Reduce Communication in Distributed Deep
+// Learning, NeurIPS 2017, section 4): ternary values that can be summed on the way, because all workers scale alike.
+//
+//   round 1   s = max over workers of max |g|, g clipped     16 + 4 bytes a worker, all-reduced
+//   round 2   sums of t in {-1, 0, 1}                        16 + ceil(n b / 8) bytes, b = ceil(log2(2 N + 1))
+//   result    s / N * sum of t
+//
+// t is sign(g) with probability |g| / s, so that the expectation is the clipped gradient. Codes are t + 1 in b bits,
+// which the sum over N workers does not leave. Clipping is to a number of standard deviations, of the unit's elements
+// about their mean (population), about zero. There is no residual: the error can exceed the gradient.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/bitpack.h"
+#include "compress/cpu/quantise.h"
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/number.h"
+#include "compress/schemes/exchange_base.h"
+#include "compress/schemes/schemes.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kLargestClip = 1e6;
+constexpr int kLevels = 1;          // codes 0, 1, 2
+constexpr int kWidestByteCode = 8;  // bits
+
+int CodeBits(int workers) { return std::bit_width(2u * static_cast<unsigned>(workers)); }
+
+// To `deviations` standard deviations about zero; 0: as it is.
+void Clip(std::span<float> values, double deviations) {
+  if (deviations == 0 || values.empty()) return;
+  const auto count = static_cast<double>(values.size());
+  double sum = 0;
+  for (const float x : values) sum += x;
+  const double mean = sum / count;
+  const double variance = std::max(cpu::SquaredNorm(values) / count - mean * mean, 0.0);
+  const auto bound = static_cast<float>(deviations * std::sqrt(variance));
+  if (!std::isfinite(bound)) return;
+  for (float& x : values) x = std::clamp(x, -bound, bound);
+}
+
+class TernGradExchange : public ExchangeBase {
+ public:
+  TernGradExchange(double clip, const Unit& unit, int workers)
+      : ExchangeBase("terngrad-shared", unit, workers, {.kind = MemoryKind::kNone}),
+        clip_(clip),
+        sum_(unit.numel) {}
+
+  void Begin(const StepContext& context) override;
+  std::optional<Round> NextRound() override;
+  Message Encode(int worker, std::span<const float> gradient) override;
+  void Accumulate(int worker, ByteSpan message) override;
+  void FinishRound() override { ++round_; }
+  void Mean(std::span<float> out) const override;
+  int64_t ElementsSent() const override { return unit().numel; }
+
+ private:
+  enum RoundIndex { kScaleRound, kCountsRound, kDone };
+
+  Header HeaderOf() const;
+  int64_t PayloadBytes() const;
+  Message EncodeScale(int worker, std::span<const float> gradient);
+  Message EncodeCodes(int worker);
+  void ReadScale(ByteSpan segment);
+  void AddCodes(ByteSpan segment);
+
+  double clip_;
+  int round_ = kDone;
+  float scale_ = 0;
+  std::vector<int32_t> sum_;  // of t
+};
+
+void TernGradExchange::Begin(const StepContext& context) {
+  SetStep(context);
+  round_ = kScaleRound;
+  scale_ = 0;
+  std::ranges::fill(sum_, 0);
+}
+
+std::optional<Round> TernGradExchange::NextRound() {
+  if (round_ == kDone) return std::nullopt;
+  Round round;
+  round.primitive = Primitive::kAllReduce;
+  round.reduction = round_ == kScaleRound ? Reduction::kMax : Reduction::kSum;
+  if (round_ == kScaleRound) {
+    round.encode = {{"histogram", unit().numel, 1}};
+  } else {
+    round.encode = {{"quantise.encode", unit().numel, 1}};
+    round.decode = {{"quantise.decode", unit().numel, 1}};
+  }
+  return round;
+}
+
+Header TernGradExchange::HeaderOf() const {
+  const auto numel = static_cast<uint32_t>(unit().numel);
+  const bool scale = round_ == kScaleRound;
+  return {.codec = static_cast<uint8_t>(scale ? CodecId::kScale : CodecId::kDense),
+          .values = scale ? ValueType::kFloat32 : ValueType::kCounts,
+          .unit = unit().id,
+          .numel = numel,
+          .count = scale ? std::min(numel, 1u) : numel};
+}
+
+int64_t TernGradExchange::PayloadBytes() const {
+  if (round_ == kScaleRound) return int64_t{sizeof(float)} * HeaderOf().count;
+  return cpu::PackedBytes(unit().numel, CodeBits(Participants()));
+}
+
+Message TernGradExchange::Encode(int worker, std::span<const float> gradient) {
+  return round_ == kScaleRound ? EncodeScale(worker, gradient) : EncodeCodes(worker);
+}
+
+Message TernGradExchange::EncodeScale(int worker, std::span<const float> gradient) {
+  CheckFinite(gradient, unit().id);
+  const std::span<float> clipped = memory().Compensate(worker, gradient);
+  Clip(clipped, clip_);
+  Message message = StartMessage(HeaderOf(), PayloadBytes());
+  const float largest = cpu::AbsMax(clipped);
+  AppendFloats(std::span(&largest, HeaderOf().count), message.bytes);
+  return message;
+}
+
+Message TernGradExchange::EncodeCodes(int worker) {
+  const std::span<float> clipped = memory().Held(worker);
+  // Not below its own largest, unless the scales were tampered with on the way.
+  for (float& x : clipped) x = std::clamp(x, -scale_, scale_);
+  std::vector<uint8_t> codes(clipped.size(), kLevels);
+  if (scale_ > 0) {
+    const cpu::DrawSource source = cpu::MakeDrawSource(SenderContext(worker).random);
+    cpu::EncodeCodes(clipped, cpu::SymmetricGrid(scale_, kLevels, true), source, 0, codes);
+  }
+  Message message = StartMessage(HeaderOf(), PayloadBytes());
+  message.bytes.resize(kHeaderBytes + PayloadBytes());
+  const auto out = std::span(message.bytes).subspan(kHeaderBytes);
+  const int bits = CodeBits(Participants());
+  if (bits <= kWidestByteCode) {
+    cpu::PackCodes(codes, bits, out);
+  } else {
+    cpu::PackCodes(std::vector<uint32_t>(codes.begin(), codes.end()), bits, out);
+  }
+  return message;
+}
+
+void TernGradExchange::Accumulate(int, ByteSpan message) {
+  const ByteSpan segment = CheckedPayload(message, HeaderOf(), PayloadBytes());
+  if (round_ == kCountsRound) return AddCodes(segment);
+  if (!segment.empty()) ReadScale(segment);
+}
+
+void TernGradExchange::ReadScale(ByteSpan segment) {
+  const float scale = FloatAt(segment, 0);
+  if (!std::isfinite(scale) || std::signbit(scale)) {
+    throw Error("message: scale", FormatNumber(scale), "finite numbers, not negative");
+  }
+  scale_ = std::max(scale_, scale);
+}
+
+void TernGradExchange::AddCodes(ByteSpan segment) {
+  std::vector<uint32_t> codes(sum_.size());
+  cpu::UnpackCodes(segment, CodeBits(Participants()), codes);
+  const uint32_t largest = codes.empty() ? 0 : *std::ranges::max_element(codes);
+  if (largest > 2 * kLevels) {
+    throw Error("message: code", std::to_string(largest), "0 to " + std::to_string(2 * kLevels));
+  }
+  for (size_t i = 0; i < codes.size(); ++i) sum_[i] += static_cast<int32_t>(codes[i]) - kLevels;
+}
+
+void TernGradExchange::Mean(std::span<float> out) const {
+  const float unit_step = scale_ / static_cast<float>(Participants());
+  for (size_t i = 0; i < out.size(); ++i) out[i] = unit_step * static_cast<float>(sum_[i]);
+}
+
+class TernGradScheme : public Scheme {
+ public:
+  explicit TernGradScheme(double clip) : clip_(clip) {}
+  std::string_view Name() const override { return "terngrad-shared"; }
+  const ParameterSpec& Parameter() const override { return NoParameter(); }
+  int64_t ElementsSent(const Unit& unit, double) const override { return unit.numel; }
+  // Codes widen with the number of workers.
+  std::optional<int64_t> MessageBytes(const Unit&, double) const override { return std::nullopt; }
+  bool UsesErrorFeedback(double) const override { return false; }
+  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
+                                    std::span<const double> parameters,
+                                    const RandomKey& random) const override;
+  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
+    return std::make_unique<TernGradExchange>(clip_, unit, workers);
+  }
+
+ private:
+  double clip_;
+};
+
+// With this worker's scale: what clipping takes, squared, and p (1 - p) s^2 of the rounding, p = |x| / s.
+std::vector<double> TernGradScheme::SquaredErrors(const Unit&, std::span<const float> values,
+                                                  std::span<const double> parameters,
+                                                  const RandomKey&) const {
+  std::vector<float> clipped(values.begin(), values.end());
+  Clip(clipped, clip_);
+  const double scale = cpu::AbsMax(clipped);
+  double error = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double lost = static_cast<double>(values[i]) - static_cast<double>(clipped[i]);
+    const double length = std::abs(static_cast<double>(clipped[i]));
+    error += lost * lost + length * (scale - length);
+  }
+  return std::vector<double>(parameters.size(), error);
+}
+
+}  // namespace
+
+SchemeRow TernGradSharedRow() {
+  return {{.name = "terngrad-shared",
+           .help = "signs or zeros at a scale that all workers share, summed as integers",
+           .paper = "Wen et al., TernGrad: Ternary Gradients to Reduce Communication in "
+                    "Distributed Deep Learning, NeurIPS 2017",
+           .options = {{"clip", "2.5", "0 to 1000000",
+                        "standard deviations that gradients are clipped to; 0: not clipped"}}},
+          "2 all-reduces",
+          [](const OptionReader& own, std::span<const Stage> rest,
+             const SchemeOptions&) -> std::unique_ptr<Scheme> {
+            if (!rest.empty()) throw Error("scheme terngrad-shared: it takes no second stage");
+            return std::make_unique<TernGradScheme>(own.Number("clip", 0, kLargestClip));
+          }};
+}
+
+}  // namespace legacy
