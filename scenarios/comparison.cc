@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "scenarios/gradient_files.h"
 #include "scenarios/manifest.h"
 #include "scenarios/methods.h"
 #include "scenarios/network/cost_estimate.h"
@@ -25,15 +26,21 @@ int ThreadsOf(const Scenario& scenario) {
   return std::min(scenario.threads > 0 ? scenario.threads : cores, scenario.workers);
 }
 
-TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed) {
+TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed,
+                          const Scheme& scheme) {
   TrainingOptions options;
   options.workers = s.workers;
   options.batch_size = s.batch;
   options.total_steps = s.steps;
   options.seed = seed;
   options.threads = ThreadsOf(s);
-  options.sgd.momentum = s.momentum;
-  options.sgd.nesterov = s.nesterov;
+  // Momentum is applied once: before compression (methods.cc), or by the optimizer.
+  if (!scheme.OwnsMomentum()) {
+    options.sgd.momentum = s.momentum;
+    options.sgd.nesterov = s.nesterov;
+  } else {
+    options.sgd.momentum = 0;
+  }
   options.sgd.weight_decay = s.weight_decay;
   options.schedule.learning_rate = s.learning_rate;
   options.schedule.decay = ParseDecay(s.schedule);
@@ -43,6 +50,7 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   options.scope = ParseScope(method.scope);
   options.buckets.bucket_bytes = fabric::ParseBytes(s.bucket, "clock.bucket");
   options.rescale_residuals = s.rescale_residuals;
+  options.local_steps = method.local_steps;
   return options;
 }
 
@@ -84,10 +92,6 @@ class Comparison : public TimedRun {
       const std::unique_ptr<Training> training = MakeTraining(method, scenario.seed);
       elements_ = 0;
       for (const Unit& layer : training->Layers()) elements_ += layer.numel;
-      const BuiltMethod built = BuildMethod(method, scenario, training->Units());
-      for (std::string& reason : ReplayRefusals(method.name, *built.policy, *built.scheme)) {
-        replay_refused_.push_back(std::move(reason));
-      }
     }
   }
 
@@ -101,6 +105,7 @@ class Comparison : public TimedRun {
           timing_.MakeClocks(training->Costs(), training->LayerNumels());
       const Clock& clock = clocks.front();
       const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
+      training->SetLink(timing_.LinkAt(0));
       const StepOutcome first = training->Step(start.participation.workers);
       const PricedStep priced = timing_.Price(clock, first.work, start);
       estimate.Add(priced.traffic, DifferentSteps(method, *training));
@@ -130,11 +135,16 @@ class Comparison : public TimedRun {
 
  private:
   std::unique_ptr<Training> MakeTraining(const Method& method, uint64_t seed, bool say = false) {
-    const TrainingOptions options = OptionsOf(scenario_, method, seed);
     const ModelRequest request = ModelOf(scenario_, dataset_, seed);
     const std::vector<Unit> layers = LayersOf(*MakeModel(request));
-    const UnitPlan plan = PlanUnits(layers, options.scope, options.buckets);
-    BuiltMethod built = BuildMethod(method, scenario_, plan.units);
+    const UnitPlan plan =
+        PlanUnits(layers, ParseScope(method.scope),
+                  {.bucket_bytes = fabric::ParseBytes(scenario_.bucket, "clock.bucket")});
+    const int64_t samples = dataset_.train_labels.size(0);
+    const int64_t global_batch = int64_t{scenario_.workers} * scenario_.batch;
+    BuiltMethod built =
+        BuildMethod(method, scenario_, plan.units, std::max<int64_t>(1, samples / global_batch));
+    const TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
     if (say) std::fprintf(stderr, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
     return std::make_unique<Training>(options, dataset_, request, std::move(built.policy),
                                       std::move(built.scheme));
@@ -145,6 +155,8 @@ class Comparison : public TimedRun {
     const std::span<const Unit> units = training.Units();
     if (!timing_.Remembers() || scenario_.index == "delta") return scenario_.steps;
     const BuiltMethod built = BuildMethod(method, scenario_, units);
+    const bool data_decides = !built.scheme->MessageBytes(units.front(), built.parameter);
+    if (built.adaptive || data_decides) return scenario_.steps;
     std::set<std::vector<double>> choices;
     std::vector<double> parameters(units.size());
     for (int64_t step = 0; step < scenario_.steps; ++step) {
@@ -185,18 +197,27 @@ bool Comparison::Train(const Method& method, uint64_t seed, const fs::path& dire
   TrafficRecorder* recorder = Recorder(directory, *training);
   Sums sums(training->Units().size());
   training->SetMessageHook([&](const MessageInfo& info, Bytes& message) {
+    if (info.unit < 0) return;  // the policy's own
     sums.bytes[info.unit] += static_cast<double>(message.size()) / scenario_.workers;
   });
+  std::optional<GradientFiles> gradients;
+  if (!scenario_.gradient_steps.empty()) {
+    gradients.emplace(scenario_, training->Layers(), directory);
+    training->SetGradientHook([&](int64_t step, int worker, std::span<const float> gradient) {
+      gradients->Write(method.name, seed, step, worker, gradient);
+    });
+  }
   TimedTraining timed(timing_, sink, progress, method.name, seed, training->Costs(),
                       training->LayerNumels());
   for (int64_t done = 1; done <= scenario_.steps; ++done) {
     const StepStart start = timed.Start();
+    training->SetLink(timing_.LinkAt(done - 1));
     const StepOutcome outcome = training->Step(start.participation.workers);
     const double share =
         static_cast<double>(outcome.work.Participants()) / static_cast<double>(scenario_.workers);
     const double sent = sums.Add(outcome.units, share);
-    training->Observe(
-        timed.Step(outcome.work, start, {outcome.learning_rate, outcome.loss, sent}).step_seconds);
+    timed.Step(outcome.work, start, {outcome.learning_rate, outcome.loss, sent});
+    training->Observe(timed.Times());
     if (recorder) recorder->Write(method.name, seed, outcome.work);
     if (done % scenario_.evaluate_every == 0 || done == scenario_.steps) {
       const Evaluation result = training->Evaluate();

@@ -5,6 +5,7 @@
 
 #include "compress/error.h"
 #include "ns3-module/fabric/synchronisation.h"
+#include "scenarios/methods.h"
 #include "scenarios/network/engines.h"
 #include "trainer/training.h"
 
@@ -24,9 +25,10 @@ std::string Utc(const char* format) {
 }
 
 json MethodDocument(const Method& method) {
-  return {{"scheme", method.scheme}, {"scope", method.scope},
-          {"policy", method.policy}, {"parameter", method.parameter},
-          {"levels", method.levels}, {"reversed", method.reversed}};
+  return {{"scheme", method.scheme},          {"scope", method.scope},
+          {"policy", method.policy},          {"parameter", method.parameter},
+          {"levels", method.levels},          {"reversed", method.reversed},
+          {"local_steps", method.local_steps}};
 }
 
 // The reverse. What the texts may be is for who builds the method to say.
@@ -39,6 +41,7 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
   method.parameter = document.at("parameter").get<double>();
   method.levels = document.at("levels").get<std::string>();
   method.reversed = document.at("reversed").get<bool>();
+  method.local_steps = document.at("local_steps").get<int64_t>();
   return method;
 }
 
@@ -100,17 +103,14 @@ json TrainingDocument(const Scenario& scenario) {
 }
 
 std::vector<std::string> ReplayRefusals(const Scenario& scenario) {
-  if (!MayDrop(scenario)) return {};
-  return {"network.sync " + scenario.sync +
-          ": which gradients count depends on devices and stragglers"};
-}
-
-std::vector<std::string> ReplayRefusals(const std::string& name, const Policy& policy,
-                                        const Scheme& scheme) {
   std::vector<std::string> reasons;
-  if (policy.ReadsClock()) reasons.push_back(name + ": its policy reads the simulated clock");
-  if (scheme.DependsOnCollective()) {
-    reasons.push_back(name + ": its arithmetic depends on the collective");
+  if (MayDrop(scenario)) {
+    reasons.push_back("network.sync " + scenario.sync +
+                      ": which gradients count depends on devices and stragglers");
+  }
+  for (const std::string& name : scenario.policies) {
+    const std::string reason = NetworkDependence(FindMethod(scenario, name), scenario);
+    if (!reason.empty()) reasons.push_back(name + ": " + reason);
   }
   return reasons;
 }

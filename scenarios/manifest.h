@@ -22,11 +22,8 @@ Scenario ReadScenarioDocument(const nlohmann::json& document, const std::string&
 nlohmann::json TrainingDocument(const Scenario& scenario);
 
 // Why the training would be another one on another network, one reason an entry; empty: it would be
-// the same, and what it recorded can be replayed. What the scenario's options say:
+// the same, and what it recorded can be replayed.
 std::vector<std::string> ReplayRefusals(const Scenario& scenario);
-// and what the method of that name is made of.
-std::vector<std::string> ReplayRefusals(const std::string& name, const Policy& policy,
-                                        const Scheme& scheme);
 
 // `replay_refused`: all such reasons.
 nlohmann::json ManifestDocument(const Scenario& scenario, const std::string& program,

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <optional>
 
-#include "compress/policies/equal_volume.h"
 #include "compress/error.h"
+#include "compress/number.h"
+#include "compress/options.h"
+#include "compress/policies/equal_volume.h"
 #include "compress/policies/legacy_schedule.h"
 #include "scenarios/network/parse.h"
 
@@ -18,41 +20,54 @@ constexpr double kSmallLayerFactor = 5;
 constexpr double kPhaseFactors[] = {1.8, 0.2};
 constexpr double kSmallShare = 0.1;
 
-std::optional<IndexCoding> CodingOf(const std::string& text) {
-  if (text == "u16") return IndexCoding::kU16;
-  if (text == "u32") return IndexCoding::kU32;
-  if (text == "bitmap") return IndexCoding::kBitmap;
-  if (text == "packed") return IndexCoding::kPacked;
-  if (text == "delta") return IndexCoding::kDelta;
-  return std::nullopt;
-}
-
-// Only schemes that send positions take an index coding; the others refuse one.
-bool TakesIndexCoding(const std::string& scheme) {
-  SchemeOptions options;
-  options.codec.index = IndexCoding::kU32;
-  options.error_feedback = false;
+// `text` with an option of its first stage, where the scheme has it and it is not given.
+std::string WithOption(const std::string& text, const std::string& name, const std::string& value) {
+  std::vector<Stage> stages = ParseStages(text);
+  if (!stages.front().options.emplace(name, value).second) return text;
+  const std::string with = FormatStages(stages);
   try {
-    MakeScheme(scheme, options);
+    MakeScheme(with, {.error_feedback = false});
   } catch (const Error&) {
-    return false;
+    return text;
   }
-  return true;
+  return with;
 }
 
-// Dense schemes have no parameter and lose nothing worth keeping.
-bool KeepsResiduals(const Scheme& scheme, const Scenario& scenario) {
-  return scenario.error_feedback && !scheme.Parameter().name.empty();
+// Only schemes that send positions take an index coding.
+bool TakesIndexCoding(const std::string& scheme) {
+  return WithOption(scheme, "index", "u32") != scheme;
+}
+
+// The method's scheme with the scenario's options in it.
+std::string SchemeText(const Method& method, const Scenario& scenario) {
+  std::string text = method.scheme;
+  if (scenario.index != "auto") text = WithOption(text, "index", scenario.index);
+  // A scheme that applies momentum before it compresses takes over the training's.
+  if (!MakeScheme(text, {.error_feedback = false})->OwnsMomentum()) return text;
+  text = WithOption(text, "momentum", FormatNumber(scenario.momentum));
+  return WithOption(text, "nesterov", scenario.nesterov ? "on" : "off");
+}
+
+double ParameterOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
+  if (method.parameter > 0) return method.parameter;
+  return spec.name == "density" ? scenario.density : spec.fallback;
+}
+
+bool KeepsResiduals(const Scheme& scheme, const Method& method, const Scenario& scenario) {
+  return scenario.error_feedback &&
+         scheme.UsesErrorFeedback(ParameterOf(method, scenario, scheme.Parameter()));
 }
 
 std::unique_ptr<Scheme> SchemeOf(const Method& method, const Scenario& scenario) {
-  SchemeOptions options;
-  if (TakesIndexCoding(method.scheme)) options.codec.index = CodingOf(scenario.index);
-  options.error_feedback = false;
-  std::unique_ptr<Scheme> scheme = MakeScheme(method.scheme, options);
-  if (!KeepsResiduals(*scheme, scenario)) return scheme;
-  options.error_feedback = true;
-  return MakeScheme(method.scheme, options);
+  const std::string text = SchemeText(method, scenario);
+  std::unique_ptr<Scheme> scheme = MakeScheme(text, {.error_feedback = false});
+  if (!KeepsResiduals(*scheme, method, scenario)) return scheme;
+  return MakeScheme(text, {.error_feedback = true});
+}
+
+bool IsLegacyTable(const Method& method) {
+  const auto names = LegacyPolicyNames();
+  return method.policy != "uniform" && std::ranges::find(names, method.policy) != names.end();
 }
 
 bool IsUniform(const Method& method) { return method.policy == "uniform"; }
@@ -68,11 +83,6 @@ bool IsSolved(const Method& method, const Scenario& scenario) {
 
 bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
   return method.parameter <= 0 && spec.name == "density";
-}
-
-double UniformParameter(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
-  if (IsDensityOfScenario(method, spec)) return scenario.density;
-  return method.parameter > 0 ? method.parameter : spec.fallback;
 }
 
 // The user's levels, cut to what the policy looks at: the layer rule has the first phase, the phase rule the last bucket.
@@ -126,7 +136,7 @@ LegacySchedule ScheduleOf(const Method& method, const Scenario& scenario, const 
   const VolumeMeasure measure =
       scenario.volume == "bytes" ? VolumeMeasure::kBytes : VolumeMeasure::kElements;
   const VolumeModel model{units, &scheme, scenario.steps, measure};
-  const double parameter = UniformParameter(method, scenario, spec);
+  const double parameter = ParameterOf(method, scenario, spec);
   const double target = UniformVolume(model, parameter);
   LegacySchedule schedule;
   if (!levels.empty()) {
@@ -170,30 +180,59 @@ std::string Describe(const LegacySchedule& schedule, const ParameterSpec& spec) 
 
 }  // namespace
 
-BuiltMethod BuildMethod(const Method& method, const Scenario& scenario,
-                        std::span<const Unit> units) {
+BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,
+                        int64_t steps_per_epoch) {
   BuiltMethod built;
   built.scheme = SchemeOf(method, scenario);
   const ParameterSpec& spec = built.scheme->Parameter();
   built.description = method.scheme + " by " + method.scope;
-  if (IsUniform(method)) {
-    const double parameter = UniformParameter(method, scenario, spec);
-    built.policy = MakeUniformPolicy(parameter);
-    if (!spec.name.empty()) {
-      built.description += ", " + spec.name + " " + LevelText(parameter, spec);
-    }
+  if (method.local_steps > 1) {
+    built.description += ", every " + std::to_string(method.local_steps) + " steps";
+  }
+  const double parameter = ParameterOf(method, scenario, spec);
+  built.parameter = parameter;
+  if (IsLegacyTable(method)) {
+    const LegacySchedule schedule = ScheduleOf(method, scenario, *built.scheme, units);
+    built.policy = MakeLegacyPolicy(method.policy, schedule, spec);
+    built.description += ", " + spec.name + " " + Describe(schedule, spec);
     return built;
   }
-  const LegacySchedule schedule = ScheduleOf(method, scenario, *built.scheme, units);
-  built.policy = MakeLegacyPolicy(method.policy, schedule, spec);
-  built.description += ", " + spec.name + " " + Describe(schedule, spec);
+  built.adaptive = !IsUniform(method);
+  built.policy = MakePolicy(method.policy, {.scheme = built.scheme.get(),
+                                            .units = {units.begin(), units.end()},
+                                            .workers = scenario.workers,
+                                            .total_steps = scenario.steps,
+                                            .steps_per_epoch = steps_per_epoch,
+                                            .parameter = parameter,
+                                            .seed = scenario.seed});
+  if (!spec.name.empty()) built.description += ", " + spec.name + " " + LevelText(parameter, spec);
+  if (!IsUniform(method)) built.description += " by " + method.policy;
   return built;
+}
+
+std::vector<std::string> MethodPolicyNames() {
+  std::vector<std::string> names = LegacyPolicyNames();
+  for (const PolicyRow& row : PolicyTable()) {
+    if (std::ranges::find(names, row.info.name) == names.end()) names.push_back(row.info.name);
+  }
+  return names;
+}
+
+std::string NetworkDependence(const Method& method, const Scenario& scenario) {
+  const std::unique_ptr<Scheme> scheme = SchemeOf(method, scenario);
+  if (scheme->DependsOnCollective()) return "its arithmetic depends on the collective";
+  if (scheme->ReadsNetwork()) return "its scheme reads the network's latency and rate";
+  if (IsLegacyTable(method)) return "";
+  // What a policy reads does not depend on the model.
+  const Unit unit{.id = 0, .name = "any", .shape = {64, 64}, .offset = 0, .numel = 64 * 64};
+  const BuiltMethod built = BuildMethod(method, scenario, {&unit, 1});
+  return built.policy->ReadsClock() ? "its policy reads the simulated clock" : "";
 }
 
 std::vector<std::string> UnreadOptions(const Method& method, const Scenario& scenario) {
   const std::unique_ptr<Scheme> scheme = SchemeOf(method, scenario);
   const ParameterSpec& spec = scheme->Parameter();
-  const bool scheduled = !IsUniform(method);
+  const bool scheduled = IsLegacyTable(method);
   std::vector<std::string> unread;
   const auto add = [&](const char* key, bool read) {
     if (!read) unread.emplace_back(key);
@@ -203,8 +242,8 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   add("compression.levels", scheduled && method.levels.empty());
   add("compression.splits", scheduled && method.policy != "legacy-phase");
   add("compression.volume", scheduled);
-  add("compression.error_feedback", !spec.name.empty());
-  add("compression.rescale_residuals", KeepsResiduals(*scheme, scenario));
+  add("compression.error_feedback", scheme->UsesErrorFeedback(ParameterOf(method, scenario, spec)));
+  add("compression.rescale_residuals", KeepsResiduals(*scheme, method, scenario));
   add("compression.index", TakesIndexCoding(method.scheme));
   return unread;
 }

@@ -15,20 +15,6 @@ using fabric::TimeNs;
 
 double Seconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
 
-std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
-                         const std::string& option) {
-  const int64_t limit = std::numeric_limits<int>::max();
-  return ParseEndpoints(text, static_cast<int>(std::min(scenario.steps, limit)), option);
-}
-
-// Names of policies are the user's: a file's name takes what is plain of them.
-std::string FileName(std::string policy) {
-  std::replace_if(
-      policy.begin(), policy.end(),
-      [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '_' && c != '.'; }, '_');
-  return policy;
-}
-
 nlohmann::ordered_json DiagnosisDocument(const Diagnosis& diagnosis,
                                          nlohmann::ordered_json document) {
   document["step_seconds"] = Seconds(diagnosis.total);
@@ -44,6 +30,20 @@ nlohmann::ordered_json DiagnosisDocument(const Diagnosis& diagnosis,
 }
 
 }  // namespace
+
+std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
+                         const std::string& option) {
+  const int64_t limit = std::numeric_limits<int>::max();
+  return ParseEndpoints(text, static_cast<int>(std::min(scenario.steps, limit)), option);
+}
+
+// Names of policies are the user's: a file's name takes what is plain of them.
+std::string PlainFileName(std::string policy) {
+  std::replace_if(
+      policy.begin(), policy.end(),
+      [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '_' && c != '.'; }, '_');
+  return policy;
+}
 
 Observation ParseObservation(const Scenario& scenario, const ScenarioNetwork& network) {
   Observation observation;
@@ -98,7 +98,7 @@ void StepObserver::Step(int64_t step, TimeNs start, const PricedStep& priced,
 void StepObserver::Finish() {
   if (Doctors() && observation_.doctor_steps.empty() && !kept_.empty()) Consult(Median());
   if (trace_) {
-    const std::string name = "trace-" + FileName(policy_) + "-seed" + std::to_string(seed_);
+    const std::string name = "trace-" + PlainFileName(policy_) + "-seed" + std::to_string(seed_);
     analysis::WriteWholeFile(directory_ / (name + ".json"), trace_->Finish());
     trace_.reset();
   }

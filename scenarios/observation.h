@@ -32,6 +32,13 @@ struct Observation {
 // Throws Error on steps and endpoints that there are not, and on fidelities that this build lacks.
 Observation ParseObservation(const Scenario& scenario, const ScenarioNetwork& network);
 
+// "0,10-12" of the scenario's steps. Throws Error naming `option`.
+std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
+                         const std::string& option);
+
+// Names of policies are the user's: a file's name takes what is plain of them.
+std::string PlainFileName(std::string policy);
+
 // Told of every step of every training; writes trace-POLICY-seedN.json of each, and of the first
 // seed's doctor.csv and doctor.json. Until a training ends it keeps the traffic of one step of each
 // duration, where the median is looked for.

@@ -3,38 +3,19 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "compress/error.h"
+#include "compress/exchange.h"
 #include "ns3-module/fabric/synchronisation.h"
+#include "scenarios/built_in_methods.h"
 #include "scenarios/network/parse.h"
 #include "trainer/dataset.h"
 #include "trainer/model.h"
 
 namespace legacy {
 namespace {
-
-std::vector<Method> MakeBuiltInMethods() {
-  std::vector<Method> methods;
-  const auto add = [&](const char* name, const char* scheme, const char* scope, const char* policy,
-                       double parameter = 0) -> Method& {
-    methods.push_back({name, scheme, scope, policy, parameter, "", false});
-    return methods.back();
-  };
-  add("dense", "dense", "layer", "uniform", 1);
-  add("fp16", "fp16", "layer", "uniform", 1);
-  add("topk", "topk", "layer", "uniform");
-  add("topk-bucket", "topk", "bucket", "uniform");
-  add("topk-global", "topk", "model", "uniform");
-  add("randomk", "randomk", "layer", "uniform");
-  add("ar-topk", "ar-topk", "layer", "uniform");
-  add("legacy-layer", "topk", "layer", "legacy-layer");
-  add("legacy-phase", "topk", "layer", "legacy-phase");
-  add("legacy-both", "topk", "layer", "legacy-both");
-  add("legacy-phase-reversed", "topk", "layer", "legacy-phase").reversed = true;
-  add("legacy-both-reversed", "topk", "layer", "legacy-both").reversed = true;
-  return methods;
-}
 
 void RequireKnown(const std::string& key, const std::string& value,
                   const std::vector<std::string>& known) {
@@ -109,6 +90,7 @@ std::string PrintScenario(const Scenario& scenario) {
       out << YAML::Key << "policy" << YAML::Value << method.policy;
       out << YAML::Key << "parameter" << YAML::Value << FormatNumber(method.parameter);
       out << YAML::Key << "levels" << YAML::Value << method.levels;
+      out << YAML::Key << "local_steps" << YAML::Value << method.local_steps;
       out << YAML::Key << "reversed" << YAML::Value << (method.reversed ? "on" : "off");
       out << YAML::EndMap;
     }
@@ -125,20 +107,45 @@ std::string PrintScenario(const Scenario& scenario) {
   return std::string(out.c_str()) + "\n";
 }
 
+namespace {
+
+// "topk+rbf@5%": a scheme for every layer, and its parameter. None where it is no scheme.
+std::optional<Method> MethodOfScheme(const std::string& name) {
+  const size_t at = name.find('@');
+  Method method;
+  method.name = name;
+  method.scheme = name.substr(0, at);
+  try {
+    MakeScheme(method.scheme, {.error_feedback = false});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  if (at == std::string::npos) return method;
+  const std::string text = name.substr(at + 1);
+  method.parameter = text.find('%') != std::string::npos
+                         ? ParseFraction(text, "compression.policies")
+                         : ParseNumber(text, "compression.policies", 0, 1e9);
+  return method;
+}
+
+}  // namespace
+
 Method FindMethod(const Scenario& scenario, const std::string& name) {
   const auto own = scenario.methods.find(name);
   if (own != scenario.methods.end()) return own->second;
   std::vector<std::string> names = BuiltInMethods();
-  for (const Method& method : MakeBuiltInMethods()) {
+  for (const Method& method : BuiltInMethodTable()) {
     if (method.name == name) return method;
   }
   for (const auto& entry : scenario.methods) names.push_back(entry.first);
-  throw Error("compression.policies", name, Join(names, ", "));
+  if (const auto method = MethodOfScheme(name)) return *method;
+  throw Error("compression.policies", name,
+              Join(names, ", ") + ", or a scheme with its parameter, as in topk+fp16@5%");
 }
 
 std::vector<std::string> BuiltInMethods() {
   std::vector<std::string> names;
-  for (const Method& method : MakeBuiltInMethods()) names.push_back(method.name);
+  for (const Method& method : BuiltInMethodTable()) names.push_back(method.name);
   return names;
 }
 

@@ -12,12 +12,13 @@ namespace legacy {
 // One entry of the comparison: a scheme, what it compresses as one piece, and who picks its parameter.
 struct Method {
   std::string name;                // unique; names rows, curves and CSV columns
-  std::string scheme = "topk";     // dense | fp16 | topk | randomk | ar-topk
+  std::string scheme = "topk";     // "topk", "topk:index=u32+rbf:bits=8", ...: compress/exchange.h
   std::string scope = "layer";     // layer | bucket | model
-  std::string policy = "uniform";  // uniform | legacy-layer | legacy-phase | legacy-both
-  double parameter = 0;            // uniform: the scheme's parameter; 0: the scenario's density
+  std::string policy = "uniform";  // "legacy-layer", "gravac:eps=0.9", ...: compress/policy.h
+  double parameter = 0;            // the scheme's; 0: the scenario's density, or its default
   std::string levels;              // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, then solved
   bool reversed = false;           // legacy-phase, legacy-both: tight phases first (a control)
+  int64_t local_steps = 1;         // local SGD: an exchange every so many steps
 };
 
 struct Scenario {
@@ -96,7 +97,9 @@ struct Scenario {
   int seeds = 1;    // seed, seed + 1, ...: paired across policies
   int threads = 0;  // workers trained at once; 0: one per core
   bool record = false;
-  std::string out;  // run directory; "": runs/<program>-<time>
+  std::string gradient_steps;           // "0,100": whose gradients are written down; "": none
+  std::string gradient_layers = "all";  // names, or parts of names
+  std::string out;                      // run directory; "": runs/<program>-<time>
   bool overwrite = false;
   bool pictures = true;
 };

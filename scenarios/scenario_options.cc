@@ -360,6 +360,11 @@ std::vector<ScenarioOption> RunOptions() {
                                            "workers trained at once; 0: one per core"),
       Switch<&Scenario::record>("run.record", "--record",
                                 "write traffic.jsonl, for replay over other networks"),
+      Text<&Scenario::gradient_steps>("run.gradient_steps", "--gradient-steps", "0,10-12",
+                                      "write worker 0's gradients of these steps to gradients/, "
+                                      "for legacy-codec"),
+      Text<&Scenario::gradient_layers>("run.gradient_layers", "--gradient-layers", "A,B,...",
+                                       "layers in them: all, or parts of names"),
       Text<&Scenario::out>("run.out", "--out", "DIR", "run directory; default: runs/<time>"),
       Switch<&Scenario::overwrite>("run.overwrite", "--overwrite",
                                    "replace an existing run directory"),

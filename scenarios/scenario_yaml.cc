@@ -7,6 +7,8 @@
 
 #include "compress/error.h"
 #include "compress/exchange.h"
+#include "compress/options.h"
+#include "scenarios/methods.h"
 #include "scenarios/network/parse.h"
 
 namespace legacy {
@@ -15,23 +17,26 @@ namespace {
 void SetMethodField(Method& method, const std::string& field, const std::string& text,
                     const std::string& key) {
   if (field == "scheme") {
-    method.scheme = ParseChoice(text, key, SchemeNames());
+    MakeScheme(text, {.error_feedback = false});
+    method.scheme = text;
   } else if (field == "scope") {
     method.scope = ParseChoice(text, key, {"layer", "bucket", "model"});
   } else if (field == "policy") {
-    method.policy =
-        ParseChoice(text, key, {"uniform", "legacy-layer", "legacy-phase", "legacy-both"});
+    ParseChoice(ParseStages(text).front().name, key, MethodPolicyNames());
+    method.policy = text;
   } else if (field == "parameter") {
     method.parameter = text.find('%') != std::string::npos ? ParseFraction(text, key)
                                                            : ParseNumber(text, key, 0, 1e9);
   } else if (field == "levels") {
     method.levels = text;
+  } else if (field == "local_steps") {
+    method.local_steps = static_cast<int64_t>(ParseNumber(text, key, 1, 1e9));
   } else if (field == "reversed") {
     method.reversed = ParseSwitch(text, key);
   } else {
     throw Error("unknown key '" + key +
                 "'; allowed: scheme, scope, policy, parameter, levels, "
-                "reversed");
+                "local_steps, reversed");
   }
 }
 

@@ -65,6 +65,28 @@ StepClocks Share(std::vector<Clock> clocks) {
 
 constexpr double kBytesPerGb = 1e9;  // of prices
 
+// Of each bucket: device idle or decoding for it alone, after all computing and after the buckets that were done before
+// it; mean over the workers.
+std::vector<double> ExposedSeconds(const fabric::StepTraffic& traffic,
+                                   const fabric::StepTiming& timing) {
+  const size_t buckets = timing.buckets.size();
+  std::vector<double> exposed(buckets);
+  std::vector<size_t> order(buckets);
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (int w = 0; w < traffic.workers; ++w) {
+    const auto done = [&](size_t b) { return timing.buckets[b].done[w]; };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return done(a) < done(b); });
+    fabric::TimeNs busy = traffic.deviceFree[w];
+    for (const size_t b : order) {
+      exposed[b] +=
+          1e-9 * static_cast<double>(std::max<fabric::TimeNs>(0, done(b) - busy)) / traffic.workers;
+      busy = std::max(busy, done(b));
+    }
+  }
+  return exposed;
+}
+
 double Seconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
 
 }  // namespace
@@ -132,6 +154,11 @@ double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int6
     }
   }
   return seconds;
+}
+
+LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
+  const auto& [latency, bytes_per_second] = alpha_beta_[PhaseOf(step)];
+  return {latency, 1 / bytes_per_second};
 }
 
 ScenarioTiming::Counts ScenarioTiming::Simulations() const {
@@ -274,6 +301,11 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
   row_.wait_seconds = Seconds(split.wait);
   row_.alpha_beta_seconds = row_.compute_seconds + row_.encode_seconds + row_.decode_seconds +
                             timing_.AlphaBetaSeconds(priced.traffic, row_.step);
+  times_ = {.simulated_seconds = row_.step_seconds,
+            .compute_seconds = row_.compute_seconds,
+            .codec_seconds = row_.encode_seconds + row_.decode_seconds,
+            .communication_seconds = row_.communication_seconds,
+            .bucket_exposed_seconds = ExposedSeconds(priced.traffic, timing)};
   row_.participants = work.Participants();
   row_.simulated_seconds = Seconds(now_);
 }

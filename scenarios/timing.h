@@ -26,6 +26,7 @@
 #include "trainer/ddp_trace.h"
 #include "trainer/profile.h"
 #include "trainer/step_work.h"
+#include "trainer/training.h"
 
 namespace legacy {
 
@@ -75,6 +76,8 @@ class ScenarioTiming {
     bool fresh = false;
   };
   Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step);
+  // What workers take the network for in that step.
+  LinkEstimate LinkAt(int64_t step) const;
   // Seconds of the step's collectives by the alpha-beta rules, one after the other.
   double AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const;
   // What was simulated so far.
@@ -192,6 +195,8 @@ class TimedTraining {
   // The next step, simulated: a row of steps.csv.
   const analysis::StepRow& Step(const StepWork& work, const StepStart& start,
                                 const StepFacts& facts);
+  // What the last step took, as its workers see it.
+  const StepTimes& Times() const { return times_; }
   // An evaluation after the last step: a row of evaluations.csv.
   void Evaluated(double loss, double accuracy);
   // links.csv and network.csv: the training is complete.
@@ -207,6 +212,7 @@ class TimedTraining {
   Progress* progress_;
   StepClocks clocks_;
   analysis::StepRow row_;  // the last step's
+  StepTimes times_;
   analysis::EvaluationRow evaluation_;
   ProgressState state_;
   std::vector<fabric::LinkCounters> links_;  // sums, by directed link

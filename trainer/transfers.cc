@@ -52,6 +52,8 @@ int64_t PullBytes(const TransferOptions& options, const BucketWork& bucket,
 CollectiveKind PeerKind(const TransferOptions& options, const CollectiveSpec& spec,
                         Primitive primitive, Payload payload) {
   if (primitive == Primitive::kBroadcast) return CollectiveKind::Broadcast;
+  // Only one kind's owners quantise again what they summed.
+  if (payload == Payload::RequantisedSum) return CollectiveKind::ScatterReduceAllGather;
   const std::optional<CollectiveKind> chosen =
       primitive == Primitive::kAllReduce ? options.all_reduce : options.all_gather;
   if (chosen) return *chosen;
@@ -89,8 +91,8 @@ std::optional<CollectiveKind> ParseKind(std::string_view text, std::string_view 
     const bool sums = fabric::CanCarry(kind, Payload::SparseSum) ||
                       fabric::CanCarry(kind, Payload::RequantisedSum);
     allowed += IsServer(kind) ? "; servers are chosen by network.aggregation"
-               : sums ? "; its sums change what is trained, which takes codecs that can add "
-                        "their messages: none does"
+               : sums ? "; it carries sums that are taken from messages and made messages again, and "
+                        "is chosen by schemes that do so (reduction=requantise)"
                       : std::string("; it carries no ") + fabric::ToString(payload);
   }
   throw Error(std::string(option), std::string(text), allowed);
@@ -122,6 +124,9 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bu
   spec.parents = options.parents;
   spec.firstAggregator = options.first_aggregator;
   const Payload payload = PayloadOf(round.primitive, round.reduction);
+  if (payload == Payload::RequantisedSum) {
+    spec.sumBytes = {*std::max_element(spec.bytes.begin(), spec.bytes.end())};
+  }
   spec.kind = PeerKind(options, spec, round.primitive, payload);
   try {
     fabric::CheckCarries(spec.kind, payload, std::string("a ") + fabric::ToString(payload));

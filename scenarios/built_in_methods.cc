@@ -1,0 +1,83 @@
+#include "scenarios/built_in_methods.h"
+
+namespace legacy {
+namespace {
+
+class Table {
+ public:
+  Method& Add(const char* name, const char* scheme, const char* policy = "uniform",
+              const char* scope = "layer") {
+    Method method;
+    method.name = name;
+    method.scheme = scheme;
+    method.scope = scope;
+    method.policy = policy;
+    return methods_.emplace_back(method);
+  }
+  std::vector<Method> Take() { return std::move(methods_); }
+
+ private:
+  std::vector<Method> methods_;
+};
+
+// Every layer by one rule.
+void AddStatic(Table& table) {
+  for (const char* scheme : {"dense", "fp16", "bf16", "topk"}) table.Add(scheme, scheme);
+  table.Add("topk-bucket", "topk", "uniform", "bucket");
+  table.Add("topk-global", "topk", "uniform", "model");
+  for (const char* scheme :
+       {"randomk", "ar-topk", "flexible-topk", "dgc", "redsync", "sidco", "adacomp", "cat", "qsgd",
+        "maxmin", "terngrad", "terngrad-shared", "natural", "onebit", "powersgd", "fft"}) {
+    table.Add(scheme, scheme);
+  }
+  table.Add("redsync-quantised", "redsync:quantised=on");
+  table.Add("ef-sign", "sign");
+  // The paper's rates are about 1e-4, a thousandth of what the other methods train with.
+  table.Add("signsgd", "signsgd:scale=0.001");
+  for (const char* quantiser : {"fp32", "uniform", "fp16", "bf16"}) {
+    const std::string name = std::string("fft-") + quantiser;
+    table.Add(name.c_str(), (std::string("fft+") + quantiser).c_str());
+  }
+  table.Add("topk-rbf", "topk+rbf");
+  table.Add("local-sgd", "dense").local_steps = 4;
+}
+
+// LEGACY over each kind of parameter; the plain names are those over Top-K.
+void AddLegacy(Table& table) {
+  for (const char* scheme : {"topk", "qsgd", "powersgd"}) {
+    const std::string tail = std::string(scheme) == "topk" ? "" : std::string("-") + scheme;
+    for (const char* policy : {"legacy-layer", "legacy-phase", "legacy-both", "legacy-auto"}) {
+      table.Add((policy + tail).c_str(), scheme, policy);
+    }
+  }
+  table.Add("legacy-phase-reversed", "topk", "legacy-phase").reversed = true;
+  table.Add("legacy-both-reversed", "topk", "legacy-both").reversed = true;
+}
+
+void AddAdaptive(Table& table) {
+  table.Add("lgreco", "topk", "lgreco");
+  table.Add("lgreco-qsgd", "qsgd", "lgreco");
+  table.Add("lgreco-powersgd", "powersgd", "lgreco");
+  table.Add("accordion", "topk", "accordion");
+  table.Add("accordion-powersgd", "powersgd", "accordion");
+  table.Add("lgreco-accordion", "powersgd", "lgreco-accordion");
+  table.Add("gravac", "topk", "gravac");
+  table.Add("gravac-dgc", "dgc", "gravac");
+  table.Add("kimad", "topk", "kimad");
+  table.Add("fft-theta", "fft", "theta");
+}
+
+}  // namespace
+
+const std::vector<Method>& BuiltInMethodTable() {
+  static const std::vector<Method> methods = [] {
+    Table table;
+    AddStatic(table);
+    AddLegacy(table);
+    AddAdaptive(table);
+    return table.Take();
+  }();
+  return methods;
+}
+
+}  // namespace legacy
