@@ -110,14 +110,9 @@ float TopKSelector::SelectSegment(const Segment& segment, int64_t offset, float 
     bracket.low = Narrow(n, key, {}, segment.k).range.low;
     Collect(segment, false, bracket);
   }
-  Prune(segment, bracket);
-
-  uint32_t smallest = kLargestKey, largest = 0;
-  for (const float x : Gathering()) {
-    smallest = std::min(smallest, KeyOf(x));
-    largest = std::max(largest, KeyOf(x));
-  }
-  if (largest >= kInfinityKey) {  // they are the largest keys: any that there are have been kept
+  const uint32_t smallest = Prune(segment, bracket);
+  // Values that are not finite have the largest keys: where there are any, one has been kept.
+  if (KeyOf(AbsMax(Gathering(), simd_)) >= kInfinityKey) {
     Restore(segment, bracket);
     if (!stats_.non_finite) stats_.non_finite = offset + *FirstNonFinite(segment.values);
   } else if (segment.Feedback()) {
@@ -175,20 +170,22 @@ void TopKSelector::Collect(const Segment& segment, bool compensate, KeyRange& br
 
 // Leaves the k largest of what is gathered, in order, and returns the smallest key of them.
 uint32_t TopKSelector::Prune(const Segment& segment, KeyRange& bracket) {
-  if (count_ == segment.k) return bracket.low;
   Cut cut = FindCut(Gathering(), bracket, segment.k, scratch_);
   // More than k are above the bracket: the pass has cleared too much.
   if (cut.key > bracket.high) Restore(segment, bracket);
   uint32_t* indices = indices_.get() + kept_;
   float* values = values_.get() + kept_;
-  int64_t left = 0;
+  // Values move to the front in place: none is written before it was read.
+  GrowScratch(count_ + kGatherSlack);
+  count_ = Gather(simd_, Gathering(), 0, cut.key, {scratch_.data(), values});
+  for (int64_t i = 0; i < count_; ++i) indices[i] = indices[scratch_[i]];
+  if (count_ == segment.k) return cut.key;
+
+  int64_t left = 0;  // there are more ties than places
   for (int64_t i = 0; i < count_; ++i) {
-    const uint32_t key = KeyOf(values[i]);
-    const bool tie = key == cut.key;
-    cut.ties -= tie;
     indices[left] = indices[i];
     values[left] = values[i];
-    left += key > cut.key || (tie && cut.ties >= 0);
+    left += KeyOf(values[i]) > cut.key || cut.ties-- > 0;
   }
   count_ = left;
   assert(count_ == segment.k);
@@ -207,13 +204,17 @@ void TopKSelector::Restore(const Segment& segment, KeyRange& bracket) {
 void TopKSelector::ClearKept(const Segment& segment, KeyRange bracket) {
   const std::span<const uint32_t> kept(indices_.get() + kept_, static_cast<size_t>(count_));
   if (bracket.high == kLargestKey) return ClearAt(segment.residual, kept);
-  if (scratch_.size() <= kept.size()) scratch_.resize(kept.size() + 1);
+  GrowScratch(segment.k + 1);
   size_t left = 0;
   for (size_t i = 0; i < kept.size(); ++i) {
     scratch_[left] = kept[i];
     left += KeyOf(values_[kept_ + i]) <= bracket.high;
   }
   ClearAt(segment.residual, std::span(scratch_).first(left));
+}
+
+void TopKSelector::GrowScratch(int64_t elements) {
+  if (static_cast<int64_t>(scratch_.size()) < elements) scratch_.resize(elements);
 }
 
 // Makes room for `elements` after what is kept.

@@ -75,6 +75,7 @@ class TopKSelector {
   void Restore(const Segment& segment, KeyRange& bracket);
   void ClearKept(const Segment& segment, KeyRange bracket);
   void Reserve(int64_t elements);
+  void GrowScratch(int64_t elements);
   std::span<const float> Gathering() const {
     return {values_.get() + kept_, static_cast<size_t>(count_)};
   }
