@@ -36,7 +36,8 @@ class SparseCodec : public Codec {
   std::vector<double> SquaredErrors(std::span<const float> values,
                                     std::span<const double> parameters,
                                     const CodecContext& context) const override;
-  const SparseCodec* Sparse() const override { return this; }
+  // Without a parameter there are no levels.
+  const SparseCodec* Sparse() const override { return Parameter().name.empty() ? nullptr : this; }
 
   const Sparsifier& sparsifier() const { return *sparsifier_; }
 

@@ -127,15 +127,15 @@ Selection Sidco::Select(std::span<const float> values, int64_t count,
   if (state && state->numbers[3] != context.parameter) {
     *state = {.numbers = {0, 0, 0, context.parameter}};
   }
-  const int stages = state ? static_cast<int>(state->numbers[0]) : stages_;
+  const int stages =
+      state ? static_cast<int>(std::clamp<double>(state->numbers[0], 0, kMostStages)) : stages_;
   const double delta = static_cast<double>(count) / static_cast<double>(numel);
   const bool one = delta >= kFirstStage;  // there is nothing to go down to first
   Selection selection = stages == 0 ? SelectNearest(values, count, state, context.unit)
                                     : SelectInStages(values, delta, one ? 1 : stages, context.unit);
-  if (selection.positions.empty()) selection = SelectLargest(values, count, context.unit);
-  if (state)
-    Remember(static_cast<double>(selection.positions.size()) / static_cast<double>(count), *state);
-  return selection;
+  const auto selected = static_cast<double>(selection.positions.size());
+  if (state) Remember(selected / static_cast<double>(count), *state);
+  return selected > 0 ? selection : SelectLargest(values, count, context.unit);
 }
 
 }  // namespace

@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include "compress/codecs/common.h"
+#include "tests/compress/sparsifiers/sparsifier_data.h"
+
+namespace legacy {
+namespace {
+
+using test::ContextOf;
+using test::SparsifierOf;
+
+constexpr int64_t kNumel = 400000;
+
+double Ratio(const char* text, const std::string& kind, double density) {
+  const auto input = DrawGradient(kind + ":n=400000,seed=6");
+  const int64_t k = KeptCount(kNumel, density);
+  const auto selected = SparsifierOf(text)->Select(input, k, ContextOf(density)).positions.size();
+  return static_cast<double>(selected) / static_cast<double>(k);
+}
+
+// Magnitudes of a Laplace distribution are exponential: every number of stages fits, within 5 deviations of the count
+// and of the means.
+TEST(Sidco, HitsTheDensityOfItsDistribution) {
+  for (const char* text : {"sidco:stages=1", "sidco:stages=2", "sidco:stages=4", "sidco",
+                           "sidco:fit=pareto,stages=1"}) {
+    for (const double density : {0.5, 0.1, 0.01, 0.001}) {
+      const double slack = 5 / std::sqrt(density * kNumel) + 0.05;
+      EXPECT_NEAR(Ratio(text, "laplace", density), 1, slack) << text << " " << density;
+    }
+  }
+}
+
+TEST(Sidco, ClosedFormOfOneStage) {
+  const std::vector<float> input = {1, -2, 3, -4, 10,
+                                    0, 0,  0, 0,  0};  // mean 2, threshold 2 ln 5 = 3.2
+  EXPECT_EQ(SparsifierOf("sidco:stages=1")->Select(input, 2, ContextOf(0.2)).positions,
+            (std::vector<uint32_t>{3, 4}));
+}
+
+TEST(Sidco, ChoosesTheNumberOfStagesThatFits) {
+  EXPECT_LT(Ratio("sidco:stages=1", "gaussian", 0.01),
+            0.1);  // light tail: the fit reaches too far
+  EXPECT_GT(Ratio("sidco:stages=1", "student-t", 0.01), 1.2);  // heavy tail: not far enough
+  for (const char* kind : {"gaussian", "student-t"}) {
+    const double chosen = std::abs(std::log(Ratio("sidco", kind, 0.01)));
+    for (const char* fixed :
+         {"sidco:stages=1", "sidco:stages=2", "sidco:stages=3", "sidco:stages=4"}) {
+      EXPECT_LE(chosen, std::abs(std::log(Ratio(fixed, kind, 0.01)))) << kind << " " << fixed;
+    }
+  }
+}
+
+TEST(Sidco, AdaptsAfterAWindowThatWasOff) {
+  const auto sparsifier = SparsifierOf("sidco");
+  const auto laplace = DrawGradient("laplace:n=100000");
+  const auto gaussian = DrawGradient("gaussian:n=100000");
+  CodecState state;
+  const auto step = [&](const std::vector<float>& input) {
+    sparsifier->Select(input, 1000, ContextOf(0.01, 0, &state));
+    return state.numbers[0];
+  };
+  state.numbers = {1, 0, 0, 0.01};                           // one stage
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(step(laplace), 1);  // is right
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(step(gaussian), 1);
+  EXPECT_EQ(step(gaussian), 0);  // to be chosen
+  EXPECT_GT(step(gaussian), 1);
+}
+
+TEST(Sidco, FallsBackToTheLargest) {
+  for (const char* text : {"sidco", "sidco:stages=1", "sidco:stages=4", "sidco:fit=pareto"}) {
+    for (const float value : {0.0f, -2.5f, 1e-44f}) {
+      const std::vector<float> constant(1000, value);
+      EXPECT_EQ(SparsifierOf(text)->Select(constant, 10, ContextOf(0.01)).positions,
+                test::SortedTopK(constant, 10))
+          << text << " " << value;
+    }
+  }
+}
+
+TEST(Gaussian, HitsTheDensityOfItsDistribution) {
+  for (const double density : {0.5, 0.1, 0.01, 0.001}) {
+    const double slack = 5 / std::sqrt(density * kNumel);
+    EXPECT_NEAR(Ratio("gaussian", "gaussian", density), 1, slack) << density;
+  }
+  const std::vector<float> zeros(100);
+  EXPECT_EQ(SparsifierOf("gaussian")->Select(zeros, 3, ContextOf(0.03)).positions.size(), 100u);
+}
+
+}  // namespace
+}  // namespace legacy
