@@ -170,8 +170,8 @@ void TernGradExchange::AddCodes(ByteSpan segment) {
 }
 
 void TernGradExchange::Mean(std::span<float> out) const {
-  const float unit_step = scale_ / static_cast<float>(Participants());
-  for (size_t i = 0; i < out.size(); ++i) out[i] = unit_step * static_cast<float>(sum_[i]);
+  const double step = static_cast<double>(scale_) / Participants();
+  for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(step * sum_[i]);
 }
 
 class TernGradScheme : public Scheme {

@@ -1,11 +1,10 @@
 // Error feedback seen through the exchange: conservation, bounds, convergence, state.
-#include "compress/schemes/memory.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
 
 #include "compress/error.h"
+#include "compress/schemes/memory.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy {

@@ -1,0 +1,137 @@
+// Candidates within a step: what is measured, and that every choice conserves what there is.
+#include "compress/schemes/levels.h"
+
+#include <gtest/gtest.h>
+
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "tests/compress/test_data.h"
+
+namespace legacy {
+namespace {
+
+constexpr int64_t kNumel = 1000;
+constexpr int kWorkers = 2;
+
+std::vector<std::vector<float>> Gradients(uint64_t seed) {
+  return {test::Normals(kNumel, seed), test::Normals(kNumel, seed + 100)};
+}
+
+// One step that takes candidates[chosen]; the probe of worker 0.
+Probe RunLevels(Exchange& exchange, const StepContext& context, size_t chosen,
+                const std::vector<std::vector<float>>& gradients, std::vector<float>& mean) {
+  exchange.Begin(context);
+  std::vector<Probe> probes;
+  const auto workers = static_cast<int>(gradients.size());
+  for (int w = 0; w < workers; ++w) probes.push_back(exchange.Measure(w, gradients[w]));
+  exchange.Choose(chosen);
+  while (exchange.NextRound()) {
+    std::vector<Message> messages;
+    for (int w = 0; w < workers; ++w) messages.push_back(exchange.Encode(w, {}));
+    for (int w = 0; w < workers; ++w) exchange.Accumulate(w, messages[w].bytes);
+    exchange.FinishRound();
+  }
+  mean.assign(gradients[0].size(), 0.0f);
+  exchange.Mean(mean);
+  return probes[0];
+}
+
+TEST(Levels, TopKOfTopKIsTopK) {
+  const auto scheme = MakeScheme("topk");
+  ASSERT_TRUE(scheme->HasLevels());
+  const StepContext context{.parameter = 0, .candidates = {1, 0.1, 0.013, 0.002}};
+  const std::vector<double> densities = context.candidates;
+  for (size_t chosen = 0; chosen < densities.size(); ++chosen) {
+    const auto levels = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    const auto direct = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    for (int64_t step = 0; step < 4; ++step) {
+      const auto gradients = Gradients(10 * step);
+      std::vector<float> mean;
+      StepContext now = context;
+      now.step = step;
+      const Probe probe = RunLevels(*levels, now, chosen, gradients, mean);
+      ASSERT_EQ(mean,
+                test::RunStep(*direct, {.step = step, .parameter = densities[chosen]}, gradients));
+      ASSERT_EQ(levels->Save(), direct->Save());
+      ASSERT_EQ(levels->ElementsSent(), direct->ElementsSent());
+      ASSERT_EQ(probe.kept.size(), densities.size());
+      EXPECT_EQ(probe.kept[0], probe.squared);
+      for (size_t i = 1; i < densities.size(); ++i) EXPECT_LT(probe.kept[i], probe.kept[i - 1]);
+    }
+  }
+}
+
+// kept[i] is the energy of what the candidate sends.
+TEST(Levels, KeptIsWhatIsSent) {
+  for (const char* name : {"topk", "randomk", "threshold", "sidco", "sampled"}) {
+    const auto scheme = MakeScheme(name);
+    const bool threshold = scheme->Parameter().name == "threshold";
+    const std::vector<double> candidates =
+        threshold ? std::vector<double>{0.5, 1.5} : std::vector<double>{0.2, 0.03};
+    const auto exchange = scheme->Open(test::MakeUnit(kNumel), 1);
+    std::vector<float> mean;
+    const auto gradient = test::Normals(kNumel, 4);
+    const Probe probe =
+        RunLevels(*exchange, {.parameter = 0, .candidates = candidates}, 1, {gradient}, mean);
+    EXPECT_DOUBLE_EQ(probe.squared, cpu::SquaredNorm(gradient)) << name;
+    EXPECT_NEAR(probe.kept[1], cpu::SquaredNorm(mean), 1e-6 * probe.squared) << name;
+    EXPECT_GT(probe.kept[0], probe.kept[1]) << name;
+  }
+}
+
+// e = sent + held, bit for bit, in every branch and for every sparsifier, with and without momentum.
+TEST(Levels, EveryBranchConserves) {
+  for (const SparsifierRow& row : SparsifierTable()) {
+    for (const char* memory :
+         {":memory=residual", ":memory=momentum", ":memory=momentum,vectors=off"}) {
+      const auto scheme = MakeScheme(row.info.name + memory);
+      if (!scheme->HasLevels()) continue;  // no parameter to choose from
+      const bool threshold = scheme->Parameter().volume_falls;
+      const std::vector<double> candidates =
+          threshold ? std::vector<double>{0.5, 1, 1.5} : std::vector<double>{1, 0.1, 0.01};
+      const auto exchange = scheme->Open(test::MakeUnit(kNumel), 1);
+      for (int64_t step = 0; step < 9; ++step) {
+        const auto gradient = test::Normals(kNumel, 7 + step);
+        std::vector<float> mean;
+        const StepContext context{.step = step, .parameter = 0, .candidates = candidates};
+        const std::vector<float> before(exchange->Residual(0).begin(), exchange->Residual(0).end());
+        const Probe probe = RunLevels(*exchange, context, step % 3, {gradient}, mean);
+        double squared = 0;
+        for (int64_t i = 0; i < kNumel; ++i) {
+          const float e = mean[i] + exchange->Residual(0)[i];
+          ASSERT_TRUE(mean[i] == 0 || exchange->Residual(0)[i] == 0) << row.info.name << memory;
+          squared += double{e} * e;
+          if (std::string_view(memory).ends_with("residual")) {
+            ASSERT_EQ(e, before[i] + gradient[i]) << row.info.name;
+          }
+        }
+        ASSERT_NEAR(squared, probe.squared, 1e-9 * squared) << row.info.name << memory;
+      }
+    }
+  }
+}
+
+TEST(Levels, QuantisedSelectionsHoldWhatRoundingTakes) {
+  const auto exchange = MakeScheme("topk+bf16")->Open(test::MakeUnit(kNumel), 1);
+  const auto gradient = test::Normals(kNumel, 3);
+  std::vector<float> mean;
+  RunLevels(*exchange, {.parameter = 0, .candidates = {0.5, 0.1}}, 1, {gradient}, mean);
+  for (int64_t i = 0; i < kNumel; ++i) {
+    ASSERT_EQ(mean[i] + exchange->Residual(0)[i], gradient[i]);
+  }
+  EXPECT_GT(test::HeldSquared(*exchange, 0), 0);
+}
+
+TEST(Levels, RefusesWhatHasNone) {
+  const auto dense = MakeScheme("dense");
+  EXPECT_FALSE(dense->HasLevels());
+  const auto exchange = dense->Open(test::MakeUnit(4), 1);
+  EXPECT_THROW(exchange->Measure(0, std::vector<float>(4)), Error);
+  EXPECT_THROW(exchange->Begin({.candidates = {1, 0.5}}), Error);
+  const auto topk = MakeScheme("topk")->Open(test::MakeUnit(4), 1);
+  EXPECT_THROW(topk->Begin({.candidates = {0.1, 0.5}}), Error);
+  EXPECT_THROW(topk->Begin({.candidates = {2, 0.5}}), Error);
+}
+
+}  // namespace
+}  // namespace legacy

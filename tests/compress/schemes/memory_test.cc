@@ -1,0 +1,135 @@
+// Momentum correction: through the memory itself, and as DGC.
+#include "compress/schemes/memory.h"
+
+#include <gtest/gtest.h>
+
+#include "compress/error.h"
+#include "compress/exchange.h"
+#include "tests/compress/test_data.h"
+
+namespace legacy {
+namespace {
+
+constexpr int64_t kNumel = 400;
+constexpr int kWorkers = 3;
+
+std::vector<std::vector<float>> Gradients(int64_t step) {
+  std::vector<std::vector<float>> gradients;
+  for (int w = 0; w < kWorkers; ++w) {
+    gradients.push_back(test::Normals(kNumel, 1000 * step + w));
+  }
+  return gradients;
+}
+
+Unit Matrix(int64_t rows, int64_t columns) {
+  Unit unit = test::MakeUnit(rows * columns);
+  unit.shape = {rows, columns};
+  return unit;
+}
+
+TEST(Momentum, IsZeroWhereSomethingWasSentAndNothingIsLost) {
+  for (const bool nesterov : {false, true}) {
+    Memory memory({.kind = MemoryKind::kMomentum, .nesterov = nesterov}, kNumel, 1);
+    const auto codec = MakeCodec("topk");
+    std::vector<double> u(kNumel), sent(kNumel), corrected(kNumel);
+    for (int64_t step = 0; step < 30; ++step) {
+      const auto gradient = test::Normals(kNumel, step);
+      for (int64_t i = 0; i < kNumel; ++i) {
+        u[i] = nesterov ? 0.9 * (u[i] + gradient[i]) : 0.9 * u[i] + gradient[i];
+        corrected[i] += u[i] + (nesterov ? gradient[i] : 0);
+      }
+      const CodecContext context{.unit = 0, .parameter = 0.1, .random = {}};
+      const Message message = memory.Encode(*codec, 0, gradient, context);
+      std::vector<float> decoded(kNumel);
+      codec->DecodeAdd(message.bytes, context, decoded);
+      int64_t zeros = 0;
+      for (int64_t i = 0; i < kNumel; ++i) {
+        sent[i] += decoded[i];
+        ASSERT_NEAR(sent[i] + memory.Residual(0)[i], corrected[i], 1e-4);
+        if (decoded[i] == 0) continue;
+        ++zeros;
+        ASSERT_EQ(memory.Velocity(0)[i], 0.0f);
+        ASSERT_EQ(memory.Residual(0)[i], 0.0f);
+        u[i] = 0;
+      }
+      ASSERT_EQ(zeros, kNumel / 10);
+    }
+  }
+}
+
+TEST(Momentum, WithoutMaskingItGoesOn) {
+  Memory memory({.kind = MemoryKind::kMomentum, .masking = false}, 4, 1);
+  const auto codec = MakeCodec("topk");
+  memory.Encode(*codec, 0, std::vector<float>{1, 8, 2, 3},
+                {.unit = 0, .parameter = 0.25, .random = {}});
+  EXPECT_EQ(memory.Velocity(0)[1], 8.0f);
+  EXPECT_EQ(memory.Residual(0)[1], 0.0f);
+}
+
+TEST(Momentum, RescalingLeavesTheMomentum) {
+  Memory memory({.kind = MemoryKind::kMomentum}, 2, 1);
+  memory.Compensate(0, std::vector<float>{1, 2});
+  memory.Rescale(10);
+  EXPECT_EQ(memory.Residual(0)[1], 20.0f);
+  EXPECT_EQ(memory.Velocity(0)[1], 2.0f);
+}
+
+// Everything is sent: at density 1, and for vectors at any density. Against momentum SGD on the mean gradient.
+TEST(Dgc, IsMomentumSgdWhereAllIsSent) {
+  for (const bool nesterov : {false, true}) {
+    const auto scheme = MakeScheme(nesterov ? "dgc:nesterov=on" : "dgc");
+    EXPECT_TRUE(scheme->OwnsMomentum());
+    const auto matrix = scheme->Open(Matrix(20, 20), kWorkers);
+    const auto vector = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    EXPECT_FALSE(scheme->Compresses(test::MakeUnit(kNumel), 0.001));
+    std::vector<double> buffer(kNumel);
+    for (int64_t step = 0; step < 20; ++step) {
+      const auto gradients = Gradients(step);
+      const auto one = test::RunStep(*matrix, {.step = step, .parameter = 1}, gradients);
+      const auto two = test::RunStep(*vector, {.step = step, .parameter = 0.001}, gradients);
+      for (int64_t i = 0; i < kNumel; ++i) {
+        double mean = 0;
+        for (const auto& gradient : gradients) mean += double{gradient[i]} / kWorkers;
+        buffer[i] = 0.9 * buffer[i] + mean;
+        const double update = nesterov ? mean + 0.9 * buffer[i] : buffer[i];
+        ASSERT_NEAR(one[i], update, 2e-6);
+        ASSERT_NEAR(two[i], update, 2e-6);
+      }
+      EXPECT_EQ(test::HeldSquared(*matrix, 1), 0);
+    }
+  }
+}
+
+// Sent and held make up the momentum that was computed, whatever the densities were.
+TEST(Dgc, ChangesOfDensityLoseNothing) {
+  const auto exchange = MakeScheme("dgc:masking=off")->Open(Matrix(20, 20), 1);
+  std::vector<double> u(kNumel), corrected(kNumel), sent(kNumel);
+  const std::vector<double> densities = {0.1, 1, 0.01, 0.5, 1, 0.001};
+  for (size_t step = 0; step < densities.size(); ++step) {
+    const auto gradient = test::Normals(kNumel, 50 + step);
+    const auto mean = test::RunStep(
+        *exchange, {.step = static_cast<int64_t>(step), .parameter = densities[step]}, {gradient});
+    for (int64_t i = 0; i < kNumel; ++i) {
+      u[i] = 0.9 * u[i] + gradient[i];
+      corrected[i] += u[i];
+      sent[i] += mean[i];
+      ASSERT_NEAR(sent[i] + exchange->Residual(0)[i], corrected[i], 1e-4);
+    }
+    EXPECT_EQ(test::HeldSquared(*exchange, 0) == 0, densities[step] == 1);
+  }
+}
+
+TEST(Dgc, OptionsAndClipping) {
+  EXPECT_EQ(MakeScheme("dgc+fp16")->Name(), "dgc+fp16");
+  EXPECT_EQ(MakeScheme("dgc:clip=4")->LocalClipNorm(16), 1.0);
+  EXPECT_FALSE(MakeScheme("dgc")->LocalClipNorm(16));
+  EXPECT_FALSE(MakeScheme("topk")->OwnsMomentum());
+  EXPECT_TRUE(MakeScheme("topk:memory=momentum")->OwnsMomentum());
+  for (const char* bad : {"dgc:memory=none", "dgc:momentum=1", "dgc:sample=2", "dgc:unknown=1"}) {
+    EXPECT_THROW(MakeScheme(bad), Error) << bad;
+  }
+  EXPECT_THROW(MakeScheme("dgc", {.error_feedback = false}), Error);
+}
+
+}  // namespace
+}  // namespace legacy
