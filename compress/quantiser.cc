@@ -7,8 +7,9 @@
 namespace legacy {
 
 std::span<const QuantiserRow> QuantiserTable() {
-  static const std::vector<QuantiserRow> table = {Float32Row(), Float16Row(), Bfloat16Row(),
-                                                  UniformRow(), RbfRow(), MeanRow()};
+  static const std::vector<QuantiserRow> table = {
+      Float32Row(), Float16Row(),  Bfloat16Row(), UniformRow(), RbfRow(),    QsgdRow(),
+      MaxMinRow(),  TernGradRow(), NaturalRow(),  SignRow(),    OneBitRow(), MeanRow()};
   return table;
 }
 

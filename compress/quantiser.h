@@ -15,6 +15,8 @@
 
 namespace legacy {
 
+class PartwiseQuantiser;
+
 class Quantiser {
  public:
   virtual ~Quantiser() = default;
@@ -27,7 +29,8 @@ class Quantiser {
 
   // True where sums of segments, taken value by value, are what a network can sum (fp32, fp16, bf16).
   virtual bool Linear() const { return false; }
-  // False where E||x - Q(x)||^2 >= ||x||^2 can happen.
+  // True where error feedback is sure to stay bounded: some norm of x - Q(x) (or the root of the expectation of its
+  // square) is below a fraction < 1 of that of x. For most that is E||x - Q(x)||^2 < ||x||^2.
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
   // Values that share a scale, so that a segment can be cut between them (requantised sums); 0: all of them do.
@@ -49,8 +52,30 @@ class Quantiser {
   // values, all finite. Writes nothing of meaning before it throws.
   virtual void Decode(ByteSpan segment, double parameter, std::span<float> values) const = 0;
 
+  // The same, where segments can be decoded in parts: sums then need no buffer of the unit.
+  virtual const PartwiseQuantiser* Parts() const { return nullptr; }
+
   // E||x - Q(x)||^2 over the rounding's draws, without drawing (closed form).
   virtual double SquaredError(std::span<const float> values, double parameter) const = 0;
+};
+
+// A quantiser whose segments can be decoded part by part once they are known to be good.
+class PartwiseQuantiser : public Quantiser {
+ public:
+  // Parts begin at multiples of it.
+  static constexpr int64_t kPart = 4096;
+
+  const PartwiseQuantiser* Parts() const override { return this; }
+  // Throws Error unless `segment` is exactly one segment of `count` values, all finite.
+  virtual void Check(ByteSpan segment, int64_t count, double parameter) const = 0;
+  // Values begin, begin + 1, ... of a checked segment of `count`.
+  virtual void DecodePart(ByteSpan segment, int64_t count, double parameter, int64_t begin,
+                          std::span<float> values) const = 0;
+  void Decode(ByteSpan segment, double parameter, std::span<float> values) const override {
+    const auto count = static_cast<int64_t>(values.size());
+    Check(segment, count, parameter);
+    DecodePart(segment, count, parameter, 0, values);
+  }
 };
 
 struct QuantiserRow {

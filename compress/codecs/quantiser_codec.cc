@@ -1,5 +1,8 @@
 #include "compress/codecs/quantiser_codec.h"
 
+#include <algorithm>
+#include <array>
+
 #include "compress/codecs/common.h"
 #include "compress/cpu/vector.h"
 
@@ -52,9 +55,20 @@ void QuantiserCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
                                std::span<float> sum) const {
   const ByteSpan segment =
       CheckedPayload(message, HeaderOf(*quantiser_, context.unit, CheckedNumel(sum)));
-  std::vector<float> values(sum.size());
-  quantiser_->Decode(segment, context.parameter, values);
-  cpu::Add(values, sum);
+  const PartwiseQuantiser* parts = quantiser_->Parts();
+  if (parts == nullptr) {
+    std::vector<float> values(sum.size());
+    quantiser_->Decode(segment, context.parameter, values);
+    return cpu::Add(values, sum);
+  }
+  const auto count = static_cast<int64_t>(sum.size());
+  parts->Check(segment, count, context.parameter);
+  std::array<float, PartwiseQuantiser::kPart> buffer;
+  for (int64_t begin = 0; begin < count; begin += PartwiseQuantiser::kPart) {
+    const auto values = std::span(buffer).first(std::min(PartwiseQuantiser::kPart, count - begin));
+    parts->DecodePart(segment, count, context.parameter, begin, values);
+    cpu::Add(values, sum.subspan(begin, values.size()));
+  }
 }
 
 std::vector<double> QuantiserCodec::SquaredErrors(std::span<const float> values,

@@ -7,7 +7,7 @@
 namespace legacy {
 namespace {
 
-class Float32 : public Quantiser {
+class Float32 : public PartwiseQuantiser {
  public:
   std::string_view Name() const override { return "fp32"; }
   ValueType Type() const override { return ValueType::kFloat32; }
@@ -24,10 +24,14 @@ class Float32 : public Quantiser {
               Bytes& out) const override {
     AppendFloats(values, out);
   }
-  void Decode(ByteSpan segment, double, std::span<float> values) const override {
-    CheckLength(segment, static_cast<int64_t>(values.size_bytes()));
+  void Check(ByteSpan segment, int64_t count, double) const override {
+    CheckLength(segment, int64_t{sizeof(float)} * count);
     CheckFiniteSegment(segment);
-    if (!values.empty()) std::memcpy(values.data(), segment.data(), segment.size());
+  }
+  void DecodePart(ByteSpan segment, int64_t, double, int64_t begin,
+                  std::span<float> values) const override {
+    if (values.empty()) return;
+    std::memcpy(values.data(), segment.data() + sizeof(float) * begin, values.size_bytes());
   }
   double SquaredError(std::span<const float>, double) const override { return 0; }
 };

@@ -34,7 +34,7 @@ void CheckFiniteHalves(ByteSpan segment, uint16_t exponent) {
   if (found != 0) throw Error("message: a value is not a finite number");
 }
 
-class Half : public Quantiser {
+class Half : public PartwiseQuantiser {
  public:
   explicit Half(const HalfFormat& format) : format_(format) {}
   std::string_view Name() const override { return format_.name; }
@@ -53,10 +53,14 @@ class Half : public Quantiser {
     out.resize(begin + sizeof(uint16_t) * values.size());
     format_.encode(values, std::span(out).subspan(begin));
   }
-  void Decode(ByteSpan segment, double, std::span<float> values) const override {
-    CheckLength(segment, static_cast<int64_t>(sizeof(uint16_t) * values.size()));
+  void Check(ByteSpan segment, int64_t count, double) const override {
+    CheckLength(segment, int64_t{sizeof(uint16_t)} * count);
     CheckFiniteHalves(segment, format_.exponent);
-    format_.decode(segment, values);
+  }
+  void DecodePart(ByteSpan segment, int64_t, double, int64_t begin,
+                  std::span<float> values) const override {
+    format_.decode(segment.subspan(sizeof(uint16_t) * begin, sizeof(uint16_t) * values.size()),
+                   values);
   }
   double SquaredError(std::span<const float> values, double parameter) const override {
     Bytes segment;

@@ -1,0 +1,177 @@
+#include "compress/quantisers/bucketed.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/bitpack.h"
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+constexpr int kMostBits = 8;
+constexpr int64_t kMostBucket = 1 << 20;
+
+}  // namespace
+
+int BitsOf(double parameter) { return static_cast<int>(std::lround(parameter)); }
+
+cpu::DrawSource DrawsOf(const CodecContext& context) {
+  RandomKey key = context.random;
+  key.layer = context.unit;
+  return cpu::MakeDrawSource(key);
+}
+
+int64_t BucketedQuantiser::Buckets(int64_t count) const {
+  return (count + settings_.bucket - 1) / settings_.bucket;
+}
+
+std::optional<int64_t> BucketedQuantiser::SegmentBytes(int64_t count, double bits) const {
+  return int64_t{sizeof(float)} * Numbers() * Buckets(count) +
+         cpu::PackedBytes(count, BitsOf(bits));
+}
+
+void BucketedQuantiser::AppendScale(const BucketScale& scale, Bytes& out) const {
+  if (Numbers() == 2) AppendFloats({&scale.low, 1}, out);
+  AppendFloats({&scale.high, 1}, out);
+}
+
+BucketScale BucketedQuantiser::ScaleAt(ByteSpan segment, int64_t bucket) const {
+  if (Numbers() == 1) return {.high = FloatAt(segment, bucket)};
+  return {.low = FloatAt(segment, 2 * bucket), .high = FloatAt(segment, 2 * bucket + 1)};
+}
+
+void BucketedQuantiser::EncodeBlock(std::span<const float> values,
+                                    const std::optional<cpu::CodeGrid>& grid, int bits,
+                                    const cpu::DrawSource& source, int64_t first,
+                                    std::byte* out) const {
+  std::array<uint8_t, cpu::kQuantiseBlock> buffer;
+  const auto codes = std::span(buffer).first(values.size());
+  if (grid) {
+    cpu::EncodeCodes(values, *grid, source, first, codes);
+  } else {
+    std::ranges::fill(codes, static_cast<uint8_t>(FlatCode(bits)));
+  }
+  const auto bytes = cpu::PackedBytes(static_cast<int64_t>(values.size()), bits);
+  cpu::PackCodes(codes, bits, {out, static_cast<size_t>(bytes)});
+}
+
+void BucketedQuantiser::Encode(std::span<const float> values, double parameter,
+                               const CodecContext& context, Bytes& out) const {
+  const int bits = BitsOf(parameter);
+  const auto count = static_cast<int64_t>(values.size());
+  const cpu::DrawSource source = DrawsOf(context);
+  const size_t begin = out.size();
+  const int64_t scales = int64_t{sizeof(float)} * Numbers() * Buckets(count);
+  Bytes scale_bytes;
+  scale_bytes.reserve(scales);
+  out.resize(begin + *SegmentBytes(count, parameter));
+  std::byte* codes = out.data() + begin + scales;
+  ForBuckets(0, count, [&](int64_t, int64_t first, int64_t size) {
+    const auto bucket = values.subspan(first, size);
+    const BucketScale scale = ScaleOf(bucket);
+    AppendScale(scale, scale_bytes);
+    const auto grid = GridOf(scale, bits);
+    for (int64_t at = 0; at < size; at += cpu::kQuantiseBlock) {
+      const auto block = bucket.subspan(at, std::min(cpu::kQuantiseBlock, size - at));
+      EncodeBlock(block, grid, bits, source, first + at, codes + (first + at) / 8 * bits);
+    }
+  });
+  std::ranges::copy(scale_bytes, out.begin() + begin);
+}
+
+void BucketedQuantiser::Check(ByteSpan segment, int64_t count, double parameter) const {
+  const int bits = BitsOf(parameter);
+  CheckLength(segment, *SegmentBytes(count, parameter));
+  const ByteSpan packed = segment.subspan(sizeof(float) * Numbers() * Buckets(count));
+  cpu::CheckPadding(packed, count, bits);
+  const bool any_code = LargestCode(bits) == (1 << bits) - 1;
+  ForBuckets(0, count, [&](int64_t bucket, int64_t first, int64_t size) {
+    const BucketScale scale = ScaleAt(segment, bucket);
+    if (!IsScale(scale)) throw Error("message: the scale of a bucket is none");
+    const bool flat = !GridOf(scale, bits);
+    if (any_code && !flat) return;
+    std::array<uint8_t, cpu::kQuantiseBlock> buffer;
+    for (int64_t at = 0; at < size; at += cpu::kQuantiseBlock) {
+      const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, size - at));
+      const auto bytes = cpu::PackedBytes(static_cast<int64_t>(codes.size()), bits);
+      cpu::UnpackCodes(packed.subspan((first + at) / 8 * bits, bytes), bits, codes);
+      if (cpu::LargestCode(codes) > LargestCode(bits)) {
+        throw Error("message: a code is above the largest level");
+      }
+      const auto level = static_cast<uint8_t>(FlatCode(bits));
+      if (flat && std::ranges::any_of(codes, [level](uint8_t code) { return code != level; })) {
+        throw Error("message: a bucket without a range has more than one level");
+      }
+    }
+  });
+}
+
+void BucketedQuantiser::DecodePart(ByteSpan segment, int64_t count, double parameter, int64_t begin,
+                                   std::span<float> values) const {
+  const int bits = BitsOf(parameter);
+  const ByteSpan packed = segment.subspan(sizeof(float) * Numbers() * Buckets(count));
+  const int64_t end = begin + static_cast<int64_t>(values.size());
+  ForBuckets(begin, end, [&](int64_t bucket, int64_t first, int64_t size) {
+    const BucketScale scale = ScaleAt(segment, bucket);
+    std::array<uint8_t, cpu::kQuantiseBlock> buffer;
+    for (int64_t at = 0; at < size; at += cpu::kQuantiseBlock) {
+      const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, size - at));
+      const auto bytes = cpu::PackedBytes(static_cast<int64_t>(codes.size()), bits);
+      cpu::UnpackCodes(packed.subspan((first + at) / 8 * bits, bytes), bits, codes);
+      DecodeBucket(codes, scale, bits, values.subspan(first + at - begin, codes.size()));
+    }
+  });
+}
+
+// A value at y steps from the first level, p = y - floor(y), becomes the upper level with probability p: its squared
+// error is p (1 - p) step^2.
+double BucketedQuantiser::SquaredError(std::span<const float> values, double parameter) const {
+  const int bits = BitsOf(parameter);
+  double error = 0;
+  ForBuckets(0, static_cast<int64_t>(values.size()), [&](int64_t, int64_t first, int64_t size) {
+    const auto bucket = values.subspan(first, size);
+    const BucketScale scale = ScaleOf(bucket);
+    if (!GridOf(scale, bits)) return;
+    const double origin = Origin(scale, bits);
+    const double step = Step(scale, bits);
+    double squares = 0;  // in steps
+    for (const float x : bucket) {
+      const double y = (double{x} - origin) / step;
+      const double p = y - std::floor(y);
+      squares += settings_.stochastic ? p * (1 - p) : std::min(p, 1 - p) * std::min(p, 1 - p);
+    }
+    error += squares * step * step;
+  });
+  return error;
+}
+
+std::vector<OptionSpec> BucketOptions(const std::string& bits, const std::string& rounding,
+                                      int least_bits) {
+  return {{"bits", bits, std::to_string(least_bits) + " to " + std::to_string(kMostBits),
+           "bits of a value where no policy says how many"},
+          {"bucket", "512", "multiples of 64, up to " + std::to_string(kMostBucket),
+           "values that share a scale"},
+          {"rounding", rounding, "stochastic, nearest", "stochastic is unbiased"}};
+}
+
+BucketedQuantiser::Settings ReadBucketOptions(const OptionReader& options, int least_bits) {
+  constexpr std::string_view kRoundings[] = {"nearest", "stochastic"};
+  BucketedQuantiser::Settings settings;
+  settings.bits = {.name = "bits",
+                   .minimum = static_cast<double>(least_bits),
+                   .maximum = kMostBits,
+                   .integer = true,
+                   .fallback = static_cast<double>(options.Integer("bits", least_bits, kMostBits)),
+                   .help = "bits of a value, its sign among them"};
+  settings.bucket = options.Integer("bucket", cpu::kDrawGroup, kMostBucket);
+  if (settings.bucket % cpu::kDrawGroup != 0) {
+    throw Error("bucket", options.Text("bucket"), "multiples of 64");
+  }
+  settings.stochastic = options.Choice("rounding", kRoundings) == 1;
+  return settings;
+}
+
+}  // namespace legacy

@@ -1,0 +1,92 @@
+// What QSGD and max-min quantisation share: buckets of values, each with its own grid of equally distant levels.
+//
+// Segment: for each bucket its scale (fp32 numbers), then the codes of all values in `bits` bits each (bitpack.h). Buckets
+// are multiples of 64 values, so that they begin at whole bytes and whole groups of draws.
+//
+// Bytes moved per element: 4 read, and read again from cache; bits / 8 written.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compress/cpu/quantise.h"
+#include "compress/quantiser.h"
+
+namespace legacy {
+
+struct BucketScale {
+  float low = 0;   // max-min: the least value; QSGD: unused
+  float high = 0;  // the greatest value; the norm
+};
+
+class BucketedQuantiser : public PartwiseQuantiser {
+ public:
+  struct Settings {
+    ParameterSpec bits;  // "bits"
+    int64_t bucket = 512;
+    bool stochastic = true;
+  };
+
+  const ParameterSpec& Parameter() const override { return settings_.bits; }
+  int64_t Bucket() const override { return settings_.bucket; }
+  std::optional<int64_t> SegmentBytes(int64_t count, double bits) const override;
+  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
+  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
+  void Encode(std::span<const float> values, double bits, const CodecContext& context,
+              Bytes& out) const override;
+  void Check(ByteSpan segment, int64_t count, double bits) const override;
+  void DecodePart(ByteSpan segment, int64_t count, double bits, int64_t begin,
+                  std::span<float> values) const override;
+  double SquaredError(std::span<const float> values, double bits) const override;
+
+ protected:
+  explicit BucketedQuantiser(Settings settings) : settings_(std::move(settings)) {}
+
+  virtual int Numbers() const = 0;              // fp32 numbers of a scale
+  virtual int LargestCode(int bits) const = 0;  // codes above it are malformed
+  virtual BucketScale ScaleOf(std::span<const float> values) const = 0;
+  // None where the scale leaves one value only: its code is FlatCode().
+  virtual std::optional<cpu::CodeGrid> GridOf(const BucketScale& scale, int bits) const = 0;
+  virtual int FlatCode(int bits) const = 0;
+  virtual bool IsScale(const BucketScale& scale) const = 0;  // as an encoder could have written
+  virtual void DecodeBucket(std::span<const uint8_t> codes, const BucketScale& scale, int bits,
+                            std::span<float> values) const = 0;
+  // Of the levels of a bucket that is not flat: the first, and the distance to the next.
+  virtual double Origin(const BucketScale& scale, int bits) const = 0;
+  virtual double Step(const BucketScale& scale, int bits) const = 0;
+
+  int64_t Buckets(int64_t count) const;
+  void AppendScale(const BucketScale& scale, Bytes& out) const;
+  BucketScale ScaleAt(ByteSpan segment, int64_t bucket) const;
+  // Calls body(bucket, begin, size) for the parts of [begin, end) in each bucket.
+  template <typename Body>
+  void ForBuckets(int64_t begin, int64_t end, Body body) const {
+    while (begin < end) {
+      const int64_t bucket = begin / settings_.bucket;
+      const int64_t size = std::min(end, (bucket + 1) * settings_.bucket) - begin;
+      body(bucket, begin, size);
+      begin += size;
+    }
+  }
+  const Settings& settings() const { return settings_; }
+
+ private:
+  // Up to kQuantiseBlock values of one bucket from element `first` of the segment.
+  void EncodeBlock(std::span<const float> values, const std::optional<cpu::CodeGrid>& grid,
+                   int bits, const cpu::DrawSource& source, int64_t first, std::byte* out) const;
+
+  Settings settings_;
+};
+
+int BitsOf(double parameter);
+// Draws of a message's values.
+cpu::DrawSource DrawsOf(const CodecContext& context);
+
+// The options "bits", "bucket" and "rounding", and what they say.
+std::vector<OptionSpec> BucketOptions(const std::string& bits, const std::string& rounding,
+                                      int least_bits);
+BucketedQuantiser::Settings ReadBucketOptions(const OptionReader& options, int least_bits);
+
+}  // namespace legacy

@@ -1,0 +1,65 @@
+// maxmin: 2^b levels at equal distances from the least to the greatest value of a bucket, to the nearest.
+// Markov et al., "CGX: Adaptive System Support for Communication-Efficient Deep Learning", Middleware 2022.
+//
+// Scale of a bucket: f32 least, f32 greatest value. Code c stands for (1 - t) least + t greatest, t = c / (2^b - 1).
+//
+// Error feedback. Let R(x) be greatest - least, L = 2^b - 1. To the nearest the residual lies in [-R / 2L, R / 2L], so that
+// its own range is at most R / L; rounded by a draw it lies in (-R / L, R / L), a range below 2 R / L. With L >= 3 both are
+// below R, so residuals stay bounded; with one bit nothing is sure.
+#include <cmath>
+
+#include "compress/codecs/common.h"
+#include "compress/quantisers/bucketed.h"
+#include "compress/quantisers/quantisers.h"
+
+namespace legacy {
+namespace {
+
+constexpr int kLeastBits = 1;
+
+class MaxMin : public BucketedQuantiser {
+ public:
+  explicit MaxMin(Settings settings) : BucketedQuantiser(std::move(settings)) {}
+  std::string_view Name() const override { return "maxmin"; }
+  ValueType Type() const override { return ValueType::kMaxMin; }
+  bool AllowsErrorFeedback(double bits) const override { return BitsOf(bits) >= 2; }
+
+ protected:
+  int Numbers() const override { return 2; }
+  int LargestCode(int bits) const override { return (1 << bits) - 1; }
+  int FlatCode(int) const override { return 0; }
+  BucketScale ScaleOf(std::span<const float> values) const override {
+    const cpu::Range range = cpu::RangeOf(values);
+    return {.low = range.least, .high = range.most};
+  }
+  std::optional<cpu::CodeGrid> GridOf(const BucketScale& scale, int bits) const override {
+    if (scale.low == scale.high) return std::nullopt;
+    return cpu::RangeGrid(scale.low, scale.high, LargestCode(bits), settings().stochastic);
+  }
+  bool IsScale(const BucketScale& scale) const override {
+    return std::isfinite(scale.low) && std::isfinite(scale.high) && scale.low <= scale.high;
+  }
+  void DecodeBucket(std::span<const uint8_t> codes, const BucketScale& scale, int bits,
+                    std::span<float> values) const override {
+    cpu::DecodeRange(codes, scale.low, scale.high, LargestCode(bits), values);
+  }
+  double Origin(const BucketScale& scale, int) const override { return scale.low; }
+  double Step(const BucketScale& scale, int bits) const override {
+    return (double{scale.high} - double{scale.low}) / LargestCode(bits);
+  }
+};
+
+}  // namespace
+
+QuantiserRow MaxMinRow() {
+  return {{.name = "maxmin",
+           .help = "equally distant levels from the least to the greatest value of each bucket",
+           .paper = "Markov et al., CGX: Adaptive System Support for Communication-Efficient Deep "
+                    "Learning, Middleware 2022",
+           .options = BucketOptions("4", "nearest", kLeastBits)},
+          [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
+            return std::make_unique<MaxMin>(ReadBucketOptions(options, kLeastBits));
+          }};
+}
+
+}  // namespace legacy

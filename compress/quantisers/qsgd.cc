@@ -1,0 +1,148 @@
+// qsgd: s = 2^(b-1) - 1 levels on each side of zero, up to the norm of a bucket; a value becomes one of the two levels
+// around it so that its expectation is the value. Alistarh et al., "QSGD: Communication-Efficient SGD via Gradient
+// Quantization and Encoding", NeurIPS 2017.
+//
+// Scale of a bucket: f32 norm u. Code c, up to 2 s, stands for (c - s) / s * u.
+// With code=elias the codes are a stream of bits (cpu/elias.h), whose length depends on the data; from there on to a whole
+// byte zeros.
+//
+// Error feedback, in steps of u / s, for a bucket of B values:
+// * norm=max: no error is above one step, so max |x - Q(x)| <= max |x| / s: residuals stay bounded for s >= 2. (The squared
+//   error can still be above ||x||^2: a spike among many small values.) To the nearest the greatest value is exact and no
+//   error is above its value: bounded for every s.
+// * norm=l2: the squares of all y = s |x| / u sum to s^2, and E||x - Q(x)||^2 / ||x||^2 = sum p (1 - p) / s^2. That is at
+//   most B / (4 s^2) < 1 where 4 s^2 > B. Where 4 s^2 <= B equal values y = s / sqrt(B) <= 1/2 give sqrt(B) / s - 1 >= 1. To the
+//   nearest the same condition decides whether at least one y is above 1/2: otherwise all may become zero.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/elias.h"
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/quantisers/bucketed.h"
+#include "compress/quantisers/quantisers.h"
+
+namespace legacy {
+namespace {
+
+constexpr int kLeastBits = 2;
+
+int LevelsOf(int bits) { return (1 << (bits - 1)) - 1; }
+
+class Qsgd : public BucketedQuantiser {
+ public:
+  Qsgd(Settings settings, bool euclidean)
+      : BucketedQuantiser(std::move(settings)), euclidean_(euclidean) {}
+  std::string_view Name() const override { return "qsgd"; }
+  ValueType Type() const override { return ValueType::kQsgd; }
+  bool AllowsErrorFeedback(double bits) const override {
+    const int64_t levels = LevelsOf(BitsOf(bits));
+    if (euclidean_) return 4 * levels * levels > settings().bucket;
+    return levels >= 2 || !settings().stochastic;
+  }
+
+ protected:
+  int Numbers() const override { return 1; }
+  int LargestCode(int bits) const override { return 2 * LevelsOf(bits); }
+  int FlatCode(int bits) const override { return LevelsOf(bits); }
+  // Any number from max |x| on leaves the rounding unbiased: a norm beyond the largest float is that.
+  BucketScale ScaleOf(std::span<const float> values) const override {
+    if (!euclidean_) return {.high = cpu::AbsMax(values)};
+    const double norm = std::sqrt(cpu::SquaredNorm(values));
+    const double largest = std::numeric_limits<float>::max();
+    return {.high = static_cast<float>(std::min(norm, largest))};
+  }
+  std::optional<cpu::CodeGrid> GridOf(const BucketScale& scale, int bits) const override {
+    if (scale.high == 0) return std::nullopt;
+    return cpu::SymmetricGrid(scale.high, LevelsOf(bits), settings().stochastic);
+  }
+  bool IsScale(const BucketScale& scale) const override {
+    return std::isfinite(scale.high) && !std::signbit(scale.high);
+  }
+  void DecodeBucket(std::span<const uint8_t> codes, const BucketScale& scale, int bits,
+                    std::span<float> values) const override {
+    cpu::DecodeSymmetric(codes, scale.high, LevelsOf(bits), values);
+  }
+  double Origin(const BucketScale& scale, int) const override { return -double{scale.high}; }
+  double Step(const BucketScale& scale, int bits) const override {
+    return double{scale.high} / LevelsOf(bits);
+  }
+
+ private:
+  bool euclidean_;
+};
+
+class QsgdElias : public Qsgd {
+ public:
+  using Qsgd::Qsgd;
+  ValueType Type() const override { return ValueType::kQsgdElias; }
+  std::optional<int64_t> SegmentBytes(int64_t, double) const override { return std::nullopt; }
+  const PartwiseQuantiser* Parts() const override { return nullptr; }
+
+  void Encode(std::span<const float> values, double parameter, const CodecContext& context,
+              Bytes& out) const override {
+    const int bits = BitsOf(parameter);
+    const cpu::DrawSource source = DrawsOf(context);
+    const auto count = static_cast<int64_t>(values.size());
+    std::vector<uint8_t> codes(values.size(), static_cast<uint8_t>(FlatCode(bits)));
+    ForBuckets(0, count, [&](int64_t, int64_t first, int64_t size) {
+      const auto bucket = values.subspan(first, size);
+      const BucketScale scale = ScaleOf(bucket);
+      AppendScale(scale, out);
+      if (const auto grid = GridOf(scale, bits)) {
+        cpu::EncodeCodes(bucket, *grid, source, first, std::span(codes).subspan(first, size));
+      }
+    });
+    cpu::WriteElias(codes, LevelsOf(bits), out);
+  }
+
+  void Decode(ByteSpan segment, double parameter, std::span<float> values) const override {
+    const int bits = BitsOf(parameter);
+    const auto count = static_cast<int64_t>(values.size());
+    const int64_t scales = int64_t{sizeof(float)} * Buckets(count);
+    if (static_cast<int64_t>(segment.size()) < scales) throw Error("message: scales end early");
+    std::vector<uint8_t> codes(values.size());
+    cpu::ReadElias(segment.subspan(scales), LevelsOf(bits), codes);
+    ForBuckets(0, count, [&](int64_t bucket, int64_t first, int64_t size) {
+      const BucketScale scale = ScaleAt(segment, bucket);
+      if (!IsScale(scale)) throw Error("message: the scale of a bucket is none");
+      const auto level = static_cast<uint8_t>(FlatCode(bits));
+      const auto part = std::span(codes).subspan(first, size);
+      if (scale.high == 0 && std::ranges::any_of(part, [&](uint8_t c) { return c != level; })) {
+        throw Error("message: a bucket without a range has more than one level");
+      }
+      DecodeBucket(part, scale, bits, values.subspan(first, size));
+    });
+  }
+};
+
+std::vector<OptionSpec> Options() {
+  auto options = BucketOptions("4", "stochastic", kLeastBits);
+  options.push_back({"norm", "max", "max, l2", "what the highest level stands for"});
+  options.push_back({"code", "fixed", "fixed, elias", "elias: the length depends on the data"});
+  return options;
+}
+
+}  // namespace
+
+QuantiserRow QsgdRow() {
+  return {{.name = "qsgd",
+           .help = "levels at equal distances up to the norm of each bucket, rounded by draws",
+           .paper = "Alistarh et al., QSGD: Communication-Efficient SGD via Gradient Quantization "
+                    "and Encoding, NeurIPS 2017",
+           .options = Options()},
+          [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
+            constexpr std::string_view kNorms[] = {"max", "l2"};
+            constexpr std::string_view kCodes[] = {"fixed", "elias"};
+            auto settings = ReadBucketOptions(options, kLeastBits);
+            const bool euclidean = options.Choice("norm", kNorms) == 1;
+            if (options.Choice("code", kCodes) == 1) {
+              return std::make_unique<QsgdElias>(std::move(settings), euclidean);
+            }
+            return std::make_unique<Qsgd>(std::move(settings), euclidean);
+          }};
+}
+
+}  // namespace legacy

@@ -1,0 +1,179 @@
+// sign: one bit a value and their mean magnitude. Karimireddy et al., "Error Feedback Fixes SignSGD and other Gradient
+// Compression Schemes", ICML 2019. A contraction: ||x - Q(x)||^2 = ||x||^2 - ||x||_1^2 / d.
+// onebit: one bit a value and two means, of the values below zero and of the others. Seide et al., "1-Bit Stochastic
+// Gradient Descent and its Application to Data-Parallel Distributed Training of Speech DNNs", Interspeech 2014. Each mean
+// is the number nearest to its values, so that the error is below ||x||^2.
+//
+// A bit is set where the value is below zero: zeros of both signs count as positive.
+//
+// Segment of sign: f32 scale, bits (bitpack.h). Of onebit: f32 mean of those not below zero, f32 mean of those below, bits.
+// Sums are taken in double precision, in the order that vector.h defines.
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/bitpack.h"
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/quantisers/quantisers.h"
+
+namespace legacy {
+namespace {
+
+int64_t CountSet(ByteSpan bits) {
+  int64_t set = 0;
+  size_t i = 0;
+  for (; i + sizeof(uint64_t) <= bits.size(); i += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, bits.data() + i, sizeof word);
+    set += std::popcount(word);
+  }
+  for (; i < bits.size(); ++i) set += std::popcount(std::to_integer<uint8_t>(bits[i]));
+  return set;
+}
+
+// What a bit stands for.
+struct Levels {
+  float clear = 0;
+  float set = 0;
+};
+
+class SignQuantiser : public PartwiseQuantiser {
+ public:
+  const ParameterSpec& Parameter() const override { return NoParameter(); }
+  bool AllowsErrorFeedback(double) const override { return true; }
+  std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
+    return LevelBytes() + cpu::PackedBytes(count, 1);
+  }
+  Work EncodeWork(int64_t count, double) const override { return {"sign.encode", count, 1}; }
+  Work DecodeWork(int64_t count, double) const override { return {"sign.decode", count, 1}; }
+
+  void Encode(std::span<const float> values, double, const CodecContext&,
+              Bytes& out) const override {
+    Bytes bits(cpu::PackedBytes(static_cast<int64_t>(values.size()), 1));
+    cpu::PackSigns(values, bits);
+    const Levels levels = LevelsOf(values, CountSet(bits));
+    AppendLevels(levels, out);
+    if (levels.set == 0) std::ranges::fill(bits, std::byte{0});  // too small for a mean
+    out.insert(out.end(), bits.begin(), bits.end());
+  }
+  void Check(ByteSpan segment, int64_t count, double) const override {
+    CheckLength(segment, *SegmentBytes(count, 0));
+    const ByteSpan bits = segment.subspan(LevelBytes());
+    cpu::CheckPadding(bits, count, 1);
+    CheckLevels(segment, count, CountSet(bits));
+  }
+  void DecodePart(ByteSpan segment, int64_t, double, int64_t begin,
+                  std::span<float> values) const override {
+    const Levels levels = LevelsAt(segment);
+    const auto bytes = cpu::PackedBytes(static_cast<int64_t>(values.size()), 1);
+    const ByteSpan bits = segment.subspan(LevelBytes() + begin / 8, bytes);
+    cpu::UnpackSigns(bits, levels.clear, levels.set, values);
+  }
+  double SquaredError(std::span<const float> values, double) const override {
+    Bytes segment;
+    Encode(values, 0, {}, segment);
+    std::vector<float> decoded(values.size());
+    DecodePart(segment, static_cast<int64_t>(values.size()), 0, 0, decoded);
+    double error = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double difference = double{values[i]} - double{decoded[i]};
+      error += difference * difference;
+    }
+    return error;
+  }
+
+ protected:
+  virtual int64_t LevelBytes() const = 0;
+  // `below`: how many values are below zero.
+  virtual Levels LevelsOf(std::span<const float> values, int64_t below) const = 0;
+  virtual void AppendLevels(const Levels& levels, Bytes& out) const = 0;
+  virtual Levels LevelsAt(ByteSpan segment) const = 0;
+  // Throws Error where no encoder could have written these levels with `set` of `count` bits set.
+  virtual void CheckLevels(ByteSpan segment, int64_t count, int64_t set) const = 0;
+};
+
+class Sign : public SignQuantiser {
+ public:
+  std::string_view Name() const override { return "sign"; }
+  ValueType Type() const override { return ValueType::kSign; }
+
+ protected:
+  int64_t LevelBytes() const override { return sizeof(float); }
+  Levels LevelsOf(std::span<const float> values, int64_t) const override {
+    if (values.empty()) return {};
+    const auto scale = static_cast<float>(cpu::AbsSum(values) / static_cast<double>(values.size()));
+    return {scale, -scale};
+  }
+  void AppendLevels(const Levels& levels, Bytes& out) const override {
+    AppendFloats({&levels.clear, 1}, out);
+  }
+  Levels LevelsAt(ByteSpan segment) const override {
+    const float scale = FloatAt(segment, 0);
+    return {scale, -scale};
+  }
+  void CheckLevels(ByteSpan segment, int64_t count, int64_t set) const override {
+    const float scale = FloatAt(segment, 0);
+    if (!std::isfinite(scale) || std::signbit(scale)) throw Error("message: the scale is none");
+    if (scale == 0 && set > 0) throw Error("message: a scale of zero with signs");
+    if (scale != 0 && count == 0) throw Error("message: a scale of no values");
+  }
+};
+
+class OneBit : public SignQuantiser {
+ public:
+  std::string_view Name() const override { return "onebit"; }
+  ValueType Type() const override { return ValueType::kOneBit; }
+
+ protected:
+  int64_t LevelBytes() const override { return 2 * sizeof(float); }
+  Levels LevelsOf(std::span<const float> values, int64_t below) const override {
+    const double negative = cpu::NegativeSum(values);
+    const double positive = cpu::AbsSum(values) - negative;
+    const int64_t above = static_cast<int64_t>(values.size()) - below;
+    Levels levels;
+    // The difference of two rounded sums may be off by less than its own error, below zero as well.
+    if (above > 0 && positive > 0) levels.clear = static_cast<float>(positive / above);
+    if (below > 0) levels.set = static_cast<float>(-negative / below);
+    return levels;
+  }
+  void AppendLevels(const Levels& levels, Bytes& out) const override {
+    AppendFloats({&levels.clear, 1}, out);
+    AppendFloats({&levels.set, 1}, out);
+  }
+  Levels LevelsAt(ByteSpan segment) const override {
+    return {FloatAt(segment, 0), FloatAt(segment, 1)};
+  }
+  void CheckLevels(ByteSpan segment, int64_t count, int64_t set) const override {
+    const Levels levels = LevelsAt(segment);
+    if (!std::isfinite(levels.clear) || !std::isfinite(levels.set) || std::signbit(levels.clear) ||
+        std::signbit(levels.set) != (set > 0) || (levels.set == 0) != (set == 0) ||
+        (set == count && levels.clear != 0)) {
+      throw Error("message: the means do not belong to these signs");
+    }
+  }
+};
+
+}  // namespace
+
+QuantiserRow SignRow() {
+  return {
+      {.name = "sign",
+       .help = "signs and the mean magnitude",
+       .paper = "Karimireddy et al., Error Feedback Fixes SignSGD and other Gradient "
+                "Compression Schemes, ICML 2019"},
+      [](const OptionReader&) -> std::unique_ptr<Quantiser> { return std::make_unique<Sign>(); }};
+}
+
+QuantiserRow OneBitRow() {
+  return {
+      {.name = "onebit",
+       .help = "signs, the mean of the values below zero and that of the others",
+       .paper = "Seide et al., 1-Bit Stochastic Gradient Descent and its Application to "
+                "Data-Parallel Distributed Training of Speech DNNs, Interspeech 2014"},
+      [](const OptionReader&) -> std::unique_ptr<Quantiser> { return std::make_unique<OneBit>(); }};
+}
+
+}  // namespace legacy

@@ -1,0 +1,131 @@
+// terngrad: sign(x) s with probability |x| / s, 0 otherwise, s the largest |x| after clipping. Wen et al., "TernGrad:
+// Ternary Gradients to Reduce Communication in Distributed Deep Learning", NeurIPS 2017. Clipped are values further from
+// the mean than `clip` standard deviations (of the population, about the mean); unbiased with respect to what is left.
+//
+// Segment: f32 s, codes of 2 bits: 0, 1, 2 for -s, 0, s.
+//
+// Error feedback is refused: E||x - Q(x)||^2 = s ||x||_1 - ||x||^2 for clipped x, up to sqrt(d) - 1 times ||x||^2 and above it for
+// normally distributed values.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "compress/codecs/common.h"
+#include "compress/cpu/bitpack.h"
+#include "compress/cpu/ternary.h"
+#include "compress/error.h"
+#include "compress/quantisers/bucketed.h"
+#include "compress/quantisers/quantisers.h"
+
+namespace legacy {
+namespace {
+
+constexpr int64_t kScaleBytes = sizeof(float);
+
+class TernGrad : public PartwiseQuantiser {
+ public:
+  explicit TernGrad(double clip) : clip_(clip) {}
+  std::string_view Name() const override { return "terngrad"; }
+  ValueType Type() const override { return ValueType::kTernary; }
+  const ParameterSpec& Parameter() const override { return NoParameter(); }
+  bool AllowsErrorFeedback(double) const override { return false; }
+  std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
+    return kScaleBytes + cpu::PackedBytes(count, cpu::kTernaryBits);
+  }
+  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
+  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
+
+  void Encode(std::span<const float> values, double, const CodecContext& context,
+              Bytes& out) const override {
+    const auto count = static_cast<int64_t>(values.size());
+    const cpu::Range clip = values.empty() ? cpu::Range{} : cpu::ClipRange(values, clip_);
+    const float scale = values.empty() ? 0 : cpu::ClippedMax(values, clip);
+    AppendFloats({&scale, 1}, out);
+    const size_t begin = out.size();
+    out.resize(begin + cpu::PackedBytes(count, cpu::kTernaryBits));
+    const cpu::DrawSource source = DrawsOf(context);
+    std::array<uint8_t, cpu::kQuantiseBlock> buffer;
+    for (int64_t first = 0; first < count; first += cpu::kQuantiseBlock) {
+      const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, count - first));
+      if (scale > 0) {
+        cpu::EncodeCodes(values.subspan(first, codes.size()), cpu::TernaryGrid(clip, scale), source,
+                         first, codes);
+      } else {
+        std::ranges::fill(codes, uint8_t{1});
+      }
+      cpu::PackCodes(codes, cpu::kTernaryBits, Block(std::span(out).subspan(begin), first, codes));
+    }
+  }
+
+  void Check(ByteSpan segment, int64_t count, double) const override {
+    CheckLength(segment, *SegmentBytes(count, 0));
+    const float scale = FloatAt(segment, 0);
+    if (!std::isfinite(scale) || std::signbit(scale)) throw Error("message: the scale is none");
+    const ByteSpan packed = segment.subspan(kScaleBytes);
+    cpu::CheckPadding(packed, count, cpu::kTernaryBits);
+    std::array<uint8_t, cpu::kQuantiseBlock> buffer;
+    for (int64_t first = 0; first < count; first += cpu::kQuantiseBlock) {
+      const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, count - first));
+      cpu::UnpackCodes(Block(packed, first, codes), cpu::kTernaryBits, codes);
+      if (cpu::LargestCode(codes) > 2) throw Error("message: a code is above the largest level");
+      if (scale == 0 && std::ranges::any_of(codes, [](uint8_t code) { return code != 1; })) {
+        throw Error("message: a scale of zero with signs");
+      }
+    }
+  }
+
+  void DecodePart(ByteSpan segment, int64_t, double, int64_t begin,
+                  std::span<float> values) const override {
+    const ByteSpan packed = segment.subspan(kScaleBytes);
+    const auto count = static_cast<int64_t>(values.size());
+    std::array<uint8_t, cpu::kQuantiseBlock> buffer;
+    for (int64_t first = 0; first < count; first += cpu::kQuantiseBlock) {
+      const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, count - first));
+      cpu::UnpackCodes(Block(packed, begin + first, codes), cpu::kTernaryBits, codes);
+      cpu::DecodeSymmetric(codes, FloatAt(segment, 0), 1, values.subspan(first, codes.size()));
+    }
+  }
+
+  // What clipping takes away, and s^2 p (1 - p) with p = |x| / s.
+  double SquaredError(std::span<const float> values, double) const override {
+    if (values.empty()) return 0;
+    const cpu::Range clip = cpu::ClipRange(values, clip_);
+    const double scale = cpu::ClippedMax(values, clip);
+    double error = 0;
+    for (const float x : values) {
+      const double kept = std::clamp(x, clip.least, clip.most);
+      error += (x - kept) * (x - kept) + std::abs(kept) * (scale - std::abs(kept));
+    }
+    return error;
+  }
+
+ private:
+  // The bytes of a block of codes from `first` on.
+  template <typename Byte>
+  static std::span<Byte> Block(std::span<Byte> packed, int64_t first,
+                               std::span<const uint8_t> codes) {
+    const auto size = static_cast<int64_t>(codes.size());
+    return packed.subspan(cpu::PackedBytes(first, cpu::kTernaryBits),
+                          cpu::PackedBytes(size, cpu::kTernaryBits));
+  }
+
+  double clip_;
+};
+
+}  // namespace
+
+QuantiserRow TernGradRow() {
+  return {{.name = "terngrad",
+           .help = "-s, 0 or s by draws, s the largest magnitude after clipping",
+           .paper = "Wen et al., TernGrad: Ternary Gradients to Reduce Communication in "
+                    "Distributed Deep Learning, NeurIPS 2017",
+           .options = {{"clip", "2.5", "numbers from 0",
+                        "standard deviations from the mean at which values are clipped; 0: none"}}},
+          [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
+            constexpr double kAny = std::numeric_limits<double>::infinity();
+            return std::make_unique<TernGrad>(options.Number("clip", 0, kAny));
+          }};
+}
+
+}  // namespace legacy
