@@ -50,7 +50,7 @@ PolicyRow UniformRow() {
 std::span<const PolicyRow> PolicyTable() {
   static const std::vector<PolicyRow> table = {UniformRow(), LegacyAutoRow(), WarmupRow(),
                                                LgrecoRow(),  AccordionRow(),  LgrecoAccordionRow(),
-                                               GravacRow(),  KimadRow()};
+                                               GravacRow(),  KimadRow(),      ThetaRow()};
   return table;
 }
 

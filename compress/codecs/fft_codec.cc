@@ -71,7 +71,7 @@ struct FftCodec::Spectrum {
 FftCodec::FftCodec(std::unique_ptr<Quantiser> quantiser, int64_t chunk,
                    std::optional<IndexCoding> index)
     : quantiser_(std::move(quantiser)), plan_(chunk), index_(index), name_("fft") {
-  if (quantiser_->Name() != kFftQuantiser) name_ += "+" + std::string(quantiser_->Name());
+  if (quantiser_->Name() != kFftQuantiser) name_.append("+").append(quantiser_->Name());
 }
 
 const ParameterSpec& FftCodec::Parameter() const {

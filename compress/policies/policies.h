@@ -12,6 +12,7 @@ PolicyRow AccordionRow();        // accordion.cc
 PolicyRow LgrecoAccordionRow();  // lgreco.cc
 PolicyRow GravacRow();           // gravac.cc
 PolicyRow KimadRow();            // kimad.cc
+PolicyRow ThetaRow();            // theta.cc
 
 // The option's number, or `automatic` where its text is "auto".
 double NumberOrAuto(const OptionReader& options, std::string_view name, double automatic,
