@@ -1,0 +1,186 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "compress/error.h"
+#include "compress/policies/break_even.h"
+#include "tests/compress/policies/policy_driver.h"
+
+namespace legacy {
+namespace {
+
+PolicyContext Context(double theta) {
+  PolicyContext context;
+  context.units = test::MakeUnits({4096, 300, 7});
+  context.workers = 2;
+  context.parameter = theta;
+  return context;
+}
+
+class Training {
+ public:
+  explicit Training(const std::string& policy, double theta = 0.85,
+                    const std::string& scheme = "fft+fp32")
+      : driver_(policy, scheme, Context(theta)) {}
+  // Theta of the step, the same for all units.
+  double Step(double rate, double loss = 1) {
+    StepInfo step;
+    step.step = step_++;
+    step.learning_rate = rate;
+    StepFeedback feedback;
+    feedback.loss = loss;
+    last_ = driver_.Step(step, test::NormalGradients(Context(0).units), feedback);
+    for (const double theta : last_.parameters) EXPECT_EQ(theta, last_.parameters[0]);
+    return last_.parameters[0];
+  }
+  Policy& policy() { return driver_.policy(); }
+  const Scheme& scheme() { return driver_.scheme(); }
+  const test::StepResult& last() const { return last_; }
+  void At(int64_t step) { step_ = step; }
+
+ private:
+  test::PolicyDriver driver_;
+  test::StepResult last_;
+  int64_t step_ = 0;
+};
+
+TEST(Theta, FallsWithTheRootOfTheRate) {
+  Training training("theta");
+  EXPECT_EQ(training.Step(0.01), 0.85);  // warm-up
+  EXPECT_EQ(training.Step(0.1), 0.85);
+  EXPECT_NEAR(training.Step(0.05), 0.85 * std::sqrt(0.5), 1e-15);
+  EXPECT_NEAR(training.Step(0.001), 0.085, 1e-15);
+  EXPECT_EQ(training.Step(0), 0);
+  EXPECT_TRUE(training.last().announcement.empty());
+}
+
+// White noise loses 1 - p (1 + ln(1 / p)): .35 with p = .28.
+TEST(Theta, IsTheLargestWhoseMeasuredErrorIsAllowed) {
+  Training training("theta:form=measured,smoothness=3.5,interval=2");
+  EXPECT_EQ(training.Step(0.1), 0.85);
+  EXPECT_TRUE(training.last().announcement.empty());
+  EXPECT_EQ(training.Step(0.1), 0.85);
+  ASSERT_EQ(training.last().announcement.size(), 8u);
+  const double theta = training.Step(0.1);
+  EXPECT_NEAR(theta, 0.7, 1e-12);  // kept .15 * 2 ^ (2 / 2): .338 lost; .15 * sqrt(2): .46
+  double announced = 0;
+  training.Step(0.01);
+  std::memcpy(&announced, training.last().announcement.data(), sizeof announced);
+  EXPECT_LT(announced, theta);
+  EXPECT_EQ(training.Step(0.01), announced);
+}
+
+TEST(Theta, MeasuresWithTheSmoothnessThatRatesAllow) {
+  Training training("theta:form=measured,interval=1");
+  training.Step(0.1);
+  EXPECT_NEAR(training.Step(0.1), 1 - 0.15 * 2 * std::sqrt(2.0), 1e-12);  // .21 of at most 1/4 lost
+  training.Step(0.001);
+  EXPECT_LT(training.Step(0.001), 0.2);
+}
+
+TEST(Theta, MeasuresGradientAndResidualTogether) {
+  const auto announced = [](std::span<const float> gradient, std::span<const float> residual) {
+    Training training("theta:form=measured,interval=1");
+    std::vector<double> parameters(3);
+    training.policy().Decide({.learning_rate = 0.1}, Context(0).units, parameters);
+    EXPECT_TRUE(training.policy().ReadsLocalGradient());
+    training.policy().ObserveLocal(0, gradient, residual);
+    return training.policy().Encode(0, {}).bytes;
+  };
+  std::vector<float> noise = test::Normals(4096, 1), spike(4096), both = noise;
+  spike[7] = 1000;
+  both[7] += 1000;
+  EXPECT_EQ(announced(noise, spike), announced(both, {}));
+  EXPECT_NE(announced(noise, spike), announced(noise, {}));
+}
+
+TEST(Theta, ReadsGradientsWhereItMeasures) {
+  Training training("theta:form=measured,interval=3");
+  for (const bool due : {false, false, true, false}) {
+    training.Step(0.1);
+    EXPECT_EQ(training.policy().ReadsLocalGradient(), due);
+    EXPECT_EQ(training.policy().LocalWork().empty(), !due);
+    EXPECT_EQ(training.last().announcement.size(), due ? 8u : 0u);
+  }
+}
+
+TEST(Theta, RecoversWhenTheLossStalls) {
+  Training training("theta:form=recover,interval=2,patience=2,factor=0.25", 0.8);
+  std::vector<double> thetas;
+  for (int step = 0; step < 18; ++step)
+    thetas.push_back(training.Step(0.1, step < 5 ? 5 - step : 1));
+  // Means of two steps: 5, 3.5, 1.5, 1, 1 stalls, 1 stalls: theta falls after steps 11 and 15.
+  EXPECT_EQ(thetas[0], 0.8);
+  int64_t changes = 0;
+  for (size_t i = 1; i < thetas.size(); ++i) changes += thetas[i] != thetas[i - 1];
+  EXPECT_EQ(changes, 2);
+  EXPECT_EQ(thetas[11], 0.8);
+  EXPECT_NEAR(thetas[15], 0.2, 1e-15);
+  // What falls below .05 becomes 0.
+  EXPECT_NEAR(thetas[17], 0.05, 1e-15);
+  for (int step = 0; step < 2; ++step) training.Step(0.1);
+  EXPECT_EQ(training.Step(0.1), 0);
+}
+
+TEST(Theta, KeepsThetaWhileTheLossFalls) {
+  Training training("theta:form=recover,interval=1,patience=1", 0.8);
+  for (int step = 0; step < 30; ++step) EXPECT_EQ(training.Step(0.1, std::pow(0.9, step)), 0.8);
+}
+
+TEST(Theta, RestartsToTheSameDecisions) {
+  for (const char* text :
+       {"theta", "theta:form=measured,interval=2", "theta:form=recover,interval=2,patience=1"}) {
+    Training whole(text), restarted(text);
+    for (int step = 0; step < 5; ++step) whole.Step(0.1 / (1 + step));
+    const Bytes state = whole.policy().Save();
+    restarted.policy().Load(state);
+    restarted.At(5);
+    EXPECT_EQ(restarted.policy().Save(), state);
+    for (int step = 5; step < 12; ++step) {
+      EXPECT_EQ(whole.Step(0.02, 1), restarted.Step(0.02, 1)) << text << " " << step;
+    }
+    EXPECT_EQ(restarted.policy().Save(), whole.policy().Save());
+    for (size_t length = 0; length < state.size(); ++length) {
+      EXPECT_THROW(restarted.policy().Load(ByteSpan(state).first(length)), Error);
+    }
+    EXPECT_EQ(restarted.policy().Save(), whole.policy().Save());
+  }
+}
+
+TEST(Theta, RefusesHostileAnnouncements) {
+  for (const char* text : {"theta:form=measured,interval=1", "theta:form=recover,interval=1"}) {
+    Training training(text);
+    training.Step(0.1);
+    training.Step(0.1);
+    const Bytes good = training.last().announcement;
+    ASSERT_EQ(good.size(), 8u);
+    EXPECT_THROW(training.policy().Accumulate(0, ByteSpan(good).first(7)), Error);
+    EXPECT_THROW(training.policy().Accumulate(1, good), Error);
+    Bytes bad(8);
+    const double nan = std::nan("");
+    std::memcpy(bad.data(), &nan, sizeof nan);
+    EXPECT_THROW(training.policy().Accumulate(0, bad), Error);
+  }
+  Training measured("theta:form=measured");
+  Bytes other(8);
+  const double untried = 0.123;
+  std::memcpy(other.data(), &untried, sizeof untried);
+  EXPECT_THROW(measured.policy().Accumulate(0, other), Error);
+}
+
+TEST(Theta, FitsNoOtherParameter) {
+  EXPECT_THROW(Training("theta", 0.1, "topk"), Error);
+  EXPECT_THROW(Training("theta:form=up"), Error);
+  EXPECT_THROW(Training("theta", 1.5), Error);
+}
+
+TEST(BreakEven, RatioOfAKnownModel) {
+  const std::vector<CodecPass> passes = {{.bytes_per_second = 4e9, .passes = 1},
+                                         {.bytes_per_second = 8e9, .passes = 2}};
+  EXPECT_DOUBLE_EQ(BreakEvenRatio(1e9, passes), 2);
+  EXPECT_DOUBLE_EQ(BreakEvenRatio(1e9, {}), 1);
+  EXPECT_EQ(BreakEvenRatio(2e9, passes), std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+}  // namespace legacy
