@@ -96,10 +96,10 @@ void Accordion::LoadOwn(StateReader& in) {
 
 std::unique_ptr<Policy> MakeAccordion(const OptionReader& options, const PolicyContext& context) {
   const ParameterSpec& spec = context.scheme->Parameter();
-  const double factor = spec.integer ? 0.5 : 0.1;
+  const double divisor = spec.integer ? 2 : 10;
   const double low = NumberOrAuto(options, "low", context.parameter, spec.minimum, spec.maximum);
-  const double high =
-      NumberOrAuto(options, "high", ScaleParameter(spec, low, factor), spec.minimum, spec.maximum);
+  const double high = NumberOrAuto(options, "high", FromAmount(spec, Amount(spec, low) / divisor),
+                                   spec.minimum, spec.maximum);
   constexpr int64_t kMost = int64_t{1} << 53;
   const int64_t steps = options.Integer("interval_steps", 0, kMost);
   const int64_t interval = options.Integer("interval", 1, kMost);

@@ -75,26 +75,42 @@ LegacySchedule Scaled(const LegacySchedule& schedule, const ParameterSpec& spec,
   return scaled;
 }
 
+// Whether levels that `start` sets apart are further apart in `tried` than 0, or not nearer than they
+// were in `before`.
+bool KeepsApart(std::span<double* const> start, std::span<double* const> before,
+                std::span<double* const> tried) {
+  for (size_t i = 0; i < start.size(); ++i) {
+    for (size_t j = 0; j < start.size(); ++j) {
+      if (!(*start[i] > *start[j])) continue;
+      if (*tried[i] - *tried[j] < std::min(1.0, *before[i] - *before[j])) return false;
+    }
+  }
+  return true;
+}
+
 // Whole numbers that one factor reaches are few: moves single levels by 1 as long as that brings the
-// volume nearer to the target.
-void Refine(const VolumeModel& model, double target, FreeLevels free, LegacySchedule& schedule) {
+// volume nearer to the target and leaves the order of levels as `start` has it.
+void Refine(const VolumeModel& model, double target, FreeLevels free, LegacySchedule start,
+            LegacySchedule& schedule) {
   const ParameterSpec& spec = model.scheme->Parameter();
+  const std::vector<double*> wanted = FreeOf(start, free);
   double distance = std::abs(AverageVolume(model, schedule) - target);
   for (bool moved = true; moved;) {
     moved = false;
     LegacySchedule nearest = schedule;
     LegacySchedule tried = schedule;
-    for (double* level : FreeOf(tried, free)) {
-      const double before = *level;
+    const std::vector<double*> before = FreeOf(schedule, free);
+    const std::vector<double*> levels = FreeOf(tried, free);
+    for (size_t i = 0; i < levels.size(); ++i) {
       for (const double move : {-1.0, 1.0}) {
-        *level = Level(spec, before + move);
+        *levels[i] = Level(spec, *before[i] + move);
         const double reached = std::abs(AverageVolume(model, tried) - target);
-        if (reached >= distance) continue;
+        if (reached >= distance || !KeepsApart(wanted, before, levels)) continue;
         distance = reached;
         nearest = tried;
         moved = true;
       }
-      *level = before;
+      *levels[i] = *before[i];
     }
     schedule = std::move(nearest);
   }
@@ -212,7 +228,7 @@ ScheduleSolution SolveSchedule(const VolumeModel& model, const LegacySchedule& s
   }
   ScheduleSolution solution;
   solution.schedule = Scaled(schedule, spec, free, Bisect(0, largest, target, volume));
-  if (spec.integer) Refine(model, target, free, solution.schedule);
+  if (spec.integer) Refine(model, target, free, schedule, solution.schedule);
   solution.requested = target;
   solution.realised = AverageVolume(model, solution.schedule);
   return solution;

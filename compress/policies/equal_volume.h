@@ -41,8 +41,8 @@ struct UniformSolution {
 UniformSolution SolveUniform(const VolumeModel& model, const LegacySchedule& schedule);
 
 // The levels that may change, all by one factor of what they send (parameter_scale.h), each within the
-// parameter's range; whole numbers are then moved one by one where that comes nearer to the target. The
-// others are kept.
+// parameter's range; whole numbers are then moved one by one, keeping their order, where that comes nearer to the target.
+// The others are kept.
 enum class FreeLevels : uint8_t {
   kLargest,  // of the last bucket in every phase
   kAll,

@@ -48,9 +48,7 @@ void GravacScale::Record(double throughput) {
 // Whether the two best throughputs are as good as equal; theta_cur is then the lower factor.
 bool GravacScale::FindStay() {
   std::vector<std::pair<double, size_t>> best;  // throughput, factor
-  for (const auto& [factor, throughput] : throughputs_) {
-    if (factor >= minimum_) best.emplace_back(throughput, factor);
-  }
+  for (const auto& [factor, throughput] : throughputs_) best.emplace_back(throughput, factor);
   if (best.size() < 2) return false;
   std::ranges::sort(best, std::greater());
   const auto& [first, first_factor] = best[0];
@@ -70,6 +68,10 @@ void GravacScale::EndWindow() {
   const size_t before = current_;
   stays_ = FindStay();
   if (!stays_) current_ = std::min(current_ + 1, factors_.size() - 1);
+  if (current_ < minimum_) {
+    minimum_ = current_;
+    minimum_gain_ = kNoSample;
+  }
   if (current_ != before) current_gain_ = current_ == minimum_ ? minimum_gain_ : kNoSample;
 }
 

@@ -7,8 +7,9 @@
 //   - in the first window theta_cur is theta_min
 //   - a gain's moving average starts with its first sample; that of theta_cur starts anew whenever
 //     theta_cur changes, and goes on as theta_min's when theta_min rises to theta_cur
-//   - throughputs of the dense branch take no part in the choice to stay, nor do those of factors
-//     below a theta_min that has risen; with fewer than two there is nothing to compare
+//   - the dense branch takes no part in the choice to stay; with fewer than two throughputs there is
+//     nothing to compare; where the factor that is stayed at lies below a theta_min that has risen,
+//     theta_min comes down to it
 //   - "staying" takes the lower factor of the two (the prose; the listing takes that of the lower
 //     throughput), and holds until the learning rate drops if release is asked for, else for ever;
 //     windows then change nothing

@@ -1,0 +1,199 @@
+// L-GreCo as a policy, and with Accordion's reference; its solver is in knapsack_test.cc.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compress/error.h"
+#include "tests/compress/policies/policy_driver.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kDensity = 0.02;
+
+PolicyContext Context(const std::vector<int64_t>& sizes, double parameter = kDensity) {
+  return {.scheme = nullptr,
+          .units = test::MakeUnits(sizes),
+          .workers = 2,
+          .total_steps = 40,
+          .steps_per_epoch = 8,
+          .parameter = parameter,
+          .seed = 5};
+}
+
+StepInfo At(int64_t step, double rate = 0.1) {
+  return {.step = step, .total_steps = 40, .learning_rate = rate, .steps_per_epoch = 8};
+}
+
+// Sum over units of ||G - C(G)||, and of bytes, by each unit's own parameter.
+std::pair<double, double> ErrorAndBytes(const Scheme& scheme, const std::vector<Unit>& units,
+                                        std::span<const float> gradient,
+                                        std::span<const double> parameters) {
+  double error = 0;
+  double bytes = 0;
+  for (size_t u = 0; u < units.size(); ++u) {
+    const auto part = gradient.subspan(units[u].offset, units[u].numel);
+    const std::vector<double> one = {parameters[u]};
+    error += std::sqrt(scheme.SquaredErrors(units[u], part, one, {})[0]);
+    bytes += static_cast<double>(*scheme.MessageBytes(units[u], parameters[u]));
+  }
+  return {error, bytes};
+}
+
+TEST(Lgreco, StaysWithinTheUniformErrorWithFewerBytes) {
+  const auto context = Context({3000, 50, 2000, 40000, 10});
+  test::PolicyDriver driver("lgreco:period=6,start=4,accumulate=3", "topk", context);
+  const auto gradients = test::NormalGradients(context.units);
+  std::vector<float> sum;
+  std::vector<double> decided(5, kDensity);
+  int decisions = 0;
+  for (int64_t step = 0; step < 24; ++step) {
+    const bool due = step >= 3 && (step - 3) % 6 == 0;
+    const bool summed = (step + 2) % 6 >= 3 || step < 4;
+    if (step == 1 || (step >= 7 && (step - 7) % 6 == 0)) sum.assign(45060, 0);
+    EXPECT_EQ(driver.policy().ReadsClock(), false);
+    std::vector<float> local = gradients(step, 0);
+    for (size_t u = 0; u < 5; ++u) {
+      const auto residual = driver.exchange(u).Residual(0);
+      for (size_t i = 0; i < residual.size(); ++i) {
+        local[context.units[u].offset + i] += residual[i];
+      }
+    }
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += local[i];
+    const auto result = driver.Step(At(step), gradients);
+    EXPECT_EQ(result.parameters, decided) << step;
+    EXPECT_EQ(result.announcement.empty(), !due) << step;
+    if (!due) continue;
+    ++decisions;
+    EXPECT_EQ(result.announcement.size(), 16u + 5);
+    driver.policy().Decide(At(step + 1), context.units, decided);
+    const auto [error, bytes] = ErrorAndBytes(driver.scheme(), context.units, sum, decided);
+    const auto [uniform_error, uniform_bytes] =
+        ErrorAndBytes(driver.scheme(), context.units, sum, std::vector<double>(5, kDensity));
+    EXPECT_LE(error, uniform_error * (1 + 1e-5));  // the policy's sum is a mean, rounded otherwise
+    EXPECT_LT(bytes, uniform_bytes);
+    (void)summed;
+  }
+  EXPECT_EQ(decisions, 4);
+}
+
+TEST(Lgreco, FirstDecisionAfterAnEpochByDefault) {
+  const auto context = Context({300, 200});
+  test::PolicyDriver driver("lgreco", "topk", context);
+  const auto gradients = test::NormalGradients(context.units);
+  for (int64_t step = 0; step < 24; ++step) {
+    EXPECT_EQ(driver.Step(At(step), gradients).announcement.empty(), step % 8 != 7) << step;
+  }
+}
+
+TEST(Lgreco, ZeroGradientTakesTheLeast) {
+  const auto context = Context({1000, 1000});
+  test::PolicyDriver driver("lgreco:period=2,accumulate=1", "topk", context);
+  const auto gradients = [&](int64_t step, int worker) {
+    auto flat = test::NormalGradients(context.units)(step, worker);
+    std::fill_n(flat.begin(), 1000, 0.0f);
+    return flat;
+  };
+  driver.Step(At(0), gradients);
+  driver.Step(At(1), gradients);
+  const auto parameters = driver.Step(At(2), gradients).parameters;
+  EXPECT_DOUBLE_EQ(parameters[0], kDensity / 8);
+  EXPECT_GE(parameters[1], kDensity);
+}
+
+TEST(Lgreco, MeanGradientNeedsNoLocalOne) {
+  const auto context = Context({3000, 500});
+  test::PolicyDriver driver("lgreco:period=4,source=mean,accumulate=2", "topk", context);
+  const auto gradients = test::NormalGradients(context.units);
+  std::vector<float> sum(3500);
+  for (int64_t step = 0; step < 4; ++step) {
+    const auto result = driver.Step(At(step), gradients);
+    EXPECT_FALSE(driver.policy().ReadsLocalGradient());
+    // The mean of the deciding step comes too late.
+    if (step == 1 || step == 2) {
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += result.mean[i];
+    }
+  }
+  std::vector<double> decided(2);
+  driver.policy().Decide(At(4), context.units, decided);
+  const std::vector<double> uniform(2, kDensity);
+  EXPECT_NE(decided, uniform);
+  const auto [error, bytes] = ErrorAndBytes(driver.scheme(), context.units, sum, decided);
+  const auto [most, all] = ErrorAndBytes(driver.scheme(), context.units, sum, uniform);
+  EXPECT_LE(error, most * (1 + 1e-5));
+  EXPECT_LT(bytes, all);
+}
+
+TEST(Lgreco, HiddenTransfersLeaveTheirErrorToOthers) {
+  const auto context = Context({4000, 4000, 4000});
+  const auto gradients = [&](int64_t step, int worker) {
+    auto flat = test::Normals(12000, static_cast<uint64_t>(step * 10 + worker + 1));
+    return flat;
+  };
+  std::vector<double> by_bytes;
+  std::vector<double> by_time;
+  for (const std::string cost : {"bytes", "time"}) {
+    test::PolicyDriver driver("lgreco:period=3,cost=" + cost, "topk", context);
+    EXPECT_EQ(driver.policy().ReadsClock(), cost == "time");
+    const std::vector<double> bytes = {800, 800, 800};
+    const std::vector<double> exposed = {0, 2e-3, 2e-3};
+    for (int64_t step = 0; step < 3; ++step) {
+      StepFeedback feedback;
+      feedback.unit_bytes = bytes;
+      feedback.unit_exposed_seconds = exposed;
+      driver.Step(At(step), gradients, feedback);
+    }
+    auto& decided = cost == "time" ? by_time : by_bytes;
+    decided.resize(3);
+    driver.policy().Decide(At(3), context.units, decided);
+  }
+  EXPECT_DOUBLE_EQ(by_time[0], 8 * kDensity);  // nothing is gained by sending less of it
+  EXPECT_LT(by_time[1] + by_time[2], by_bytes[1] + by_bytes[2]);
+}
+
+TEST(Lgreco, ParametersOfEveryKind) {
+  const auto context = Context({4096, 1000, 30}, 0.85);
+  test::PolicyDriver fft("lgreco:period=2", "fft", context);
+  const auto gradients = test::NormalGradients(context.units);
+  for (int64_t step = 0; step < 3; ++step) fft.Step(At(step), gradients);
+  for (const auto& [policy, scheme, parameter] :
+       {std::tuple{"lgreco", "dense", 1.0}, std::tuple{"lgreco", "threshold", 0.1},
+        std::tuple{"lgreco:gamma=2", "topk", 0.1}, std::tuple{"lgreco", "topk", 1.5},
+        std::tuple{"lgreco:metric=l3", "topk", 0.1}, std::tuple{"lgreco:eta=1", "topk", 0.1}}) {
+    EXPECT_THROW(test::PolicyDriver(policy, scheme, Context({10}, parameter)), Error)
+        << policy << " " << scheme;
+  }
+}
+
+TEST(Lgreco, WorkAndMetrics) {
+  const auto context = Context({300, 100});
+  for (const std::string metric : {"l2", "l2_sq", "rel_l2"}) {
+    test::PolicyDriver driver("lgreco:period=1,steps=1000,metric=" + metric, "topk", context);
+    const auto result = driver.Step(At(0), test::NormalGradients(context.units));
+    ASSERT_EQ(driver.policy().LocalWork().size(), 1u);
+    EXPECT_EQ(driver.policy().LocalWork()[0].elements, 400);
+    ASSERT_EQ(result.policy_work.size(), 2u);
+    EXPECT_EQ(result.policy_work[0].kernel, "histogram");
+    EXPECT_EQ(result.policy_work[1].kernel, "lgreco.solve");
+    EXPECT_EQ(result.policy_work[1].elements, 2 * 13 * 1000);
+  }
+}
+
+TEST(LgrecoAccordion, ErrorOfTheRegime) {
+  const auto context = Context({5000, 5000});
+  test::PolicyDriver driver("lgreco-accordion:period=1,accumulate=1", "topk:vectors=on", context);
+  // Constant gradients: the first decision is critical, the next ones are not.
+  const auto constant = [&](int64_t, int) { return test::Normals(10000, 3); };
+  const auto first = driver.Step(At(0), constant);
+  EXPECT_DOUBLE_EQ(first.parameters[0], 2 * kDensity);  // low compression at the start
+  const std::vector<float> gradient = constant(0, 0);
+  std::vector<double> decided(2);
+  driver.policy().Decide(At(1), context.units, decided);
+  const auto low =
+      ErrorAndBytes(driver.scheme(), context.units, gradient, std::vector<double>(2, 2 * kDensity));
+  EXPECT_LE(ErrorAndBytes(driver.scheme(), context.units, gradient, decided).first,
+            low.first * (1 + 1e-5));
+}
+
+}  // namespace
+}  // namespace legacy
