@@ -56,8 +56,7 @@ Selection AdaComp::SelectBinwise(std::span<const float> sum, std::span<const flo
   const int64_t bin = BinOf(numel);
   for (int64_t begin = 0; begin < numel; begin += bin) {
     const int64_t end = std::min(numel, begin + bin);
-    float largest = 0;
-    for (int64_t i = begin; i < end; ++i) largest = std::max(largest, std::abs(sum[i]));
+    const float largest = cpu::AbsMax(sum.subspan(begin, end - begin));
     if (largest == 0) continue;
     for (int64_t i = begin; i < end; ++i) {
       if (std::abs(sum[i] + gradient[i]) < largest) continue;
