@@ -2,18 +2,18 @@
 // Identification", MLSys 2021), as its code does it: little compression (low) in critical regimes,
 // much (high) elsewhere.
 //
-//   - epochs count from 0; after those with epoch % interval == 0 worker 0 compares, unit by unit, the
-//     norm of its raw gradients summed over that epoch with the norm at the decision before; moved by
-//     at least the share eta (or no norm before): critical. The first comparison of two epochs is
-//     after epoch `interval`: epochs 0 to `interval` have low compression.
+//   - epochs count from 0; after those with epoch % interval == 0 worker 0 compares, unit by unit,
+//     the norm of its raw gradients summed over that epoch with the norm at the decision before;
+//     moved by at least the share eta (or no norm before): critical. The first comparison of two
+//     epochs is after epoch `interval`: epochs 0 to `interval` have low compression.
 //   - only the epochs that are compared are summed: a pass over the gradient in one epoch of ten
-//   - when the learning rate drops (gradient_watch.h), all units go to low compression until the next
-//     decision, a decision that was just made included; every worker knows the rate, so nothing is
-//     sent
+//   - when the learning rate drops (gradient_watch.h), all units go to low compression until the
+//     next decision, a decision that was just made included; every worker knows the rate, so
+//     nothing is sent
 //   - decisions are announced by one byte a unit; residuals stay what they are
 //
-// Without low and high: the anchor, and a tenth of what it sends; of ranks and bits the half (2 and 1
-// in the paper's experiments with PowerSGD).
+// Without low and high: the anchor, and a tenth of what it sends; of ranks and bits the half (2 and
+// 1 in the paper's experiments with PowerSGD).
 #include "compress/policies/announced_policy.h"
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/parameter_scale.h"

@@ -75,8 +75,8 @@ LegacySchedule Scaled(const LegacySchedule& schedule, const ParameterSpec& spec,
   return scaled;
 }
 
-// Whether levels that `start` sets apart are further apart in `tried` than 0, or not nearer than they
-// were in `before`.
+// Whether levels that `start` sets apart are further apart in `tried` than 0, or not nearer than
+// they were in `before`.
 bool KeepsApart(std::span<double* const> start, std::span<double* const> before,
                 std::span<double* const> tried) {
   for (size_t i = 0; i < start.size(); ++i) {
@@ -88,8 +88,8 @@ bool KeepsApart(std::span<double* const> start, std::span<double* const> before,
   return true;
 }
 
-// Whole numbers that one factor reaches are few: moves single levels by 1 as long as that brings the
-// volume nearer to the target and leaves the order of levels as `start` has it.
+// Whole numbers that one factor reaches are few: moves single levels by 1 as long as that brings
+// the volume nearer to the target and leaves the order of levels as `start` has it.
 void Refine(const VolumeModel& model, double target, FreeLevels free, LegacySchedule start,
             LegacySchedule& schedule) {
   const ParameterSpec& spec = model.scheme->Parameter();

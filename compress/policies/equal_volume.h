@@ -40,9 +40,9 @@ struct UniformSolution {
 // The uniform parameter of the same average volume as `schedule`.
 UniformSolution SolveUniform(const VolumeModel& model, const LegacySchedule& schedule);
 
-// The levels that may change, all by one factor of what they send (parameter_scale.h), each within the
-// parameter's range; whole numbers are then moved one by one, keeping their order, where that comes nearer to the target.
-// The others are kept.
+// The levels that may change, all by one factor of what they send (parameter_scale.h), each within
+// the parameter's range; whole numbers are then moved one by one, keeping their order, where that
+// comes nearer to the target. The others are kept.
 enum class FreeLevels : uint8_t {
   kLargest,  // of the last bucket in every phase
   kAll,

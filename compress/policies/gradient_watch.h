@@ -33,8 +33,8 @@ class GradientSum {
   int64_t steps_ = 0;
 };
 
-// Tells when the learning rate drops: to at most 0.9 of what it was a step before, so that schedules
-// that fall a little at every step (cosine, linear) do not count.
+// Tells when the learning rate drops: to at most 0.9 of what it was a step before, so that
+// schedules that fall a little at every step (cosine, linear) do not count.
 class RateDrop {
  public:
   bool Sees(double learning_rate);

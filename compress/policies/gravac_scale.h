@@ -1,15 +1,16 @@
 // GraVAC's side of the scales (Tyagi and Swany, "GraVAC: Adaptive Compression for
-// Communication-Efficient Distributed DL Training", IEEE CLOUD 2023, Algorithm 1): which compression
-// factors are tried, what is known of each, and when to stay. No messages: those are gravac.cc's.
+// Communication-Efficient Distributed DL Training", IEEE CLOUD 2023, Algorithm 1): which
+// compression factors are tried, what is known of each, and when to stay. No messages: those are
+// gravac.cc's.
 //
 // What the paper leaves open, and what holds here:
 //   - candidates are one list of absolute factors from theta_min on, whatever theta_min rises to
 //   - in the first window theta_cur is theta_min
 //   - a gain's moving average starts with its first sample; that of theta_cur starts anew whenever
 //     theta_cur changes, and goes on as theta_min's when theta_min rises to theta_cur
-//   - the dense branch takes no part in the choice to stay; with fewer than two throughputs there is
-//     nothing to compare; where the factor that is stayed at lies below a theta_min that has risen,
-//     theta_min comes down to it
+//   - the dense branch takes no part in the choice to stay; with fewer than two throughputs there
+//     is nothing to compare; where the factor that is stayed at lies below a theta_min that has
+//     risen, theta_min comes down to it
 //   - "staying" takes the lower factor of the two (the prose; the listing takes that of the lower
 //     throughput), and holds until the learning rate drops if release is asked for, else for ever;
 //     windows then change nothing
@@ -48,11 +49,11 @@ class GravacScale {
   double current() const { return factors_[current_]; }
   bool stays() const { return stays_; }
 
-  // The gains of this step's gradient at minimum() and current(): updates the averages, says what is
-  // sent.
+  // The gains of this step's gradient at minimum() and current(): updates the averages, says what
+  // is sent.
   GravacBranch Weigh(double minimum_gain, double current_gain);
-  // What the last weighed branch achieved: throughput without compression's loss, 1 / seconds of the
-  // step times a constant, is multiplied by its gain.
+  // What the last weighed branch achieved: throughput without compression's loss, 1 / seconds of
+  // the step times a constant, is multiplied by its gain.
   void Record(double throughput);
   void EndWindow();
   void Release() { stays_ = false; }

@@ -1,15 +1,13 @@
 // Kimad (Xin, Canini, Richtarik, Horvath, "Kimad: Adaptive Gradient Compression with Bandwidth
-// Awareness", DistributedML 2023): as many bytes a step as the measured bandwidth carries in a given
-// time. The bandwidth is a moving average of bytes over exposed communication seconds of each step;
-// steps whose communication was hidden say nothing. Before the first measurement: the anchor.
+// Awareness", DistributedML 2023): as many bytes a step as the measured bandwidth carries in a
+// given time. The bandwidth is a moving average of bytes over exposed communication seconds of each
+// step; steps whose communication was hidden say nothing. Before the first measurement: the anchor.
 //
 //   uniform    all units get the same position of their grids, the most that fits the bytes
 //   knapsack   Kimad+: least squared error within the bytes (knapsack.h), of worker 0's error-fed
 //              gradient of the deciding step, used from the next one on
 //
 // Decisions are announced (announced_policy.h). Where not even the least fits, the least is sent.
-#include <cassert>
-
 #include "compress/policies/announced_policy.h"
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/policies.h"

@@ -41,7 +41,8 @@ LEGACY_INLINE void Narrow(const int32_t* from, int64_t count, uint8_t* __restric
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<uint8_t>(from[i]);
 }
 
-// best[b]: least cost within b steps when a unit with these items follows units whose least costs are `before`.
+// best[b]: least cost within b steps when a unit with these items follows units whose least costs
+// are `before`.
 void AddUnit(std::span<const Item> items, std::span<const int32_t> before, std::span<int32_t> best,
              std::span<uint8_t> chosen) {
   const auto size = static_cast<int64_t>(best.size());
@@ -62,7 +63,8 @@ void AddUnit(std::span<const Item> items, std::span<const int32_t> before, std::
   }
 }
 
-// Costs as whole numbers: themselves where that is exact, else in units of which the dearest choice has 2^30.
+// Costs as whole numbers: themselves where that is exact, else in units of which the dearest choice
+// has 2^30.
 double CostUnit(const OptionTable& costs) {
   double dearest = 0;
   bool whole = true;

@@ -1,11 +1,13 @@
-// Multiple-choice knapsack by dynamic programming: one option for each unit, the sum of one figure least, the sum of
-// another within a budget. L-GreCo (Markov, Alimohammadi, Frantar, Alistarh, "L-GreCo: Layerwise-Adaptive Gradient
-// Compression For Efficient Data-parallel Deep Learning", MLSys 2024) takes the least bytes within an error; Kimad+ (Xin
-// et al., DistributedML 2023) the least error within a number of bytes.
+// Multiple-choice knapsack by dynamic programming: one option for each unit, the sum of one figure
+// least, the sum of another within a budget. L-GreCo (Markov, Alimohammadi, Frantar, Alistarh,
+// "L-GreCo: Layerwise-Adaptive Gradient Compression For Efficient Data-parallel Deep Learning",
+// MLSys 2024) takes the least bytes within an error; Kimad+ (Xin et al., DistributedML 2023) the
+// least error within a number of bytes.
 //
-// The budget is cut into D steps and weights are rounded up to whole steps: what is found never exceeds the budget, and
-// costs no more than the best choice within budget * (1 - L / D). O(L A D) time, O(L D) bytes. Costs become whole
-// numbers (exact where they are whole and sum to less than 2^30): the same answer everywhere.
+// The budget is cut into D steps and weights are rounded up to whole steps: what is found never
+// exceeds the budget, and costs no more than the best choice within budget * (1 - L / D). O(L A D)
+// time, O(L D) bytes. Costs become whole numbers (exact where they are whole and sum to less than
+// 2^30): the same answer everywhere.
 #pragma once
 
 #include <cstdint>
@@ -33,19 +35,21 @@ using Choices = std::vector<uint8_t>;
 // In unit order, in double.
 double SumOf(const OptionTable& table, std::span<const uint8_t> choices);
 
-// The choice of least total cost among those whose weights, rounded up to steps of budget / `steps`, sum to at most
-// `steps`; nothing where there is none. Of equal costs the one of least weight, then of lowest options. Weight 0 takes
-// no step; options whose weight or cost is NaN, infinite or negative are never taken. Positive finite budget.
+// The choice of least total cost among those whose weights, rounded up to steps of budget /
+// `steps`, sum to at most `steps`; nothing where there is none. Of equal costs the one of least
+// weight, then of lowest options. Weight 0 takes no step; options whose weight or cost is NaN,
+// infinite or negative are never taken. Positive finite budget.
 std::optional<Choices> SolveKnapsack(const OptionTable& weights, const OptionTable& costs,
                                      double budget, int64_t steps);
 
-// For each unit the option of least value; of equal ones the least `second`, then the lowest. NaN counts as largest.
+// For each unit the option of least value; of equal ones the least `second`, then the lowest. NaN
+// counts as largest.
 Choices LeastOf(const OptionTable& values, const OptionTable& second);
 
-// L-GreCo's choice: least cost with an error of at most alpha times that of `reference` (an option for each unit: the
-// uniform parameter that is known to do). The reference itself where there is nothing to compare with (no error, or not
-// finite) and, for alpha >= 1, where nothing cheaper was found. For alpha < 1, where nothing is within the budget, the
-// least error for each unit.
+// L-GreCo's choice: least cost with an error of at most alpha times that of `reference` (an option
+// for each unit: the uniform parameter that is known to do). The reference itself where there is
+// nothing to compare with (no error, or not finite) and, for alpha >= 1, where nothing cheaper was
+// found. For alpha < 1, where nothing is within the budget, the least error for each unit.
 Choices CheapestWithinError(const OptionTable& errors, const OptionTable& costs,
                             std::span<const uint8_t> reference, double alpha, int64_t steps);
 

@@ -1,6 +1,5 @@
 #include "compress/policies/legacy_auto.h"
 
-#include "compress/error.h"
 #include "compress/policies/parameter_scale.h"
 #include "compress/policies/policies.h"
 

@@ -1,8 +1,8 @@
-// L-GreCo (Markov, Alimohammadi, Frantar, Alistarh, "L-GreCo: Layerwise-Adaptive Gradient Compression
-// For Efficient Data-parallel Deep Learning", MLSys 2024): now and then worker 0 measures what every
-// parameter would cost each unit in error, and takes the parameters that send least with no more
-// error than the uniform one: a knapsack (knapsack.h). One byte a unit is broadcast
-// (announced_policy.h).
+// L-GreCo (Markov, Alimohammadi, Frantar, Alistarh, "L-GreCo: Layerwise-Adaptive Gradient
+// Compression For Efficient Data-parallel Deep Learning", MLSys 2024): now and then worker 0
+// measures what every parameter would cost each unit in error, and takes the parameters that send
+// least with no more error than the uniform one: a knapsack (knapsack.h). One byte a unit is
+// broadcast (announced_policy.h).
 //
 // Measured are worker 0's error-fed gradients of the last steps before a decision (as the authors'
 // code does), or the mean gradient, which all workers have. Their mean is taken, not their sum: a
@@ -17,7 +17,6 @@
 #include <cmath>
 
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/policies/announced_policy.h"
 #include "compress/policies/exposed_cost.h"
 #include "compress/policies/gradient_watch.h"

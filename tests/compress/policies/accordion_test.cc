@@ -114,6 +114,23 @@ TEST(Accordion, ResidualsOutliveSwitches) {
   }
 }
 
+TEST(Accordion, RanksAndBitsAreHalved) {
+  for (const auto& [scheme, anchor, high] :
+       {std::tuple{"powersgd", 2.0, 1.0}, std::tuple{"qsgd", 8.0, 4.0}}) {
+    PolicyContext context = Context();
+    context.units = test::MakeUnits({4096, 64});
+    context.units[0].shape = {64, 64};
+    context.parameter = anchor;
+    test::PolicyDriver driver("accordion:interval_steps=1", scheme, context);
+    const auto gradients = [](int64_t, int) { return test::Normals(4160, 1); };
+    EXPECT_EQ(driver.Step(At(0), gradients).parameters, Parameters(2, anchor));
+    driver.Step(At(1), gradients);
+    const auto parameters = driver.Step(At(2), gradients).parameters;
+    EXPECT_EQ(parameters[0], high);
+    EXPECT_EQ(parameters[1], scheme == std::string("powersgd") ? anchor : high);  // a vector
+  }
+}
+
 TEST(Accordion, Options) {
   auto context = Context();
   test::PolicyDriver driver("accordion:low=50%,high=2%,interval_steps=1", "topk", context);
