@@ -1,6 +1,6 @@
-// Speed of FFT sparsification on one core, beside a plain read of the same memory and, where LibTorch is there, one long
-// torch::fft::rfft with torch::topk of the magnitudes: what it takes without kernels of its own. items_per_second counts
-// elements.
+// Speed of FFT sparsification on one core, beside a plain read of the same memory and, where
+// LibTorch is there, one long torch::fft::rfft with torch::topk of the magnitudes: what it takes
+// without kernels of its own. items_per_second counts elements.
 #include <benchmark/benchmark.h>
 
 #include <cmath>

@@ -26,7 +26,8 @@ void CheckMagnitudes(std::span<const float> values, float largest, uint32_t unit
               FormatNumber(largest), "at most " + FormatNumber(kLargestValue) + " with codec fft");
 }
 
-// A power of two that brings magnitudes up to `largest` near 1: squares neither overflow nor vanish.
+// A power of two that brings magnitudes up to `largest` near 1: squares neither overflow nor
+// vanish.
 float ScaleFor(float largest) {
   constexpr int kMostExponent = 126;
   return largest > 0 ? std::ldexp(1.0f, std::min(-std::ilogb(largest), kMostExponent)) : 1.0f;

@@ -1,18 +1,21 @@
-// FFT sparsification (Wang et al., "FFT-based Gradient Sparsification for the Distributed Training of Deep Neural
-// Networks", HPDC 2020): the spectrum of a unit is cut to its strongest bins, whose coefficients travel through a
-// quantiser, range-based floats of 10 bits where none is named.
+// FFT sparsification (Wang et al., "FFT-based Gradient Sparsification for the Distributed Training
+// of Deep Neural Networks", HPDC 2020): the spectrum of a unit is cut to its strongest bins, whose
+// coefficients travel through a quantiser, range-based floats of 10 bits where none is named.
 //
 //   theta   fraction of the bins that is dropped
-//   pieces  chunks and falling powers of two (cpu/spectrum.h), never padded: padding spreads a unit over more bins
-//   kept    max(1, ceil((1 - theta) bins)) of the largest w |X|^2, over all pieces together; ties to the lower bin.
-//           w = 1 where a coefficient is real, else 2: so what is dropped is the error,
-//           ||x - C(x)||^2 = sum of it <= (1 - kept / bins) ||x||^2. A number for each piece would drop more.
-//   bytes   header, whose count is that of the bins; positions among the bins of all pieces, as of elements
-//           elsewhere (none where all are kept); re and im of each bin, one segment. The im of a real coefficient
-//           travels, as 0, and is ignored: so the length follows from numel and theta alone.
+//   pieces  chunks and falling powers of two (cpu/spectrum.h), never padded: padding spreads a unit
+//           over more bins
+//   kept    max(1, ceil((1 - theta) bins)) of the largest w |X|^2, over all pieces together; ties to
+//           the lower bin. w = 1 where a coefficient is real, else 2: so what is dropped is the
+//           error, ||x - C(x)||^2 = sum of it <= (1 - kept / bins) ||x||^2. A number for each piece
+//           would drop more.
+//   bytes   header, whose count is that of the bins; positions among the bins of all pieces, as of
+//           elements elsewhere (none where all are kept); re and im of each bin, one segment. The im
+//           of a real coefficient travels, as 0, and is ignored: so the length follows from numel and
+//           theta alone.
 //
-// A receiver takes one inverse transform of each message. Spectra of equal pieces can be added: the mean of the workers
-// is the inverse of the mean spectrum.
+// A receiver takes one inverse transform of each message. Spectra of equal pieces can be added: the
+// mean of the workers is the inverse of the mean spectrum.
 #pragma once
 
 #include <memory>
@@ -25,12 +28,14 @@
 
 namespace legacy {
 
-// Bins kept of `bins`: the exact decimal product, rounded up, though (1 - 0.85) * 40 exceeds 6 in double precision.
+// Bins kept of `bins`: the exact decimal product, rounded up, though (1 - 0.85) * 40 exceeds 6 in
+// double precision.
 int64_t KeptBins(int64_t bins, double theta);
 
 class FftCodec : public Codec {
  public:
-  // `chunk`: a power of two within SpectrumPlan's limits. `index`: forced coding of positions; default: the shortest.
+  // `chunk`: a power of two within SpectrumPlan's limits. `index`: forced coding of positions;
+  // default: the shortest.
   FftCodec(std::unique_ptr<Quantiser> quantiser, int64_t chunk, std::optional<IndexCoding> index);
   std::string_view Name() const override { return name_; }  // "fft", "fft+fp16"
   const ParameterSpec& Parameter() const override;
@@ -62,7 +67,8 @@ class FftCodec : public Codec {
   std::string name_;
 };
 
-// For lists, and from text: options of the stage "fft" but for "index", which is the caller's to read.
+// For lists, and from text: options of the stage "fft" but for "index", which is the caller's to
+// read.
 const MethodInfo& FftInfo();
 std::unique_ptr<Codec> MakeFftCodec(const Stage& stage, std::unique_ptr<Quantiser> quantiser,
                                     std::optional<IndexCoding> index);

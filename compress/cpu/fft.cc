@@ -6,7 +6,8 @@
 #include <numbers>
 #include <utility>
 
-// What a loop writes, its other turns do not read: compilers give up on proving that for this many arrays.
+// What a loop writes, its other turns do not read: compilers give up on proving that for this many
+// arrays.
 #if defined(__clang__)
 #define LEGACY_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -44,8 +45,8 @@ void AppendRoot(int64_t j, int64_t n, Complex& out) {  // exp(-2 pi i j / n)
   out.im.push_back(static_cast<float>(-Sine(j % n, n)));
 }
 
-// Factors in the order in which Columns() reads them: of each stage w^p, w^2p, w^3p for p < n / 4; of the last radix-2
-// stage none.
+// Factors in the order in which Columns() reads them: of each stage w^p, w^2p, w^3p for p < n / 4;
+// of the last radix-2 stage none.
 Complex StockhamRoots(int64_t n) {
   Complex roots;
   for (; n >= 4; n /= 4) {
@@ -100,8 +101,8 @@ LEGACY_INLINE void Butterfly2(In from, int64_t step, Out to) {
   }
 }
 
-// Transforms of length n down the columns of a matrix of n rows, `a`. The result is in `a` or in `b`: returns true
-// where it is in `b`.
+// Transforms of length n down the columns of a matrix of n rows, `a`. The result is in `a` or in
+// `b`: returns true where it is in `b`.
 LEGACY_INLINE bool Columns(int64_t n, int64_t columns, Out a, Out b, In roots) {
   bool swapped = false;
   int64_t width = columns;
@@ -167,8 +168,8 @@ LEGACY_INLINE Scratch Split(float* scratch, int64_t half) {
   return {{scratch, scratch + half}, {scratch + 2 * half, scratch + 3 * half}};
 }
 
-// Even and odd elements as one complex number: X = E + w^k O, where E and O are the parts of its transform Z that are
-// symmetric and antisymmetric under k -> half - k with conjugation.
+// Even and odd elements as one complex number: X = E + w^k O, where E and O are the parts of its
+// transform Z that are symmetric and antisymmetric under k -> half - k with conjugation.
 LEGACY_INLINE void ForwardBody(const Tables* plan, const float* __restrict values,
                                float* __restrict re, float* __restrict im, float* scratch) {
   const int64_t half = plan->rows * plan->columns;
@@ -200,7 +201,8 @@ LEGACY_INLINE void ForwardBody(const Tables* plan, const float* __restrict value
   }
 }
 
-// The way back: Z = E + i O. The inverse transform is the forward one with the two arrays exchanged.
+// The way back: Z = E + i O. The inverse transform is the forward one with the two arrays
+// exchanged.
 LEGACY_INLINE void InverseBody(const Tables* plan, const float* __restrict re,
                                const float* __restrict im, float* __restrict values,
                                float* scratch) {

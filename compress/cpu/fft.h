@@ -3,11 +3,12 @@
 //   X[k] = n^-1/2 sum_j x[j] exp(-2 pi i j k / n),  k = 0 .. floor(n / 2)
 //   ||x||^2 = sum_k w[k] |X[k]|^2,  w = 1 at k = 0 and k = n / 2, else 2 (Parseval)
 //
-// Any length, nothing is ever padded: a padded transform spreads n numbers over more coefficients, and no fraction of
-// those brings the lost accuracy back. Powers of two from kFastFft on take the four-step way (Bailey, "FFTs in External
-// or Hierarchical Memory", J. Supercomputing 1990) over half as many complex numbers: columns by Stockham's radix 4,
-// twiddles and a transposition, columns again; every inner loop runs over contiguous numbers. Other lengths are summed
-// as they are defined, O(n^2), in double: they are meant for tails shorter than kFastFft.
+// Any length, nothing is ever padded: a padded transform spreads n numbers over more coefficients,
+// and no fraction of those brings the lost accuracy back. Powers of two from kFastFft on take the
+// four-step way (Bailey, "FFTs in External or Hierarchical Memory", J. Supercomputing 1990) over
+// half as many complex numbers: columns by Stockham's radix 4, twiddles and a transposition,
+// columns again; every inner loop runs over contiguous numbers. Other lengths are summed as they
+// are defined, O(n^2), in double: they are meant for tails shorter than kFastFft.
 //
 // fp32, factors rounded once from double. The same bits with every instruction set.
 #pragma once
@@ -32,8 +33,8 @@ class RealFft {
   Simd simd() const { return simd_; }
   size_t scratch_size() const { return scratch_size_; }
 
-  // `values`: length(), `re` and `im`: bins(), `scratch`: scratch_size() numbers, none of which overlap. im[0] and, of
-  // an even length, im[length / 2] become 0.
+  // `values`: length(), `re` and `im`: bins(), `scratch`: scratch_size() numbers, none of which
+  // overlap. im[0] and, of an even length, im[length / 2] become 0.
   void Forward(const float* values, float* re, float* im, float* scratch) const;
   // These two are taken for 0.
   void Inverse(const float* re, const float* im, float* values, float* scratch) const;

@@ -1,16 +1,20 @@
-// Range-based float (Wang et al., "FFT-based Gradient Sparsification for the Distributed Training of Deep Neural
-// Networks", HPDC 2020): numbers of N bits whose codes are all spent on [-lowest, -eps], 0 and [eps, highest]. Like IEEE
-// 754 they have m bits of mantissa and a spacing that grows with the magnitude; unlike there the range follows the data
-// and may differ by sign. The smallest magnitude eps follows from N, m and the range in closed form:
+// Range-based float (Wang et al., "FFT-based Gradient Sparsification for the Distributed Training
+// of Deep Neural Networks", HPDC 2020): numbers of N bits whose codes are all spent on [-lowest,
+// -eps], 0 and [eps, highest]. Like IEEE 754 they have m bits of mantissa and a spacing that grows
+// with the magnitude; unlike there the range follows the data and may differ by sign. The smallest
+// magnitude eps follows from N, m and the range in closed form:
 //
-//   key(a) = upper bits of |a| as fp32, m of the mantissa, rounded to nearest;   above = key(highest), below = key(lowest)
-//   base   = max(ceil((above + below + 3 - 2^N) / 2), above + 2 - 2^N, below + 2 - 2^N, 2^m)   = key(eps)
-//   P = max(0, above - base + 1) positive codes, Q = max(0, below - base + 1) negative ones;   P + Q + 1 <= 2^N
+//   key(a) = upper bits of |a| as fp32, m of the mantissa, rounded to nearest
+//   above  = key(highest), below = key(lowest)
+//   base   = key(eps) = max(ceil((above + below + 3 - 2^N) / 2),
+//                           above + 2 - 2^N, below + 2 - 2^N, 2^m)
+//   P = max(0, above - base + 1) positive codes, Q = max(0, below - base + 1) negative ones
+//   P + Q + 1 <= 2^N
 //   code 0: zero   1 .. P: keys base .. above   P + 1 .. P + Q: the same with a minus sign
 //
-// Magnitudes above the range saturate, those below eps become eps or 0, whichever is nearer (eps at eps / 2); a sign
-// without codes becomes 0. So |x - decoded| <= |x|, and <= 2^-(m + 1) |x| between eps and the range's end.
-// Integer operations on the bits of fp32 alone: the same everywhere.
+// Magnitudes above the range saturate, those below eps become eps or 0, whichever is nearer (eps at
+// eps / 2); a sign without codes becomes 0. So |x - decoded| <= |x|, and <= 2^-(m + 1) |x| between
+// eps and the range's end. Integer operations on the bits of fp32 alone: the same everywhere.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +67,8 @@ void DecodeRange(const RangeFloat& format, std::span<const uint32_t> codes, std:
 double RangeError(const RangeFloat& format, std::span<const float> values,
                   Simd simd = ActiveSimd());
 
-// The mantissa with the least error on a sample of the values: every s-th, 2^14 at most; the smaller on a tie.
+// The mantissa with the least error on a sample of the values: every s-th, 2^14 at most; the
+// smaller on a tie.
 int BestMantissa(int bits, SignedRange range, std::span<const float> values,
                  Simd simd = ActiveSimd());
 

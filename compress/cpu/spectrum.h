@@ -1,9 +1,11 @@
-// Spectrum of a vector of any length in pieces, none of them padded: chunks of a power of two, the rest as falling
-// powers of two down to kFastFft, and what is left at its own length. Chunks bound the cost of a transform and its
-// rounding; what one costs in accuracy is small from some thousand elements on. Bins of the pieces follow each other;
-// orthonormal transforms (fft.h) make bins of different pieces comparable.
+// Spectrum of a vector of any length in pieces, none of them padded: chunks of a power of two, the
+// rest as falling powers of two down to kFastFft, and what is left at its own length. Chunks bound
+// the cost of a transform and its rounding; what one costs in accuracy is small from some thousand
+// elements on. Bins of the pieces follow each other; orthonormal transforms (fft.h) make bins of
+// different pieces comparable.
 //
-// Forward: 4 bytes read and about 6 written per element (a bin is re, im and power, for two elements). Deterministic.
+// Forward: 4 bytes read and about 6 written per element (a bin is re, im and power, for two
+// elements). Deterministic.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +26,8 @@ class SpectrumPlan {
   // At most `numel`, and 1 at least of 1 or more.
   int64_t Bins(int64_t numel) const;
 
-  // All outputs have Bins(values.size()) elements. power = w |scale X|^2, whose sum is ||scale x||^2.
+  // All outputs have Bins(values.size()) elements. power = w |scale X|^2, whose sum is ||scale
+  // x||^2.
   void Forward(std::span<const float> values, float scale, float* re, float* im,
                float* power) const;
 

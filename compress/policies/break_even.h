@@ -1,10 +1,11 @@
-// From which compression ratio on a link gains from it. Without compression M bytes take M / B seconds. With it every
-// pass over them costs M / T more, at sender and receiver, and the link M / (r B):
+// From which compression ratio on a link gains from it. Without compression M bytes take M / B
+// seconds. With it every pass over them costs M / T more, at sender and receiver, and the link M /
+// (r B):
 //
 //   M / B > M sum_j c_j / T_j + M / (r B)   <=>   r > 1 / (1 - B sum_j c_j / T_j)
 //
-// and no ratio gains where B sum_j c_j / T_j >= 1. Wang et al. (HPDC 2020) argue with a model of this kind; this form
-// counts passes that neither overlap each other nor the link.
+// and no ratio gains where B sum_j c_j / T_j >= 1. Wang et al. (HPDC 2020) argue with a model of
+// this kind; this form counts passes that neither overlap each other nor the link.
 #pragma once
 
 #include <limits>

@@ -1,17 +1,20 @@
-// theta: which part of the spectrum is dropped, for codec fft. The same theta for all units; theta_0 is the anchor.
-// Wang et al. (HPDC 2020) show that SGD converges with a diminishing theta, and that lowering it recovers accuracy. With
-// a_t^2 = ||x - C(x)||^2 / ||x||^2 the compression's error is of the order of SGD's own noise where a_t^2 <= L eta_t, L
-// the loss's smoothness and eta_t <= 1 / (4 L) the rate.
+// theta: which part of the spectrum is dropped, for codec fft. The same theta for all units;
+// theta_0 is the anchor. Wang et al. (HPDC 2020) show that SGD converges with a diminishing theta,
+// and that lowering it recovers accuracy. With a_t^2 = ||x - C(x)||^2 / ||x||^2 the compression's
+// error is of the order of SGD's own noise where a_t^2 <= L eta_t, L the loss's smoothness and
+// eta_t <= 1 / (4 L) the rate.
 //
-//   lr        theta_t = theta_0 sqrt(eta_t / eta), eta the highest rate so far: warm-up does not count. Nothing is sent:
-//             every worker knows the rate.
-//   measured  the largest theta <= theta_0 with a^2(theta) <= L eta_t, a^2 over all units of worker 0's error-fed
-//             gradient, of thetas whose kept part is that of theta_0 times 2^(j/2), and 0. Every `interval` steps
-//             worker 0 measures, and announces the result for the steps that follow. Without `smoothness`
-//             L = 1 / (4 eta): the largest that the rates allow, a_t^2 <= 1/4.
-//   recover   every `interval` steps worker 0 announces its mean loss since the last time. Where `patience` of them in
-//             a row are not below the best so far by the share `improvement`, theta becomes factor * theta; below 0.05 it
-//             becomes 0. Every worker does that by itself.
+//   lr        theta_t = theta_0 sqrt(eta_t / eta), eta the highest rate so far: warm-up does not
+//             count. Nothing is sent: every worker knows the rate.
+//   measured  the largest theta <= theta_0 with a^2(theta) <= L eta_t, a^2 over all units of worker
+//             0's error-fed gradient, of thetas whose kept part is that of theta_0 times 2^(j/2),
+//             and 0. Every `interval` steps worker 0 measures, and announces the result for the steps
+//             that follow. Without `smoothness` L = 1 / (4 eta): the largest that the rates allow,
+//             a_t^2 <= 1/4.
+//   recover   every `interval` steps worker 0 announces its mean loss since the last time. Where
+//             `patience` of them in a row are not below the best so far by the share `improvement`,
+//             theta becomes factor * theta; below 0.05 it becomes 0. Every worker does that by
+//             itself.
 //
 // Announcement: 8 bytes, an f64, from worker 0 to all; worker 0, too, goes by the decoded number.
 #include <algorithm>

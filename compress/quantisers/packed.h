@@ -1,4 +1,5 @@
-// Segments that end in codes of one width, packed (cpu/bitpack.h): written and read through a small buffer.
+// Segments that end in codes of one width, packed (cpu/bitpack.h): written and read through a small
+// buffer.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +30,8 @@ void AppendPacked(std::span<const float> values, int width, Bytes& out, Encode e
   }
 }
 
-// Throws Error on a code above `largest` and on set padding bits; `packed` has the right length. decode(codes, values
-// of the block).
+// Throws Error on a code above `largest` and on set padding bits; `packed` has the right length.
+// decode(codes, values of the block).
 template <typename Decode>
 void ReadPacked(ByteSpan packed, int width, uint32_t largest, std::span<float> values,
                 Decode decode) {

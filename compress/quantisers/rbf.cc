@@ -1,8 +1,9 @@
-// rbf: range-based floats (cpu/range_float.h). Where the range comes from: each message's own values; the first steps,
-// widened and then fixed, as in the paper; or a moving average. The last two keep it in CodecState::numbers.
+// rbf: range-based floats (cpu/range_float.h). Where the range comes from: each message's own
+// values; the first steps, widened and then fixed, as in the paper; or a moving average. The last
+// two keep it in CodecState::numbers.
 //
-// Segment: u32 key of the highest value | mantissa bits << 24, u32 key of the lowest, codes of N bits. So no decoder
-// needs the sender's state.
+// Segment: u32 key of the highest value | mantissa bits << 24, u32 key of the lowest, codes of N
+// bits. So no decoder needs the sender's state.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -26,7 +27,8 @@ constexpr std::string_view kRangeSources[] = {"message", "calibrated", "ema"};
 constexpr double kWindow = 10;    // steps of calibration, or of the average
 constexpr double kMargin = 1.25;  // headroom over what was seen
 
-// What is kept of a unit, in the upper half of CodecState::numbers: the lower half is the sparsifier's.
+// What is kept of a unit, in the upper half of CodecState::numbers: the lower half is the
+// sparsifier's.
 class Memory {
  public:
   explicit Memory(CodecState& state) : numbers_(std::span(state.numbers).last<4>()) {}
@@ -35,7 +37,8 @@ class Memory {
   double& lowest() { return numbers_[2]; }
   double& mantissa() { return numbers_[3]; }  // fixed with the range; 0 before
 
-  // With headroom. A sign that never came has the other's range: with a range of nothing it could never be sent.
+  // With headroom. A sign that never came has the other's range: with a range of nothing it could
+  // never be sent.
   SignedRange Widened() {
     const auto widen = [&](double own, double other) {
       const double wide = kMargin * (own > 0 ? own : other);

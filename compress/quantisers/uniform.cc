@@ -25,8 +25,8 @@ int32_t LevelsOf(double parameter) {
 
 int WidthOf(double parameter) { return static_cast<int>(std::lround(parameter)); }
 
-// Level of x, -levels to levels; max > 0. Adding and taking away 1.5 * 2^23 rounds to the nearest whole number, ties to
-// even.
+// Level of x, -levels to levels; max > 0. Adding and taking away 1.5 * 2^23 rounds to the nearest
+// whole number, ties to even.
 LEGACY_INLINE float LevelOf(float x, float max, float levels) {
   constexpr float kRound = 0x1.8p23f;
   return (x / max * levels + kRound) - kRound;

@@ -115,8 +115,9 @@ TEST(Fft, KeepsWhatTopKCannot) {
   EXPECT_LE(20 * Error2(*fft, ramp, 0.95), Error2(*topk, ramp, 0.05));
 }
 
-// At equal bytes and with the same quantiser, as codecs are to be compared: smooth signals are FFT's, heavy tails
-// Top-K's. On white Gaussian noise FFT gains because a position stands for two numbers.
+// At equal bytes and with the same quantiser, as codecs are to be compared: smooth signals are
+// FFT's, heavy tails Top-K's. On white Gaussian noise FFT gains because a position stands for two
+// numbers.
 TEST(Fft, AgainstTopKAtEqualBytes) {
   const int64_t n = 1 << 14;
   const auto fft = MakeCodec("fft+rbf:bits=8");
