@@ -6,8 +6,8 @@
 //   result    s / N * sum of t
 //
 // t is sign(g) with probability |g| / s, so that the expectation is the clipped gradient. Codes are t + 1 in b bits,
-// which the sum over N workers does not leave. Clipping is to a number of standard deviations, of the unit's elements
-// about their mean (population), about zero. There is no residual: the error can exceed the gradient.
+// which the sum over N workers does not leave. Clipping is the quantiser terngrad's. There is no residual: the error can
+// exceed the gradient.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -15,9 +15,10 @@
 #include "compress/codecs/common.h"
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/quantise.h"
-#include "compress/cpu/vector.h"
+#include "compress/cpu/ternary.h"
 #include "compress/error.h"
 #include "compress/number.h"
+#include "compress/quantiser.h"
 #include "compress/schemes/exchange_base.h"
 #include "compress/schemes/schemes.h"
 
@@ -30,24 +31,12 @@ constexpr int kWidestByteCode = 8;  // bits
 
 int CodeBits(int workers) { return std::bit_width(2u * static_cast<unsigned>(workers)); }
 
-// To `deviations` standard deviations about zero; 0: as it is.
-void Clip(std::span<float> values, double deviations) {
-  if (deviations == 0 || values.empty()) return;
-  const auto count = static_cast<double>(values.size());
-  double sum = 0;
-  for (const float x : values) sum += x;
-  const double mean = sum / count;
-  const double variance = std::max(cpu::SquaredNorm(values) / count - mean * mean, 0.0);
-  const auto bound = static_cast<float>(deviations * std::sqrt(variance));
-  if (!std::isfinite(bound)) return;
-  for (float& x : values) x = std::clamp(x, -bound, bound);
-}
-
 class TernGradExchange : public ExchangeBase {
  public:
   TernGradExchange(double clip, const Unit& unit, int workers)
       : ExchangeBase("terngrad-shared", unit, workers, {.kind = MemoryKind::kNone}),
         clip_(clip),
+        ranges_(workers),
         sum_(unit.numel) {}
 
   void Begin(const StepContext& context) override;
@@ -69,6 +58,7 @@ class TernGradExchange : public ExchangeBase {
   void AddCodes(ByteSpan segment);
 
   double clip_;
+  std::vector<cpu::Range> ranges_;  // that workers clip to
   int round_ = kDone;
   float scale_ = 0;
   std::vector<int32_t> sum_;  // of t
@@ -116,22 +106,26 @@ Message TernGradExchange::Encode(int worker, std::span<const float> gradient) {
 
 Message TernGradExchange::EncodeScale(int worker, std::span<const float> gradient) {
   CheckFinite(gradient, unit().id);
-  const std::span<float> clipped = memory().Compensate(worker, gradient);
-  Clip(clipped, clip_);
+  memory().Compensate(worker, gradient);
+  float largest = 0;
+  if (!gradient.empty()) {
+    ranges_[worker] = cpu::ClipRange(gradient, clip_);
+    largest = cpu::ClippedMax(gradient, ranges_[worker]);
+  }
   Message message = StartMessage(HeaderOf(), PayloadBytes());
-  const float largest = cpu::AbsMax(clipped);
   AppendFloats(std::span(&largest, HeaderOf().count), message.bytes);
   return message;
 }
 
 Message TernGradExchange::EncodeCodes(int worker) {
-  const std::span<float> clipped = memory().Held(worker);
-  // Not below its own largest, unless the scales were tampered with on the way.
-  for (float& x : clipped) x = std::clamp(x, -scale_, scale_);
-  std::vector<uint8_t> codes(clipped.size(), kLevels);
+  const std::span<const float> gradient = memory().Held(worker);
+  std::vector<uint8_t> codes(gradient.size(), kLevels);
   if (scale_ > 0) {
+    // Within the scale already, unless scales were tampered with on the way.
+    const cpu::Range clip = {std::clamp(ranges_[worker].least, -scale_, scale_),
+                             std::clamp(ranges_[worker].most, -scale_, scale_)};
     const cpu::DrawSource source = cpu::MakeDrawSource(SenderContext(worker).random);
-    cpu::EncodeCodes(clipped, cpu::SymmetricGrid(scale_, kLevels, true), source, 0, codes);
+    cpu::EncodeCodes(gradient, cpu::TernaryGrid(clip, scale_), source, 0, codes);
   }
   Message message = StartMessage(HeaderOf(), PayloadBytes());
   message.bytes.resize(kHeaderBytes + PayloadBytes());
@@ -194,20 +188,12 @@ class TernGradScheme : public Scheme {
   double clip_;
 };
 
-// With this worker's scale: what clipping takes, squared, and p (1 - p) s^2 of the rounding, p = |x| / s.
+// With this worker's own scale: the quantiser's.
 std::vector<double> TernGradScheme::SquaredErrors(const Unit&, std::span<const float> values,
                                                   std::span<const double> parameters,
                                                   const RandomKey&) const {
-  std::vector<float> clipped(values.begin(), values.end());
-  Clip(clipped, clip_);
-  const double scale = cpu::AbsMax(clipped);
-  double error = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double lost = static_cast<double>(values[i]) - static_cast<double>(clipped[i]);
-    const double length = std::abs(static_cast<double>(clipped[i]));
-    error += lost * lost + length * (scale - length);
-  }
-  return std::vector<double>(parameters.size(), error);
+  const auto quantiser = MakeQuantiser({"terngrad", {{"clip", FormatNumber(clip_)}}});
+  return std::vector<double>(parameters.size(), quantiser->SquaredError(values, 0));
 }
 
 }  // namespace

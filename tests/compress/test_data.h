@@ -83,11 +83,13 @@ inline std::vector<double> SomeParameters(const ParameterSpec& spec) {
   return {spec.minimum, spec.fallback, spec.integer ? std::round(middle) : middle, spec.maximum};
 }
 
-// The scheme of that name, with error feedback where it may have it.
+// The scheme of that name, with error feedback where no parameter that is tried forbids it.
 inline std::unique_ptr<Scheme> AnyScheme(const std::string& name) {
   std::unique_ptr<Scheme> scheme = MakeScheme(name, {});
   try {
-    scheme->Open(MakeUnit(4), 1)->Begin({.parameter = scheme->Parameter().fallback});
+    for (const double parameter : SomeParameters(scheme->Parameter())) {
+      scheme->Open(MakeUnit(4), 1)->Begin({.parameter = parameter});
+    }
   } catch (const Error&) {
     scheme = MakeScheme(name, {.error_feedback = false});
   }

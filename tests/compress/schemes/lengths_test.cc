@@ -4,11 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "compress/codecs/common.h"
-#include "compress/codecs/quantiser_codec.h"
-#include "compress/cpu/vector.h"
 #include "compress/error.h"
-#include "compress/schemes/codec_scheme.h"
+#include "compress/exchange.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy {
@@ -83,82 +80,45 @@ TEST(LeftOut, UnitsAreSentWholeWithoutResidual) {
   EXPECT_TRUE(exchange->Residual(0).empty());
 }
 
-// Signed bytes by the largest magnitude of eight values, rounded to nearest.
-class ByteQuantiser : public Quantiser {
- public:
-  std::string_view Name() const override { return "bytes"; }
-  ValueType Type() const override { return ValueType::kUniform; }
-  const ParameterSpec& Parameter() const override { return NoParameter(); }
-  bool AllowsErrorFeedback(double) const override { return true; }
-  int64_t Bucket() const override { return 8; }
-  std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
-    return count + 4 * ((count + 7) / 8);
-  }
-  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
-  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
-  void Encode(std::span<const float> values, double, const CodecContext&,
-              Bytes& out) const override {
-    for (size_t begin = 0; begin < values.size(); begin += 8) {
-      const auto bucket = values.subspan(begin, std::min<size_t>(8, values.size() - begin));
-      const float largest = cpu::AbsMax(bucket);
-      AppendFloats({&largest, 1}, out);
-      for (const float x : bucket) {
-        const float level = largest == 0 ? 0 : std::round(x / largest * 127);
-        out.push_back(static_cast<std::byte>(static_cast<int8_t>(level)));
-      }
-    }
-  }
-  void Decode(ByteSpan segment, double parameter, std::span<float> values) const override {
-    CheckLength(segment, *SegmentBytes(static_cast<int64_t>(values.size()), parameter));
-    for (size_t i = 0; i < values.size(); ++i) {
-      const size_t bucket = i / 8 * 12;
-      const auto level = static_cast<int8_t>(segment[bucket + 4 + i % 8]);
-      values[i] = FloatAt(segment.subspan(bucket, 4), 0) * static_cast<float>(level) / 127;
-    }
-  }
-  double SquaredError(std::span<const float> values, double parameter) const override {
-    Bytes segment;
-    Encode(values, parameter, {}, segment);
-    std::vector<float> decoded(values.size());
-    Decode(segment, parameter, decoded);
-    double error = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
-      error += std::pow(double{values[i]} - double{decoded[i]}, 2);
-    }
-    return error;
-  }
-};
-
 TEST(Requantised, SumsErrAtMostTwiceAsMuch) {
-  const auto scheme = [](bool requantise) {
-    return CodecScheme(std::make_unique<QuantiserCodec>(std::make_unique<ByteQuantiser>()),
-                       {.memory = {.kind = MemoryKind::kNone}, .requantise = requantise});
-  };
-  EXPECT_TRUE(scheme(true).DependsOnCollective());
-  EXPECT_FALSE(scheme(false).DependsOnCollective());
-  for (const int64_t numel : {0, 1, 7, 8, 9, 100, 501}) {
-    for (const int workers : {1, 2, 5}) {
-      std::vector<std::vector<float>> gradients;
-      std::vector<double> exact(numel);
-      double single = 0;
-      for (int w = 0; w < workers; ++w) {
-        gradients.push_back(test::Normals(numel, 30 + w));
-        for (int64_t i = 0; i < numel; ++i) exact[i] += double{gradients[w][i]} / workers;
-        single = std::max(single, ByteQuantiser().SquaredError(gradients[w], 1));
-      }
-      const auto exchange = scheme(true).Open(test::MakeUnit(numel), workers);
-      exchange->Begin({});
-      const Round round = exchange->NextRound().value();
-      EXPECT_EQ(round.reduction, Reduction::kRequantisedSum);
-      EXPECT_EQ(round.primitive, Primitive::kAllReduce);
-      const auto mean = test::RunStep(*exchange, {}, gradients);
-      const auto gathered =
-          test::RunStep(*scheme(false).Open(test::MakeUnit(numel), workers), {}, gradients);
-      double error = 0;
-      for (int64_t i = 0; i < numel; ++i) error += std::pow(exact[i] - double{mean[i]}, 2);
-      EXPECT_LE(std::sqrt(error), 2 * std::sqrt(single) + 1e-6) << numel << " " << workers;
-      if (workers == 5 && numel == 501) {
-        EXPECT_NE(mean, gathered);
+  for (const std::string name : {"qsgd", "maxmin", "qsgd:rounding=nearest"}) {
+    const std::string option = name.find(':') == std::string::npos ? ":bucket=64" : ",bucket=64";
+    const auto gather = MakeScheme(name + option, {.error_feedback = false});
+    const auto requantise =
+        MakeScheme(name + option + ",reduction=requantise", {.error_feedback = false});
+    EXPECT_TRUE(requantise->DependsOnCollective());
+    EXPECT_FALSE(gather->DependsOnCollective());
+    for (const int64_t numel : {0, 1, 63, 64, 65, 500}) {
+      for (const int workers : {1, 2, 5}) {
+        const Unit unit = test::MakeUnit(numel);
+        EXPECT_EQ(requantise->MessageBytes(unit, 4), gather->MessageBytes(unit, 4));
+        std::vector<std::vector<float>> gradients;
+        std::vector<double> exact(numel);
+        double single = 0;  // expected squared error of one message
+        for (int w = 0; w < workers; ++w) {
+          gradients.push_back(test::Normals(numel, 30 + w));
+          for (int64_t i = 0; i < numel; ++i) exact[i] += double{gradients[w][i]} / workers;
+          single = std::max(
+              single, gather->SquaredErrors(unit, gradients[w], std::vector<double>{4}, {})[0]);
+        }
+        const auto exchange = requantise->Open(unit, workers);
+        exchange->Begin({.parameter = 4});
+        const Round round = exchange->NextRound().value();
+        EXPECT_EQ(round.reduction, Reduction::kRequantisedSum);
+        EXPECT_EQ(round.primitive, Primitive::kAllReduce);
+        constexpr int kSteps = 20;
+        double error = 0;
+        for (int64_t step = 0; step < kSteps; ++step) {
+          const StepContext context{.seed = 1, .step = step, .parameter = 4};
+          const auto mean = test::RunStep(*exchange, context, gradients);
+          for (int64_t i = 0; i < numel; ++i) {
+            error += std::pow(exact[i] - double{mean[i]}, 2) / kSteps;
+          }
+          if (numel == 500 && workers == 5) {
+            ASSERT_NE(mean, test::RunStep(*gather->Open(unit, workers), context, gradients));
+          }
+        }
+        EXPECT_LE(std::sqrt(error), 2 * std::sqrt(single) + 1e-6) << name << numel << workers;
       }
     }
   }
@@ -166,7 +126,8 @@ TEST(Requantised, SumsErrAtMostTwiceAsMuch) {
 
 TEST(Requantised, OnlyOfQuantisersInBuckets) {
   for (const char* bad : {"topk:reduction=requantise", "dense:reduction=requantise",
-                          "fp16:reduction=requantise", "qsgd:reduction=sum"}) {
+                          "fp16:reduction=requantise", "qsgd:reduction=sum",
+                          "qsgd:reduction=requantise,code=elias", "sign:reduction=requantise"}) {
     EXPECT_THROW(MakeScheme(bad, {.error_feedback = false}), Error) << bad;
   }
 }

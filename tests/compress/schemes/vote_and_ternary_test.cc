@@ -108,10 +108,10 @@ TEST(TernGradShared, IsUnbiasedAboutTheClippedGradient) {
 
 TEST(TernGradShared, ClipsToDeviations) {
   std::vector<float> gradient(100);
-  gradient[3] = 100;  // deviation sqrt(100 - 1) about the mean 1
+  gradient[3] = 100;  // the mean is 1, the deviation sqrt(100 - 1)
   const auto exchange = MakeScheme("terngrad-shared")->Open(test::MakeUnit(100), 1);
   const auto mean = test::RunStep(*exchange, {}, {gradient});
-  EXPECT_NEAR(mean[3], 2.5 * std::sqrt(99.0), 1e-4);
+  EXPECT_NEAR(mean[3], 1 + 2.5 * std::sqrt(99.0), 1e-4);
   EXPECT_EQ(mean[4], 0);
 }
 
