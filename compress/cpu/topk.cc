@@ -17,11 +17,12 @@ constexpr int64_t kTile = 8192;
 // At most k candidates can be kept, so that more than this are cut back to k.
 constexpr int64_t MostCandidates(int64_t k) { return 2 * k + kTile; }
 
-// The sample has one element in kSampleEvery, at most kLargestSample; a smaller one than
-// kSmallestSample would give a bracket that holds most elements.
-constexpr int64_t kSampleEvery = 32;
-constexpr int64_t kLargestSample = 1 << 14;
+// The sample has one element in kSampleEvery within these bounds: each element costs a miss of the
+// caches, and saves candidates. Fewer elements than kFewElements are candidates all.
+constexpr int64_t kSampleEvery = 256;
 constexpr int64_t kSmallestSample = 64;
+constexpr int64_t kLargestSample = 1 << 14;
+constexpr int64_t kFewElements = 2048;
 // The bracket reaches this many standard deviations of the sampled rank to both sides, and a few
 // ranks more for small ranks, whose distribution is skewed.
 constexpr double kDeviations = 4;
@@ -125,8 +126,8 @@ float TopKSelector::SelectSegment(const Segment& segment, int64_t offset, float 
 KeyRange TopKSelector::Bracket(const Segment& segment, float hint) {
   if (hint > 0) return {KeyOf(hint * (1 - kHintMargin)), KeyOf(hint * (1 + kHintMargin))};
   const auto n = static_cast<int64_t>(segment.values.size());
-  const int64_t samples = std::min(n / kSampleEvery, kLargestSample);
-  if (samples < kSmallestSample) return {};
+  if (n < kFewElements) return {};
+  const int64_t samples = std::clamp(n / kSampleEvery, kSmallestSample, kLargestSample);
   sample_.resize(samples);
   const SamplePositions position(n, samples);
   for (int64_t i = 0; i < samples; ++i) sample_[i] = segment.values[position(i)];

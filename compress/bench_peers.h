@@ -1,0 +1,19 @@
+// What LibTorch does for the same ends, as compressors in Python call it. Defined in
+// trainer/bench_peers.cc, where LibTorch's headers stay; one thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace legacy::bench {
+
+// torch::topk(|values|, k), unsorted, and the kept values gathered.
+void TorchTopK(std::span<const float> values, int64_t k);
+
+// randperm(n) < k, from which Random-K's positions follow.
+void TorchRandomMask(int64_t n, int64_t k);
+
+// torch::fft::rfft(values) as one transform, torch::topk of the magnitudes, and the kept coefficients gathered.
+void TorchSpectrum(std::span<const float> values, int64_t k);
+
+}  // namespace legacy::bench
