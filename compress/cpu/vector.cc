@@ -37,7 +37,7 @@ struct Magnitude {
   static LEGACY_INLINE double Of(double x) { return __builtin_fabs(x); }
 };
 struct NegativePart {
-  static LEGACY_INLINE double Of(double x) { return x < 0 ? -x : 0.0; }
+  static LEGACY_INLINE double Of(double x) { return 0.5 * (__builtin_fabs(x) - x); }  // exact
 };
 struct Itself {
   static LEGACY_INLINE double Of(double x) { return x; }

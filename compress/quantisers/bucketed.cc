@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 
 #include "compress/codecs/common.h"
 #include "compress/cpu/bitpack.h"
@@ -13,6 +14,15 @@ namespace {
 
 constexpr int kMostBits = 8;
 constexpr int64_t kMostBucket = 1 << 20;
+
+// Draws take time in which memory has nothing to do: the values after the next block's are asked for.
+void Prefetch(std::span<const float> values, int64_t first) {
+  constexpr int64_t kLine = 64 / sizeof(float);
+  const auto count = static_cast<int64_t>(values.size());
+  const int64_t begin = std::min(first + 2 * cpu::kQuantiseBlock, count);
+  const int64_t end = std::min(begin + cpu::kQuantiseBlock, count);
+  for (int64_t i = begin; i < end; i += kLine) __builtin_prefetch(values.data() + i);
+}
 
 }  // namespace
 
@@ -29,13 +39,15 @@ int64_t BucketedQuantiser::Buckets(int64_t count) const {
 }
 
 std::optional<int64_t> BucketedQuantiser::SegmentBytes(int64_t count, double bits) const {
-  return int64_t{sizeof(float)} * Numbers() * Buckets(count) +
-         cpu::PackedBytes(count, BitsOf(bits));
+  return ScaleBytes() * Buckets(count) + cpu::PackedBytes(count, BitsOf(bits));
 }
 
-void BucketedQuantiser::AppendScale(const BucketScale& scale, Bytes& out) const {
-  if (Numbers() == 2) AppendFloats({&scale.low, 1}, out);
-  AppendFloats({&scale.high, 1}, out);
+void BucketedQuantiser::StoreScale(const BucketScale& scale, std::byte* to) const {
+  if (Numbers() == 2) {
+    std::memcpy(to, &scale.low, sizeof scale.low);
+    to += sizeof scale.low;
+  }
+  std::memcpy(to, &scale.high, sizeof scale.high);
 }
 
 BucketScale BucketedQuantiser::ScaleAt(ByteSpan segment, int64_t bucket) const {
@@ -63,29 +75,29 @@ void BucketedQuantiser::Encode(std::span<const float> values, double parameter,
   const int bits = BitsOf(parameter);
   const auto count = static_cast<int64_t>(values.size());
   const cpu::DrawSource source = DrawsOf(context);
-  const size_t begin = out.size();
-  const int64_t scales = int64_t{sizeof(float)} * Numbers() * Buckets(count);
-  Bytes scale_bytes;
-  scale_bytes.reserve(scales);
-  out.resize(begin + *SegmentBytes(count, parameter));
-  std::byte* codes = out.data() + begin + scales;
+  size_t scale_at = out.size();
+  out.reserve(out.size() + *SegmentBytes(count, parameter));
+  out.resize(out.size() + ScaleBytes() * Buckets(count));
   ForBuckets(0, count, [&](int64_t, int64_t first, int64_t size) {
     const auto bucket = values.subspan(first, size);
     const BucketScale scale = ScaleOf(bucket);
-    AppendScale(scale, scale_bytes);
+    StoreScale(scale, out.data() + scale_at);
+    scale_at += ScaleBytes();
     const auto grid = GridOf(scale, bits);
     for (int64_t at = 0; at < size; at += cpu::kQuantiseBlock) {
       const auto block = bucket.subspan(at, std::min(cpu::kQuantiseBlock, size - at));
-      EncodeBlock(block, grid, bits, source, first + at, codes + (first + at) / 8 * bits);
+      Prefetch(values, first + at);
+      const size_t codes = out.size();
+      out.resize(codes + cpu::PackedBytes(static_cast<int64_t>(block.size()), bits));
+      EncodeBlock(block, grid, bits, source, first + at, out.data() + codes);
     }
   });
-  std::ranges::copy(scale_bytes, out.begin() + begin);
 }
 
 void BucketedQuantiser::Check(ByteSpan segment, int64_t count, double parameter) const {
   const int bits = BitsOf(parameter);
   CheckLength(segment, *SegmentBytes(count, parameter));
-  const ByteSpan packed = segment.subspan(sizeof(float) * Numbers() * Buckets(count));
+  const ByteSpan packed = segment.subspan(ScaleBytes() * Buckets(count));
   cpu::CheckPadding(packed, count, bits);
   const bool any_code = LargestCode(bits) == (1 << bits) - 1;
   ForBuckets(0, count, [&](int64_t bucket, int64_t first, int64_t size) {
@@ -112,7 +124,7 @@ void BucketedQuantiser::Check(ByteSpan segment, int64_t count, double parameter)
 void BucketedQuantiser::DecodePart(ByteSpan segment, int64_t count, double parameter, int64_t begin,
                                    std::span<float> values) const {
   const int bits = BitsOf(parameter);
-  const ByteSpan packed = segment.subspan(sizeof(float) * Numbers() * Buckets(count));
+  const ByteSpan packed = segment.subspan(ScaleBytes() * Buckets(count));
   const int64_t end = begin + static_cast<int64_t>(values.size());
   ForBuckets(begin, end, [&](int64_t bucket, int64_t first, int64_t size) {
     const BucketScale scale = ScaleAt(segment, bucket);

@@ -58,7 +58,8 @@ class BucketedQuantiser : public PartwiseQuantiser {
   virtual double Step(const BucketScale& scale, int bits) const = 0;
 
   int64_t Buckets(int64_t count) const;
-  void AppendScale(const BucketScale& scale, Bytes& out) const;
+  int64_t ScaleBytes() const { return int64_t{sizeof(float)} * Numbers(); }
+  void StoreScale(const BucketScale& scale, std::byte* to) const;
   BucketScale ScaleAt(ByteSpan segment, int64_t bucket) const;
   // Calls body(bucket, begin, size) for the parts of [begin, end) in each bucket.
   template <typename Body>

@@ -17,7 +17,9 @@
 
 #include "compress/codecs/common.h"
 #include "compress/cpu/bitpack.h"
+#include "compress/cpu/dispatch.h"
 #include "compress/cpu/quantise.h"
+#include "compress/cpu/vector.h"
 #include "compress/error.h"
 #include "compress/quantisers/bucketed.h"
 #include "compress/quantisers/quantisers.h"
@@ -30,13 +32,67 @@ constexpr int kLargestExponent = 254;
 constexpr int kLargestOffset = 127;
 constexpr uint8_t kSign = 0x80;
 
-uint8_t ExponentOf(float x) {
-  return static_cast<uint8_t>(std::bit_cast<uint32_t>(x) >> kMantissaBits);
+LEGACY_INLINE uint32_t ExponentOf(float x) {
+  return __builtin_bit_cast(uint32_t, x) >> kMantissaBits & 0xFF;
 }
 
-float PowerOf(bool negative, uint32_t exponent) {
-  return std::bit_cast<float>(uint32_t{negative} << 31 | exponent << kMantissaBits);
+LEGACY_INLINE void StoreExponents(const float* __restrict rounded, int64_t n,
+                                  uint8_t* __restrict out) {
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<uint8_t>(ExponentOf(rounded[i]));
 }
+
+LEGACY_INLINE void AddExponents(const uint8_t* __restrict exponents, int64_t n,
+                                float* __restrict signs) {
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t sign = __builtin_bit_cast(uint32_t, signs[i]);
+    signs[i] = __builtin_bit_cast(float, sign | uint32_t{exponents[i]} << kMantissaBits);
+  }
+}
+
+// Whether an exponent is too large, or zero has a sign.
+LEGACY_INLINE bool AnyBad9(const uint8_t* exponents, const uint8_t* signs, int64_t n) {
+  uint8_t bad = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    bad |=
+        static_cast<uint8_t>((exponents[i] > kLargestExponent) | ((exponents[i] == 0) & signs[i]));
+  }
+  return bad != 0;
+}
+
+LEGACY_INLINE void StoreOffsets(const float* __restrict rounded, int64_t n, int32_t greatest,
+                                uint8_t* __restrict out) {
+  for (int64_t i = 0; i < n; ++i) {
+    const auto exponent = static_cast<int32_t>(ExponentOf(rounded[i]));
+    int32_t offset = exponent + kLargestOffset - greatest;
+    offset = (offset > 0) & (exponent > 0) ? offset : 0;
+    const int32_t sign = (rounded[i] < 0) & (offset > 0) ? kSign : 0;
+    out[i] = static_cast<uint8_t>(sign | offset);
+  }
+}
+
+LEGACY_INLINE void LoadOffsets(const uint8_t* __restrict in, int64_t n, int32_t greatest,
+                               float* __restrict values) {
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t offset = in[i] & kLargestOffset;
+    const int32_t exponent = offset == 0 ? 0 : greatest - kLargestOffset + offset;
+    const uint32_t sign = uint32_t{in[i]} >> 7 << 31;
+    values[i] = __builtin_bit_cast(float, sign | static_cast<uint32_t>(exponent) << kMantissaBits);
+  }
+}
+
+// Whether an offset is none that leads to an exponent, or zero has a sign.
+LEGACY_INLINE bool AnyBad8(const uint8_t* in, int64_t n, int32_t greatest) {
+  uint8_t bad = 0;
+  const auto lowest =
+      static_cast<uint8_t>(greatest < kLargestOffset ? kLargestOffset - greatest : 0);
+  for (int64_t i = 0; i < n; ++i) {
+    const auto offset = static_cast<uint8_t>(in[i] & kLargestOffset);
+    bad |= static_cast<uint8_t>(((offset > 0) & (offset <= lowest)) | (in[i] == kSign));
+  }
+  return bad != 0;
+}
+
+const uint8_t* CodesOf(ByteSpan bytes) { return reinterpret_cast<const uint8_t*>(bytes.data()); }
 
 // Calls body(first, rounded values) for block after block.
 template <typename Body>
@@ -72,7 +128,7 @@ class Natural : public PartwiseQuantiser {
       } else if (x < kLeastPower) {
         error += x * (kLeastPower - x);
       } else {
-        const double power = PowerOf(false, ExponentOf(std::abs(value)));
+        const double power = std::bit_cast<float>(ExponentOf(value) << kMantissaBits);
         error += (x - power) * (2 * power - x);
       }
     }
@@ -89,35 +145,33 @@ class Natural9 : public Natural {
               Bytes& out) const override {
     const size_t begin = out.size();
     out.resize(begin + *SegmentBytes(static_cast<int64_t>(values.size()), 0));
-    std::byte* exponents = out.data() + begin;
-    std::byte* signs = exponents + values.size();
+    auto* exponents = reinterpret_cast<uint8_t*>(out.data() + begin);
+    std::byte* signs = out.data() + begin + values.size();
     ForRounded(values, context, [&](int64_t first, std::span<const float> rounded) {
-      for (size_t i = 0; i < rounded.size(); ++i) {
-        exponents[first + i] = static_cast<std::byte>(ExponentOf(rounded[i]));
-      }
+      cpu::Dispatch<StoreExponents>(cpu::ActiveSimd(), rounded.data(),
+                                    static_cast<int64_t>(rounded.size()), exponents + first);
       cpu::PackSigns(rounded, {signs + first / 8, (rounded.size() + 7) / 8});
     });
   }
   void Check(ByteSpan segment, int64_t count, double) const override {
     CheckLength(segment, *SegmentBytes(count, 0));
-    const ByteSpan signs = segment.subspan(count);
-    cpu::CheckPadding(signs, count, 1);
-    uint32_t bad = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const auto exponent = std::to_integer<int>(segment[i]);
-      const int sign = std::to_integer<int>(signs[i / 8]) >> i % 8 & 1;
-      bad |= static_cast<uint32_t>(exponent > kLargestExponent) | ((exponent == 0) & sign);
+    std::array<uint8_t, cpu::kQuantiseBlock> buffer;
+    for (int64_t first = 0; first < count; first += cpu::kQuantiseBlock) {
+      const int64_t size = std::min(cpu::kQuantiseBlock, count - first);
+      const auto signs = std::span(buffer).first(size);
+      cpu::UnpackCodes(segment.subspan(count + first / 8, cpu::PackedBytes(size, 1)), 1, signs);
+      if (cpu::Dispatch<AnyBad9>(cpu::ActiveSimd(), CodesOf(segment) + first,
+                                 static_cast<const uint8_t*>(buffer.data()), size)) {
+        throw Error("message: a value is no power of two");
+      }
     }
-    if (bad != 0) throw Error("message: a value is no power of two");
   }
   void DecodePart(ByteSpan segment, int64_t count, double, int64_t begin,
                   std::span<float> values) const override {
-    const ByteSpan exponents = segment.subspan(begin, values.size());
-    const ByteSpan signs = segment.subspan(count + begin / 8);
-    for (size_t i = 0; i < values.size(); ++i) {
-      const bool negative = (std::to_integer<uint32_t>(signs[i / 8]) >> i % 8 & 1) != 0;
-      values[i] = PowerOf(negative, std::to_integer<uint32_t>(exponents[i]));
-    }
+    const auto size = static_cast<int64_t>(values.size());
+    cpu::UnpackSigns(segment.subspan(count + begin / 8, cpu::PackedBytes(size, 1)), 0.0f, -0.0f,
+                     values);
+    cpu::Dispatch<AddExponents>(cpu::ActiveSimd(), CodesOf(segment) + begin, size, values.data());
   }
 };
 
@@ -126,47 +180,41 @@ class Natural8 : public Natural {
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override { return 1 + count; }
   void Encode(std::span<const float> values, double, const CodecContext& context,
               Bytes& out) const override {
-    const size_t begin = out.size();
-    std::vector<float> rounded(values.size());
-    ForRounded(values, context, [&](int64_t first, std::span<const float> block) {
-      std::ranges::copy(block, rounded.begin() + first);
+    // Rounded twice, first for the greatest exponent: draws are cheaper than memory for their results.
+    uint32_t greatest = 0;
+    ForRounded(values, context, [&](int64_t, std::span<const float> rounded) {
+      greatest = std::max(greatest, ExponentOf(cpu::AbsMax(rounded)));
     });
-    uint8_t greatest = 0;
-    for (const float x : rounded) greatest = std::max(greatest, ExponentOf(x));
+    const size_t begin = out.size();
     out.resize(begin + 1 + values.size());
     out[begin] = static_cast<std::byte>(greatest);
-    for (size_t i = 0; i < rounded.size(); ++i) {
-      const int exponent = ExponentOf(rounded[i]);
-      const int offset = exponent == 0 ? 0 : std::max(0, exponent + kLargestOffset - greatest);
-      const int sign = offset > 0 && rounded[i] < 0 ? kSign : 0;
-      out[begin + 1 + i] = static_cast<std::byte>(sign | offset);
-    }
+    auto* codes = reinterpret_cast<uint8_t*>(out.data() + begin + 1);
+    ForRounded(values, context, [&](int64_t first, std::span<const float> rounded) {
+      cpu::Dispatch<StoreOffsets>(cpu::ActiveSimd(), rounded.data(),
+                                  static_cast<int64_t>(rounded.size()),
+                                  static_cast<int32_t>(greatest), codes + first);
+    });
   }
   void Check(ByteSpan segment, int64_t count, double) const override {
     CheckLength(segment, *SegmentBytes(count, 0));
-    const auto greatest = std::to_integer<int>(segment[0]);
-    bool any_greatest = greatest == 0;
-    uint32_t bad = greatest > kLargestExponent;
-    for (const std::byte byte : segment.subspan(1)) {
-      const int offset = std::to_integer<int>(byte) & kLargestOffset;
-      any_greatest |= offset == kLargestOffset;
-      bad |= static_cast<uint32_t>(offset > 0 && offset <= kLargestOffset - greatest) |
-             static_cast<uint32_t>(byte == std::byte{kSign});
+    const auto greatest = std::to_integer<int32_t>(segment[0]);
+    const ByteSpan codes = segment.subspan(1);
+    // The greatest is there, or all are zero.
+    const bool there =
+        greatest == 0 ? std::ranges::all_of(codes, [](std::byte b) { return b == std::byte{0}; })
+                      : std::ranges::any_of(codes, [](std::byte b) {
+                          return std::to_integer<int>(b & ~std::byte{kSign}) == kLargestOffset;
+                        });
+    if (!there || greatest > kLargestExponent ||
+        cpu::Dispatch<AnyBad8>(cpu::ActiveSimd(), CodesOf(codes), count, greatest)) {
+      throw Error("message: a value is no power of two");
     }
-    if (greatest == 0) {
-      bad |= std::ranges::any_of(segment.subspan(1), [](std::byte b) { return b != std::byte{0}; });
-    }
-    if (bad != 0 || !any_greatest) throw Error("message: a value is no power of two");
   }
   void DecodePart(ByteSpan segment, int64_t, double, int64_t begin,
                   std::span<float> values) const override {
-    const auto greatest = std::to_integer<int>(segment[0]);
-    for (size_t i = 0; i < values.size(); ++i) {
-      const auto code = std::to_integer<int>(segment[1 + begin + i]);
-      const int offset = code & kLargestOffset;
-      const int exponent = offset == 0 ? 0 : greatest - kLargestOffset + offset;
-      values[i] = PowerOf((code & kSign) != 0, static_cast<uint32_t>(exponent));
-    }
+    cpu::Dispatch<LoadOffsets>(cpu::ActiveSimd(), CodesOf(segment) + 1 + begin,
+                               static_cast<int64_t>(values.size()),
+                               std::to_integer<int32_t>(segment[0]), values.data());
   }
 };
 

@@ -90,7 +90,7 @@ class QsgdElias : public Qsgd {
     ForBuckets(0, count, [&](int64_t, int64_t first, int64_t size) {
       const auto bucket = values.subspan(first, size);
       const BucketScale scale = ScaleOf(bucket);
-      AppendScale(scale, out);
+      AppendFloats({&scale.high, 1}, out);
       if (const auto grid = GridOf(scale, bits)) {
         cpu::EncodeCodes(bucket, *grid, source, first, std::span(codes).subspan(first, size));
       }
@@ -101,7 +101,7 @@ class QsgdElias : public Qsgd {
   void Decode(ByteSpan segment, double parameter, std::span<float> values) const override {
     const int bits = BitsOf(parameter);
     const auto count = static_cast<int64_t>(values.size());
-    const int64_t scales = int64_t{sizeof(float)} * Buckets(count);
+    const int64_t scales = ScaleBytes() * Buckets(count);
     if (static_cast<int64_t>(segment.size()) < scales) throw Error("message: scales end early");
     std::vector<uint8_t> codes(values.size());
     cpu::ReadElias(segment.subspan(scales), LevelsOf(bits), codes);

@@ -25,6 +25,14 @@ TEST(Stochastic, DrawsAreTheirDefinitionOnEveryInstructionSet) {
   }
 }
 
+// Other processors and GPUs must give these too.
+TEST(Stochastic, KnownDraws) {
+  const DrawSource source = MakeDrawSource({.seed = 1, .step = 2, .worker = 3, .layer = 4});
+  std::vector<uint32_t> draws;
+  for (const int64_t i : {0, 1, 16, 63, 64, 1000000}) draws.push_back(DrawOf(source, i));
+  EXPECT_EQ(draws, (std::vector<uint32_t>{31459, 24754, 24584, 18216, 14036, 19720}));
+}
+
 TEST(Stochastic, DrawsAreUniform) {
   constexpr int64_t kCount = 1 << 16, kCells = 64;
   const DrawSource source = MakeDrawSource({.seed = 5});

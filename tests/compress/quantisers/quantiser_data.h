@@ -1,6 +1,8 @@
 // What the tests of the quantisers share.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <memory>
 
 #include "compress/quantiser.h"
@@ -45,8 +47,7 @@ inline double SquaredDistance(std::span<const float> x, std::span<const float> y
 }
 
 inline void AppendFloat(float x, Bytes& out) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&x);
-  out.insert(out.end(), bytes, bytes + sizeof x);
+  for (const auto byte : std::bit_cast<std::array<std::byte, sizeof x>>(x)) out.push_back(byte);
 }
 
 }  // namespace legacy::test
