@@ -61,6 +61,32 @@ enum class ValueType : uint8_t {
   kCounts = 13,  // integer sums of shared-scale ternary values
 };
 
+// Numbers of the codecs on the wire. Append only.
+enum class CodecId : uint8_t {
+  kDense = 0,  // all values, in order, through any quantiser
+  kTopK = 2,
+  kRandomK = 3,
+  kPositions = 4,  // AR-Topk, first round: positions and no values
+  kSupport = 5,    // AR-Topk, second round: values at those positions
+  kThreshold = 6,
+  kSampled = 7,  // DGC's sampled threshold
+  kRedSync = 8,
+  kSidco = 9,
+  kAdaComp = 10,
+  kCat = 11,
+  kFft = 12,
+  kPowerSgdP = 13,
+  kPowerSgdQ = 14,
+  kLengths = 15,  // lengths of the messages that follow, where they depend on the data
+  kScale = 16,    // shared-scale TernGrad, first round: one maximum
+  kSlice = 17,    // one worker's slice of a requantised sum
+  kVote = 18,     // sign bits to be voted on
+  kPolicy = 19,   // a policy's own: agreement, announcement
+  kGaussian = 20,
+  // 24 to 31: codecs of the user's own
+  kUser = 24,
+};
+
 struct Header {
   uint8_t codec = 0;
   IndexCoding index = IndexCoding::kNone;

@@ -24,6 +24,7 @@ class Sparsifier {
  public:
   virtual ~Sparsifier() = default;
   virtual std::string_view Name() const = 0;
+  virtual CodecId Id() const = 0;                      // how the header names it
   virtual const ParameterSpec& Parameter() const = 0;  // density or threshold
 
   // True where exactly `count` elements are always selected, so that a message's length is known beforehand.

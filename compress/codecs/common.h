@@ -9,30 +9,6 @@
 
 namespace legacy {
 
-// Numbers of the codecs on the wire. Append only.
-enum class CodecId : uint8_t {
-  kDense = 0,  // all values, in order, through any quantiser
-  kTopK = 2,
-  kRandomK = 3,
-  kPositions = 4,  // AR-Topk, first round: positions and no values
-  kSupport = 5,    // AR-Topk, second round: values at those positions
-  kThreshold = 6,
-  kSampled = 7,  // DGC's sampled threshold
-  kRedSync = 8,
-  kSidco = 9,
-  kAdaComp = 10,
-  kCat = 11,
-  kFft = 12,
-  kPowerSgdP = 13,
-  kPowerSgdQ = 14,
-  kLengths = 15,  // lengths of the messages that follow, where they depend on the data
-  kScale = 16,    // shared-scale TernGrad, first round: one maximum
-  kSlice = 17,    // one worker's slice of a requantised sum
-  kVote = 18,     // sign bits to be voted on
-  kPolicy = 19,   // a policy's own: agreement, announcement
-  kGaussian = 20,
-};
-
 // Parameter of codecs that have none, and the fraction of elements that sparsifiers keep.
 const ParameterSpec& NoParameter();
 const ParameterSpec& DensityParameter();

@@ -10,20 +10,6 @@
 namespace legacy {
 namespace {
 
-uint8_t IdOf(std::string_view sparsifier) {
-  constexpr std::pair<std::string_view, CodecId> kIds[] = {
-      {"topk", CodecId::kTopK},           {"randomk", CodecId::kRandomK},
-      {"threshold", CodecId::kThreshold}, {"sampled", CodecId::kSampled},
-      {"redsync", CodecId::kRedSync},     {"sidco", CodecId::kSidco},
-      {"adacomp", CodecId::kAdaComp},     {"cat", CodecId::kCat},
-      {"gaussian", CodecId::kGaussian}};
-  for (const auto& [name, id] : kIds) {
-    if (name == sparsifier) return static_cast<uint8_t>(id);
-  }
-  assert(false);
-  return 0;
-}
-
 // Behind a sparsifier a quantiser's parameter is its fallback.
 double ParameterOf(const Quantiser& quantiser) { return quantiser.Parameter().fallback; }
 
@@ -115,7 +101,7 @@ WorkList SparseCodec::DecodeWork(int64_t numel, double parameter) const {
 Header SparseCodec::HeaderOf(int64_t numel, int64_t count, const CodecContext& context) const {
   const IndexCoding coding =
       sparsifier_->SharedSupport() ? IndexCoding::kNone : PositionCoding(index_, numel, count);
-  return {.codec = IdOf(sparsifier_->Name()),
+  return {.codec = static_cast<uint8_t>(sparsifier_->Id()),
           .index = coding,
           .values = Values(numel).Type(),
           .unit = context.unit,

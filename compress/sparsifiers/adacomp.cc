@@ -21,6 +21,7 @@ class AdaComp : public Sparsifier {
  public:
   AdaComp(int64_t bins, int64_t bin) : bins_(bins), bin_(bin) {}
   std::string_view Name() const override { return "adacomp"; }
+  CodecId Id() const override { return CodecId::kAdaComp; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool FixedCount() const override { return false; }
   WorkList EncodeWork(int64_t numel, double) const override {

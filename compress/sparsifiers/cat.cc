@@ -72,6 +72,7 @@ class Cat : public Sparsifier {
  public:
   explicit Cat(const CatOptions& options) : options_(options) {}
   std::string_view Name() const override { return "cat"; }
+  CodecId Id() const override { return CodecId::kCat; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool FixedCount() const override { return false; }
   WorkList EncodeWork(int64_t numel, double) const override {

@@ -28,6 +28,7 @@ double TwoSidedQuantile(double share) {
 class Gaussian : public Sparsifier {
  public:
   std::string_view Name() const override { return "gaussian"; }
+  CodecId Id() const override { return CodecId::kGaussian; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool FixedCount() const override { return false; }
   // Of a first threshold that will do.

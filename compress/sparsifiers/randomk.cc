@@ -15,6 +15,7 @@ class RandomK : public Sparsifier {
  public:
   RandomK(bool unbiased, bool shared) : unbiased_(unbiased), shared_(shared) {}
   std::string_view Name() const override { return "randomk"; }
+  CodecId Id() const override { return CodecId::kRandomK; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool SharedSupport() const override { return shared_; }
   bool AllowsErrorFeedback() const override { return !unbiased_; }

@@ -87,6 +87,7 @@ class RedSync : public Sparsifier {
  public:
   explicit RedSync(const RedSyncOptions& options) : options_(options) {}
   std::string_view Name() const override { return "redsync"; }
+  CodecId Id() const override { return CodecId::kRedSync; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool FixedCount() const override { return false; }
   bool SendsWhole(int64_t numel) const override {

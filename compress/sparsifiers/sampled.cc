@@ -31,6 +31,7 @@ class Sampled : public Sparsifier {
  public:
   explicit Sampled(double sample) : sample_(sample) {}
   std::string_view Name() const override { return "sampled"; }
+  CodecId Id() const override { return CodecId::kSampled; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool FixedCount() const override { return false; }
   // One threshold, the usual case.

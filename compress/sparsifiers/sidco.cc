@@ -56,6 +56,7 @@ class Sidco : public Sparsifier {
   // `stages` 0: as many as fit.
   Sidco(Fit fit, int stages) : fit_(fit), stages_(stages) {}
   std::string_view Name() const override { return "sidco"; }
+  CodecId Id() const override { return CodecId::kSidco; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool FixedCount() const override { return false; }
   WorkList EncodeWork(int64_t numel, double) const override {

@@ -24,6 +24,7 @@ const ParameterSpec& ThresholdParameter() {
 class Threshold : public Sparsifier {
  public:
   std::string_view Name() const override { return "threshold"; }
+  CodecId Id() const override { return CodecId::kThreshold; }
   const ParameterSpec& Parameter() const override { return ThresholdParameter(); }
   bool FixedCount() const override { return false; }
   WorkList EncodeWork(int64_t numel, double) const override {

@@ -21,6 +21,7 @@ class TopK : public Sparsifier {
  public:
   explicit TopK(bool kth) : kth_(kth) {}
   std::string_view Name() const override { return "topk"; }
+  CodecId Id() const override { return CodecId::kTopK; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool FixedCount() const override { return !kth_; }
   WorkList EncodeWork(int64_t numel, double) const override {

@@ -95,7 +95,7 @@ TEST(EveryCodec, RefusesNonFiniteValuesAndNamesTheUnit) {
       auto values = test::Normals(50, 1);
       values[33] = bad;
       try {
-        codec->Encode(values, Context(0.1, 7));
+        codec->Encode(values, Context(codec->Parameter().fallback, 7));
         FAIL() << name;
       } catch (const Error& error) {
         EXPECT_NE(std::string(error.what()).find("unit 7, element 33"), std::string::npos)
