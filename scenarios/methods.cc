@@ -8,17 +8,14 @@
 #include "compress/number.h"
 #include "compress/options.h"
 #include "compress/policies/equal_volume.h"
+#include "compress/policies/legacy_auto.h"
 #include "compress/policies/legacy_schedule.h"
 #include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {
 
-// Without levels of the user's: small layers five times the average density, and phases that send 1.8 and 0.2 times the
-// average, the ratios of LEGACY's experiments on small models. docs/policies.md.
-constexpr double kSmallLayerFactor = 5;
-constexpr double kPhaseFactors[] = {1.8, 0.2};
-constexpr double kSmallShare = 0.1;
+constexpr double kSmallShare = 0.1;  // of the elements, in layers below the split that nobody gave
 
 // `text` with an option of its first stage, where the scheme has it and it is not given.
 std::string WithOption(const std::string& text, const std::string& name, const std::string& value) {
@@ -26,7 +23,7 @@ std::string WithOption(const std::string& text, const std::string& name, const s
   if (!stages.front().options.emplace(name, value).second) return text;
   const std::string with = FormatStages(stages);
   try {
-    MakeScheme(with, {.error_feedback = false});
+    MakeScheme(with);
   } catch (const Error&) {
     return text;
   }
@@ -43,7 +40,7 @@ std::string SchemeText(const Method& method, const Scenario& scenario) {
   std::string text = method.scheme;
   if (scenario.index != "auto") text = WithOption(text, "index", scenario.index);
   // A scheme that applies momentum before it compresses takes over the training's.
-  if (!MakeScheme(text, {.error_feedback = false})->OwnsMomentum()) return text;
+  if (!MakeScheme(text)->OwnsMomentum()) return text;
   text = WithOption(text, "momentum", FormatNumber(scenario.momentum));
   return WithOption(text, "nesterov", scenario.nesterov ? "on" : "off");
 }
@@ -53,16 +50,18 @@ double ParameterOf(const Method& method, const Scenario& scenario, const Paramet
   return spec.name == "density" ? scenario.density : spec.fallback;
 }
 
+// Momentum correction is a memory of its own, which no switch takes away.
 bool KeepsResiduals(const Scheme& scheme, const Method& method, const Scenario& scenario) {
+  if (scheme.OwnsMomentum()) return true;
   return scenario.error_feedback &&
          scheme.UsesErrorFeedback(ParameterOf(method, scenario, scheme.Parameter()));
 }
 
 std::unique_ptr<Scheme> SchemeOf(const Method& method, const Scenario& scenario) {
   const std::string text = SchemeText(method, scenario);
-  std::unique_ptr<Scheme> scheme = MakeScheme(text, {.error_feedback = false});
-  if (!KeepsResiduals(*scheme, method, scenario)) return scheme;
-  return MakeScheme(text, {.error_feedback = true});
+  std::unique_ptr<Scheme> scheme = MakeScheme(text);
+  if (KeepsResiduals(*scheme, method, scenario)) return scheme;
+  return MakeScheme(text, {.error_feedback = false});
 }
 
 bool IsLegacyTable(const Method& method) {
@@ -103,53 +102,35 @@ LegacySchedule GivenSchedule(const Method& method, const std::string& levels,
   return schedule;
 }
 
-LegacySchedule DefaultSchedule(const Method& method, const Scenario& scenario, double target,
-                               const VolumeModel& model, double density) {
-  LegacySchedule schedule;
-  schedule.levels = {{density}};
-  if (method.policy != "legacy-phase") {
-    if (scenario.splits.size() > 1) {
-      throw Error("compression.levels", "",
-                  "one level for each of the " + std::to_string(scenario.splits.size() + 1) +
-                      " sizes that compression.splits makes");
-    }
-    schedule.splits = scenario.splits;
-    if (schedule.splits.empty()) schedule.splits = {SplitAtShare(model.units, kSmallShare)};
-    schedule.levels = {{std::min(1.0, kSmallLayerFactor * density), density}};
-    schedule = SolveSchedule(model, schedule, target, FreeLevels::kLargest).schedule;
+LegacySchedule DefaultSchedule(const Method& method, const Scenario& scenario,
+                               const VolumeModel& model, double parameter) {
+  AutoShape shape;
+  shape.by_layer = method.policy != "legacy-phase";
+  shape.by_phase = method.policy != "legacy-layer";
+  if (shape.by_layer && scenario.splits.size() > 1) {
+    throw Error("compression.levels", "",
+                "one level for each of the " + std::to_string(scenario.splits.size() + 1) +
+                    " sizes that compression.splits makes");
   }
-  if (method.policy != "legacy-layer") {
-    const std::vector<double> row = schedule.levels.front();
-    schedule.levels.clear();
-    for (const double factor : kPhaseFactors) {
-      schedule.levels.push_back(row);
-      for (double& level : schedule.levels.back()) level = std::min(1.0, level * factor);
-    }
-  }
-  return schedule;
+  if (!scenario.splits.empty()) shape.split = scenario.splits.front();
+  return AutoSchedule(model, parameter, shape);
 }
 
 LegacySchedule ScheduleOf(const Method& method, const Scenario& scenario, const Scheme& scheme,
                           std::span<const Unit> units) {
   const ParameterSpec& spec = scheme.Parameter();
   const std::string& levels = LevelsOf(method, scenario);
-  const VolumeMeasure measure =
-      scenario.volume == "bytes" ? VolumeMeasure::kBytes : VolumeMeasure::kElements;
-  const VolumeModel model{units, &scheme, scenario.steps, measure};
+  VolumeModel model{units, &scheme, scenario.steps,
+                    scenario.volume == "bytes" ? VolumeMeasure::kBytes : VolumeMeasure::kElements};
   const double parameter = ParameterOf(method, scenario, spec);
-  const double target = UniformVolume(model, parameter);
-  LegacySchedule schedule;
-  if (!levels.empty()) {
-    schedule = GivenSchedule(method, levels, scenario, spec, units);
-  } else if (spec.name == "density") {
-    schedule = DefaultSchedule(method, scenario, target, model, parameter);
-  } else {
-    throw Error("methods." + method.name + ".levels", "",
-                "levels of the parameter '" + spec.name + "', as in 4,2/3,1");
-  }
+  LegacySchedule schedule = levels.empty() ? DefaultSchedule(method, scenario, model, parameter)
+                                           : GivenSchedule(method, levels, scenario, spec, units);
   if (method.reversed) std::reverse(schedule.levels.begin(), schedule.levels.end());
-  if (scenario.volume == "off") return schedule;
-  return SolveSchedule(model, schedule, target, FreeLevels::kAll).schedule;
+  // Values sent do not depend on bits: those are solved in bytes. What a threshold sends nobody knows beforehand.
+  const std::optional<VolumeMeasure> measure = UsableMeasure(model);
+  if (scenario.volume == "off" || !measure) return schedule;
+  model.measure = *measure;
+  return SolveSchedule(model, schedule, UniformVolume(model, parameter), FreeLevels::kAll).schedule;
 }
 
 std::string LevelText(double level, const ParameterSpec& spec) {

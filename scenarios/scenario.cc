@@ -116,7 +116,7 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
   method.name = name;
   method.scheme = name.substr(0, at);
   try {
-    MakeScheme(method.scheme, {.error_feedback = false});
+    MakeScheme(method.scheme);
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -17,7 +17,7 @@ namespace {
 void SetMethodField(Method& method, const std::string& field, const std::string& text,
                     const std::string& key) {
   if (field == "scheme") {
-    MakeScheme(text, {.error_feedback = false});
+    MakeScheme(text);
     method.scheme = text;
   } else if (field == "scope") {
     method.scope = ParseChoice(text, key, {"layer", "bucket", "model"});
