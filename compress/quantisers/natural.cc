@@ -61,12 +61,11 @@ LEGACY_INLINE bool AnyBad9(const uint8_t* exponents, const uint8_t* signs, int64
 
 LEGACY_INLINE void StoreOffsets(const float* __restrict rounded, int64_t n, int32_t greatest,
                                 uint8_t* __restrict out) {
+  const int32_t zero = greatest < kLargestOffset ? kLargestOffset - greatest : 0;  // or less
   for (int64_t i = 0; i < n; ++i) {
-    const auto exponent = static_cast<int32_t>(ExponentOf(rounded[i]));
-    int32_t offset = exponent + kLargestOffset - greatest;
-    offset = (offset > 0) & (exponent > 0) ? offset : 0;
-    const int32_t sign = (rounded[i] < 0) & (offset > 0) ? kSign : 0;
-    out[i] = static_cast<uint8_t>(sign | offset);
+    const uint32_t sign = __builtin_bit_cast(uint32_t, rounded[i]) >> 24 & kSign;
+    const int32_t offset = static_cast<int32_t>(ExponentOf(rounded[i])) + kLargestOffset - greatest;
+    out[i] = static_cast<uint8_t>(offset > zero ? sign | static_cast<uint32_t>(offset) : 0);
   }
 }
 
