@@ -93,7 +93,7 @@ TopKResult TopKSelector::Run(std::span<const float> values, std::span<const floa
     if (k > 0) {
       thresholds_[s] = SelectSegment(segment, offset, hint);
     } else if (segment.Feedback()) {
-      Add(segment.gradient, segment.residual);
+      Add(segment.gradient, segment.residual, simd_);
     }
   }
   const auto total = static_cast<size_t>(kept_);
@@ -115,7 +115,7 @@ float TopKSelector::SelectSegment(const Segment& segment, int64_t offset, float 
   // Values that are not finite have the largest keys: where there are any, one has been kept.
   if (KeyOf(AbsMax(Gathering(), simd_)) >= kInfinityKey) {
     Restore(segment, bracket);
-    if (!stats_.non_finite) stats_.non_finite = offset + *FirstNonFinite(segment.values);
+    if (!stats_.non_finite) stats_.non_finite = offset + *FirstNonFinite(segment.values, simd_);
   } else if (segment.Feedback()) {
     ClearKept(segment, bracket);
   }

@@ -1,7 +1,7 @@
 // Exact Top-K of magnitudes on one core, fused with error feedback: one pass over the data.
 //
 // A sample gives a bracket that almost surely holds the threshold (as sampled thresholds do in Lin
-// et al., "Deep Gradient Compression", ICLR 2018, section 3, but here the result is exact); the pass
+// et al., "Deep Gradient Compression", ICLR 2018, but here the result is exact); the pass
 // compacts everything from the bracket's lower end on, in index order; the threshold is selected
 // among those few. Where fewer than k were compacted the bracket missed: a histogram of all
 // magnitudes gives one that cannot, and the pass is repeated. Elements above the bracket's upper end
