@@ -32,7 +32,7 @@ double ParseParameter(const std::string& text, const ParameterSpec& spec,
 CodecChoice ParseCodec(const std::string& text, const std::string& parameter) {
   const size_t at = text.find('@');
   CodecChoice choice{.scheme = text.substr(0, at), .parameter = 0};
-  const std::unique_ptr<Scheme> scheme = MakeScheme(choice.scheme, {.error_feedback = false});
+  const std::unique_ptr<Scheme> scheme = MakeScheme(choice.scheme);
   const ParameterSpec& spec = scheme->Parameter();
   choice.parameter = spec.fallback;
   if (at != std::string::npos) {

@@ -12,8 +12,9 @@
 namespace legacy {
 namespace {
 
-// What is tried where no gradient is given.
-constexpr const char* kDefaultGradient = "student-t:n=1e5";
+// What is tried where no gradient is given: a matrix, since some methods leave vectors alone.
+constexpr const char* kDefaultGradient = "student-t";
+constexpr const char* kDefaultShape = "250x400";
 
 void CheckFiles(const CodecCommand& command) {
   CheckOutput(command.csv, "--csv");
@@ -85,6 +86,7 @@ int RunCodecCommand(const CodecCommand& command) {
   GradientOptions gradients = command.gradients;
   if (gradients.files.empty() && gradients.real.empty() && gradients.drawn.empty()) {
     gradients.drawn = kDefaultGradient;
+    if (gradients.layers.empty() && gradients.shape.empty()) gradients.shape = kDefaultShape;
   }
   GradientSource source(gradients);
   CheckOut(command, source);

@@ -13,6 +13,7 @@
 #include "compress/quantiser.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/sparsifier.h"
+#include "scenarios/codec/codec_run.h"
 
 namespace legacy {
 namespace {
@@ -63,7 +64,9 @@ std::string PrimitiveText(const Scheme& scheme, const Unit& unit) {
 }
 
 MethodEntry CodecEntry(const std::string& name) {
-  const std::unique_ptr<Scheme> scheme = MakeScheme(name, {.error_feedback = false});
+  CodecChoice choice{.scheme = name, .parameter = MakeScheme(name)->Parameter().fallback};
+  bool feedback = false;
+  const std::unique_ptr<Scheme> scheme = OpenScheme(choice, std::nullopt, &feedback);
   const Unit square{
       .id = 0, .name = "square", .shape = {1000, 1000}, .offset = 0, .numel = 1000 * 1000};
   const auto bytes = scheme->MessageBytes(square, scheme->Parameter().fallback);
@@ -74,6 +77,18 @@ MethodEntry CodecEntry(const std::string& name) {
           .parameter = ParameterText(scheme->Parameter()),
           .message = bytes ? Grouped(*bytes) : "depends on the data",
           .collective = row != table.end() ? row->collective : PrimitiveText(*scheme, square)};
+}
+
+// Those that are compiled in.
+std::vector<MethodEntry> RealEntries() {
+  std::vector<MethodEntry> entries;
+  for (const RealGradient& gradient : RealGradients()) {
+    MethodInfo info;
+    info.name = gradient.name;
+    info.help = Grouped(static_cast<int64_t>(gradient.values.size())) + " values of a training";
+    entries.push_back({.info = info, .parameter = {}, .message = {}, .collective = {}});
+  }
+  return entries;
 }
 
 template <typename RowType>
@@ -151,10 +166,12 @@ std::string ListText(const std::vector<std::string>& names) {
   const std::pair<const char*, std::vector<MethodEntry>> sections[] = {
       {"codecs and schemes (--codec)", CodecEntries()},
       {"policies (--policy)", PolicyEntries()},
-      {"gradients (--generate)", GradientEntries()}};
+      {"drawn gradients (--generate)", GradientEntries()},
+      {"real gradients (--gradient)", RealEntries()}};
   std::vector<std::string> known;
   std::string text;
   for (const auto& [title, entries] : sections) {
+    if (entries.empty()) continue;
     if (names.empty()) text += fmt::format("{}{}\n\n", text.empty() ? "" : "\n", title);
     for (const MethodEntry& entry : entries) {
       known.push_back(entry.info.name);

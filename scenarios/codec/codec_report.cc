@@ -18,7 +18,10 @@ namespace {
 
 constexpr int64_t kDenseBytes = 4;  // fp32
 
-Row RatioOf(double above, double below) { return below > 0 ? Row(above / below) : Row(); }
+// Null where one of them is nothing.
+Row RatioOf(double above, double below) {
+  return above > 0 && below > 0 ? Row(above / below) : Row();
+}
 // Of something that is compared with nothing: nothing is lost, everything is kept.
 double RelativeTo(double part, double whole, double of_nothing) {
   return whole > 0 ? part / whole : of_nothing;
@@ -62,6 +65,7 @@ Row VolumeOf(const CodecRecord& sum, int workers, double steps) {
 }
 
 Row LossOf(const CodecRecord& sum) {
+  if (sum.elements == 0) return {{"relative_error", {}}, {"gain", {}}, {"mean_relative_error", {}}};
   return {
       {"relative_error", std::sqrt(RelativeTo(sum.error_squared, sum.squared, 0))},
       {"gain", RelativeTo(sum.kept_squared, sum.squared, 1)},
@@ -104,7 +108,9 @@ std::string Ratio(const Row& value) {
   const double ratio = value.get<double>();
   return analysis::Fixed(ratio, std::min(2, analysis::Decimals(ratio, 4))) + "x";
 }
-std::string Short(const Row& value) { return fmt::format("{:.4g}", value.get<double>()); }
+std::string Short(const Row& value) {
+  return value.is_null() ? "-" : fmt::format("{:.4g}", value.get<double>());
+}
 std::string Time(const Row& value) {
   return fabric::FormatTime(std::llround(value.get<double>() * 1e9));
 }
@@ -114,7 +120,7 @@ std::string GigabytesPerSecond(const Row& value) {
 
 std::string NameOf(const Row& row) {
   std::string name = row["codec"].get<std::string>();
-  if (row["parameter_name"].get<std::string>().empty()) return name;
+  if (row["parameter"].is_null()) return name;
   return fmt::format("{}@{:.4g}", name, row["parameter"].get<double>());
 }
 
@@ -159,9 +165,10 @@ std::vector<Row> ReportRows(const CodecResult& result, const RunOptions& options
     for (const CodecRecord* record : group) steps.insert(record->step);
     const auto count = static_cast<double>(steps.size());
     const CodecRecord sum = Sum(group);
+    const bool named = !result.parameter.name.empty();
     Row row = {{"codec", result.codec.scheme},
                {"parameter_name", result.parameter.name},
-               {"parameter", sum.parameter},
+               {"parameter", named && sum.elements > 0 ? Row(sum.parameter) : Row()},
                {"error_feedback", result.error_feedback},
                {"policy", options.policy},
                {"workers", workers},

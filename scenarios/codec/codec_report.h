@@ -16,6 +16,7 @@ Detail ParseDetail(const std::string& text);
 // Volumes and times are of one step, in the mean over the steps; errors over all elements and steps. What is not defined (a
 // ratio to nothing) is null.
 //
+//   parameter           of a policy's own messages and of codecs without one: null
 //   elements, elements_sent, message_bytes (of worker 0, all rounds), payload_bytes (without headers)
 //   element_ratio       elements / elements_sent
 //   payload_ratio       4 elements / message_bytes

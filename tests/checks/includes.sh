@@ -25,6 +25,7 @@ cd "$1"
     alias["packet"] = "ns3-module"
     alias["network"] = "scenarios/network"
     alias["codec"] = "scenarios/codec"
+    alias["fuzz"] = "compress"
   }
   function folder_of(path, parts) {
     split(path, parts, "/")

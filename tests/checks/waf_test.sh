@@ -27,6 +27,10 @@ case $* in
       echo "bin/$name: CXX_EXECUTABLE_LINKER__${name}_Release"
     done ;;
   *' -n') echo '[1/1] Linking' ;;
+  *'--target legacy-fuzz')
+    echo 'mkdir -p "$1/codec"' >"$2/bin/legacy-fuzz-seeds"
+    echo '[ ! -e "$CLONE/crash" ] && echo "fuzz $*" >>"$LOG"' >"$2/bin/legacy-fuzz-codec"
+    chmod +x "$2"/bin/legacy-fuzz-* ;;
   *'--target legacy-'*)
     program=$2/bin/${*##*--target }
     printf '#!/bin/sh\nprintf "[%%s]\\n" "$@" "$OMP_WAIT_POLICY" "$(pwd)"\n' >"$program"
@@ -143,6 +147,16 @@ succeeds build
 not_called apt-get
 succeeds bench
 called 'apt-get .*install -y --no-install-recommends libsimgrid-dev$'
+fresh && forget clang
+succeeds fuzz --seconds=7
+called 'apt-get .*install -y --no-install-recommends clang$'
+called 'cmake --preset fuzz$'
+called 'fuzz .*-max_total_time=7 .*build/fuzz/corpus/codec$'
+fails fuzz --seconds=0
+fails fuzz codec
+touch "$CLONE/crash"
+fails fuzz
+complained 'the fuzzer of codec failed'
 
 # Our options before and behind a command; the rest goes on.
 fresh
@@ -157,7 +171,7 @@ succeeds install --prefix="$tree/to here"
 called "cmake --install .* --prefix $tree/to here\$"
 fails install
 fails --profile=fast build
-complained 'release debug asan tsan cuda'
+complained 'release debug asan tsan fuzz cuda'
 fails --jobs=0 build
 fails build --jobs=two
 fails nonsense

@@ -1,0 +1,218 @@
+#include "scenarios/codec/codec_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "compress/gradients/gradients.h"
+#include "compress/policy.h"
+#include "scenarios/codec/codec_report.h"
+#include "scenarios/codec/layer_list.h"
+#include "tests/codec/codec_testing.h"
+#include "tests/compress/model_shapes.h"
+#include "tests/message_of.h"
+
+namespace legacy {
+namespace {
+
+using CodecRunTest = CodecFiles;
+
+Row ReportOf(const std::string& codec, const GradientOptions& gradients,
+             const RunOptions& options = {}) {
+  GradientSource source(gradients);
+  return ReportRows(RunCodec(ParseCodec(codec), options, source), options, source.workers(),
+                    Detail::kCodec)
+      .front();
+}
+
+TEST(CodecChoice, TakesParametersAsFractionsOrNumbers) {
+  EXPECT_EQ(ParseCodec("topk@1%").parameter, 0.01);
+  EXPECT_EQ(ParseCodec("topk@0.01").parameter, 0.01);
+  EXPECT_EQ(ParseCodec("topk@0.7%").parameter, 0.007);  // rounded once
+  EXPECT_EQ(ParseCodec("topk:index=u32+fp16@0.5%").scheme, "topk:index=u32+fp16");
+  EXPECT_EQ(ParseCodec("qsgd@3").parameter, 3);
+  EXPECT_EQ(ParseCodec("topk", "2%").parameter, 0.02);
+  EXPECT_EQ(ParseCodec("topk@1%", "2%").parameter, 0.01);
+  EXPECT_EQ(ParseCodec("topk").parameter, 0.01);
+  EXPECT_EQ(ParseCodec("dense", "2%").scheme, "dense");  // one parameter for many codecs
+}
+
+TEST(CodecChoice, RefusesWhatIsNotClear) {
+  const auto says = [](const std::string& text) { return MessageOf([&] { ParseCodec(text); }); };
+  EXPECT_EQ(says("topk@5"),
+            "topk: density: got '5'; allowed: a percentage such as 5% or a fraction such as 0.01");
+  for (const char* text : {"topk@", "topk@x", "topk@-1%", "topk@101%", "topk@nan"}) {
+    EXPECT_NE(says(text).find("topk: density"), std::string::npos) << text;
+  }
+  EXPECT_NE(says("qsgd@2.5").find("whole numbers"), std::string::npos);
+  EXPECT_NE(says("dense@1%").find("no parameter"), std::string::npos);
+  EXPECT_NE(says("topkk").find("randomk"), std::string::npos);
+  EXPECT_NE(says("topk:indx=u32").find("indx"), std::string::npos);
+}
+
+// Top-K of known values by hand: bytes, all three ratios, error, gain.
+TEST_F(CodecRunTest, CountsTopKByHand) {
+  GradientOptions gradients;
+  gradients.files = {WriteValues("g", {3, 0, -4, 1, 0, 0, 0, 0, 2, 0})};
+  gradients.workers = 4;
+  const Row row = ReportOf("topk:index=u16@20%", gradients);
+  EXPECT_EQ(row["message_bytes"], 16 + 2 * (2 + 4));
+  EXPECT_EQ(row["payload_bytes"], 2 * (2 + 4));
+  EXPECT_EQ(row["element_ratio"], 5);
+  EXPECT_DOUBLE_EQ(row["payload_ratio"], 40.0 / 28);
+  EXPECT_DOUBLE_EQ(row["traffic_ratio"], (2.0 * 3 / 4 * 40) / (3 * 28));
+  EXPECT_DOUBLE_EQ(row["relative_error"], std::sqrt(5.0 / 30));
+  EXPECT_DOUBLE_EQ(row["gain"], 25.0 / 30);
+  EXPECT_DOUBLE_EQ(row["mean_relative_error"], std::sqrt(5.0 / 30));
+  EXPECT_DOUBLE_EQ(ReportOf("dense", gradients)["traffic_ratio"], 40.0 / 56);  // and its header
+}
+
+// The second step compresses the gradient and what the first left.
+TEST_F(CodecRunTest, ErrorsAreOfTheErrorFedGradient) {
+  GradientOptions gradients;
+  gradients.files = {WriteValues("g", {3, 2})};
+  gradients.steps = 2;
+  gradients.workers = 1;
+  GradientSource source(gradients);
+  const CodecResult result = RunCodec(ParseCodec("topk@50%"), {}, source);
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_TRUE(result.error_feedback);
+  EXPECT_EQ(result.records[0].error_squared, 4);
+  EXPECT_EQ(result.records[1].squared, 9 + 16);
+  EXPECT_EQ(result.records[1].error_squared, 9);
+  EXPECT_EQ(result.records[1].kept_squared, 16);
+}
+
+TEST(CodecRun, OfNothingNothingIsLost) {
+  const Row row = ReportOf("topk@1%", Drawn("constant:n=1000,value=0"));
+  EXPECT_EQ(row["relative_error"], 0);
+  EXPECT_EQ(row["gain"], 1);
+  EXPECT_TRUE(row["traffic_ratio"].is_null());  // one worker sends nothing
+}
+
+// Published sizes of ResNet-18's messages for 10 classes at 0.1 %, 8 bytes a value without headers; and ours, with them.
+TEST_F(CodecRunTest, AgreesWithTheByteTableOfResNet18) {
+  std::ostringstream list;
+  for (const Unit& unit : test::ResNet18(10)) {
+    list << "layer" << unit.name << ' ' << unit.shape[0];
+    for (size_t d = 1; d < unit.shape.size(); ++d) list << 'x' << unit.shape[d];
+    list << '\n';
+  }
+  GradientOptions gradients = Drawn("constant");
+  gradients.layers = WriteFile("resnet18", list.str());
+  RunOptions options;
+  options.repeats = 1;
+  const Row fixed = ReportOf("topk:index=u32@0.1%", gradients, options);
+  EXPECT_EQ(fixed["elements"], 11173962);
+  EXPECT_EQ(fixed["elements_sent"], 11193);
+  EXPECT_EQ(fixed["payload_bytes"], 89544);
+  EXPECT_EQ(fixed["message_bytes"], 89544 + 62 * 16);
+}
+
+std::vector<CodecRecord> WithoutTimes(std::vector<CodecRecord> records) {
+  for (CodecRecord& record : records) record.encode_seconds = record.decode_seconds = 0;
+  return records;
+}
+
+bool Equal(const CodecRecord& a, const CodecRecord& b) {
+  return a.layer == b.layer && a.parameter == b.parameter && a.elements_sent == b.elements_sent &&
+         a.message_bytes == b.message_bytes && a.card_bytes == b.card_bytes &&
+         a.squared == b.squared && a.error_squared == b.error_squared &&
+         a.mean_error_squared == b.mean_error_squared;
+}
+
+// Every codec and scheme that there is, over steps: sane figures, and measuring several times changes nothing.
+TEST(CodecRun, EverySchemeGivesSaneFiguresHoweverOftenItIsMeasured) {
+  for (const std::string& name : SchemeNames()) {
+    std::vector<CodecRecord> records[2];
+    for (const int repeats : {1, 3}) {
+      GradientSource source(Drawn("laplace", 3, 3, "20x30"));
+      RunOptions options;
+      options.repeats = repeats;
+      const CodecResult result = RunCodec(ParseCodec(name), options, source);
+      records[repeats == 3] = WithoutTimes(result.records);
+    }
+    ASSERT_EQ(records[0].size(), 3u) << name;
+    EXPECT_TRUE(std::ranges::equal(records[0], records[1], Equal)) << name;
+    for (const CodecRecord& record : records[0]) {
+      EXPECT_GT(record.message_bytes, record.header_bytes) << name;
+      EXPECT_GE(record.header_bytes, kHeaderBytes) << name;
+      EXPECT_GT(record.card_bytes, 0) << name;
+      EXPECT_GT(record.elements_sent, 0) << name;
+      EXPECT_GT(record.squared, 0) << name;
+      EXPECT_TRUE(std::isfinite(record.error_squared + record.mean_error_squared)) << name;
+    }
+  }
+}
+
+// Every policy with every scheme runs over steps and layers, or says why it does not fit.
+TEST(CodecRun, EveryPolicyRunsOrSaysWhyNot) {
+  for (const PolicyRow& row : PolicyTable()) {
+    int ran = 0;
+    for (const std::string& name : SchemeNames()) {
+      GradientSource source(Drawn("laplace", 2, 4, "20x30"));
+      RunOptions options;
+      options.policy = row.info.name;
+      options.repeats = 1;
+      try {
+        const CodecChoice codec = ParseCodec(name);
+        for (const CodecRecord& record : RunCodec(codec, options, source).records) {
+          if (record.elements > 0) CheckParameter(MakeScheme(name)->Parameter(), record.parameter);
+        }
+        ++ran;
+      } catch (const Error& error) {
+        EXPECT_GT(std::string(error.what()).size(), 20u);
+      }
+    }
+    EXPECT_GT(ran, 0) << row.info.name;
+  }
+}
+
+// A policy's own messages are traffic as well.
+TEST(CodecRun, PoliciesOwnMessagesAreCounted) {
+  GradientSource source(Drawn("laplace", 4, 4, "40x50"));
+  RunOptions options;
+  options.policy = "lgreco:period=2,start=1";
+  const CodecResult result = RunCodec(ParseCodec("topk@5%"), options, source);
+  const auto own = [](const CodecRecord& record) { return record.elements == 0; };
+  EXPECT_GT(std::ranges::count_if(result.records, own), 0);
+  for (const CodecRecord& record : result.records) EXPECT_GT(record.card_bytes, 0);
+  const std::vector<Row> layers = ReportRows(result, options, 4, Detail::kLayer);
+  ASSERT_EQ(layers.size(), 2u);
+  EXPECT_EQ(layers[1]["layer"], "(policy)");
+}
+
+TEST(CodecReport, RowsSplitAndAddUp) {
+  GradientOptions gradients = Drawn("gaussian:n=1000", 2, 3);
+  GradientSource source(gradients);
+  const CodecResult result = RunCodec(ParseCodec("topk@10%"), {}, source);
+  const auto rows = [&](Detail detail) { return ReportRows(result, {}, 2, detail); };
+  ASSERT_EQ(rows(Detail::kCodec).size(), 1u);
+  ASSERT_EQ(rows(Detail::kStep).size(), 3u);
+  ASSERT_EQ(rows(Detail::kLayer).size(), 1u);
+  EXPECT_EQ(rows(Detail::kStep)[2]["step"], 2);
+  double bytes = 0;
+  for (const Row& row : rows(Detail::kStep)) bytes += row["message_bytes"].get<double>();
+  EXPECT_DOUBLE_EQ(bytes / 3, rows(Detail::kCodec)[0]["message_bytes"]);
+  EXPECT_EQ(MessageOf([] { ParseDetail("all"); }), "--per: got 'all'; allowed: codec, step, layer");
+}
+
+TEST(Traffic, KindsCarryWhatTheyCan) {
+  const Collectives chosen = ParseCollectives("direct-allgather,halving-doubling-allreduce");
+  EXPECT_EQ(chosen.concat, fabric::CollectiveKind::DirectAllGather);
+  EXPECT_EQ(chosen.sum, fabric::CollectiveKind::HalvingDoublingAllReduce);
+  EXPECT_EQ(chosen.broadcast, fabric::CollectiveKind::Broadcast);
+  const Collectives server = ParseCollectives("parameter-server");
+  EXPECT_EQ(server.concat, fabric::CollectiveKind::ParameterServer);
+  Round gather;
+  // Workers push what they have; they pull all messages, at most the dense size.
+  EXPECT_EQ(CollectiveOf(server, gather, {10, 20, 30}, 100).pullBytes, 60);
+  EXPECT_EQ(CollectiveOf(server, gather, {10, 20, 30}, 10).pullBytes, 40);
+  for (const char* text : {"ring", "in-network-allreduce", "all-to-all", "sparse-tree"}) {
+    EXPECT_NE(MessageOf([&] { ParseCollectives(text); }).find("ring-allreduce"), std::string::npos)
+        << text;
+  }
+}
+
+}  // namespace
+}  // namespace legacy

@@ -1,0 +1,82 @@
+// Fuzz targets, one for each family of readers of bytes that others sent. Each takes any input: the first bytes choose what is
+// read and how, the rest is read. What must hold is checked by Require; a target that returns was fine. libFuzzer runs them
+// (./waf fuzz), and replay_test.cc with seeds and plain mutations.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compress/message.h"
+
+namespace legacy::fuzz {
+
+void FuzzMessage(ByteSpan input);  // headers and positions
+void FuzzCodec(ByteSpan input);    // every codec's DecodeAdd
+void FuzzScheme(
+    ByteSpan input);  // every scheme's rounds, with bytes changed on the way, and its saved state
+void FuzzPolicy(ByteSpan input);   // the policies' own rounds, likewise
+void FuzzOptions(ByteSpan input);  // texts of codecs, schemes and policies
+
+struct Family {
+  const char* name;
+  void (*run)(ByteSpan input);
+  std::vector<Bytes> (*seeds)();  // inputs that are read to their end
+};
+std::span<const Family> Families();
+
+// Takes numbers from the front of an input; zeros past its end.
+class Input {
+ public:
+  explicit Input(ByteSpan bytes) : bytes_(bytes) {}
+  uint32_t Take(size_t bytes) {
+    uint32_t value = 0;
+    for (size_t i = 0; i < bytes && !bytes_.empty(); ++i, bytes_ = bytes_.subspan(1)) {
+      value |= std::to_integer<uint32_t>(bytes_.front()) << (8 * i);
+    }
+    return value;
+  }
+  uint32_t Below(uint32_t bound) { return Take(2) % bound; }
+  bool Empty() const { return bytes_.empty(); }
+  ByteSpan Rest() const { return bytes_; }
+
+ private:
+  ByteSpan bytes_;
+};
+
+// The other way round: what Input takes. For seeds.
+class Output {
+ public:
+  Output& Put(uint32_t value, size_t bytes = 2) {
+    for (size_t i = 0; i < bytes; ++i) bytes_.push_back(static_cast<std::byte>(value >> (8 * i)));
+    return *this;
+  }
+  Output& Put(ByteSpan more) {
+    bytes_.insert(bytes_.end(), more.begin(), more.end());
+    return *this;
+  }
+  Bytes Take() { return std::move(bytes_); }
+
+ private:
+  Bytes bytes_;
+};
+
+// What a fuzzer reports as a crash, also where asserts are off.
+inline void Require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// `message` as a faulty sender or network may leave it: as it is, with flipped bits, cut, longer, or other bytes instead.
+Bytes Tampered(Bytes message, Input& input);
+
+// What can be made of the tables: every method at its defaults and with each option at each word that it allows; quantisers
+// behind what can stand first, index codings. Policies may not fit a scheme.
+const std::vector<std::string>& CodecTexts();
+const std::vector<std::string>& SchemeTexts();
+const std::vector<std::string>& PolicyTexts();
+
+}  // namespace legacy::fuzz
