@@ -7,8 +7,9 @@
 
 namespace legacy::bench {
 
-// torch::topk(|values|, k), unsorted, and the kept values gathered.
-void TorchTopK(std::span<const float> values, int64_t k);
+// torch::topk(magnitudes, k), unsorted. Magnitudes, error feedback and the kept values are left to
+// the caller, and cost LibTorch passes of their own.
+void TorchTopK(std::span<const float> magnitudes, int64_t k);
 
 // randperm(n) < k, from which Random-K's positions follow.
 void TorchRandomMask(int64_t n, int64_t k);

@@ -5,13 +5,14 @@
 
 namespace legacy::bench {
 
-void TorchTopK(std::span<const float> values, int64_t k) {
+void TorchTopK(std::span<const float> magnitudes, int64_t k) {
   at::set_num_threads(1);
   const torch::NoGradGuard no_gradient;
-  const torch::Tensor flat =
-      torch::from_blob(const_cast<float*>(values.data()), {static_cast<int64_t>(values.size())});
-  const auto kept = std::get<1>(flat.abs().topk(k, 0, /*largest=*/true, /*sorted=*/false));
-  benchmark::DoNotOptimize(flat.index_select(0, kept).data_ptr());
+  const torch::Tensor flat = torch::from_blob(const_cast<float*>(magnitudes.data()),
+                                              {static_cast<int64_t>(magnitudes.size())});
+  const auto [values, indices] = flat.topk(k, 0, /*largest=*/true, /*sorted=*/false);
+  benchmark::DoNotOptimize(values.data_ptr());
+  benchmark::DoNotOptimize(indices.data_ptr());
 }
 
 void TorchRandomMask(int64_t n, int64_t k) {

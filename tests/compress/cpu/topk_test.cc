@@ -105,7 +105,7 @@ TEST(TopK, TiesGoToTheLowerIndex) {
   EXPECT_EQ(SelectTopK(values, 3), (std::vector<uint32_t>{1, 2, 3}));
 }
 
-// A sample misses once in thousands; a hint that is too high always.
+// A sample hardly ever misses; a hint that is too high always does.
 TEST(TopK, CountsMisses) {
   TopKStats stats;
   std::vector<float> kept;
