@@ -50,11 +50,18 @@ double ParameterOf(const Method& method, const Scenario& scenario, const Paramet
   return spec.name == "density" ? scenario.density : spec.fallback;
 }
 
+// Whatever a policy may choose: QSGD, which diverges with few bits, has none with many either.
+bool UsesErrorFeedback(const Scheme& scheme, const Method& method, const Scenario& scenario) {
+  const ParameterSpec& spec = scheme.Parameter();
+  return scheme.UsesErrorFeedback(ParameterOf(method, scenario, spec)) &&
+         (spec.name.empty() ||
+          (scheme.UsesErrorFeedback(spec.minimum) && scheme.UsesErrorFeedback(spec.maximum)));
+}
+
 // Momentum correction is a memory of its own, which no switch takes away.
 bool KeepsResiduals(const Scheme& scheme, const Method& method, const Scenario& scenario) {
   if (scheme.OwnsMomentum()) return true;
-  return scenario.error_feedback &&
-         scheme.UsesErrorFeedback(ParameterOf(method, scenario, scheme.Parameter()));
+  return scenario.error_feedback && UsesErrorFeedback(scheme, method, scenario);
 }
 
 std::unique_ptr<Scheme> SchemeOf(const Method& method, const Scenario& scenario) {
@@ -223,7 +230,8 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   add("compression.levels", scheduled && method.levels.empty());
   add("compression.splits", scheduled && method.policy != "legacy-phase");
   add("compression.volume", scheduled);
-  add("compression.error_feedback", scheme->UsesErrorFeedback(ParameterOf(method, scenario, spec)));
+  add("compression.error_feedback",
+      !scheme->OwnsMomentum() && UsesErrorFeedback(*scheme, method, scenario));
   add("compression.rescale_residuals", KeepsResiduals(*scheme, method, scenario));
   add("compression.index", TakesIndexCoding(method.scheme));
   return unread;

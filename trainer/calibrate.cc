@@ -12,7 +12,12 @@
 #include <vector>
 
 #include "compress/codec.h"
+#include "compress/cpu/histogram.h"
+#include "compress/cpu/spectrum.h"
+#include "compress/cpu/vector.h"
+#include "compress/policies/knapsack.h"
 #include "compress/random.h"
+#include "compress/schemes/low_rank.h"
 #include "trainer/optimizer.h"
 #include "trainer/worker_pool.h"
 
@@ -125,9 +130,108 @@ void MeasureCodecs(const Stopwatch& watch, Profile& profile) {
         codec->Parameter().name == "density" ? kDensity : codec->Parameter().fallback;
     const auto encode = Priced(codec->EncodeWork(kLargeUnit, parameter));
     const auto decode = Priced(codec->DecodeWork(kLargeUnit, parameter));
-    if (encode) profile.kernels[encode->kernel] = MeasureEncode(watch, *codec, parameter);
-    if (decode) profile.kernels[decode->kernel] = MeasureDecode(watch, *codec, parameter);
+    // Codecs of one kernel share its rate: the first that has it alone is measured.
+    if (encode && !profile.kernels.contains(encode->kernel)) {
+      profile.kernels[encode->kernel] = MeasureEncode(watch, *codec, parameter);
+    }
+    if (decode && !profile.kernels.contains(decode->kernel)) {
+      profile.kernels[decode->kernel] = MeasureDecode(watch, *codec, parameter);
+    }
   }
+}
+
+// Of a kernel whose work is `elements(size)` and one call of which is `call(size)`, already set up.
+KernelRate MeasureCalls(const Stopwatch& watch, int64_t small, int64_t large,
+                        const std::function<int64_t(int64_t)>& elements,
+                        const std::function<std::function<void()>(int64_t)>& prepare) {
+  const double small_seconds = watch.Seconds(prepare(small));
+  const double large_seconds = watch.Seconds(prepare(large));
+  return Line(elements(small), small_seconds, elements(large), large_seconds);
+}
+
+void MeasureStatistics(const Stopwatch& watch, Profile& profile) {
+  const auto itself = [](int64_t numel) { return numel; };
+  profile.kernels["accumulate"] =
+      MeasureCalls(watch, kSmallUnit, kLargeUnit, itself, [](int64_t numel) {
+        auto sum = std::make_shared<std::vector<float>>(numel);
+        return [sum, values = Gaussian(numel)] { cpu::Add(values, *sum); };
+      });
+  profile.kernels["histogram"] =
+      MeasureCalls(watch, kSmallUnit, kLargeUnit, itself, [](int64_t numel) {
+        auto histogram = std::make_shared<cpu::MagnitudeHistogram>();
+        return [histogram, values = Gaussian(numel)] {
+          histogram->Clear();
+          histogram->Add(values);
+        };
+      });
+}
+
+void MeasureSpectra(const Stopwatch& watch, Profile& profile) {
+  constexpr int64_t kChunk = 4096;  // as the codec's default
+  const auto plan = std::make_shared<cpu::SpectrumPlan>(kChunk);
+  const auto itself = [](int64_t numel) { return numel; };
+  profile.kernels["fft.forward"] =
+      MeasureCalls(watch, kChunk, kLargeUnit, itself, [&](int64_t numel) {
+        const auto out = std::make_shared<std::vector<float>>(3 * plan->Bins(numel));
+        return [plan, out, values = Gaussian(numel)] {
+          float* const re = out->data();
+          const size_t bins = out->size() / 3;
+          plan->Forward(values, 1, re, re + bins, re + 2 * bins);
+        };
+      });
+  profile.kernels["fft.inverse"] =
+      MeasureCalls(watch, kChunk, kLargeUnit, itself, [&](int64_t numel) {
+        std::vector<uint32_t> positions;
+        for (int64_t bin = 0; bin < plan->Bins(numel); bin += 7) {
+          positions.push_back(static_cast<uint32_t>(bin));
+        }
+        const auto sum = std::make_shared<std::vector<float>>(numel);
+        const auto pairs = Gaussian(2 * static_cast<int64_t>(positions.size()));
+        return [plan, sum, positions, pairs] { plan->InverseAdd(positions, pairs, *sum); };
+      });
+}
+
+// Square matrices of `side`, at rank 4.
+void MeasureFactors(const Stopwatch& watch, Profile& profile) {
+  constexpr int64_t kRank = 4;
+  const auto shape = [](int64_t side) { return MatrixShape{side, side}; };
+  profile.kernels["powersgd.multiply"] = MeasureCalls(
+      watch, 32, 1024, [](int64_t side) { return side * side * kRank; },
+      [&](int64_t side) {
+        const auto out = std::make_shared<std::vector<float>>(side * kRank);
+        return [=, matrix = Gaussian(side * side), vectors = Gaussian(side * kRank)] {
+          Multiply(matrix, shape(side), vectors, *out);
+        };
+      });
+  profile.kernels["orthonormalise"] = MeasureCalls(
+      watch, 32, 4096, [](int64_t length) { return length * kRank; },
+      [&](int64_t length) {
+        const auto vectors = std::make_shared<std::vector<float>>();
+        return [=, start = Gaussian(length * kRank)] {
+          *vectors = start;
+          Orthonormalise(*vectors, length);
+        };
+      });
+}
+
+// L-GreCo's knapsack of `units` layers with 7 options, 10,000 steps of the budget.
+void MeasureSolver(const Stopwatch& watch, Profile& profile) {
+  constexpr int64_t kOptions = 7;
+  constexpr int64_t kSteps = 10000;
+  profile.kernels["lgreco.solve"] = MeasureCalls(
+      watch, 10, 60, [](int64_t units) { return units * kOptions * kSteps; },
+      [&](int64_t units) {
+        OptionTable errors(units, kOptions), costs(units, kOptions);
+        RandomStream random({.seed = 2, .purpose = Purpose::kTest});
+        for (int64_t u = 0; u < units; ++u) {
+          for (int64_t o = 0; o < kOptions; ++o) {
+            errors.At(u, o) = random.Uniform() / static_cast<double>(1 + o);
+            costs.At(u, o) = random.Uniform() * static_cast<double>(1 + o);
+          }
+        }
+        const double budget = 0.3 * static_cast<double>(units);
+        return [=] { SolveKnapsack(errors, costs, budget, kSteps); };
+      });
 }
 
 void MeasureOptimizer(const Stopwatch& watch, Profile& profile) {
@@ -189,6 +293,10 @@ Profile Calibrate(const CalibrationOptions& options) {
       "measured (" + options.machine + "; " + options.command + "; " + options.date + ")";
   MeasureOperations(watch, profile);
   MeasureCodecs(watch, profile);
+  MeasureStatistics(watch, profile);
+  MeasureSpectra(watch, profile);
+  MeasureFactors(watch, profile);
+  MeasureSolver(watch, profile);
   MeasureOptimizer(watch, profile);
   return profile;
 }

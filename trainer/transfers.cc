@@ -88,12 +88,19 @@ std::optional<CollectiveKind> ParseKind(std::string_view text, std::string_view 
   }
   for (const CollectiveKind kind : fabric::CollectiveKinds()) {
     if (text != fabric::ToString(kind)) continue;
-    const bool sums = fabric::CanCarry(kind, Payload::SparseSum) ||
-                      fabric::CanCarry(kind, Payload::RequantisedSum);
-    allowed += IsServer(kind) ? "; servers are chosen by network.aggregation"
-               : sums ? "; it carries sums that are taken from messages and made messages again, and "
-                        "is chosen by schemes that do so (reduction=requantise)"
-                      : std::string("; it carries no ") + fabric::ToString(payload);
+    if (IsServer(kind)) {
+      allowed += "; servers are chosen by network.aggregation";
+    } else if (fabric::CanCarry(kind, Payload::SparseSum)) {
+      allowed +=
+          "; its sums change what is trained, which takes codecs that can add their messages: "
+          "none does";
+    } else if (fabric::CanCarry(kind, Payload::RequantisedSum)) {
+      allowed +=
+          "; its sums change what is trained: it carries schemes that quantise sums again "
+          "(reduction=requantise), and those alone";
+    } else {
+      allowed += std::string("; it carries no ") + fabric::ToString(payload);
+    }
   }
   throw Error(std::string(option), std::string(text), allowed);
 }

@@ -9,6 +9,7 @@ namespace {
 constexpr double kSmallShare = 0.1;  // of all elements, in layers below the split
 constexpr double kSmallFactor = 5;   // half the volume over that share
 constexpr double kSmallInteger = 2;  // of bits and ranks
+constexpr double kLessFactor = 0.8;
 constexpr double kPhaseFactors[] = {1.8, 0.2};
 
 constexpr std::string_view kRules[] = {"both", "layer", "phase"};
@@ -22,6 +23,12 @@ bool Responds(const VolumeModel& model) {
     }
   }
   return UniformVolume(model, MostParameter(spec)) > UniformVolume(model, LeastParameter(spec));
+}
+
+// Whether the last bucket's levels can bring the average volume down to the target.
+bool Feasible(const VolumeModel& model, LegacySchedule schedule, double target) {
+  for (auto& row : schedule.levels) row.back() = LeastParameter(model.scheme->Parameter());
+  return AverageVolume(model, schedule) <= target;
 }
 
 std::unique_ptr<Policy> MakeLegacyAuto(const OptionReader& options, const PolicyContext& context) {
@@ -59,8 +66,13 @@ LegacySchedule AutoSchedule(const VolumeModel& model, double parameter, const Au
   schedule.levels = {{parameter}};
   if (shape.by_layer) {
     schedule.splits = {shape.split > 0 ? shape.split : SplitAtShare(model.units, kSmallShare)};
-    const double factor = spec.integer ? kSmallInteger : kSmallFactor;
+    double factor = spec.integer ? kSmallInteger : kSmallFactor;
     schedule.levels = {{ScaleParameter(spec, parameter, factor), parameter}};
+    // On models of small matrices the small layers alone may exceed the volume: then they get less, down to the anchor.
+    while (measure && !Feasible(measured, schedule, UniformVolume(measured, parameter))) {
+      factor = 1 + (factor - 1) * kLessFactor;
+      schedule.levels.front().front() = ScaleParameter(spec, parameter, factor);
+    }
     if (measure) {
       schedule = SolveSchedule(measured, schedule, UniformVolume(measured, parameter),
                                FreeLevels::kLargest)

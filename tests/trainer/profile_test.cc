@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compress/error.h"
+#include "compress/exchange.h"
 
 namespace legacy {
 namespace {
@@ -80,9 +81,29 @@ TEST(Profile, ShippedOnesPriceEveryKernel) {
   for (const std::string& name : names) {
     const Profile profile = LoadProfile(name);
     EXPECT_EQ(profile.name, name);
-    for (const char* kernel : {"copy", "cast.encode", "cast.decode", "topk.encode", "sparse.decode",
-                               "randomk.encode", "randomk.decode", kOptimizerKernel}) {
-      EXPECT_GT(profile.WorkSeconds({kernel, 1000, 1}), 0) << name << " " << kernel;
+    const auto priced = [&](const WorkList& work, const std::string& what) {
+      for (const Work& entry : work) {
+        if (entry.kernel.empty()) continue;
+        EXPECT_GT(profile.WorkSeconds({entry.kernel, 1000, 1}), 0) << name << " " << what;
+      }
+    };
+    for (const std::string& text : SchemeNames()) {
+      const auto scheme = MakeScheme(text, {.error_feedback = text == "dgc"});
+      const Unit unit{.id = 0, .name = "u", .shape = {64, 64}, .offset = 0, .numel = 4096};
+      const auto exchange = scheme->Open(unit, 1);
+      const std::vector<float> ones(4096, 1.0f);
+      exchange->Begin({.parameter = scheme->Parameter().fallback});
+      for (bool first = true; const auto round = exchange->NextRound(); first = false) {
+        priced(round->encode, text);
+        priced(round->decode, text);
+        const Message message = exchange->Encode(0, first ? ones : std::span<const float>());
+        exchange->Accumulate(0, message.bytes);
+        exchange->FinishRound();
+      }
+    }
+    for (const char* kernel :
+         {"copy", "accumulate", "histogram", "lgreco.solve", kOptimizerKernel}) {
+      priced({{kernel, 1, 1}}, kernel);
     }
     for (const char* kind : {"conv", "linear", "batchnorm", "elementwise", "pool"}) {
       EXPECT_GT(profile.OperationSeconds(kind, 1e6, 1e6), 0) << name << " " << kind;
