@@ -231,7 +231,11 @@ TEST(Transfers, RefuseWhatCannotCarryARound) {
   EXPECT_EQ(refusal("star", Primitive::kAllGather), "network.x: got 'star'; " + gathers);
   StepWork work = ToyWork();
   work.buckets[1].rounds[1].reduction = Reduction::kRequantisedSum;
-  EXPECT_THROW(Clock(ToyProfile(), ToyCosts(), kNumels).Price(work, {}), Error);
+  const PricedStep priced = Clock(ToyProfile(), ToyCosts(), kNumels).Price(work, {});
+  const fabric::CollectiveSpec& spec = priced.traffic.buckets[1].rounds[1].collective;
+  EXPECT_EQ(spec.kind,
+            CollectiveKind::ScatterReduceAllGather);  // of whatever is chosen, the one that can
+  EXPECT_EQ(spec.sumBytes, std::vector<int64_t>{spec.bytes[0]});
 }
 
 TEST(Clock, ParameterServerPulls) {
