@@ -78,13 +78,15 @@ bool IsLegacyTable(const Method& method) {
 
 bool IsUniform(const Method& method) { return method.policy == "uniform"; }
 
-const std::string& LevelsOf(const Method& method, const Scenario& scenario) {
-  return method.levels.empty() ? scenario.levels : method.levels;
+// The scenario's levels are densities; methods of other parameters have their own or none.
+std::string LevelsOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
+  if (!method.levels.empty() || spec.name != "density") return method.levels;
+  return scenario.levels;
 }
 
 // Levels that are taken as they are need no volume to be brought to.
-bool IsSolved(const Method& method, const Scenario& scenario) {
-  return scenario.volume != "off" || LevelsOf(method, scenario).empty();
+bool IsSolved(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
+  return scenario.volume != "off" || LevelsOf(method, scenario, spec).empty();
 }
 
 bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
@@ -126,7 +128,7 @@ LegacySchedule DefaultSchedule(const Method& method, const Scenario& scenario,
 LegacySchedule ScheduleOf(const Method& method, const Scenario& scenario, const Scheme& scheme,
                           std::span<const Unit> units) {
   const ParameterSpec& spec = scheme.Parameter();
-  const std::string& levels = LevelsOf(method, scenario);
+  const std::string levels = LevelsOf(method, scenario, spec);
   VolumeModel model{units, &scheme, scenario.steps,
                     scenario.volume == "bytes" ? VolumeMeasure::kBytes : VolumeMeasure::kElements};
   const double parameter = ParameterOf(method, scenario, spec);
@@ -226,8 +228,8 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
     if (!read) unread.emplace_back(key);
   };
   const bool density = IsDensityOfScenario(method, spec);
-  add("compression.density", density && (!scheduled || IsSolved(method, scenario)));
-  add("compression.levels", scheduled && method.levels.empty());
+  add("compression.density", density && (!scheduled || IsSolved(method, scenario, spec)));
+  add("compression.levels", scheduled && method.levels.empty() && spec.name == "density");
   add("compression.splits", scheduled && method.policy != "legacy-phase");
   add("compression.volume", scheduled);
   add("compression.error_feedback",

@@ -17,7 +17,11 @@ namespace {
 void SetMethodField(Method& method, const std::string& field, const std::string& text,
                     const std::string& key) {
   if (field == "scheme") {
-    MakeScheme(text);
+    try {
+      MakeScheme(text);
+    } catch (const Error& error) {
+      throw Error(key + ": " + error.what());
+    }
     method.scheme = text;
   } else if (field == "scope") {
     method.scope = ParseChoice(text, key, {"layer", "bucket", "model"});

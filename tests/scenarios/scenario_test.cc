@@ -136,8 +136,7 @@ TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
   EXPECT_NE(Load("training: [1, 2\n").find(path_ + ":"), std::string::npos);
   EXPECT_NE(Load("training:\n  steps: {a: 1}\n").find("expected a value"), std::string::npos);
   EXPECT_NE(Load("methods:\n  mine:\n    scheme: zip\n")
-                .find(":3:5: methods.mine.scheme: got "
-                      "'zip'"),
+                .find(":3:5: methods.mine.scheme: scheme: got 'zip'"),
             std::string::npos);
   EXPECT_NE(Load("methods:\n  mine:\n    colour: red\n").find("unknown key"), std::string::npos);
   EXPECT_NE(Load("network:\n  bandwidth: fast\n").find("network.bandwidth"), std::string::npos);
