@@ -74,7 +74,9 @@ TEST(EveryCodec, LengthAndResidual) {
           auto residual = input;
           const Message message = codec->EncodeWithFeedback({}, residual, context);
           const auto length = codec->MessageBytes(test::MakeUnit(n, 5), parameter);
-          if (length) ASSERT_EQ(message.size(), *length) << name << " " << n << " " << parameter;
+          if (length) {
+            ASSERT_EQ(message.size(), *length) << name << " " << n << " " << parameter;
+          }
           const auto decoded = Decode(*codec, message, context, n);
           for (int64_t i = 0; i < n; ++i) {
             const double slack =

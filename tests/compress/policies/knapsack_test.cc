@@ -166,7 +166,9 @@ TEST(CheapestWithinError, ScaleOfGradientsDoesNotMatter) {
     Instance scaled = instance;
     for (double& error : scaled.errors.values) error *= scale;
     const auto found = CheapestWithinError(scaled.errors, scaled.costs, Choices(20, 3), 1, 10000);
-    if (std::log2(scale) == std::floor(std::log2(scale))) EXPECT_EQ(found, expected);
+    if (std::log2(scale) == std::floor(std::log2(scale))) {
+      EXPECT_EQ(found, expected);
+    }
     EXPECT_NEAR(SumOf(scaled.costs, found), SumOf(instance.costs, expected),
                 0.01 * SumOf(instance.costs, expected));
   }

@@ -99,8 +99,12 @@ TEST(LegacyAuto, WholeNumbersComeNearTheTarget) {
         const double reached = AverageVolume(model, schedule);
         EXPECT_NEAR(reached, target, 0.06 * target) << spec.name << anchor;
         EXPECT_GE(schedule.levels[0][0], schedule.levels[0][1]);
-        if (!by_phase) EXPECT_GT(schedule.levels[0][0], schedule.levels[0][1]);
-        if (by_phase) EXPECT_GT(schedule.levels[0][1], schedule.levels[1][1]);
+        if (!by_phase) {
+          EXPECT_GT(schedule.levels[0][0], schedule.levels[0][1]);
+        }
+        if (by_phase) {
+          EXPECT_GT(schedule.levels[0][1], schedule.levels[1][1]);
+        }
       }
     }
   }

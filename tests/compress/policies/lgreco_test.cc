@@ -187,8 +187,12 @@ TEST(Lgreco, ParametersOfEveryKind) {
     for (size_t u = 0; u < context.units.size(); ++u) {
       EXPECT_GE(chosen[u], c.least) << c.scheme;
       EXPECT_LE(chosen[u], c.most) << c.scheme;
-      if (driver.scheme().Parameter().integer) EXPECT_EQ(chosen[u], std::round(chosen[u]));
-      if (!driver.scheme().Compresses(context.units[u], c.anchor)) EXPECT_EQ(chosen[u], c.anchor);
+      if (driver.scheme().Parameter().integer) {
+        EXPECT_EQ(chosen[u], std::round(chosen[u]));
+      }
+      if (!driver.scheme().Compresses(context.units[u], c.anchor)) {
+        EXPECT_EQ(chosen[u], c.anchor);
+      }
       bytes += static_cast<double>(*driver.scheme().MessageBytes(context.units[u], chosen[u]));
       uniform += static_cast<double>(*driver.scheme().MessageBytes(context.units[u], c.anchor));
     }
