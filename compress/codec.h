@@ -35,6 +35,8 @@ struct ParameterSpec {
 // from step to step. Zero at the start; saved with the exchange.
 struct CodecState {
   std::array<double, 8> numbers{};
+  // By element, where a method weighs what it holds by squares of gradients; else empty. Rescaled with the residual.
+  std::vector<float> squares = {};
 };
 
 // What sender and receivers share about a message besides its bytes.

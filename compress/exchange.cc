@@ -45,7 +45,8 @@ std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& o
 
 std::span<const SchemeRow> SchemeTable() {
   static const std::vector<SchemeRow> table = {ArTopKRow(),   DgcRow(),     FlexibleTopKRow(),
-                                               PowerSgdRow(), SignSgdRow(), TernGradSharedRow()};
+                                               PowerSgdRow(), SignSgdRow(), TernGradSharedRow(),
+                                               VarianceRow()};
   return table;
 }
 

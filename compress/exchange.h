@@ -158,7 +158,8 @@ struct SchemeRow {
                                   const SchemeOptions& options);
 };
 
-// Schemes that are more than one codec in one round: ar-topk, flexible-topk, powersgd, dgc, signsgd, terngrad-shared.
+// Schemes that are more than one codec in one round: ar-topk, flexible-topk, powersgd, dgc, signsgd, terngrad-shared,
+// variance.
 // Every codec is a scheme as well.
 std::span<const SchemeRow> SchemeTable();
 

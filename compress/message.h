@@ -83,6 +83,7 @@ enum class CodecId : uint8_t {
   kVote = 18,     // sign bits to be voted on
   kPolicy = 19,   // a policy's own: agreement, announcement
   kGaussian = 20,
+  kVariance = 21,
   // 24 to 31: codecs of the user's own
   kUser = 24,
 };

@@ -32,6 +32,8 @@ class Sparsifier {
   // True where positions follow from the context and the number of elements alone (Random-K): they do not travel,
   // and messages of all workers can be summed.
   virtual bool SharedSupport() const { return false; }
+  // False where no parameter says how much is kept, or the unit's history says which: no multi-level compression.
+  virtual bool HasLevels() const { return !Parameter().name.empty(); }
   // False where what is sent is not the value itself (unbiased Random-K): error feedback would diverge.
   virtual bool AllowsErrorFeedback() const { return true; }
 

@@ -36,8 +36,7 @@ class SparseCodec : public Codec {
   std::vector<double> SquaredErrors(std::span<const float> values,
                                     std::span<const double> parameters,
                                     const CodecContext& context) const override;
-  // Without a parameter there are no levels.
-  const SparseCodec* Sparse() const override { return Parameter().name.empty() ? nullptr : this; }
+  const SparseCodec* Sparse() const override { return sparsifier_->HasLevels() ? this : nullptr; }
 
   const Sparsifier& sparsifier() const { return *sparsifier_; }
 

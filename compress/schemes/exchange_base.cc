@@ -1,6 +1,8 @@
 #include "compress/schemes/exchange_base.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "compress/codecs/common.h"
 #include "compress/error.h"
@@ -8,7 +10,7 @@
 namespace legacy {
 namespace {
 
-constexpr uint64_t kStateVersion = 2;
+constexpr uint64_t kStateVersion = 3;
 
 const Unit& Checked(const Unit& unit, int workers) {
   if (workers < 1) throw Error("workers", std::to_string(workers), "at least 1");
@@ -17,6 +19,16 @@ const Unit& Checked(const Unit& unit, int workers) {
                 "0 to " + std::to_string(kMaxUnitElements));
   }
   return unit;
+}
+
+// None, or one an element.
+std::vector<float> LoadedSquares(StateReader& in, int64_t numel) {
+  const auto all = static_cast<uint64_t>(numel);
+  const uint64_t count = in.Number("squares of a codec", all);
+  if (count != 0 && count != all) {
+    throw Error("state: squares of a codec", std::to_string(count), "0 or " + std::to_string(all));
+  }
+  return in.Floats(count);
 }
 
 }  // namespace
@@ -56,6 +68,17 @@ CodecContext ExchangeBase::SenderContext(int worker) {
   return context;
 }
 
+void ExchangeBase::RescaleResiduals(float factor) {
+  memory_.Rescale(factor);
+  const double squared = double{factor} * double{factor};
+  for (CodecState& state : codec_states_) {
+    for (float& square : state.squares) {
+      constexpr double kLargest = std::numeric_limits<float>::max();
+      square = static_cast<float>(std::min(double{square} * squared, kLargest));
+    }
+  }
+}
+
 void ExchangeBase::CheckShared(std::span<const float> shared) const {
   if (!shared.empty()) {
     throw Error("state: values that all workers share", std::to_string(shared.size()), "none");
@@ -71,6 +94,8 @@ Bytes ExchangeBase::Save() const {
   out.Number(workers_);
   for (const CodecState& state : codec_states_) {
     for (const double number : state.numbers) out.Real(number);
+    out.Number(state.squares.size());
+    out.Floats(state.squares);
   }
   memory_.Save(out);
   out.Number(shared_.size());
@@ -88,6 +113,7 @@ void ExchangeBase::Load(ByteSpan state) {
   std::vector<CodecState> codec_states(codec_states_.size());
   for (CodecState& codec_state : codec_states) {
     for (double& number : codec_state.numbers) number = in.Real("number of a codec");
+    codec_state.squares = LoadedSquares(in, unit_.numel);
   }
   Memory memory = memory_;  // loaded aside: bytes that are refused change nothing
   memory.Load(in);

@@ -13,7 +13,7 @@ class ExchangeBase : public Exchange {
  public:
   ExchangeBase(std::string_view scheme, const Unit& unit, int workers, const MemoryOptions& memory);
 
-  void RescaleResiduals(float factor) override { memory_.Rescale(factor); }
+  void RescaleResiduals(float factor) override;
   std::span<const float> Residual(int worker) const override { return memory_.Residual(worker); }
   Bytes Save() const override;
   void Load(ByteSpan state) override;

@@ -11,5 +11,6 @@ SchemeRow FlexibleTopKRow();    // ar_topk.cc
 SchemeRow PowerSgdRow();        // powersgd.cc
 SchemeRow SignSgdRow();         // signsgd.cc
 SchemeRow TernGradSharedRow();  // terngrad_shared.cc
+SchemeRow VarianceRow();        // variance.cc
 
 }  // namespace legacy

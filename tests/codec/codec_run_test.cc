@@ -138,10 +138,11 @@ TEST(CodecRun, EverySchemeGivesSaneFiguresHoweverOftenItIsMeasured) {
       EXPECT_GT(record.message_bytes, record.header_bytes) << name;
       EXPECT_GE(record.header_bytes, kHeaderBytes) << name;
       EXPECT_GT(record.card_bytes, 0) << name;
-      EXPECT_GT(record.elements_sent, 0) << name;
       EXPECT_GT(record.squared, 0) << name;
       EXPECT_TRUE(std::isfinite(record.error_squared + record.mean_error_squared)) << name;
     }
+    // Of the last step: variance sends nothing in the first.
+    EXPECT_GT(records[0].back().elements_sent, 0) << name;
   }
 }
 

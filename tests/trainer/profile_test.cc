@@ -88,7 +88,8 @@ TEST(Profile, ShippedOnesPriceEveryKernel) {
       }
     };
     for (const std::string& text : SchemeNames()) {
-      const auto scheme = MakeScheme(text, {.error_feedback = text == "dgc"});
+      const bool inherent = text == "dgc" || text == "variance";
+      const auto scheme = MakeScheme(text, {.error_feedback = inherent});
       const Unit unit{.id = 0, .name = "u", .shape = {64, 64}, .offset = 0, .numel = 4096};
       const auto exchange = scheme->Open(unit, 1);
       const std::vector<float> ones(4096, 1.0f);

@@ -39,7 +39,9 @@ const std::vector<Case>& Cases() {
                                           {"qsgd:norm=max", {8, 4}},
                                           {"maxmin:reduction=requantise,bucket=64", {8, 4}},
                                           {"signsgd", {1}},
-                                          {"terngrad-shared", {1}}};
+                                          {"terngrad-shared", {1}},
+                                          {"variance", {0.5, 2, 3}},
+                                          {"variance:reset=off,index=delta+fp16", {0.5, 1.5}}};
   return cases;
 }
 
