@@ -131,6 +131,8 @@ class Scheme {
   virtual bool HasLevels() const { return false; }
   // False where error feedback would diverge, and where rounding is all that is lost (dense, fp16).
   virtual bool UsesErrorFeedback([[maybe_unused]] double parameter) const { return true; }
+  // True where what is held back is the method itself (momentum correction, variance): it is made with error feedback on.
+  virtual bool NeedsErrorFeedback() const { return OwnsMomentum(); }
   // True where momentum is applied before compression (DGC): the optimizer must have none.
   virtual bool OwnsMomentum() const { return false; }
   // Norm that one worker's whole gradient is clipped to before anything is compressed; none: not clipped.

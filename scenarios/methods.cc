@@ -58,9 +58,9 @@ bool UsesErrorFeedback(const Scheme& scheme, const Method& method, const Scenari
           (scheme.UsesErrorFeedback(spec.minimum) && scheme.UsesErrorFeedback(spec.maximum)));
 }
 
-// Momentum correction is a memory of its own, which no switch takes away.
+// Where what is held is the method itself no switch takes it away.
 bool KeepsResiduals(const Scheme& scheme, const Method& method, const Scenario& scenario) {
-  if (scheme.OwnsMomentum()) return true;
+  if (scheme.NeedsErrorFeedback()) return true;
   return scenario.error_feedback && UsesErrorFeedback(scheme, method, scenario);
 }
 
@@ -233,7 +233,7 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   add("compression.splits", scheduled && method.policy != "legacy-phase");
   add("compression.volume", scheduled);
   add("compression.error_feedback",
-      !scheme->OwnsMomentum() && UsesErrorFeedback(*scheme, method, scenario));
+      !scheme->NeedsErrorFeedback() && UsesErrorFeedback(*scheme, method, scenario));
   add("compression.rescale_residuals", KeepsResiduals(*scheme, method, scenario));
   add("compression.index", TakesIndexCoding(method.scheme));
   return unread;

@@ -95,6 +95,12 @@ Selection Variance::SelectWithFeedback(std::span<const float> gradient, std::spa
   return selection;
 }
 
+class VarianceScheme : public CodecScheme {
+ public:
+  using CodecScheme::CodecScheme;
+  bool NeedsErrorFeedback() const override { return true; }
+};
+
 std::unique_ptr<Scheme> Make(const OptionReader& own, std::span<const Stage> rest,
                              const SchemeOptions& options) {
   if (!options.error_feedback) {
@@ -107,7 +113,7 @@ std::unique_ptr<Scheme> Make(const OptionReader& own, std::span<const Stage> res
   auto codec = std::make_unique<SparseCodec>(
       std::move(sparsifier), MakeQuantiser(rest.empty() ? Stage{"fp32"} : rest.front()),
       ParseIndexCoding(own.Text("index")));
-  return std::make_unique<CodecScheme>(std::move(codec), CodecSchemeOptions{});
+  return std::make_unique<VarianceScheme>(std::move(codec), CodecSchemeOptions{});
 }
 
 }  // namespace
