@@ -13,7 +13,7 @@
 #include "compress/cpu/cast.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
-#include "compress/random.h"
+#include "compress/gradients/gradients.h"
 
 namespace legacy {
 namespace {
@@ -21,15 +21,7 @@ namespace {
 constexpr double kDensity = 0.01;
 
 // Laplace distributed, as gradients roughly are.
-std::vector<float> Gradient(int64_t n) {
-  RandomStream stream({.seed = 1});
-  std::vector<float> values(n);
-  for (float& x : values) {
-    const double u = stream.Uniform() - 0.5;
-    x = static_cast<float>(std::copysign(std::log1p(-2 * std::abs(u)), u));
-  }
-  return values;
-}
+std::vector<float> Gradient(int64_t n) { return DrawGradient("laplace:n=" + std::to_string(n)); }
 
 void CountElements(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));

@@ -10,7 +10,7 @@
 #include "compress/codec.h"
 #include "compress/cpu/spectrum.h"
 #include "compress/cpu/topk.h"
-#include "compress/random.h"
+#include "compress/gradients/gradients.h"
 #if defined(LEGACY_BENCH_TORCH)
 #include "compress/bench_peers.h"
 #endif
@@ -22,15 +22,7 @@ constexpr double kTheta = 0.85;
 constexpr int64_t kChunk = 4096;
 
 // Laplace distributed, as gradients roughly are.
-std::vector<float> Gradient(int64_t n) {
-  RandomStream stream({.seed = 1});
-  std::vector<float> values(n);
-  for (float& x : values) {
-    const double u = stream.Uniform() - 0.5;
-    x = static_cast<float>(std::copysign(std::log1p(-2 * std::abs(u)), u));
-  }
-  return values;
-}
+std::vector<float> Gradient(int64_t n) { return DrawGradient("laplace:n=" + std::to_string(n)); }
 
 void CountElements(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));

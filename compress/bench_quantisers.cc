@@ -10,22 +10,14 @@
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/quantise.h"
 #include "compress/cpu/vector.h"
+#include "compress/gradients/gradients.h"
 #include "compress/quantiser.h"
-#include "compress/random.h"
 
 namespace legacy {
 namespace {
 
 // Laplace distributed, as gradients roughly are.
-std::vector<float> Gradient(int64_t n) {
-  RandomStream stream({.seed = 1});
-  std::vector<float> values(n);
-  for (float& x : values) {
-    const double u = stream.Uniform() - 0.5;
-    x = static_cast<float>(std::copysign(std::log1p(-2 * std::abs(u)), u));
-  }
-  return values;
-}
+std::vector<float> Gradient(int64_t n) { return DrawGradient("laplace:n=" + std::to_string(n)); }
 
 void Count(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));

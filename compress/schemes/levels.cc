@@ -3,18 +3,9 @@
 #include "compress/cpu/vector.h"
 #include "compress/error.h"
 #include "compress/number.h"
+#include "compress/sparsifiers/cut.h"
 
 namespace legacy {
-namespace {
-
-// What `inner`, made from the values of `outer`, selects of the unit.
-Selection Compose(const Selection& outer, Selection inner) {
-  for (uint32_t& position : inner.positions) position = outer.positions[position];
-  return inner;
-}
-
-}  // namespace
-
 void Levels::Begin(std::span<const double> candidates) {
   const ParameterSpec& spec = codec_.Parameter();
   candidates_.assign(candidates.begin(), candidates.end());
@@ -52,7 +43,7 @@ Probe Levels::Measure(int worker, std::span<const float> values, const CodecCont
     const int64_t count = codec_.Count(numel_, candidates_[i]);
     selections[i] = looser == nullptr || sparsifier.SharedSupport()
                         ? sparsifier.Select(values, count, own)
-                        : Compose(*looser, sparsifier.Select(looser->values, count, own));
+                        : Within(*looser, sparsifier.Select(looser->values, count, own));
     looser = &selections[i];
     probe.kept.push_back(cpu::SquaredNorm(selections[i].values));
   }
