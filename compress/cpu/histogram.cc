@@ -5,6 +5,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <functional>
 
 namespace legacy::cpu {
 namespace {
@@ -99,7 +100,7 @@ double MagnitudeHistogram::LowerEdge(int bin) {
   return static_cast<double>(grid.first) * grid.unit;
 }
 
-MagnitudeCurve::MagnitudeCurve(const MagnitudeHistogram& histogram) : steps_(1) {
+MagnitudeCurve::MagnitudeCurve(const MagnitudeHistogram& histogram) : MagnitudeCurve() {
   for (int bin = MagnitudeHistogram::kBins - 1; bin >= 0; --bin) {
     const int64_t count = histogram.Count(bin);
     if (count == 0) continue;
@@ -107,24 +108,55 @@ MagnitudeCurve::MagnitudeCurve(const MagnitudeHistogram& histogram) : steps_(1) 
       non_finite_ += count;
       continue;
     }
-    count_ += count;
-    const Step& above = steps_.back();
-    steps_.push_back({MagnitudeHistogram::LowerEdge(bin), MagnitudeHistogram::LowerEdge(bin + 1),
-                      static_cast<double>(count_), above.sum + histogram.Sum(bin),
-                      above.squares + histogram.Squares(bin)});
+    Append(MagnitudeHistogram::LowerEdge(bin), MagnitudeHistogram::LowerEdge(bin + 1),
+           {static_cast<double>(count), histogram.Sum(bin), histogram.Squares(bin)});
   }
 }
 
-double MagnitudeCurve::Mean() const {
-  return count_ == 0 ? 0 : steps_.back().sum / static_cast<double>(count_);
+MagnitudeCurve MagnitudeCurve::Of(std::span<const float> values) {
+  if (std::ssize(values) >= kSorted) {
+    MagnitudeHistogram histogram;
+    histogram.Add(values);
+    return MagnitudeCurve(histogram);
+  }
+  MagnitudeCurve curve;
+  std::vector<double> magnitudes;
+  for (const float x : values) {
+    if (std::isfinite(x)) magnitudes.push_back(std::abs(x));
+  }
+  curve.non_finite_ = std::ssize(values) - std::ssize(magnitudes);
+  std::ranges::sort(magnitudes, std::greater<>());
+  for (auto first = magnitudes.begin(); first != magnitudes.end();) {
+    const double x = *first;
+    const auto next = std::find_if(first, magnitudes.end(), [x](double y) { return y != x; });
+    const auto count = static_cast<double>(next - first);
+    curve.Append(x, x, {count, count * x, count * (x * x)});
+    first = next;
+  }
+  return curve;
 }
 
-double MagnitudeCurve::Max() const { return count_ == 0 ? 0 : steps_[1].sum / steps_[1].count; }
+void MagnitudeCurve::Append(double low, double high, const Tail& bin) {
+  const Tail& above = steps_.back().tail;
+  steps_.push_back(
+      {low, high, {above.count + bin.count, above.sum + bin.sum, above.squares + bin.squares}});
+}
 
-double MagnitudeCurve::TotalSquared() const { return steps_.back().squares; }
+int64_t MagnitudeCurve::Count() const { return static_cast<int64_t>(steps_.back().tail.count); }
+
+double MagnitudeCurve::Mean() const {
+  const Tail& all = steps_.back().tail;
+  return all.count == 0 ? 0 : all.sum / all.count;
+}
+
+double MagnitudeCurve::Max() const {
+  return Count() == 0 ? 0 : steps_[1].tail.sum / steps_[1].tail.count;
+}
+
+double MagnitudeCurve::TotalSquared() const { return steps_.back().tail.squares; }
 
 double MagnitudeCurve::KeptSquared(int64_t k) const {
-  return Interpolate(AtRank(k), &Step::squares);
+  return Interpolate(AtRank(k), &Tail::squares);
 }
 
 double MagnitudeCurve::Error(int64_t k) const {
@@ -137,22 +169,21 @@ double MagnitudeCurve::Threshold(int64_t k) const {
   return std::lerp(steps_[step].high, steps_[step].low, part);
 }
 
-double MagnitudeCurve::CountAbove(double threshold) const {
-  return Interpolate(AtThreshold(threshold), &Step::count);
-}
-
-double MagnitudeCurve::SumAbove(double threshold) const {
-  return Interpolate(AtThreshold(threshold), &Step::sum);
+MagnitudeCurve::Tail MagnitudeCurve::Above(double threshold) const {
+  const Place place = AtThreshold(threshold);
+  return {Interpolate(place, &Tail::count), Interpolate(place, &Tail::sum),
+          Interpolate(place, &Tail::squares)};
 }
 
 MagnitudeCurve::Place MagnitudeCurve::AtRank(int64_t k) const {
-  assert(0 <= k && k <= count_);
+  assert(0 <= k && k <= Count());
   const auto rank = static_cast<double>(k);
-  const auto found = std::ranges::lower_bound(steps_, rank, {}, &Step::count);
+  const auto found =
+      std::ranges::lower_bound(steps_, rank, {}, [](const Step& step) { return step.tail.count; });
   const auto step = static_cast<size_t>(found - steps_.begin());
   if (step == 0) return {0, 0};
-  const double above = steps_[step - 1].count;
-  return {step, (rank - above) / (steps_[step].count - above)};
+  const double above = steps_[step - 1].tail.count;
+  return {step, (rank - above) / (found->tail.count - above)};
 }
 
 MagnitudeCurve::Place MagnitudeCurve::AtThreshold(double threshold) const {
@@ -160,12 +191,14 @@ MagnitudeCurve::Place MagnitudeCurve::AtThreshold(double threshold) const {
                                   [&](const Step& step) { return step.low <= threshold; });
   if (found == steps_.end()) return {steps_.size() - 1, 1};
   const auto step = static_cast<size_t>(found - steps_.begin());
+  if (found->low == threshold) return {step, 1};
   return {step, std::max(0.0, (found->high - threshold) / (found->high - found->low))};
 }
 
-double MagnitudeCurve::Interpolate(Place place, double Step::*quantity) const {
+double MagnitudeCurve::Interpolate(Place place, double Tail::*quantity) const {
   if (place.step == 0) return 0;
-  return std::lerp(steps_[place.step - 1].*quantity, steps_[place.step].*quantity, place.part);
+  return std::lerp(steps_[place.step - 1].tail.*quantity, steps_[place.step].tail.*quantity,
+                   place.part);
 }
 
 }  // namespace legacy::cpu

@@ -1,6 +1,6 @@
 // The distribution of magnitudes in one read, and what follows from it for every k and threshold at
-// once: the error of Top-K for all densities, thresholds of RedSync (Fang et al., JPDC 2019) and
-// SIDCo (Abdelmoniem et al., MLSys 2021), gains of GraVAC (Tyagi and Swany, 2023).
+// once: the error of Top-K for all densities, and all stages of SIDCo's fits (Abdelmoniem et al.,
+// MLSys 2021).
 //
 // 8192 bins: 8 bits of the exponent and the first 5 of the mantissa of |x|, so that a bin is at most
 // 1/32 of its magnitudes wide. A bin holds integers, its count and its exact sum: nothing depends on
@@ -54,9 +54,18 @@ class MagnitudeHistogram {
 // between. A few hundred steps, one for each bin that is not empty.
 class MagnitudeCurve {
  public:
-  explicit MagnitudeCurve(const MagnitudeHistogram& histogram);
+  // Vectors below this length are not worth a histogram: sorted, their answers are exact.
+  static constexpr int64_t kSorted = 512;
 
-  int64_t Count() const { return count_; }           // of finite elements
+  // The elements that a threshold leaves.
+  struct Tail {
+    double count = 0, sum = 0, squares = 0;  // of |x|
+  };
+
+  explicit MagnitudeCurve(const MagnitudeHistogram& histogram);
+  static MagnitudeCurve Of(std::span<const float> values);
+
+  int64_t Count() const;                             // of finite elements
   int64_t NonFinite() const { return non_finite_; }  // others, which enter nothing else
   double Mean() const;                               // of |x|, exact; 0 of nothing
   // Largest |x|: exact where its bin holds one element, else the bin's mean (AbsMax() is exact).
@@ -69,27 +78,26 @@ class MagnitudeCurve {
   // Magnitude that k elements reach, within the width of a bin; Max() for k = 0.
   double Threshold(int64_t k) const;
 
-  // Number and sum of |x| >= threshold.
-  double CountAbove(double threshold) const;
-  double SumAbove(double threshold) const;
+  Tail Above(double threshold) const;  // |x| >= threshold
 
  private:
-  // What there is from the top down to and with a bin.
+  // A bin, or a magnitude of its own, and what there is from the top down to and with it.
   struct Step {
-    double low = 0, high = 0;  // edges of the bin
-    double count = 0, sum = 0, squares = 0;
+    double low = 0, high = 0;  // edges
+    Tail tail;
   };
   // Everything above a step's bin and a part of the bin, from its top.
   struct Place {
     size_t step;
     double part;
   };
+  MagnitudeCurve() : steps_(1) {}
+  void Append(double low, double high, const Tail& bin);
   Place AtRank(int64_t k) const;
   Place AtThreshold(double threshold) const;
-  double Interpolate(Place place, double Step::*quantity) const;
+  double Interpolate(Place place, double Tail::*quantity) const;
 
   std::vector<Step> steps_;  // the first one is empty
-  int64_t count_ = 0;
   int64_t non_finite_ = 0;
 };
 

@@ -11,15 +11,17 @@
 // ratio was off by more than 20 %. (The paper moves by one stage; which way that should be depends
 // on the tail.) Without a state every call chooses.
 //
-// Where the fit selects nothing (a constant vector) or is of zeros the exact Top-K is sent. Two
-// passes of 4 bytes an element and shrinking ones over the survivors; choosing costs those of every
-// number of stages.
+// Where the fit selects nothing (a constant vector) or is of zeros the exact Top-K is sent. All
+// stages are fitted, and their number chosen, from one magnitude histogram (cpu/histogram.h): the
+// mean of the first stage is exact, what lies above a threshold is known within a bin's width. Two
+// passes of 4 bytes an element, whatever the number of stages. Sums of integers do not depend on
+// their order, so thresholds are the same on every machine.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "compress/codecs/common.h"
-#include "compress/cpu/vector.h"
+#include "compress/cpu/histogram.h"
 #include "compress/error.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
@@ -34,13 +36,13 @@ constexpr double kTolerance = 0.2;
 
 enum class Fit { kExponential, kPareto };
 
-// By how much the fit to `values`, all at least `start`, goes beyond it for a share `delta` to be
-// left.
-double Reach(Fit fit, std::span<const float> values, double start, double delta) {
-  const auto count = static_cast<double>(values.size());
-  const double average = cpu::AbsSum(values) / count;
-  const double mean = average - start;
-  const double variance = cpu::SquaredNorm(values) / count - average * average;
+// By how much the fit to the magnitudes of `tail`, all at least `start`, goes beyond it for a share
+// `delta` of them to be left.
+double Reach(Fit fit, const cpu::MagnitudeCurve::Tail& tail, double start, double delta) {
+  if (tail.count == 0) return 0;
+  const double average = tail.sum / tail.count;
+  const double mean = std::max(0.0, average - start);
+  const double variance = tail.squares / tail.count - average * average;
   if (fit == Fit::kPareto && variance > 0) {
     const double ratio = mean * mean / variance;
     const double a = 0.5 * mean * (ratio + 1);
@@ -49,6 +51,30 @@ double Reach(Fit fit, std::span<const float> values, double start, double delta)
     if (std::abs(b) > kAlmostExponential) return a * (1 - std::exp(b * std::log(delta))) / b;
   }
   return -mean * std::log(delta);
+}
+
+// `delta`: the share wanted. 0 where the fit leads nowhere.
+double FittedThreshold(Fit fit, const cpu::MagnitudeCurve& curve, double delta, int stages) {
+  double threshold = Reach(fit, curve.Above(0), 0, stages == 1 ? delta : kFirstStage);
+  const double share = std::pow(delta / kFirstStage, 1.0 / std::max(1, stages - 1));
+  for (int stage = 2; stage <= stages; ++stage) {
+    threshold += Reach(fit, curve.Above(threshold), threshold, share);
+  }
+  return threshold;
+}
+
+// The number whose count is nearest to what is wanted, in ratio; the fewer of equals.
+int BestStages(Fit fit, const cpu::MagnitudeCurve& curve, double delta) {
+  int best = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (int stages = 1; stages <= kMostStages; ++stages) {
+    const double selected = curve.Above(FittedThreshold(fit, curve, delta, stages)).count;
+    const double off = std::abs(std::log(selected / (delta * curve.Above(0).count)));
+    if (!(off < least)) continue;
+    least = off;
+    best = stages;
+  }
+  return best;
 }
 
 class Sidco : public Sparsifier {
@@ -66,47 +92,9 @@ class Sidco : public Sparsifier {
                    const CodecContext& context) const override;
 
  private:
-  Selection SelectInStages(std::span<const float> values, double delta, int stages,
-                           uint32_t unit) const;
-  Selection SelectNearest(std::span<const float> values, int64_t count, CodecState* state,
-                          uint32_t unit) const;
-
   Fit fit_;
   int stages_;
 };
-
-// Nothing where the fit leads nowhere.
-Selection Sidco::SelectInStages(std::span<const float> values, double delta, int stages,
-                                uint32_t unit) const {
-  double threshold = Reach(fit_, values, 0, stages == 1 ? delta : kFirstStage);
-  if (!(threshold > 0)) return {};
-  Selection kept = SelectAtLeast(values, static_cast<float>(threshold), unit);
-  const double share = std::pow(delta / kFirstStage, 1.0 / std::max(1, stages - 1));
-  for (int stage = 2; stage <= stages && !kept.values.empty(); ++stage) {
-    threshold += Reach(fit_, kept.values, threshold, share);
-    kept = Within(kept, SelectAtLeast(kept.values, static_cast<float>(threshold), unit));
-  }
-  return kept;
-}
-
-// By the number of stages whose count is nearest, which is noted; the fewer of equals.
-Selection Sidco::SelectNearest(std::span<const float> values, int64_t count, CodecState* state,
-                               uint32_t unit) const {
-  const double delta = static_cast<double>(count) / static_cast<double>(values.size());
-  Selection nearest;
-  double least = std::numeric_limits<double>::infinity();
-  const int most = delta < kFirstStage ? kMostStages : 1;
-  for (int stages = 1; stages <= most; ++stages) {
-    Selection selection = SelectInStages(values, delta, stages, unit);
-    const auto selected = static_cast<double>(selection.positions.size());
-    const double off = std::abs(std::log(selected / static_cast<double>(count)));
-    if (!(off < least)) continue;
-    least = off;
-    nearest = std::move(selection);
-    if (state) state->numbers[0] = stages;
-  }
-  return nearest;
-}
 
 // What is remembered, as CodecState::numbers: stages in use (0: to be chosen), steps of the window
 // so far, the sum of their ratios, density.
@@ -121,22 +109,28 @@ void Remember(double ratio, CodecState& state) {
 
 Selection Sidco::Select(std::span<const float> values, int64_t count,
                         const CodecContext& context) const {
-  CheckFinite(values, context.unit);
   const auto numel = static_cast<int64_t>(values.size());
   if (count >= numel) return SelectAtLeast(values, 0, context.unit);
+  const auto curve = cpu::MagnitudeCurve::Of(values);
+  if (curve.NonFinite() > 0) CheckFinite(values, context.unit);
   CodecState* state = stages_ == 0 ? context.state : nullptr;
   if (state && state->numbers[3] != context.parameter) {
     *state = {.numbers = {0, 0, 0, context.parameter}};
   }
-  const int stages =
+  int stages =
       state ? static_cast<int>(std::clamp<double>(state->numbers[0], 0, kMostStages)) : stages_;
   const double delta = static_cast<double>(count) / static_cast<double>(numel);
-  const bool one = delta >= kFirstStage;  // there is nothing to go down to first
-  Selection selection = stages == 0 ? SelectNearest(values, count, state, context.unit)
-                                    : SelectInStages(values, delta, one ? 1 : stages, context.unit);
-  const auto selected = static_cast<double>(selection.positions.size());
-  if (state) Remember(selected / static_cast<double>(count), *state);
-  return selected > 0 ? selection : SelectLargest(values, count, context.unit);
+  if (delta >= kFirstStage) stages = 1;  // there is nothing to go down to first
+  if (stages == 0) stages = BestStages(fit_, curve, delta);
+  const auto threshold = static_cast<float>(FittedThreshold(fit_, curve, delta, stages));
+  Selection selection;
+  if (threshold > 0) selection = SelectAtLeast(values, threshold, context.unit);
+  if (state) {
+    state->numbers[0] = stages;
+    const auto selected = static_cast<double>(selection.positions.size());
+    Remember(selected / static_cast<double>(count), *state);
+  }
+  return selection.positions.empty() ? SelectLargest(values, count, context.unit) : selection;
 }
 
 }  // namespace

@@ -72,9 +72,7 @@ Selection TopK::SelectWithFeedback(std::span<const float> gradient, std::span<fl
 std::vector<double> TopK::SquaredErrors(std::span<const float> values,
                                         std::span<const double> parameters,
                                         const CodecContext& context) const {
-  cpu::MagnitudeHistogram histogram;
-  histogram.Add(values);
-  const cpu::MagnitudeCurve curve(histogram);
+  const auto curve = cpu::MagnitudeCurve::Of(values);
   if (curve.NonFinite() > 0) CheckFinite(values, context.unit);
   const auto numel = static_cast<int64_t>(values.size());
   std::vector<double> errors;

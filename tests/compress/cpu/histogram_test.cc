@@ -132,24 +132,53 @@ TEST(MagnitudeCurve, CountsAboveThresholds) {
   const auto values = DrawGradient("laplace:n=1e5");
   const auto magnitudes = FallingMagnitudes(values);
   const MagnitudeCurve curve(Of(values));
-  double total = 0;
-  for (const double x : magnitudes) total += x;
+  double total = 0, total_squared = 0;
+  for (const double x : magnitudes) total += x, total_squared += x * x;
   for (double threshold = 1e-6; threshold < 20; threshold *= 1.3) {
-    double sum = 0;
+    double sum = 0, squares = 0;
     int64_t count = 0;
     for (; count < std::ssize(magnitudes) && magnitudes[count] >= threshold; ++count) {
       sum += magnitudes[count];
+      squares += magnitudes[count] * magnitudes[count];
     }
-    EXPECT_NEAR(curve.CountAbove(threshold), static_cast<double>(count), 1e-3 * 1e5) << threshold;
-    EXPECT_NEAR(curve.SumAbove(threshold), sum, 1e-3 * total) << threshold;
+    const auto tail = curve.Above(threshold);
+    EXPECT_NEAR(tail.count, static_cast<double>(count), 1e-3 * 1e5) << threshold;
+    EXPECT_NEAR(tail.sum, sum, 1e-3 * total) << threshold;
+    EXPECT_NEAR(tail.squares, squares, 2e-3 * total_squared) << threshold;
   }
   // Exact at edges of bins, and outside.
-  EXPECT_EQ(curve.CountAbove(1.0),
+  EXPECT_EQ(curve.Above(1.0).count,
             std::ranges::count_if(magnitudes, [](double x) { return x >= 1; }));
-  EXPECT_EQ(curve.CountAbove(0), 1e5);
-  EXPECT_EQ(curve.CountAbove(-1), 1e5);
-  EXPECT_EQ(curve.CountAbove(1e9), 0);
-  EXPECT_EQ(curve.SumAbove(1e9), 0);
+  EXPECT_EQ(curve.Above(0).count, 1e5);
+  EXPECT_EQ(curve.Above(-1).count, 1e5);
+  EXPECT_EQ(curve.Above(1e9).count, 0);
+  EXPECT_EQ(curve.Above(1e9).sum, 0);
+}
+
+TEST(MagnitudeCurve, OfShortVectorsIsExact) {
+  for (const auto& input : Inputs()) {
+    const auto values = std::span(input).first(std::min<size_t>(input.size(), 511));
+    const auto magnitudes = FallingMagnitudes(values);
+    const auto n = std::ssize(magnitudes);
+    const auto curve = MagnitudeCurve::Of(values);
+    ASSERT_EQ(curve.Count(), n);
+    double sum = 0, squares = 0;
+    for (int64_t k = 1; k <= n; ++k) {
+      const double x = magnitudes[k - 1];
+      sum += x;
+      squares += x * x;
+      ASSERT_NEAR(curve.KeptSquared(k), squares, 1e-12 * squares);
+      ASSERT_EQ(curve.Threshold(k), x);
+      if (k < n && magnitudes[k] == x) continue;  // ties are above together
+      const auto tail = curve.Above(x);
+      ASSERT_EQ(tail.count, static_cast<double>(k));
+      ASSERT_NEAR(tail.sum, sum, 1e-12 * sum);
+      ASSERT_NEAR(tail.squares, squares, 1e-12 * squares);
+      ASSERT_EQ(curve.Above(std::nextafter(x, 1e300)).count,
+                static_cast<double>(
+                    std::ranges::count_if(magnitudes, [x](double other) { return other > x; })));
+    }
+  }
 }
 
 TEST(MagnitudeCurve, SetsNonFiniteValuesApart) {
@@ -170,12 +199,12 @@ TEST(MagnitudeCurve, NothingIsNothing) {
   EXPECT_EQ(curve.TotalSquared(), 0);
   EXPECT_EQ(curve.Error(0), 0);
   EXPECT_EQ(curve.Threshold(0), 0);
-  EXPECT_EQ(curve.CountAbove(0), 0);
+  EXPECT_EQ(curve.Above(0).count, 0);
   // Zeros alone.
   const MagnitudeCurve zeros(Of(std::vector<float>(50)));
   EXPECT_EQ(zeros.TotalSquared(), 0);
   EXPECT_EQ(zeros.Error(10), 0);
-  EXPECT_EQ(zeros.CountAbove(0), 50);
+  EXPECT_EQ(zeros.Above(0).count, 50);
 }
 
 }  // namespace

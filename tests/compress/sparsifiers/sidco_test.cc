@@ -30,6 +30,52 @@ TEST(Sidco, HitsTheDensityOfItsDistribution) {
   }
 }
 
+// The fits to sorted magnitudes, one stage after the other, in double precision.
+double ExactThreshold(std::vector<double> magnitudes, bool pareto, double delta, int stages) {
+  double threshold = 0;
+  for (int stage = 1; stage <= stages; ++stage) {
+    std::erase_if(magnitudes, [&](double x) { return x < threshold; });
+    double sum = 0, squares = 0;
+    for (const double x : magnitudes) sum += x, squares += x * x;
+    const auto count = static_cast<double>(magnitudes.size());
+    const double mean = sum / count - threshold;
+    const double ratio = mean * mean / (squares / count - sum / count * (sum / count));
+    const double left = stages == 1  ? delta
+                        : stage == 1 ? 0.25
+                                     : std::pow(delta / 0.25, 1.0 / (stages - 1));
+    const double a = mean * (ratio + 1) / 2, b = (ratio - 1) / 2;
+    threshold += pareto ? a * (1 - std::pow(left, b)) / b : -mean * std::log(left);
+  }
+  return threshold;
+}
+
+TEST(Sidco, FitsAsSortedMagnitudesSay) {
+  for (const int64_t numel : {300, 50000}) {
+    for (const char* kind : {"laplace", "gaussian", "student-t", "zeros"}) {
+      const auto input = DrawGradient(std::string(kind) + ":seed=9,n=" + std::to_string(numel));
+      std::vector<double> magnitudes;
+      for (const float x : input) magnitudes.push_back(std::abs(x));
+      for (const bool pareto : {false, true}) {
+        for (int stages = 1; stages <= 4; ++stages) {
+          const double exact = ExactThreshold(magnitudes, pareto, 0.05, stages);
+          const auto above = [&](double x) {
+            return std::ranges::count_if(magnitudes, [x](double y) { return y >= x; });
+          };
+          const auto selected = std::ssize(
+              SparsifierOf((std::string("sidco:fit=") + (pareto ? "pareto" : "exponential") +
+                            ",stages=" + std::to_string(stages))
+                               .c_str())
+                  ->Select(input, numel / 20, ContextOf(0.05))
+                  .positions);
+          const double slack = numel < 512 ? 1e-6 : 0.005;  // sorted, or a part of a bin
+          EXPECT_GE(selected, above(exact * (1 + slack))) << kind << pareto << stages;
+          EXPECT_LE(selected, above(exact * (1 - slack))) << kind << pareto << stages;
+        }
+      }
+    }
+  }
+}
+
 TEST(Sidco, ClosedFormOfOneStage) {
   const std::vector<float> input = {1, -2, 3, -4, 10,
                                     0, 0,  0, 0,  0};  // mean 2, threshold 2 ln 5 = 3.2
