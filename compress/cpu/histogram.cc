@@ -169,6 +169,11 @@ double MagnitudeCurve::Threshold(int64_t k) const {
   return std::lerp(steps_[step].high, steps_[step].low, part);
 }
 
+MagnitudeCurve::Edges MagnitudeCurve::BinOf(int64_t k) const {
+  const Step& step = steps_[AtRank(k).step];
+  return {step.low, step.high};
+}
+
 MagnitudeCurve::Tail MagnitudeCurve::Above(double threshold) const {
   const Place place = AtThreshold(threshold);
   return {Interpolate(place, &Tail::count), Interpolate(place, &Tail::sum),

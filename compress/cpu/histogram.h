@@ -1,6 +1,6 @@
 // The distribution of magnitudes in one read, and what follows from it for every k and threshold at
-// once: the error of Top-K for all densities, and all stages of SIDCo's fits (Abdelmoniem et al.,
-// MLSys 2021).
+// once: the error of Top-K for all densities, all stages of SIDCo's fits (Abdelmoniem et al., MLSys
+// 2021), all probes of RedSync's search (Fang et al., JPDC 2019).
 //
 // 8192 bins: 8 bits of the exponent and the first 5 of the mantissa of |x|, so that a bin is at most
 // 1/32 of its magnitudes wide. A bin holds integers, its count and its exact sum: nothing depends on
@@ -77,6 +77,11 @@ class MagnitudeCurve {
   double Error(int64_t k) const;
   // Magnitude that k elements reach, within the width of a bin; Max() for k = 0.
   double Threshold(int64_t k) const;
+  // low <= the k-th largest magnitude < high, or both its value; 1 <= k <= Count().
+  struct Edges {
+    double low, high;
+  };
+  Edges BinOf(int64_t k) const;
 
   Tail Above(double threshold) const;  // |x| >= threshold
 

@@ -3,9 +3,10 @@
 // which is the Top-K of all. Large ones look for a threshold mean + t (max - mean) of the
 // magnitudes with k <= selected < 2k by bisection of t in [0, 1], and use it for several steps.
 //
-// A probe asks only whether fewer than k, or 2k and more, reach a threshold: the k-th and the 2k-th
-// magnitude answer all of them, exactly. So the search costs two passes of 4 bytes an element,
-// whatever number of probes. Where it ends without such a threshold (k elements above the mean do
+// A probe asks only whether fewer than k, or 2k and more, reach a threshold. The bins of a magnitude
+// histogram that hold the k-th and the 2k-th answer it; where the threshold is in such a bin too,
+// that bin's magnitudes are gathered and asked, so that all answers are exact. The search costs
+// three to five passes of 4 bytes an element, whatever number of probes. Where it ends without such a threshold (k elements above the mean do
 // not exist, ties, a constant layer) the exact Top-K is sent. While a threshold is reused the
 // number selected follows the data; anything from nothing to all can be sent.
 //
@@ -21,8 +22,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
+#include <optional>
 
 #include "compress/codecs/common.h"
+#include "compress/cpu/histogram.h"
 #include "compress/cpu/vector.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
@@ -39,49 +43,46 @@ struct RedSyncOptions {
   int64_t large = 0;
 };
 
-// What probes are asked against.
-struct Ranked {
-  double mean = 0;  // of the magnitudes
-  double max = 0;
-  Selection largest;       // the 2k largest
-  std::vector<float> top;  // their magnitudes, those at the ranks that are asked for in place
-
-  // Whether at least `rank` magnitudes are above `threshold`, or at it where that counts too.
-  bool Reaches(int64_t rank, float threshold, bool at_too) const {
+// What probes are asked against: magnitudes by rank, 1 the largest.
+class Ranks {
+ public:
+  Ranks(std::span<const float> values, uint32_t unit)
+      : values_(values), unit_(unit), curve_(cpu::MagnitudeCurve::Of(values)) {
+    if (curve_.NonFinite() > 0) CheckFinite(values, unit);
+    max_ = cpu::AbsMax(values);
+  }
+  // What is the share t of the way from the mean to the largest.
+  float Threshold(double t) const {
+    return static_cast<float>(curve_.Mean() + t * (max_ - curve_.Mean()));
+  }
+  // Whether `rank` magnitudes are at least `threshold`.
+  bool Reaches(int64_t rank, float threshold) {
     if (rank <= 0) return true;
-    if (rank > static_cast<int64_t>(top.size())) return false;
-    return at_too ? top[rank - 1] >= threshold : top[rank - 1] > threshold;
+    if (rank > curve_.Count()) return false;
+    const auto bin = curve_.BinOf(rank);
+    if (bin.low >= threshold) return true;
+    if (bin.high <= threshold) return false;
+    return Magnitude(rank, bin) >= threshold;
   }
+
+ private:
+  float Magnitude(int64_t rank, const cpu::MagnitudeCurve::Edges& bin) {
+    std::vector<float>& gathered = gathered_[bin.low];
+    if (gathered.empty()) {
+      for (const float x : SelectAtLeast(values_, static_cast<float>(bin.low), unit_).values) {
+        if (std::abs(x) < bin.high) gathered.push_back(std::abs(x));
+      }
+      std::ranges::sort(gathered, std::greater<>());
+    }
+    return gathered[rank - 1 - static_cast<int64_t>(curve_.Above(bin.high).count)];
+  }
+
+  std::span<const float> values_;
+  uint32_t unit_;
+  cpu::MagnitudeCurve curve_;
+  double max_ = 0;
+  std::map<double, std::vector<float>> gathered_;  // by lower edge; two bins or so, sorted
 };
-
-Ranked Rank(std::span<const float> values, int64_t k, uint32_t unit) {
-  Ranked ranked;
-  ranked.largest = SelectLargest(values, 2 * k, unit);
-  for (const float x : ranked.largest.values) {
-    ranked.top.push_back(std::abs(x));
-    ranked.max = std::max<double>(ranked.max, ranked.top.back());
-  }
-  auto end = ranked.top.end();
-  for (const int64_t rank : {2 * k, k + 1, k, (k + 1) / 2}) {
-    if (rank > end - ranked.top.begin()) continue;
-    const auto at = ranked.top.begin() + rank - 1;
-    std::nth_element(ranked.top.begin(), at, end, std::greater<>());
-    end = at;
-  }
-  ranked.mean = cpu::AbsSum(values) / static_cast<double>(values.size());
-  return ranked;
-}
-
-// What a threshold selects of the 2k largest.
-Selection Above(const Selection& largest, float threshold) {
-  Selection selection;
-  for (size_t i = 0; i < largest.values.size(); ++i) {
-    if (std::abs(largest.values[i]) < threshold) continue;
-    selection.positions.push_back(largest.positions[i]);
-    selection.values.push_back(largest.values[i]);
-  }
-  return selection;
-}
 
 class RedSync : public Sparsifier {
  public:
@@ -108,8 +109,8 @@ class RedSync : public Sparsifier {
   }
   Selection OfMagnitudes(std::span<const float> values, int64_t count, size_t memory,
                          const CodecContext& context) const;
-  std::optional<float> Search(const Ranked& ranked, int64_t k) const;
-  float SearchAsPublished(const Ranked& ranked, int64_t k) const;
+  std::optional<float> Search(Ranks& ranks, int64_t k) const;
+  float SearchAsPublished(Ranks& ranks, int64_t k) const;
 
   RedSyncOptions options_;
 };
@@ -146,35 +147,27 @@ Selection RedSync::OfMagnitudes(std::span<const float> values, int64_t count, si
     state[1] -= 1;
     return SelectAtLeast(values, static_cast<float>(state[0]), context.unit);
   }
-  const Ranked ranked = Rank(values, count, context.unit);
-  std::optional<float> threshold;
-  Selection selection;
-  if (options_.compatible) {
-    threshold = std::nextafter(SearchAsPublished(ranked, count), std::numeric_limits<float>::max());
-    selection = SelectAtLeast(values, *threshold, context.unit);
-  } else {
-    threshold = Search(ranked, count);
-    selection = threshold ? Above(ranked.largest, *threshold)
-                          : Within(ranked.largest,
-                                   SelectLargest(ranked.largest.values, count, context.unit));
-  }
+  Ranks ranks(values, context.unit);
+  const std::optional<float> threshold =
+      options_.compatible ? SearchAsPublished(ranks, count) : Search(ranks, count);
   if (state) {
     state[0] = threshold.value_or(0);
     state[1] = threshold ? static_cast<double>(options_.reuse - 1) : 0;
     state[2] = context.parameter;
   }
-  return selection;
+  return threshold ? SelectAtLeast(values, *threshold, context.unit)
+                   : SelectLargest(values, count, context.unit);
 }
 
 // A threshold with k <= selected < 2k.
-std::optional<float> RedSync::Search(const Ranked& ranked, int64_t k) const {
+std::optional<float> RedSync::Search(Ranks& ranks, int64_t k) const {
   double low = 0, high = 1;
   while (high - low > options_.eps) {
     const double t = low + (high - low) / 2;
-    const auto threshold = static_cast<float>(ranked.mean + t * (ranked.max - ranked.mean));
-    if (!ranked.Reaches(k, threshold, true)) {
+    const float threshold = ranks.Threshold(t);
+    if (!ranks.Reaches(k, threshold)) {
       high = t;
-    } else if (ranked.Reaches(2 * k, threshold, true)) {
+    } else if (ranks.Reaches(2 * k, threshold)) {
       low = t;
     } else {
       return threshold;
@@ -183,14 +176,18 @@ std::optional<float> RedSync::Search(const Ranked& ranked, int64_t k) const {
   return std::nullopt;
 }
 
-float RedSync::SearchAsPublished(const Ranked& ranked, int64_t k) const {
+// What is above a threshold is at least the next number.
+float RedSync::SearchAsPublished(Ranks& ranks, int64_t k) const {
   double low = 0, high = 1;
-  auto threshold = static_cast<float>(ranked.max);
+  const auto above = [&](double t) {
+    return std::nextafter(ranks.Threshold(t), std::numeric_limits<float>::max());
+  };
+  float threshold = above(1);
   while (high - low > options_.eps) {
     const double t = low + (high - low) / 2;
-    threshold = static_cast<float>(ranked.mean + t * (ranked.max - ranked.mean));
-    if (ranked.Reaches(k + 1, threshold, false) && !ranked.Reaches(2 * k, threshold, false)) break;
-    const bool below_half = !ranked.Reaches((k + 1) / 2, threshold, false);
+    threshold = above(t);
+    if (ranks.Reaches(k + 1, threshold) && !ranks.Reaches(2 * k, threshold)) break;
+    const bool below_half = !ranks.Reaches((k + 1) / 2, threshold);
     (below_half ? high : low) = t;
   }
   return threshold;
