@@ -1,0 +1,56 @@
+// Many vectors in one launch: the layers of a model, of one worker or of several whose buffers follow
+// each other. Each is cut into tiles; a block takes a tile and finds out whose it is.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compress/cuda/block.h"
+
+namespace legacy::cuda {
+
+// A segment of a flat buffer, in elements.
+struct Extent {
+  int64_t offset = 0;
+  int64_t length = 0;
+};
+
+// In the memory of the device.
+struct Segments {
+  const Extent* extents = nullptr;
+  const int64_t* first_tile =
+      nullptr;  // count + 1: those of segment s are first_tile[s] .. first_tile[s + 1] - 1
+  int32_t count = 0;
+};
+
+struct Tile {
+  int32_t segment = 0;
+  int64_t begin = 0;  // in the segment
+  int64_t end = 0;
+  int64_t offset = 0;  // of the segment
+};
+
+// Tile number `index` of tiles of `elements` elements.
+LEGACY_DEVICE Tile FindTile(const Segments& segments, int64_t index, int64_t elements) {
+  int32_t low = 0, high = segments.count;  // first_tile[low] <= index < first_tile[high]
+  while (high - low > 1) {
+    const int32_t middle = low + (high - low) / 2;
+    (segments.first_tile[middle] <= index ? low : high) = middle;
+  }
+  const Extent extent = segments.extents[low];
+  const int64_t begin = (index - segments.first_tile[low]) * elements;
+  const int64_t end = begin + elements < extent.length ? begin + elements : extent.length;
+  return {low, begin, end, extent.offset};
+}
+
+// Where the tiles of each begin; the last entry is the number of all.
+inline std::vector<int64_t> FirstTiles(std::span<const Extent> extents, int64_t elements) {
+  std::vector<int64_t> first = {0};
+  for (const Extent& extent : extents) {
+    first.push_back(first.back() + (extent.length + elements - 1) / elements);
+  }
+  return first;
+}
+
+}  // namespace legacy::cuda
