@@ -44,7 +44,7 @@ foreach(library IN LISTS libraries)
   install(TARGETS legacy_${library} EXPORT legacy-${library} COMPONENT ${library})
   install(EXPORT legacy-${library} NAMESPACE legacy:: DESTINATION "${LEGACY_PACKAGE_DIR}" COMPONENT ${library})
   install(DIRECTORY "${CMAKE_SOURCE_DIR}/${folder}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/legacy/${folder}"
-          COMPONENT ${library} FILES_MATCHING PATTERN "*.h" PATTERN test EXCLUDE)
+          COMPONENT ${library} FILES_MATCHING PATTERN "*.h" PATTERN test EXCLUDE PATTERN bench EXCLUDE)
 endforeach()
 
 if(TARGET legacy_packet)  # its sources are in two folders

@@ -1,107 +1,31 @@
-// Speed of the sparsification kernels on one core. Every benchmark times a kernel and a yardstick in
-// turns and reports the kernel's median time with the counters
-//
-//   share_of_X   median time of the loop X, which moves as much memory, / the kernel's: 1 is ideal
-//   times_X      median time of X, another way to the same result, / the kernel's
-//   missed       share of the Top-K's brackets that missed
-//
-// so that what else the machine does falls on both. items_per_second counts elements.
+// Kernels on one core: Top-K, histogram, reductions, Random-K's positions, sums of sparse vectors.
+// `missed` is the share of the Top-K's brackets that missed.
 #include <benchmark/benchmark.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "compress/bench/turns.h"
 #include "compress/cpu/histogram.h"
 #include "compress/cpu/random_subset.h"
 #include "compress/cpu/sparse_sum.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
-#include "compress/gradients/gradients.h"
 #ifdef LEGACY_BENCH_TORCH
-#include "compress/bench_peers.h"
+#include "compress/bench/peers.h"
 #endif
 
-namespace legacy {
+namespace legacy::bench {
 namespace {
 
-constexpr int kTurns = 21;
-constexpr int kTurnsOfSlowPeers = 5;
-
 int64_t Kept(int64_t n, int64_t per_mille) { return std::max<int64_t>(1, n * per_mille / 1000); }
-
-double Median(std::vector<double>& seconds) {
-  const auto middle = seconds.begin() + std::ssize(seconds) / 2;
-  std::ranges::nth_element(seconds, middle);
-  return *middle;
-}
-
-// Time that this thread had a core: what else the machine runs does not count.
-double Now() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-template <typename Work>
-double Seconds(Work work) {
-  const double begin = Now();
-  work();
-  return Now() - begin;
-}
-
-// Times both in turns; before each `prepare`, untimed.
-template <typename Prepare, typename Kernel, typename Yardstick>
-void Compare(benchmark::State& state, int64_t n, const char* counter, Prepare prepare,
-             Kernel kernel, Yardstick yardstick) {
-  std::vector<double> ours, theirs;
-  for (auto _ : state) {
-    prepare();
-    theirs.push_back(Seconds(yardstick));
-    prepare();
-    ours.push_back(Seconds(kernel));
-    state.SetIterationTime(ours.back());
-  }
-  const double median = Median(ours);
-  state.counters["median_ms"] = 1e3 * median;
-  state.counters["yardstick_ms"] = 1e3 * Median(theirs);
-  state.counters[counter] = Median(theirs) / median;
-  state.SetItemsProcessed(state.iterations() * n);
-}
-
-void Nothing() {}
-
-std::vector<float> Draw(const std::string& kind, int64_t n) {
-  return DrawGradient(kind + ":n=" + std::to_string(n));
-}
-
-// -------------------------------------------------------------------------------------------------
-// Loops that move as much memory as the kernels and do nothing else.
-
-LEGACY_INLINE int32_t OrAll(const float* values, int64_t n) {
-  int32_t bits = 0;
-  for (int64_t i = 0; i < n; ++i) bits |= __builtin_bit_cast(int32_t, values[i]);
-  return bits;
-}
-
-LEGACY_INLINE void AddAll(const float* values, float* sum, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) sum[i] += values[i];
-}
-
-void Read(std::span<const float> values) {
-  benchmark::DoNotOptimize(
-      cpu::Dispatch<OrAll>(cpu::ActiveSimd(), values.data(), std::ssize(values)));
-}
-
-void ReadTwoWriteOne(std::span<const float> values, std::span<float> sum) {
-  cpu::Dispatch<AddAll>(cpu::ActiveSimd(), values.data(), sum.data(), std::ssize(sum));
-  benchmark::DoNotOptimize(sum.data());
-}
 
 // -------------------------------------------------------------------------------------------------
 // Top-K. Arguments: elements, kept ones in thousandths.
@@ -118,7 +42,7 @@ struct Feedback {
 enum class Hint { kNone, kLastThreshold };
 
 void TopKFeedback(benchmark::State& state, const char* kind, cpu::Simd simd,
-                  Hint hint = Hint::kNone) {
+                  Hint hint = Hint::kNone, std::optional<Aim> aim = {}) {
   const int64_t n = state.range(0);
   Feedback data(kind, n);
   cpu::TopKSelector selector(simd);
@@ -128,7 +52,7 @@ void TopKFeedback(benchmark::State& state, const char* kind, cpu::Simd simd,
   }
   int64_t missed = 0;
   Compare(
-      state, n, "share_of_read2_write1", [&] { data.Restore(); },
+      state, n, "share_of_read2_write1", aim, [&] { data.Restore(); },
       [&] {
         missed += selector.Compensate(data.gradient, data.residual, {&all, 1}).stats.missed;
       },
@@ -136,17 +60,39 @@ void TopKFeedback(benchmark::State& state, const char* kind, cpu::Simd simd,
   state.counters["missed"] = static_cast<double>(missed) / static_cast<double>(state.iterations());
 }
 
-void TopK(benchmark::State& state) {
+void TopK(benchmark::State& state, const char* kind) {
   const int64_t n = state.range(0);
-  const auto values = Draw("laplace", n);
+  const auto values = Draw(kind, n);
   cpu::TopKSelector selector;
   const cpu::TopKSegment all = {0, n, Kept(n, state.range(1))};
+  CompareWithRead(state, values, {}, [&] {
+    benchmark::DoNotOptimize(selector.Select(values, {&all, 1}));
+  });
+}
+
+// The same positions, but for ties, by what the standard library has.
+void TopKAndNthElement(benchmark::State& state) {
+  const int64_t n = state.range(0), k = Kept(n, state.range(1));
+  const auto values = Draw("laplace", n);
+  std::vector<float> magnitudes(n);
+  std::vector<uint32_t> kept;
+  cpu::TopKSelector selector;
+  const cpu::TopKSegment all = {0, n, k};
   Compare(
-      state, n, "share_of_read", Nothing,
+      state, n, "times_nth_element", {}, Nothing,
       [&] {
         benchmark::DoNotOptimize(selector.Select(values, {&all, 1}));
       },
-      [&] { Read(values); });
+      [&] {
+        std::ranges::transform(values, magnitudes.begin(), [](float x) { return std::abs(x); });
+        std::ranges::nth_element(magnitudes, magnitudes.begin() + k - 1, std::greater());
+        const float threshold = magnitudes[k - 1];
+        kept.clear();
+        for (int64_t i = 0; i < n; ++i) {
+          if (std::abs(values[i]) >= threshold) kept.push_back(static_cast<uint32_t>(i));
+        }
+        benchmark::DoNotOptimize(kept.data());
+      });
 }
 
 // Windows of one long vector, so that every sample is another one.
@@ -187,7 +133,8 @@ std::vector<int64_t> ResNet50Sizes() {
   return sizes;
 }
 
-void TopKResNet50(benchmark::State& state) {
+// Argument: kept ones in thousandths.
+void TopKResNet50(benchmark::State& state, std::optional<Aim> aim) {
   std::vector<cpu::TopKSegment> layers;
   int64_t n = 0, kept = 0;
   for (const int64_t size : ResNet50Sizes()) {
@@ -198,31 +145,31 @@ void TopKResNet50(benchmark::State& state) {
   Feedback data("laplace", n);
   cpu::TopKSelector by_layer, flat;
   const cpu::TopKSegment all = {0, n, kept};
-  Compare(
-      state, n, "share_of_flat", [&] { data.Restore(); },
+  const Medians medians = TakeTurns(
+      state, [&] { data.Restore(); },
       [&] { by_layer.Compensate(data.gradient, data.residual, layers); },
       [&] {
         flat.Compensate(data.gradient, data.residual, {&all, 1});
       });
+  Report(state, "time_of_flat", medians.kernel / medians.yardstick, aim);
+  state.SetItemsProcessed(state.iterations() * n);
   state.counters["layers"] = static_cast<double>(layers.size());
 }
 
 // -------------------------------------------------------------------------------------------------
 // The others
 
-void Histogram(benchmark::State& state, const char* kind) {
+void Histogram(benchmark::State& state, const char* kind, std::optional<Aim> aim = {}) {
   const auto values = Draw(kind, state.range(0));
   cpu::MagnitudeHistogram histogram;
   Compare(
-      state, std::ssize(values), "share_of_read", [&] { histogram.Clear(); },
+      state, std::ssize(values), "share_of_read", aim, [&] { histogram.Clear(); },
       [&] { histogram.Add(values); }, [&] { Read(values); });
 }
 
 void Reduce(benchmark::State& state, double (*kernel)(std::span<const float>)) {
   const auto values = Draw("laplace", state.range(0));
-  Compare(
-      state, std::ssize(values), "share_of_read", Nothing,
-      [&] { benchmark::DoNotOptimize(kernel(values)); }, [&] { Read(values); });
+  CompareWithRead(state, values, {}, [&] { benchmark::DoNotOptimize(kernel(values)); });
 }
 
 double SquaredNorm(std::span<const float> values) { return cpu::SquaredNorm(values); }
@@ -236,13 +183,10 @@ void RandomSubset(benchmark::State& state) {
   const int64_t n = state.range(0), k = Kept(n, state.range(1));
   const std::vector<float> values(n);
   uint64_t step = 0;
-  Compare(
-      state, n, "share_of_read", Nothing,
-      [&] {
-        const RandomStream stream({.step = ++step});
-        benchmark::DoNotOptimize(cpu::RandomSubset(stream, n, k).data());
-      },
-      [&] { Read(values); });
+  CompareWithRead(state, values, {}, [&] {
+    const RandomStream stream({.step = ++step});
+    benchmark::DoNotOptimize(cpu::RandomSubset(stream, n, k).data());
+  });
 }
 
 // Eight workers, one after the other as the yardstick.
@@ -258,7 +202,7 @@ void SumSparse(benchmark::State& state) {
   for (const auto& positions : indices) workers.push_back({positions, values});
   std::vector<float> sum(n);
   Compare(
-      state, n, "times_in_turn", [&] { std::ranges::fill(sum, 0.0f); },
+      state, n, "times_in_turn", {}, [&] { std::ranges::fill(sum, 0.0f); },
       [&] { cpu::SumSparse(workers, sum, kWorkers); },
       [&] {
         for (const auto& worker : workers) {
@@ -271,7 +215,7 @@ void SumSparse(benchmark::State& state) {
 
 #ifdef LEGACY_BENCH_TORCH
 
-void TopKFeedbackAndTorch(benchmark::State& state) {
+void TopKFeedbackAndTorch(benchmark::State& state, std::optional<Aim> aim) {
   const int64_t n = state.range(0), k = Kept(n, state.range(1));
   Feedback data("laplace", n);
   std::vector<float> magnitudes = data.gradient;
@@ -279,30 +223,30 @@ void TopKFeedbackAndTorch(benchmark::State& state) {
   cpu::TopKSelector selector;
   const cpu::TopKSegment all = {0, n, k};
   Compare(
-      state, n, "times_torch_topk", [&] { data.Restore(); },
+      state, n, "times_torch_topk", aim, [&] { data.Restore(); },
       [&] {
         selector.Compensate(data.gradient, data.residual, {&all, 1});
       },
-      [&] { bench::TorchTopK(magnitudes, k); });
+      [&] { TorchTopK(magnitudes, k); });
 }
 
-void RandomSubsetAndTorch(benchmark::State& state) {
+void RandomSubsetAndTorch(benchmark::State& state, std::optional<Aim> aim) {
   const int64_t n = state.range(0), k = Kept(n, state.range(1));
   uint64_t step = 0;
   Compare(
-      state, n, "times_torch_mask", Nothing,
+      state, n, "times_torch_mask", aim, Nothing,
       [&] {
         const RandomStream stream({.step = ++step});
         benchmark::DoNotOptimize(cpu::RandomSubset(stream, n, k).data());
       },
-      [&] { bench::TorchRandomMask(n, k); });
+      [&] { TorchRandomMask(n, k); });
 }
 
 #endif
 
-#define LEGACY_TURNS UseManualTime()->Iterations(kTurns)->Unit(benchmark::kMillisecond)
 #define LEGACY_SIZES Arg(1 << 20)->Arg(1 << 24)->LEGACY_TURNS
 #define LEGACY_SPARSE ArgsProduct({{1 << 20, 1 << 24}, {1, 10, 100}})->LEGACY_TURNS
+#define LEGACY_ONE_PERCENT Args({1 << 24, 10})
 BENCHMARK_CAPTURE(TopKFeedback, laplace, "laplace", cpu::ActiveSimd())->LEGACY_SPARSE;
 BENCHMARK_CAPTURE(TopKFeedback, student_t, "student-t", cpu::ActiveSimd())->LEGACY_SPARSE;
 BENCHMARK_CAPTURE(TopKFeedback, zeros, "zeros", cpu::ActiveSimd())->LEGACY_SPARSE;
@@ -312,8 +256,9 @@ BENCHMARK_CAPTURE(TopKFeedback, hint, "laplace", cpu::ActiveSimd(), Hint::kLastT
 BENCHMARK_CAPTURE(TopKFeedback, plain, "laplace", cpu::Simd::kPlain)
     ->Args({1 << 24, 10})
     ->LEGACY_TURNS;
-BENCHMARK(TopK)->LEGACY_SPARSE;
-BENCHMARK(TopKResNet50)->Arg(1)->Arg(10)->Arg(100)->LEGACY_TURNS;
+BENCHMARK_CAPTURE(TopK, laplace, "laplace")->LEGACY_SPARSE;
+BENCHMARK_CAPTURE(TopK, constant, "constant")->LEGACY_SPARSE;
+BENCHMARK(TopKAndNthElement)->LEGACY_SPARSE;
 BENCHMARK_CAPTURE(TopKMisses, laplace, "laplace")->Arg(1)->Arg(10)->Arg(100)->Iterations(4000);
 BENCHMARK_CAPTURE(TopKMisses, student_t, "student-t")->Arg(1)->Arg(10)->Arg(100)->Iterations(4000);
 BENCHMARK_CAPTURE(Histogram, laplace, "laplace")->LEGACY_SIZES;
@@ -325,13 +270,35 @@ BENCHMARK_CAPTURE(Reduce, abs_max, AbsMax)->LEGACY_SIZES;
 BENCHMARK_CAPTURE(Reduce, first_non_finite, FirstNonFinite)->LEGACY_SIZES;
 BENCHMARK(RandomSubset)->LEGACY_SPARSE;
 BENCHMARK(SumSparse)->LEGACY_SPARSE;
+
+LEGACY_AIM("TopKFeedback/laplace", TopKFeedback, "laplace", cpu::ActiveSimd(), Hint::kNone,
+           AtLeast(0.5))
+    ->LEGACY_ONE_PERCENT;
+LEGACY_AIM("TopKFeedback/student_t", TopKFeedback, "student-t", cpu::ActiveSimd(), Hint::kNone,
+           AtLeast(0.5))
+    ->LEGACY_ONE_PERCENT;
+LEGACY_AIM("TopKFeedback/zeros", TopKFeedback, "zeros", cpu::ActiveSimd(), Hint::kNone,
+           AtLeast(0.5))
+    ->LEGACY_ONE_PERCENT;
+LEGACY_AIM("TopKFeedback/constant", TopKFeedback, "constant", cpu::ActiveSimd(), Hint::kNone,
+           AtLeast(0.5))
+    ->LEGACY_ONE_PERCENT;
+LEGACY_AIM("TopKResNet50", TopKResNet50, AtMost(1.3))->Arg(1)->Arg(10)->Arg(100);
+LEGACY_AIM("Histogram/laplace", Histogram, "laplace", AtLeast(0.5))->Arg(1 << 24);
+LEGACY_AIM("Histogram/zeros", Histogram, "zeros", AtLeast(0.5))->Arg(1 << 24);
+LEGACY_AIM("Histogram/constant", Histogram, "constant", AtLeast(0.5))->Arg(1 << 24);
 #ifdef LEGACY_BENCH_TORCH
-BENCHMARK(TopKFeedbackAndTorch)->LEGACY_SPARSE->Iterations(kTurnsOfSlowPeers);
-BENCHMARK(RandomSubsetAndTorch)->LEGACY_SPARSE->Iterations(kTurnsOfSlowPeers);
+BENCHMARK_CAPTURE(TopKFeedbackAndTorch, laplace, {})->LEGACY_SPARSE->Iterations(kTurnsOfSlowPeers);
+BENCHMARK_CAPTURE(RandomSubsetAndTorch, positions, {})
+    ->LEGACY_SPARSE->Iterations(kTurnsOfSlowPeers);
+LEGACY_AIM("TopKFeedbackAndTorch", TopKFeedbackAndTorch, AtLeast(40))
+    ->LEGACY_ONE_PERCENT->Iterations(kTurnsOfSlowPeers);
+LEGACY_AIM("RandomSubsetAndTorch", RandomSubsetAndTorch, AtLeast(20))
+    ->LEGACY_ONE_PERCENT->Iterations(kTurnsOfSlowPeers);
 #endif
+#undef LEGACY_ONE_PERCENT
 #undef LEGACY_SPARSE
 #undef LEGACY_SIZES
-#undef LEGACY_TURNS
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::bench
