@@ -115,6 +115,13 @@ class HostBlock {
       }
     }
   }
+  // What all blocks wrote before their Fence() is seen by a block that learns of it by an atomic and
+  // reads with Fresh().
+  void Fence() {}
+  template <class T>
+  T Fresh(const T* at) {
+    return *at;
+  }
   // In memory of the block or the device. Returns what was there.
   template <class T>
   T AtomicAdd(T* at, T x) {

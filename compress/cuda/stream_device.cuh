@@ -88,6 +88,11 @@ class DeviceBlock {
       x[0] += __shfl_down_sync(kAll, x[0], half);
     }
   }
+  LEGACY_DEVICE void Fence() { __threadfence(); }
+  template <class T>
+  LEGACY_DEVICE T Fresh(const T* at) {
+    return __ldcg(at);
+  }
   template <class T>
   LEGACY_DEVICE T AtomicAdd(T* at, T x) {
     if constexpr (sizeof(T) == 8 && std::is_integral_v<T>) {

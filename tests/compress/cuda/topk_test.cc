@@ -1,0 +1,165 @@
+#include "compress/cpu/topk.h"
+
+#include "compress/cuda/topk_kernels.h"
+#include "compress/gradients/gradients.h"
+#include "tests/compress/cuda/host_run.h"
+#include "tests/compress/test_data.h"
+
+namespace legacy::cuda {
+namespace {
+
+struct Result {
+  std::vector<uint32_t> indices;
+  std::vector<float> values;
+  std::vector<float> residual;
+  uint32_t missed = 0;
+  int64_t non_finite = 0;
+};
+
+// `gradient` empty: without error feedback.
+Result OnHost(HostDevice device, const test::HostSegments& segments, std::vector<uint32_t> k,
+              const std::vector<float>& gradient, const std::vector<float>& residual,
+              int64_t capacity) {
+  std::vector<int64_t> out = {0};
+  for (const uint32_t one : k) out.push_back(out.back() + one);
+  Result result{std::vector<uint32_t>(out.back(), 77), std::vector<float>(out.back(), 77),
+                residual};
+  std::vector<TopKState> states(k.size());
+  std::vector<TopKTile> tiles(segments.tiles());
+  std::vector<uint32_t> parts(k.size() * kTopKParts, 99);
+  std::vector<TopKEntry> entries(capacity);
+  uint32_t cursor = 99;
+  result.missed = 99;
+  const TopKJob job = {.segments = segments.View(),
+                       .gradient = gradient.empty() ? nullptr : gradient.data(),
+                       .residual = result.residual.data(),
+                       .k = k.data(),
+                       .out = out.data(),
+                       .indices = result.indices.data(),
+                       .values = result.values.data(),
+                       .states = states.data(),
+                       .tiles = tiles.data(),
+                       .parts = parts.data(),
+                       .entries = entries.data(),
+                       .capacity = static_cast<uint32_t>(capacity),
+                       .cursor = &cursor,
+                       .missed = &result.missed};
+  SelectTopK(device, job, static_cast<int32_t>(k.size()), segments.tiles());
+  for (const TopKState& state : states) result.non_finite += state.non_finite;
+  return result;
+}
+
+Result OnCpu(const test::HostSegments& segments, const std::vector<uint32_t>& k,
+             const std::vector<float>& gradient, const std::vector<float>& residual) {
+  std::vector<cpu::TopKSegment> parts;
+  for (size_t s = 0; s < k.size(); ++s) {
+    parts.push_back({segments.extents()[s].offset, segments.extents()[s].length, k[s]});
+  }
+  cpu::TopKSelector selector;
+  Result result{{}, {}, residual};
+  const cpu::TopKResult found = gradient.empty()
+                                    ? selector.Select(residual, parts)
+                                    : selector.Compensate(gradient, result.residual, parts);
+  result.indices.assign(found.indices.begin(), found.indices.end());
+  result.values.assign(found.values.begin(), found.values.end());
+  return result;
+}
+
+std::vector<float> Fill(const test::HostSegments& segments, const std::string& kind, int seed) {
+  return DrawGradient(kind + ":n=" + std::to_string(segments.elements()) +
+                      ",seed=" + std::to_string(seed));
+}
+
+void ExpectEqual(const Result& got, const Result& expected) {
+  EXPECT_EQ(got.indices, expected.indices);
+  ASSERT_EQ(got.values.size(), expected.values.size());
+  for (size_t i = 0; i < got.values.size(); ++i) ASSERT_EQ(got.values[i], expected.values[i]) << i;
+  for (size_t i = 0; i < got.residual.size(); ++i) {
+    ASSERT_EQ(got.residual[i], expected.residual[i]) << i;
+  }
+}
+
+const std::vector<int64_t> kLengths = {1, 0, 5, 4096, 4097, 16384, 16385, 120000, 33};
+
+std::vector<uint32_t> Counts(double density) {
+  std::vector<uint32_t> k;
+  for (const int64_t length : kLengths) {
+    k.push_back(static_cast<uint32_t>(std::ceil(density * static_cast<double>(length))));
+  }
+  return k;
+}
+
+TEST(CudaTopK, SelectsWhatTheCpuSelects) {
+  const test::HostSegments segments(kLengths, kTopKTile);
+  for (const char* kind : {"laplace", "student-t", "zeros", "constant", "ties", "denormals"}) {
+    const auto gradient = Fill(segments, kind, 1);
+    const auto residual = Fill(segments, kind, 2);
+    for (const double density : {0.0, 0.001, 0.01, 0.1, 0.5, 1.0}) {
+      SCOPED_TRACE(std::string(kind) + " " + std::to_string(density));
+      const auto k = Counts(density);
+      const auto expected = OnCpu(segments, k, gradient, residual);
+      const auto plain = OnCpu(segments, k, {}, residual);
+      test::InEveryOrder([&](HostDevice device) {
+        ExpectEqual(OnHost(device, segments, k, gradient, residual, 200000), expected);
+        ExpectEqual(OnHost(device, segments, k, {}, residual, 200000), plain);
+      });
+    }
+  }
+}
+
+TEST(CudaTopK, TheBracketHoldsAndListsAreShort) {
+  const test::HostSegments segments({1 << 20}, kTopKTile);
+  for (const char* kind : {"laplace", "student-t", "gaussian"}) {
+    const auto gradient = Fill(segments, kind, 1);
+    for (const double density : {0.001, 0.01, 0.03}) {
+      const auto k = static_cast<uint32_t>(density * (1 << 20));
+      const std::vector<float> residual(segments.elements());
+      const auto got = OnHost(HostDevice(), segments, {k}, gradient, residual, 2 * k + (1 << 14));
+      EXPECT_EQ(got.missed, 0u) << kind << density;
+      ExpectEqual(got, OnCpu(segments, {k}, gradient, residual));
+    }
+  }
+}
+
+// Lists without room, and a bracket that a sample of something else gives.
+TEST(CudaTopK, StaysExactWhereTheBracketMisses) {
+  const test::HostSegments segments({50000, 40000, 100}, kTopKTile);
+  auto gradient = Fill(segments, "laplace", 3);
+  const auto residual = Fill(segments, "laplace", 4);
+  const std::vector<uint32_t> k = {500, 4000, 7};
+  const auto expected = OnCpu(segments, k, gradient, residual);
+  test::InEveryOrder([&](HostDevice device) {
+    for (const int64_t capacity : {0, 1, 300, 3000}) {
+      const auto got = OnHost(device, segments, k, gradient, residual, capacity);
+      EXPECT_GT(got.missed, 0u);
+      ExpectEqual(got, expected);
+    }
+  });
+  // Large values exactly where the sample does not look.
+  std::vector<bool> seen(50000);
+  for (int64_t i = 0; i < kTopKSample; ++i) {
+    seen[TopKBracket::Position(i, 50000, kTopKSample)] = true;
+  }
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i] && i % 3 == 0) gradient[i] *= 100;
+  }
+  const auto hidden = OnCpu(segments, k, gradient, residual);
+  test::InEveryOrder([&](HostDevice device) {
+    const auto got = OnHost(device, segments, k, gradient, residual, 200000);
+    EXPECT_EQ(got.missed, 1u);
+    ExpectEqual(got, hidden);
+  });
+}
+
+TEST(CudaTopK, CountsWhatIsNotFinite) {
+  const test::HostSegments segments({20000, 50}, kTopKTile);
+  auto gradient = Fill(segments, "laplace", 5);
+  gradient[17] = std::nanf("");
+  gradient[12345] = -std::numeric_limits<float>::infinity();
+  const auto got = OnHost(HostDevice(), segments, {200, 5}, gradient,
+                          std::vector<float>(segments.elements()), 20000);
+  EXPECT_EQ(got.non_finite, 2);
+}
+
+}  // namespace
+}  // namespace legacy::cuda
