@@ -6,22 +6,54 @@
 #include <cassert>
 #include <cmath>
 #include <functional>
+#include <utility>
+
+#include "compress/cpu/topk_gather.h"
 
 namespace legacy::cpu {
 namespace {
 
 constexpr int kMantissaBits = 23;
 constexpr int kOffsetBits = 18;  // of the mantissa, below the bin
-constexpr uint32_t kOffsetMask = (1u << kOffsetBits) - 1;
 
-// An entry of a table counts in its upper bits and sums offsets in the lower ones, so that an
-// element is one addition; kRun elements fit.
+// An element adds kOne and its bits to the entry of its place, its sign and bin: a multiple of
+// UnitOf(place) and its offset. Offsets are below 2^18: of up to kRun elements the quotient of an
+// entry and the unit is their number, the remainder the sum of their offsets, and nothing overflows.
 constexpr int kCountShift = 41;
-constexpr int64_t kRun = (int64_t{1} << 23) - 1;
-// An addition to an entry waits for the one before: neighbours go to different tables. Fewer
-// elements than kFew are not worth more than one.
-constexpr int kManyTables = 4;
+constexpr uint64_t kOne = uint64_t{1} << kCountShift;
+constexpr int64_t kRun = (1 << 23) - (1 << 14);
+constexpr uint64_t UnitOf(int place) {
+  return kOne + (static_cast<uint64_t>(place) << kOffsetBits);
+}
+
+// An addition to an entry waits for the one before: neighbours go to different tables. More of them
+// take more of the nearest cache; fewer elements than kFew are not worth more than one.
+constexpr int kManyTables = 3;
 constexpr int64_t kFew = 1 << 15;
+
+// Many zeros would wait for each other: after a block with more than kManyZeros the others are
+// gathered first, until a block has fewer than kFewZeros. Not by plain instructions, where gathering
+// takes longer than to wait.
+constexpr int64_t kBlock = 256;
+constexpr int64_t kManyZeros = kBlock / 2;
+constexpr int64_t kFewZeros = kBlock * 3 / 8;
+
+// Counting keeps one core busy for as long as memory needs: it has to be asked early.
+constexpr int64_t kAhead = 1024;
+constexpr int64_t kLine = 64 / sizeof(float);
+
+void Ask(std::span<const float> block, int64_t ahead) {
+  for (int64_t i = 0; i < std::ssize(block); i += kLine) {
+    __builtin_prefetch(block.data() + i + ahead);
+  }
+}
+
+// In one page: stores across two are slow.
+struct alignas(4096) Gathering {
+  std::array<uint32_t, kBlock + kGatherSlack> indices;
+  std::array<float, 2 * kBlock + kGatherSlack> others;
+};
+static_assert(sizeof(Gathering) == alignof(Gathering));
 
 // Magnitudes of a bin: multiples of `unit` from first * unit on.
 struct Grid {
@@ -37,37 +69,78 @@ struct Grid {
 
 }  // namespace
 
+// values[i + ahead] is asked for where a line of the cache begins.
 template <int kTables>
-void MagnitudeHistogram::Count(std::span<const float> values) {
-  if (tables_.size() < kTables) tables_.resize(kTables);
+void MagnitudeHistogram::Count(std::span<const float> values, int64_t ahead) {
   Table* const tables = tables_.data();
-  const auto count = [tables](int table, uint32_t bits) {
-    tables[table][bits >> kOffsetBits] += uint64_t{1} << kCountShift | (bits & kOffsetMask);
+  const auto count = [tables](int table, float value) {
+    const auto bits = std::bit_cast<uint32_t>(value);
+    tables[table][bits >> kOffsetBits] += kOne + bits;
   };
-  size_t i = 0;
-  for (; i + kTables <= values.size(); i += kTables) {
-    std::array<uint32_t, kTables> bits;
-    for (int t = 0; t < kTables; ++t) bits[t] = std::bit_cast<uint32_t>(values[i + t]);
-    for (int t = 0; t < kTables; ++t) count(t, bits[t]);
+  const float* const data = values.data();
+  const auto n = static_cast<int64_t>(values.size());
+  int64_t i = 0;
+  for (; i + kLine <= n; i += kLine) {
+    __builtin_prefetch(data + i + ahead);
+#pragma GCC unroll 16
+    for (int j = 0; j < kLine; ++j) count(j % kTables, data[i + j]);
   }
-  for (; i < values.size(); ++i) count(0, std::bit_cast<uint32_t>(values[i]));
-
-  for (int bin = 0; bin < kBins; ++bin) {
-    uint64_t entry = 0;
-    for (int t = 0; t < kTables; ++t) entry += tables[t][bin] + tables[t][bin + kBins];
-    counts_[bin] += static_cast<int64_t>(entry >> kCountShift);
-    offsets_[bin] += static_cast<int64_t>(entry & ((uint64_t{1} << kCountShift) - 1));
-  }
-  for (int t = 0; t < kTables; ++t) tables[t].fill(0);
+  for (; i < n; ++i) count(0, data[i]);
 }
 
-void MagnitudeHistogram::Add(std::span<const float> values) {
+template <int kTables>
+void MagnitudeHistogram::AddRun(std::span<const float> values, Simd simd) {
+  if (tables_.size() < kTables) tables_.resize(kTables);
+  const auto zeros_counted = [this] {
+    uint64_t entries = 0;
+    for (int t = 0; t < kTables; ++t) entries += tables_[t][0] + tables_[t][kBins];
+    return static_cast<int64_t>(entries >> kCountShift);
+  };
+  Gathering buffers;
+  int64_t waiting = 0;  // others not yet counted
+  bool gather = false;
+  for (; !values.empty(); values = values.subspan(std::min<size_t>(values.size(), kBlock))) {
+    const auto block = values.first(std::min<size_t>(values.size(), kBlock));
+    const int64_t ahead = std::ssize(values) >= kAhead + kBlock ? kAhead : 0;
+    if (gather) {
+      Ask(block, ahead);
+      const int64_t count =
+          Gather(simd, block, 0, 1, {buffers.indices.data(), buffers.others.data() + waiting});
+      waiting += count;
+      if (waiting >= kBlock) {
+        Count<kTables>(std::span(buffers.others).first(std::exchange(waiting, 0)), 0);
+      }
+      const int64_t zeros = std::ssize(block) - count;
+      counts_[0] += zeros;
+      gather = zeros >= kFewZeros;
+    } else {
+      const int64_t before = zeros_counted();
+      Count<kTables>(block, ahead);
+      gather = simd != Simd::kPlain && zeros_counted() - before > kManyZeros;
+    }
+  }
+  Count<kTables>(std::span(buffers.others).first(waiting), 0);
+  Fold<kTables>();
+}
+
+template <int kTables>
+void MagnitudeHistogram::Fold() {
+  for (int place = 0; place < 2 * kBins; ++place) {
+    uint64_t entry = 0;
+    for (int t = 0; t < kTables; ++t) entry += std::exchange(tables_[t][place], 0);
+    if (entry == 0) continue;
+    counts_[place % kBins] += static_cast<int64_t>(entry / UnitOf(place));
+    offsets_[place % kBins] += static_cast<int64_t>(entry % UnitOf(place));
+  }
+}
+
+void MagnitudeHistogram::Add(std::span<const float> values, Simd simd) {
   for (; !values.empty(); values = values.subspan(std::min<size_t>(values.size(), kRun))) {
     const auto run = values.first(std::min<size_t>(values.size(), kRun));
-    if (run.size() < kFew) {
-      Count<1>(run);
+    if (std::ssize(run) < kFew) {
+      AddRun<1>(run, simd);
     } else {
-      Count<kManyTables>(run);
+      AddRun<kManyTables>(run, simd);
     }
   }
 }

@@ -14,9 +14,11 @@
 #include <span>
 #include <vector>
 
+#include "compress/cpu/dispatch.h"
+
 namespace legacy::cpu {
 
-// Counts. 128 KiB, and up to 0.5 MiB of scratch: Clear() one for the next layer rather than having
+// Counts. 128 KiB, and up to 0.4 MiB of scratch: Clear() one for the next layer rather than having
 // many.
 class MagnitudeHistogram {
  public:
@@ -25,7 +27,7 @@ class MagnitudeHistogram {
 
   MagnitudeHistogram() : counts_(kBins), offsets_(kBins) {}
 
-  void Add(std::span<const float> values);
+  void Add(std::span<const float> values, Simd simd = ActiveSimd());
   void Merge(const MagnitudeHistogram& other);
   void Clear();
 
@@ -43,7 +45,11 @@ class MagnitudeHistogram {
   using Table = std::array<uint64_t, 2 * kBins + 24>;
 
   template <int kTables>
-  void Count(std::span<const float> values);
+  void AddRun(std::span<const float> values, Simd simd);
+  template <int kTables>
+  void Count(std::span<const float> values, int64_t ahead);
+  template <int kTables>
+  void Fold();
 
   std::vector<int64_t> counts_;
   std::vector<int64_t> offsets_;  // sums of the mantissas' other 18 bits

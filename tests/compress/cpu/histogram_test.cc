@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "compress/gradients/gradients.h"
 #include "tests/compress/test_data.h"
@@ -15,9 +17,9 @@ constexpr double kBinWidth = 1.0 / 32;  // relative
 constexpr double kSquaresError = 0x1p-12;
 constexpr double kSubnormalWidth = 0x1p-131;  // absolute
 
-MagnitudeHistogram Of(std::span<const float> values) {
+MagnitudeHistogram Of(std::span<const float> values, Simd simd = ActiveSimd()) {
   MagnitudeHistogram histogram;
-  histogram.Add(values);
+  histogram.Add(values, simd);
   return histogram;
 }
 
@@ -28,6 +30,17 @@ std::vector<double> FallingMagnitudes(std::span<const float> values) {
   return magnitudes;
 }
 
+// Stretches with few, with mostly and with nothing but zeros, of both signs, in turns.
+std::vector<float> ZerosInStretches() {
+  std::vector<float> values;
+  for (const char* share : {"0", ".9", ".2", "1", ".5", ".4"}) {
+    const auto stretch = DrawGradient("zeros:n=7777,share=" + std::string(share));
+    values.insert(values.end(), stretch.begin(), stretch.end());
+  }
+  for (size_t i = 0; i < values.size(); i += 3) values[i] = -values[i];
+  return values;
+}
+
 std::vector<std::vector<float>> Inputs() {
   auto inputs = test::HardInputs(1000);
   for (const char* text :
@@ -35,6 +48,7 @@ std::vector<std::vector<float>> Inputs() {
         "constant:n=1e4", "denormals:n=1e4", "ties:n=1e4", "mixed:n=1e5", "smooth:n=1e5"}) {
     inputs.push_back(DrawGradient(text));
   }
+  inputs.push_back(ZerosInStretches());
   return inputs;
 }
 
@@ -54,10 +68,12 @@ TEST(MagnitudeHistogram, CountsBySortedBins) {
       ++counts[bin];
       sums[bin] += magnitude;
     }
-    const auto histogram = Of(input);
-    for (int bin = 0; bin < MagnitudeHistogram::kFiniteBins; ++bin) {
-      ASSERT_EQ(histogram.Count(bin), counts[bin]) << bin;
-      ASSERT_NEAR(histogram.Sum(bin), sums[bin], 1e-12 * sums[bin]) << bin;
+    for (const Simd simd : UsableSimd()) {
+      const auto histogram = Of(input, simd);
+      for (int bin = 0; bin < MagnitudeHistogram::kFiniteBins; ++bin) {
+        ASSERT_EQ(histogram.Count(bin), counts[bin]) << bin << " " << SimdName(simd);
+        ASSERT_NEAR(histogram.Sum(bin), sums[bin], 1e-12 * sums[bin]) << bin;
+      }
     }
   }
 }
@@ -96,6 +112,9 @@ TEST(MagnitudeHistogram, DoesNotOverflow) {
   EXPECT_EQ(curve.Count(), n);
   EXPECT_DOUBLE_EQ(curve.Mean(), x);
   EXPECT_DOUBLE_EQ(curve.TotalSquared(), static_cast<double>(n) * x * x);
+  // The greatest that bits can be.
+  const MagnitudeHistogram most(Of(std::vector<float>(n, std::bit_cast<float>(0xFFFFFFFFu))));
+  EXPECT_EQ(most.Count(MagnitudeHistogram::kBins - 1), n);
 }
 
 TEST(MagnitudeCurve, KeepsTheEnergyOfSortedPrefixes) {
