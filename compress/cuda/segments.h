@@ -2,7 +2,9 @@
 // each other. Each is cut into tiles; a block takes a tile and finds out whose it is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -52,5 +54,40 @@ inline std::vector<int64_t> FirstTiles(std::span<const Extent> extents, int64_t 
   }
   return first;
 }
+
+// Segments and where their tiles of `elements` begin, made on the host; to be copied to the device.
+class SegmentTable {
+ public:
+  SegmentTable(std::span<const Extent> extents, int64_t elements)
+      : extents_(extents.begin(), extents.end()), first_tile_(FirstTiles(extents, elements)) {}
+
+  const std::vector<Extent>& extents() const { return extents_; }
+  int32_t count() const { return static_cast<int32_t>(extents_.size()); }
+  int64_t tiles() const { return first_tile_.back(); }
+  int64_t elements() const {
+    int64_t sum = 0;
+    for (const Extent& extent : extents_) sum += extent.length;
+    return sum;
+  }
+
+  // Both tables as one piece of memory, aligned to 8 bytes; View() of a copy of what Write() wrote.
+  size_t Bytes() const { return ExtentBytes() + first_tile_.size() * sizeof(int64_t); }
+  void Write(void* memory) const {
+    std::memcpy(memory, extents_.data(), ExtentBytes());
+    std::memcpy(static_cast<std::byte*>(memory) + ExtentBytes(), first_tile_.data(),
+                first_tile_.size() * sizeof(int64_t));
+  }
+  Segments View(const void* memory) const {
+    const auto* const bytes = static_cast<const std::byte*>(memory);
+    return {reinterpret_cast<const Extent*>(bytes),
+            reinterpret_cast<const int64_t*>(bytes + ExtentBytes()), count()};
+  }
+
+ private:
+  size_t ExtentBytes() const { return extents_.size() * sizeof(Extent); }
+
+  std::vector<Extent> extents_;
+  std::vector<int64_t> first_tile_;
+};
 
 }  // namespace legacy::cuda

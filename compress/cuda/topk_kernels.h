@@ -24,13 +24,15 @@
 #include <cstdint>
 
 #include "compress/cuda/segments.h"
+#include "compress/cuda/topk.h"
+#include "compress/cuda/vectors.h"
+#include "compress/cuda/workspace.h"
 
 namespace legacy::cuda {
 
 inline constexpr uint32_t kTopKInfinity = 0x7F800000;
 inline constexpr uint32_t kTopKLargest = 0x7FFFFFFF;
 inline constexpr int kTopKParts = 2048;  // of a range, in a round
-inline constexpr int64_t kTopKTile = 4096;
 inline constexpr int64_t kTopKSample = 16384;
 
 LEGACY_DEVICE uint32_t TopKKey(float x) { return std::bit_cast<uint32_t>(x) & kTopKLargest; }
@@ -67,13 +69,8 @@ struct TopKTile {
 
 // All in the memory of the device.
 struct TopKJob {
-  Segments segments;      // tiles of kTopKTile
-  const float* gradient;  // null: e is what `residual` holds, and it is not changed
-  float* residual;
-  const uint32_t* k;   // of each segment, up to its length
-  const int64_t* out;  // where its kept elements go
-  uint32_t* indices;   // in the segment
-  float* values;
+  Segments segments;  // tiles of kTopKTile
+  TopKArrays arrays;
   // Scratch.
   TopKState* states;  // of each segment
   TopKTile* tiles;
@@ -153,7 +150,7 @@ LEGACY_DEVICE bool EndsSegment(Block& block, const TopKJob& job, int32_t segment
 
 // A block for each segment.
 struct TopKBracket {
-  static constexpr int kThreads = 512;
+  static constexpr int kThreads = 1024;
   static constexpr int kOwn = kTopKSample / kThreads;
   struct Args {
     TopKJob job;
@@ -176,7 +173,7 @@ struct TopKBracket {
     const TopKJob& job = args.job;
     const auto segment = static_cast<int32_t>(block.index());
     const Extent extent = job.segments.extents[segment];
-    const uint32_t k = job.k[segment];
+    const uint32_t k = job.arrays.k[segment];
     const int64_t sample = extent.length < kTopKSample ? extent.length : kTopKSample;
     auto& shared = block.shared();
 
@@ -188,7 +185,8 @@ struct TopKBracket {
         if (number >= sample) continue;
         const int64_t at = extent.offset + Position(number, extent.length, sample);
         keys[thread][i] =
-            TopKKey(job.gradient ? job.gradient[at] + job.residual[at] : job.residual[at]);
+            TopKKey(job.arrays.gradient ? job.arrays.gradient[at] + job.arrays.residual[at]
+                                        : job.arrays.residual[at]);
       }
       for (int i = thread; i < kTopKParts; i += kThreads) {
         shared.parts[i] = 0;
@@ -260,9 +258,9 @@ struct TopKBracket {
 // A block for each tile.
 struct TopKPass {
   static constexpr int kThreads = 256;
-  static constexpr int kVectors = 4;  // of 4 elements, for each thread
+  static constexpr int kVectors = 4;  // for each thread
   static constexpr int kField = 16;   // bits of a count in a packed sum
-  static_assert(int64_t{kThreads} * kVectors * 4 == kTopKTile);
+  static_assert(int64_t{kThreads} * kVectors * kVector == kTopKTile);
   struct Args {
     TopKJob job;
   };
@@ -270,10 +268,10 @@ struct TopKPass {
     uint32_t list;
     bool last;
   };
-  using Elements = std::array<float, 4 * kVectors>;
+  using Elements = std::array<float, kVector * kVectors>;
 
   static LEGACY_DEVICE int64_t Position(int thread, int i) {
-    return (i / 4 * kThreads + thread) * 4 + i % 4;
+    return (i / kVector * kThreads + thread) * kVector + i % kVector;
   }
 
   template <class Block>
@@ -291,10 +289,10 @@ struct TopKPass {
       winners[thread] = bad[thread] = 0;
       before[thread] = 0;
       LEGACY_UNROLL
-      for (int i = 0; i < 4 * kVectors; ++i) {
+      for (int i = 0; i < kVector * kVectors; ++i) {
         if (tile.begin + Position(thread, i) >= tile.end) continue;
         const uint32_t key = TopKKey(elements[thread][i]);
-        before[thread] += uint64_t{key >= low} << i / 4 * kField;
+        before[thread] += uint64_t{key >= low} << i / kVector * kField;
         winners[thread] += key > high;
         bad[thread] += key >= kTopKInfinity;
       }
@@ -324,7 +322,7 @@ struct TopKPass {
         List(block, tile, elements[thread], thread, fields, before[thread], low, high,
              job.entries + list, parts);
       }
-      if (job.gradient) {
+      if (job.arrays.gradient) {
         const uint32_t cleared = lists && list != kNoRoom ? high : kTopKLargest;
         Store(job, tile, thread, elements[thread], cleared);
       }
@@ -337,24 +335,52 @@ struct TopKPass {
  private:
   static constexpr uint32_t kNoRoom = 0xFFFFFFFF;
 
+  // Whether all of a tile can be read and written by vectors.
+  static LEGACY_DEVICE bool ByVectors(const TopKJob& job, const Tile& tile) {
+    return tile.end - tile.begin == kTopKTile &&
+           IsVectorAligned(job.arrays.residual + tile.offset + tile.begin) &&
+           IsVectorAligned(job.arrays.gradient + tile.offset + tile.begin);
+  }
   static LEGACY_DEVICE Elements Load(const TopKJob& job, const Tile& tile, int thread) {
-    Elements elements;
+    Elements elements, gradient;
+    Read(job.arrays.residual + tile.offset, ByVectors(job, tile), tile, thread, elements);
+    if (!job.arrays.gradient) return elements;
+    Read(job.arrays.gradient + tile.offset, ByVectors(job, tile), tile, thread, gradient);
     LEGACY_UNROLL
-    for (int i = 0; i < 4 * kVectors; ++i) {
-      const int64_t at = tile.begin + Position(thread, i);
-      if (at >= tile.end) continue;
-      const float x = job.residual[tile.offset + at];
-      elements[i] = job.gradient ? job.gradient[tile.offset + at] + x : x;
-    }
+    for (int i = 0; i < kVector * kVectors; ++i) elements[i] = gradient[i] + elements[i];
     return elements;
   }
-  static LEGACY_DEVICE void Store(const TopKJob& job, const Tile& tile, int thread,
-                                  const Elements& elements, uint32_t cleared) {
+  static LEGACY_DEVICE void Read(const float* segment, bool vectors, const Tile& tile, int thread,
+                                 Elements& elements) {
     LEGACY_UNROLL
-    for (int i = 0; i < 4 * kVectors; ++i) {
+    for (int i = 0; i < kVector * kVectors; i += kVector) {
       const int64_t at = tile.begin + Position(thread, i);
-      if (at >= tile.end) continue;
-      job.residual[tile.offset + at] = TopKKey(elements[i]) > cleared ? 0.0f : elements[i];
+      if (vectors) {
+        LoadVector(segment + at, &elements[i]);
+        continue;
+      }
+      LEGACY_UNROLL
+      for (int j = 0; j < kVector; ++j)
+        elements[i + j] = at + j < tile.end ? segment[at + j] : 0.0f;
+    }
+  }
+  static LEGACY_DEVICE void Store(const TopKJob& job, const Tile& tile, int thread,
+                                  Elements elements, uint32_t cleared) {
+    const bool vectors = ByVectors(job, tile);
+    float* const segment = job.arrays.residual + tile.offset;
+    LEGACY_UNROLL
+    for (float& x : elements) x = TopKKey(x) > cleared ? 0.0f : x;
+    LEGACY_UNROLL
+    for (int i = 0; i < kVector * kVectors; i += kVector) {
+      const int64_t at = tile.begin + Position(thread, i);
+      if (vectors) {
+        StoreVector(&elements[i], segment + at);
+        continue;
+      }
+      LEGACY_UNROLL
+      for (int j = 0; j < kVector; ++j) {
+        if (at + j < tile.end) segment[at + j] = elements[i + j];
+      }
     }
   }
   template <class Block>
@@ -368,7 +394,7 @@ struct TopKPass {
       const int field = vector * kField;
       uint32_t at = vector_begin + static_cast<uint32_t>(before >> field) % 0x10000;
       LEGACY_UNROLL
-      for (int i = 4 * vector; i < 4 * vector + 4; ++i) {
+      for (int i = kVector * vector; i < kVector * (vector + 1); ++i) {
         const int64_t position = tile.begin + Position(thread, i);
         const uint32_t key = TopKKey(elements[i]);
         if (position >= tile.end || key < low) continue;
@@ -383,7 +409,7 @@ struct TopKPass {
   template <class Block>
   static LEGACY_DEVICE bool Judge(Block& block, const TopKJob& job, int32_t segment) {
     TopKState& state = job.states[segment];
-    const uint32_t k = job.k[segment];
+    const uint32_t k = job.arrays.k[segment];
     const uint32_t winners = block.Fresh(&state.winners);
     const uint32_t candidates = block.Fresh(&state.candidates);
     const bool found =
@@ -439,7 +465,7 @@ struct TopKWarps {
       }
     } else {
       for (int64_t i = tile.begin + thread; i < tile.end; i += kWarp) {
-        element(static_cast<uint32_t>(i), job.residual[tile.offset + i]);
+        element(static_cast<uint32_t>(i), job.arrays.residual[tile.offset + i]);
       }
     }
   }
@@ -449,7 +475,7 @@ struct TopKRestore : TopKWarps {
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
-    if (*job.missed == 0 || !job.gradient) return;
+    if (*job.missed == 0 || !job.arrays.gradient) return;
     ForTiles(block, job, [&](int64_t number, const Tile& tile) {
       const TopKState& state = job.states[tile.segment];
       if (state.source != TopKSource::kAll) return;
@@ -457,7 +483,8 @@ struct TopKRestore : TopKWarps {
       block.ForEachThread([&](int thread) {
         ForElements(thread, job, listed, tile, TopKSource::kLists,
                     [&](uint32_t index, float value) {
-                      if (TopKKey(value) > state.bracket) job.residual[tile.offset + index] = value;
+                      if (TopKKey(value) > state.bracket)
+                        job.arrays.residual[tile.offset + index] = value;
                     });
       });
     });
@@ -519,7 +546,7 @@ struct TopKCount : TopKWarps {
     const TopKJob& job = args.job;
     ForTiles(block, job, [&](int64_t number, const Tile& tile) {
       const TopKState& state = job.states[tile.segment];
-      if (state.source == TopKSource::kCounts || job.k[tile.segment] == 0) return;
+      if (state.source == TopKSource::kCounts || job.arrays.k[tile.segment] == 0) return;
       typename Block::template PerThread<uint32_t> above, ties;
       block.ForEachThread([&](int thread) {
         above[thread] = ties[thread] = 0;
@@ -577,6 +604,10 @@ struct TopKScan {
       });
       carried += sum;
     }
+    block.ForEachThread([&](int thread) {
+      if (thread != 0 || !job.arrays.non_finite) return;
+      job.arrays.non_finite[block.index()] = job.states[block.index()].non_finite;
+    });
   }
 
  private:
@@ -590,7 +621,7 @@ struct TopKEmit : TopKWarps {
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
     ForTiles(block, job, [&](int64_t number, const Tile& tile) {
-      const uint32_t k = job.k[tile.segment];
+      const uint32_t k = job.arrays.k[tile.segment];
       if (k == 0) return;
       const TopKState state = job.states[tile.segment];
       const TopKTile mine = job.tiles[number];
@@ -610,7 +641,7 @@ struct TopKEmit : TopKWarps {
           if (i >= n) return;
           entry[thread] = lists ? job.entries[mine.list + i]
                                 : TopKEntry{static_cast<uint32_t>(tile.begin + i),
-                                            job.residual[tile.offset + tile.begin + i]};
+                                            job.arrays.residual[tile.offset + tile.begin + i]};
           is_above[thread] = TopKKey(entry[thread].value) > state.low;
           is_tie[thread] = TopKKey(entry[thread].value) == state.low;
         });
@@ -625,7 +656,7 @@ struct TopKEmit : TopKWarps {
               mine.ties + passed_ties + static_cast<uint32_t>(std::popcount(ties[thread] & lower));
           const uint32_t ties_kept = tied < wanted_ties ? tied : wanted_ties;
           if (is_above[thread] || (is_tie[thread] && tied < wanted_ties)) {
-            Put(job, tile, state, job.out[tile.segment] + before + ties_kept, entry[thread]);
+            Put(job, tile, state, job.arrays.out[tile.segment] + before + ties_kept, entry[thread]);
           }
           next_above[thread] = static_cast<uint32_t>(std::popcount(aboves[thread]));
           next_ties[thread] = static_cast<uint32_t>(std::popcount(ties[thread]));
@@ -639,17 +670,37 @@ struct TopKEmit : TopKWarps {
  private:
   static LEGACY_DEVICE void Put(const TopKJob& job, const Tile& tile, const TopKState& state,
                                 int64_t at, const TopKEntry& entry) {
-    job.indices[at] = entry.index;
-    job.values[at] = entry.value;
-    if (!job.gradient) return;
+    job.arrays.indices[at] = entry.index;
+    job.arrays.values[at] = entry.value;
+    if (!job.arrays.gradient) return;
     const bool cleared = state.source == TopKSource::kLists && TopKKey(entry.value) > state.bracket;
-    if (!cleared) job.residual[tile.offset + entry.index] = 0;
+    if (!cleared) job.arrays.residual[tile.offset + entry.index] = 0;
   }
 };
 
+// Lists have room for what is kept and, beside it, for twice what brackets of samples leave.
+inline int64_t TopKCapacity(const SegmentTable& table, int64_t kept) {
+  constexpr int64_t kShare = 32, kOfASegment = 64;
+  return kept + table.elements() / kShare + kOfASegment * table.count();
+}
+
+inline TopKJob LayOutTopK(const SegmentTable& table, Segments segments, const TopKArrays& arrays,
+                          int64_t kept, Workspace& workspace) {
+  const int64_t capacity = TopKCapacity(table, kept);
+  return {.segments = segments,
+          .arrays = arrays,
+          .states = workspace.Take<TopKState>(table.count()),
+          .tiles = workspace.Take<TopKTile>(table.tiles()),
+          .parts = workspace.Take<uint32_t>(int64_t{table.count()} * kTopKParts),
+          .entries = workspace.Take<TopKEntry>(capacity),
+          .capacity = static_cast<uint32_t>(capacity),
+          .cursor = workspace.Take<uint32_t>(1),
+          .missed = workspace.Take<uint32_t>(1)};
+}
+
 // The launches, all of them whatever the data.
 template <class Device>
-void SelectTopK(Device& device, const TopKJob& job, int32_t segments, int64_t tiles) {
+void LaunchTopK(Device& device, const TopKJob& job, int64_t segments, int64_t tiles) {
   constexpr int kRounds = 3;  // of 11 bits: all keys
   device.template Launch<TopKBracket>(segments, {job});
   device.template Launch<TopKPass>(tiles, {job});

@@ -6,6 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "compress/error.h"
 
 namespace legacy::cuda {
 
@@ -24,7 +27,11 @@ class Workspace {
     return used_ <= bytes_ ? reinterpret_cast<T*>(memory_ + begin) : nullptr;
   }
   size_t used() const { return used_; }
-  bool enough() const { return used_ <= bytes_; }
+  void CheckEnough() const {
+    if (used_ <= bytes_) return;
+    throw Error("GPU workspace", std::to_string(bytes_) + " bytes",
+                std::to_string(used_) + " bytes and more");
+  }
 
   template <class Layout>
   static size_t BytesFor(Layout layout) {

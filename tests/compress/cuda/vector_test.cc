@@ -11,8 +11,8 @@ namespace {
 
 const std::vector<int64_t> kLengths = {0, 1, 31, 33, 1000, 1024, 1025, 0, 8192, 8193, 300007, 5};
 
-std::vector<float> Values(const test::HostSegments& segments) {
-  auto values = test::Normals(segments.elements(), 4);
+std::vector<float> Values(const SegmentTable& segments) {
+  auto values = test::Normals(test::FlatSize(segments), 4);
   for (size_t i = 0; i < values.size(); i += 7) values[i] *= 1e20f;  // sums depend on their order
   return values;
 }
@@ -20,24 +20,25 @@ std::vector<float> Values(const test::HostSegments& segments) {
 template <class Term>
 std::vector<double> Sums(HostDevice& device, const std::vector<float>& values) {
   using Blocks = SumBlocks<Term>;
-  const test::HostSegments segments(kLengths, Blocks::kTile);
+  const SegmentTable segments(test::Apart(kLengths), Blocks::kTile);
+  const test::TableCopy copy(segments);
   const auto first_sum = FirstTiles(segments.extents(), cpu::kSumBlock);
   std::vector<double> sums(first_sum.back(), -1), totals(kLengths.size(), -1);
   device.Launch<Blocks>(segments.tiles(),
-                        {segments.View(), values.data(), first_sum.data(), sums.data()});
+                        {copy.view(), values.data(), first_sum.data(), sums.data()});
   device.Launch<FinishSums>(std::ssize(kLengths), {first_sum.data(), sums.data(), totals.data()});
   return totals;
 }
 
 TEST(CudaVector, SumsHaveTheBitsOfTheCpu) {
-  const test::HostSegments segments(kLengths, 1);
+  const SegmentTable segments(test::Apart(kLengths), 1);
   auto values = Values(segments);
   test::InEveryOrder([&](HostDevice device) {
     const auto squares = Sums<Square>(device, values);
     const auto magnitudes = Sums<Magnitude>(device, values);
     const auto negative = Sums<NegativePart>(device, values);
     for (size_t s = 0; s < kLengths.size(); ++s) {
-      const auto part = segments.Of(values, s);
+      const auto part = test::Part(values, segments, s);
       EXPECT_EQ(squares[s], cpu::SquaredNorm(part)) << s;
       EXPECT_EQ(magnitudes[s], cpu::AbsSum(part)) << s;
       EXPECT_EQ(negative[s], cpu::NegativeSum(part)) << s;
@@ -46,15 +47,17 @@ TEST(CudaVector, SumsHaveTheBitsOfTheCpu) {
 }
 
 TEST(CudaVector, LargestMagnitudes) {
-  const test::HostSegments segments(kLengths, LargestBits::kTile);
+  const SegmentTable segments(test::Apart(kLengths), LargestBits::kTile);
+  const test::TableCopy copy(segments);
   auto values = Values(segments);
-  segments.Of(values, 4)[999] = -std::numeric_limits<float>::infinity();
-  segments.Of(values, 10)[123456] = std::nanf("");
+  test::Part(values, segments, 4)[999] = -std::numeric_limits<float>::infinity();
+  test::Part(values, segments, 10)[123456] = std::nanf("");
   test::InEveryOrder([&](HostDevice device) {
     std::vector<uint32_t> largest(kLengths.size());
-    device.Launch<LargestBits>(segments.tiles(), {segments.View(), values.data(), largest.data()});
+    device.Launch<LargestBits>(segments.tiles(), {copy.view(), values.data(), largest.data()});
     for (size_t s = 0; s < kLengths.size(); ++s) {
-      EXPECT_EQ(largest[s], std::bit_cast<uint32_t>(cpu::AbsMax(segments.Of(values, s)))) << s;
+      EXPECT_EQ(largest[s], std::bit_cast<uint32_t>(cpu::AbsMax(test::Part(values, segments, s))))
+          << s;
     }
   });
 }
