@@ -39,6 +39,23 @@ function(legacy_library name)
   set_property(GLOBAL APPEND PROPERTY LEGACY_LIBRARIES ${name})
 endfunction()
 
+# legacy_cuda_library(name SOURCES ... LIBRARIES ...): the same of CUDA sources. Products and sums are not contracted,
+# denormals are kept: the bits of the CPU. A kernel that spills registers or uses local memory fails the build.
+function(legacy_cuda_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(legacy_${name} STATIC ${ARG_SOURCES})
+  add_library(legacy::${name} ALIAS legacy_${name})
+  set_target_properties(legacy_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(legacy_${name} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/legacy>)
+  target_compile_features(legacy_${name} PUBLIC cxx_std_20)
+  target_compile_options(legacy_${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
+    -std=c++20  # CMake 3.25 does not know which standards a newer nvcc has
+    --expt-relaxed-constexpr -fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off
+    -Xptxas=--warn-on-spills,--warn-on-local-memory-usage,--warning-as-error>)
+  target_link_libraries(legacy_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE CUDA::cudart)
+endfunction()
+
 # legacy_program(name SOURCES ... LIBRARIES ...): an installed program.
 function(legacy_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})

@@ -16,6 +16,14 @@ if(NOT chart_banner MATCHES "Chart\\.js v([0-9.]+)" OR CMAKE_MATCH_1 VERSION_LES
   message(FATAL_ERROR "${LEGACY_CHART_JS} is Chart.js '${CMAKE_MATCH_1}': 3.9 or newer, below 4, is needed")
 endif()
 
+if(LEGACY_CUDA)
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # A100, H100; later ones compile the latter's PTX
+  endif()
+  enable_language(CUDA)
+  find_package(CUDAToolkit 12 REQUIRED)
+endif()
+
 if(LEGACY_NS3)
   find_package(ns3 REQUIRED)  # of ns-3's package no other version than its own can be asked for
   if(ns3_VERSION VERSION_LESS 3.37)
