@@ -68,6 +68,35 @@ size_t DecodeGroups(const std::byte*, std::span<float>) { return 0; }
 
 #endif
 
+// The magnitude is bounded before it is rounded: as signed numbers, which the baseline of x86 compares alone.
+LEGACY_INLINE uint16_t NearestBfloat16(float x) {
+  constexpr int32_t kLargest = 0x7F7F0000;  // as a float
+  const auto bits = __builtin_bit_cast(uint32_t, x);
+  const auto magnitude = static_cast<int32_t>(bits & ~kSignBit);
+  const auto bounded = static_cast<uint32_t>(magnitude < kLargest ? magnitude : kLargest);
+  const uint32_t rounded = bounded + 0x7FFF + (bounded >> 16 & 1);
+  return static_cast<uint16_t>(((bits & kSignBit) | rounded) >> 16);
+}
+
+LEGACY_INLINE float WidenBfloat16(uint16_t bits) {
+  return __builtin_bit_cast(float, uint32_t{bits} << 16);
+}
+
+LEGACY_INLINE void EncodeAllBfloat16(const float* values, std::byte* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const uint16_t bits = NearestBfloat16(values[i]);
+    __builtin_memcpy(out + 2 * i, &bits, sizeof bits);
+  }
+}
+
+LEGACY_INLINE void DecodeAllBfloat16(const std::byte* in, float* values, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    uint16_t bits = 0;
+    __builtin_memcpy(&bits, in + 2 * i, sizeof bits);
+    values[i] = WidenBfloat16(bits);
+  }
+}
+
 }  // namespace
 
 uint16_t FloatToHalf(float x) {
@@ -115,32 +144,18 @@ void DecodeHalf(std::span<const std::byte> in, std::span<float> values) {
   }
 }
 
-uint16_t FloatToBfloat16(float x) {
-  constexpr uint32_t kLargest = 0x7F7F0000;  // as a float
-  const auto bits = std::bit_cast<uint32_t>(x);
-  const uint32_t magnitude = bits & ~kSignBit;
-  const uint32_t rounded = magnitude + 0x7FFF + (magnitude >> 16 & 1);
-  return static_cast<uint16_t>((bits & kSignBit) >> 16 |
-                               (rounded > kLargest ? kLargest : rounded) >> 16);
-}
+uint16_t FloatToBfloat16(float x) { return NearestBfloat16(x); }
 
-float Bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+float Bfloat16ToFloat(uint16_t bits) { return WidenBfloat16(bits); }
 
-void EncodeBfloat16(std::span<const float> values, std::span<std::byte> out) {
+void EncodeBfloat16(std::span<const float> values, std::span<std::byte> out, Simd simd) {
   assert(out.size() == 2 * values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    const uint16_t bits = FloatToBfloat16(values[i]);
-    std::memcpy(out.data() + 2 * i, &bits, sizeof bits);
-  }
+  Dispatch<EncodeAllBfloat16>(simd, values.data(), out.data(), std::ssize(values));
 }
 
-void DecodeBfloat16(std::span<const std::byte> in, std::span<float> values) {
+void DecodeBfloat16(std::span<const std::byte> in, std::span<float> values, Simd simd) {
   assert(in.size() == 2 * values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    uint16_t bits = 0;
-    std::memcpy(&bits, in.data() + 2 * i, sizeof bits);
-    values[i] = Bfloat16ToFloat(bits);
-  }
+  Dispatch<DecodeAllBfloat16>(simd, in.data(), values.data(), std::ssize(values));
 }
 
 }  // namespace legacy::cpu

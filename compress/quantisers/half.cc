@@ -21,8 +21,13 @@ struct HalfFormat {
 
 constexpr HalfFormat kFloat16 = {"fp16", ValueType::kFloat16, 0x7C00, cpu::EncodeHalf,
                                  cpu::DecodeHalf};
-constexpr HalfFormat kBfloat16 = {"bf16", ValueType::kBfloat16, 0x7F80, cpu::EncodeBfloat16,
-                                  cpu::DecodeBfloat16};
+constexpr HalfFormat kBfloat16 = {"bf16", ValueType::kBfloat16, 0x7F80,
+                                  [](std::span<const float> values, std::span<std::byte> out) {
+                                    cpu::EncodeBfloat16(values, out);
+                                  },
+                                  [](std::span<const std::byte> in, std::span<float> values) {
+                                    cpu::DecodeBfloat16(in, values);
+                                  }};
 
 void CheckFiniteHalves(ByteSpan segment, uint16_t exponent) {
   uint32_t found = 0;

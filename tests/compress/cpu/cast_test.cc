@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
 
 #include "tests/compress/test_data.h"
 
@@ -87,6 +92,84 @@ TEST(Half, ArraysGiveTheBitsOfTheScalarForm) {
     std::memcpy(&half, encoded.data() + 2 * i, 2);
     ASSERT_EQ(half, cpu::FloatToHalf(probes[i])) << probes[i];
     ASSERT_EQ(std::bit_cast<uint32_t>(decoded[i]), std::bit_cast<uint32_t>(cpu::HalfToFloat(half)));
+  }
+}
+
+// By its definition: sign, 8 bits of exponent, 7 of mantissa.
+double SlowBfloat16ToFloat(int bits) {
+  const int exponent = bits >> 7 & 255;
+  const int mantissa = bits & 127;
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, -133) : std::ldexp(128 + mantissa, exponent - 134);
+  return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+// The nearest finite bfloat16, even mantissa on ties; infinities are huge numbers.
+uint16_t SlowFloatToBfloat16(float x) {
+  constexpr int kLargest = 0x7F7F;
+  const int below = static_cast<int>(std::bit_cast<uint32_t>(x) >> 16 & 0x7FFF);
+  int nearest = std::min(below, kLargest);
+  if (below < kLargest) {
+    const double magnitude = std::abs(static_cast<double>(x));
+    const double down = magnitude - SlowBfloat16ToFloat(below);
+    const double up = SlowBfloat16ToFloat(below + 1) - magnitude;
+    if (up < down || (up == down && below % 2 == 1)) ++nearest;
+  }
+  return static_cast<uint16_t>(nearest | (std::signbit(x) ? 0x8000 : 0));
+}
+
+std::vector<uint16_t> EncodedBfloat16(std::span<const float> values, cpu::Simd simd) {
+  std::vector<uint16_t> encoded(values.size());
+  cpu::EncodeBfloat16(values, std::as_writable_bytes(std::span(encoded)), simd);
+  return encoded;
+}
+
+TEST(Bfloat16, EveryWayDecodesEveryValueExactly) {
+  std::vector<uint16_t> all(0x10000);
+  std::iota(all.begin(), all.end(), uint16_t{0});
+  for (const cpu::Simd simd : cpu::UsableSimd()) {
+    std::vector<float> decoded(all.size());
+    cpu::DecodeBfloat16(std::as_bytes(std::span(all)), decoded, simd);
+    for (const uint16_t bits : all) {
+      ASSERT_EQ(std::bit_cast<uint32_t>(decoded[bits]), uint32_t{bits} << 16) << bits;
+      ASSERT_EQ(std::bit_cast<uint32_t>(cpu::Bfloat16ToFloat(bits)), uint32_t{bits} << 16) << bits;
+      if ((bits & 0x7F80) == 0x7F80) continue;  // infinity, NaN
+      ASSERT_EQ(decoded[bits], SlowBfloat16ToFloat(bits)) << bits;
+    }
+  }
+}
+
+TEST(Bfloat16, EveryWayRoundsToNearestEvenAndSaturates) {
+  std::vector<float> probes;  // every upper half, with what lies at, around and between two of them
+  for (uint32_t upper = 0; upper < 0x10000; ++upper) {
+    for (const uint32_t lower : {0x0000, 0x0001, 0x7FFF, 0x8000, 0x8001, 0xFFFF}) {
+      probes.push_back(std::bit_cast<float>(upper << 16 | lower));
+    }
+  }
+  probes.resize(probes.size() - 3);  // a tail that fills no register
+  for (const cpu::Simd simd : cpu::UsableSimd()) {
+    const auto encoded = EncodedBfloat16(probes, simd);
+    for (size_t i = 0; i < probes.size(); ++i) {
+      ASSERT_EQ(encoded[i], cpu::FloatToBfloat16(probes[i])) << probes[i];
+      if (std::isnan(probes[i])) continue;
+      ASSERT_EQ(encoded[i], SlowFloatToBfloat16(probes[i])) << probes[i];
+    }
+  }
+}
+
+TEST(Bfloat16, EveryWayStopsAtTheEnd) {
+  for (const cpu::Simd simd : cpu::UsableSimd()) {
+    for (const size_t n : {0, 1, 7, 31, 32, 33, 65, 100}) {
+      const auto values = test::Normals(static_cast<int64_t>(n), 4);
+      auto encoded = EncodedBfloat16(values, simd);
+      std::vector<float> decoded(n + 1, 3.0f);
+      cpu::DecodeBfloat16(std::as_bytes(std::span(encoded)), std::span(decoded).first(n), simd);
+      for (size_t i = 0; i < n; ++i) {
+        ASSERT_EQ(encoded[i], SlowFloatToBfloat16(values[i])) << n;
+        ASSERT_EQ(decoded[i], SlowBfloat16ToFloat(encoded[i])) << n;
+      }
+      ASSERT_EQ(decoded[n], 3.0f) << n;
+    }
   }
 }
 
