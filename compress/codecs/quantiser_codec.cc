@@ -17,6 +17,25 @@ Header HeaderOf(const Quantiser& quantiser, uint32_t unit, uint32_t numel) {
           .count = numel};
 }
 
+// Calls body(first, values) for the values of a checked segment: in parts that stay in the cache, or all together where the
+// quantiser has none, and then it checks them itself.
+template <typename Body>
+void ForDecoded(const Quantiser& quantiser, ByteSpan segment, double parameter, int64_t count,
+                Body body) {
+  const PartwiseQuantiser* parts = quantiser.Parts();
+  if (parts == nullptr) {
+    std::vector<float> values(count);
+    quantiser.Decode(segment, parameter, values);
+    return body(0, values);
+  }
+  std::array<float, PartwiseQuantiser::kPart> buffer;
+  for (int64_t begin = 0; begin < count; begin += PartwiseQuantiser::kPart) {
+    const auto values = std::span(buffer).first(std::min(PartwiseQuantiser::kPart, count - begin));
+    parts->DecodePart(segment, count, parameter, begin, values);
+    body(begin, values);
+  }
+}
+
 }  // namespace
 
 QuantiserCodec::QuantiserCodec(std::unique_ptr<Quantiser> quantiser)
@@ -51,24 +70,31 @@ Message QuantiserCodec::Encode(std::span<const float> values, const CodecContext
   return message;
 }
 
+// The message is our own: its values come back part by part, without another check.
+Message QuantiserCodec::EncodeWithFeedback(std::span<const float> gradient,
+                                           std::span<float> residual, const CodecContext& context,
+                                           std::vector<uint32_t>* sent) const {
+  if (!gradient.empty()) cpu::Add(gradient, residual);
+  Message message = Encode(residual, context);
+  ForDecoded(*quantiser_, ByteSpan(message.bytes).subspan(kHeaderBytes), context.parameter,
+             std::ssize(residual), [&](int64_t begin, std::span<const float> values) {
+               cpu::Subtract(values, residual.subspan(begin, values.size()));
+             });
+  if (sent != nullptr) sent->clear();
+  return message;
+}
+
 void QuantiserCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
                                std::span<float> sum) const {
   const ByteSpan segment =
       CheckedPayload(message, HeaderOf(*quantiser_, context.unit, CheckedNumel(sum)));
-  const PartwiseQuantiser* parts = quantiser_->Parts();
-  if (parts == nullptr) {
-    std::vector<float> values(sum.size());
-    quantiser_->Decode(segment, context.parameter, values);
-    return cpu::Add(values, sum);
+  if (const PartwiseQuantiser* parts = quantiser_->Parts()) {
+    parts->Check(segment, std::ssize(sum), context.parameter);
   }
-  const auto count = static_cast<int64_t>(sum.size());
-  parts->Check(segment, count, context.parameter);
-  std::array<float, PartwiseQuantiser::kPart> buffer;
-  for (int64_t begin = 0; begin < count; begin += PartwiseQuantiser::kPart) {
-    const auto values = std::span(buffer).first(std::min(PartwiseQuantiser::kPart, count - begin));
-    parts->DecodePart(segment, count, context.parameter, begin, values);
-    cpu::Add(values, sum.subspan(begin, values.size()));
-  }
+  ForDecoded(*quantiser_, segment, context.parameter, std::ssize(sum),
+             [&](int64_t begin, std::span<const float> values) {
+               cpu::Add(values, sum.subspan(begin, values.size()));
+             });
 }
 
 std::vector<double> QuantiserCodec::SquaredErrors(std::span<const float> values,

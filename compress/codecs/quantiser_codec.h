@@ -21,6 +21,9 @@ class QuantiserCodec : public Codec {
   WorkList EncodeWork(int64_t numel, double parameter) const override;
   WorkList DecodeWork(int64_t numel, double parameter) const override;
   Message Encode(std::span<const float> values, const CodecContext& context) const override;
+  Message EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                             const CodecContext& context,
+                             std::vector<uint32_t>* sent) const override;
   void DecodeAdd(ByteSpan message, const CodecContext& context,
                  std::span<float> sum) const override;
   std::vector<double> SquaredErrors(std::span<const float> values,

@@ -26,6 +26,10 @@ LEGACY_INLINE void AddAll(const float* values, float* sum, int64_t n) {
   for (int64_t i = 0; i < n; ++i) sum[i] += values[i];
 }
 
+LEGACY_INLINE void SubtractAll(const float* values, float* from, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) from[i] -= 0.0f + values[i];
+}
+
 LEGACY_INLINE void ScaleAll(float* values, float factor, int64_t n) {
   for (int64_t i = 0; i < n; ++i) values[i] *= factor;
 }
@@ -99,6 +103,11 @@ std::optional<int64_t> FirstNonFinite(std::span<const float> values, Simd simd) 
 void Add(std::span<const float> values, std::span<float> sum, Simd simd) {
   assert(values.size() == sum.size());
   Dispatch<AddAll>(simd, values.data(), sum.data(), static_cast<int64_t>(sum.size()));
+}
+
+void Subtract(std::span<const float> values, std::span<float> from, Simd simd) {
+  assert(values.size() == from.size());
+  Dispatch<SubtractAll>(simd, values.data(), from.data(), static_cast<int64_t>(from.size()));
 }
 
 void Scale(std::span<float> values, float factor, Simd simd) {

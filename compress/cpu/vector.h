@@ -20,6 +20,8 @@ std::optional<int64_t> FirstNonFinite(std::span<const float> values, Simd simd =
 
 // sum[i] += values[i]
 void Add(std::span<const float> values, std::span<float> sum, Simd simd = ActiveSimd());
+// from[i] -= values[i], of which -0 counts as 0
+void Subtract(std::span<const float> values, std::span<float> from, Simd simd = ActiveSimd());
 
 // values[i] *= factor
 void Scale(std::span<float> values, float factor, Simd simd = ActiveSimd());

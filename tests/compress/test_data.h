@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <span>
 #include <string>
@@ -43,6 +44,10 @@ inline std::vector<std::vector<float>> HardInputs(int64_t n) {
   auto& one = inputs.emplace_back(n, 0.0f);
   if (n > 0) one[n / 2] = -1e30f;
   return inputs;
+}
+
+inline bool SameBits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && (a.empty() || !std::memcmp(a.data(), b.data(), a.size_bytes()));
 }
 
 // Full sort by (magnitude falling, index rising).

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compress/codecs/common.h"
+#include "compress/codecs/quantiser_codec.h"
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
 
@@ -86,6 +87,28 @@ TEST(EveryCodec, LengthAndResidual) {
           }
         }
       }
+    }
+  }
+}
+
+// Quantisers take back what they sent in parts: the bits, signs of zeros included, of decoding all of it at once.
+TEST(QuantiserCodec, FeedbackLeavesTheBitsOfADecodedMessage) {
+  for (const QuantiserRow& row : QuantiserTable()) {
+    const QuantiserCodec codec(MakeQuantiser({row.info.name}));
+    const CodecContext context = Context(codec.Parameter().fallback, 5);
+    for (const int64_t n : {0, 1, 4095, 4096, 4097, 9001}) {
+      for (const auto& input : test::HardInputs(n)) {
+        const auto gradient = test::Normals(n, 9);
+        auto residual = input, expected = input;
+        const Message message = codec.EncodeWithFeedback(gradient, residual, context, nullptr);
+        ASSERT_EQ(message.bytes,
+                  codec.Codec::EncodeWithFeedback(gradient, expected, context).bytes);
+        ASSERT_TRUE(test::SameBits(residual, expected)) << row.info.name << " " << n;
+      }
+      std::vector<float> zeros(n, -0.0f), expected = zeros;
+      codec.EncodeWithFeedback({}, zeros, context, nullptr);
+      codec.Codec::EncodeWithFeedback({}, expected, context);
+      ASSERT_TRUE(test::SameBits(zeros, expected)) << row.info.name << " " << n;
     }
   }
 }

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <limits>
 
 #include "compress/cpu/radix_select.h"
@@ -31,10 +30,6 @@ std::vector<float> At(std::span<const float> values, std::span<const uint32_t> i
   return at;
 }
 
-bool SameBits(std::span<const float> a, std::span<const float> b) {
-  return a.size() == b.size() && (a.empty() || !std::memcmp(a.data(), b.data(), a.size_bytes()));
-}
-
 // g + r = values, with neither a part of the other.
 void Split(std::span<const float> values, std::vector<float>& gradient,
            std::vector<float>& residual) {
@@ -60,7 +55,7 @@ void CheckAll(std::span<const float> input, int64_t k, float hint, const std::st
     TopKSelector selector(simd);
     const auto selected = selector.Select(e, {&all, 1});
     ASSERT_TRUE(std::ranges::equal(selected.indices, expected)) << where;
-    ASSERT_TRUE(SameBits(selected.values, expected_values)) << where;
+    ASSERT_TRUE(test::SameBits(selected.values, expected_values)) << where;
     ASSERT_FALSE(selected.stats.non_finite) << where;
     if (k > 0) {
       float smallest = kInfinity;
@@ -70,8 +65,8 @@ void CheckAll(std::span<const float> input, int64_t k, float hint, const std::st
     auto held = residual;
     const auto compensated = selector.Compensate(gradient, held, {&all, 1});
     ASSERT_TRUE(std::ranges::equal(compensated.indices, expected)) << where;
-    ASSERT_TRUE(SameBits(compensated.values, expected_values)) << where;
-    ASSERT_TRUE(SameBits(held, left)) << where;
+    ASSERT_TRUE(test::SameBits(compensated.values, expected_values)) << where;
+    ASSERT_TRUE(test::SameBits(held, left)) << where;
   }
 }
 
@@ -143,7 +138,7 @@ TEST(TopK, FindsNonFiniteValuesOnTheWay) {
         std::vector<float> kept;
         const auto indices = CompensateAndSelect(gradient, residual, k, &kept, &stats);
         ASSERT_EQ(stats.non_finite, n / 3) << bad << " n " << n << " k " << k;
-        ASSERT_TRUE(SameBits(residual, e)) << bad << " n " << n << " k " << k;
+        ASSERT_TRUE(test::SameBits(residual, e)) << bad << " n " << n << " k " << k;
         ASSERT_EQ(static_cast<int64_t>(indices.size()), k);
         ASSERT_EQ(SelectTopK(e, k), indices);
         SelectTopK(e, k, &kept, &stats);
@@ -174,11 +169,11 @@ TEST(TopK, SegmentsAreSelectionsOfTheirOwn) {
         const auto indices =
             CompensateAndSelect(std::span(gradient).subspan(offset, length), part, k, &values);
         ASSERT_TRUE(std::ranges::equal(result.indices.subspan(next, k), indices)) << s;
-        ASSERT_TRUE(SameBits(result.values.subspan(next, k), values)) << s;
+        ASSERT_TRUE(test::SameBits(result.values.subspan(next, k), values)) << s;
         next += k;
       }
       ASSERT_EQ(result.indices.size(), next);
-      ASSERT_TRUE(SameBits(residual, expected));
+      ASSERT_TRUE(test::SameBits(residual, expected));
       ASSERT_EQ(result.thresholds.size(), segments.size());
     }
   }

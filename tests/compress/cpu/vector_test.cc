@@ -61,6 +61,12 @@ TEST(Vector, ElementwiseLoopsGiveThePlainBits) {
       Add(a, sum, simd);
       Scale(sum, 0.7f, simd);
       ASSERT_EQ(sum, expected) << n << " " << SimdName(simd);
+      auto difference = a;
+      Subtract(b, difference, simd);
+      for (int64_t i = 0; i < n; ++i) ASSERT_EQ(difference[i], a[i] - b[i]) << SimdName(simd);
+      std::vector<float> zeros(n, -0.0f);
+      Subtract(std::vector<float>(n, -0.0f), zeros, simd);
+      for (const float x : zeros) ASSERT_TRUE(std::signbit(x)) << n << " " << SimdName(simd);
       ASSERT_EQ(AbsMax(a, simd), largest) << n << " " << SimdName(simd);
     }
   }
