@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "compress/message.h"
@@ -43,5 +45,20 @@ class StateReader {
 
   ByteSpan in_;
 };
+
+// Several parts of a state, one after the other: each has Save and Load, as this writer and reader do it field by field.
+template <typename... Parts>
+void SaveParts(StateWriter& out, const Parts&... parts) {
+  (parts.Save(out), ...);
+}
+
+// Reads them to the end of `in`; throws Error, changing none.
+template <typename... Parts>
+void LoadParts(StateReader& in, Parts&... parts) {
+  std::tuple<Parts...> loaded(parts...);
+  std::apply([&in](Parts&... part) { (part.Load(in), ...); }, loaded);
+  in.ExpectEnd();
+  std::tie(parts...) = std::move(loaded);
+}
 
 }  // namespace legacy

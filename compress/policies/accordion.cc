@@ -33,18 +33,17 @@ class Accordion : public AnnouncedPolicy {
       : AnnouncedPolicy(context, std::move(grid), Choices(context.units.size(), kLow)),
         epoch_steps_(epoch_steps),
         interval_(interval),
-        state_{.gradients = GradientSum(context.units),
-               .regimes = CriticalRegimes(context.units.size(), eta),
-               .rate = {}} {}
+        gradients_(context.units),
+        regimes_(context.units.size(), eta) {}
   std::string_view Name() const override { return "accordion"; }
   bool ReadsLocalGradient() const override { return step().step / epoch_steps_ % interval_ == 0; }
   void ObserveLocal(size_t unit, std::span<const float> gradient, std::span<const float>) override {
-    state_.gradients.Add(context().units[unit], gradient);
+    gradients_.Add(context().units[unit], gradient);
   }
 
  protected:
   void OnStep() override {
-    if (state_.rate.Sees(step().learning_rate)) SetChoices(Choices(choices().size(), kLow));
+    if (rate_.Sees(step().learning_rate)) SetChoices(Choices(choices().size(), kLow));
   }
   bool IsDue() const override {
     return ReadsLocalGradient() && (step().step + 1) % epoch_steps_ == 0;
@@ -53,45 +52,26 @@ class Accordion : public AnnouncedPolicy {
   WorkList ChoosingWork() const override {
     return {{.kernel = "accumulate", .elements = elements()}};  // of squares
   }
-  void SaveOwn(StateWriter& out) const override;
-  void LoadOwn(StateReader& in) override;
+  void SaveOwn(StateWriter& out) const override { SaveParts(out, rate_, regimes_, gradients_); }
+  void LoadOwn(StateReader& in) override { LoadParts(in, rate_, regimes_, gradients_); }
 
  private:
-  struct State {
-    GradientSum gradients;
-    CriticalRegimes regimes;
-    RateDrop rate;
-  };
-
   int64_t epoch_steps_;
   int64_t interval_;
-  State state_;
+  GradientSum gradients_;
+  CriticalRegimes regimes_;
+  RateDrop rate_;
 };
 
 Choices Accordion::Choose() {
   std::vector<double> norms;
-  for (const Unit& unit : context().units) norms.push_back(state_.gradients.Norm(unit));
-  state_.gradients.Clear();
+  for (const Unit& unit : context().units) norms.push_back(gradients_.Norm(unit));
+  gradients_.Clear();
   Choices choices;
-  for (const bool critical : state_.regimes.Test(norms)) {
+  for (const bool critical : regimes_.Test(norms)) {
     choices.push_back(critical ? kLow : kHigh);
   }
   return choices;
-}
-
-void Accordion::SaveOwn(StateWriter& out) const {
-  state_.rate.Save(out);
-  state_.regimes.Save(out);
-  state_.gradients.Save(out);
-}
-
-void Accordion::LoadOwn(StateReader& in) {
-  State state = state_;
-  state.rate.Load(in);
-  state.regimes.Load(in);
-  state.gradients.Load(in);
-  in.ExpectEnd();
-  state_ = std::move(state);
 }
 
 std::unique_ptr<Policy> MakeAccordion(const OptionReader& options, const PolicyContext& context) {

@@ -55,10 +55,9 @@ class Lgreco : public AnnouncedPolicy {
         name_(name),
         options_(options),
         anchor_(this->grid().Nearest(1)),
-        state_{.gradients = GradientSum(context.units),
-               .exposed = ExposedCost(context.units.size()),
-               .regimes = CriticalRegimes(context.units.size(), options.accordion_eta.value_or(0)),
-               .rate = {}} {}
+        gradients_(context.units),
+        exposed_(context.units.size()),
+        regimes_(context.units.size(), options.accordion_eta.value_or(0)) {}
   std::string_view Name() const override { return name_; }
   bool ReadsLocalGradient() const override { return !options_.mean_source && Accumulates(); }
   void ObserveLocal(size_t unit, std::span<const float> gradient,
@@ -71,17 +70,12 @@ class Lgreco : public AnnouncedPolicy {
   bool IsDue() const override { return StepsToDecision() == 0; }
   Choices Choose() override;
   WorkList ChoosingWork() const override;
-  void SaveOwn(StateWriter& out) const override;
-  void LoadOwn(StateReader& in) override;
+  void SaveOwn(StateWriter& out) const override {
+    SaveParts(out, rate_, regimes_, exposed_, gradients_);
+  }
+  void LoadOwn(StateReader& in) override { LoadParts(in, rate_, regimes_, exposed_, gradients_); }
 
  private:
-  struct State {
-    GradientSum gradients;
-    ExposedCost exposed;
-    CriticalRegimes regimes;
-    RateDrop rate;
-  };
-
   int64_t StepsToDecision() const;
   bool Accumulates() const { return StepsToDecision() < options_.accumulate; }
   OptionTable Errors(std::span<const float> gradient) const;
@@ -90,7 +84,10 @@ class Lgreco : public AnnouncedPolicy {
   std::string name_;
   LgrecoOptions options_;
   Choices anchor_;
-  State state_;
+  GradientSum gradients_;
+  ExposedCost exposed_;
+  CriticalRegimes regimes_;
+  RateDrop rate_;
 };
 
 // Steps from this one to the one that ends with the next decision; the first is that after which
@@ -103,23 +100,23 @@ int64_t Lgreco::StepsToDecision() const {
 }
 
 void Lgreco::OnStep() {
-  if (state_.rate.Sees(step().learning_rate)) state_.regimes.Forget();
+  if (rate_.Sees(step().learning_rate)) regimes_.Forget();
 }
 
 void Lgreco::ObserveLocal(size_t unit, std::span<const float> gradient,
                           std::span<const float> residual) {
-  state_.gradients.Add(context().units[unit], gradient, residual);
-  if (unit + 1 == context().units.size()) state_.gradients.CountStep();
+  gradients_.Add(context().units[unit], gradient, residual);
+  if (unit + 1 == context().units.size()) gradients_.CountStep();
 }
 
 // The mean gradient of a step is known when the step's announcement is through: it counts for the
 // next one.
 void Lgreco::Observe(const StepFeedback& feedback) {
-  state_.exposed.Add(feedback.unit_bytes, feedback.unit_exposed_seconds);
+  exposed_.Add(feedback.unit_bytes, feedback.unit_exposed_seconds);
   if (!options_.mean_source || feedback.mean_gradient.empty()) return;
   if (StepsToDecision() == 0 || StepsToDecision() > options_.accumulate) return;
-  state_.gradients.AddFlat(feedback.mean_gradient);
-  state_.gradients.CountStep();
+  gradients_.AddFlat(feedback.mean_gradient);
+  gradients_.CountStep();
 }
 
 OptionTable Lgreco::Errors(std::span<const float> gradient) const {
@@ -146,7 +143,7 @@ Choices Lgreco::Reference(std::span<const float> gradient) {
   for (const Unit& unit : context().units) {
     norms.push_back(std::sqrt(cpu::SquaredNorm(gradient.subspan(unit.offset, unit.numel))));
   }
-  const auto critical = state_.regimes.Test(norms);
+  const auto critical = regimes_.Test(norms);
   const Choices low = grid().Nearest(kLowCompression);
   Choices reference = grid().Nearest(kHighCompression);
   for (size_t i = 0; i < reference.size(); ++i) {
@@ -156,36 +153,19 @@ Choices Lgreco::Reference(std::span<const float> gradient) {
 }
 
 Choices Lgreco::Choose() {
-  const std::span<const float> gradient = state_.gradients.TakeMean();
+  const std::span<const float> gradient = gradients_.TakeMean();
   const Choices reference = Reference(gradient);
   OptionTable costs = grid().Bytes();
-  if (options_.time_cost) state_.exposed.Price(costs);
+  if (options_.time_cost) exposed_.Price(costs);
   const OptionTable errors = Errors(gradient);
-  state_.gradients.Clear();
-  state_.exposed.Clear();
+  gradients_.Clear();
+  exposed_.Clear();
   return CheapestWithinError(errors, costs, reference, options_.alpha, options_.steps);
 }
 
 WorkList Lgreco::ChoosingWork() const {
   const auto cells = static_cast<int64_t>(grid().Options() * grid().Units());
   return {ErrorTableWork(), {.kernel = "lgreco.solve", .elements = cells * options_.steps}};
-}
-
-void Lgreco::SaveOwn(StateWriter& out) const {
-  state_.rate.Save(out);
-  state_.regimes.Save(out);
-  state_.exposed.Save(out);
-  state_.gradients.Save(out);
-}
-
-void Lgreco::LoadOwn(StateReader& in) {
-  State state = state_;
-  state.rate.Load(in);
-  state.regimes.Load(in);
-  state.exposed.Load(in);
-  state.gradients.Load(in);
-  in.ExpectEnd();
-  state_ = std::move(state);
 }
 
 std::vector<OptionSpec> LgrecoOptionSpecs() {
