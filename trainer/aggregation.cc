@@ -110,7 +110,7 @@ void Aggregation::Agree(const MessageHook& hook) {
 std::optional<RoundWork> Aggregation::RunPolicyRound(PolicyMoment moment, const MessageHook& hook) {
   const std::optional<Round> round = policy_.OpenRound(moment);
   if (!round) return std::nullopt;
-  RoundWork work = WorkOf(*round);
+  RoundWork work = WorkOf(*round, workers_);
   for (const int w : participants_) {
     const bool probed = moment == PolicyMoment::kAgreement;
     Message message = policy_.Encode(w, probed ? probes_[w] : std::span<const Probe>());
@@ -143,21 +143,10 @@ void Aggregation::Finish(std::span<float> mean, const MessageHook& hook) {
   announcement_ = RunPolicyRound(PolicyMoment::kAnnouncement, hook);
 }
 
-RoundWork Aggregation::WorkOf(const Round& round) const {
-  RoundWork work;
-  work.primitive = round.primitive;
-  work.reduction = round.reduction;
-  work.root = round.root;
-  work.bytes.resize(static_cast<size_t>(workers_));
-  for (const Work& entry : round.encode) AddWork(entry, work.encode);
-  for (const Work& entry : round.decode) AddWork(entry, work.decode);
-  return work;
-}
-
 void Aggregation::OpenRound(UnitState& unit) const {
   const std::optional<Round> round = unit.exchange->NextRound();
   unit.open = round.has_value();
-  if (round) unit.rounds.push_back(WorkOf(*round));
+  if (round) unit.rounds.push_back(WorkOf(*round, workers_));
 }
 
 void Aggregation::CountBytes() {

@@ -75,7 +75,6 @@ class Aggregation {
   std::optional<RoundWork> RunPolicyRound(PolicyMoment moment, const MessageHook& hook);
   bool Measured(size_t unit) const;
   void OpenRound(UnitState& unit) const;
-  RoundWork WorkOf(const Round& round) const;
   void CountBytes();
   void CallHook(const MessageHook& hook);
   void TakeIn(int unit);

@@ -23,6 +23,17 @@ void AddRound(const RoundWork& round, RoundWork& total) {
 
 }  // namespace
 
+RoundWork WorkOf(const Round& round, int workers) {
+  RoundWork work;
+  work.primitive = round.primitive;
+  work.reduction = round.reduction;
+  work.root = round.root;
+  work.bytes.resize(static_cast<size_t>(workers));
+  for (const Work& entry : round.encode) AddWork(entry, work.encode);
+  for (const Work& entry : round.decode) AddWork(entry, work.decode);
+  return work;
+}
+
 bool StepWork::TakesPart(int worker) const {
   return participants.empty() ||
          std::binary_search(participants.begin(), participants.end(), worker);

@@ -22,6 +22,9 @@ struct RoundWork {
   std::vector<Work> decode;    // at each worker after the round, for all messages together
 };
 
+// An exchange's round whose messages are yet to come: bytes are 0.
+RoundWork WorkOf(const Round& round, int workers);
+
 struct BucketWork {
   std::vector<int> layers;  // positions in the model's parameter order; order of no meaning
   int64_t elements = 0;     // of the dense gradient of these layers

@@ -38,17 +38,6 @@ std::vector<CollectiveKind> Candidates(Payload payload, const TransferOptions& o
   return kinds;
 }
 
-int64_t PullBytes(const TransferOptions& options, const BucketWork& bucket,
-                  const RoundWork& round) {
-  if (round.primitive == Primitive::kBroadcast) return round.bytes[round.root];
-  if (round.primitive == Primitive::kAllReduce) {
-    return *std::max_element(round.bytes.begin(), round.bytes.end());
-  }
-  const int64_t dense = kDenseBytes * bucket.elements;
-  const int64_t sum = std::accumulate(round.bytes.begin(), round.bytes.end(), int64_t{0});
-  return options.pull == Pull::kDense ? dense : std::min(sum, dense);
-}
-
 CollectiveKind PeerKind(const TransferOptions& options, const CollectiveSpec& spec,
                         Primitive primitive, Payload payload) {
   if (primitive == Primitive::kBroadcast) return CollectiveKind::Broadcast;
@@ -105,10 +94,18 @@ std::optional<CollectiveKind> ParseKind(std::string_view text, std::string_view 
   throw Error(std::string(option), std::string(text), allowed);
 }
 
-Payload PayloadOf(Primitive primitive, Reduction reduction) {
-  if (primitive == Primitive::kBroadcast) return Payload::Broadcast;
-  if (reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
-  return primitive == Primitive::kAllReduce ? Payload::Sum : Payload::Concat;
+Payload PayloadOf(const RoundWork& round) {
+  if (round.primitive == Primitive::kBroadcast) return Payload::Broadcast;
+  if (round.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
+  return round.primitive == Primitive::kAllReduce ? Payload::Sum : Payload::Concat;
+}
+
+int64_t PullBytes(const RoundWork& round, int64_t elements, Pull pull) {
+  if (round.primitive == Primitive::kBroadcast) return round.bytes[round.root];
+  if (round.primitive == Primitive::kAllReduce) return *std::ranges::max_element(round.bytes);
+  const int64_t dense = kDenseBytes * elements;
+  const int64_t sum = std::accumulate(round.bytes.begin(), round.bytes.end(), int64_t{0});
+  return pull == Pull::kDense ? dense : std::min(sum, dense);
 }
 
 CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
@@ -120,7 +117,7 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bu
     const bool sharded = options.transfer == Transfer::kShardedParameterServer;
     spec.kind = sharded ? CollectiveKind::ShardedParameterServer : CollectiveKind::ParameterServer;
     spec.servers = sharded ? options.servers : 1;
-    spec.pullBytes = PullBytes(options, bucket, round);
+    spec.pullBytes = PullBytes(round, bucket.elements, options.pull);
     return spec;
   }
   if (partial && round.primitive == Primitive::kAllReduce) {
@@ -130,7 +127,7 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bu
   spec.group = options.group;
   spec.parents = options.parents;
   spec.firstAggregator = options.first_aggregator;
-  const Payload payload = PayloadOf(round.primitive, round.reduction);
+  const Payload payload = PayloadOf(round);
   if (payload == Payload::RequantisedSum) {
     spec.sumBytes = {*std::max_element(spec.bytes.begin(), spec.bytes.end())};
   }

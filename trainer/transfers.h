@@ -1,6 +1,6 @@
 // Which way the rounds of exchanges travel: a round's primitive and reduction say what its messages
 // need, the options which collective carries that. Every choice carries the same bytes to the same
-// mean; only the time differs.
+// mean; only the time differs. Needs no LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,11 @@ std::optional<fabric::CollectiveKind> ParseKind(std::string_view text, std::stri
                                                 Primitive primitive);
 
 // What the network must do with a round's messages.
-fabric::Payload PayloadOf(Primitive primitive, Reduction reduction);
+fabric::Payload PayloadOf(const RoundWork& round);
+
+// What every worker pulls from a parameter server after a round of `elements` dense elements: the sum, the message of the
+// broadcast's root, or as `pull` says.
+int64_t PullBytes(const RoundWork& round, int64_t elements, Pull pull = Pull::kUnion);
 
 // The collective of one round. Where not all workers take part (`partial`) those without a message
 // add zeros to sums on the way, which keep their length. Throws Error where the chosen kind cannot

@@ -100,7 +100,7 @@ class Trial {
     return parts;
   }
   // Counts a round's traffic.
-  void Charge(const TracedRound& round, int64_t elements, CodecRecord& record) const;
+  void Charge(const RoundWork& round, int64_t elements, CodecRecord& record) const;
 
   const RunOptions& options_;
   GradientSource& source_;
@@ -118,9 +118,8 @@ class Trial {
   std::vector<float> mean_;
 };
 
-void Trial::Charge(const TracedRound& round, int64_t elements, CodecRecord& record) const {
-  const fabric::CollectiveSpec spec =
-      CollectiveOf(options_.collectives, round.round, round.bytes, elements);
+void Trial::Charge(const RoundWork& round, int64_t elements, CodecRecord& record) const {
+  const fabric::CollectiveSpec spec = CollectiveOf(options_.collectives, round, elements);
   record.card_bytes += CardBytes(spec);
   record.transfer_seconds += fabric::AlphaBetaSeconds(spec, options_.link.latency_seconds,
                                                       1 / options_.link.seconds_per_byte);
@@ -155,7 +154,7 @@ void Trial::RunPolicyRound(PolicyMoment moment, const std::vector<std::vector<Pr
     }
     return message;
   };
-  const TracedRound traced = RunRound(
+  const RoundWork traced = RunRound(
       *round, workers_, encode, [&](int w, ByteSpan message) { policy_->Accumulate(w, message); });
   policy_->FinishRound();
   Charge(traced, 0, record);
@@ -238,7 +237,7 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
   record.mean_squared = losses.squared;
   record.mean_error_squared = losses.error;
   record.elements_sent = exchange.ElementsSent();
-  for (const TracedRound& round : trace.rounds) Charge(round, unit.numel, record);
+  for (const RoundWork& round : trace.rounds) Charge(round, unit.numel, record);
   for (const Bytes& message : trace.messages) {
     record.message_bytes += static_cast<int64_t>(message.size());
     record.header_bytes += HeaderBytesOf(message);

@@ -6,16 +6,12 @@
 #include <vector>
 
 #include "compress/exchange.h"
+#include "trainer/step_work.h"
 
 namespace legacy {
 
-struct TracedRound {
-  Round round;
-  std::vector<int64_t> bytes;  // of each worker
-};
-
 struct ExchangeTrace {
-  std::vector<TracedRound> rounds;
+  std::vector<RoundWork> rounds;
   std::vector<Bytes> messages;  // of worker 0, by round
   std::vector<float> mean;
   double encode_seconds = 0;  // of worker 0
@@ -28,15 +24,15 @@ ExchangeTrace RunRounds(Exchange& exchange, std::span<const std::span<const floa
 
 // One round whose messages `encode` makes and `accumulate` takes, in the order of the workers.
 template <typename Encode, typename Accumulate>
-TracedRound RunRound(const Round& round, int workers, Encode encode, Accumulate accumulate) {
-  TracedRound traced{.round = round, .bytes = {}};
+RoundWork RunRound(const Round& round, int workers, Encode encode, Accumulate accumulate) {
+  RoundWork work = WorkOf(round, workers);
   std::vector<Message> messages;
   for (int w = 0; w < workers; ++w) messages.push_back(encode(w));
   for (int w = 0; w < workers; ++w) {
     accumulate(w, messages[static_cast<size_t>(w)].bytes);
-    traced.bytes.push_back(messages[static_cast<size_t>(w)].size());
+    work.bytes[static_cast<size_t>(w)] = messages[static_cast<size_t>(w)].size();
   }
-  return traced;
+  return work;
 }
 
 // Bytes of the header that a message begins with: 16, or 0 where it has none (empty, or lengths alone).

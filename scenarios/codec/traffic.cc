@@ -5,6 +5,7 @@
 
 #include "compress/error.h"
 #include "scenarios/network/parse.h"
+#include "trainer/transfers.h"
 
 namespace legacy {
 namespace {
@@ -14,12 +15,6 @@ using fabric::CollectiveSpec;
 using fabric::Payload;
 
 constexpr int64_t kDenseBytes = 4;  // fp32
-
-Payload PayloadOf(const Round& round) {
-  if (round.primitive == Primitive::kBroadcast) return Payload::Broadcast;
-  if (round.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
-  return round.primitive == Primitive::kAllReduce ? Payload::Sum : Payload::Concat;
-}
 
 // Kinds that need nothing but the messages.
 std::vector<CollectiveKind> Allowed() {
@@ -51,13 +46,6 @@ double Mean(const std::vector<int64_t>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// What workers pull from a server: the sum, one worker's message, or the messages, at most as values of all elements.
-int64_t PullBytes(const Round& round, const std::vector<int64_t>& bytes, int64_t elements) {
-  if (round.primitive == Primitive::kBroadcast) return bytes[static_cast<size_t>(round.root)];
-  if (round.primitive == Primitive::kAllReduce) return *std::ranges::max_element(bytes);
-  return std::min(std::accumulate(bytes.begin(), bytes.end(), int64_t{0}), kDenseBytes * elements);
-}
-
 }  // namespace
 
 Collectives ParseCollectives(const std::string& text) {
@@ -72,11 +60,11 @@ Collectives ParseCollectives(const std::string& text) {
   return collectives;
 }
 
-CollectiveSpec CollectiveOf(const Collectives& collectives, const Round& round,
-                            const std::vector<int64_t>& bytes, int64_t elements) {
+CollectiveSpec CollectiveOf(const Collectives& collectives, const RoundWork& round,
+                            int64_t elements) {
   CollectiveSpec spec;
   spec.root = round.root;
-  spec.bytes = bytes;
+  spec.bytes = round.bytes;
   switch (PayloadOf(round)) {
     case Payload::Sum:
       spec.kind = collectives.sum;
@@ -91,10 +79,10 @@ CollectiveSpec CollectiveOf(const Collectives& collectives, const Round& round,
       spec.kind = collectives.concat;
   }
   if (spec.kind == CollectiveKind::ParameterServer) {
-    spec.pullBytes = PullBytes(round, bytes, elements);
+    spec.pullBytes = PullBytes(round, elements);
   }
   if (spec.kind == CollectiveKind::ScatterReduceAllGather) {
-    spec.sumBytes = {*std::ranges::max_element(bytes)};
+    spec.sumBytes = {*std::ranges::max_element(round.bytes)};
   }
   return spec;
 }

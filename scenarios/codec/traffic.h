@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compress/exchange.h"
 #include "ns3-module/fabric/collective.h"
+#include "trainer/step_work.h"
 
 namespace legacy {
 
@@ -22,9 +22,9 @@ struct Collectives {
 // of these or need more than messages (groups, switches that add, shards).
 Collectives ParseCollectives(const std::string& text);
 
-// `bytes` of each worker's message; `elements` of what is exchanged.
-fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const Round& round,
-                                    const std::vector<int64_t>& bytes, int64_t elements);
+// Of a round in which the gradients of `elements` are exchanged.
+fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const RoundWork& round,
+                                    int64_t elements);
 
 // Bytes that leave a worker's card in `spec`, mean over the workers; and of fp32 by ring all-reduce.
 double CardBytes(const fabric::CollectiveSpec& spec);

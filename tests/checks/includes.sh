@@ -2,7 +2,7 @@
 # Which folder may include what:  includes.sh ROOT
 # compress/ and ns3-module/fabric/ know nothing of ours; LibTorch headers stay in trainer/, ns-3 headers in the ns-3
 # parts of ns3-module/; analysis/ knows the run directory's format only; scenarios/network/ and scenarios/codec/ know no
-# training, and the latter no packets.
+# training, and the latter no packets; of trainer/ it may know what a round sends, which needs no LibTorch.
 # Tests may include what they test, and the keyed random numbers.
 set -eu
 cd "$1"
@@ -20,7 +20,7 @@ cd "$1"
     rule("analysis", "^(analysis/|compress/error\\.h$)")
     rule("scenarios", everything)
     rule("scenarios/network", "^(analysis|compress|ns3-module/fabric|ns3-module/helper|scenarios/network)/")
-    rule("scenarios/codec", "^((analysis|compress|ns3-module/fabric|scenarios/codec)/|scenarios/network/(parse|rows|validation_table)\\.h$)")
+    rule("scenarios/codec", "^((analysis|compress|ns3-module/fabric|scenarios/codec)/|(scenarios/network/(parse|rows|validation_table)|trainer/(step_work|transfers))\\.h$)")
     alias["fabric"] = "ns3-module/fabric"
     alias["packet"] = "ns3-module"
     alias["network"] = "scenarios/network"

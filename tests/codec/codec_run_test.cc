@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "compress/error.h"
 #include "compress/gradients/gradients.h"
 #include "compress/policy.h"
 #include "scenarios/codec/codec_report.h"
@@ -205,10 +206,11 @@ TEST(Traffic, KindsCarryWhatTheyCan) {
   EXPECT_EQ(chosen.broadcast, fabric::CollectiveKind::Broadcast);
   const Collectives server = ParseCollectives("parameter-server");
   EXPECT_EQ(server.concat, fabric::CollectiveKind::ParameterServer);
-  Round gather;
+  RoundWork gather;
+  gather.bytes = {10, 20, 30};
   // Workers push what they have; they pull all messages, at most the dense size.
-  EXPECT_EQ(CollectiveOf(server, gather, {10, 20, 30}, 100).pullBytes, 60);
-  EXPECT_EQ(CollectiveOf(server, gather, {10, 20, 30}, 10).pullBytes, 40);
+  EXPECT_EQ(CollectiveOf(server, gather, 100).pullBytes, 60);
+  EXPECT_EQ(CollectiveOf(server, gather, 10).pullBytes, 40);
   for (const char* text : {"ring", "in-network-allreduce", "all-to-all", "sparse-tree"}) {
     EXPECT_NE(MessageOf([&] { ParseCollectives(text); }).find("ring-allreduce"), std::string::npos)
         << text;
