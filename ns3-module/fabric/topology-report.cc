@@ -1,5 +1,6 @@
 #include "topology-report.h"
 
+#include "fewest-hops.h"
 #include "topology-graph.h"
 
 #include <algorithm>
@@ -50,37 +51,16 @@ struct Paths
     }
 };
 
-/// Adds the paths of all hosts to `destination`, by breadth-first search from there: a node is
-/// complete once all that are nearer have been visited.
+/// Adds the paths of all hosts to `destination`: counted from there.
 void AddPathsTo(const Topology& topology, int destination, Paths& paths)
 {
-    std::vector<int> hops(topology.NodeCount(), -1);
     std::vector<double> count(topology.NodeCount(), 0);
-    std::vector<int> queue{destination};
-    hops[destination] = 0;
     count[destination] = 1;
-    for (size_t head = 0; head < queue.size(); ++head)
-    {
-        const int node = queue[head];
-        if (node != destination && topology.IsHost(node))
-        {
-            paths.Add(hops[node], count[node]);
-            continue;
-        }
-        for (DirectedLink link : topology.Out(node))
-        {
-            const int next = topology.To(link);
-            if (hops[next] < 0)
-            {
-                hops[next] = hops[node] + 1;
-                queue.push_back(next);
-            }
-            if (hops[next] == hops[node] + 1)
-            {
-                count[next] += count[node];
-            }
-        }
-    }
+    WalkFewestHops(
+        topology,
+        destination,
+        [&](int node, DirectedLink, int next) { count[next] += count[node]; },
+        [&](int host, int hops) { paths.Add(hops, count[host]); });
 }
 
 std::string DescribePaths(const Topology& topology)

@@ -5,6 +5,7 @@
 
 #include "ack-filter.h"
 #include "ecmp-routing.h"
+#include "fabric/fewest-hops.h"
 
 #include "ns3/boolean.h"
 #include "ns3/drop-tail-queue.h"
@@ -21,7 +22,6 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
-#include <deque>
 
 namespace legacy
 {
@@ -59,35 +59,17 @@ TimeNs HopTime(const fabric::Link& link, int64_t frameBytes)
 /// forward.
 TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBytes)
 {
-    std::vector<int> hops(topology.NodeCount(), -1);
     std::vector<TimeNs> trip(topology.NodeCount(), 0);
-    std::deque<int> queue{origin};
-    hops[origin] = 0;
     TimeNs longest = 0;
-    while (!queue.empty())
-    {
-        const int node = queue.front();
-        queue.pop_front();
-        if (node != origin && topology.IsHost(node))
+    fabric::WalkFewestHops(
+        topology,
+        origin,
+        [&](int node, DirectedLink link, int next)
         {
-            longest = std::max(longest, trip[node]);
-            continue;
-        }
-        for (DirectedLink link : topology.Out(node))
-        {
-            const int next = topology.To(link);
-            if (hops[next] < 0)
-            {
-                hops[next] = hops[node] + 1;
-                queue.push_back(next);
-            }
-            if (hops[next] == hops[node] + 1)
-            {
-                const TimeNs here = trip[node] + HopTime(topology.LinkOf(link), frameBytes);
-                trip[next] = std::max(trip[next], here);
-            }
-        }
-    }
+            const TimeNs here = trip[node] + HopTime(topology.LinkOf(link), frameBytes);
+            trip[next] = std::max(trip[next], here);
+        },
+        [&](int host, int) { longest = std::max(longest, trip[host]); });
     return longest;
 }
 

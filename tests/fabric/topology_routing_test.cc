@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "ns3-module/fabric/fewest-hops.h"
 #include "ns3-module/fabric/topology.h"
 #include "tests/fabric/fabric_testing.h"
 #include "tests/fabric/topology_testing.h"
@@ -57,6 +58,29 @@ void ExpectOracleHops(const Topology& topology) {
 class Named : public testing::TestWithParam<const char*> {};
 
 TEST_P(Named, NextHopsAreThoseOfTheOracleBetweenAllNodes) { ExpectOracleHops(Make(GetParam())); }
+
+TEST_P(Named, WalkTakesEveryLinkOfAShortestPathOnce) {
+  const Topology topology = Make(GetParam());
+  const auto distance = AllDistances(topology);
+  for (int origin : topology.Hosts()) {
+    std::map<DirectedLink, int> steps, expected;
+    for (int node = 0; node < topology.NodeCount(); ++node) {
+      if (distance[origin][node] >= kFar || (node != origin && topology.IsHost(node))) continue;
+      for (DirectedLink link : topology.Out(node)) {
+        if (distance[origin][topology.To(link)] == distance[origin][node] + 1) ++expected[link];
+      }
+    }
+    std::map<int, int> arrived, reached;
+    for (int host : topology.Hosts()) {
+      if (host != origin && distance[origin][host] < kFar) reached[host] = distance[origin][host];
+    }
+    WalkFewestHops(
+        topology, origin, [&](int, DirectedLink link, int) { ++steps[link]; },
+        [&](int host, int hops) { arrived[host] = hops; });
+    ASSERT_EQ(steps, expected);
+    ASSERT_EQ(arrived, reached);
+  }
+}
 
 TEST_P(Named, SprayedSharesFlowFromSourceToDestination) {
   Topology topology = Make(GetParam());
