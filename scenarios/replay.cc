@@ -128,20 +128,25 @@ bool MayReplayChange(const std::string& key) {
   return key.rfind("network.", 0) == 0 || key.rfind("clock.", 0) == 0;
 }
 
-void CheckReplay(const Recording& recording, const Scenario& scenario) {
-  const Scenario recorded = ReplayDefaults(recording);
-  const std::string why =
-      ", as recorded: it belongs to the training; a replay changes network and devices alone";
+void CheckUnchanged(const Scenario& scenario, const Scenario& known,
+                    const std::function<bool(const std::string& key)>& may_change,
+                    const std::function<std::string(const std::string& value)>& allowed) {
   for (const ScenarioOption& option : ScenarioOptions()) {
-    if (MayReplayChange(option.key) || option.get(scenario) == option.get(recorded)) continue;
+    if (may_change(option.key) || option.get(scenario) == option.get(known)) continue;
     throw Error(option.key + " (" + option.flag + ")", option.get(scenario),
-                option.get(recorded) + why);
+                allowed(option.get(known)));
   }
-  const fabric::Synchronisation sync(scenario.sync, "network.sync");
-  if (sync.MayDrop()) {
+  if (fabric::Synchronisation(scenario.sync, "network.sync").MayDrop()) {
     throw Error("network.sync", scenario.sync,
                 "barrier: whose gradients count belongs to the training");
   }
+}
+
+void CheckReplay(const Recording& recording, const Scenario& scenario) {
+  const std::string why =
+      ", as recorded: it belongs to the training; a replay changes network and devices alone";
+  CheckUnchanged(scenario, ReplayDefaults(recording), MayReplayChange,
+                 [&](const std::string& recorded) { return recorded + why; });
   if (TrainingHash(TrainingDocument(scenario)) != recording.traffic.hash) {
     throw Error("methods: not those of the recorded run" + why);
   }

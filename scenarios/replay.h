@@ -18,6 +18,11 @@ bool MayReplayChange(const std::string& key);
 
 // Throws Error naming the option where `scenario` is another training than the recorded one, or would drop workers.
 void CheckReplay(const Recording& recording, const Scenario& scenario);
+// What every replay checks. Throws Error naming the first option that is not as in `known` though `may_change` keeps it,
+// with what `allowed` makes of the option's known value; and where the synchronisation would leave gradients out.
+void CheckUnchanged(const Scenario& scenario, const Scenario& known,
+                    const std::function<bool(const std::string& key)>& may_change,
+                    const std::function<std::string(const std::string& value)>& allowed);
 
 // The rows of such a replay, in memory; nothing is printed. Its manifest is the recording's with target and fidelity of
 // `scenario` (fidelity auto: the one chosen, and no sample is taken). Stopped, it has the rows so far. Several may run at

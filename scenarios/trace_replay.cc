@@ -150,19 +150,11 @@ bool MayTraceReplayChange(const std::string& key) {
 }
 
 void CheckReplay(const TraceFile& file, const Scenario& scenario) {
-  const Scenario traced = ReplayDefaults(file);
-  for (const ScenarioOption& option : ScenarioOptions()) {
-    if (MayTraceReplayChange(option.key) || option.get(scenario) == option.get(traced)) continue;
-    throw Error(
-        option.key + " (" + option.flag + ")", option.get(scenario),
-        "nothing: " + file.path +
-            " says what was trained; a replay changes the network and the speeds of devices "
-            "and codecs alone");
-  }
-  if (fabric::Synchronisation(scenario.sync, "network.sync").MayDrop()) {
-    throw Error("network.sync", scenario.sync,
-                "barrier: whose gradients count belongs to the training");
-  }
+  CheckUnchanged(scenario, ReplayDefaults(file), MayTraceReplayChange, [&](const std::string&) {
+    return "nothing: " + file.path +
+           " says what was trained; a replay changes the network and the speeds of devices and "
+           "codecs alone";
+  });
 }
 
 RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
