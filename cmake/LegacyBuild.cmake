@@ -39,8 +39,15 @@ function(legacy_library name)
   set_property(GLOBAL APPEND PROPERTY LEGACY_LIBRARIES ${name})
 endfunction()
 
-# legacy_cuda_library(name SOURCES ... LIBRARIES ...): the same of CUDA sources. Products and sums are not contracted,
-# denormals are kept: the bits of the CPU. A kernel that spills registers or uses local memory fails the build.
+# Products and sums are not contracted and denormals are kept: the bits of the CPU.
+function(legacy_cuda_flags target)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
+    -std=c++20  # CMake 3.25 does not know which standards a newer nvcc has
+    --expt-relaxed-constexpr -fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
+endfunction()
+
+# legacy_cuda_library(name SOURCES ... LIBRARIES ...): a library of CUDA sources. A kernel that spills registers or uses
+# local memory fails the build.
 function(legacy_cuda_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_library(legacy_${name} STATIC ${ARG_SOURCES})
@@ -49,11 +56,20 @@ function(legacy_cuda_library name)
   target_include_directories(legacy_${name} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/legacy>)
   target_compile_features(legacy_${name} PUBLIC cxx_std_20)
+  legacy_cuda_flags(legacy_${name})
   target_compile_options(legacy_${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
-    -std=c++20  # CMake 3.25 does not know which standards a newer nvcc has
-    --expt-relaxed-constexpr -fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off
     -Xptxas=--warn-on-spills,--warn-on-local-memory-usage,--warning-as-error>)
-  target_link_libraries(legacy_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE CUDA::cudart)
+  target_link_libraries(legacy_${name} PUBLIC ${ARG_LIBRARIES} CUDA::cudart)
+endfunction()
+
+# legacy_gpu_test(name SOURCES ... LIBRARIES ...): a GoogleTest binary of C++ sources compiled as CUDA, for a machine with a
+# GPU: not one of ctest's.
+function(legacy_gpu_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  set_source_files_properties(${ARG_SOURCES} TARGET_DIRECTORY ${name} PROPERTIES LANGUAGE CUDA)
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
+  legacy_cuda_flags(${name})
 endfunction()
 
 # legacy_program(name SOURCES ... LIBRARIES ...): an installed program.

@@ -25,6 +25,7 @@
 #include <cstdint>
 
 #if defined(__CUDACC__)
+// Plain functions of numbers are better constexpr, for host and device.
 #define LEGACY_DEVICE __device__ __forceinline__
 #define LEGACY_UNROLL _Pragma("unroll")
 #else

@@ -161,7 +161,7 @@ struct TopKBracket {
   };
 
   // Position of sample element i of `sample`: evenly spread, jittered within its stride.
-  static LEGACY_DEVICE int64_t Position(int64_t i, int64_t length, int64_t sample) {
+  static constexpr int64_t Position(int64_t i, int64_t length, int64_t sample) {
     if (sample == length) return i;
     const int64_t begin = i * length / sample, end = (i + 1) * length / sample;
     const auto jitter = static_cast<uint32_t>(i) * 2654435761u >> 8;

@@ -2,7 +2,7 @@
 
 #include "compress/cuda/topk_kernels.h"
 #include "compress/gradients/gradients.h"
-#include "tests/compress/cuda/host_run.h"
+#include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::cuda {
@@ -17,30 +17,32 @@ struct Result {
 };
 
 // `gradient` empty: without error feedback. `capacity` < 0: the usual one.
-Result OnHost(HostDevice device, const SegmentTable& table, std::vector<uint32_t> k,
-              const std::vector<float>& gradient, const std::vector<float>& residual,
-              int64_t capacity = -1) {
+Result OnGpu(test::Device& device, const SegmentTable& table, const std::vector<uint32_t>& k,
+             const std::vector<float>& gradient, const std::vector<float>& residual,
+             int64_t capacity = -1) {
   std::vector<int64_t> out = {0};
   for (const uint32_t one : k) out.push_back(out.back() + one);
-  Result result{std::vector<uint32_t>(out.back(), 77), std::vector<float>(out.back(), 77),
-                residual};
-  std::vector<uint32_t> non_finite(k.size(), 99);
-  const TopKArrays arrays = {.gradient = gradient.empty() ? nullptr : gradient.data(),
-                             .residual = result.residual.data(),
-                             .k = k.data(),
-                             .out = out.data(),
-                             .indices = result.indices.data(),
-                             .values = result.values.data(),
+  const int64_t kept = out.back();
+  const test::Buffer<float> gradients(gradient), residuals(residual), values(kept);
+  const test::Buffer<uint32_t> ks(k), indices(kept), non_finite(table.count());
+  const test::Buffer<int64_t> outs(out);
+  const TopKArrays arrays = {.gradient = gradient.empty() ? nullptr : gradients.data(),
+                             .residual = residuals.data(),
+                             .k = ks.data(),
+                             .out = outs.data(),
+                             .indices = indices.data(),
+                             .values = values.data(),
                              .non_finite = non_finite.data()};
-  const test::TableCopy copy(table);
-  const test::HostScratch scratch(
-      [&](Workspace& workspace) { LayOutTopK(table, copy.view(), arrays, out.back(), workspace); });
+  const test::Tables tables(table);
+  const test::Scratch scratch(
+      [&](Workspace& workspace) { LayOutTopK(table, tables.view(), arrays, kept, workspace); });
   Workspace workspace = scratch.workspace();
-  TopKJob job = LayOutTopK(table, copy.view(), arrays, out.back(), workspace);
+  TopKJob job = LayOutTopK(table, tables.view(), arrays, kept, workspace);
   if (capacity >= 0) job.capacity = static_cast<uint32_t>(capacity);
   LaunchTopK(device, job, table.count(), table.tiles());
-  result.missed = *job.missed;
-  for (const uint32_t count : non_finite) result.non_finite += count;
+  Result result{indices.Get(), values.Get(), residuals.Get()};
+  test::Copy(&result.missed, job.missed, sizeof result.missed);
+  for (const uint32_t count : non_finite.Get()) result.non_finite += count;
   return result;
 }
 
@@ -94,9 +96,9 @@ TEST(CudaTopK, SelectsWhatTheCpuSelects) {
       const auto k = Counts(density);
       const auto expected = OnCpu(segments, k, gradient, residual);
       const auto plain = OnCpu(segments, k, {}, residual);
-      test::InEveryOrder([&](HostDevice device) {
-        ExpectEqual(OnHost(device, segments, k, gradient, residual), expected);
-        ExpectEqual(OnHost(device, segments, k, {}, residual), plain);
+      test::OnDevice([&](test::Device& device) {
+        ExpectEqual(OnGpu(device, segments, k, gradient, residual), expected);
+        ExpectEqual(OnGpu(device, segments, k, {}, residual), plain);
       });
     }
   }
@@ -109,9 +111,11 @@ TEST(CudaTopK, TheBracketHoldsAndListsAreShort) {
     for (const double density : {0.001, 0.01, 0.03}) {
       const auto k = static_cast<uint32_t>(density * (1 << 20));
       const std::vector<float> residual(test::FlatSize(segments));
-      const auto got = OnHost(HostDevice(), segments, {k}, gradient, residual);
-      EXPECT_EQ(got.missed, 0u) << kind << density;
-      ExpectEqual(got, OnCpu(segments, {k}, gradient, residual));
+      test::OnDevice([&](test::Device& device) {
+        const auto got = OnGpu(device, segments, {k}, gradient, residual);
+        EXPECT_EQ(got.missed, 0u) << kind << density;
+        ExpectEqual(got, OnCpu(segments, {k}, gradient, residual));
+      });
     }
   }
 }
@@ -123,9 +127,9 @@ TEST(CudaTopK, StaysExactWhereTheBracketMisses) {
   const auto residual = Fill(segments, "laplace", 4);
   const std::vector<uint32_t> k = {500, 4000, 7};
   const auto expected = OnCpu(segments, k, gradient, residual);
-  test::InEveryOrder([&](HostDevice device) {
+  test::OnDevice([&](test::Device& device) {
     for (const int64_t capacity : {0, 1, 300, 3000}) {
-      const auto got = OnHost(device, segments, k, gradient, residual, capacity);
+      const auto got = OnGpu(device, segments, k, gradient, residual, capacity);
       EXPECT_GT(got.missed, 0u);
       ExpectEqual(got, expected);
     }
@@ -139,8 +143,8 @@ TEST(CudaTopK, StaysExactWhereTheBracketMisses) {
     if (!seen[i] && i % 3 == 0) gradient[i] *= 100;
   }
   const auto hidden = OnCpu(segments, k, gradient, residual);
-  test::InEveryOrder([&](HostDevice device) {
-    const auto got = OnHost(device, segments, k, gradient, residual);
+  test::OnDevice([&](test::Device& device) {
+    const auto got = OnGpu(device, segments, k, gradient, residual);
     EXPECT_GE(got.missed, 1u);  // and others, where its list takes their room
     ExpectEqual(got, hidden);
   });
@@ -151,9 +155,10 @@ TEST(CudaTopK, CountsWhatIsNotFinite) {
   auto gradient = Fill(segments, "laplace", 5);
   gradient[17] = std::nanf("");
   gradient[12345] = -std::numeric_limits<float>::infinity();
-  const auto got = OnHost(HostDevice(), segments, {200, 5}, gradient,
-                          std::vector<float>(test::FlatSize(segments)));
-  EXPECT_EQ(got.non_finite, 2);
+  const std::vector<float> residual(test::FlatSize(segments));
+  test::OnDevice([&](test::Device& device) {
+    EXPECT_EQ(OnGpu(device, segments, {200, 5}, gradient, residual).non_finite, 2);
+  });
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "compress/cuda/vector_kernels.h"
-#include "tests/compress/cuda/host_run.h"
+#include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::cuda {
@@ -18,22 +18,23 @@ std::vector<float> Values(const SegmentTable& segments) {
 }
 
 template <class Term>
-std::vector<double> Sums(HostDevice& device, const std::vector<float>& values) {
+std::vector<double> Sums(test::Device& device, const std::vector<float>& values) {
   using Blocks = SumBlocks<Term>;
   const SegmentTable segments(test::Apart(kLengths), Blocks::kTile);
-  const test::TableCopy copy(segments);
+  const test::Tables tables(segments);
   const auto first_sum = FirstTiles(segments.extents(), cpu::kSumBlock);
-  std::vector<double> sums(first_sum.back(), -1), totals(kLengths.size(), -1);
-  device.Launch<Blocks>(segments.tiles(),
-                        {copy.view(), values.data(), first_sum.data(), sums.data()});
-  device.Launch<FinishSums>(std::ssize(kLengths), {first_sum.data(), sums.data(), totals.data()});
-  return totals;
+  const test::Buffer<float> input(values);
+  const test::Buffer<int64_t> first(first_sum);
+  const test::Buffer<double> sums(first_sum.back()), totals(segments.count());
+  device.Launch<Blocks>(segments.tiles(), {tables.view(), input.data(), first.data(), sums.data()});
+  device.Launch<FinishSums>(segments.count(), {first.data(), sums.data(), totals.data()});
+  return totals.Get();
 }
 
 TEST(CudaVector, SumsHaveTheBitsOfTheCpu) {
   const SegmentTable segments(test::Apart(kLengths), 1);
   auto values = Values(segments);
-  test::InEveryOrder([&](HostDevice device) {
+  test::OnDevice([&](test::Device& device) {
     const auto squares = Sums<Square>(device, values);
     const auto magnitudes = Sums<Magnitude>(device, values);
     const auto negative = Sums<NegativePart>(device, values);
@@ -48,13 +49,15 @@ TEST(CudaVector, SumsHaveTheBitsOfTheCpu) {
 
 TEST(CudaVector, LargestMagnitudes) {
   const SegmentTable segments(test::Apart(kLengths), LargestBits::kTile);
-  const test::TableCopy copy(segments);
+  const test::Tables tables(segments);
   auto values = Values(segments);
   test::Part(values, segments, 4)[999] = -std::numeric_limits<float>::infinity();
   test::Part(values, segments, 10)[123456] = std::nanf("");
-  test::InEveryOrder([&](HostDevice device) {
-    std::vector<uint32_t> largest(kLengths.size());
-    device.Launch<LargestBits>(segments.tiles(), {copy.view(), values.data(), largest.data()});
+  test::OnDevice([&](test::Device& device) {
+    const test::Buffer<float> input(values);
+    const test::Buffer<uint32_t> output(std::vector<uint32_t>(kLengths.size()));
+    device.Launch<LargestBits>(segments.tiles(), {tables.view(), input.data(), output.data()});
+    const auto largest = output.Get();
     for (size_t s = 0; s < kLengths.size(); ++s) {
       EXPECT_EQ(largest[s], std::bit_cast<uint32_t>(cpu::AbsMax(test::Part(values, segments, s))))
           << s;
