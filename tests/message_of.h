@@ -1,9 +1,8 @@
-// What a call complains of.
+// What a call complains of, by an Error of ours or of the fabric.
 #pragma once
 
+#include <stdexcept>
 #include <string>
-
-#include "compress/error.h"
 
 namespace legacy {
 
@@ -11,7 +10,7 @@ template <typename Call>
 std::string MessageOf(Call call) {
   try {
     call();
-  } catch (const Error& error) {
+  } catch (const std::runtime_error& error) {
     return error.what();
   }
   return "no error";

@@ -2,23 +2,13 @@
 #pragma once
 
 #include <fstream>
-#include <stdexcept>
 #include <string>
 
 #include "scenarios/network/experiment.h"
 #include "scenarios/network/measure.h"
+#include "tests/message_of.h"
 
 namespace legacy {
-
-template <typename Call>
-std::string MessageOf(Call call) {
-  try {
-    call();
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 inline OptionValues With(const OptionValues& changes) {
   OptionValues values = DefaultValues();

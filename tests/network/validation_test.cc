@@ -13,6 +13,7 @@
 #include "scenarios/network/contention.h"
 #include "scenarios/network/fork_map.h"
 #include "scenarios/network/validation_sections.h"
+#include "tests/message_of.h"
 
 namespace legacy {
 namespace {
@@ -20,16 +21,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-template <typename Call>
-std::string MessageOf(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 // The quick cases of every section are as they are in docs/validation.
 TEST(Validation, SampleIsAsRecorded) {

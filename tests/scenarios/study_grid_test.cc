@@ -4,22 +4,17 @@
 #include <cmath>
 #include <set>
 
-#include "compress/error.h"
 #include "scenarios/study/grid.h"
 #include "scenarios/study/quantity.h"
+#include "tests/message_of.h"
 
 namespace legacy {
 namespace {
 
 using Texts = std::vector<std::string>;
 
-std::string MessageOf(const std::string& text) {
-  try {
-    ParseStudy(text, "s.yaml");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+std::string ComplaintOf(const std::string& text) {
+  return MessageOf([&] { ParseStudy(text, "s.yaml"); });
 }
 
 // The study of a grid that is one line of YAML.
@@ -294,7 +289,7 @@ TEST(StudyGrid, MistakesAreNamedWithLineAndColumn) {
        "grid: more than 1000000 points"},
   };
   for (const auto& entry : cases) {
-    const std::string message = MessageOf(entry.text);
+    const std::string message = ComplaintOf(entry.text);
     EXPECT_NE(message.find(entry.message), std::string::npos) << entry.text << message;
     EXPECT_EQ(message.rfind("s.yaml:", 0), 0u) << message;
   }

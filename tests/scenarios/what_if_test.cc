@@ -7,12 +7,11 @@
 #include <memory>
 
 #include "analysis/run_directory.h"
-#include "compress/error.h"
-#include "ns3-module/fabric/error.h"
 #include "scenarios/recording.h"
 #include "scenarios/replay.h"
 #include "scenarios/study/what_if_json.h"
 #include "scenarios/study/what_if_study.h"
+#include "tests/message_of.h"
 #include "tests/scenarios/what_if_testing.h"
 
 namespace legacy {
@@ -25,18 +24,6 @@ using ::testing::StartsWith;
 constexpr double kLong = 600;
 bool Never() { return false; }
 volatile std::sig_atomic_t g_never = 0;
-
-template <class Call>
-std::string MessageOf(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  } catch (const fabric::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 void ExpectEqual(const WhatIfSeed& answer, const analysis::SeedSummary& expected) {
   EXPECT_EQ(answer.seed, expected.seed);

@@ -53,6 +53,21 @@ StepWork ToyWork() {
   return work;
 }
 
+// Four workers around a switch, timed in closed form.
+struct Star {
+  fabric::EngineRequest Request() const {
+    fabric::EngineRequest request;
+    request.topology = &topology;
+    request.placement = &placement;
+    request.transport = fabric::MakeTransport("datacenter");
+    return request;
+  }
+
+  fabric::Topology topology = fabric::MakeTopology({.text = "star:hosts=4"});
+  fabric::Placement placement = fabric::MakePlacement({"packed", 4}, topology);
+  fabric::StepSimulator simulator{fabric::MakeAnalyticEngine, Request()};
+};
+
 TEST(Clock, ReadyTimesByHand) {
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   const PricedStep step = clock.Price(ToyWork(), {});
@@ -133,13 +148,7 @@ TEST(Clock, DroppedWorkersStopWhenThatIsDecided) {
 
 // One slow worker of four: without it the step is as fast as without stragglers, but for decoding.
 TEST(Clock, WithoutItsStragglerAStepEndsEarlier) {
-  const fabric::Topology topology = fabric::MakeTopology({.text = "star:hosts=4"});
-  const fabric::Placement placement = fabric::MakePlacement({"packed", 4}, topology);
-  fabric::EngineRequest request;
-  request.topology = &topology;
-  request.placement = &placement;
-  request.transport = fabric::MakeTransport("datacenter");
-  fabric::StepSimulator simulator(fabric::MakeAnalyticEngine, request);
+  Star star;
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   StepWork work = ToyWork();
   work.workers = 4;
@@ -148,15 +157,15 @@ TEST(Clock, WithoutItsStragglerAStepEndsEarlier) {
     for (RoundWork& round : bucket.rounds) round.bytes.assign(4, 1000);
   }
   const std::vector<double> slow = {1, 1, 5, 1};
-  const TimeNs barrier = simulator.Simulate(clock.Price(work, slow).traffic, 0).total;
-  const TimeNs equal = simulator.Simulate(clock.Price(work, {}).traffic, 0).total;
+  const TimeNs barrier = star.simulator.Simulate(clock.Price(work, slow).traffic, 0).total;
+  const TimeNs equal = star.simulator.Simulate(clock.Price(work, {}).traffic, 0).total;
   work.participants = {0, 1, 3};
   for (BucketWork& bucket : work.buckets) {
     for (RoundWork& round : bucket.rounds) round.bytes[2] = 0;
   }
   const TimeNs decided = clock.ComputeTimes(0, 1000, slow)[0];
   const PricedStep priced = clock.Price(work, slow, decided);
-  const fabric::StepTiming timing = simulator.Simulate(priced.traffic, 0);
+  const fabric::StepTiming timing = star.simulator.Simulate(priced.traffic, 0);
   EXPECT_GT(barrier, 5 * decided);
   EXPECT_LT(timing.total, equal + 20'000) << "slower decoding alone";
   EXPECT_GT(timing.total, decided);
@@ -289,13 +298,7 @@ TEST(SplitStep, ByHand) {
 }
 
 TEST(SplitStep, AddsUpOnARealFabric) {
-  const fabric::Topology topology = fabric::MakeTopology({.text = "star:hosts=4"});
-  const fabric::Placement placement = fabric::MakePlacement({"packed", 4}, topology);
-  fabric::EngineRequest request;
-  request.topology = &topology;
-  request.placement = &placement;
-  request.transport = fabric::MakeTransport("datacenter");
-  fabric::StepSimulator simulator(fabric::MakeAnalyticEngine, request);
+  Star star;
   StepWork work = ToyWork();
   work.workers = 4;
   for (BucketWork& bucket : work.buckets) {
@@ -305,7 +308,7 @@ TEST(SplitStep, AddsUpOnARealFabric) {
   for (const std::vector<double>& factors :
        {std::vector<double>{}, {1, 1, 7, 1}, {1.1, 1.37, 1.7, 0.93}}) {
     const PricedStep step = clock.Price(work, factors);
-    const fabric::StepTiming& timing = simulator.Simulate(step.traffic, 0);
+    const fabric::StepTiming& timing = star.simulator.Simulate(step.traffic, 0);
     const StepSplits splits = SplitStep(step, timing);
     for (const StepSplit& split : {splits.critical, splits.mean}) {
       EXPECT_EQ(split.Total(), timing.total);
