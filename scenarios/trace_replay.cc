@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compress/error.h"
 #include "scenarios/replay.h"
 #include "scenarios/timed_run.h"
 
