@@ -158,7 +158,7 @@ CodeGrid RangeGrid(float least, float most, int levels, bool stochastic) {
 }
 
 void EncodeCodes(std::span<const float> values, const CodeGrid& grid, const DrawSource& source,
-                 int64_t first, std::span<uint8_t> codes, Simd simd) {
+                 int64_t first, std::span<uint8_t> codes, Simd simd, const float* ahead) {
   assert(values.size() == codes.size() && first % kDrawGroup == 0);
   std::array<uint32_t, kWords> words;
   std::array<float, kQuantiseBlock> prepared;
@@ -180,7 +180,8 @@ void EncodeCodes(std::span<const float> values, const CodeGrid& grid, const Draw
     if (grid.prepared || !whole) from = prepared.data();
     uint8_t* to = whole ? codes.data() + begin : last.data();
     if (grid.stochastic) {
-      FillDraws(source, (first + begin) / kDrawGroup, groups, words.data(), simd);
+      FillDraws(source, (first + begin) / kDrawGroup, groups, words.data(), simd,
+                ahead == nullptr ? nullptr : ahead + begin);
       Dispatch<EncodeGroups<true>>(simd, from, groups, grid.scale, offset,
                                    static_cast<const uint32_t*>(words.data()), to);
     } else {

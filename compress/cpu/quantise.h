@@ -36,9 +36,10 @@ CodeGrid SymmetricGrid(float bound, int levels, bool stochastic);
 CodeGrid RangeGrid(float least, float most, int levels, bool stochastic);
 
 // Codes of elements first, first + 1, ... of a vector; `first` is a multiple of kDrawGroup. `source` is looked at where
-// the grid is stochastic.
+// the grid is stochastic; so is `ahead`, as many values that are read soon (stochastic.h).
 void EncodeCodes(std::span<const float> values, const CodeGrid& grid, const DrawSource& source,
-                 int64_t first, std::span<uint8_t> codes, Simd simd = ActiveSimd());
+                 int64_t first, std::span<uint8_t> codes, Simd simd = ActiveSimd(),
+                 const float* ahead = nullptr);
 
 // values[i] = (codes[i] - levels) / levels * bound
 void DecodeSymmetric(std::span<const uint8_t> codes, float bound, int levels,

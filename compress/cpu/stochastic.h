@@ -36,9 +36,10 @@ DrawSource MakeDrawSource(const RandomKey& key);
 // The draw of one element, below 2^15: the definition. i < 2^32.
 uint32_t DrawOf(const DrawSource& source, int64_t i);
 
-// The words of `groups` groups from `first` on, for SliceOf().
+// The words of `groups` groups from `first` on, for SliceOf(). Draws take time in which memory has nothing to do: where
+// given, a value for each from `ahead` on is brought nearer, to be read soon.
 void FillDraws(const DrawSource& source, int64_t first, int64_t groups, uint32_t* words,
-               Simd simd = ActiveSimd());
+               Simd simd = ActiveSimd(), const float* ahead = nullptr);
 
 // The draw of element `slice` * 16 + lane of a group with these words; slice < 4.
 LEGACY_INLINE uint32_t SliceOf(const uint32_t* words, int slice, int lane) {

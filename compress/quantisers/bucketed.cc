@@ -15,14 +15,8 @@ namespace {
 constexpr int kMostBits = 8;
 constexpr int64_t kMostBucket = 1 << 20;
 
-// Draws take time in which memory has nothing to do: the values after the next block's are asked for.
-void Prefetch(std::span<const float> values, int64_t first) {
-  constexpr int64_t kLine = 64 / sizeof(float);
-  const auto count = static_cast<int64_t>(values.size());
-  const int64_t begin = std::min(first + 2 * cpu::kQuantiseBlock, count);
-  const int64_t end = std::min(begin + cpu::kQuantiseBlock, count);
-  for (int64_t i = begin; i < end; i += kLine) __builtin_prefetch(values.data() + i);
-}
+// From a block to the values that are asked for while it draws.
+constexpr int64_t kAhead = 4 * cpu::kQuantiseBlock;
 
 }  // namespace
 
@@ -58,11 +52,11 @@ BucketScale BucketedQuantiser::ScaleAt(ByteSpan segment, int64_t bucket) const {
 void BucketedQuantiser::EncodeBlock(std::span<const float> values,
                                     const std::optional<cpu::CodeGrid>& grid, int bits,
                                     const cpu::DrawSource& source, int64_t first,
-                                    std::byte* out) const {
+                                    const float* ahead, std::byte* out) const {
   std::array<uint8_t, cpu::kQuantiseBlock> buffer;
   const auto codes = std::span(buffer).first(values.size());
   if (grid) {
-    cpu::EncodeCodes(values, *grid, source, first, codes);
+    cpu::EncodeCodes(values, *grid, source, first, codes, cpu::ActiveSimd(), ahead);
   } else {
     std::ranges::fill(codes, static_cast<uint8_t>(FlatCode(bits)));
   }
@@ -86,10 +80,11 @@ void BucketedQuantiser::Encode(std::span<const float> values, double parameter,
     const auto grid = GridOf(scale, bits);
     for (int64_t at = 0; at < size; at += cpu::kQuantiseBlock) {
       const auto block = bucket.subspan(at, std::min(cpu::kQuantiseBlock, size - at));
-      Prefetch(values, first + at);
+      const int64_t next = first + at + kAhead;
+      const float* ahead = next + cpu::kQuantiseBlock <= count ? values.data() + next : nullptr;
       const size_t codes = out.size();
       out.resize(codes + cpu::PackedBytes(static_cast<int64_t>(block.size()), bits));
-      EncodeBlock(block, grid, bits, source, first + at, out.data() + codes);
+      EncodeBlock(block, grid, bits, source, first + at, ahead, out.data() + codes);
     }
   });
 }

@@ -76,7 +76,8 @@ class BucketedQuantiser : public PartwiseQuantiser {
  private:
   // Up to kQuantiseBlock values of one bucket from element `first` of the segment.
   void EncodeBlock(std::span<const float> values, const std::optional<cpu::CodeGrid>& grid,
-                   int bits, const cpu::DrawSource& source, int64_t first, std::byte* out) const;
+                   int bits, const cpu::DrawSource& source, int64_t first, const float* ahead,
+                   std::byte* out) const;
 
   Settings settings_;
 };
