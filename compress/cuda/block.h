@@ -137,6 +137,12 @@ class HostBlock {
     return before;
   }
   template <class T>
+  T AtomicMin(T* at, T x) {
+    const T before = *at;
+    if (x < before) *at = x;
+    return before;
+  }
+  template <class T>
   T AtomicOr(T* at, T x) {
     const T before = *at;
     *at |= x;

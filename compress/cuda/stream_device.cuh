@@ -107,6 +107,10 @@ class DeviceBlock {
     return atomicMax(at, x);
   }
   template <class T>
+  LEGACY_DEVICE T AtomicMin(T* at, T x) {
+    return atomicMin(at, x);
+  }
+  template <class T>
   LEGACY_DEVICE T AtomicOr(T* at, T x) {
     return atomicOr(at, x);
   }
