@@ -12,6 +12,9 @@
 
 namespace legacy::cuda {
 
+// Elements of a tile, which a SegmentTable is made for, but for kernels that name another number.
+inline constexpr int64_t kTile = 4096;
+
 // A segment of a flat buffer, in elements.
 struct Extent {
   int64_t offset = 0;

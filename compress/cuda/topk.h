@@ -14,8 +14,6 @@
 
 namespace legacy::cuda {
 
-inline constexpr int64_t kTopKTile = 4096;  // elements; what a SegmentTable is made for
-
 // In the memory of the device.
 struct TopKArrays {
   // Error feedback: residual[i] += gradient[i], and what is kept is cleared in `residual`. Null: of

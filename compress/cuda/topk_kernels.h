@@ -69,7 +69,7 @@ struct TopKTile {
 
 // All in the memory of the device.
 struct TopKJob {
-  Segments segments;  // tiles of kTopKTile
+  Segments segments;  // tiles of kTile
   TopKArrays arrays;
   // Scratch.
   TopKState* states;  // of each segment
@@ -260,7 +260,8 @@ struct TopKPass {
   static constexpr int kThreads = 256;
   static constexpr int kVectors = 4;  // for each thread
   static constexpr int kField = 16;   // bits of a count in a packed sum
-  static_assert(int64_t{kThreads} * kVectors * kVector == kTopKTile);
+  using Vectors = TileVectors<kThreads, kVectors>;
+  static_assert(Vectors::kElements == kTile);
   struct Args {
     TopKJob job;
   };
@@ -268,16 +269,12 @@ struct TopKPass {
     uint32_t list;
     bool last;
   };
-  using Elements = std::array<float, kVector * kVectors>;
-
-  static LEGACY_DEVICE int64_t Position(int thread, int i) {
-    return (i / kVector * kThreads + thread) * kVector + i % kVector;
-  }
+  using Elements = Vectors::Own<float>;
 
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
-    const Tile tile = FindTile(job.segments, block.index(), kTopKTile);
+    const Tile tile = FindTile(job.segments, block.index(), kTile);
     TopKState& state = job.states[tile.segment];
     const uint32_t low = state.low, high = state.high;
     const bool lists = low < high;
@@ -289,8 +286,8 @@ struct TopKPass {
       winners[thread] = bad[thread] = 0;
       before[thread] = 0;
       LEGACY_UNROLL
-      for (int i = 0; i < kVector * kVectors; ++i) {
-        if (tile.begin + Position(thread, i) >= tile.end) continue;
+      for (int i = 0; i < Vectors::kOwn; ++i) {
+        if (tile.begin + Vectors::Position(thread, i) >= tile.end) continue;
         const uint32_t key = TopKKey(elements[thread][i]);
         before[thread] += uint64_t{key >= low} << i / kVector * kField;
         winners[thread] += key > high;
@@ -335,53 +332,25 @@ struct TopKPass {
  private:
   static constexpr uint32_t kNoRoom = 0xFFFFFFFF;
 
-  // Whether all of a tile can be read and written by vectors.
   static LEGACY_DEVICE bool ByVectors(const TopKJob& job, const Tile& tile) {
-    return tile.end - tile.begin == kTopKTile &&
-           IsVectorAligned(job.arrays.residual + tile.offset + tile.begin) &&
-           IsVectorAligned(job.arrays.gradient + tile.offset + tile.begin);
+    return Vectors::ByVectors(job.arrays.residual, tile) &&
+           (!job.arrays.gradient || Vectors::ByVectors(job.arrays.gradient, tile));
   }
   static LEGACY_DEVICE Elements Load(const TopKJob& job, const Tile& tile, int thread) {
+    const bool vectors = ByVectors(job, tile);
     Elements elements, gradient;
-    Read(job.arrays.residual + tile.offset, ByVectors(job, tile), tile, thread, elements);
+    Vectors::Read(job.arrays.residual, tile, vectors, thread, elements);
     if (!job.arrays.gradient) return elements;
-    Read(job.arrays.gradient + tile.offset, ByVectors(job, tile), tile, thread, gradient);
+    Vectors::Read(job.arrays.gradient, tile, vectors, thread, gradient);
     LEGACY_UNROLL
-    for (int i = 0; i < kVector * kVectors; ++i) elements[i] = gradient[i] + elements[i];
+    for (int i = 0; i < Vectors::kOwn; ++i) elements[i] = gradient[i] + elements[i];
     return elements;
-  }
-  static LEGACY_DEVICE void Read(const float* segment, bool vectors, const Tile& tile, int thread,
-                                 Elements& elements) {
-    LEGACY_UNROLL
-    for (int i = 0; i < kVector * kVectors; i += kVector) {
-      const int64_t at = tile.begin + Position(thread, i);
-      if (vectors) {
-        LoadVector(segment + at, &elements[i]);
-        continue;
-      }
-      LEGACY_UNROLL
-      for (int j = 0; j < kVector; ++j)
-        elements[i + j] = at + j < tile.end ? segment[at + j] : 0.0f;
-    }
   }
   static LEGACY_DEVICE void Store(const TopKJob& job, const Tile& tile, int thread,
                                   Elements elements, uint32_t cleared) {
-    const bool vectors = ByVectors(job, tile);
-    float* const segment = job.arrays.residual + tile.offset;
     LEGACY_UNROLL
     for (float& x : elements) x = TopKKey(x) > cleared ? 0.0f : x;
-    LEGACY_UNROLL
-    for (int i = 0; i < kVector * kVectors; i += kVector) {
-      const int64_t at = tile.begin + Position(thread, i);
-      if (vectors) {
-        StoreVector(&elements[i], segment + at);
-        continue;
-      }
-      LEGACY_UNROLL
-      for (int j = 0; j < kVector; ++j) {
-        if (at + j < tile.end) segment[at + j] = elements[i + j];
-      }
-    }
+    Vectors::Write(elements, tile, ByVectors(job, tile), thread, job.arrays.residual);
   }
   template <class Block>
   static LEGACY_DEVICE void List(Block& block, const Tile& tile, const Elements& elements,
@@ -395,7 +364,7 @@ struct TopKPass {
       uint32_t at = vector_begin + static_cast<uint32_t>(before >> field) % 0x10000;
       LEGACY_UNROLL
       for (int i = kVector * vector; i < kVector * (vector + 1); ++i) {
-        const int64_t position = tile.begin + Position(thread, i);
+        const int64_t position = tile.begin + Vectors::Position(thread, i);
         const uint32_t key = TopKKey(elements[i]);
         if (position >= tile.end || key < low) continue;
         entries[at++] = {static_cast<uint32_t>(position), elements[i]};
@@ -451,7 +420,7 @@ struct TopKWarps {
     const int64_t own = (all + block.count() - 1) / block.count();
     const int64_t begin = block.index() * own;
     const int64_t end = begin + own < all ? begin + own : all;
-    for (int64_t t = begin; t < end; ++t) step(t, FindTile(job.segments, t, kTopKTile));
+    for (int64_t t = begin; t < end; ++t) step(t, FindTile(job.segments, t, kTile));
   }
   // element(position in the segment, value) of all that a tile has to look at, one for each thread
   // at a time.

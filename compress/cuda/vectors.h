@@ -1,37 +1,102 @@
-// Four neighbouring elements in one access of 16 bytes, where memory is aligned for it.
+// Four neighbouring elements in one access (16 bytes of floats), where memory is aligned for it, and
+// how the threads of a block share a tile by such vectors.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
 #include "compress/cuda/block.h"
+#include "compress/cuda/segments.h"
 
 namespace legacy::cuda {
 
 inline constexpr int kVector = 4;
 
-LEGACY_DEVICE bool IsVectorAligned(const float* at) {
-  return reinterpret_cast<uintptr_t>(at) % (kVector * sizeof(float)) == 0;
+template <class T>
+struct alignas(kVector * sizeof(T)) Vector {
+  T elements[kVector];
+};
+
+template <class T>
+LEGACY_DEVICE bool IsVectorAligned(const T* at) {
+  return reinterpret_cast<uintptr_t>(at) % sizeof(Vector<T>) == 0;
 }
 
-LEGACY_DEVICE void LoadVector(const float* from, float* to) {
+template <class T>
+LEGACY_DEVICE void LoadVector(const T* from, T* to) {
 #if defined(__CUDACC__)
-  const float4 x = *reinterpret_cast<const float4*>(from);
-  to[0] = x.x;
-  to[1] = x.y;
-  to[2] = x.z;
-  to[3] = x.w;
+  const Vector<T> vector = *reinterpret_cast<const Vector<T>*>(from);
+  LEGACY_UNROLL
+  for (int i = 0; i < kVector; ++i) to[i] = vector.elements[i];
 #else
-  std::memcpy(to, from, kVector * sizeof(float));
+  std::memcpy(to, from, sizeof(Vector<T>));
 #endif
 }
 
-LEGACY_DEVICE void StoreVector(const float* from, float* to) {
+template <class T>
+LEGACY_DEVICE void StoreVector(const T* from, T* to) {
 #if defined(__CUDACC__)
-  *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
+  Vector<T> vector;
+  LEGACY_UNROLL
+  for (int i = 0; i < kVector; ++i) vector.elements[i] = from[i];
+  *reinterpret_cast<Vector<T>*>(to) = vector;
 #else
-  std::memcpy(to, from, kVector * sizeof(float));
+  std::memcpy(to, from, sizeof(Vector<T>));
 #endif
 }
+
+// A tile of kElements, of which each thread owns kVectors vectors; neighbours own neighbouring ones.
+// Owned elements are counted by vectors: i / kVector is the vector's number.
+template <int kThreads, int kVectors>
+struct TileVectors {
+  static constexpr int kOwn = kVector * kVectors;
+  static constexpr int64_t kElements = int64_t{kThreads} * kOwn;
+  template <class T>
+  using Own = std::array<T, kOwn>;
+
+  // In the tile, of a thread's element i.
+  static constexpr int Position(int thread, int i) {
+    return (i / kVector * kThreads + thread) * kVector + i % kVector;
+  }
+  // Whether a tile of a flat buffer can be read and written by vectors.
+  template <class T>
+  static LEGACY_DEVICE bool ByVectors(const T* flat, const Tile& tile) {
+    return tile.end - tile.begin == kElements && IsVectorAligned(flat + tile.offset + tile.begin);
+  }
+  // A thread's elements of a tile; T() behind the end of the segment.
+  template <class T>
+  static LEGACY_DEVICE void Read(const T* flat, const Tile& tile, bool by_vectors, int thread,
+                                 Own<T>& own) {
+    const T* const segment = flat + tile.offset;
+    LEGACY_UNROLL
+    for (int i = 0; i < kOwn; i += kVector) {
+      const int64_t at = tile.begin + Position(thread, i);
+      if (by_vectors) {
+        LoadVector(segment + at, &own[i]);
+        continue;
+      }
+      LEGACY_UNROLL
+      for (int j = 0; j < kVector; ++j) own[i + j] = at + j < tile.end ? segment[at + j] : T();
+    }
+  }
+  template <class T>
+  static LEGACY_DEVICE void Write(const Own<T>& own, const Tile& tile, bool by_vectors, int thread,
+                                  T* flat) {
+    T* const segment = flat + tile.offset;
+    LEGACY_UNROLL
+    for (int i = 0; i < kOwn; i += kVector) {
+      const int64_t at = tile.begin + Position(thread, i);
+      if (by_vectors) {
+        StoreVector(&own[i], segment + at);
+        continue;
+      }
+      LEGACY_UNROLL
+      for (int j = 0; j < kVector; ++j) {
+        if (at + j < tile.end) segment[at + j] = own[i + j];
+      }
+    }
+  }
+};
 
 }  // namespace legacy::cuda

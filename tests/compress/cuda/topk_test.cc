@@ -87,7 +87,7 @@ std::vector<uint32_t> Counts(double density) {
 }
 
 TEST(CudaTopK, SelectsWhatTheCpuSelects) {
-  const SegmentTable segments(test::Apart(kLengths), kTopKTile);
+  const SegmentTable segments(test::Apart(kLengths), kTile);
   for (const char* kind : {"laplace", "student-t", "zeros", "constant", "ties", "denormals"}) {
     const auto gradient = Fill(segments, kind, 1);
     const auto residual = Fill(segments, kind, 2);
@@ -105,7 +105,7 @@ TEST(CudaTopK, SelectsWhatTheCpuSelects) {
 }
 
 TEST(CudaTopK, TheBracketHoldsAndListsAreShort) {
-  const SegmentTable segments(test::Apart({1 << 20}), kTopKTile);
+  const SegmentTable segments(test::Apart({1 << 20}), kTile);
   for (const char* kind : {"laplace", "student-t", "gaussian"}) {
     const auto gradient = Fill(segments, kind, 1);
     for (const double density : {0.001, 0.01, 0.03}) {
@@ -122,7 +122,7 @@ TEST(CudaTopK, TheBracketHoldsAndListsAreShort) {
 
 // Lists without room, and a bracket that a sample of something else gives.
 TEST(CudaTopK, StaysExactWhereTheBracketMisses) {
-  const SegmentTable segments(test::Apart({50000, 40000, 100}), kTopKTile);
+  const SegmentTable segments(test::Apart({50000, 40000, 100}), kTile);
   auto gradient = Fill(segments, "laplace", 3);
   const auto residual = Fill(segments, "laplace", 4);
   const std::vector<uint32_t> k = {500, 4000, 7};
@@ -151,7 +151,7 @@ TEST(CudaTopK, StaysExactWhereTheBracketMisses) {
 }
 
 TEST(CudaTopK, CountsWhatIsNotFinite) {
-  const SegmentTable segments(test::Apart({20000, 50}), kTopKTile);
+  const SegmentTable segments(test::Apart({20000, 50}), kTile);
   auto gradient = Fill(segments, "laplace", 5);
   gradient[17] = std::nanf("");
   gradient[12345] = -std::numeric_limits<float>::infinity();
