@@ -71,8 +71,7 @@ struct Grid {
 
 // values[i + ahead] is asked for where a line of the cache begins.
 template <int kTables>
-void MagnitudeHistogram::Count(std::span<const float> values, int64_t ahead) {
-  Table* const tables = tables_.data();
+void MagnitudeHistogram::Count(std::span<const float> values, int64_t ahead, Table* tables) {
   const auto count = [tables](int table, float value) {
     const auto bits = std::bit_cast<uint32_t>(value);
     tables[table][bits >> kOffsetBits] += kOne + bits;
@@ -89,11 +88,10 @@ void MagnitudeHistogram::Count(std::span<const float> values, int64_t ahead) {
 }
 
 template <int kTables>
-void MagnitudeHistogram::AddRun(std::span<const float> values, Simd simd) {
-  if (tables_.size() < kTables) tables_.resize(kTables);
-  const auto zeros_counted = [this] {
+void MagnitudeHistogram::AddRun(std::span<const float> values, Simd simd, Table* tables) {
+  const auto zeros_counted = [tables] {
     uint64_t entries = 0;
-    for (int t = 0; t < kTables; ++t) entries += tables_[t][0] + tables_[t][kBins];
+    for (int t = 0; t < kTables; ++t) entries += tables[t][0] + tables[t][kBins];
     return static_cast<int64_t>(entries >> kCountShift);
   };
   Gathering buffers;
@@ -108,26 +106,26 @@ void MagnitudeHistogram::AddRun(std::span<const float> values, Simd simd) {
           Gather(simd, block, 0, 1, {buffers.indices.data(), buffers.others.data() + waiting});
       waiting += count;
       if (waiting >= kBlock) {
-        Count<kTables>(std::span(buffers.others).first(std::exchange(waiting, 0)), 0);
+        Count<kTables>(std::span(buffers.others).first(std::exchange(waiting, 0)), 0, tables);
       }
       const int64_t zeros = std::ssize(block) - count;
       counts_[0] += zeros;
       gather = zeros >= kFewZeros;
     } else {
       const int64_t before = zeros_counted();
-      Count<kTables>(block, ahead);
+      Count<kTables>(block, ahead, tables);
       gather = simd != Simd::kPlain && zeros_counted() - before > kManyZeros;
     }
   }
-  Count<kTables>(std::span(buffers.others).first(waiting), 0);
-  Fold<kTables>();
+  Count<kTables>(std::span(buffers.others).first(waiting), 0, tables);
+  Fold<kTables>(tables);
 }
 
 template <int kTables>
-void MagnitudeHistogram::Fold() {
+void MagnitudeHistogram::Fold(Table* tables) {
   for (int place = 0; place < 2 * kBins; ++place) {
     uint64_t entry = 0;
-    for (int t = 0; t < kTables; ++t) entry += std::exchange(tables_[t][place], 0);
+    for (int t = 0; t < kTables; ++t) entry += std::exchange(tables[t][place], 0);
     if (entry == 0) continue;
     counts_[place % kBins] += static_cast<int64_t>(entry / UnitOf(place));
     offsets_[place % kBins] += static_cast<int64_t>(entry % UnitOf(place));
@@ -138,9 +136,11 @@ void MagnitudeHistogram::Add(std::span<const float> values, Simd simd) {
   for (; !values.empty(); values = values.subspan(std::min<size_t>(values.size(), kRun))) {
     const auto run = values.first(std::min<size_t>(values.size(), kRun));
     if (std::ssize(run) < kFew) {
-      AddRun<1>(run, simd);
+      Table table{};
+      AddRun<1>(run, simd, &table);
     } else {
-      AddRun<kManyTables>(run, simd);
+      tables_.resize(kManyTables);
+      AddRun<kManyTables>(run, simd, tables_.data());
     }
   }
 }

@@ -19,13 +19,11 @@
 namespace legacy::cpu {
 
 // Counts. 128 KiB, and up to 0.4 MiB of scratch: Clear() one for the next layer rather than having
-// many.
+// many. Short vectors take no memory from the system, which would cost more than counting them.
 class MagnitudeHistogram {
  public:
   static constexpr int kBins = 1 << 13;
   static constexpr int kFiniteBins = kBins - 32;  // what is above holds NaN and infinity
-
-  MagnitudeHistogram() : counts_(kBins), offsets_(kBins) {}
 
   void Add(std::span<const float> values, Simd simd = ActiveSimd());
   void Merge(const MagnitudeHistogram& other);
@@ -39,21 +37,21 @@ class MagnitudeHistogram {
   static double LowerEdge(int bin);
 
  private:
-  // Of one Add(), cleared after it. By sign as well, which saves an instruction for each element; a
+  // Of one run, all zero before and after. By sign as well, which saves an instruction for each element; a
   // few cache lines longer than a power of two, or equal bins of several tables would compete for
   // one set of the cache.
   using Table = std::array<uint64_t, 2 * kBins + 24>;
 
   template <int kTables>
-  void AddRun(std::span<const float> values, Simd simd);
+  void AddRun(std::span<const float> values, Simd simd, Table* tables);
   template <int kTables>
-  void Count(std::span<const float> values, int64_t ahead);
+  static void Count(std::span<const float> values, int64_t ahead, Table* tables);
   template <int kTables>
-  void Fold();
+  void Fold(Table* tables);
 
-  std::vector<int64_t> counts_;
-  std::vector<int64_t> offsets_;  // sums of the mantissas' other 18 bits
-  std::vector<Table> tables_;
+  std::array<int64_t, kBins> counts_{};
+  std::array<int64_t, kBins> offsets_{};  // sums of the mantissas' other 18 bits
+  std::vector<Table> tables_;             // of long runs
 };
 
 // Answers from a histogram's state: what is exact at the edges of bins is interpolated linearly in
