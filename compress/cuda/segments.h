@@ -49,6 +49,13 @@ LEGACY_DEVICE Tile FindTile(const Segments& segments, int64_t index, int64_t ele
   return {low, begin, end, extent.offset};
 }
 
+// Of n elements without segments.
+constexpr int64_t TileCount(int64_t n) { return (n + kTile - 1) / kTile; }
+LEGACY_DEVICE Tile FlatTile(int64_t index, int64_t n) {
+  const int64_t begin = index * kTile;
+  return {0, begin, begin + kTile < n ? begin + kTile : n, 0};
+}
+
 // Where the tiles of each begin; the last entry is the number of all.
 inline std::vector<int64_t> FirstTiles(std::span<const Extent> extents, int64_t elements) {
   std::vector<int64_t> first = {0};

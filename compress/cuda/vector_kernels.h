@@ -7,6 +7,8 @@
 
 #include "compress/cpu/vector.h"
 #include "compress/cuda/segments.h"
+#include "compress/cuda/vectors.h"
+#include "compress/cuda/workspace.h"
 
 namespace legacy::cuda {
 
@@ -38,15 +40,15 @@ LEGACY_DEVICE double LaneSum(const Number* terms, int64_t n, int lane) {
   return sum;
 }
 
-// First level: 4 bytes read an element. The sums of the blocks of all segments, one after the other.
+inline constexpr int64_t kSumsPerTile = kTile / cpu::kSumBlock;
+
+// First level: 4 bytes read an element. sums[t * kSumsPerTile + b] is that of block b of tile t.
 template <class Term>
 struct SumBlocks {
-  static constexpr int kThreads = 256;
-  static constexpr int64_t kTile = kThreads / kWarp * cpu::kSumBlock;
+  static constexpr int kThreads = kSumsPerTile * kWarp;
   struct Args {
-    Segments segments;  // tiles of kTile
+    Segments segments;
     const float* values;
-    const int64_t* first_sum;  // of each segment, in `sums`
     double* sums;
   };
   struct Shared {};
@@ -63,9 +65,8 @@ struct SumBlocks {
     });
     block.FoldSum(sum);
     block.ForEachThread([&](int thread) {
-      const int64_t begin = tile.begin + thread / kWarp * cpu::kSumBlock;
-      if (thread % kWarp != 0 || begin >= tile.end) return;
-      args.sums[args.first_sum[tile.segment] + begin / cpu::kSumBlock] = sum[thread];
+      if (thread % kWarp != 0) return;
+      args.sums[block.index() * kSumsPerTile + thread / kWarp] = sum[thread];
     });
   }
 };
@@ -74,17 +75,17 @@ struct SumBlocks {
 struct FinishSums {
   static constexpr int kThreads = 1024;
   struct Args {
-    const int64_t* first_sum;  // count + 1
-    double* sums;              // overwritten
-    double* totals;            // of each segment; 0 of an empty one
+    Segments segments;
+    double* sums;    // overwritten
+    double* totals;  // of each segment; 0 of an empty one
   };
   struct Shared {};
 
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
-    const int64_t first = args.first_sum[block.index()];
-    int64_t left = args.first_sum[block.index() + 1] - first;
-    double* const sums = args.sums + first;
+    const int64_t length = args.segments.extents[block.index()].length;
+    int64_t left = (length + cpu::kSumBlock - 1) / cpu::kSumBlock;
+    double* const sums = args.sums + args.segments.first_tile[block.index()] * kSumsPerTile;
     while (left > 1) {
       const int64_t blocks = (left + cpu::kSumBlock - 1) / cpu::kSumBlock;
       // Block b is read by the round that writes sum b, at or after the rounds that write before it.
@@ -112,39 +113,137 @@ struct FinishSums {
   }
 };
 
-// The largest |x| of each segment, as bits: they order like the numbers, NaN above infinity. 4 bytes
-// read an element. `largest` is 0 before.
-struct LargestBits {
+inline double* LayOutSums(const SegmentTable& table, Workspace& workspace) {
+  return workspace.Take<double>(table.tiles() * kSumsPerTile);
+}
+
+template <class Term, class Device>
+void LaunchSums(Device& device, const SegmentTable& table, Segments segments, const float* values,
+                double* sums, double* totals) {
+  device.template Launch<SumBlocks<Term>>(table.tiles(), {segments, values, sums});
+  device.template Launch<FinishSums>(table.count(), {segments, sums, totals});
+}
+
+// Of each segment, both in one read: 4 bytes an element.
+struct Extremes {
+  uint32_t* largest;           // |x| as bits, which order like the numbers, NaN above infinity
+  uint32_t* first_non_finite;  // position in the segment; kNoPosition where all are finite
+};
+inline constexpr uint32_t kNoPosition = 0xFFFFFFFF;
+
+// A thread for each segment.
+struct ResetExtremes {
   static constexpr int kThreads = 256;
-  static constexpr int kPerThread = 32;
-  static constexpr int64_t kTile = int64_t{kThreads} * kPerThread;
   struct Args {
-    Segments segments;  // tiles of kTile
-    const float* values;
-    uint32_t* largest;
+    Extremes extremes;
+    int32_t count;
   };
   struct Shared {};
 
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    block.ForEachThread([&](int thread) {
+      const int64_t s = block.index() * kThreads + thread;
+      if (s >= args.count) return;
+      args.extremes.largest[s] = 0;
+      args.extremes.first_non_finite[s] = kNoPosition;
+    });
+  }
+};
+
+struct FindExtremes {
+  static constexpr int kThreads = 256;
+  using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
+  struct Args {
+    Segments segments;
+    const float* values;
+    Extremes extremes;
+  };
+  struct Shared {};
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    constexpr uint32_t kMagnitude = 0x7FFFFFFF, kInfinity = 0x7F800000;
     const Tile tile = FindTile(args.segments, block.index(), kTile);
+    const bool by_vectors = Vectors::ByVectors(args.values, tile);
+    typename Block::template PerThread<Vectors::Own<float>> own;
     typename Block::template PerThread<uint32_t> most;
     block.ForEachThread([&](int thread) {
-      constexpr uint32_t kMagnitude = 0x7FFFFFFF;
+      Vectors::Read(args.values, tile, by_vectors, thread, own[thread]);
       most[thread] = 0;
       LEGACY_UNROLL
-      for (int i = 0; i < kPerThread; ++i) {
-        const int64_t at = tile.begin + i * kThreads + thread;
-        if (at >= tile.end) continue;
-        const uint32_t bits = std::bit_cast<uint32_t>(args.values[tile.offset + at]) & kMagnitude;
+      for (const float x : own[thread]) {
+        const uint32_t bits = std::bit_cast<uint32_t>(x) & kMagnitude;
         most[thread] = most[thread] < bits ? bits : most[thread];
       }
     });
     const uint32_t largest = block.Max(most);
     block.ForEachThread([&](int thread) {
-      if (thread == 0) block.AtomicMax(&args.largest[tile.segment], largest);
+      if (thread == 0) block.AtomicMax(&args.extremes.largest[tile.segment], largest);
+      if (most[thread] < kInfinity) return;
+      uint32_t first = kNoPosition;
+      LEGACY_UNROLL
+      for (int i = Vectors::kOwn - 1; i >= 0; --i) {  // their positions ascend
+        if ((std::bit_cast<uint32_t>(own[thread][i]) & kMagnitude) < kInfinity) continue;
+        first = static_cast<uint32_t>(tile.begin + Vectors::Position(thread, i));
+      }
+      block.AtomicMin(&args.extremes.first_non_finite[tile.segment], first);
     });
   }
+};
+
+template <class Device>
+void LaunchExtremes(Device& device, const SegmentTable& table, Segments segments,
+                    const float* values, const Extremes& extremes) {
+  constexpr int kThreads = ResetExtremes::kThreads;
+  device.template Launch<ResetExtremes>((table.count() + kThreads - 1) / kThreads,
+                                        {extremes, table.count()});
+  device.template Launch<FindExtremes>(table.tiles(), {segments, values, extremes});
+}
+
+// Rule::Of(in[i], out[i]) into out[i]. Reads and writes each element once; where the rule does not
+// look at `out`, that is not read.
+template <class Rule, class In, class Out = In>
+struct Map {
+  static constexpr int kThreads = 256;
+  using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
+  struct Args {
+    Rule rule;
+    const In* in;
+    Out* out;
+    int64_t n;
+  };
+  struct Shared {};
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    const Tile tile = FlatTile(block.index(), args.n);
+    const bool by_vectors = Vectors::ByVectors(args.in, tile) && Vectors::ByVectors(args.out, tile);
+    block.ForEachThread([&](int thread) {
+      typename Vectors::template Own<In> in;
+      typename Vectors::template Own<Out> out{};
+      Vectors::Read(args.in, tile, by_vectors, thread, in);
+      if constexpr (Rule::kReadsOut) Vectors::Read(args.out, tile, by_vectors, thread, out);
+      LEGACY_UNROLL
+      for (int i = 0; i < Vectors::kOwn; ++i) out[i] = args.rule.Of(in[i], out[i]);
+      Vectors::Write(out, tile, by_vectors, thread, args.out);
+    });
+  }
+};
+
+template <class In, class Out, class Device, class Rule>
+void LaunchMap(Device& device, Rule rule, const In* in, Out* out, int64_t n) {
+  device.template Launch<Map<Rule, In, Out>>(TileCount(n), {rule, in, out, n});
+}
+
+struct AddRule {
+  static constexpr bool kReadsOut = true;
+  LEGACY_DEVICE float Of(float x, float sum) const { return sum + x; }
+};
+struct ScaleRule {
+  static constexpr bool kReadsOut = false;
+  float factor;
+  LEGACY_DEVICE float Of(float x, float) const { return x * factor; }
 };
 
 }  // namespace legacy::cuda

@@ -69,32 +69,34 @@ struct TileVectors {
   static LEGACY_DEVICE void Read(const T* flat, const Tile& tile, bool by_vectors, int thread,
                                  Own<T>& own) {
     const T* const segment = flat + tile.offset;
-    LEGACY_UNROLL
-    for (int i = 0; i < kOwn; i += kVector) {
-      const int64_t at = tile.begin + Position(thread, i);
-      if (by_vectors) {
-        LoadVector(segment + at, &own[i]);
-        continue;
-      }
+    if (by_vectors) {
       LEGACY_UNROLL
-      for (int j = 0; j < kVector; ++j) own[i + j] = at + j < tile.end ? segment[at + j] : T();
+      for (int i = 0; i < kOwn; i += kVector) {
+        LoadVector(segment + tile.begin + Position(thread, i), &own[i]);
+      }
+      return;
+    }
+    LEGACY_UNROLL
+    for (int i = 0; i < kOwn; ++i) {
+      const int64_t at = tile.begin + Position(thread, i);
+      own[i] = at < tile.end ? segment[at] : T();
     }
   }
   template <class T>
   static LEGACY_DEVICE void Write(const Own<T>& own, const Tile& tile, bool by_vectors, int thread,
                                   T* flat) {
     T* const segment = flat + tile.offset;
-    LEGACY_UNROLL
-    for (int i = 0; i < kOwn; i += kVector) {
-      const int64_t at = tile.begin + Position(thread, i);
-      if (by_vectors) {
-        StoreVector(&own[i], segment + at);
-        continue;
-      }
+    if (by_vectors) {
       LEGACY_UNROLL
-      for (int j = 0; j < kVector; ++j) {
-        if (at + j < tile.end) segment[at + j] = own[i + j];
+      for (int i = 0; i < kOwn; i += kVector) {
+        StoreVector(&own[i], segment + tile.begin + Position(thread, i));
       }
+      return;
+    }
+    LEGACY_UNROLL
+    for (int i = 0; i < kOwn; ++i) {
+      const int64_t at = tile.begin + Position(thread, i);
+      if (at < tile.end) segment[at] = own[i];
     }
   }
 };
