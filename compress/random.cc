@@ -47,19 +47,6 @@ LEGACY_INLINE void FillLanes(std::array<uint32_t, 4> counter, std::array<uint32_
 
 }  // namespace
 
-std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key,
-                                   int rounds) {
-  for (int round = 0; round < rounds; ++round) {
-    const uint64_t product0 = uint64_t{kPhiloxMultipliers[0]} * counter[0];
-    const uint64_t product1 = uint64_t{kPhiloxMultipliers[1]} * counter[2];
-    counter = {High(product1) ^ counter[1] ^ key[0], Low(product1),
-               High(product0) ^ counter[3] ^ key[1], Low(product0)};
-    key[0] += kPhiloxWeyl[0];
-    key[1] += kPhiloxWeyl[1];
-  }
-  return counter;
-}
-
 // Under one seed Philox is a bijection of (step, worker, layer), so two streams never share a pair
 // of key and counter: half of the image becomes the stream's key, the other half the upper counter.
 // The purpose keeps the low 16 bits of the second counter word; the block number has the first word

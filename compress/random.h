@@ -40,8 +40,21 @@ inline constexpr uint32_t kPhiloxWeyl[2] = {0x9E3779B9, 0xBB67AE85};
 inline constexpr int kPhiloxRounds = 10;
 
 // Philox4x32 on a 128-bit counter with a 64-bit key.
-std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key,
-                                   int rounds = kPhiloxRounds);
+constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
+                                             std::array<uint32_t, 2> key,
+                                             int rounds = kPhiloxRounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const uint64_t product0 = uint64_t{kPhiloxMultipliers[0]} * counter[0];
+    const uint64_t product1 = uint64_t{kPhiloxMultipliers[1]} * counter[2];
+    counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
+               static_cast<uint32_t>(product1),
+               static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
+               static_cast<uint32_t>(product0)};
+    key[0] += kPhiloxWeyl[0];
+    key[1] += kPhiloxWeyl[1];
+  }
+  return counter;
+}
 
 // A stream of draws for one key. Cheap to make; copies continue independently.
 class RandomStream {

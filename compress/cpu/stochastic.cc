@@ -7,19 +7,12 @@
 namespace legacy::cpu {
 namespace {
 
-constexpr int kBlocks = 8;  // of a group
 constexpr int kLine = 64 / sizeof(float);
 
-std::array<uint32_t, 4> BlockOf(const DrawSource& source, int64_t block) {
-  auto counter = source.counter;
-  counter[0] = static_cast<uint32_t>(block);
-  return Philox4x32(counter, source.key, kDrawRounds);
-}
-
 void FillPlain(const DrawSource& source, int64_t first, int64_t groups, uint32_t* words) {
-  for (int64_t block = 0; block < groups * kBlocks; ++block) {
-    const auto draws = BlockOf(source, first * kBlocks + block);
-    uint32_t* to = words + block / kBlocks * kDrawWords + block % kBlocks * 2;
+  for (int64_t block = 0; block < groups * kDrawBlocks; ++block) {
+    const auto draws = DrawBlock(source, first * kDrawBlocks + block);
+    uint32_t* to = words + block / kDrawBlocks * kDrawWords + block % kDrawBlocks * 2;
     to[0] = draws[0];
     to[1] = draws[1];
     to[kDrawLanes] = draws[2];
@@ -50,7 +43,7 @@ LEGACY_AVX512 LEGACY_INLINE void FillGroups(const DrawSource& source, int64_t fi
   __m512i a[kTogether], b[kTogether], c[kTogether], d[kTogether];
 #pragma GCC unroll 4
   for (int g = 0; g < kTogether; ++g) {
-    a[g] = _mm512_add_epi64(_mm512_set1_epi64((first + g) * kBlocks), lanes);
+    a[g] = _mm512_add_epi64(_mm512_set1_epi64((first + g) * kDrawBlocks), lanes);
     b[g] = _mm512_set1_epi64(source.counter[1]);
     c[g] = _mm512_set1_epi64(source.counter[2]);
     d[g] = _mm512_set1_epi64(source.counter[3]);
@@ -107,7 +100,7 @@ LEGACY_AVX2 LEGACY_INLINE void FillHalves(const DrawSource& source, int64_t firs
   __m256i a[kTogether], b[kTogether], c[kTogether], d[kTogether];
 #pragma GCC unroll 4
   for (int h = 0; h < kTogether; ++h) {
-    a[h] = _mm256_add_epi64(_mm256_set1_epi64x(first * kBlocks + h * 4), lanes);
+    a[h] = _mm256_add_epi64(_mm256_set1_epi64x(first * kDrawBlocks + h * 4), lanes);
     b[h] = _mm256_set1_epi64x(source.counter[1]);
     c[h] = _mm256_set1_epi64x(source.counter[2]);
     d[h] = _mm256_set1_epi64x(source.counter[3]);
@@ -158,13 +151,6 @@ DrawSource MakeDrawSource(const RandomKey& key) {
   own.purpose = Purpose::kStochastic;
   const RandomStream stream(own);
   return {.key = stream.Key(), .counter = stream.Counter()};
-}
-
-uint32_t DrawOf(const DrawSource& source, int64_t i) {
-  const auto j = static_cast<int>(i % kDrawGroup);
-  const auto block = BlockOf(source, i / kDrawGroup * kBlocks + j % kDrawLanes / 2);
-  const uint32_t word = block[j / 32 * 2 + j % 2];
-  return j / kDrawLanes % 2 == 0 ? word & ((1u << kDrawBits) - 1) : word >> (32 - kDrawBits);
 }
 
 void FillDraws(const DrawSource& source, int64_t first, int64_t groups, uint32_t* words,

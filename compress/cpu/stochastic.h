@@ -24,6 +24,7 @@ inline constexpr int kDrawWords = 32;      // of a group
 inline constexpr int kDrawLanes = 16;      // neighbours
 inline constexpr int kDrawSlices = 4;      // runs of neighbours in a group
 inline constexpr int kDrawRounds = 7;
+inline constexpr int kDrawBlocks = 8;  // of a group
 
 struct DrawSource {
   std::array<uint32_t, 2> key{};
@@ -33,8 +34,24 @@ struct DrawSource {
 // The purpose of `key` is kStochastic.
 DrawSource MakeDrawSource(const RandomKey& key);
 
+// The words of a block.
+constexpr std::array<uint32_t, 4> DrawBlock(const DrawSource& source, int64_t block) {
+  auto counter = source.counter;
+  counter[0] = static_cast<uint32_t>(block);
+  return Philox4x32(counter, source.key, kDrawRounds);
+}
+
+// The draw of an element of slice `slice` of its group, of its word.
+LEGACY_INLINE constexpr uint32_t DrawOfWord(uint32_t word, int slice) {
+  return slice % 2 == 0 ? word & ((1u << kDrawBits) - 1) : word >> (32 - kDrawBits);
+}
+
 // The draw of one element, below 2^15: the definition. i < 2^32.
-uint32_t DrawOf(const DrawSource& source, int64_t i);
+constexpr uint32_t DrawOf(const DrawSource& source, int64_t i) {
+  const auto j = static_cast<int>(i % kDrawGroup);
+  const auto block = DrawBlock(source, i / kDrawGroup * kDrawBlocks + j % kDrawLanes / 2);
+  return DrawOfWord(block[j / (2 * kDrawLanes) * 2 + j % 2], j / kDrawLanes);
+}
 
 // The words of `groups` groups from `first` on, for SliceOf(). Draws take time in which memory has nothing to do: where
 // given, a value for each from `ahead` on is brought nearer, to be read soon.
@@ -42,9 +59,8 @@ void FillDraws(const DrawSource& source, int64_t first, int64_t groups, uint32_t
                Simd simd = ActiveSimd(), const float* ahead = nullptr);
 
 // The draw of element `slice` * 16 + lane of a group with these words; slice < 4.
-LEGACY_INLINE uint32_t SliceOf(const uint32_t* words, int slice, int lane) {
-  const uint32_t word = words[slice / 2 * kDrawLanes + lane];
-  return slice % 2 == 0 ? word & ((1u << kDrawBits) - 1) : word >> (32 - kDrawBits);
+LEGACY_INLINE constexpr uint32_t SliceOf(const uint32_t* words, int slice, int lane) {
+  return DrawOfWord(words[slice / 2 * kDrawLanes + lane], slice);
 }
 
 }  // namespace legacy::cpu
