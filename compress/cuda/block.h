@@ -116,6 +116,15 @@ class HostBlock {
       }
     }
   }
+  // Of each `lanes` neighbours, a power of two up to a warp: x becomes the largest.
+  template <int lanes, class T>
+  void GroupMax(PerThread<T>& x) {
+    for (int first = 0; first < kThreads; first += lanes) {
+      T most = x[first];
+      for (int l = 1; l < lanes; ++l) most = most < x[first + l] ? x[first + l] : most;
+      for (int l = 0; l < lanes; ++l) x[first + l] = most;
+    }
+  }
   // What all blocks wrote before their Fence() is seen by a block that learns of it by an atomic and
   // reads with Fresh().
   void Fence() {}

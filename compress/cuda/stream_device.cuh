@@ -88,6 +88,14 @@ class DeviceBlock {
       x[0] += __shfl_down_sync(kAll, x[0], half);
     }
   }
+  template <int lanes, class T>
+  LEGACY_DEVICE void GroupMax(PerThread<T>& x) {
+    LEGACY_UNROLL
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      const T other = __shfl_xor_sync(kAll, x[0], half);
+      x[0] = x[0] < other ? other : x[0];
+    }
+  }
   LEGACY_DEVICE void Fence() { __threadfence(); }
   template <class T>
   LEGACY_DEVICE T Fresh(const T* at) {
