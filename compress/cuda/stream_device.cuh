@@ -155,8 +155,16 @@ struct SharedMemory {
   typename Kernel::Shared kernel;
 };
 
+// Blocks that a multiprocessor is to have room for; 0: the compiler's choice.
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads) Entry(const typename Kernel::Args args) {
+constexpr int BlocksTogether() {
+  if constexpr (requires { Kernel::kBlocksTogether; }) return Kernel::kBlocksTogether;
+  return 0;
+}
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads, BlocksTogether<Kernel>())
+    Entry(const typename Kernel::Args args) {
   extern __shared__ __align__(16) unsigned char memory[];
   auto& shared = *reinterpret_cast<SharedMemory<Kernel>*>(memory);
   DeviceBlock<Kernel> block(shared.kernel, shared.scratch);
