@@ -14,7 +14,7 @@ namespace legacy::cpu {
 namespace {
 
 constexpr int kMantissaBits = 23;
-constexpr int kOffsetBits = 18;  // of the mantissa, below the bin
+constexpr int kOffsetBits = MagnitudeHistogram::kOffsetBits;
 
 // An element adds kOne and its bits to the entry of its place, its sign and bin: a multiple of
 // UnitOf(place) and its offset. Offsets are below 2^18: of up to kRun elements the quotient of an
@@ -149,6 +149,15 @@ void MagnitudeHistogram::Merge(const MagnitudeHistogram& other) {
   for (int bin = 0; bin < kBins; ++bin) {
     counts_[bin] += other.counts_[bin];
     offsets_[bin] += other.offsets_[bin];
+  }
+}
+
+void MagnitudeHistogram::AddBins(std::span<const uint32_t> counts,
+                                 std::span<const uint64_t> offsets) {
+  assert(counts.size() == kBins && offsets.size() == kBins);
+  for (int bin = 0; bin < kBins; ++bin) {
+    counts_[bin] += counts[bin];
+    offsets_[bin] += static_cast<int64_t>(offsets[bin]);
   }
 }
 

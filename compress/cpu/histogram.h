@@ -24,9 +24,13 @@ class MagnitudeHistogram {
  public:
   static constexpr int kBins = 1 << 13;
   static constexpr int kFiniteBins = kBins - 32;  // what is above holds NaN and infinity
+  // |x| as bits: the bin, and below it the offset whose sum a bin holds.
+  static constexpr int kOffsetBits = 18;
 
   void Add(std::span<const float> values, Simd simd = ActiveSimd());
   void Merge(const MagnitudeHistogram& other);
+  // Of what was counted elsewhere: kBins counts, and sums of offsets.
+  void AddBins(std::span<const uint32_t> counts, std::span<const uint64_t> offsets);
   void Clear();
 
   int64_t Count(int bin) const { return counts_[bin]; }
@@ -50,7 +54,7 @@ class MagnitudeHistogram {
   void Fold(Table* tables);
 
   std::array<int64_t, kBins> counts_{};
-  std::array<int64_t, kBins> offsets_{};  // sums of the mantissas' other 18 bits
+  std::array<int64_t, kBins> offsets_{};  // sums
   std::vector<Table> tables_;             // of long runs
 };
 
