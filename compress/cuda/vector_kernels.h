@@ -71,6 +71,33 @@ struct SumBlocks {
   }
 };
 
+// The other levels, by all threads: `count` sums of blocks, overwritten, become one; 0 of none.
+template <class Block>
+LEGACY_DEVICE double SumOfBlocks(Block& block, double* sums, int64_t count) {
+  while (count > 1) {
+    const int64_t blocks = (count + cpu::kSumBlock - 1) / cpu::kSumBlock;
+    // Block b is read by the round that writes sum b, at or after the rounds that write before it.
+    for (int64_t round = 0; round < blocks; round += Block::kThreads / kWarp) {
+      typename Block::template PerThread<double> sum;
+      block.ForEachThread([&](int thread) {
+        const int64_t begin = (round + thread / kWarp) * cpu::kSumBlock;
+        const int64_t rest = count - begin;
+        const int64_t n = rest < cpu::kSumBlock ? rest : cpu::kSumBlock;
+        sum[thread] = LaneSum<Itself>(sums + begin, n, thread % kWarp);
+      });
+      block.FoldSum(sum);
+      block.Sync();
+      block.ForEachThread([&](int thread) {
+        const int64_t b = round + thread / kWarp;
+        if (thread % kWarp == 0 && b < blocks) sums[b] = sum[thread];
+      });
+      block.Sync();
+    }
+    count = blocks;
+  }
+  return count > 0 ? sums[0] : 0.0;
+}
+
 // The other levels: a block for each segment, whose sums of blocks become one.
 struct FinishSums {
   static constexpr int kThreads = 1024;
@@ -84,31 +111,11 @@ struct FinishSums {
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const int64_t length = args.segments.extents[block.index()].length;
-    int64_t left = (length + cpu::kSumBlock - 1) / cpu::kSumBlock;
+    const int64_t count = (length + cpu::kSumBlock - 1) / cpu::kSumBlock;
     double* const sums = args.sums + args.segments.first_tile[block.index()] * kSumsPerTile;
-    while (left > 1) {
-      const int64_t blocks = (left + cpu::kSumBlock - 1) / cpu::kSumBlock;
-      // Block b is read by the round that writes sum b, at or after the rounds that write before it.
-      for (int64_t round = 0; round < blocks; round += kThreads / kWarp) {
-        typename Block::template PerThread<double> sum;
-        block.ForEachThread([&](int thread) {
-          const int64_t begin = (round + thread / kWarp) * cpu::kSumBlock;
-          const int64_t rest = left - begin;
-          const int64_t n = rest < cpu::kSumBlock ? rest : cpu::kSumBlock;
-          sum[thread] = LaneSum<Itself>(sums + begin, n, thread % kWarp);
-        });
-        block.FoldSum(sum);
-        block.Sync();
-        block.ForEachThread([&](int thread) {
-          const int64_t b = round + thread / kWarp;
-          if (thread % kWarp == 0 && b < blocks) sums[b] = sum[thread];
-        });
-        block.Sync();
-      }
-      left = blocks;
-    }
+    const double total = SumOfBlocks(block, sums, count);
     block.ForEachThread([&](int thread) {
-      if (thread == 0) args.totals[block.index()] = left > 0 ? sums[0] : 0.0;
+      if (thread == 0) args.totals[block.index()] = total;
     });
   }
 };
