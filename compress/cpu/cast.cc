@@ -1,6 +1,5 @@
 #include "compress/cpu/cast.h"
 
-#include <bit>
 #include <cassert>
 #include <cstring>
 
@@ -11,12 +10,6 @@
 
 namespace legacy::cpu {
 namespace {
-
-constexpr uint32_t kSignBit = 0x80000000;
-constexpr uint32_t kLargestHalfBits = 0x477FE000;     // 65504 as a float
-constexpr uint32_t kSmallestNormalBits = 0x38800000;  // 2^-14
-constexpr int kMantissaGap = 23 - 10;
-constexpr uint32_t kBiasGap = (127u - 15u) << 23;
 
 #if defined(__x86_64__)
 
@@ -68,23 +61,9 @@ size_t DecodeGroups(const std::byte*, std::span<float>) { return 0; }
 
 #endif
 
-// The magnitude is bounded before it is rounded: as signed numbers, which the baseline of x86 compares alone.
-LEGACY_INLINE uint16_t NearestBfloat16(float x) {
-  constexpr int32_t kLargest = 0x7F7F0000;  // as a float
-  const auto bits = __builtin_bit_cast(uint32_t, x);
-  const auto magnitude = static_cast<int32_t>(bits & ~kSignBit);
-  const auto bounded = static_cast<uint32_t>(magnitude < kLargest ? magnitude : kLargest);
-  const uint32_t rounded = bounded + 0x7FFF + (bounded >> 16 & 1);
-  return static_cast<uint16_t>(((bits & kSignBit) | rounded) >> 16);
-}
-
-LEGACY_INLINE float WidenBfloat16(uint16_t bits) {
-  return __builtin_bit_cast(float, uint32_t{bits} << 16);
-}
-
 LEGACY_INLINE void EncodeAllBfloat16(const float* values, std::byte* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
-    const uint16_t bits = NearestBfloat16(values[i]);
+    const uint16_t bits = FloatToBfloat16(values[i]);
     __builtin_memcpy(out + 2 * i, &bits, sizeof bits);
   }
 }
@@ -93,39 +72,11 @@ LEGACY_INLINE void DecodeAllBfloat16(const std::byte* in, float* values, int64_t
   for (int64_t i = 0; i < n; ++i) {
     uint16_t bits = 0;
     __builtin_memcpy(&bits, in + 2 * i, sizeof bits);
-    values[i] = WidenBfloat16(bits);
+    values[i] = Bfloat16ToFloat(bits);
   }
 }
 
 }  // namespace
-
-uint16_t FloatToHalf(float x) {
-  const auto bits = std::bit_cast<uint32_t>(x);
-  const auto sign = static_cast<uint16_t>((bits & kSignBit) >> 16);
-  uint32_t magnitude = bits & ~kSignBit;
-  if (magnitude >= kLargestHalfBits) return sign | 0x7BFF;
-  if (magnitude < kSmallestNormalBits) {
-    // Around 0.5 floats are 2^-24 apart, as subnormal halves are: the addition rounds for us.
-    const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
-    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(rounded) & 0x7FF));
-  }
-  magnitude += (1u << (kMantissaGap - 1)) - 1 + (magnitude >> kMantissaGap & 1);
-  return static_cast<uint16_t>(sign | (magnitude - kBiasGap) >> kMantissaGap);
-}
-
-float HalfToFloat(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
-  const uint32_t magnitude = half & 0x7FFF;
-  uint32_t bits = 0;
-  if (magnitude >= 0x7C00) {  // infinity, NaN
-    bits = 0x7F800000 | (magnitude & 0x3FF) << kMantissaGap;
-  } else if (magnitude >= 0x400) {
-    bits = (magnitude << kMantissaGap) + kBiasGap;
-  } else {
-    bits = std::bit_cast<uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
-  }
-  return std::bit_cast<float>(sign | bits);
-}
 
 void EncodeHalf(std::span<const float> values, std::span<std::byte> out) {
   assert(out.size() == 2 * values.size());
@@ -143,10 +94,6 @@ void DecodeHalf(std::span<const std::byte> in, std::span<float> values) {
     values[i] = HalfToFloat(half);
   }
 }
-
-uint16_t FloatToBfloat16(float x) { return NearestBfloat16(x); }
-
-float Bfloat16ToFloat(uint16_t bits) { return WidenBfloat16(bits); }
 
 void EncodeBfloat16(std::span<const float> values, std::span<std::byte> out, Simd simd) {
   assert(out.size() == 2 * values.size());
