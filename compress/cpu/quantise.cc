@@ -9,14 +9,6 @@ namespace legacy::cpu {
 namespace {
 
 constexpr int64_t kWords = kQuantiseBlock / kDrawGroup * kDrawWords;
-constexpr float kTiny = 0x1p-100f;  // below it a grid's scale could overflow
-constexpr float kRaise = 0x1p100f;
-constexpr float kLower = 0.25f;  // keeps the distance of two floats finite
-
-// At 2^23 floats are 1 apart: adding it rounds to nearest even, and leaves the code, times 2^15 where a draw is to be
-// added, in the mantissa. The exponent above it is a multiple of 256 after the shift: the lowest byte is the code.
-constexpr float kRounder = 0x1p23f;
-
 template <bool kStochastic>
 LEGACY_INLINE void EncodeGroups(const float* __restrict values, int64_t groups, float scale,
                                 float offset, const uint32_t* __restrict words,
@@ -27,9 +19,8 @@ LEGACY_INLINE void EncodeGroups(const float* __restrict values, int64_t groups, 
     for (int slice = 0; slice < kDrawSlices; ++slice) {
       for (int lane = 0; lane < kDrawLanes; ++lane) {
         const int i = slice * kDrawLanes + lane;
-        auto bits = __builtin_bit_cast(uint32_t, values[i] * scale + offset);
-        if constexpr (kStochastic) bits = (bits + SliceOf(words, slice, lane)) >> kDrawBits;
-        wide[i] = bits;
+        const uint32_t draw = kStochastic ? SliceOf(words, slice, lane) : 0;
+        wide[i] = CodeBits<kStochastic>(values[i], scale, offset, draw);
       }
     }
     for (int i = 0; i < kDrawGroup; ++i) codes[i] = static_cast<uint8_t>(wide[i]);
@@ -41,32 +32,17 @@ LEGACY_INLINE void EncodeGroups(const float* __restrict values, int64_t groups, 
 
 LEGACY_INLINE void Prepare(const float* values, int64_t n, float low, float high, float factor,
                            float origin, float* out) {
-  for (int64_t i = 0; i < n; ++i) {
-    float x = values[i] > low ? values[i] : low;
-    x = x < high ? x : high;
-    out[i] = x * factor - origin;
-  }
+  for (int64_t i = 0; i < n; ++i) out[i] = PreparedValue(values[i], low, high, factor, origin);
 }
 
 LEGACY_INLINE void RoundGroups(const float* __restrict values, int64_t groups,
                                const uint32_t* __restrict words, float* __restrict rounded) {
-  constexpr uint32_t kMagnitude = 0x7FFFFFFF;
-  constexpr int32_t kLargest = 0x7F7FFFFF;
-  constexpr uint32_t kExponent = 0x7F800000;
-  constexpr int kShift = 23 - kDrawBits;
-  constexpr uint32_t kHalf = 1u << (kShift - 1);  // of the smallest difference between draws
   for (int64_t g = 0; g < groups; ++g) {
 #pragma GCC unroll 4
     for (int slice = 0; slice < kDrawSlices; ++slice) {
       for (int lane = 0; lane < kDrawLanes; ++lane) {
         const int i = slice * kDrawLanes + lane;
-        const auto bits = __builtin_bit_cast(uint32_t, values[i]);
-        const uint32_t draw = SliceOf(words, slice, lane) << kShift | kHalf;
-        // Signed, though never negative: the baseline of x86 compares signed integers alone.
-        auto magnitude = static_cast<int32_t>((bits & kMagnitude) + draw);
-        magnitude = magnitude < kLargest ? magnitude : kLargest;
-        const uint32_t power = static_cast<uint32_t>(magnitude) & kExponent;
-        rounded[i] = __builtin_bit_cast(float, (bits & ~kMagnitude) | power);
+        rounded[i] = PowerOf(values[i], SliceOf(words, slice, lane));
       }
     }
     values += kDrawGroup;
@@ -79,7 +55,7 @@ LEGACY_INLINE void DecodeSymmetricAll(const uint8_t* codes, int64_t n, float bou
                                       float* values) {
   const float inverse = 1.0f / static_cast<float>(levels);
   for (int64_t i = 0; i < n; ++i) {
-    values[i] = static_cast<float>(codes[i] - levels) * inverse * bound;
+    values[i] = SymmetricValue(codes[i], bound, levels, inverse);
   }
 }
 
@@ -87,8 +63,7 @@ LEGACY_INLINE void DecodeRangeAll(const uint8_t* codes, int64_t n, float least, 
                                   int levels, float* values) {
   const float inverse = 1.0f / static_cast<float>(levels);
   for (int64_t i = 0; i < n; ++i) {
-    const float t = static_cast<float>(int{codes[i]}) * inverse;
-    values[i] = (1.0f - t) * least + t * most;
+    values[i] = RangeValue(codes[i], least, most, inverse);
   }
 }
 
@@ -123,39 +98,7 @@ LEGACY_INLINE Range RangeOfAll(const float* values, int64_t n) {
   return range;
 }
 
-// The largest float of which no product with a number up to `bound` is above `top`.
-float ScaleBelow(double top, float bound) {
-  auto scale = static_cast<float>(top / double{bound});
-  if (double{scale} * double{bound} > top) scale = std::nextafter(scale, 0.0f);
-  return scale;
-}
-
-float StepsOf(int levels, bool stochastic) {
-  return static_cast<float>(stochastic ? levels << kDrawBits : levels);
-}
-
 }  // namespace
-
-CodeGrid SymmetricGrid(float bound, int levels, bool stochastic) {
-  assert(bound > 0 && levels >= 1 && levels <= 127);
-  CodeGrid grid{.stochastic = stochastic, .centre = levels};
-  if (bound < kTiny) {
-    grid.prepared = true;
-    grid.factor = kRaise;
-  }
-  grid.scale = ScaleBelow(StepsOf(levels, stochastic), bound * grid.factor);
-  return grid;
-}
-
-CodeGrid RangeGrid(float least, float most, int levels, bool stochastic) {
-  assert(least < most && levels >= 1 && levels <= 255);
-  CodeGrid grid{.prepared = true, .stochastic = stochastic};
-  if (most - least < kTiny) grid.factor = kRaise;
-  if (std::isinf(most - least)) grid.factor = kLower;
-  grid.origin = least * grid.factor;
-  grid.scale = ScaleBelow(StepsOf(levels, stochastic), most * grid.factor - grid.origin);
-  return grid;
-}
 
 void EncodeCodes(std::span<const float> values, const CodeGrid& grid, const DrawSource& source,
                  int64_t first, std::span<uint8_t> codes, Simd simd, const float* ahead) {
@@ -163,7 +106,7 @@ void EncodeCodes(std::span<const float> values, const CodeGrid& grid, const Draw
   std::array<uint32_t, kWords> words;
   std::array<float, kQuantiseBlock> prepared;
   std::array<uint8_t, kQuantiseBlock> last;
-  const float offset = kRounder + StepsOf(grid.centre, grid.stochastic);
+  const float offset = OffsetOf(grid);
   const auto n = static_cast<int64_t>(values.size());
   for (int64_t begin = 0; begin < n; begin += kQuantiseBlock) {
     const int64_t size = std::min(kQuantiseBlock, n - begin);
@@ -234,7 +177,9 @@ uint8_t LargestCode(std::span<const uint8_t> codes, Simd simd) {
 
 Range RangeOf(std::span<const float> values, Simd simd) {
   assert(!values.empty());
-  return Dispatch<RangeOfAll>(simd, values.data(), static_cast<int64_t>(values.size()));
+  const Range range =
+      Dispatch<RangeOfAll>(simd, values.data(), static_cast<int64_t>(values.size()));
+  return {range.least + 0.0f, range.most + 0.0f};  // whichever zero came first
 }
 
 }  // namespace legacy::cpu

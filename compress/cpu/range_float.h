@@ -33,6 +33,9 @@ struct SignedRange {
 struct RangeFloat {
   static constexpr int kLeastBits = 3;
   static constexpr int kMostBits = 16;
+  static constexpr int kMantissaBits = 23;  // of fp32
+  static constexpr int32_t kMagnitude = 0x7FFFFFFF;
+  static constexpr int32_t kInfinity = 0x7F800000;
   // More would leave less than two octaves for each sign.
   static constexpr int MostMantissa(int bits) { return bits - 2; }
 
@@ -44,15 +47,97 @@ struct RangeFloat {
   int32_t negative = 0;  // Q
 
   // 1 <= mantissa <= MostMantissa(bits); the range is finite.
-  static RangeFloat Of(int bits, int mantissa, SignedRange range);
+  static constexpr RangeFloat Of(int bits, int mantissa, SignedRange range) {
+    return FromKeys(bits, mantissa, KeyOf(range.highest, mantissa), KeyOf(range.lowest, mantissa));
+  }
   // The same from keys, 0 <= keys <= MostKey(mantissa).
-  static RangeFloat FromKeys(int bits, int mantissa, int32_t above, int32_t below);
-  static int32_t MostKey(int mantissa);  // of a finite number
+  static constexpr RangeFloat FromKeys(int bits, int mantissa, int32_t above, int32_t below) {
+    const int32_t codes = 1 << bits;
+    const int32_t shared = (above + below + 4 - codes) >> 1;  // rounded up
+    const int32_t most = Larger(above, below) + 2 - codes;
+    const int32_t normal = 1 << mantissa;  // key of the smallest normal number
+    const int32_t base = Larger(Larger(shared, most), normal);
+    return {mantissa, above, below, base, Larger(0, above - base + 1), Larger(0, below - base + 1)};
+  }
+  static constexpr int32_t MostKey(int mantissa) {  // of a finite number
+    return (kInfinity >> (kMantissaBits - mantissa)) - 1;
+  }
 
-  uint32_t LargestCode() const { return static_cast<uint32_t>(positive + negative); }
+  constexpr uint32_t LargestCode() const { return static_cast<uint32_t>(positive + negative); }
   uint32_t Encode(float x) const;     // x is not NaN
   float Decode(uint32_t code) const;  // code <= LargestCode()
+
+  static LEGACY_INLINE constexpr int32_t Larger(int32_t a, int32_t b) { return a < b ? b : a; }
+
+ private:
+  static constexpr int32_t KeyOf(float magnitude, int mantissa) {
+    const int shift = kMantissaBits - mantissa;
+    const int32_t bits = __builtin_bit_cast(int32_t, magnitude);
+    const int32_t key = (bits + (1 << (shift - 1))) >> shift;
+    return key < MostKey(mantissa) ? key : MostKey(mantissa);
+  }
 };
+
+// What loops need of a format, for CPU and GPU.
+struct RangeRounding {
+  constexpr explicit RangeRounding(const RangeFloat& format)
+      : base(format.base),
+        above(format.above),
+        below(format.below),
+        shift(RangeFloat::kMantissaBits - format.mantissa),
+        positive(format.positive),
+        half_eps(
+            __builtin_bit_cast(int32_t, __builtin_bit_cast(float, format.base << shift) * 0.5f)),
+        half_step(1 << (shift - 1)) {}
+
+  // Key to which x is rounded, within its sign's part of the range; 0: zero.
+  LEGACY_INLINE constexpr int32_t Round(int32_t bits) const {
+    const int32_t magnitude = bits & RangeFloat::kMagnitude;
+    const int32_t top = bits < 0 ? below : above;
+    // Rounding up may reach the key of infinity, which is above `top` like all that saturates.
+    const int32_t rounded = (magnitude + half_step) >> shift;
+    const int32_t key = rounded < top ? rounded : top;
+    const int32_t kept = magnitude >= half_eps ? RangeFloat::Larger(key, base) : 0;
+    return top >= base ? kept : 0;
+  }
+  LEGACY_INLINE constexpr uint32_t CodeOf(float x) const {
+    const auto bits = __builtin_bit_cast(int32_t, x);
+    const int32_t key = Round(bits);
+    const int32_t code = key - base + 1 + (bits < 0 ? positive : 0);
+    return static_cast<uint32_t>(key == 0 ? 0 : code);
+  }
+  LEGACY_INLINE constexpr float ValueOf(uint32_t code) const {
+    const auto c = static_cast<int32_t>(code);
+    const bool minus = c > positive;
+    const int32_t key = base - 1 + (minus ? c - positive : c);
+    const int32_t bits = (key << shift) | (minus ? ~RangeFloat::kMagnitude : 0);
+    return __builtin_bit_cast(float, c == 0 ? 0 : bits);
+  }
+  LEGACY_INLINE constexpr double SquaredError(float x) const {
+    const auto bits = __builtin_bit_cast(int32_t, x);
+    const auto rounded =
+        __builtin_bit_cast(float, (Round(bits) << shift) | (bits & ~RangeFloat::kMagnitude));
+    const double difference = static_cast<double>(x) - static_cast<double>(rounded);
+    return difference * difference;
+  }
+
+  int32_t base, above, below, shift, positive, half_eps, half_step;
+};
+
+// The range by keys, of which the largest count: as integers floats above zero order like their bits, those below zero the
+// other way round.
+inline constexpr int32_t kMinusZero = ~RangeFloat::kMagnitude;
+LEGACY_INLINE constexpr int32_t HighestKey(float x) {  // from 0
+  return __builtin_bit_cast(int32_t, x);
+}
+LEGACY_INLINE constexpr int32_t LowestKey(float x) {  // from kMinusZero
+  const auto bits = __builtin_bit_cast(int32_t, x);
+  return bits < 0 ? bits : kMinusZero;
+}
+constexpr SignedRange SignedRangeOfKeys(int32_t highest, int32_t lowest) {
+  return {__builtin_bit_cast(float, highest),
+          __builtin_bit_cast(float, lowest& RangeFloat::kMagnitude)};
+}
 
 // `values` are finite. 4 bytes read per element.
 SignedRange SignedRangeOf(std::span<const float> values, Simd simd = ActiveSimd());
@@ -63,12 +148,18 @@ void EncodeRange(const RangeFloat& format, std::span<const float> values, std::s
 void DecodeRange(const RangeFloat& format, std::span<const uint32_t> codes, std::span<float> values,
                  Simd simd = ActiveSimd());
 
-// Sum of (x - decoded)^2, in one order whatever the instructions.
+// Sum of (x - decoded)^2, in one order whatever the instructions: lane l of kErrorLanes adds the terms l, l + kErrorLanes,
+// ..., then the lanes are added in order.
+inline constexpr int kErrorLanes = 16;
 double RangeError(const RangeFloat& format, std::span<const float> values,
                   Simd simd = ActiveSimd());
 
-// The mantissa with the least error on a sample of the values: every s-th, 2^14 at most; the
-// smaller on a tie.
+// The mantissa with the least error on a sample of the values, every SampleStride()-th; the smaller
+// on a tie.
+inline constexpr int64_t kRangeSample = 1 << 14;  // at most
+constexpr int64_t SampleStride(int64_t n) {
+  return n > kRangeSample ? (n + kRangeSample - 1) / kRangeSample : 1;
+}
 int BestMantissa(int bits, SignedRange range, std::span<const float> values,
                  Simd simd = ActiveSimd());
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "compress/cpu/quantise.h"
@@ -18,10 +19,32 @@ inline constexpr int kTernaryBits = 2;
 // floats where `deviations` is 0. values is not empty.
 Range ClipRange(std::span<const float> values, double deviations, Simd simd = ActiveSimd());
 
+// The same from sums (vector.h): the variance, and the range of its root times the deviations.
+struct Moments {
+  double mean = 0;
+  double variance = 0;
+};
+constexpr Moments MomentsOf(double n, double abs_sum, double negative_sum, double squared_norm) {
+  const double mean = (abs_sum - 2 * negative_sum) / n;
+  const double variance = squared_norm / n - mean * mean;
+  return {mean, variance > 0 ? variance : 0.0};
+}
+constexpr float BoundedFloat(double x) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  return static_cast<float>(x < -kLargest ? -kLargest : x > kLargest ? kLargest : x);
+}
+constexpr Range ClipAround(double mean, double reach) {
+  return {BoundedFloat(mean - reach), BoundedFloat(mean + reach)};
+}
+inline constexpr Range kNoClip = {BoundedFloat(-std::numeric_limits<float>::max()),
+                                  BoundedFloat(std::numeric_limits<float>::max())};
+
 // max |x| of the clipped values.
 float ClippedMax(std::span<const float> values, const Range& clip, Simd simd = ActiveSimd());
-
-// The grid of EncodeCodes() for a scale > 0 that is not below ClippedMax().
-CodeGrid TernaryGrid(const Range& clip, float scale);
+constexpr float ClippedMax(const Range& range, const Range& clip) {
+  const float least = MagnitudeOf(PreparedValue(range.least, clip.least, clip.most, 1, 0));
+  const float most = MagnitudeOf(PreparedValue(range.most, clip.least, clip.most, 1, 0));
+  return least < most ? most : least;
+}
 
 }  // namespace legacy::cpu

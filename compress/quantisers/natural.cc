@@ -23,18 +23,10 @@
 #include "compress/error.h"
 #include "compress/quantisers/bucketed.h"
 #include "compress/quantisers/quantisers.h"
+#include "compress/quantisers/rules.h"
 
 namespace legacy {
 namespace {
-
-constexpr int kMantissaBits = 23;
-constexpr int kLargestExponent = 254;
-constexpr int kLargestOffset = 127;
-constexpr uint8_t kSign = 0x80;
-
-LEGACY_INLINE uint32_t ExponentOf(float x) {
-  return __builtin_bit_cast(uint32_t, x) >> kMantissaBits & 0xFF;
-}
 
 LEGACY_INLINE void StoreExponents(const float* __restrict rounded, int64_t n,
                                   uint8_t* __restrict out) {
@@ -45,7 +37,7 @@ LEGACY_INLINE void AddExponents(const uint8_t* __restrict exponents, int64_t n,
                                 float* __restrict signs) {
   for (int64_t i = 0; i < n; ++i) {
     const uint32_t sign = __builtin_bit_cast(uint32_t, signs[i]);
-    signs[i] = __builtin_bit_cast(float, sign | uint32_t{exponents[i]} << kMantissaBits);
+    signs[i] = __builtin_bit_cast(float, sign | uint32_t{exponents[i]} << kExponentShift);
   }
 }
 
@@ -61,32 +53,24 @@ LEGACY_INLINE bool AnyBad9(const uint8_t* exponents, const uint8_t* signs, int64
 
 LEGACY_INLINE void StoreOffsets(const float* __restrict rounded, int64_t n, int32_t greatest,
                                 uint8_t* __restrict out) {
-  const int32_t zero = greatest < kLargestOffset ? kLargestOffset - greatest : 0;  // or less
+  const int32_t zero = ZeroOffset(greatest);
   for (int64_t i = 0; i < n; ++i) {
-    const uint32_t sign = __builtin_bit_cast(uint32_t, rounded[i]) >> 24 & kSign;
-    const int32_t offset = static_cast<int32_t>(ExponentOf(rounded[i])) + kLargestOffset - greatest;
-    out[i] = static_cast<uint8_t>(offset > zero ? sign | static_cast<uint32_t>(offset) : 0);
+    out[i] = static_cast<uint8_t>(OffsetCode(rounded[i], greatest, zero));
   }
 }
 
 LEGACY_INLINE void LoadOffsets(const uint8_t* __restrict in, int64_t n, int32_t greatest,
                                float* __restrict values) {
-  for (int64_t i = 0; i < n; ++i) {
-    const int32_t offset = in[i] & kLargestOffset;
-    const int32_t exponent = offset == 0 ? 0 : greatest - kLargestOffset + offset;
-    const uint32_t sign = uint32_t{in[i]} >> 7 << 31;
-    values[i] = __builtin_bit_cast(float, sign | static_cast<uint32_t>(exponent) << kMantissaBits);
-  }
+  for (int64_t i = 0; i < n; ++i) values[i] = OffsetValue(in[i], greatest);
 }
 
 // Whether an offset is none that leads to an exponent, or zero has a sign.
 LEGACY_INLINE bool AnyBad8(const uint8_t* in, int64_t n, int32_t greatest) {
   uint8_t bad = 0;
-  const auto lowest =
-      static_cast<uint8_t>(greatest < kLargestOffset ? kLargestOffset - greatest : 0);
+  const auto lowest = static_cast<uint8_t>(ZeroOffset(greatest));
   for (int64_t i = 0; i < n; ++i) {
     const auto offset = static_cast<uint8_t>(in[i] & kLargestOffset);
-    bad |= static_cast<uint8_t>(((offset > 0) & (offset <= lowest)) | (in[i] == kSign));
+    bad |= static_cast<uint8_t>(((offset > 0) & (offset <= lowest)) | (in[i] == kSignBit));
   }
   return bad != 0;
 }
@@ -127,7 +111,7 @@ class Natural : public PartwiseQuantiser {
       } else if (x < kLeastPower) {
         error += x * (kLeastPower - x);
       } else {
-        const double power = std::bit_cast<float>(ExponentOf(value) << kMantissaBits);
+        const double power = std::bit_cast<float>(ExponentOf(value) << kExponentShift);
         error += (x - power) * (2 * power - x);
       }
     }
@@ -202,7 +186,7 @@ class Natural8 : public Natural {
     const bool there =
         greatest == 0 ? std::ranges::all_of(codes, [](std::byte b) { return b == std::byte{0}; })
                       : std::ranges::any_of(codes, [](std::byte b) {
-                          return std::to_integer<int>(b & ~std::byte{kSign}) == kLargestOffset;
+                          return std::to_integer<int>(b & ~std::byte{kSignBit}) == kLargestOffset;
                         });
     if (!there || greatest > kLargestExponent ||
         cpu::Dispatch<AnyBad8>(cpu::ActiveSimd(), CodesOf(codes), count, greatest)) {

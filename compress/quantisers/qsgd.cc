@@ -23,13 +23,12 @@
 #include "compress/error.h"
 #include "compress/quantisers/bucketed.h"
 #include "compress/quantisers/quantisers.h"
+#include "compress/quantisers/rules.h"
 
 namespace legacy {
 namespace {
 
 constexpr int kLeastBits = 2;
-
-int LevelsOf(int bits) { return (1 << (bits - 1)) - 1; }
 
 class Qsgd : public BucketedQuantiser {
  public:
@@ -38,15 +37,15 @@ class Qsgd : public BucketedQuantiser {
   std::string_view Name() const override { return "qsgd"; }
   ValueType Type() const override { return ValueType::kQsgd; }
   bool AllowsErrorFeedback(double bits) const override {
-    const int64_t levels = LevelsOf(BitsOf(bits));
+    const int64_t levels = SideLevels(BitsOf(bits));
     if (euclidean_) return 4 * levels * levels > settings().bucket;
     return levels >= 2 || !settings().stochastic;
   }
 
  protected:
   int Numbers() const override { return 1; }
-  int LargestCode(int bits) const override { return 2 * LevelsOf(bits); }
-  int FlatCode(int bits) const override { return LevelsOf(bits); }
+  int LargestCode(int bits) const override { return 2 * SideLevels(bits); }
+  int FlatCode(int bits) const override { return SideLevels(bits); }
   // Any number from max |x| on leaves the rounding unbiased: a norm beyond the largest float is that.
   BucketScale ScaleOf(std::span<const float> values) const override {
     if (!euclidean_) return {.high = cpu::AbsMax(values)};
@@ -56,18 +55,18 @@ class Qsgd : public BucketedQuantiser {
   }
   std::optional<cpu::CodeGrid> GridOf(const BucketScale& scale, int bits) const override {
     if (scale.high == 0) return std::nullopt;
-    return cpu::SymmetricGrid(scale.high, LevelsOf(bits), settings().stochastic);
+    return cpu::SymmetricGrid(scale.high, SideLevels(bits), settings().stochastic);
   }
   bool IsScale(const BucketScale& scale) const override {
     return std::isfinite(scale.high) && !std::signbit(scale.high);
   }
   void DecodeBucket(std::span<const uint8_t> codes, const BucketScale& scale, int bits,
                     std::span<float> values) const override {
-    cpu::DecodeSymmetric(codes, scale.high, LevelsOf(bits), values);
+    cpu::DecodeSymmetric(codes, scale.high, SideLevels(bits), values);
   }
   double Origin(const BucketScale& scale, int) const override { return -double{scale.high}; }
   double Step(const BucketScale& scale, int bits) const override {
-    return double{scale.high} / LevelsOf(bits);
+    return double{scale.high} / SideLevels(bits);
   }
 
  private:
@@ -95,7 +94,7 @@ class QsgdElias : public Qsgd {
         cpu::EncodeCodes(bucket, *grid, source, first, std::span(codes).subspan(first, size));
       }
     });
-    cpu::WriteElias(codes, LevelsOf(bits), out);
+    cpu::WriteElias(codes, SideLevels(bits), out);
   }
 
   void Decode(ByteSpan segment, double parameter, std::span<float> values) const override {
@@ -104,7 +103,7 @@ class QsgdElias : public Qsgd {
     const int64_t scales = ScaleBytes() * Buckets(count);
     if (static_cast<int64_t>(segment.size()) < scales) throw Error("message: scales end early");
     std::vector<uint8_t> codes(values.size());
-    cpu::ReadElias(segment.subspan(scales), LevelsOf(bits), codes);
+    cpu::ReadElias(segment.subspan(scales), SideLevels(bits), codes);
     ForBuckets(0, count, [&](int64_t bucket, int64_t first, int64_t size) {
       const BucketScale scale = ScaleAt(segment, bucket);
       if (!IsScale(scale)) throw Error("message: the scale of a bucket is none");

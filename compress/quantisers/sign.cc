@@ -18,6 +18,7 @@
 #include "compress/cpu/vector.h"
 #include "compress/error.h"
 #include "compress/quantisers/quantisers.h"
+#include "compress/quantisers/rules.h"
 
 namespace legacy {
 namespace {
@@ -34,12 +35,6 @@ int64_t CountSet(ByteSpan bits) {
   return set;
 }
 
-// What a bit stands for.
-struct Levels {
-  float clear = 0;
-  float set = 0;
-};
-
 class SignQuantiser : public PartwiseQuantiser {
  public:
   const ParameterSpec& Parameter() const override { return NoParameter(); }
@@ -54,7 +49,7 @@ class SignQuantiser : public PartwiseQuantiser {
               Bytes& out) const override {
     Bytes bits(cpu::PackedBytes(static_cast<int64_t>(values.size()), 1));
     cpu::PackSigns(values, bits);
-    const Levels levels = LevelsOf(values, CountSet(bits));
+    const SignLevels levels = LevelsOf(values, CountSet(bits));
     AppendLevels(levels, out);
     if (levels.set == 0) std::ranges::fill(bits, std::byte{0});  // too small for a mean
     out.insert(out.end(), bits.begin(), bits.end());
@@ -67,7 +62,7 @@ class SignQuantiser : public PartwiseQuantiser {
   }
   void DecodePart(ByteSpan segment, int64_t, double, int64_t begin,
                   std::span<float> values) const override {
-    const Levels levels = LevelsAt(segment);
+    const SignLevels levels = LevelsAt(segment);
     const auto bytes = cpu::PackedBytes(static_cast<int64_t>(values.size()), 1);
     const ByteSpan bits = segment.subspan(LevelBytes() + begin / 8, bytes);
     cpu::UnpackSigns(bits, levels.clear, levels.set, values);
@@ -88,9 +83,9 @@ class SignQuantiser : public PartwiseQuantiser {
  protected:
   virtual int64_t LevelBytes() const = 0;
   // `below`: how many values are below zero.
-  virtual Levels LevelsOf(std::span<const float> values, int64_t below) const = 0;
-  virtual void AppendLevels(const Levels& levels, Bytes& out) const = 0;
-  virtual Levels LevelsAt(ByteSpan segment) const = 0;
+  virtual SignLevels LevelsOf(std::span<const float> values, int64_t below) const = 0;
+  virtual void AppendLevels(const SignLevels& levels, Bytes& out) const = 0;
+  virtual SignLevels LevelsAt(ByteSpan segment) const = 0;
   // Throws Error where no encoder could have written these levels with `set` of `count` bits set.
   virtual void CheckLevels(ByteSpan segment, int64_t count, int64_t set) const = 0;
 };
@@ -102,15 +97,13 @@ class Sign : public SignQuantiser {
 
  protected:
   int64_t LevelBytes() const override { return sizeof(float); }
-  Levels LevelsOf(std::span<const float> values, int64_t) const override {
-    if (values.empty()) return {};
-    const auto scale = static_cast<float>(cpu::AbsSum(values) / static_cast<double>(values.size()));
-    return {scale, -scale};
+  SignLevels LevelsOf(std::span<const float> values, int64_t) const override {
+    return MeanMagnitude(cpu::AbsSum(values), std::ssize(values));
   }
-  void AppendLevels(const Levels& levels, Bytes& out) const override {
+  void AppendLevels(const SignLevels& levels, Bytes& out) const override {
     AppendFloats({&levels.clear, 1}, out);
   }
-  Levels LevelsAt(ByteSpan segment) const override {
+  SignLevels LevelsAt(ByteSpan segment) const override {
     const float scale = FloatAt(segment, 0);
     return {scale, -scale};
   }
@@ -129,25 +122,18 @@ class OneBit : public SignQuantiser {
 
  protected:
   int64_t LevelBytes() const override { return 2 * sizeof(float); }
-  Levels LevelsOf(std::span<const float> values, int64_t below) const override {
-    const double negative = cpu::NegativeSum(values);
-    const double positive = cpu::AbsSum(values) - negative;
-    const int64_t above = static_cast<int64_t>(values.size()) - below;
-    Levels levels;
-    // The difference of two rounded sums may be off by less than its own error, below zero as well.
-    if (above > 0 && positive > 0) levels.clear = static_cast<float>(positive / above);
-    if (below > 0) levels.set = static_cast<float>(-negative / below);
-    return levels;
+  SignLevels LevelsOf(std::span<const float> values, int64_t below) const override {
+    return MeansBySign(cpu::AbsSum(values), cpu::NegativeSum(values), below, std::ssize(values));
   }
-  void AppendLevels(const Levels& levels, Bytes& out) const override {
+  void AppendLevels(const SignLevels& levels, Bytes& out) const override {
     AppendFloats({&levels.clear, 1}, out);
     AppendFloats({&levels.set, 1}, out);
   }
-  Levels LevelsAt(ByteSpan segment) const override {
+  SignLevels LevelsAt(ByteSpan segment) const override {
     return {FloatAt(segment, 0), FloatAt(segment, 1)};
   }
   void CheckLevels(ByteSpan segment, int64_t count, int64_t set) const override {
-    const Levels levels = LevelsAt(segment);
+    const SignLevels levels = LevelsAt(segment);
     if (!std::isfinite(levels.clear) || !std::isfinite(levels.set) || std::signbit(levels.clear) ||
         std::signbit(levels.set) != (set > 0) || (levels.set == 0) != (set == 0) ||
         (set == count && levels.clear != 0)) {

@@ -10,6 +10,7 @@
 #include "compress/number.h"
 #include "compress/quantisers/packed.h"
 #include "compress/quantisers/quantisers.h"
+#include "compress/quantisers/rules.h"
 
 namespace legacy {
 namespace {
@@ -18,27 +19,14 @@ constexpr int kLeastBits = 2;
 constexpr int kMostBits = 16;
 constexpr int64_t kScaleBytes = 4;
 
-// Levels on each side of zero.
-int32_t LevelsOf(double parameter) {
-  return (1 << (static_cast<int>(std::lround(parameter)) - 1)) - 1;
-}
-
 int WidthOf(double parameter) { return static_cast<int>(std::lround(parameter)); }
-
-// Level of x, -levels to levels; max > 0. Adding and taking away 1.5 * 2^23 rounds to the nearest
-// whole number, ties to even.
-LEGACY_INLINE float LevelOf(float x, float max, float levels) {
-  constexpr float kRound = 0x1.8p23f;
-  return (x / max * levels + kRound) - kRound;
-}
-
-LEGACY_INLINE float ValueOf(float level, float max, float levels) { return level / levels * max; }
 
 LEGACY_INLINE void EncodeBody(const float* values, int64_t n, float max, int32_t levels,
                               uint32_t* codes) {
   const auto steps = static_cast<float>(levels);
   for (int64_t i = 0; i < n; ++i) {
-    codes[i] = static_cast<uint32_t>(static_cast<int32_t>(LevelOf(values[i], max, steps)) + levels);
+    codes[i] =
+        static_cast<uint32_t>(static_cast<int32_t>(UniformLevel(values[i], max, steps)) + levels);
   }
 }
 
@@ -46,7 +34,8 @@ LEGACY_INLINE void DecodeBody(const uint32_t* codes, int64_t n, float max, int32
                               float* values) {
   const auto steps = static_cast<float>(levels);
   for (int64_t i = 0; i < n; ++i) {
-    values[i] = ValueOf(static_cast<float>(static_cast<int32_t>(codes[i]) - levels), max, steps);
+    values[i] =
+        UniformValue(static_cast<float>(static_cast<int32_t>(codes[i]) - levels), max, steps);
   }
 }
 
@@ -81,7 +70,7 @@ class Uniform : public Quantiser {
                  [&](std::span<const float> block, std::span<uint32_t> codes) {
                    cpu::Dispatch<EncodeBody>(cpu::ActiveSimd(), block.data(),
                                              static_cast<int64_t>(block.size()), divisor,
-                                             LevelsOf(parameter), codes.data());
+                                             SideLevels(WidthOf(parameter)), codes.data());
                  });
   }
 
@@ -91,7 +80,7 @@ class Uniform : public Quantiser {
     if (!std::isfinite(max) || std::signbit(max)) {
       throw Error("message: largest magnitude", FormatNumber(max), "finite, not negative");
     }
-    const int32_t levels = LevelsOf(parameter);
+    const int32_t levels = SideLevels(WidthOf(parameter));
     ReadPacked(segment.subspan(kScaleBytes), WidthOf(parameter), 2 * static_cast<uint32_t>(levels),
                values, [&](std::span<const uint32_t> codes, std::span<float> block) {
                  cpu::Dispatch<DecodeBody>(cpu::ActiveSimd(), codes.data(),
@@ -103,10 +92,10 @@ class Uniform : public Quantiser {
   double SquaredError(std::span<const float> values, double parameter) const override {
     const float max = cpu::AbsMax(values);
     if (max == 0) return 0;
-    const auto steps = static_cast<float>(LevelsOf(parameter));
+    const auto steps = static_cast<float>(SideLevels(WidthOf(parameter)));
     double error = 0;
     for (const float x : values) {
-      const double rounded = ValueOf(LevelOf(x, max, steps), max, steps);
+      const double rounded = UniformValue(UniformLevel(x, max, steps), max, steps);
       error += (x - rounded) * (x - rounded);
     }
     return error;
