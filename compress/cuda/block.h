@@ -165,4 +165,22 @@ class HostBlock {
   typename Kernel::Shared& shared_;
 };
 
+// Whether the block, having done `own` of the `all` parts of some work, ended it: then it sees, by
+// Fresh(), what all blocks wrote for it. `done` counts in the memory of the device, from 0, and is 0
+// again after; `last` is shared.
+template <class Block>
+LEGACY_DEVICE bool EndsWork(Block& block, uint32_t* done, int64_t own, int64_t all, bool& last) {
+  block.Fence();
+  block.Sync();
+  block.ForEachThread([&](int thread) {
+    if (thread != 0) return;
+    const auto parts = static_cast<uint32_t>(own);
+    last = block.AtomicAdd(done, parts) + parts == all;
+    if (last) *done = 0;
+    block.Fence();
+  });
+  block.Sync();
+  return last;
+}
+
 }  // namespace legacy::cuda

@@ -64,11 +64,6 @@ struct CountBins {
 
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
-    const int64_t all = args.segments.first_tile[args.segments.count];
-    const int64_t own = (all + block.count() - 1) / block.count();
-    const int64_t begin = block.index() * own;
-    const int64_t end = begin + own < all ? begin + own : all;
-    if (begin >= end) return;
     typename Block::template PerThread<uint32_t> zeros;
     block.ForEachThread([&](int thread) {
       for (int bin = thread; bin < kBins; bin += kThreads) {
@@ -77,13 +72,10 @@ struct CountBins {
       zeros[thread] = 0;
     });
     block.Sync();
-    int32_t segment = FindTile(args.segments, begin, kTile).segment;
-    for (int64_t t = begin; t < end; ++t) {
-      const Tile tile = FindTile(args.segments, t, kTile);
-      if (tile.segment != segment) {
-        Flush(block, zeros, Of(args.bins, segment));
-        segment = tile.segment;
-      }
+    int32_t segment = -1;
+    ForTiles(block, args.segments, [&](int64_t, const Tile& tile) {
+      if (tile.segment != segment && segment >= 0) Flush(block, zeros, Of(args.bins, segment));
+      segment = tile.segment;
       const bool by_vectors = Vectors::ByVectors(args.values, tile);
       block.ForEachThread([&](int thread) {
         Vectors::Own<float> own;
@@ -91,8 +83,8 @@ struct CountBins {
         zeros[thread] += Count(block, own, static_cast<int>(tile.end - tile.begin), thread,
                                Of(args.bins, segment));
       });
-    }
-    Flush(block, zeros, Of(args.bins, segment));
+    });
+    if (segment >= 0) Flush(block, zeros, Of(args.bins, segment));
   }
 
  private:

@@ -49,6 +49,16 @@ LEGACY_DEVICE Tile FindTile(const Segments& segments, int64_t index, int64_t ele
   return {low, begin, end, extent.offset};
 }
 
+// step(number, tile) for a block's share of all tiles: a run of them.
+template <class Block, class Step>
+LEGACY_DEVICE void ForTiles(Block& block, const Segments& segments, Step step) {
+  const int64_t all = segments.first_tile[segments.count];
+  const int64_t own = (all + block.count() - 1) / block.count();
+  const int64_t begin = block.index() * own;
+  const int64_t end = begin + own < all ? begin + own : all;
+  for (int64_t t = begin; t < end; ++t) step(t, FindTile(segments, t, kTile));
+}
+
 // Of n elements without segments.
 constexpr int64_t TileCount(int64_t n) { return (n + kTile - 1) / kTile; }
 LEGACY_DEVICE Tile FlatTile(int64_t index, int64_t n) {

@@ -133,19 +133,8 @@ LEGACY_DEVICE void NarrowRange(Block& block, TopKState& state, uint32_t* parts) 
 // Whether this block ends the work on `tiles` more tiles of a segment as the last one of all.
 template <class Block>
 LEGACY_DEVICE bool EndsSegment(Block& block, const TopKJob& job, int32_t segment, int64_t tiles) {
-  block.Fence();
-  block.Sync();
-  block.ForEachThread([&](int thread) {
-    if (thread != 0) return;
-    TopKState& state = job.states[segment];
-    const auto add = static_cast<uint32_t>(tiles);
-    const uint32_t done = block.AtomicAdd(&state.tiles_done, add) + add;
-    block.shared().last = done == TileCount(job.segments, segment);
-    if (block.shared().last) state.tiles_done = 0;
-    block.Fence();
-  });
-  block.Sync();
-  return block.shared().last;
+  return EndsWork(block, &job.states[segment].tiles_done, tiles, TileCount(job.segments, segment),
+                  block.shared().last);
 }
 
 // A block for each segment.
@@ -259,7 +248,6 @@ struct TopKBracket {
 struct TopKPass {
   static constexpr int kThreads = 256;
   static constexpr int kVectors = 4;  // for each thread
-  static constexpr int kField = 16;   // bits of a count in a packed sum
   using Vectors = TileVectors<kThreads, kVectors>;
   static_assert(Vectors::kElements == kTile);
   struct Args {
@@ -282,14 +270,14 @@ struct TopKPass {
     typename Block::template PerThread<uint64_t> before;  // those that may be kept, by vectors
     typename Block::template PerThread<uint32_t> winners, bad;
     block.ForEachThread([&](int thread) {
-      elements[thread] = Load(job, tile, thread);
+      elements[thread] = Vectors::ReadSum(job.arrays.gradient, job.arrays.residual, tile, thread);
       winners[thread] = bad[thread] = 0;
       before[thread] = 0;
       LEGACY_UNROLL
       for (int i = 0; i < Vectors::kOwn; ++i) {
-        if (tile.begin + Vectors::Position(thread, i) >= tile.end) continue;
+        if (Vectors::Position(thread, i) >= static_cast<int>(tile.end - tile.begin)) continue;
         const uint32_t key = TopKKey(elements[thread][i]);
-        before[thread] += uint64_t{key >= low} << i / kVector * kField;
+        before[thread] += key >= low ? VectorCounts::One(i) : 0;
         winners[thread] += key > high;
         bad[thread] += key >= kTopKInfinity;
       }
@@ -297,9 +285,7 @@ struct TopKPass {
     const uint32_t above = block.Sum(winners);
     const uint32_t non_finite = block.Sum(bad);
     const uint64_t fields = block.ExclusiveSum(before);
-    const auto listed =
-        static_cast<uint32_t>(fields % 0x10000 + fields / 0x10000 % 0x10000 +
-                              fields / 0x100000000 % 0x10000 + fields / 0x1000000000000);
+    const uint32_t listed = VectorCounts::Total(fields);
     block.ForEachThread([&](int thread) {
       if (thread != 0) return;
       const uint32_t list = lists ? block.AtomicAdd(job.cursor, listed) : 0;
@@ -332,25 +318,13 @@ struct TopKPass {
  private:
   static constexpr uint32_t kNoRoom = 0xFFFFFFFF;
 
-  static LEGACY_DEVICE bool ByVectors(const TopKJob& job, const Tile& tile) {
-    return Vectors::ByVectors(job.arrays.residual, tile) &&
-           (!job.arrays.gradient || Vectors::ByVectors(job.arrays.gradient, tile));
-  }
-  static LEGACY_DEVICE Elements Load(const TopKJob& job, const Tile& tile, int thread) {
-    const bool vectors = ByVectors(job, tile);
-    Elements elements, gradient;
-    Vectors::Read(job.arrays.residual, tile, vectors, thread, elements);
-    if (!job.arrays.gradient) return elements;
-    Vectors::Read(job.arrays.gradient, tile, vectors, thread, gradient);
-    LEGACY_UNROLL
-    for (int i = 0; i < Vectors::kOwn; ++i) elements[i] = gradient[i] + elements[i];
-    return elements;
-  }
   static LEGACY_DEVICE void Store(const TopKJob& job, const Tile& tile, int thread,
                                   Elements elements, uint32_t cleared) {
     LEGACY_UNROLL
     for (float& x : elements) x = TopKKey(x) > cleared ? 0.0f : x;
-    Vectors::Write(elements, tile, ByVectors(job, tile), thread, job.arrays.residual);
+    Vectors::Write(elements, tile,
+                   Vectors::SumByVectors(job.arrays.gradient, job.arrays.residual, tile), thread,
+                   job.arrays.residual);
   }
   template <class Block>
   static LEGACY_DEVICE void List(Block& block, const Tile& tile, const Elements& elements,
@@ -360,17 +334,16 @@ struct TopKPass {
     uint32_t vector_begin = 0;
     LEGACY_UNROLL
     for (int vector = 0; vector < kVectors; ++vector) {
-      const int field = vector * kField;
-      uint32_t at = vector_begin + static_cast<uint32_t>(before >> field) % 0x10000;
+      uint32_t at = vector_begin + VectorCounts::Of(before, vector);
       LEGACY_UNROLL
       for (int i = kVector * vector; i < kVector * (vector + 1); ++i) {
-        const int64_t position = tile.begin + Vectors::Position(thread, i);
+        const int position = Vectors::Position(thread, i);
         const uint32_t key = TopKKey(elements[i]);
-        if (position >= tile.end || key < low) continue;
-        entries[at++] = {static_cast<uint32_t>(position), elements[i]};
+        if (position >= static_cast<int>(tile.end - tile.begin) || key < low) continue;
+        entries[at++] = {static_cast<uint32_t>(tile.begin + position), elements[i]};
         if (key <= high) block.AtomicAdd(&parts[(key - low) >> shift], 1u);
       }
-      vector_begin += static_cast<uint32_t>(fields >> field) % 0x10000;
+      vector_begin += VectorCounts::Of(fields, vector);
     }
   }
 
@@ -413,15 +386,6 @@ struct TopKWarps {
   };
   static constexpr int64_t kBlocks = 132 * 32;  // fill an H100; more tiles share
 
-  // step(number, tile) for the block's tiles.
-  template <class Block, class Step>
-  static LEGACY_DEVICE void ForTiles(Block& block, const TopKJob& job, Step step) {
-    const int64_t all = job.segments.first_tile[job.segments.count];
-    const int64_t own = (all + block.count() - 1) / block.count();
-    const int64_t begin = block.index() * own;
-    const int64_t end = begin + own < all ? begin + own : all;
-    for (int64_t t = begin; t < end; ++t) step(t, FindTile(job.segments, t, kTile));
-  }
   // element(position in the segment, value) of all that a tile has to look at, one for each thread
   // at a time.
   template <class Element>
@@ -445,7 +409,7 @@ struct TopKRestore : TopKWarps {
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
     if (*job.missed == 0 || !job.arrays.gradient) return;
-    ForTiles(block, job, [&](int64_t number, const Tile& tile) {
+    ForTiles(block, job.segments, [&](int64_t number, const Tile& tile) {
       const TopKState& state = job.states[tile.segment];
       if (state.source != TopKSource::kAll) return;
       const TopKTile listed = job.tiles[number];
@@ -470,7 +434,7 @@ struct TopKRound : TopKWarps {
       if (segment < 0 || !EndsSegment(block, job, segment, tiles)) return;
       NarrowRange(block, job.states[segment], job.parts + int64_t{segment} * kTopKParts);
     };
-    ForTiles(block, job, [&](int64_t number, const Tile& tile) {
+    ForTiles(block, job.segments, [&](int64_t number, const Tile& tile) {
       const TopKState& state = job.states[tile.segment];
       if (tile.segment != segment) {
         end_segment();
@@ -513,7 +477,7 @@ struct TopKCount : TopKWarps {
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
-    ForTiles(block, job, [&](int64_t number, const Tile& tile) {
+    ForTiles(block, job.segments, [&](int64_t number, const Tile& tile) {
       const TopKState& state = job.states[tile.segment];
       if (state.source == TopKSource::kCounts || job.arrays.k[tile.segment] == 0) return;
       typename Block::template PerThread<uint32_t> above, ties;
@@ -589,7 +553,7 @@ struct TopKEmit : TopKWarps {
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
-    ForTiles(block, job, [&](int64_t number, const Tile& tile) {
+    ForTiles(block, job.segments, [&](int64_t number, const Tile& tile) {
       const uint32_t k = job.arrays.k[tile.segment];
       if (k == 0) return;
       const TopKState state = job.states[tile.segment];

@@ -82,6 +82,22 @@ struct TileVectors {
       own[i] = at < tile.end ? segment[at] : T();
     }
   }
+  // e = g + r; `gradient` may be null.
+  static LEGACY_DEVICE bool SumByVectors(const float* gradient, const float* residual,
+                                         const Tile& tile) {
+    return ByVectors(residual, tile) && (!gradient || ByVectors(gradient, tile));
+  }
+  static LEGACY_DEVICE Own<float> ReadSum(const float* gradient, const float* residual,
+                                          const Tile& tile, int thread) {
+    const bool by_vectors = SumByVectors(gradient, residual, tile);
+    Own<float> sum, other;
+    Read(residual, tile, by_vectors, thread, sum);
+    if (!gradient) return sum;
+    Read(gradient, tile, by_vectors, thread, other);
+    LEGACY_UNROLL
+    for (int i = 0; i < kOwn; ++i) sum[i] = other[i] + sum[i];
+    return sum;
+  }
   template <class T>
   static LEGACY_DEVICE void Write(const Own<T>& own, const Tile& tile, bool by_vectors, int thread,
                                   T* flat) {
@@ -98,6 +114,19 @@ struct TileVectors {
       const int64_t at = tile.begin + Position(thread, i);
       if (at < tile.end) segment[at] = own[i];
     }
+  }
+};
+
+// How many of a thread's elements count, by vectors, 16 bits each: their sums over the threads before
+// and over all say which one of the tile, in order, a thread's next one is.
+struct VectorCounts {
+  static constexpr int kField = 16;
+  static constexpr uint64_t One(int i) { return uint64_t{1} << i / kVector * kField; }
+  static constexpr uint32_t Of(uint64_t counts, int vector) {
+    return static_cast<uint32_t>(counts >> vector * kField) & 0xFFFF;
+  }
+  static constexpr uint32_t Total(uint64_t counts) {
+    return Of(counts, 0) + Of(counts, 1) + Of(counts, 2) + Of(counts, 3);
   }
 };
 
