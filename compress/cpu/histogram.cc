@@ -29,7 +29,7 @@ constexpr uint64_t UnitOf(int place) {
 // An addition to an entry waits for the one before: neighbours go to different tables. More of them
 // take more of the nearest cache; fewer elements than kFew are not worth more than one.
 constexpr int kManyTables = 3;
-constexpr int64_t kFew = 1 << 15;
+constexpr int64_t kFew = 1 << 16;
 
 // Many zeros would wait for each other: after a block with more than kManyZeros the others are
 // gathered first, until a block has fewer than kFewZeros. Not by plain instructions, where gathering
@@ -55,13 +55,25 @@ struct alignas(4096) Gathering {
 };
 static_assert(sizeof(Gathering) == alignof(Gathering));
 
+// Neighbouring bins that are looked at together.
+constexpr int kGroup = 8;
+
+template <typename Group>
+bool IsZero(const Group& group) {
+  uint64_t bits = 0;
+  for (const auto x : group) bits |= static_cast<uint64_t>(x);
+  return bits == 0;
+}
+
 // Magnitudes of a bin: multiples of `unit` from first * unit on.
 struct Grid {
   explicit Grid(int bin) {
     const int exponent = bin >> (kMantissaBits - kOffsetBits);
     const int64_t implied = exponent > 0 ? 1 << kMantissaBits : 0;
     first = implied + ((int64_t{bin} << kOffsetBits) & ((1 << kMantissaBits) - 1));
-    unit = std::ldexp(1.0, std::max(exponent, 1) - 150);
+    constexpr int kBias = 1023, kFraction = 52;  // of doubles
+    const auto power = static_cast<uint64_t>(std::max(exponent, 1) - 150 + kBias);
+    unit = std::bit_cast<double>(power << kFraction);
   }
   int64_t first;
   double unit;
@@ -121,14 +133,21 @@ void MagnitudeHistogram::AddRun(std::span<const float> values, Simd simd, Table*
   Fold<kTables>(tables);
 }
 
+// Most places are empty.
 template <int kTables>
 void MagnitudeHistogram::Fold(Table* tables) {
-  for (int place = 0; place < 2 * kBins; ++place) {
-    uint64_t entry = 0;
-    for (int t = 0; t < kTables; ++t) entry += std::exchange(tables[t][place], 0);
-    if (entry == 0) continue;
-    counts_[place % kBins] += static_cast<int64_t>(entry / UnitOf(place));
-    offsets_[place % kBins] += static_cast<int64_t>(entry % UnitOf(place));
+  for (int group = 0; group < 2 * kBins; group += kGroup) {
+    std::array<uint64_t, kGroup> entries{};
+    for (int t = 0; t < kTables; ++t) {
+      for (int i = 0; i < kGroup; ++i) entries[i] += tables[t][group + i];
+    }
+    if (IsZero(entries)) continue;
+    for (int t = 0; t < kTables; ++t) std::fill_n(tables[t].begin() + group, kGroup, 0);
+    for (int i = 0; i < kGroup; ++i) {
+      const int place = group + i;
+      counts_[place % kBins] += static_cast<int64_t>(entries[i] / UnitOf(place));
+      offsets_[place % kBins] += static_cast<int64_t>(entries[i] % UnitOf(place));
+    }
   }
 }
 
@@ -184,6 +203,10 @@ double MagnitudeHistogram::LowerEdge(int bin) {
 
 MagnitudeCurve::MagnitudeCurve(const MagnitudeHistogram& histogram) : MagnitudeCurve() {
   for (int bin = MagnitudeHistogram::kBins - 1; bin >= 0; --bin) {
+    if (bin % kGroup == kGroup - 1 && IsZero(histogram.Counts(bin - kGroup + 1, kGroup))) {
+      bin -= kGroup - 1;
+      continue;
+    }
     const int64_t count = histogram.Count(bin);
     if (count == 0) continue;
     if (bin >= MagnitudeHistogram::kFiniteBins) {

@@ -34,6 +34,9 @@ class MagnitudeHistogram {
   void Clear();
 
   int64_t Count(int bin) const { return counts_[bin]; }
+  std::span<const int64_t> Counts(int first, int bins) const {
+    return std::span(counts_).subspan(first, bins);
+  }
   // Of |x| over the bin; the bin is finite.
   double Sum(int bin) const;
   double Squares(int bin) const;

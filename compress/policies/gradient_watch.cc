@@ -32,8 +32,10 @@ void GradientSum::Add(const Unit& unit, std::span<const float> gradient,
 void GradientSum::AddFlat(std::span<const float> gradient) { cpu::Add(gradient, sum_); }
 
 std::span<const float> GradientSum::TakeMean() {
-  const auto steps = static_cast<float>(std::max<int64_t>(steps_, 1));
-  for (float& x : sum_) x /= steps;
+  const auto steps = static_cast<float>(steps_);
+  if (steps_ > 1) {
+    for (float& x : sum_) x /= steps;
+  }
   steps_ = 0;
   return sum_;
 }
