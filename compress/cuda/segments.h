@@ -29,6 +29,15 @@ struct Segments {
   int32_t count = 0;
 };
 
+// Entries selected from many segments, packed in the memory of the device: those of segment s are
+// begin[s] .. begin[s] + count[s] - 1. Begins ascend.
+struct PackedLists {
+  const int64_t* begin = nullptr;
+  const uint32_t* count = nullptr;
+  const uint32_t* indices = nullptr;  // from the segment's begin, strictly ascending
+  const float* values = nullptr;
+};
+
 struct Tile {
   int32_t segment = 0;
   int64_t begin = 0;  // in the segment

@@ -30,8 +30,7 @@ std::vector<float> Probes() {
       }
     }
   }
-  for (int i = 0; i < 3000; ++i)
-    probes.push_back(std::ldexp(1.0f + i % 64 / 64.0f, -26 + i / 64));
+  for (int i = 0; i < 3000; ++i) probes.push_back(std::ldexp(1.0f + i % 64 / 64.0f, -26 + i / 64));
   return probes;
 }
 
