@@ -1,19 +1,29 @@
 # Every library that the project uses, found in one place. The Debian packages are in cmake/packages.txt.
 
 find_package(Threads REQUIRED)
-find_package(yaml-cpp REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_package(fmt REQUIRED)
-find_package(CLI11 REQUIRED)
-find_package(SQLite3 REQUIRED)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
-# Chart.js, which the interactive report of a study holds: one self-contained script.
-find_file(LEGACY_CHART_JS chart.min.js PATHS /usr/share/javascript PATH_SUFFIXES chart.js REQUIRED)
-file(READ "${LEGACY_CHART_JS}" chart_banner LIMIT 200)
-if(NOT chart_banner MATCHES "Chart\\.js v([0-9.]+)" OR CMAKE_MATCH_1 VERSION_LESS 3.9 OR
-   NOT CMAKE_MATCH_1 VERSION_LESS 4)
-  message(FATAL_ERROR "${LEGACY_CHART_JS} is Chart.js '${CMAKE_MATCH_1}': 3.9 or newer, below 4, is needed")
+# Networks as values: what all but compress/ is built on.
+if(LEGACY_PROGRAMS OR LEGACY_TORCH OR LEGACY_NS3)
+  set(LEGACY_FABRIC ON)
+  find_package(yaml-cpp REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+  find_package(CLI11 REQUIRED)
+else()
+  set(LEGACY_FABRIC OFF)
+endif()
+
+if(LEGACY_PROGRAMS)
+  find_package(fmt REQUIRED)
+  find_package(SQLite3 REQUIRED)
+
+  # Chart.js, which the interactive report of a study holds: one self-contained script.
+  find_file(LEGACY_CHART_JS chart.min.js PATHS /usr/share/javascript PATH_SUFFIXES chart.js REQUIRED)
+  file(READ "${LEGACY_CHART_JS}" chart_banner LIMIT 200)
+  if(NOT chart_banner MATCHES "Chart\\.js v([0-9.]+)" OR CMAKE_MATCH_1 VERSION_LESS 3.9 OR
+     NOT CMAKE_MATCH_1 VERSION_LESS 4)
+    message(FATAL_ERROR "${LEGACY_CHART_JS} is Chart.js '${CMAKE_MATCH_1}': 3.9 or newer, below 4, is needed")
+  endif()
 endif()
 
 if(LEGACY_CUDA)
@@ -32,8 +42,19 @@ if(LEGACY_NS3)
 endif()
 
 if(LEGACY_TORCH)
-  find_package(Torch REQUIRED)  # a newer LibTorch: -DCMAKE_PREFIX_PATH=/path/to/libtorch
+  # A newer LibTorch: -DCMAKE_PREFIX_PATH=/path/to/libtorch. Its CMake files decide how CUDA is compiled; ours stays.
+  foreach(setting ARCHITECTURES FLAGS)
+    set(own_${setting} "${CMAKE_CUDA_${setting}}")
+  endforeach()
+  find_package(Torch REQUIRED)
+  foreach(setting ARCHITECTURES FLAGS)
+    set(CMAKE_CUDA_${setting} "${own_${setting}}")
+  endforeach()
+  unset(CMAKE_CUDA_STANDARD)
   find_package(ZLIB REQUIRED)
+endif()
+
+if(LEGACY_TORCH AND LEGACY_PROGRAMS)
   find_package(CURL REQUIRED)
   find_package(LibArchive REQUIRED)
   find_package(OpenSSL REQUIRED COMPONENTS Crypto)
