@@ -62,6 +62,15 @@ function(legacy_cuda_library name)
   target_link_libraries(legacy_${name} PUBLIC ${ARG_LIBRARIES} CUDA::cudart)
 endfunction()
 
+# legacy_cuda_program(name SOURCES ... LIBRARIES ...): an executable of C++ and CUDA sources, for a machine with a GPU.
+function(legacy_cuda_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
+  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -ffp-contract=off>)
+  legacy_cuda_flags(${name})
+endfunction()
+
 # legacy_gpu_test(name SOURCES ... LIBRARIES ...): a GoogleTest binary of C++ sources compiled as CUDA, for a machine with a
 # GPU: not one of ctest's.
 function(legacy_gpu_test name)

@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "compress/cuda/bench/rows.h"
+#include "compress/error.h"
+#include "compress/number.h"
+
+namespace legacy::bench {
+namespace {
+
+std::vector<int64_t> ResNet50() {
+  constexpr int64_t kBlocks[] = {3, 4, 6, 3};
+  constexpr int64_t kExpansion = 4, kClasses = 1000;
+  std::vector<int64_t> lengths;
+  const auto convolution = [&](int64_t in, int64_t out, int64_t side) {
+    lengths.push_back(in * out * side * side);
+    lengths.insert(lengths.end(), 2, out);  // scale and shift of its normalisation
+  };
+  convolution(3, 64, 7);
+  int64_t channels = 64, width = 64;
+  for (const int64_t blocks : kBlocks) {
+    for (int64_t block = 0; block < blocks; ++block) {
+      convolution(channels, width, 1);
+      convolution(width, width, 3);
+      convolution(width, kExpansion * width, 1);
+      if (block == 0) convolution(channels, kExpansion * width, 1);  // of the short cut
+      channels = kExpansion * width;
+    }
+    width *= 2;
+  }
+  lengths.push_back(channels * kClasses);
+  lengths.push_back(kClasses);
+  return lengths;
+}
+
+}  // namespace
+
+int64_t Case::elements() const {
+  return std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+}
+
+std::vector<int64_t> Case::EachKept() const {
+  std::vector<int64_t> kept;
+  for (const int64_t length : lengths) {
+    const auto share = static_cast<int64_t>(std::floor(ratio * static_cast<double>(length)));
+    kept.push_back(std::clamp<int64_t>(share, 1, length));
+  }
+  return kept;
+}
+
+int64_t Case::kept() const {
+  const std::vector<int64_t> kept = EachKept();
+  return std::accumulate(kept.begin(), kept.end(), int64_t{0});
+}
+
+cuda::SegmentTable Case::Table() const {
+  std::vector<cuda::Extent> extents;
+  int64_t offset = 0;
+  for (const int64_t length : lengths) {
+    extents.push_back({offset, length});
+    offset += length;
+  }
+  return {extents, cuda::kTile};
+}
+
+std::vector<int64_t> LengthsOf(const std::string& size) {
+  if (size == "resnet50") return ResNet50();
+  constexpr double kMost = 4e9;  // positions are 32 bits wide
+  const std::optional<double> number = ParseNumber(size);
+  if (!number || !(*number >= 1 && *number <= kMost) || *number != std::floor(*number)) {
+    throw Error("--sizes", size, "whole numbers from 1 to 4e9 such as 1e6, resnet50");
+  }
+  return {static_cast<int64_t>(*number)};
+}
+
+}  // namespace legacy::bench

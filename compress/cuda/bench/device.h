@@ -1,0 +1,75 @@
+// The GPU as legacy-bench-gpu sees it: memory, inputs, the yardstick, time. Throws Error where CUDA
+// refuses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compress/cuda/stream.h"
+
+namespace legacy::bench {
+
+struct DeviceInfo {
+  std::string name;
+  std::string driver;  // version; empty where the driver's library does not tell
+  std::string cuda;    // of the runtime
+  int multiprocessors = 0;
+  int64_t memory_bytes = 0;
+  int64_t cache_bytes = 0;  // of the last level
+};
+// Of the current device. Throws Error where there is none.
+DeviceInfo FindDevice();
+
+// Memory of the device that is given back together.
+class Arena {
+ public:
+  // Not set to anything.
+  template <class T>
+  T* New(int64_t n) {
+    return static_cast<T*>(Allocate(static_cast<size_t>(n) * sizeof(T)));
+  }
+  template <class T>
+  T* NewCopy(const std::vector<T>& values) {
+    T* const copy = New<T>(static_cast<int64_t>(values.size()));
+    Upload(values.data(), copy, values.size() * sizeof(T));
+    return copy;
+  }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  struct Free {
+    void operator()(void* memory) const;
+  };
+  void* Allocate(size_t bytes);
+  static void Upload(const void* from, void* to, size_t bytes);
+
+  std::vector<std::unique_ptr<void, Free>> pieces_;
+  int64_t bytes_ = 0;
+};
+
+// What values are drawn of: "student-t" (4 degrees of freedom), "zeros" (nine of ten are exactly
+// zero, the others student-t), "constant".
+const std::vector<std::string>& InputKinds();
+// On the device: a function of (kind, seed, position) alone.
+void FillInput(const std::string& kind, uint32_t seed, float* values, int64_t n);
+
+// What follows is queued on the default stream, and nothing waits for it but Seconds().
+void CopyBytes(const void* from, void* to, int64_t bytes);
+// The yardstick: reads n floats and writes them, by the same 16-byte accesses as the kernels.
+void CopyFloats(const float* from, float* to, int64_t n, cuda::Stream stream = nullptr);
+// Drives what the cache holds out of it, leaving nothing to be written back.
+void ReadFloats(const float* from, int64_t n, float* sink);
+
+// Device seconds from the begin of `work` to its end, measured by events around it. `before`, not
+// timed, is queued first; where it takes longer than the host needs to queue `work`, launches cost
+// what they cost the device.
+double Seconds(const std::function<void()>& before, const std::function<void()>& work);
+
+// work(stream) captured in a CUDA graph; each call of the result replays it on the default stream.
+std::function<void()> Capture(const std::function<void(cuda::Stream)>& work);
+
+}  // namespace legacy::bench

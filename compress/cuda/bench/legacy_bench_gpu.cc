@@ -1,0 +1,212 @@
+// legacy-bench-gpu: every GPU kernel beside a copy of the same bytes. Options are parsed here: the
+// program needs CUDA alone.
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <exception>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compress/cuda/bench/report.h"
+#include "compress/error.h"
+#include "compress/number.h"
+
+namespace legacy::bench {
+namespace {
+
+constexpr const char* kHelp = R"(Measures the GPU kernels beside a kernel that copies as many bytes.
+Usage: legacy-bench-gpu [options]
+
+  --kernels=A,B     those whose name has one of these parts; default: all
+  --sizes=N,M       elements, or resnet50 (the layers of one); default: 1e5,1e6,1e7,1e8,1e9,resnet50
+  --ratios=R,S      of elements kept; default: 0.001,0.01,0.03,0.1
+  --inputs=A,B      student-t, zeros, constant; default: all
+  --turns=N         measured turns of each, of which the median counts; default: 21
+  --json=FILE       write all figures there as well
+  --device          say which GPU there is, and nothing else
+  --dry-run         list what would be measured, with bytes and ideal times; needs no GPU
+  --bandwidth=B     bytes a second for these times; default: 3.0e12
+  --help            this text
+
+Exit status: 0; 1 where there is no GPU or a file cannot be written; 2 for wrong options.
+)";
+
+struct Options {
+  std::vector<std::string> kernels;
+  std::vector<std::string> sizes = {"1e5", "1e6", "1e7", "1e8", "1e9", "resnet50"};
+  std::vector<double> ratios = {0.001, 0.01, 0.03, 0.1};
+  std::vector<std::string> inputs = InputKinds();
+  MeasureOptions measure;
+  std::string json;
+  double bandwidth = 3.0e12;
+  bool device = false, dry_run = false, help = false;
+};
+
+std::vector<std::string> Split(std::string_view list) {
+  std::vector<std::string> items;
+  while (true) {
+    const size_t comma = list.find(',');
+    items.emplace_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) return items;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+double NumberIn(const std::string& option, const std::string& text, double low, double high,
+                const char* allowed) {
+  const std::optional<double> number = ParseNumber(text);
+  if (!number || !(*number >= low && *number <= high)) throw Error(option, text, allowed);
+  return *number;
+}
+
+bool Chosen(const std::vector<std::string>& kernels, const Row& row) {
+  return kernels.empty() || std::ranges::any_of(kernels, [&](const std::string& part) {
+           return std::string_view(row.kernel).find(part) != std::string_view::npos;
+         });
+}
+
+std::string KernelNames() {
+  std::string names;
+  for (const Row& row : Rows())
+    names += (names.empty() ? "parts of " : ", ") + std::string(row.kernel);
+  return names;
+}
+
+void SetLists(const std::string& name, const std::string& value, Options& options) {
+  if (name == "--kernels") {
+    options.kernels = Split(value);
+    for (const std::string& part : options.kernels) {
+      const bool any =
+          std::ranges::any_of(Rows(), [&](const Row& row) { return Chosen({part}, row); });
+      if (part.empty() || !any) throw Error(name, part, KernelNames());
+    }
+  } else if (name == "--sizes") {
+    options.sizes = Split(value);
+    for (const std::string& size : options.sizes) LengthsOf(size);
+  } else if (name == "--ratios") {
+    options.ratios.clear();
+    for (const std::string& ratio : Split(value)) {
+      options.ratios.push_back(NumberIn(name, ratio, 1e-9, 1, "above 0, up to 1"));
+    }
+  } else {
+    options.inputs = Split(value);
+    for (const std::string& input : options.inputs) {
+      if (std::ranges::count(InputKinds(), input) == 0) {
+        throw Error(name, input, "student-t, zeros, constant");
+      }
+    }
+  }
+}
+
+Options Parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    const bool valued = equals != std::string::npos;
+    const std::string value = valued ? argument.substr(equals + 1) : "";
+    if (!valued && name == "--help") {
+      options.help = true;
+    } else if (!valued && name == "--dry-run") {
+      options.dry_run = true;
+    } else if (!valued && name == "--device") {
+      options.device = true;
+    } else if (valued && name == "--json") {
+      options.json = value;
+    } else if (valued && name == "--turns") {
+      options.measure.turns = static_cast<int>(NumberIn(name, value, 1, 1e4, "1 to 1e4"));
+    } else if (valued && name == "--bandwidth") {
+      options.bandwidth = NumberIn(name, value, 1, 1e18, "bytes a second such as 3.0e12");
+    } else if (valued && (name == "--kernels" || name == "--sizes" || name == "--ratios" ||
+                          name == "--inputs")) {
+      SetLists(name, value, options);
+    } else {
+      throw Error("option", argument, "those of --help");
+    }
+  }
+  return options;
+}
+
+// each(row, case) of all that the options ask for, in the order of the rows.
+template <class Each>
+void ForEachCase(const Options& options, Each each) {
+  for (const Row& row : Rows()) {
+    if (!Chosen(options.kernels, row)) continue;
+    for (const std::string& input : options.inputs) {
+      for (const std::string& size : options.sizes) {
+        Case of{.input = input, .size = size, .lengths = LengthsOf(size)};
+        if (!row.by_ratio) {
+          each(row, of);
+          continue;
+        }
+        for (const double ratio : options.ratios) {
+          of.ratio = ratio;
+          each(row, of);
+        }
+      }
+    }
+  }
+}
+
+std::string Now() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", std::gmtime(&now));
+  return text;
+}
+
+void Run(const Options& options, const std::string& command) {
+  if (options.dry_run) {
+    PrintPlanHead(stdout, options.bandwidth);
+    ForEachCase(options, [&](const Row& row, const Case& of) {
+      PrintPlanRow(stdout, row, of, options.bandwidth);
+    });
+    return;
+  }
+  RunInfo run{FindDevice(), Now(), command, options.measure};
+  std::printf("%s, driver %s, CUDA %s\n", run.device.name.c_str(), run.device.driver.c_str(),
+              run.device.cuda.c_str());
+  if (options.device) return;
+  PrintHead(stdout);
+  std::vector<Measurement> measurements;
+  ForEachCase(options, [&](const Row& row, const Case& of) {
+    measurements.push_back(Measure(row, of, run.device, options.measure));
+    PrintRow(stdout, measurements.back());
+    std::fflush(stdout);
+  });
+  if (options.json.empty()) return;
+  std::ofstream file(options.json);
+  if (!(file << ToJson(run, measurements) << std::flush)) {
+    throw Error("cannot write " + options.json);
+  }
+}
+
+}  // namespace
+}  // namespace legacy::bench
+
+int main(int argc, char** argv) {
+  using namespace legacy::bench;
+  std::string command = "legacy-bench-gpu";
+  for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
+  Options options;
+  try {
+    options = Parse(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "legacy-bench-gpu: %s\n", error.what());
+    return 2;
+  }
+  if (options.help) {
+    std::fputs(kHelp, stdout);
+    return 0;
+  }
+  try {
+    Run(options, command);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "legacy-bench-gpu: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,36 @@
+// How legacy-bench-gpu measures: a kernel, the same kernel replayed from a CUDA graph, and a copy
+// kernel that moves as many bytes, in turns; each turn is timed by events on the device, and medians
+// are compared. Before each turn what the kernel overwrites is restored and the last-level cache is
+// filled with something else. Turns go round several sets of inputs.
+#pragma once
+
+#include <string>
+
+#include "compress/cuda/bench/rows.h"
+
+namespace legacy::bench {
+
+struct MeasureOptions {
+  int turns = 21;
+  int warm_up = 3;  // turns that do not count
+};
+
+struct Measurement {
+  const Row* row = nullptr;
+  Case of;
+  double bytes = 0;  // Row::bytes
+  // Medians; 0 where it was not measured.
+  double seconds = 0;
+  double graph_seconds = 0;
+  double copy_seconds = 0;
+  double fastest_seconds = 0;
+  std::string skipped;  // why nothing was measured; else empty
+
+  double BytesPerSecond() const { return bytes / seconds; }
+  double ShareOfCopy() const { return copy_seconds / seconds; }
+};
+
+Measurement Measure(const Row& row, const Case& of, const DeviceInfo& device,
+                    const MeasureOptions& options);
+
+}  // namespace legacy::bench
