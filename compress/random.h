@@ -43,15 +43,18 @@ inline constexpr int kPhiloxRounds = 10;
 constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
                                              std::array<uint32_t, 2> key,
                                              int rounds = kPhiloxRounds) {
+  // Numbers of their own: a GPU has no arrays of constants of the host.
+  constexpr uint64_t kMultiplier0 = kPhiloxMultipliers[0], kMultiplier1 = kPhiloxMultipliers[1];
+  constexpr uint32_t kWeyl0 = kPhiloxWeyl[0], kWeyl1 = kPhiloxWeyl[1];
   for (int round = 0; round < rounds; ++round) {
-    const uint64_t product0 = uint64_t{kPhiloxMultipliers[0]} * counter[0];
-    const uint64_t product1 = uint64_t{kPhiloxMultipliers[1]} * counter[2];
+    const uint64_t product0 = kMultiplier0 * counter[0];
+    const uint64_t product1 = kMultiplier1 * counter[2];
     counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
                static_cast<uint32_t>(product1),
                static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
                static_cast<uint32_t>(product0)};
-    key[0] += kPhiloxWeyl[0];
-    key[1] += kPhiloxWeyl[1];
+    key[0] += kWeyl0;
+    key[1] += kWeyl1;
   }
   return counter;
 }
