@@ -158,15 +158,20 @@ std::string Now() {
   return text;
 }
 
+void Write(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  if (!(file << text << std::flush)) throw Error("cannot write " + path);
+}
+
+void Plan(const Options& options) {
+  PrintPlanHead(stdout, options.bandwidth);
+  ForEachCase(options, [&](const Row& row, const Case& of) {
+    PrintPlanRow(stdout, row, of, options.bandwidth);
+  });
+}
+
 void Run(const Options& options, const std::string& command) {
-  if (options.dry_run) {
-    PrintPlanHead(stdout, options.bandwidth);
-    ForEachCase(options, [&](const Row& row, const Case& of) {
-      PrintPlanRow(stdout, row, of, options.bandwidth);
-    });
-    return;
-  }
-  RunInfo run{FindDevice(), Now(), command, options.measure};
+  const RunInfo run{FindDevice(), Now(), command, options.measure};
   std::printf("%s, driver %s, CUDA %s\n", run.device.name.c_str(), run.device.driver.c_str(),
               run.device.cuda.c_str());
   if (options.device) return;
@@ -176,12 +181,9 @@ void Run(const Options& options, const std::string& command) {
     measurements.push_back(Measure(row, of, run.device, options.measure));
     PrintRow(stdout, measurements.back());
     std::fflush(stdout);
+    // All so far: who ends the program early keeps what was measured.
+    if (!options.json.empty()) Write(options.json, ToJson(run, measurements));
   });
-  if (options.json.empty()) return;
-  std::ofstream file(options.json);
-  if (!(file << ToJson(run, measurements) << std::flush)) {
-    throw Error("cannot write " + options.json);
-  }
 }
 
 }  // namespace
@@ -203,7 +205,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
-    Run(options, command);
+    options.dry_run ? Plan(options) : Run(options, command);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "legacy-bench-gpu: %s\n", error.what());
     return 1;
