@@ -47,16 +47,11 @@ LEGACY_INLINE void FillLanes(std::array<uint32_t, 4> counter, std::array<uint32_
 
 }  // namespace
 
-// Under one seed Philox is a bijection of (step, worker, layer), so two streams never share a pair
-// of key and counter: half of the image becomes the stream's key, the other half the upper counter.
-// The purpose keeps the low 16 bits of the second counter word; the block number has the first word
-// and the other 16 bits.
 RandomStream::RandomStream(const RandomKey& key) {
-  const auto image = Philox4x32({Low(key.step), High(key.step), key.worker, key.layer},
-                                {Low(key.seed), High(key.seed)});
   assert(static_cast<uint32_t>(key.purpose) < (1u << 16));
-  key_ = {image[0], image[1]};
-  counter_ = {0, static_cast<uint32_t>(key.purpose), image[2], image[3]};
+  const StreamKey stream = StreamKeyOf(key);
+  key_ = stream.key;
+  counter_ = stream.counter;
 }
 
 uint32_t RandomStream::NextU32() {

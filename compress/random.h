@@ -59,6 +59,32 @@ constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
   return counter;
 }
 
+// What the draws of a stream are computed from.
+struct StreamKey {
+  std::array<uint32_t, 2> key{};
+  std::array<uint32_t, 4> counter{};  // of block 0
+};
+
+// Under one seed Philox is a bijection of (step, worker, layer), so two streams never share a pair
+// of key and counter: half of the image becomes the stream's key, the other half the upper counter.
+// The purpose, below 2^16, keeps the low 16 bits of the second counter word; the block number has
+// the first word and the other 16 bits.
+constexpr StreamKey StreamKeyOf(const RandomKey& key) {
+  const auto image =
+      Philox4x32({static_cast<uint32_t>(key.step), static_cast<uint32_t>(key.step >> 32),
+                  key.worker, key.layer},
+                 {static_cast<uint32_t>(key.seed), static_cast<uint32_t>(key.seed >> 32)});
+  return {{image[0], image[1]}, {0, static_cast<uint32_t>(key.purpose), image[2], image[3]}};
+}
+
+// Draws 4 b .. 4 b + 3 of a stream, b < 2^48: the definition.
+constexpr std::array<uint32_t, 4> StreamBlock(const StreamKey& stream, uint64_t b) {
+  auto counter = stream.counter;
+  counter[0] = static_cast<uint32_t>(b);
+  counter[1] += static_cast<uint32_t>(b >> 32) << 16;
+  return Philox4x32(counter, stream.key);
+}
+
 // A stream of draws for one key. Cheap to make; copies continue independently.
 class RandomStream {
  public:

@@ -16,18 +16,16 @@ constexpr int64_t kBatch = 1024;  // draws at a time
 // Marks the first `count` distinct positions of [0, n) that the stream gives.
 std::vector<uint64_t> MarkDistinct(RandomStream stream, uint32_t n, int64_t count) {
   std::vector<uint64_t> marked((n + kWord - 1) / kWord);
-  const uint32_t refused = n == 0 ? 0 : (0u - n) % n;  // 2^32 mod n
+  const uint32_t refused = RefusedBelow(n);
   std::array<uint32_t, kBatch> buffer;
   while (count > 0) {
     const std::span draws(buffer.data(), std::min(count, kBatch));
     stream.Fill(draws);
     for (const uint32_t draw : draws) {
-      const uint64_t product = uint64_t{draw} * n;
-      const auto pick = static_cast<uint32_t>(product >> 32);
-      const uint64_t accepted = static_cast<uint32_t>(product) >= refused;
-      uint64_t& word = marked[pick / kWord];
+      const Pick pick = PickOf(draw, n, refused);
+      uint64_t& word = marked[pick.position / kWord];
       const uint64_t before = word;
-      word |= accepted << pick % kWord;
+      word |= uint64_t{pick.accepted} << pick.position % kWord;
       count -= word != before;
     }
   }

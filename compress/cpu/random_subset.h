@@ -8,6 +8,19 @@
 
 namespace legacy::cpu {
 
+// The low half of u n below which a draw is refused: 2^32 mod n.
+constexpr uint32_t RefusedBelow(uint32_t n) { return n == 0 ? 0 : (0u - n) % n; }
+
+// What a draw gives.
+struct Pick {
+  uint32_t position;
+  bool accepted;
+};
+constexpr Pick PickOf(uint32_t draw, uint32_t n, uint32_t refused_below) {
+  const uint64_t product = uint64_t{draw} * n;
+  return {static_cast<uint32_t>(product >> 32), static_cast<uint32_t>(product) >= refused_below};
+}
+
 // A uniform `k`-subset of [0, n), ascending; 0 <= k <= n < 2^32. It is the set of the first k
 // distinct positions that the stream gives, or above k = n / 2 what the first n - k leave: a draw u
 // is the position u n / 2^32, or none where (u n) mod 2^32 < 2^32 mod n, by which all positions are
