@@ -64,6 +64,8 @@ struct StepContext {
   std::vector<int> participants = {};  // workers that take part, ascending; empty: all
   // Parameters that the policy will choose from within the step, loosest first; empty: `parameter` holds.
   std::vector<double> candidates = {};
+  // What candidates keep is estimated from one error table, and only the chosen one is compressed.
+  bool estimate = false;
   LinkEstimate link = {};
 };
 
@@ -76,8 +78,9 @@ class Exchange {
 
   virtual void Begin(const StepContext& context) = 0;
   // With candidates: takes the worker's gradient in, compresses it at the loosest candidate and what that kept at the
-  // next (multi-level compression), and keeps the results. Once for each participant, concurrently for different
-  // ones. Throws Error where the scheme has no levels (Scheme::HasLevels).
+  // next (multi-level compression), and keeps the results; where the step estimates, only an error table is made. Once
+  // for each participant, concurrently for different ones. Throws Error where the scheme has no levels
+  // (Scheme::HasLevels).
   virtual Probe Measure(int worker, std::span<const float> gradient);
   // The step goes on with candidates[index]; Encode then takes no gradient.
   virtual void Choose(size_t index);

@@ -76,6 +76,8 @@ class Policy {
   // Parameters to choose from in this step, loosest first, the same for all units; empty: no agreement. Called after
   // Decide.
   virtual std::vector<double> Candidates() const { return {}; }
+  // StepContext::estimate for them.
+  virtual bool EstimatesCandidates() const { return false; }
 
   // The policy's own messages: at most one round at each moment, in all of which every worker takes part.
   virtual std::optional<Round> OpenRound(PolicyMoment) { return std::nullopt; }

@@ -59,6 +59,7 @@ void Aggregation::Begin(uint64_t seed, const StepInfo& step, std::span<const int
                         .parameter = unit.parameter,
                         .participants = {participants.begin(), participants.end()},
                         .candidates = {},
+                        .estimate = policy_.EstimatesCandidates(),
                         .link = step.link};
     if (Measured(u)) context.candidates = candidates_;
     unit.exchange->Begin(context);

@@ -1,8 +1,11 @@
 // GraVAC (Tyagi and Swany, "GraVAC: Adaptive Compression for Communication-Efficient Distributed DL
 // Training", IEEE CLOUD 2023): in every step each worker compresses its error-fed gradient e by the
-// lowest factor theta_min, and what that kept further to theta_cur; sent is the stronger of the two
+// lowest factor theta_min, and what that kept further to theta_cur (multi-level compression); sent is the stronger of the two
 // that keeps the share eps of the energy (or norm), else everything. Windows of steps raise
 // theta_cur; gravac_scale.h has that side.
+//
+// probe=estimate has the gains from one error table instead (a histogram of magnitudes for Top-K, within 0.1 %
+// of |e|^2), and compresses once, by the factor that is chosen. Not the paper's.
 //
 // The paper is silent on workers that differ: here all take the same branch, agreed on before
 // anything is sent. Message of the agreement (an all-reduce; three sums and a maximum): 16-byte
@@ -35,6 +38,7 @@ constexpr uint32_t kAgreement = 0;  // in the header's field for a unit; announc
 constexpr double kWorkersOfFullWeight = 100;  // moving averages weigh a sample by workers / 100
 constexpr std::string_view kScalings[] = {"exponential", "geometric"};
 constexpr std::string_view kGains[] = {"energy", "norm"};
+constexpr std::string_view kProbes[] = {"levels", "estimate"};
 
 enum Field : uint8_t { kMinimum, kCurrent, kAll, kSeconds, kFields };
 using Fields = std::array<double, kFields>;
@@ -49,6 +53,7 @@ struct GravacOptions {
   bool norm_gain = false;
   bool release = false;
   bool charge_dense_probe = true;
+  bool estimate = false;
 };
 
 class Gravac : public Policy {
@@ -65,6 +70,7 @@ class Gravac : public Policy {
   void Decide(const StepInfo& step, std::span<const Unit> units,
               std::span<double> parameters) override;
   std::vector<double> Candidates() const override;
+  bool EstimatesCandidates() const override { return options_.estimate; }
   std::optional<Round> OpenRound(PolicyMoment moment) override;
   Message Encode(int worker, std::span<const Probe> probes) const override;
   void Accumulate(int worker, ByteSpan message) override;
@@ -116,12 +122,17 @@ std::vector<double> Gravac::Candidates() const {
   return densities;
 }
 
-// Two compressions a step, of e and of what theta_min kept of it. Without charge_dense_probe they
+// Two compressions a step, of e and of what theta_min kept of it; or one error table. Without charge_dense_probe they
 // are free while everything is sent; as the branch is not known before they are made, that of the
 // step before counts.
 WorkList Gravac::ProbeWork() const {
   if (state_.sent_dense && !options_.charge_dense_probe) return {};
   const auto launches = static_cast<int64_t>(measured_.size());
+  if (options_.estimate) {
+    Work table{"histogram", 0, launches};
+    for (const Unit& unit : measured_) table.elements += unit.numel;
+    return {table};
+  }
   Work first{"topk.encode", 0, launches};
   Work second{"topk.encode", 0, launches};
   for (const Unit& unit : measured_) {
@@ -246,7 +257,8 @@ std::unique_ptr<Policy> MakeGravac(const OptionReader& options, const PolicyCont
   const GravacOptions read = {.window = options.Integer("window", 1, int64_t{1} << 53),
                               .norm_gain = options.Choice("gain", kGains) == 1,
                               .release = options.Switch("release_on_lr"),
-                              .charge_dense_probe = options.Switch("charge_dense_probe")};
+                              .charge_dense_probe = options.Switch("charge_dense_probe"),
+                              .estimate = options.Choice("probe", kProbes) == 1};
   return std::make_unique<Gravac>(context, read,
                                   GravacScale(GravacFactors(theta_min, theta_max, scaling), rules));
 }
@@ -265,6 +277,8 @@ PolicyRow GravacRow() {
                        {"window", "500", "1 to 2^53", "steps between changes of the factor"},
                        {"omega", "0.01", "0 to 1", "relative difference that counts as none"},
                        {"gain", "energy", "energy, norm", "what is compared with eps"},
+                       {"probe", "levels", "levels, estimate",
+                        "gains by compressing at both factors, or by one error table"},
                        {"release_on_lr", "off", "on, off",
                         "a drop of the learning rate lets a settled factor rise again"},
                        {"charge_dense_probe", "on", "on, off",

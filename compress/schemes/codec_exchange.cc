@@ -46,7 +46,7 @@ void CodecExchange::Begin(const StepContext& context) {
     CheckParameter(codec.Parameter(), context.parameter);
   } else {
     if (!levels_) return Exchange::Choose(0);  // throws
-    levels_->Begin(context.candidates);
+    levels_->Begin(context.candidates, context.estimate);
     SetParameter(context.candidates.front());
   }
   if (!whole_ && memory().Keeps() && !codec.AllowsErrorFeedback(step().parameter)) {
@@ -96,7 +96,8 @@ std::optional<Round> CodecExchange::NextRound() {
 }
 
 WorkList CodecExchange::EncodeWork() const {
-  if (!step().candidates.empty()) return {{"copy", ElementsSent(), 1}};  // selected in Measure
+  const bool selected = !step().candidates.empty() && !step().estimate;  // in Measure
+  if (selected) return {{"copy", ElementsSent(), 1}};
   return Active().EncodeWork(unit().numel, step().parameter);
 }
 
@@ -146,7 +147,8 @@ Message CodecExchange::ChosenMessage(int worker) {
     std::ranges::fill(held, 0.0f);
     return message;
   }
-  const Selection& selection = levels_->At(worker, chosen_);
+  Selection late;
+  const Selection& selection = levels_->At(worker, chosen_, held, SenderContext(worker), late);
   std::vector<float> decoded;
   Message message =
       setup_.codec->Sparse()->Pack(selection, unit().numel, SenderContext(worker), &decoded);

@@ -1,12 +1,15 @@
 #include "compress/schemes/levels.h"
 
+#include <algorithm>
+
 #include "compress/cpu/vector.h"
 #include "compress/error.h"
 #include "compress/number.h"
 #include "compress/sparsifiers/cut.h"
 
 namespace legacy {
-void Levels::Begin(std::span<const double> candidates) {
+void Levels::Begin(std::span<const double> candidates, bool estimate) {
+  estimate_ = estimate;
   const ParameterSpec& spec = codec_.Parameter();
   candidates_.assign(candidates.begin(), candidates.end());
   for (size_t i = 0; i < candidates_.size(); ++i) {
@@ -25,29 +28,43 @@ bool Levels::SendsAll(size_t candidate) const {
   return codec_.SendsAll(numel_, codec_.Count(numel_, candidates_[candidate]));
 }
 
+Selection Levels::Select(size_t candidate, std::span<const float> values,
+                         CodecContext context) const {
+  context.parameter = candidates_[candidate];
+  context.state = nullptr;  // of one parameter, and of whole units
+  return codec_.sparsifier().Select(values, codec_.Count(numel_, candidates_[candidate]), context);
+}
+
 Probe Levels::Measure(int worker, std::span<const float> values, const CodecContext& context,
                       bool whole) {
   const Sparsifier& sparsifier = codec_.sparsifier();
   Probe probe{.squared = cpu::SquaredNorm(values), .kept = {}};
+  std::vector<double> errors;
+  if (estimate_ && !whole) errors = sparsifier.SquaredErrors(values, candidates_, context);
   std::vector<Selection>& selections = selections_[worker];
   selections.assign(candidates_.size(), {});
   const Selection* looser = nullptr;
   for (size_t i = 0; i < candidates_.size(); ++i) {
     if (whole || SendsAll(i)) {
       probe.kept.push_back(probe.squared);
-      continue;
+    } else if (estimate_) {
+      probe.kept.push_back(std::max(0.0, probe.squared - errors[i]));
+    } else {
+      const bool nested = looser != nullptr && !sparsifier.SharedSupport();
+      selections[i] =
+          nested ? Within(*looser, Select(i, looser->values, context)) : Select(i, values, context);
+      looser = &selections[i];
+      probe.kept.push_back(cpu::SquaredNorm(selections[i].values));
     }
-    CodecContext own = context;
-    own.parameter = candidates_[i];
-    own.state = nullptr;  // of one parameter, and of whole units
-    const int64_t count = codec_.Count(numel_, candidates_[i]);
-    selections[i] = looser == nullptr || sparsifier.SharedSupport()
-                        ? sparsifier.Select(values, count, own)
-                        : Within(*looser, sparsifier.Select(looser->values, count, own));
-    looser = &selections[i];
-    probe.kept.push_back(cpu::SquaredNorm(selections[i].values));
   }
   return probe;
+}
+
+const Selection& Levels::At(int worker, size_t candidate, std::span<const float> values,
+                            const CodecContext& context, Selection& selected) const {
+  if (!estimate_) return selections_[worker][candidate];
+  selected = Select(candidate, values, context);
+  return selected;
 }
 
 }  // namespace legacy

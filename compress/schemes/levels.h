@@ -19,18 +19,24 @@ class Levels {
   Levels(const SparseCodec& codec, int64_t numel, int workers)
       : codec_(codec), numel_(numel), selections_(workers) {}
 
-  // Throws Error where candidates are out of range or not loosest first.
-  void Begin(std::span<const double> candidates);
+  // Throws Error where candidates are out of range or not loosest first. `estimate`: nothing is selected by Measure,
+  // which works out energies from Sparsifier::SquaredErrors.
+  void Begin(std::span<const double> candidates, bool estimate);
   // True where the candidate's message is all of the unit.
   bool SendsAll(size_t candidate) const;
   // `values` is e of the worker. `whole`: all of it is sent whatever the candidate.
   Probe Measure(int worker, std::span<const float> values, const CodecContext& context, bool whole);
-  const Selection& At(int worker, size_t candidate) const { return selections_[worker][candidate]; }
+  // Of what Measure was given. `selected` is used where nothing was selected then.
+  const Selection& At(int worker, size_t candidate, std::span<const float> values,
+                      const CodecContext& context, Selection& selected) const;
 
  private:
   const SparseCodec& codec_;
   int64_t numel_;
+  Selection Select(size_t candidate, std::span<const float> values, CodecContext context) const;
+
   std::vector<double> candidates_;
+  bool estimate_ = false;
   std::vector<std::vector<Selection>> selections_;  // [worker][candidate]; empty where all is sent
 };
 

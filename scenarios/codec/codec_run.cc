@@ -89,6 +89,7 @@ class Trial {
             .parameter = parameters_[u],
             .participants = {},
             .candidates = candidates_,
+            .estimate = policy_->EstimatesCandidates(),
             .link = options_.link};
   }
   Gradients PartOf(size_t u, const Gradients& gradients) const {

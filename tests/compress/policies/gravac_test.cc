@@ -151,9 +151,15 @@ TEST(Gravac, EpsilonOneSendsEverything) {
   EXPECT_DOUBLE_EQ(still.Step(At(0), zeros, Lasted(0.1)).parameters[0], 0.1);
 }
 
-TEST(Gravac, MassIsConservedInEveryBranch) {
-  test::PolicyDriver driver("gravac:eps=0.9,window=1,theta_min=2,theta_max=8,scaling=geometric",
-                            "topk", Context());
+class GravacProbe : public testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(, GravacProbe, testing::Values("levels", "estimate"));
+
+TEST_P(GravacProbe, MassIsConservedInEveryBranch) {
+  test::PolicyDriver driver(
+      std::string("gravac:eps=0.9,window=1,theta_min=2,theta_max=8,scaling=geometric,probe=") +
+          GetParam(),
+      "topk", Context());
   std::vector<double> owed(20300);
   std::set<double> densities;
   for (int64_t step = 0; step < 24; ++step) {
@@ -211,6 +217,15 @@ TEST(Gravac, ProbesAreCharged) {
     EXPECT_EQ(work[0].elements, 20300);
     EXPECT_EQ(work[1].elements, 2030);
   }
+}
+
+// One read of each unit before, one compression after.
+TEST(Gravac, EstimatesAreChargedAsOneTable) {
+  test::PolicyDriver driver("gravac:probe=estimate", "topk", Context());
+  const WorkList work = driver.Step(At(0), HeavyTails, Lasted(1)).policy_work;
+  ASSERT_EQ(work.size(), 1u);
+  EXPECT_EQ(work[0].kernel, "histogram");
+  EXPECT_EQ(work[0].elements, 20300);
 }
 
 TEST(Gravac, ReleasedWhenTheRateDrops) {

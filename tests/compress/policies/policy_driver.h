@@ -89,6 +89,7 @@ class PolicyDriver {
                             .parameter = result.decided[u],
                             .participants = {},
                             .candidates = candidates,
+                            .estimate = policy_->EstimatesCandidates(),
                             .link = {}});
     }
     if (candidates.empty()) return;
