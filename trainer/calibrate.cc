@@ -4,8 +4,6 @@
 #include <torch/torch.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -69,20 +67,6 @@ std::vector<float> Gaussian(int64_t numel) {
   return values;
 }
 
-// Figures with more digits than a measurement has only hide what changed.
-double Rounded(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return std::strtod(text, nullptr);
-}
-
-KernelRate Line(int64_t small, double small_seconds, int64_t large, double large_seconds) {
-  const double slope =
-      std::max(0.0, large_seconds - small_seconds) / static_cast<double>(large - small);
-  const double launch = std::max(0.0, small_seconds - slope * static_cast<double>(small));
-  return {Rounded(launch), Rounded(slope)};
-}
-
 // The only kernel of `work` that costs something; none where there are several or none.
 std::optional<Work> Priced(const WorkList& work) {
   std::optional<Work> priced;
@@ -106,7 +90,8 @@ KernelRate MeasureEncode(const Stopwatch& watch, const Codec& codec, double para
   const auto elements = [&](int64_t numel) {
     return Priced(codec.EncodeWork(numel, parameter))->elements;
   };
-  return Line(elements(kSmallUnit), seconds(kSmallUnit), elements(kLargeUnit), seconds(kLargeUnit));
+  return LineThrough(elements(kSmallUnit), seconds(kSmallUnit), elements(kLargeUnit),
+                     seconds(kLargeUnit));
 }
 
 KernelRate MeasureDecode(const Stopwatch& watch, const Codec& codec, double parameter) {
@@ -119,7 +104,8 @@ KernelRate MeasureDecode(const Stopwatch& watch, const Codec& codec, double para
   const auto elements = [&](int64_t numel) {
     return Priced(codec.DecodeWork(numel, parameter))->elements;
   };
-  return Line(elements(kSmallUnit), seconds(kSmallUnit), elements(kLargeUnit), seconds(kLargeUnit));
+  return LineThrough(elements(kSmallUnit), seconds(kSmallUnit), elements(kLargeUnit),
+                     seconds(kLargeUnit));
 }
 
 // Every codec's own kernels; free work has none.
@@ -146,7 +132,7 @@ KernelRate MeasureCalls(const Stopwatch& watch, int64_t small, int64_t large,
                         const std::function<std::function<void()>(int64_t)>& prepare) {
   const double small_seconds = watch.Seconds(prepare(small));
   const double large_seconds = watch.Seconds(prepare(large));
-  return Line(elements(small), small_seconds, elements(large), large_seconds);
+  return LineThrough(elements(small), small_seconds, elements(large), large_seconds);
 }
 
 void MeasureStatistics(const Stopwatch& watch, Profile& profile) {
@@ -242,7 +228,7 @@ void MeasureOptimizer(const Stopwatch& watch, Profile& profile) {
     return watch.Seconds([&] { sgd.Update(weights, gradient, 0, 1e-3); });
   };
   profile.kernels[kOptimizerKernel] =
-      Line(kSmallUnit, seconds(kSmallUnit), kLargeUnit, seconds(kLargeUnit));
+      LineThrough(kSmallUnit, seconds(kSmallUnit), kLargeUnit, seconds(kLargeUnit));
 }
 
 // Convolution and matrix product at the sizes of the shipped models, batch 32: rates that a
@@ -253,9 +239,9 @@ void MeasureOperations(const Stopwatch& watch, Profile& profile) {
   const double megabytes = 4.0 * static_cast<double>(large.numel());
   torch::Tensor out = torch::empty_like(large);
   const double relu = watch.Seconds([&] { torch::relu_out(out, large); });
-  const double bandwidth = Rounded(2 * megabytes / relu);
+  const double bandwidth = RoundedFigure(2 * megabytes / relu);
   const double add = watch.Seconds([&] { torch::add_out(out, large, large); });
-  const double simple_flops = Rounded(static_cast<double>(large.numel()) / add);
+  const double simple_flops = RoundedFigure(static_cast<double>(large.numel()) / add);
 
   const torch::Tensor kernel = torch::ones({32, 32, 3, 3});
   const double conv =
@@ -271,15 +257,15 @@ void MeasureOperations(const Stopwatch& watch, Profile& profile) {
       [&] { torch::batch_norm(large, scale, scale, {}, {}, true, 0.1, 1e-5, false); });
   const double pool = watch.Seconds([&] { torch::max_pool2d(large, 2); });
 
-  profile.operations["conv"] = {Rounded(conv_flops / conv), bandwidth};
-  profile.operations["linear"] = {Rounded(2.0 * 32 * 1024 * 1024 / linear), bandwidth};
+  profile.operations["conv"] = {RoundedFigure(conv_flops / conv), bandwidth};
+  profile.operations["linear"] = {RoundedFigure(2.0 * 32 * 1024 * 1024 / linear), bandwidth};
   profile.operations["elementwise"] = {simple_flops, bandwidth};
-  profile.operations["batchnorm"] = {simple_flops, Rounded(2 * megabytes / norm)};
-  profile.operations["pool"] = {simple_flops, Rounded(1.25 * megabytes / pool)};
+  profile.operations["batchnorm"] = {simple_flops, RoundedFigure(2 * megabytes / norm)};
+  profile.operations["pool"] = {simple_flops, RoundedFigure(1.25 * megabytes / pool)};
 
   const torch::Tensor tiny = torch::ones({1});
   torch::Tensor tiny_out = torch::empty_like(tiny);
-  profile.launch_seconds = Rounded(watch.Seconds([&] { torch::relu_out(tiny_out, tiny); }));
+  profile.launch_seconds = RoundedFigure(watch.Seconds([&] { torch::relu_out(tiny_out, tiny); }));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// legacy-calibrate: measures this machine on one thread and writes a profile.
+// legacy-calibrate: measures this machine on one thread and writes a profile; or writes one from what legacy-bench-gpu
+// measured.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -6,10 +7,12 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "compress/error.h"
 #include "trainer/calibrate.h"
+#include "trainer/gpu_profile.h"
 
 namespace {
 
@@ -40,6 +43,27 @@ void Write(const legacy::Profile& profile, const std::string& path) {
   std::fprintf(stderr, "wrote %s\n", path.c_str());
 }
 
+legacy::Profile Measure(const std::string& name, bool quick) {
+  legacy::CalibrationOptions options;
+  if (!name.empty()) options.name = name;
+  options.machine = MachineName() + ", 1 thread";
+  options.command = std::string("legacy-calibrate") + (quick ? " --quick" : "");
+  options.date = Today();
+  if (quick) {
+    options.runs = 3;
+    options.seconds_per_run = 0.002;
+  }
+  return legacy::Calibrate(options);
+}
+
+legacy::Profile FromGpu(const std::string& name, const std::string& path, const std::string& base) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) throw legacy::Error("cannot read " + path);
+  return legacy::GpuProfile(text.str(), path, legacy::LoadProfile(base),
+                            name.empty() ? "this-gpu" : name);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -47,23 +71,25 @@ int main(int argc, char** argv) {
       "Measures operations, codecs and optimizer on one thread and writes a profile for "
       "the simulated clock.",
       "legacy-calibrate");
-  std::string out;
+  std::string out, gpu, base;
   bool quick = false;
   app.add_option("--out", out, "file to write; its stem becomes the profile's name")
       ->type_name("FILE");
-  app.add_flag("--quick", quick, "3 short runs of each figure instead of 9");
+  auto* const quickly = app.add_flag("--quick", quick, "3 short runs of each figure instead of 9");
+  auto* const from_gpu =
+      app.add_option(
+             "--gpu", gpu,
+             "measure nothing: the kernels' costs are those that legacy-bench-gpu wrote there")
+          ->type_name("FILE")
+          ->excludes(quickly);
+  auto* const rest = app.add_option("--base", base, "profile for what --gpu has no figures of")
+                         ->type_name("NAME|FILE");
+  from_gpu->needs(rest);
+  rest->needs(from_gpu);
   CLI11_PARSE(app, argc, argv);
   try {
-    legacy::CalibrationOptions options;
-    if (!out.empty()) options.name = std::filesystem::path(out).stem().string();
-    options.machine = MachineName() + ", 1 thread";
-    options.command = std::string("legacy-calibrate") + (quick ? " --quick" : "");
-    options.date = Today();
-    if (quick) {
-      options.runs = 3;
-      options.seconds_per_run = 0.002;
-    }
-    Write(legacy::Calibrate(options), out);
+    const std::string name = std::filesystem::path(out).stem().string();
+    Write(gpu.empty() ? Measure(name, quick) : FromGpu(name, gpu, base), out);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "legacy-calibrate: %s\n", error.what());
     return 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -110,6 +111,19 @@ std::vector<std::string> Keys(const Map& map) {
 }
 
 }  // namespace
+
+double RoundedFigure(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return std::strtod(text, nullptr);
+}
+
+KernelRate LineThrough(int64_t small, double small_seconds, int64_t large, double large_seconds) {
+  const double slope =
+      std::max(0.0, large_seconds - small_seconds) / static_cast<double>(large - small);
+  const double launch = std::max(0.0, small_seconds - slope * static_cast<double>(small));
+  return {RoundedFigure(launch), RoundedFigure(slope)};
+}
 
 double Profile::OperationSeconds(const std::string& kind, double flops, double bytes) const {
   const auto rate = operations.find(kind);

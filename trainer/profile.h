@@ -29,6 +29,11 @@ struct KernelRate {
   double seconds_per_element = 0;
 };
 
+// Three digits: more than a measurement has only hide what changed.
+double RoundedFigure(double value);
+// The rate whose line goes through the times of two amounts of work, small < large.
+KernelRate LineThrough(int64_t small, double small_seconds, int64_t large, double large_seconds);
+
 struct Profile {
   std::string name;
   std::string source;
