@@ -160,6 +160,10 @@ const std::vector<std::string>& InputKinds() {
   return kinds;
 }
 
+void DownloadBytes(const void* from, void* to, size_t bytes) {
+  if (bytes > 0) Check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "copy");
+}
+
 void FillInput(const std::string& kind, uint32_t seed, float* values, int64_t n) {
   int number = 0;
   for (const std::string& known : InputKinds()) {

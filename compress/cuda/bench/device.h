@@ -51,6 +51,15 @@ class Arena {
   int64_t bytes_ = 0;
 };
 
+// Waits for what is queued before.
+void DownloadBytes(const void* from, void* to, size_t bytes);
+template <class T>
+std::vector<T> Download(const T* from, int64_t n) {
+  std::vector<T> values(static_cast<size_t>(n));
+  DownloadBytes(from, values.data(), values.size() * sizeof(T));
+  return values;
+}
+
 // What values are drawn of: "student-t" (4 degrees of freedom), "zeros" (nine of ten are exactly
 // zero, the others student-t), "constant".
 const std::vector<std::string>& InputKinds();

@@ -1,9 +1,9 @@
-// The table of what legacy-bench-gpu measures: a kernel a row. A new kernel is a new row in rows.cc.
+// The table of what legacy-bench-gpu measures: a kernel a row. A new kernel is a new row in one of the
+// rows_*.cc.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +44,11 @@ struct Row {
   Work (*prepare)(const Case&, uint32_t seed, Arena&);
 };
 
-std::span<const Row> Rows();
+const std::vector<Row>& Rows();
+// Its parts.
+std::vector<Row> DenseRows();
+std::vector<Row> SparseRows();
+std::vector<Row> TorchRows();
 
 // "1e6": one vector; "resnet50": the 161 tensors of a ResNet-50 (He et al., CVPR'16, table 1, with
 // batch normalisation and the biases of the last layer). Throws Error.

@@ -43,10 +43,13 @@ TEST(GpuBenchReport, JsonHasWhatAProfileNeeds) {
                              .fastest_seconds = 4.75e-6,
                              .skipped = {}};
   const Measurement skipped{.row = &kRow, .of = of, .bytes = 12e6, .skipped = "no \"room\""};
-  const RunInfo run{.device = {.name = "A GPU", .driver = "1.2", .cuda = "13.0"},
-                    .date = "2030-01-02",
-                    .command = "legacy-bench-gpu",
-                    .options = {.turns = 5}};
+  RunInfo run;
+  run.device.name = "A GPU";
+  run.device.driver = "1.2";
+  run.device.cuda = "13.0";
+  run.date = "2030-01-02";
+  run.command = "legacy-bench-gpu";
+  run.options.turns = 5;
   const std::vector<Measurement> all = {measured, skipped};
   EXPECT_EQ(ToJson(run, all), R"({"program": "legacy-bench-gpu",
   "command": "legacy-bench-gpu",

@@ -1,0 +1,170 @@
+// Kernels that go over dense vectors.
+#include "compress/cuda/bench/setup.h"
+#include "compress/cuda/bitpack.h"
+#include "compress/cuda/cast.h"
+#include "compress/cuda/dgc.h"
+#include "compress/cuda/histogram.h"
+#include "compress/cuda/vector.h"
+
+namespace legacy::bench {
+namespace {
+
+Work Copy(const Case& c, uint32_t seed, Arena& arena) {
+  const int64_t n = c.elements();
+  const float* const from = Input(c, seed, arena);
+  float* const to = arena.New<float>(n);
+  return Runs([=](Stream stream) { CopyFloats(from, to, n, stream); });
+}
+
+Work Add(const Case& c, uint32_t seed, Arena& arena) {
+  const int64_t n = c.elements();
+  const float* const values = Input(c, seed, arena);
+  float* const sum = Input(c, seed + kOtherSeed, arena);
+  return Runs([=](Stream stream) { cuda::Add(values, sum, n, stream); });
+}
+
+Work Scale(const Case& c, uint32_t seed, Arena& arena) {
+  const int64_t n = c.elements();
+  float* const values = Input(c, seed, arena);
+  return Runs([=](Stream stream) { cuda::Scale(values, -1.0f, n, stream); });
+}
+
+Work SquaredNorms(const Case& c, uint32_t seed, Arena& arena) {
+  const Tables tables(c, arena);
+  const float* const values = Input(c, seed, arena);
+  double* const totals = arena.New<double>(tables.table.count());
+  const Scratch scratch(cuda::SumsWorkspaceBytes(tables.table), arena);
+  return Runs([=](Stream stream) {
+    cuda::SquaredNorms(tables.table, tables.segments, values, totals, scratch.memory, scratch.bytes,
+                       stream);
+  });
+}
+
+Work FindLargest(const Case& c, uint32_t seed, Arena& arena) {
+  const Tables tables(c, arena);
+  const float* const values = Input(c, seed, arena);
+  uint32_t* const largest = arena.New<uint32_t>(tables.table.count());
+  uint32_t* const first = arena.New<uint32_t>(tables.table.count());
+  return Runs([=](Stream stream) {
+    cuda::FindLargest(tables.table, tables.segments, values, largest, first, stream);
+  });
+}
+
+Work Histogram(const Case& c, uint32_t seed, Arena& arena) {
+  const Tables tables(c, arena);
+  const float* const values = Input(c, seed, arena);
+  const int64_t bins = int64_t{cuda::kHistogramBins} * tables.table.count();
+  uint32_t* const counts = arena.New<uint32_t>(bins);
+  uint64_t* const offsets = arena.New<uint64_t>(bins);
+  return Runs([=](Stream stream) {
+    cuda::CountMagnitudes(tables.table, tables.segments, values, counts, offsets, stream);
+  });
+}
+double HistogramBytes(const Case& c) {
+  constexpr double kBin = sizeof(uint32_t) + sizeof(uint64_t);
+  return Floats<1>(c) + kBin * cuda::kHistogramBins * static_cast<double>(c.lengths.size());
+}
+
+Work AccumulateMomentum(const Case& c, uint32_t seed, Arena& arena) {
+  const Tables tables(c, arena);
+  const cuda::MomentumArrays arrays = {.gradient = Input(c, seed, arena),
+                                       .velocity = Input(c, seed + kOtherSeed, arena),
+                                       .held = Input(c, seed + 2 * kOtherSeed, arena)};
+  return Runs([=](Stream stream) {
+    cuda::AccumulateMomentum(tables.table, tables.segments, arrays, {}, stream);
+  });
+}
+
+// -------------------------------------------------------------------------------------------------
+// Casts and packing
+
+using Encode = void (*)(const float*, uint16_t*, int64_t, Stream);
+using Decode = void (*)(const uint16_t*, float*, int64_t, Stream);
+
+template <Encode encode>
+Work EncodeCast(const Case& c, uint32_t seed, Arena& arena) {
+  const int64_t n = c.elements();
+  const float* const values = Input(c, seed, arena);
+  uint16_t* const out = arena.New<uint16_t>(n);
+  return Runs([=](Stream stream) { encode(values, out, n, stream); });
+}
+
+template <Encode encode, Decode decode>
+Work DecodeCast(const Case& c, uint32_t seed, Arena& arena) {
+  const int64_t n = c.elements();
+  float* const values = Input(c, seed, arena);
+  uint16_t* const in = arena.New<uint16_t>(n);
+  encode(values, in, n, nullptr);
+  return Runs([=](Stream stream) { decode(in, values, n, stream); });
+}
+
+double CastBytes(const Case& c) { return 1.5 * Floats<1>(c); }
+
+constexpr int kWidth = 4;  // bits of a code
+
+std::byte* Packed(const Case& c, int width, Arena& arena) {
+  return arena.New<std::byte>((c.elements() * width + 31) / 32 * 4);
+}
+template <int bytes_of_8>
+double PackedBytes(const Case& c) {
+  return bytes_of_8 * static_cast<double>(c.elements()) / 8;
+}
+
+Work PackSigns(const Case& c, uint32_t seed, Arena& arena) {
+  const int64_t n = c.elements();
+  const float* const values = Input(c, seed, arena);
+  std::byte* const out = Packed(c, 1, arena);
+  return Runs([=](Stream stream) { cuda::PackSigns(values, n, out, stream); });
+}
+
+Work UnpackSigns(const Case& c, uint32_t seed, Arena& arena) {
+  const int64_t n = c.elements();
+  float* const values = Input(c, seed, arena);
+  std::byte* const in = Packed(c, 1, arena);
+  cuda::PackSigns(values, n, in, nullptr);
+  return Runs(
+      [=](Stream stream) { cuda::UnpackSigns(in, n, 0.5f, -0.5f, values, nullptr, stream); });
+}
+
+// Codes are bits of the values, whatever they are: what is packed does not depend on them.
+Work PackCodes(const Case& c, uint32_t seed, Arena& arena) {
+  const int64_t n = c.elements();
+  uint8_t* const codes = arena.New<uint8_t>(n);
+  std::byte* const out = Packed(c, kWidth, arena);
+  FillInput(c.input, seed, reinterpret_cast<float*>(out), n * kWidth / 32);
+  cuda::UnpackCodes(out, n / 8 * 8, kWidth, codes, nullptr, nullptr);
+  return Runs([=](Stream stream) { cuda::PackCodes(codes, n / 8 * 8, kWidth, out, stream); });
+}
+
+Work UnpackCodes(const Case& c, uint32_t seed, Arena& arena) {
+  const int64_t n = c.elements();
+  uint8_t* const codes = arena.New<uint8_t>(n);
+  std::byte* const in = Packed(c, kWidth, arena);
+  FillInput(c.input, seed, reinterpret_cast<float*>(in), n * kWidth / 32);
+  return Runs(
+      [=](Stream stream) { cuda::UnpackCodes(in, n / 8 * 8, kWidth, codes, nullptr, stream); });
+}
+
+}  // namespace
+
+std::vector<Row> DenseRows() {
+  return {{"copy", "copy", Elements, false, Floats<2>, Copy},
+          {"add", "accumulate", Elements, false, Floats<3>, Add},
+          {"scale", nullptr, nullptr, false, Floats<2>, Scale},
+          {"squared-norms", nullptr, nullptr, false, Floats<1>, SquaredNorms},
+          {"find-largest", nullptr, nullptr, false, Floats<1>, FindLargest},
+          {"histogram", "histogram", Elements, false, HistogramBytes, Histogram},
+          {"dgc.accumulate", nullptr, nullptr, false, Floats<5>, AccumulateMomentum},
+          {"fp16.encode", "cast.encode", Elements, false, CastBytes, EncodeCast<cuda::EncodeHalf>},
+          {"fp16.decode", "cast.decode", Elements, false, CastBytes,
+           DecodeCast<cuda::EncodeHalf, cuda::DecodeHalf>},
+          {"bf16.encode", nullptr, nullptr, false, CastBytes, EncodeCast<cuda::EncodeBfloat16>},
+          {"bf16.decode", nullptr, nullptr, false, CastBytes,
+           DecodeCast<cuda::EncodeBfloat16, cuda::DecodeBfloat16>},
+          {"signs.pack", nullptr, nullptr, false, PackedBytes<32 + 1>, PackSigns},
+          {"signs.unpack", nullptr, nullptr, false, PackedBytes<1 + 32>, UnpackSigns},
+          {"codes-of-4-bits.pack", nullptr, nullptr, false, PackedBytes<8 + 4>, PackCodes},
+          {"codes-of-4-bits.unpack", nullptr, nullptr, false, PackedBytes<4 + 8>, UnpackCodes}};
+}
+
+}  // namespace legacy::bench

@@ -1,0 +1,211 @@
+// Kernels that select, draw or add parts of vectors.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "compress/cuda/bench/setup.h"
+#include "compress/cuda/random_subset.h"
+#include "compress/cuda/sparse_sum.h"
+#include "compress/cuda/threshold.h"
+#include "compress/cuda/topk.h"
+#include "compress/cuda/vector.h"
+
+namespace legacy::bench {
+namespace {
+
+// -------------------------------------------------------------------------------------------------
+// Top-K
+
+// Room for what is selected of a case's vectors, which lie packed from `first` on.
+struct Selection {
+  Selection(const Case& c, int64_t first, Arena& arena) {
+    std::vector<uint32_t> k;
+    std::vector<int64_t> begin = {first};
+    for (const int64_t of_a_vector : c.EachKept()) {
+      k.push_back(static_cast<uint32_t>(of_a_vector));
+      begin.push_back(begin.back() + of_a_vector);
+    }
+    arrays.k = arena.NewCopy(k);
+    arrays.out = arena.NewCopy(begin);
+    kept = begin.back() - first;
+  }
+  cuda::TopKArrays arrays;
+  int64_t kept = 0;
+};
+
+void SelectTopK(const Tables& tables, const Selection& selection, const Scratch& scratch,
+                Stream stream) {
+  cuda::SelectTopK(tables.table, tables.segments, selection.arrays, selection.kept, scratch.memory,
+                   scratch.bytes, stream);
+}
+
+Scratch TopKScratch(const Tables& tables, int64_t kept, Arena& arena) {
+  return {cuda::TopKWorkspaceBytes(tables.table, kept), arena};
+}
+
+// What `residual` holds now, before each turn.
+std::function<void()> Restores(float* residual, int64_t n, Arena& arena) {
+  const int64_t bytes = n * static_cast<int64_t>(sizeof(float));
+  float* const saved = arena.New<float>(n);
+  CopyBytes(residual, saved, bytes);
+  return [=] { CopyBytes(saved, residual, bytes); };
+}
+
+Work TopK(const Case& c, uint32_t seed, Arena& arena, bool feedback) {
+  const Tables tables(c, arena);
+  Selection selection(c, 0, arena);
+  selection.arrays.residual = Input(c, seed, arena);
+  if (feedback) selection.arrays.gradient = Input(c, seed + kOtherSeed, arena);
+  selection.arrays.indices = arena.New<uint32_t>(selection.kept);
+  selection.arrays.values = arena.New<float>(selection.kept);
+  const Scratch scratch = TopKScratch(tables, selection.kept, arena);
+  Work work = Runs([=](Stream stream) { SelectTopK(tables, selection, scratch, stream); });
+  if (feedback) work.restore = Restores(selection.arrays.residual, c.elements(), arena);
+  return work;
+}
+Work TopKAlone(const Case& c, uint32_t seed, Arena& arena) { return TopK(c, seed, arena, false); }
+Work TopKFeedback(const Case& c, uint32_t seed, Arena& arena) { return TopK(c, seed, arena, true); }
+
+// -------------------------------------------------------------------------------------------------
+// Thresholds: those that keep what Top-K would
+
+// Of each vector of the sums of `gradient` and `residual`.
+std::vector<float> KthMagnitudes(const Case& c, const Tables& tables, const float* gradient,
+                                 const float* residual) {
+  Arena arena;
+  const int64_t n = c.elements();
+  Selection selection(c, 0, arena);
+  float* const sums = arena.New<float>(n);
+  CopyFloats(residual, sums, n);
+  cuda::Add(gradient, sums, n, nullptr);
+  selection.arrays.residual = sums;
+  selection.arrays.indices = arena.New<uint32_t>(selection.kept);
+  selection.arrays.values = arena.New<float>(selection.kept);
+  SelectTopK(tables, selection, TopKScratch(tables, selection.kept, arena), nullptr);
+  const std::vector<float> values = Download(selection.arrays.values, selection.kept);
+  std::vector<float> thresholds;
+  size_t at = 0;
+  for (const int64_t kept : c.EachKept()) {
+    float least = std::abs(values[at]);
+    for (int64_t i = 0; i < kept; ++i) least = std::min(least, std::abs(values[at++]));
+    thresholds.push_back(least);
+  }
+  return thresholds;
+}
+
+Work Threshold(const Case& c, uint32_t seed, Arena& arena) {
+  const Tables tables(c, arena);
+  const int64_t capacity = 2 * c.kept();
+  const int32_t vectors = tables.table.count();
+  float* const residual = Input(c, seed, arena);
+  const float* const gradient = Input(c, seed + kOtherSeed, arena);
+  const cuda::ThresholdArrays arrays = {
+      .gradient = gradient,
+      .residual = residual,
+      .thresholds = arena.NewCopy(KthMagnitudes(c, tables, gradient, residual)),
+      .capacity = capacity,
+      .indices = arena.New<uint32_t>(capacity),
+      .values = arena.New<float>(capacity),
+      .begin = arena.New<int64_t>(vectors + 1),
+      .count = arena.New<uint32_t>(vectors),
+      .left_out = arena.New<int64_t>(1),
+      .non_finite = arena.New<uint32_t>(vectors)};
+  const Scratch scratch(cuda::ThresholdWorkspaceBytes(tables.table, capacity), arena);
+  Work work = Runs([=](Stream stream) {
+    cuda::SelectAtLeast(tables.table, tables.segments, arrays, scratch.memory, scratch.bytes,
+                        stream);
+  });
+  work.restore = Restores(residual, c.elements(), arena);
+  return work;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Random-K: the positions are drawn, and the values there taken.
+
+Work RandomSubset(const Case& c, uint32_t seed, Arena& arena) {
+  std::vector<cuda::SubsetUnit> units;
+  std::vector<RandomKey> keys;
+  int64_t offset = 0, out = 0;
+  const std::vector<int64_t> kept = c.EachKept();
+  for (size_t i = 0; i < kept.size(); ++i) {
+    units.push_back({.n = c.lengths[i], .k = kept[i], .out = out, .offset = offset});
+    keys.push_back({.seed = seed, .layer = static_cast<uint32_t>(i), .purpose = Purpose::kRandomK});
+    offset += c.lengths[i];
+    out += kept[i];
+  }
+  const auto table = std::make_shared<cuda::SubsetTable>(units);
+  std::vector<std::byte> image(table->Bytes());
+  table->Write(image.data());
+  const cuda::Subsets subsets = table->View(arena.NewCopy(image));
+  const RandomKey* const on_device = arena.NewCopy(keys);
+  uint32_t* const positions = arena.New<uint32_t>(out);
+  float* const values = arena.New<float>(out);
+  float* const flat = Input(c, seed, arena);
+  uint32_t* const non_finite = arena.New<uint32_t>(table->count());
+  const Scratch scratch(cuda::RandomSubsetWorkspaceBytes(*table), arena);
+  return Runs([=](Stream stream) {
+    cuda::DrawRandomSubsets(*table, subsets, on_device, positions, scratch.memory, scratch.bytes,
+                            stream);
+    cuda::TakeSubsets(*table, subsets, positions, flat, /*clear=*/false, values, non_finite,
+                      stream);
+  });
+}
+// A bitmap of all is written and read twice; of each one kept, a sector of 32 bytes is read, and its
+// position and value written.
+double RandomSubsetBytes(const Case& c) {
+  return 0.375 * static_cast<double>(c.elements()) + 40 * static_cast<double>(c.kept());
+}
+
+// -------------------------------------------------------------------------------------------------
+// The sum of what kWorkers selected by Top-K
+
+constexpr int32_t kWorkers = 8;
+
+Work SparseSum(const Case& c, uint32_t seed, Arena& arena) {
+  const Tables tables(c, arena);
+  const int64_t kept = c.kept();
+  uint32_t* const indices = arena.New<uint32_t>(kWorkers * kept);
+  float* const values = arena.New<float>(kWorkers * kept);
+  std::vector<int64_t> begin;
+  std::vector<uint32_t> count;
+  {
+    Arena temporary;
+    float* const inputs = temporary.New<float>(c.elements());
+    const Scratch scratch = TopKScratch(tables, kept, temporary);
+    for (int32_t w = 0; w < kWorkers; ++w) {
+      FillInput(c.input, seed + kOtherSeed * w, inputs, c.elements());
+      Selection selection(c, w * kept, temporary);
+      selection.arrays.residual = inputs;
+      selection.arrays.indices = indices;
+      selection.arrays.values = values;
+      SelectTopK(tables, selection, scratch, nullptr);
+      int64_t at = w * kept;
+      for (const int64_t of_a_vector : c.EachKept()) {
+        begin.push_back(at);
+        count.push_back(static_cast<uint32_t>(of_a_vector));
+        at += of_a_vector;
+      }
+    }
+  }
+  const cuda::PackedLists lists = {arena.NewCopy(begin), arena.NewCopy(count), indices, values};
+  float* const sum = Input(c, seed, arena);
+  const cuda::SparseSumOptions options = {.workers = kWorkers, .divisor = kWorkers};
+  return Runs([=](Stream stream) {
+    cuda::SumSparse(tables.table, tables.segments, lists, options, sum, stream);
+  });
+}
+double SparseSumBytes(const Case& c) {
+  return Floats<2>(c) + 8.0 * kWorkers * static_cast<double>(c.kept());
+}
+
+}  // namespace
+
+std::vector<Row> SparseRows() {
+  return {{"topk.feedback", "topk.encode", Elements, true, KeptBytes<3>, TopKFeedback},
+          {"topk", nullptr, nullptr, true, KeptBytes<1>, TopKAlone},
+          {"threshold.feedback", "threshold.encode", Elements, true, KeptBytes<3>, Threshold},
+          {"random-subset", "randomk.encode", Kept, true, RandomSubsetBytes, RandomSubset},
+          {"sparse-sum-of-8", nullptr, nullptr, true, SparseSumBytes, SparseSum}};
+}
+
+}  // namespace legacy::bench
