@@ -14,9 +14,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "segments are copied as they lie in memory: little endian only");
 
-constexpr uint16_t kMagic = 0x474C;  // "LG"
-constexpr uint8_t kVersion = 1;
-constexpr int kCodecBits = 5;
 constexpr int kMaxVarintBytes = 5;  // 32 bits in groups of 7
 
 template <typename T>
@@ -33,10 +30,6 @@ T Load(const std::byte* from) {
 }
 
 [[noreturn]] void Malformed(const std::string& what) { throw Error("message: " + what); }
-
-int BitsPerPosition(int64_t numel) {
-  return numel <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(numel - 1));
-}
 
 void WritePacked(int bits, std::span<const uint32_t> indices, Bytes& out) {
   uint64_t pending = 0;
@@ -145,13 +138,7 @@ void CheckPositions(std::span<const uint32_t> indices, int64_t numel) {
 
 void WriteHeader(const Header& header, Bytes& out) {
   assert(header.codec < (1 << kCodecBits));
-  Append(kMagic, out);
-  Append(static_cast<uint8_t>(kVersion << 4 | static_cast<uint8_t>(header.values)), out);
-  Append(static_cast<uint8_t>(header.codec | static_cast<uint8_t>(header.index) << kCodecBits),
-         out);
-  Append(header.unit, out);
-  Append(header.numel, out);
-  Append(header.count, out);
+  for (const uint32_t word : HeaderWords(header)) Append(word, out);
 }
 
 Header ReadHeader(ByteSpan message) {
@@ -159,9 +146,9 @@ Header ReadHeader(ByteSpan message) {
     Malformed(std::to_string(message.size()) + " bytes, shorter than the header");
   }
   const std::byte* from = message.data();
-  if (Load<uint16_t>(from) != kMagic) Malformed("does not begin with the magic number");
+  if (Load<uint16_t>(from) != kMessageMagic) Malformed("does not begin with the magic number");
   const auto kind = Load<uint8_t>(from + 2);
-  if (kind >> 4 != kVersion) Malformed("unknown version " + std::to_string(kind >> 4));
+  if (kind >> 4 != kMessageVersion) Malformed("unknown version " + std::to_string(kind >> 4));
   if ((kind & 0xF) > static_cast<int>(ValueType::kCounts)) {
     Malformed("unknown value type " + std::to_string(kind & 0xF));
   }

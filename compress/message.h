@@ -10,6 +10,8 @@
 //          12  u32  count: values in this message
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -96,6 +98,23 @@ struct Header {
   uint32_t numel = 0;
   uint32_t count = 0;
 };
+
+inline constexpr uint16_t kMessageMagic = 0x474C;  // "LG"
+inline constexpr uint8_t kMessageVersion = 1;
+inline constexpr int kCodecBits = 5;
+
+// The words of a header.
+constexpr std::array<uint32_t, 4> HeaderWords(const Header& header) {
+  const uint32_t kinds = kMessageVersion << 4 | static_cast<uint32_t>(header.values) |
+                         uint32_t{header.codec} << 8 |
+                         static_cast<uint32_t>(header.index) << (8 + kCodecBits);
+  return {kMessageMagic | kinds << 16, header.unit, header.numel, header.count};
+}
+
+// Bits of a packed position.
+constexpr int BitsPerPosition(int64_t numel) {
+  return numel <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(numel - 1));
+}
 
 // Appends `header` to `out`.
 void WriteHeader(const Header& header, Bytes& out);

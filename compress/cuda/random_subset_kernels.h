@@ -75,16 +75,17 @@ struct SubsetMarker {
     return {job.streams[unit], n, cpu::RefusedBelow(n),
             job.bitmaps + job.subsets.words.extents[unit].offset};
   }
-  // How many of draws 4 b .. 4 b + 3, as far as they are within [begin, end), give a new position.
+  // How many of draws 4 b .. 4 b + 3, as far as they are before `end`, give a new position. Those that
+  // were marked before give none.
   template <class Block>
-  LEGACY_DEVICE uint32_t Mark(Block& block, int64_t b, int64_t begin, int64_t end) const {
-    if (4 * b >= end || 4 * b + 4 <= begin) return 0;
+  LEGACY_DEVICE uint32_t Mark(Block& block, int64_t b, int64_t end) const {
+    if (4 * b >= end) return 0;
     const auto draws = StreamBlock(stream, static_cast<uint64_t>(b));
     uint32_t marked = 0;
     LEGACY_UNROLL
     for (int i = 0; i < 4; ++i) {
       const cpu::Pick pick = cpu::PickOf(draws[i], n, refused);
-      if (!pick.accepted || 4 * b + i < begin || 4 * b + i >= end) continue;
+      if (!pick.accepted || 4 * b + i >= end) continue;
       const uint32_t bit = 1u << pick.position % kBitsInWord;
       marked += (block.AtomicOr(&bitmap[pick.position / kBitsInWord], bit) & bit) == 0;
     }
@@ -144,7 +145,7 @@ struct DrawRound {
       marked[thread] = 0;
       LEGACY_UNROLL
       for (int i = 0; i < kBlocks; ++i) {
-        marked[thread] += marker.Mark(block, first + i * kThreads + thread, state.drawn, end);
+        marked[thread] += marker.Mark(block, first + i * kThreads + thread, end);
       }
     });
     const uint32_t sum = block.Sum(marked);
@@ -181,7 +182,7 @@ struct FinishSubsets {
         marked[thread] = 0;
         LEGACY_UNROLL
         for (int i = 0; i < kBlocks; ++i) {
-          marked[thread] += marker.Mark(block, first + i * kThreads + thread, state.drawn, end);
+          marked[thread] += marker.Mark(block, first + i * kThreads + thread, end);
         }
       });
       state.lacking -= block.Sum(marked);

@@ -88,6 +88,9 @@ TEST(CudaRandomSubset, HowItIsDrawnDoesNotMatter) {
   }
 }
 
+// More tiles than are added up at once.
+TEST(CudaRandomSubset, OfAVeryLongUnit) { ExpectTheCpusSubsets(Units({{40000001, 2000}})); }
+
 TEST(CudaRandomSubset, RoundsFollowFromTheDensity) {
   EXPECT_EQ(SubsetTable(Units({{1 << 20, 5000}})).rounds(), 0);
   EXPECT_EQ(SubsetTable(Units({{10000000, 100000}, {100, 7}})).rounds(), 1);

@@ -1,0 +1,27 @@
+#include "compress/cuda/message.h"
+#include "compress/cuda/message_kernels.h"
+#include "compress/cuda/stream_device.cuh"
+
+namespace legacy::cuda {
+
+void WriteMessages(const MessageTable& table, const Messages& messages, const uint32_t* positions,
+                   const std::byte* values, std::byte* out, Stream stream) {
+  StreamDevice device(stream);
+  LaunchWriteMessages(device, table, messages, positions, values, out);
+}
+
+size_t ReadMessagesWorkspaceBytes(const MessageTable& table) {
+  return Workspace::BytesFor(
+      [&](Workspace& workspace) { LayOutReadMessages(table, {}, {}, workspace); });
+}
+
+void ReadMessages(const MessageTable& table, const Messages& messages, const ReadArrays& arrays,
+                  void* workspace, size_t bytes, Stream stream) {
+  Workspace scratch(workspace, bytes);
+  const ReadJob job = LayOutReadMessages(table, messages, arrays, scratch);
+  scratch.CheckEnough();
+  StreamDevice device(stream);
+  LaunchReadMessages(device, table, job);
+}
+
+}  // namespace legacy::cuda
