@@ -86,7 +86,8 @@ exits 0 --build
 fresh
 touch "$GPU" "$TORCH"
 exits 0 '--filter=TopK*' '--bench-options=--turns=5 --sizes=1e6'
-called '-DLEGACY_TORCH=ON -DCMAKE_PREFIX_PATH=/torch/share/cmake'
+called '-DLEGACY_TORCH=ON'
+called '-DCMAKE_PREFIX_PATH=/torch/share/cmake'
 called 'gpu_tests --gtest_filter=TopK*'
 called 'compute-sanitizer --tool racecheck'
 called "legacy-bench-gpu --json=$OUT/gpu.json --turns=5 --sizes=1e6"
