@@ -48,6 +48,7 @@ const std::vector<Row>& Rows();
 // Its parts.
 std::vector<Row> DenseRows();
 std::vector<Row> SparseRows();
+std::vector<Row> MessageRows();
 std::vector<Row> TorchRows();
 
 // "1e6": one vector; "resnet50": the 161 tensors of a ResNet-50 (He et al., CVPR'16, table 1, with

@@ -1,4 +1,5 @@
-// What rows have in common: inputs, tables and scratch of a case on the device, bytes moved.
+// What rows have in common: inputs, tables and scratch of a case on the device, selections by Top-K,
+// bytes moved.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "compress/cuda/bench/rows.h"
+#include "compress/cuda/topk.h"
 
 namespace legacy::bench {
 
@@ -53,5 +55,40 @@ struct Scratch {
 
 // A kernel that nothing has to be restored for.
 inline Work Runs(std::function<void(Stream)> run) { return {.restore = {}, .run = std::move(run)}; }
+
+// Room for what is selected of a case's vectors, which lie packed from `first` on.
+struct Selection {
+  Selection(const Case& c, int64_t first, Arena& arena) {
+    std::vector<uint32_t> k;
+    std::vector<int64_t> begin = {first};
+    for (const int64_t of_a_vector : c.EachKept()) {
+      k.push_back(static_cast<uint32_t>(of_a_vector));
+      begin.push_back(begin.back() + of_a_vector);
+    }
+    arrays.k = arena.NewCopy(k);
+    arrays.out = arena.NewCopy(begin);
+    kept = begin.back() - first;
+  }
+  cuda::TopKArrays arrays;
+  int64_t kept = 0;
+};
+
+inline void SelectTopK(const Tables& tables, const Selection& selection, const Scratch& scratch,
+                       Stream stream) {
+  cuda::SelectTopK(tables.table, tables.segments, selection.arrays, selection.kept, scratch.memory,
+                   scratch.bytes, stream);
+}
+
+inline Scratch TopKScratch(const Tables& tables, int64_t kept, Arena& arena) {
+  return {cuda::TopKWorkspaceBytes(tables.table, kept), arena};
+}
+
+// What `residual` holds now, before each turn.
+inline std::function<void()> Restores(float* residual, int64_t n, Arena& arena) {
+  const int64_t bytes = n * static_cast<int64_t>(sizeof(float));
+  float* const saved = arena.New<float>(n);
+  CopyBytes(residual, saved, bytes);
+  return [=] { CopyBytes(saved, residual, bytes); };
+}
 
 }  // namespace legacy::bench

@@ -1,0 +1,218 @@
+// Quantisers, and whole messages.
+#include <memory>
+
+#include "compress/cuda/bench/setup.h"
+#include "compress/cuda/message.h"
+#include "compress/cuda/quantise.h"
+#include "compress/cuda/topk.h"
+#include "compress/message.h"
+
+namespace legacy::bench {
+namespace {
+
+using cuda::QuantiserKind;
+using cuda::QuantiserSetting;
+
+// -------------------------------------------------------------------------------------------------
+// Quantisers
+
+// Those of their settings that are published most.
+constexpr QuantiserSetting kQsgd = {.kind = QuantiserKind::kQsgd, .bits = 4, .bucket = 512};
+constexpr QuantiserSetting kMaxMin = {.kind = QuantiserKind::kMaxMin, .bits = 4, .bucket = 1024};
+constexpr QuantiserSetting kUniform = {.kind = QuantiserKind::kUniform, .bits = 8};
+constexpr QuantiserSetting kTernGrad = {.kind = QuantiserKind::kTernGrad};
+constexpr QuantiserSetting kNatural = {.kind = QuantiserKind::kNatural, .bits = 9};
+constexpr QuantiserSetting kSign = {.kind = QuantiserKind::kSign};
+constexpr QuantiserSetting kOneBit = {.kind = QuantiserKind::kOneBit};
+constexpr QuantiserSetting kRange = {.kind = QuantiserKind::kRange, .bits = 8};
+
+// A case's vectors as units whose segments follow each other.
+struct Segmented {
+  Segmented(const QuantiserSetting& setting, const Case& c, uint32_t seed, Arena& arena) {
+    std::vector<cuda::QuantisedUnit> units;
+    std::vector<cpu::DrawSource> sources;
+    int64_t offset = 0;
+    for (const int64_t length : c.lengths) {
+      units.push_back({{offset, length}, bytes});
+      sources.push_back(cpu::MakeDrawSource({.seed = seed,
+                                             .layer = static_cast<uint32_t>(units.size()),
+                                             .purpose = Purpose::kStochastic}));
+      offset += length;
+      bytes += (cuda::SegmentBytes(setting, length) + 3) / 4 * 4;
+    }
+    table = std::make_shared<cuda::QuantiserTable>(setting, units);
+    std::vector<std::byte> image(table->Bytes());
+    table->Write(image.data());
+    parts = table->View(arena.NewCopy(image));
+    draws = arena.NewCopy(sources);
+    segments = arena.New<std::byte>(bytes);
+  }
+  std::shared_ptr<cuda::QuantiserTable> table;
+  cuda::QuantisedParts parts;
+  const cpu::DrawSource* draws = nullptr;
+  std::byte* segments = nullptr;
+  int64_t bytes = 0;
+};
+
+void Encode(const Segmented& to, const cuda::QuantiseArrays& arrays, const Scratch& scratch,
+            Stream stream) {
+  cuda::Quantise(*to.table, to.parts, arrays, scratch.memory, scratch.bytes, stream);
+}
+
+template <const QuantiserSetting& setting>
+double SegmentBytes(const Case& c) {
+  double bytes = 0;
+  for (const int64_t length : c.lengths) {
+    bytes += static_cast<double>(cuda::SegmentBytes(setting, length));
+  }
+  return bytes;
+}
+
+template <const QuantiserSetting& setting>
+Work EncodeWithFeedback(const Case& c, uint32_t seed, Arena& arena) {
+  const Segmented to(setting, c, seed, arena);
+  const cuda::QuantiseArrays arrays = {.values = Input(c, seed + kOtherSeed, arena),
+                                       .residual = Input(c, seed, arena),
+                                       .out = to.segments,
+                                       .draws = to.draws};
+  const Scratch scratch(cuda::QuantiseWorkspaceBytes(*to.table), arena);
+  Work work = Runs([=](Stream stream) { Encode(to, arrays, scratch, stream); });
+  work.restore = Restores(arrays.residual, c.elements(), arena);
+  return work;
+}
+template <const QuantiserSetting& setting>
+double EncodeBytes(const Case& c) {
+  return Floats<3>(c) + SegmentBytes<setting>(c);
+}
+
+template <const QuantiserSetting& setting>
+Work Decode(const Case& c, uint32_t seed, Arena& arena) {
+  const Segmented from(setting, c, seed, arena);
+  float* const sum = Input(c, seed, arena);
+  const Scratch scratch(cuda::QuantiseWorkspaceBytes(*from.table), arena);
+  Encode(from, {.values = sum, .out = from.segments, .draws = from.draws}, scratch, nullptr);
+  const cuda::DequantiseArrays arrays = {.in = from.segments, .sum = sum};
+  return Runs([=](Stream stream) { cuda::DequantiseAdd(*from.table, from.parts, arrays, stream); });
+}
+template <const QuantiserSetting& setting>
+double DecodeBytes(const Case& c) {
+  return Floats<2>(c) + SegmentBytes<setting>(c);
+}
+
+// -------------------------------------------------------------------------------------------------
+// Messages of what Top-K keeps: fp32 values, positions in the shortest coding
+
+struct Sparse {
+  Sparse(const Case& c, uint32_t seed, Arena& arena) {
+    const Tables tables(c, arena);
+    Selection selection(c, 0, arena);
+    selection.arrays.residual = Input(c, seed, arena);
+    selection.arrays.indices = positions = arena.New<uint32_t>(selection.kept);
+    selection.arrays.values = values = arena.New<float>(selection.kept);
+    SelectTopK(tables, selection, TopKScratch(tables, selection.kept, arena), nullptr);
+    const std::vector<cuda::MessageUnit> units = Units(c);
+    table = std::make_shared<cuda::MessageTable>(units);
+    std::vector<std::byte> image(table->Bytes());
+    table->Write(image.data());
+    view = table->View(arena.NewCopy(image));
+    out = arena.New<std::byte>(bytes);
+  }
+  std::vector<cuda::MessageUnit> Units(const Case& c) {
+    std::vector<cuda::MessageUnit> units;
+    int64_t at = 0;
+    const std::vector<int64_t> kept = c.EachKept();
+    for (size_t i = 0; i < kept.size(); ++i) {
+      const IndexCoding coding = ShortestIndexCoding(c.lengths[i], kept[i]);
+      units.push_back({.header = {.codec = static_cast<uint8_t>(CodecId::kTopK),
+                                  .index = coding,
+                                  .unit = static_cast<uint32_t>(i),
+                                  .numel = static_cast<uint32_t>(c.lengths[i]),
+                                  .count = static_cast<uint32_t>(kept[i])},
+                       .message = bytes,
+                       .positions = at,
+                       .values = 4 * at,
+                       .value_bytes = 4 * kept[i]});
+      bytes += cuda::MessageTable::Room(kHeaderBytes + IndexBytes(coding, c.lengths[i], kept[i]) +
+                                        4 * kept[i]);
+      at += kept[i];
+    }
+    return units;
+  }
+  std::shared_ptr<cuda::MessageTable> table;
+  cuda::Messages view;
+  uint32_t* positions = nullptr;
+  float* values = nullptr;
+  std::byte* out = nullptr;
+  int64_t bytes = 0;
+};
+
+void Write(const Sparse& sparse, Stream stream) {
+  cuda::WriteMessages(*sparse.table, sparse.view, sparse.positions,
+                      reinterpret_cast<const std::byte*>(sparse.values), sparse.out, stream);
+}
+
+Work WriteMessages(const Case& c, uint32_t seed, Arena& arena) {
+  const Sparse sparse(c, seed, arena);
+  return Runs([=](Stream stream) { Write(sparse, stream); });
+}
+
+Work ReadMessages(const Case& c, uint32_t seed, Arena& arena) {
+  const Sparse sparse(c, seed, arena);
+  Write(sparse, nullptr);
+  const auto units = static_cast<int64_t>(c.lengths.size());
+  const cuda::ReadArrays arrays = {.messages = sparse.out,
+                                   .positions = sparse.positions,
+                                   .values = reinterpret_cast<std::byte*>(sparse.values),
+                                   .faults = arena.New<uint32_t>(units),
+                                   .counts = arena.New<uint32_t>(units)};
+  const Scratch scratch(cuda::ReadMessagesWorkspaceBytes(*sparse.table), arena);
+  return Runs([=](Stream stream) {
+    cuda::ReadMessages(*sparse.table, sparse.view, arrays, scratch.memory, scratch.bytes, stream);
+  });
+}
+
+// The messages, and positions and values beside them.
+double MessageBytes(const Case& c) {
+  double bytes = 8.0 * static_cast<double>(c.kept());
+  const std::vector<int64_t> kept = c.EachKept();
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const IndexCoding coding = ShortestIndexCoding(c.lengths[i], kept[i]);
+    bytes +=
+        static_cast<double>(kHeaderBytes + IndexBytes(coding, c.lengths[i], kept[i]) + 4 * kept[i]);
+  }
+  return bytes;
+}
+
+template <const QuantiserSetting& setting>
+Row EncodeRow(const char* kernel, const char* profile = nullptr) {
+  return {kernel, profile, Elements, false, EncodeBytes<setting>, EncodeWithFeedback<setting>};
+}
+template <const QuantiserSetting& setting>
+Row DecodeRow(const char* kernel, const char* profile = nullptr) {
+  return {kernel, profile, Elements, false, DecodeBytes<setting>, Decode<setting>};
+}
+
+}  // namespace
+
+std::vector<Row> MessageRows() {
+  return {EncodeRow<kQsgd>("qsgd.encode", "quantise.encode"),
+          DecodeRow<kQsgd>("qsgd.decode", "quantise.decode"),
+          EncodeRow<kSign>("sign.encode", "sign.encode"),
+          DecodeRow<kSign>("sign.decode", "sign.decode"),
+          EncodeRow<kMaxMin>("maxmin.encode"),
+          DecodeRow<kMaxMin>("maxmin.decode"),
+          EncodeRow<kUniform>("uniform.encode"),
+          DecodeRow<kUniform>("uniform.decode"),
+          EncodeRow<kTernGrad>("terngrad.encode"),
+          DecodeRow<kTernGrad>("terngrad.decode"),
+          EncodeRow<kNatural>("natural.encode"),
+          DecodeRow<kNatural>("natural.decode"),
+          EncodeRow<kOneBit>("onebit.encode"),
+          DecodeRow<kOneBit>("onebit.decode"),
+          EncodeRow<kRange>("rbf.encode"),
+          DecodeRow<kRange>("rbf.decode"),
+          {"messages.write", nullptr, nullptr, true, MessageBytes, WriteMessages},
+          {"messages.read", nullptr, nullptr, true, MessageBytes, ReadMessages}};
+}
+
+}  // namespace legacy::bench
