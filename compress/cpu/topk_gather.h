@@ -14,7 +14,7 @@ namespace legacy::cpu {
 // The bits of |x|: they order like the numbers, NaN above infinity.
 inline constexpr uint32_t kLargestKey = 0x7FFFFFFF;
 inline constexpr uint32_t kInfinityKey = 0x7F800000;
-inline uint32_t KeyOf(float x) { return std::bit_cast<uint32_t>(x) & kLargestKey; }
+constexpr uint32_t KeyOf(float x) { return std::bit_cast<uint32_t>(x) & kLargestKey; }
 
 // Keys, both ends inside.
 struct KeyRange {

@@ -94,13 +94,9 @@ struct ClearEntries {
 
  private:
   static LEGACY_DEVICE void Clear(const Args& args, int64_t entry) {
-    int32_t low = 0, high = args.segments.count;  // begin[low] <= entry < begin[high]
-    while (high - low > 1) {
-      const int32_t middle = low + (high - low) / 2;
-      (args.lists.begin[middle] <= entry ? low : high) = middle;
-    }
-    if (entry >= args.lists.begin[low] + args.lists.count[low]) return;
-    const int64_t at = args.segments.extents[low].offset + args.lists.indices[entry];
+    const int32_t segment = FindSegment(args.lists.begin, args.segments.count, entry);
+    if (entry >= args.lists.begin[segment] + args.lists.count[segment]) return;
+    const int64_t at = args.segments.extents[segment].offset + args.lists.indices[entry];
     args.values[at] = 0;
     if (args.others) args.others[at] = 0;
   }

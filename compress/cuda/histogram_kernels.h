@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "compress/cpu/topk_gather.h"
 #include "compress/cuda/histogram.h"
 #include "compress/cuda/segments.h"
 #include "compress/cuda/vectors.h"
@@ -101,7 +102,7 @@ struct CountBins {
     LEGACY_UNROLL
     for (int i = 0; i < Vectors::kOwn; ++i) {
       if (Vectors::Position(thread, i) >= n) continue;
-      const uint32_t bits = std::bit_cast<uint32_t>(values[i]) & 0x7FFFFFFF;
+      const uint32_t bits = cpu::KeyOf(values[i]);
       if (bits == 0) {
         ++zeros;
         continue;

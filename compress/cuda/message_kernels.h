@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 
+#include "compress/cpu/topk_gather.h"
 #include "compress/cuda/bitpack_kernels.h"
 #include "compress/cuda/bits_kernels.h"
 #include "compress/cuda/message.h"
@@ -349,8 +350,7 @@ struct ReadTiles : MessageTiles {
     block.ForEachThread([&](int thread) {
       uint32_t fault = 0;
       const auto check = [&](uint32_t word) {
-        constexpr uint32_t kExponent = 0x7F800000;
-        if (floats && (word & kExponent) == kExponent) fault = kNotFinite;
+        if (floats && (word & cpu::kInfinityKey) == cpu::kInfinityKey) fault = kNotFinite;
       };
       if (by_vectors) {
         Vectors::Own<uint32_t> own;

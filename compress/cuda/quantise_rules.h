@@ -17,6 +17,7 @@
 #include "compress/cpu/code_rules.h"
 #include "compress/cpu/range_float.h"
 #include "compress/cpu/ternary.h"
+#include "compress/cpu/topk_gather.h"
 #include "compress/cuda/quantise.h"
 #include "compress/cuda/vector_kernels.h"
 #include "compress/quantisers/rules.h"
@@ -55,11 +56,9 @@ struct QuantiserMeasure {
   double sums[3];
 };
 
-LEGACY_DEVICE bool IsFinite(float x) {
-  return (std::bit_cast<uint32_t>(x) & 0x7FFFFFFF) < 0x7F800000;
-}
+LEGACY_DEVICE bool IsFinite(float x) { return cpu::KeyOf(x) < cpu::kInfinityKey; }
 // As an encoder could have written it: finite, and its sign is clear.
-LEGACY_DEVICE bool IsMagnitude(float x) { return std::bit_cast<uint32_t>(x) < 0x7F800000; }
+LEGACY_DEVICE bool IsMagnitude(float x) { return std::bit_cast<uint32_t>(x) < cpu::kInfinityKey; }
 
 // Integers that order like finite numbers, zeros of both signs alike.
 LEGACY_DEVICE int32_t OrderKey(float x) {

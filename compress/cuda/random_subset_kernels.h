@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "compress/cpu/random_subset.h"
+#include "compress/cpu/topk_gather.h"
 #include "compress/cuda/bits_kernels.h"
 #include "compress/cuda/random_subset.h"
 #include "compress/cuda/workspace.h"
@@ -91,6 +92,19 @@ struct SubsetMarker {
     }
     return marked;
   }
+  // The same of kBlocks blocks of each thread, from Philox's block `first` on; of all threads.
+  template <int kBlocks, class Block>
+  LEGACY_DEVICE uint32_t MarkRun(Block& block, int64_t first, int64_t end) const {
+    typename Block::template PerThread<uint32_t> marked;
+    block.ForEachThread([&](int thread) {
+      marked[thread] = 0;
+      LEGACY_UNROLL
+      for (int i = 0; i < kBlocks; ++i) {
+        marked[thread] += Mark(block, first + i * Block::kThreads + thread, end);
+      }
+    });
+    return block.Sum(marked);
+  }
 };
 
 // A block for each tile of the bitmaps.
@@ -140,15 +154,7 @@ struct DrawRound {
     const int64_t first = (state.drawn + tile.begin) / 4;
     if (4 * first >= end) return;
     const SubsetMarker marker = SubsetMarker::Of(job, tile.segment);
-    typename Block::template PerThread<uint32_t> marked;
-    block.ForEachThread([&](int thread) {
-      marked[thread] = 0;
-      LEGACY_UNROLL
-      for (int i = 0; i < kBlocks; ++i) {
-        marked[thread] += marker.Mark(block, first + i * kThreads + thread, end);
-      }
-    });
-    const uint32_t sum = block.Sum(marked);
+    const uint32_t sum = marker.template MarkRun<kBlocks>(block, first, end);
     block.ForEachThread([&](int thread) {
       if (thread != 0) return;
       block.AtomicAdd(&job.marked[int64_t{args.round} * count + tile.segment], sum);
@@ -177,15 +183,7 @@ struct FinishSubsets {
       const int64_t first = state.drawn / 4;
       const int64_t most = kDraws - 3;  // it may begin within a block of Philox
       const int64_t end = state.drawn + (state.lacking < most ? state.lacking : most);
-      typename Block::template PerThread<uint32_t> marked;
-      block.ForEachThread([&](int thread) {
-        marked[thread] = 0;
-        LEGACY_UNROLL
-        for (int i = 0; i < kBlocks; ++i) {
-          marked[thread] += marker.Mark(block, first + i * kThreads + thread, end);
-        }
-      });
-      state.lacking -= block.Sum(marked);
+      state.lacking -= marker.template MarkRun<kBlocks>(block, first, end);
       state.drawn = end;
     }
   }
@@ -266,7 +264,6 @@ struct TakeEntries {
   // Entries `at`, at + kThreads and so on, kTogether of them before `end`; how many are not finite.
   static LEGACY_DEVICE uint32_t Take(const Args& args, const SubsetUnit& unit, int64_t at,
                                      int64_t end) {
-    constexpr uint32_t kExponent = 0x7F800000;
     std::array<float*, kTogether> from;
     std::array<float, kTogether> values;
     LEGACY_UNROLL
@@ -281,7 +278,7 @@ struct TakeEntries {
     for (int i = 0; i < kTogether; ++i) {
       if (!from[i]) continue;
       args.values[unit.out + at + i * kThreads] = values[i];
-      bad += (std::bit_cast<uint32_t>(values[i]) & kExponent) == kExponent;
+      bad += cpu::KeyOf(values[i]) >= cpu::kInfinityKey;
       if (args.clear) *from[i] = 0;
     }
     return bad;

@@ -45,17 +45,23 @@ struct Tile {
   int64_t offset = 0;  // of the segment
 };
 
-// Tile number `index` of tiles of `elements` elements.
-LEGACY_DEVICE Tile FindTile(const Segments& segments, int64_t index, int64_t elements) {
-  int32_t low = 0, high = segments.count;  // first_tile[low] <= index < first_tile[high]
+// The last of `count` begins, which do not fall, that is not after `index`.
+LEGACY_DEVICE int32_t FindSegment(const int64_t* begins, int32_t count, int64_t index) {
+  int32_t low = 0, high = count;
   while (high - low > 1) {
     const int32_t middle = low + (high - low) / 2;
-    (segments.first_tile[middle] <= index ? low : high) = middle;
+    (begins[middle] <= index ? low : high) = middle;
   }
-  const Extent extent = segments.extents[low];
-  const int64_t begin = (index - segments.first_tile[low]) * elements;
+  return low;
+}
+
+// Tile number `index` of tiles of `elements` elements.
+LEGACY_DEVICE Tile FindTile(const Segments& segments, int64_t index, int64_t elements) {
+  const int32_t segment = FindSegment(segments.first_tile, segments.count, index);
+  const Extent extent = segments.extents[segment];
+  const int64_t begin = (index - segments.first_tile[segment]) * elements;
   const int64_t end = begin + elements < extent.length ? begin + elements : extent.length;
-  return {low, begin, end, extent.offset};
+  return {segment, begin, end, extent.offset};
 }
 
 // step(number, tile) for a block's share of all tiles: a run of them.

@@ -17,6 +17,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "compress/cpu/topk_gather.h"
 #include "compress/cuda/threshold.h"
 #include "compress/cuda/topk_kernels.h"
 #include "compress/cuda/vectors.h"
@@ -76,7 +77,7 @@ struct ThresholdPass {
     const ThresholdJob& job = args.job;
     const Tile tile = FindTile(job.segments, block.index(), kTile);
     const int size = static_cast<int>(tile.end - tile.begin);
-    const uint32_t floor = TopKKey(job.arrays.thresholds[tile.segment]);
+    const uint32_t floor = cpu::KeyOf(job.arrays.thresholds[tile.segment]);
     typename Block::template PerThread<Vectors::Own<float>> own;
     typename Block::template PerThread<uint64_t> before;  // those selected, by vectors
     block.ForEachThread([&](int thread) {
@@ -86,9 +87,9 @@ struct ThresholdPass {
       LEGACY_UNROLL
       for (int i = 0; i < Vectors::kOwn; ++i) {
         if (Vectors::Position(thread, i) >= size) continue;
-        const uint32_t key = TopKKey(own[thread][i]);
+        const uint32_t key = cpu::KeyOf(own[thread][i]);
         before[thread] += key >= floor ? VectorCounts::One(i) : 0;
-        non_finite += key >= kTopKInfinity;
+        non_finite += key >= cpu::kInfinityKey;
       }
       if (non_finite > 0) block.AtomicAdd(&job.arrays.non_finite[tile.segment], non_finite);
     });
@@ -105,7 +106,7 @@ struct ThresholdPass {
       if (!job.arrays.gradient) return;
       if (list != kNoList) {
         LEGACY_UNROLL
-        for (float& x : own[thread]) x = TopKKey(x) >= floor ? 0.0f : x;
+        for (float& x : own[thread]) x = cpu::KeyOf(x) >= floor ? 0.0f : x;
       }
       const bool by_vectors = Vectors::SumByVectors(job.arrays.gradient, job.arrays.residual, tile);
       Vectors::Write(own[thread], tile, by_vectors, thread, job.arrays.residual);
@@ -130,7 +131,7 @@ struct ThresholdPass {
       LEGACY_UNROLL
       for (int i = kVector * vector; i < kVector * (vector + 1); ++i) {
         const int position = Vectors::Position(thread, i);
-        if (position >= size || TopKKey(own[i]) < floor) continue;
+        if (position >= size || cpu::KeyOf(own[i]) < floor) continue;
         entries[at++] = {static_cast<uint32_t>(tile.begin + position), own[i]};
       }
       first += VectorCounts::Of(all, vector);
@@ -259,7 +260,7 @@ struct ThresholdEmit {
   template <class Block>
   static LEGACY_DEVICE void LookAgain(Block& block, const ThresholdJob& job, const Tile& tile,
                                       int64_t before) {
-    const uint32_t floor = TopKKey(job.arrays.thresholds[tile.segment]);
+    const uint32_t floor = cpu::KeyOf(job.arrays.thresholds[tile.segment]);
     for (int64_t first = tile.begin; first < tile.end; first += kWarp) {
       typename Block::template PerThread<TopKEntry> entry;
       typename Block::template PerThread<bool> selected;
@@ -268,7 +269,7 @@ struct ThresholdEmit {
         selected[thread] = false;
         if (i >= tile.end) return;
         entry[thread] = {static_cast<uint32_t>(i), job.arrays.residual[tile.offset + i]};
-        selected[thread] = TopKKey(entry[thread].value) >= floor;
+        selected[thread] = cpu::KeyOf(entry[thread].value) >= floor;
       });
       const auto mask = block.Ballot(selected);
       typename Block::template PerThread<int> passed;

@@ -22,6 +22,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "compress/cpu/topk_gather.h"
 #include "compress/cuda/segments.h"
 #include "compress/cuda/topk.h"
 #include "compress/cuda/topk_pass.h"
@@ -71,7 +72,7 @@ struct TopKRestore : TopKWarps {
       block.ForEachThread([&](int thread) {
         ForElements(thread, job, listed, tile, TopKSource::kLists,
                     [&](uint32_t index, float value) {
-                      if (TopKKey(value) > state.bracket)
+                      if (cpu::KeyOf(value) > state.bracket)
                         job.arrays.residual[tile.offset + index] = value;
                     });
       });
@@ -113,7 +114,7 @@ struct TopKRound : TopKWarps {
     block.ForEachThread([&](int thread) {
       uint32_t part = 0, run = 0;  // equal neighbours are added at once
       ForElements(thread, job, job.tiles[number], tile, state.source, [&](uint32_t, float value) {
-        const uint32_t key = TopKKey(value);
+        const uint32_t key = cpu::KeyOf(value);
         if (key < low || key > high) return;
         const uint32_t here = (key - low) >> shift;
         if (run > 0 && here != part) {
@@ -139,8 +140,8 @@ struct TopKCount : TopKWarps {
       block.ForEachThread([&](int thread) {
         above[thread] = ties[thread] = 0;
         ForElements(thread, job, job.tiles[number], tile, state.source, [&](uint32_t, float value) {
-          above[thread] += TopKKey(value) > state.low;
-          ties[thread] += TopKKey(value) == state.low;
+          above[thread] += cpu::KeyOf(value) > state.low;
+          ties[thread] += cpu::KeyOf(value) == state.low;
         });
       });
       block.FoldSum(above);
@@ -230,8 +231,8 @@ struct TopKEmit : TopKWarps {
           entry[thread] = lists ? job.entries[mine.list + i]
                                 : TopKEntry{static_cast<uint32_t>(tile.begin + i),
                                             job.arrays.residual[tile.offset + tile.begin + i]};
-          is_above[thread] = TopKKey(entry[thread].value) > state.low;
-          is_tie[thread] = TopKKey(entry[thread].value) == state.low;
+          is_above[thread] = cpu::KeyOf(entry[thread].value) > state.low;
+          is_tie[thread] = cpu::KeyOf(entry[thread].value) == state.low;
         });
         const auto aboves = block.Ballot(is_above);
         const auto ties = block.Ballot(is_tie);
@@ -261,7 +262,8 @@ struct TopKEmit : TopKWarps {
     job.arrays.indices[at] = entry.index;
     job.arrays.values[at] = entry.value;
     if (!job.arrays.gradient) return;
-    const bool cleared = state.source == TopKSource::kLists && TopKKey(entry.value) > state.bracket;
+    const bool cleared =
+        state.source == TopKSource::kLists && cpu::KeyOf(entry.value) > state.bracket;
     if (!cleared) job.arrays.residual[tile.offset + entry.index] = 0;
   }
 };

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "compress/cpu/topk_gather.h"
 #include "compress/cuda/segments.h"
 #include "compress/cuda/topk_state.h"
 #include "compress/cuda/vectors.h"
@@ -48,8 +49,8 @@ struct TopKBracket {
         if (number >= sample) continue;
         const int64_t at = extent.offset + Position(number, extent.length, sample);
         keys[thread][i] =
-            TopKKey(job.arrays.gradient ? job.arrays.gradient[at] + job.arrays.residual[at]
-                                        : job.arrays.residual[at]);
+            cpu::KeyOf(job.arrays.gradient ? job.arrays.gradient[at] + job.arrays.residual[at]
+                                           : job.arrays.residual[at]);
       }
       for (int i = thread; i < kTopKParts; i += kThreads) {
         shared.parts[i] = 0;
@@ -83,7 +84,7 @@ struct TopKBracket {
       state = {};
       state.low = shared.ends[0].low;
       state.high = exact ? state.low : shared.ends[1].high;
-      if (k == 0) state.low = state.high = kTopKLargest;
+      if (k == 0) state.low = state.high = cpu::kLargestKey;
       state.bracket = state.high;
       state.source = state.low < state.high ? TopKSource::kLists : TopKSource::kCounts;
     });
@@ -101,9 +102,9 @@ struct TopKBracket {
     ends[1] = {};
     const double lower = expected + slack + 0.5, upper = expected - slack;
     ends[0].low = 0;  // where the rank is beyond the sample
-    ends[0].high = kTopKLargest;
+    ends[0].high = cpu::kLargestKey;
     ends[1].low = 0;
-    ends[1].high = kTopKLargest;  // where the rank is before it
+    ends[1].high = cpu::kLargestKey;  // where the rank is before it
     ends[0].rank = static_cast<uint32_t>(lower < 1 ? 1 : lower);
     ends[1].rank = upper < 1 ? 0 : static_cast<uint32_t>(upper);
   }
@@ -150,10 +151,10 @@ struct TopKPass {
       LEGACY_UNROLL
       for (int i = 0; i < Vectors::kOwn; ++i) {
         if (Vectors::Position(thread, i) >= static_cast<int>(tile.end - tile.begin)) continue;
-        const uint32_t key = TopKKey(elements[thread][i]);
+        const uint32_t key = cpu::KeyOf(elements[thread][i]);
         before[thread] += key >= low ? VectorCounts::One(i) : 0;
         winners[thread] += key > high;
-        bad[thread] += key >= kTopKInfinity;
+        bad[thread] += key >= cpu::kInfinityKey;
       }
     });
     const uint32_t above = block.Sum(winners);
@@ -180,7 +181,7 @@ struct TopKPass {
              job.entries + list, parts);
       }
       if (job.arrays.gradient) {
-        const uint32_t cleared = lists && list != kNoRoom ? high : kTopKLargest;
+        const uint32_t cleared = lists && list != kNoRoom ? high : cpu::kLargestKey;
         Store(job, tile, thread, elements[thread], cleared);
       }
     });
@@ -195,7 +196,7 @@ struct TopKPass {
   static LEGACY_DEVICE void Store(const TopKJob& job, const Tile& tile, int thread,
                                   Elements elements, uint32_t cleared) {
     LEGACY_UNROLL
-    for (float& x : elements) x = TopKKey(x) > cleared ? 0.0f : x;
+    for (float& x : elements) x = cpu::KeyOf(x) > cleared ? 0.0f : x;
     Vectors::Write(elements, tile,
                    Vectors::SumByVectors(job.arrays.gradient, job.arrays.residual, tile), thread,
                    job.arrays.residual);
@@ -212,7 +213,7 @@ struct TopKPass {
       LEGACY_UNROLL
       for (int i = kVector * vector; i < kVector * (vector + 1); ++i) {
         const int position = Vectors::Position(thread, i);
-        const uint32_t key = TopKKey(elements[i]);
+        const uint32_t key = cpu::KeyOf(elements[i]);
         if (position >= static_cast<int>(tile.end - tile.begin) || key < low) continue;
         entries[at++] = {static_cast<uint32_t>(tile.begin + position), elements[i]};
         if (key <= high) block.AtomicAdd(&parts[(key - low) >> shift], 1u);
@@ -239,7 +240,7 @@ struct TopKPass {
       state.rank = k - winners;
       if (found) return;
       state.low = 0;
-      state.high = kTopKLargest;
+      state.high = cpu::kLargestKey;
       state.rank = k;
       state.source = TopKSource::kAll;
       block.AtomicAdd(job.missed, 1u);

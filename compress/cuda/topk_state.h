@@ -5,17 +5,14 @@
 #include <bit>
 #include <cstdint>
 
+#include "compress/cpu/topk_gather.h"
 #include "compress/cuda/segments.h"
 #include "compress/cuda/topk.h"
 
 namespace legacy::cuda {
 
-inline constexpr uint32_t kTopKInfinity = 0x7F800000;
-inline constexpr uint32_t kTopKLargest = 0x7FFFFFFF;
 inline constexpr int kTopKParts = 2048;  // of a range, in a round
 inline constexpr int64_t kTopKSample = 16384;
-
-LEGACY_DEVICE uint32_t TopKKey(float x) { return std::bit_cast<uint32_t>(x) & kTopKLargest; }
 
 struct TopKEntry {
   uint32_t index;  // in the segment

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "compress/cpu/topk_gather.h"
 #include "compress/cpu/vector.h"
 #include "compress/cuda/segments.h"
 #include "compress/cuda/vectors.h"
@@ -170,7 +171,6 @@ struct FindExtremes {
 
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
-    constexpr uint32_t kMagnitude = 0x7FFFFFFF, kInfinity = 0x7F800000;
     const Tile tile = FindTile(args.segments, block.index(), kTile);
     const bool by_vectors = Vectors::ByVectors(args.values, tile);
     typename Block::template PerThread<Vectors::Own<float>> own;
@@ -180,18 +180,18 @@ struct FindExtremes {
       most[thread] = 0;
       LEGACY_UNROLL
       for (const float x : own[thread]) {
-        const uint32_t bits = std::bit_cast<uint32_t>(x) & kMagnitude;
+        const uint32_t bits = cpu::KeyOf(x);
         most[thread] = most[thread] < bits ? bits : most[thread];
       }
     });
     const uint32_t largest = block.Max(most);
     block.ForEachThread([&](int thread) {
       if (thread == 0) block.AtomicMax(&args.extremes.largest[tile.segment], largest);
-      if (most[thread] < kInfinity) return;
+      if (most[thread] < cpu::kInfinityKey) return;
       uint32_t first = kNoPosition;
       LEGACY_UNROLL
       for (int i = Vectors::kOwn - 1; i >= 0; --i) {  // their positions ascend
-        if ((std::bit_cast<uint32_t>(own[thread][i]) & kMagnitude) < kInfinity) continue;
+        if (cpu::KeyOf(own[thread][i]) < cpu::kInfinityKey) continue;
         first = static_cast<uint32_t>(tile.begin + Vectors::Position(thread, i));
       }
       block.AtomicMin(&args.extremes.first_non_finite[tile.segment], first);
