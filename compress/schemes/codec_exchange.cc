@@ -147,8 +147,7 @@ Message CodecExchange::ChosenMessage(int worker) {
     std::ranges::fill(held, 0.0f);
     return message;
   }
-  Selection late;
-  const Selection& selection = levels_->At(worker, chosen_, held, SenderContext(worker), late);
+  const Selection& selection = levels_->At(worker, chosen_, held, SenderContext(worker));
   std::vector<float> decoded;
   Message message =
       setup_.codec->Sparse()->Pack(selection, unit().numel, SenderContext(worker), &decoded);

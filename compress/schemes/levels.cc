@@ -61,10 +61,10 @@ Probe Levels::Measure(int worker, std::span<const float> values, const CodecCont
 }
 
 const Selection& Levels::At(int worker, size_t candidate, std::span<const float> values,
-                            const CodecContext& context, Selection& selected) const {
-  if (!estimate_) return selections_[worker][candidate];
-  selected = Select(candidate, values, context);
-  return selected;
+                            const CodecContext& context) {
+  Selection& selection = selections_[worker][candidate];
+  if (estimate_) selection = Select(candidate, values, context);
+  return selection;
 }
 
 }  // namespace legacy

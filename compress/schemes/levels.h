@@ -26,9 +26,9 @@ class Levels {
   bool SendsAll(size_t candidate) const;
   // `values` is e of the worker. `whole`: all of it is sent whatever the candidate.
   Probe Measure(int worker, std::span<const float> values, const CodecContext& context, bool whole);
-  // Of what Measure was given. `selected` is used where nothing was selected then.
+  // Of what Measure was given; selected now where that estimated. Concurrently for different workers, too.
   const Selection& At(int worker, size_t candidate, std::span<const float> values,
-                      const CodecContext& context, Selection& selected) const;
+                      const CodecContext& context);
 
  private:
   const SparseCodec& codec_;
