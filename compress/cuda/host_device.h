@@ -1,9 +1,13 @@
 // Runs kernels on the host, one block after the other: the twin of StreamDevice (stream_device.cuh).
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
+#include <new>
 
 #include "compress/cuda/block.h"
+#include "compress/cuda/workspace.h"
 
 namespace legacy::cuda {
 
@@ -21,7 +25,18 @@ class HostDevice {
     }
   }
 
+  // Memory: DeviceArray (device_array.h).
+  static void* Allocate(size_t bytes) { return ::operator new(bytes, kAlignment); }
+  static void Free(void* memory) { ::operator delete(memory, kAlignment); }
+  void Clear(void* memory, size_t bytes) { std::memset(memory, 0, bytes); }
+  void Copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+  void Upload(void* to, const void* from, size_t bytes) { Copy(to, from, bytes); }
+  void Download(void* to, const void* from, size_t bytes) { Copy(to, from, bytes); }
+  void Wait() {}
+
  private:
+  static constexpr std::align_val_t kAlignment{Workspace::kAlignment};
+
   Order order_;
 };
 

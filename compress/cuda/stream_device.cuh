@@ -196,6 +196,25 @@ class StreamDevice {
     Check(cudaGetLastError(), "launch of a kernel");
   }
 
+  // Memory: DeviceArray (device_array.h). Copies are in the order of the stream: what is uploaded may change at once,
+  // what is downloaded is there after Wait().
+  static void* Allocate(size_t bytes) {
+    void* memory = nullptr;
+    Check(cudaMalloc(&memory, bytes), "memory");
+    return memory;
+  }
+  static void Free(void* memory) { cudaFree(memory); }
+  void Clear(void* memory, size_t bytes) {
+    Check(cudaMemsetAsync(memory, 0, bytes, stream_), "memory");
+  }
+  void Copy(void* to, const void* from, size_t bytes) {
+    Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copy");
+  }
+  void Upload(void* to, const void* from, size_t bytes) { Copy(to, from, bytes); }
+  void Download(void* to, const void* from, size_t bytes) { Copy(to, from, bytes); }
+  void Wait() { Check(cudaStreamSynchronize(stream_), "kernels"); }
+  cudaStream_t stream() const { return stream_; }
+
  private:
   cudaStream_t stream_;
 };

@@ -1,0 +1,70 @@
+// An array in the memory of a device, of a HostDevice or a StreamDevice.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace legacy::cuda {
+
+template <class Device, class T>
+class DeviceArray {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  DeviceArray() = default;
+  // Of n elements, of no meaning yet.
+  explicit DeviceArray(int64_t n) : size_(n) {
+    if (n > 0) data_ = static_cast<T*>(Device::Allocate(bytes()));
+  }
+  DeviceArray(DeviceArray&& other) noexcept { *this = std::move(other); }
+  DeviceArray& operator=(DeviceArray&& other) noexcept {
+    std::swap(size_, other.size_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~DeviceArray() {
+    if (data_ != nullptr) Device::Free(data_);
+  }
+
+  T* data() const { return data_; }
+  int64_t size() const { return size_; }
+  size_t bytes() const { return static_cast<size_t>(size_) * sizeof(T); }
+
+  // Room for n elements at least; what was there is lost where there was less.
+  void Reserve(int64_t n) {
+    if (n > size_) *this = DeviceArray(n);
+  }
+  void Clear(Device& device) {
+    if (size_ > 0) device.Clear(data_, bytes());
+  }
+  // values.size() elements from the begin on, growing where there is less room.
+  void Upload(Device& device, std::span<const T> values) {
+    Reserve(std::ssize(values));
+    if (!values.empty()) device.Upload(data_, values.data(), values.size_bytes());
+  }
+  // `count` elements from `begin` on; waits.
+  std::vector<T> Download(Device& device, int64_t begin, int64_t count) const {
+    std::vector<T> values(static_cast<size_t>(count));
+    if (count > 0) device.Download(values.data(), data_ + begin, values.size() * sizeof(T));
+    device.Wait();
+    return values;
+  }
+
+ private:
+  int64_t size_ = 0;
+  T* data_ = nullptr;
+};
+
+// A table (SegmentTable, MessageTable, ...) as it lies on the device.
+template <class Device, class Table>
+void UploadTable(Device& device, const Table& table, DeviceArray<Device, std::byte>& memory) {
+  std::vector<std::byte> bytes(table.Bytes());
+  table.Write(bytes.data());
+  memory.Upload(device, bytes);
+}
+
+}  // namespace legacy::cuda
