@@ -13,8 +13,13 @@ else()
   set(LEGACY_FABRIC OFF)
 endif()
 
+if(NOT LEGACY_PROGRAMS)
+  set(LEGACY_STUDIES OFF)
+endif()
 if(LEGACY_PROGRAMS)
   find_package(fmt REQUIRED)
+endif()
+if(LEGACY_STUDIES)
   find_package(SQLite3 REQUIRED)
 
   # Chart.js, which the interactive report of a study holds: one self-contained script.
@@ -54,7 +59,7 @@ if(LEGACY_TORCH)
   find_package(ZLIB REQUIRED)
 endif()
 
-if(LEGACY_TORCH AND LEGACY_PROGRAMS)
+if(LEGACY_TORCH AND LEGACY_STUDIES)
   find_package(CURL REQUIRED)
   find_package(LibArchive REQUIRED)
   find_package(OpenSSL REQUIRED COMPONENTS Crypto)

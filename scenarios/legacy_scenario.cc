@@ -4,10 +4,13 @@
 #include <cstring>
 #include <exception>
 
+#include "compress/error.h"
 #include "scenarios/command_line.h"
 #include "scenarios/comparison.h"
 #include "scenarios/run_report.h"
+#ifdef LEGACY_WITH_ADVICE
 #include "scenarios/study/advise.h"
+#endif
 
 namespace {
 
@@ -17,9 +20,13 @@ extern "C" void Stop(int) { g_stop = 1; }
 
 int Main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "advise") == 0) {
+#ifdef LEGACY_WITH_ADVICE
     std::signal(SIGINT, Stop);
     std::signal(SIGTERM, Stop);
     return legacy::AdviseCommand(argc - 1, argv + 1, g_stop);
+#else
+    throw legacy::Error("advise: this program was built without studies (LEGACY_STUDIES=OFF)");
+#endif
   }
   const legacy::CommandLine line = legacy::ParseCommandLine(
       argc, argv, "legacy-scenario",

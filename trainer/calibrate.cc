@@ -1,7 +1,6 @@
 #include "trainer/calibrate.h"
 
 #include <time.h>
-#include <torch/torch.h>
 
 #include <algorithm>
 #include <functional>
@@ -16,6 +15,7 @@
 #include "compress/policies/knapsack.h"
 #include "compress/random.h"
 #include "compress/schemes/low_rank.h"
+#include "trainer/operations.h"
 #include "trainer/optimizer.h"
 #include "trainer/worker_pool.h"
 
@@ -28,9 +28,9 @@ constexpr int64_t kSmallUnit = 1 << 10;
 constexpr int64_t kLargeUnit = 1 << 20;
 constexpr double kDensity = 0.01;  // of the sparsifiers, where decoding is priced per kept value
 
-class Stopwatch {
+class ProcessorTime {
  public:
-  explicit Stopwatch(const CalibrationOptions& options) : options_(options) {}
+  explicit ProcessorTime(const CalibrationOptions& options) : options_(options) {}
 
   // Median seconds of one call of `work`, over runs of as many calls as fill a run.
   double Seconds(const std::function<void()>& work) const {
@@ -78,7 +78,7 @@ std::optional<Work> Priced(const WorkList& work) {
   return priced;
 }
 
-KernelRate MeasureEncode(const Stopwatch& watch, const Codec& codec, double parameter) {
+KernelRate MeasureEncode(const ProcessorTime& watch, const Codec& codec, double parameter) {
   const auto seconds = [&](int64_t numel) {
     const std::vector<float> gradient = Gaussian(numel);
     std::vector<float> values(gradient.size());
@@ -94,7 +94,7 @@ KernelRate MeasureEncode(const Stopwatch& watch, const Codec& codec, double para
                      seconds(kLargeUnit));
 }
 
-KernelRate MeasureDecode(const Stopwatch& watch, const Codec& codec, double parameter) {
+KernelRate MeasureDecode(const ProcessorTime& watch, const Codec& codec, double parameter) {
   const auto seconds = [&](int64_t numel) {
     const CodecContext context{.unit = 0, .parameter = parameter, .random = {}};
     const Message message = codec.Encode(Gaussian(numel), context);
@@ -109,7 +109,7 @@ KernelRate MeasureDecode(const Stopwatch& watch, const Codec& codec, double para
 }
 
 // Every codec's own kernels; free work has none.
-void MeasureCodecs(const Stopwatch& watch, Profile& profile) {
+void MeasureCodecs(const ProcessorTime& watch, Profile& profile) {
   for (const std::string& name : CodecNames()) {
     const std::unique_ptr<Codec> codec = MakeCodec(name);
     const double parameter =
@@ -127,7 +127,7 @@ void MeasureCodecs(const Stopwatch& watch, Profile& profile) {
 }
 
 // Of a kernel whose work is `elements(size)` and one call of which is `call(size)`, already set up.
-KernelRate MeasureCalls(const Stopwatch& watch, int64_t small, int64_t large,
+KernelRate MeasureCalls(const ProcessorTime& watch, int64_t small, int64_t large,
                         const std::function<int64_t(int64_t)>& elements,
                         const std::function<std::function<void()>(int64_t)>& prepare) {
   const double small_seconds = watch.Seconds(prepare(small));
@@ -135,7 +135,7 @@ KernelRate MeasureCalls(const Stopwatch& watch, int64_t small, int64_t large,
   return LineThrough(elements(small), small_seconds, elements(large), large_seconds);
 }
 
-void MeasureStatistics(const Stopwatch& watch, Profile& profile) {
+void MeasureStatistics(const ProcessorTime& watch, Profile& profile) {
   const auto itself = [](int64_t numel) { return numel; };
   profile.kernels["accumulate"] =
       MeasureCalls(watch, kSmallUnit, kLargeUnit, itself, [](int64_t numel) {
@@ -152,7 +152,7 @@ void MeasureStatistics(const Stopwatch& watch, Profile& profile) {
       });
 }
 
-void MeasureSpectra(const Stopwatch& watch, Profile& profile) {
+void MeasureSpectra(const ProcessorTime& watch, Profile& profile) {
   constexpr int64_t kChunk = 4096;  // as the codec's default
   const auto plan = std::make_shared<cpu::SpectrumPlan>(kChunk);
   const auto itself = [](int64_t numel) { return numel; };
@@ -178,7 +178,7 @@ void MeasureSpectra(const Stopwatch& watch, Profile& profile) {
 }
 
 // Square matrices of `side`, at rank 4.
-void MeasureFactors(const Stopwatch& watch, Profile& profile) {
+void MeasureFactors(const ProcessorTime& watch, Profile& profile) {
   constexpr int64_t kRank = 4;
   const auto shape = [](int64_t side) { return MatrixShape{side, side}; };
   profile.kernels["powersgd.multiply"] = MeasureCalls(
@@ -201,7 +201,7 @@ void MeasureFactors(const Stopwatch& watch, Profile& profile) {
 }
 
 // L-GreCo's knapsack of `units` layers with 7 options, 10,000 steps of the budget.
-void MeasureSolver(const Stopwatch& watch, Profile& profile) {
+void MeasureSolver(const ProcessorTime& watch, Profile& profile) {
   constexpr int64_t kOptions = 7;
   constexpr int64_t kSteps = 10000;
   profile.kernels["lgreco.solve"] = MeasureCalls(
@@ -220,7 +220,7 @@ void MeasureSolver(const Stopwatch& watch, Profile& profile) {
       });
 }
 
-void MeasureOptimizer(const Stopwatch& watch, Profile& profile) {
+void MeasureOptimizer(const ProcessorTime& watch, Profile& profile) {
   const auto seconds = [&](int64_t numel) {
     Sgd sgd(numel, {});
     const std::vector<float> gradient = Gaussian(numel);
@@ -231,53 +231,16 @@ void MeasureOptimizer(const Stopwatch& watch, Profile& profile) {
       LineThrough(kSmallUnit, seconds(kSmallUnit), kLargeUnit, seconds(kLargeUnit));
 }
 
-// Convolution and matrix product at the sizes of the shipped models, batch 32: rates that a
-// training sees, not peaks.
-void MeasureOperations(const Stopwatch& watch, Profile& profile) {
-  const torch::NoGradGuard no_grad;
-  const torch::Tensor large = torch::ones({32, 32, 32, 32});
-  const double megabytes = 4.0 * static_cast<double>(large.numel());
-  torch::Tensor out = torch::empty_like(large);
-  const double relu = watch.Seconds([&] { torch::relu_out(out, large); });
-  const double bandwidth = RoundedFigure(2 * megabytes / relu);
-  const double add = watch.Seconds([&] { torch::add_out(out, large, large); });
-  const double simple_flops = RoundedFigure(static_cast<double>(large.numel()) / add);
-
-  const torch::Tensor kernel = torch::ones({32, 32, 3, 3});
-  const double conv =
-      watch.Seconds([&] { torch::conv2d(large, kernel, {}, /*stride=*/1, /*padding=*/1); });
-  const double conv_flops = 2.0 * 9 * 32 * static_cast<double>(large.numel());
-
-  const torch::Tensor rows = torch::ones({32, 1024});
-  const torch::Tensor matrix = torch::ones({1024, 1024});
-  const double linear = watch.Seconds([&] { torch::mm(rows, matrix); });
-
-  const torch::Tensor scale = torch::ones({32});
-  const double norm = watch.Seconds(
-      [&] { torch::batch_norm(large, scale, scale, {}, {}, true, 0.1, 1e-5, false); });
-  const double pool = watch.Seconds([&] { torch::max_pool2d(large, 2); });
-
-  profile.operations["conv"] = {RoundedFigure(conv_flops / conv), bandwidth};
-  profile.operations["linear"] = {RoundedFigure(2.0 * 32 * 1024 * 1024 / linear), bandwidth};
-  profile.operations["elementwise"] = {simple_flops, bandwidth};
-  profile.operations["batchnorm"] = {simple_flops, RoundedFigure(2 * megabytes / norm)};
-  profile.operations["pool"] = {simple_flops, RoundedFigure(1.25 * megabytes / pool)};
-
-  const torch::Tensor tiny = torch::ones({1});
-  torch::Tensor tiny_out = torch::empty_like(tiny);
-  profile.launch_seconds = RoundedFigure(watch.Seconds([&] { torch::relu_out(tiny_out, tiny); }));
-}
-
 }  // namespace
 
 Profile Calibrate(const CalibrationOptions& options) {
   UseOneThread();
-  const Stopwatch watch(options);
+  const ProcessorTime watch(options);
   Profile profile;
   profile.name = options.name;
   profile.source =
       "measured (" + options.machine + "; " + options.command + "; " + options.date + ")";
-  MeasureOperations(watch, profile);
+  MeasureOperations([&](const auto& work) { return watch.Seconds(work); }, /*gpu=*/false, profile);
   MeasureCodecs(watch, profile);
   MeasureStatistics(watch, profile);
   MeasureSpectra(watch, profile);

@@ -32,20 +32,22 @@ Times TimesOf(const Json& document) {
   return times;
 }
 
-std::string SourceOf(const Json& document, const std::string& kernels, const Profile& base) {
+std::string SourceOf(const Json& document, const std::string& kernels, const Profile& base,
+                     bool operations) {
   const Json& device = document.at("device");
   const auto text = [](const Json& from, const char* key) {
     return from.at(key).get<std::string>();
   };
   return "measured (" + text(device, "name") + ", driver " + text(device, "driver") + ", CUDA " +
          text(device, "cuda") + "; " + text(document, "command") + "; " + text(document, "date") +
+         (operations ? "; operations by LibTorch on that machine" : "") +
          "; kernels measured: " + kernels + "; all else as " + base.name + ": " + base.source + ")";
 }
 
 }  // namespace
 
 Profile GpuProfile(const std::string& json, const std::string& where, const Profile& base,
-                   const std::string& name) {
+                   bool operations, const std::string& name) {
   try {
     const Json document = Json::parse(json);
     if (document.at("program") != "legacy-bench-gpu") {
@@ -67,7 +69,7 @@ Profile GpuProfile(const std::string& json, const std::string& where, const Prof
       throw Error(where + ": no kernel of a profile was measured on " + kInput +
                   " values at two sizes");
     }
-    profile.source = SourceOf(document, measured, base);
+    profile.source = SourceOf(document, measured, base, operations);
     return profile;
   } catch (const Json::exception& error) {
     throw Error(where + ": not what legacy-bench-gpu writes: " + error.what());

@@ -13,6 +13,7 @@
 #include "compress/error.h"
 #include "trainer/calibrate.h"
 #include "trainer/gpu_profile.h"
+#include "trainer/operations.h"
 
 namespace {
 
@@ -56,12 +57,17 @@ legacy::Profile Measure(const std::string& name, bool quick) {
   return legacy::Calibrate(options);
 }
 
-legacy::Profile FromGpu(const std::string& name, const std::string& path, const std::string& base) {
+legacy::Profile FromGpu(const std::string& name, const std::string& path, const std::string& base,
+                        bool operations) {
   std::ifstream file(path);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) throw legacy::Error("cannot read " + path);
-  return legacy::GpuProfile(text.str(), path, legacy::LoadProfile(base),
-                            name.empty() ? "this-gpu" : name);
+  legacy::Profile rest = legacy::LoadProfile(base);
+  if (operations) {
+    constexpr int kRuns = 9;
+    legacy::MeasureGpuOperations(kRuns, rest);
+  }
+  return legacy::GpuProfile(text.str(), path, rest, operations, name.empty() ? "this-gpu" : name);
 }
 
 }  // namespace
@@ -72,7 +78,7 @@ int main(int argc, char** argv) {
       "the simulated clock.",
       "legacy-calibrate");
   std::string out, gpu, base;
-  bool quick = false;
+  bool quick = false, operations = false;
   app.add_option("--out", out, "file to write; its stem becomes the profile's name")
       ->type_name("FILE");
   auto* const quickly = app.add_flag("--quick", quick, "3 short runs of each figure instead of 9");
@@ -84,12 +90,16 @@ int main(int argc, char** argv) {
           ->excludes(quickly);
   auto* const rest = app.add_option("--base", base, "profile for what --gpu has no figures of")
                          ->type_name("NAME|FILE");
+  app.add_flag("--operations", operations,
+               "with --gpu: the models' operations, too, are measured, on this machine's GPU by "
+               "LibTorch")
+      ->needs(from_gpu);
   from_gpu->needs(rest);
   rest->needs(from_gpu);
   CLI11_PARSE(app, argc, argv);
   try {
     const std::string name = std::filesystem::path(out).stem().string();
-    Write(gpu.empty() ? Measure(name, quick) : FromGpu(name, gpu, base), out);
+    Write(gpu.empty() ? Measure(name, quick) : FromGpu(name, gpu, base, operations), out);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "legacy-calibrate: %s\n", error.what());
     return 1;

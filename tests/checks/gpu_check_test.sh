@@ -23,10 +23,12 @@ case "$* " in
   --build*)
     [ ! -e "$BROKEN.build" ] || exit 1
     mkdir -p "$OUT/build/bin"
-    for name in cuda_logic_tests gpu_bench_tests gpu_tests legacy-bench-gpu trainer_test training_test legacy-bench-training; do
+    for name in cuda_logic_tests gpu_bench_tests gpu_tests legacy-bench-gpu trainer_test training_test legacy-bench-training \
+        legacy-scenario legacy-calibrate; do
       printf '#!/bin/sh\necho "%s $*" >>"$LOG"\n[ ! -e "$BROKEN.%s" ] || exit 1\n' "$name" "$name" >"$OUT/build/bin/$name"
       chmod +x "$OUT/build/bin/$name"
     done
+    echo '[ "$1" = --device ] || : >"${1#--json=}"' >>"$OUT/build/bin/legacy-bench-gpu"
     echo '[ "$1" != --device ] || [ -e "$GPU" ]' >>"$OUT/build/bin/legacy-bench-gpu" ;;
 esac
 FAKE
@@ -64,7 +66,7 @@ not_called() { ! grep -qF -e "$1" "$LOG" || fail "should not be called: $1"; }
 fresh
 exits 0 --help
 printed '^Usage: tests/gpu_check'
-for option in --nonsense build --deps=/no/such/folder --jobs=0 --jobs=two --arch=; do
+for option in --nonsense build --deps=/no/such/folder --data=/no/such/folder --jobs=0 --jobs=two --arch=; do
   exits 2 "$option"
 done
 not_called cmake
@@ -91,7 +93,16 @@ called '-DCMAKE_PREFIX_PATH=/torch/share/cmake'
 called 'gpu_tests --gtest_filter=TopK*'
 called 'compute-sanitizer --tool racecheck'
 called "legacy-bench-gpu --json=$OUT/gpu.json --turns=5 --sizes=1e6"
-called 'legacy-bench-training --steps 10'
+called 'legacy-bench-training --device cuda --steps 10'
+called 'legacy-scenario --dataset=glyphs --device=cuda --fidelity=analytic --record'
+mkdir -p "$tree/data/cifar-10-batches-bin" && : >"$LOG"
+exits 0 --train "--data=$tree/data"
+called "legacy-scenario --dataset=cifar10 --data-root=$tree/data --device=cuda"
+exits 0 --profile
+called "legacy-calibrate --gpu $OUT/gpu.json --base h100-datasheet --operations --out $OUT/profile.json"
+rm "$OUT/gpu.json"
+exits 1 --profile
+printed '^profile +FAILED'
 touch "$BROKEN.gpu_tests"
 exits 1 --tests --bench
 printed '^gpu-tests +FAILED'

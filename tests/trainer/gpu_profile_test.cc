@@ -42,7 +42,7 @@ TEST(GpuProfile, TakesLinesFromTheSmallestToTheLargest) {
          {"kernel": "k", "profile": "histogram", "profile_elements": 2e3, "input": "student-t", "vectors": 161,
           "seconds": 1},
          {"kernel": "other", "input": "student-t", "vectors": 1, "seconds": 1})";
-  const Profile profile = GpuProfile(Document(results), "gpu.json", Base(), "mine");
+  const Profile profile = GpuProfile(Document(results), "gpu.json", Base(), false, "mine");
   EXPECT_EQ(profile.name, "mine");
   EXPECT_EQ(profile.kernels.at("copy").launch_seconds, 2e-6);
   EXPECT_EQ(profile.kernels.at("copy").seconds_per_element, 1e-9);
@@ -55,16 +55,19 @@ TEST(GpuProfile, TakesLinesFromTheSmallestToTheLargest) {
       "measured (A GPU, driver 1.2, CUDA 13.0; legacy-bench-gpu --json=x; 2030-01-02; kernels "
       "measured: copy, topk.encode; all else as base: datasheet (x))");
   EXPECT_EQ(ParseProfile(FormatProfile(profile), "text").source, profile.source);
+  const Profile with = GpuProfile(Document(results), "gpu.json", Base(), true, "mine");
+  EXPECT_NE(with.source.find("2030-01-02; operations by LibTorch on that machine; kernels"),
+            std::string::npos);
 }
 
 TEST(GpuProfile, RefusesOtherTexts) {
   const std::string two = Result("copy", "1", "1") + "," + Result("copy", "2", "2");
-  EXPECT_NO_THROW(GpuProfile(Document(two), "gpu.json", Base(), "mine"));
+  EXPECT_NO_THROW(GpuProfile(Document(two), "gpu.json", Base(), false, "mine"));
   for (const std::string& text :
        {std::string("{"), std::string("{}"), std::string(R"({"program": "ls"})"), Document(""),
         Document(Result("copy", "1", "1")), Document(Result("copy", "\"a\"", "1") + "," + two),
         Document(Result("warp", "1", "1") + "," + Result("warp", "2", "2"))}) {
-    EXPECT_THROW(GpuProfile(text, "gpu.json", Base(), "mine"), Error) << text;
+    EXPECT_THROW(GpuProfile(text, "gpu.json", Base(), false, "mine"), Error) << text;
   }
 }
 

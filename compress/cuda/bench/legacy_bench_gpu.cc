@@ -23,6 +23,8 @@ Usage: legacy-bench-gpu [options]
   --sizes=N,M       elements, or resnet50 (the layers of one); default: 1e5,1e6,1e7,1e8,1e9,resnet50
   --ratios=R,S      of elements kept; default: 0.001,0.01,0.03,0.1
   --inputs=A,B      student-t, zeros, constant; default: all
+  --all             all combinations of these; default, where none of the three is given: 1e8 student-t values
+                    of which 1 % is kept, and what differs from that in one of the three
   --turns=N         measured turns of each, of which the median counts; default: 21
   --json=FILE       write all figures there as well
   --device          say which GPU there is, and nothing else
@@ -41,6 +43,7 @@ struct Options {
   MeasureOptions measure;
   std::string json;
   double bandwidth = 3.0e12;
+  bool combine = false;
   bool device = false, dry_run = false, help = false;
 };
 
@@ -75,6 +78,7 @@ std::string KernelNames() {
 }
 
 void SetLists(const std::string& name, const std::string& value, Options& options) {
+  options.combine = options.combine || name != "--kernels";
   if (name == "--kernels") {
     options.kernels = Split(value);
     for (const std::string& part : options.kernels) {
@@ -112,6 +116,8 @@ Options Parse(int argc, char** argv) {
       options.help = true;
     } else if (!valued && name == "--dry-run") {
       options.dry_run = true;
+    } else if (!valued && name == "--all") {
+      options.combine = true;
     } else if (!valued && name == "--device") {
       options.device = true;
     } else if (valued && name == "--json") {
@@ -130,6 +136,12 @@ Options Parse(int argc, char** argv) {
   return options;
 }
 
+// From the case that the others are compared with.
+int Differences(const Row& row, const Case& of) {
+  const bool other_ratio = row.by_ratio && of.ratio != 0.01;
+  return (of.input != "student-t") + (of.size != "1e8") + other_ratio;
+}
+
 // each(row, case) of all that the options ask for, in the order of the rows.
 template <class Each>
 void ForEachCase(const Options& options, Each each) {
@@ -138,13 +150,9 @@ void ForEachCase(const Options& options, Each each) {
     for (const std::string& input : options.inputs) {
       for (const std::string& size : options.sizes) {
         Case of{.input = input, .size = size, .lengths = LengthsOf(size)};
-        if (!row.by_ratio) {
-          each(row, of);
-          continue;
-        }
-        for (const double ratio : options.ratios) {
+        for (const double ratio : row.by_ratio ? options.ratios : std::vector<double>{0}) {
           of.ratio = ratio;
-          each(row, of);
+          if (options.combine || Differences(row, of) <= 1) each(row, of);
         }
       }
     }
