@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "compress/codec.h"
+#include "compress/kernel_setting.h"
 #include "compress/message.h"
 #include "compress/options.h"
 
@@ -54,6 +55,11 @@ class Quantiser {
 
   // The same, where segments can be decoded in parts: sums then need no buffer of the unit.
   virtual const PartwiseQuantiser* Parts() const { return nullptr; }
+
+  // Of the kernels that do the same on a device; none: there are none.
+  virtual std::optional<QuantiserSetting> Setting([[maybe_unused]] double parameter) const {
+    return std::nullopt;
+  }
 
   // E||x - Q(x)||^2 over the rounding's draws, without drawing (closed form).
   virtual double SquaredError(std::span<const float> values, double parameter) const = 0;

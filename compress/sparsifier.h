@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compress/codec.h"
+#include "compress/kernel_setting.h"
 #include "compress/options.h"
 
 namespace legacy {
@@ -41,6 +42,9 @@ class Sparsifier {
   virtual bool SendsWhole([[maybe_unused]] int64_t numel) const { return false; }
   // The quantiser that the method brings with it (quantised RedSync's mean); empty: any may follow.
   virtual std::string_view OwnQuantiser() const { return {}; }
+
+  // Of the kernels that do the same on a device; none: there are none.
+  virtual std::optional<SparsifierSetting> Setting() const { return std::nullopt; }
 
   virtual WorkList EncodeWork(int64_t numel, double parameter) const = 0;
 

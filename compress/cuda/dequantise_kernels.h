@@ -66,8 +66,8 @@ struct DequantiseTile {
     const int64_t number = run.begin / kRun;
     const int64_t bucket =
         Method::kBuckets ? static_cast<uint32_t>(run.begin) / static_cast<uint32_t>(job.bucket) : 0;
-    RunOfFloats sum;
-    LoadRun(to, run.count, sum);
+    RunOfFloats sum{};
+    if (!job.arrays.overwrite) LoadRun(to, run.count, sum);
     for (int32_t w = 0; w < job.arrays.workers; ++w) {
       const std::byte* const in = job.arrays.in + w * job.arrays.stride;
       const auto scale = LoadScale<Method>(in + part.scales + bucket * Method::kScaleBytes);
@@ -89,6 +89,10 @@ struct DequantiseTile {
       if (!good && job.arrays.malformed) {
         block.AtomicOr(&job.arrays.malformed[w * job.units + part.unit], 1u);
       }
+    }
+    LEGACY_UNROLL
+    for (int i = 0; i < kRun; ++i) {
+      if (job.arrays.divisor != 1) sum[i] /= job.arrays.divisor;
     }
     StoreRun(sum, run.count, to);
   }

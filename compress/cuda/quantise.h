@@ -6,11 +6,10 @@
 //   encode, scales of buckets up to 4096 elements, natural:bits=9    4 + b / 8
 //   encode, larger buckets or one scale of the unit                  8 + b / 8
 //   the same with error feedback                                     12 + b / 8 and 20 + b / 8
-//   decode of W workers                                              8 + W b / 8
+//   decode of W workers                                              8 + W b / 8, or 4 + W b / 8
 //
 // Not here, but on the CPU alone: qsgd:code=elias (where a code begins depends on all before it), mean
 // (its sum has the order of the values), and rbf with range=calibrated or ema (a state of the host).
-// fp16 and bf16: cast.h.
 //
 // Nothing waits for the device, and the launches do not depend on the data: they can be captured in a
 // CUDA graph.
@@ -43,7 +42,9 @@ struct DequantiseArrays {
   const std::byte* in = nullptr;  // of the first worker, aligned to 4 bytes
   int64_t stride = 0;             // bytes from a worker to the next; a multiple of 4
   int32_t workers = 1;
-  float* sum = nullptr;  // sum[i] += decoded value, worker after worker
+  float* sum = nullptr;  // sum[i] += decoded value, worker after worker; then sum[i] /= divisor
+  float divisor = 1;
+  bool overwrite = false;  // sums begin at 0 rather than with what is there, which is not read
   // For each worker its units: becomes 1 where a segment is malformed, so that the sum means nothing,
   // and stays as it is elsewhere. May be null. Seen are scales that are none, codes above the largest,
   // codes that cannot be beside the scale, and padding; not seen is what takes a count of all codes:

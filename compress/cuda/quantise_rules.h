@@ -14,6 +14,7 @@
 #include <cstring>
 #include <limits>
 
+#include "compress/cpu/cast.h"
 #include "compress/cpu/code_rules.h"
 #include "compress/cpu/range_float.h"
 #include "compress/cpu/ternary.h"
@@ -202,6 +203,48 @@ struct MaxMin : MeasureRange {
     return {IsFinite(least) && IsFinite(most) && least <= most,
             static_cast<uint32_t>(least == most ? 0 : levels), least, most, setting.inverse};
   }
+};
+
+// The value itself.
+struct Float32Code {
+  static constexpr int kWidth = 32;
+  static LEGACY_DEVICE uint32_t Of(float x) { return std::bit_cast<uint32_t>(x); }
+  static LEGACY_DEVICE float Value(uint32_t code) { return std::bit_cast<float>(code); }
+};
+struct Float16Code {
+  static constexpr int kWidth = 16;
+  static LEGACY_DEVICE uint32_t Of(float x) { return cpu::FloatToHalf(x); }
+  static LEGACY_DEVICE float Value(uint32_t code) {
+    return cpu::HalfToFloat(static_cast<uint16_t>(code));
+  }
+};
+struct Bfloat16Code {
+  static constexpr int kWidth = 16;
+  static LEGACY_DEVICE uint32_t Of(float x) { return cpu::FloatToBfloat16(x); }
+  static LEGACY_DEVICE float Value(uint32_t code) {
+    return cpu::Bfloat16ToFloat(static_cast<uint16_t>(code));
+  }
+};
+
+// Floats of some width.
+template <class Float>
+struct CastMethod : NoMeasure {
+  static constexpr int kLeastWidth = Float::kWidth, kMostWidth = Float::kWidth, kScaleBytes = 0;
+
+  struct Encoder {
+    LEGACY_DEVICE uint32_t Code(float x, uint32_t) const { return Float::Of(x); }
+  };
+  struct Decoder {
+    static constexpr bool valid = true;
+
+    LEGACY_DEVICE bool Allows(uint32_t code) const { return IsFinite(Float::Value(code)); }
+    LEGACY_DEVICE float Value(uint32_t code) const { return Float::Value(code); }
+  };
+  static LEGACY_DEVICE Encoder Finish(const MethodSetting&, const QuantiserMeasure&,
+                                      QuantiserScale&) {
+    return {};
+  }
+  static LEGACY_DEVICE Decoder DecoderOf(const MethodSetting&, const QuantiserScale&) { return {}; }
 };
 
 struct UniformMethod : MeasureMagnitude {
@@ -439,6 +482,12 @@ struct RangeMethod : NoMeasure {
 template <class Body>
 void WithMethod(const QuantiserSetting& setting, Body body) {
   switch (setting.kind) {
+    case QuantiserKind::kFloat32:
+      return body(CastMethod<Float32Code>());
+    case QuantiserKind::kFloat16:
+      return body(CastMethod<Float16Code>());
+    case QuantiserKind::kBfloat16:
+      return body(CastMethod<Bfloat16Code>());
     case QuantiserKind::kUniform:
       return body(UniformMethod());
     case QuantiserKind::kQsgd:

@@ -81,7 +81,7 @@ struct PackedRun {
         const int at = i * kWidth - k * kUnitBits;
         if (at <= -kWidth || at >= kUnitBits) continue;
         const uint32_t bits = at >= 0 ? uint32_t{unit} >> at : uint32_t{unit} << -at;
-        codes[i] |= bits & ((1u << kWidth) - 1);
+        codes[i] |= bits & static_cast<uint32_t>((uint64_t{1} << kWidth) - 1);
       }
     }
   }

@@ -14,33 +14,17 @@
 #include "compress/cpu/ternary.h"
 #include "compress/cuda/segments.h"
 #include "compress/error.h"
+#include "compress/kernel_setting.h"
 
 namespace legacy::cuda {
 
-enum class QuantiserKind : uint8_t {
-  kUniform,
-  kQsgd,
-  kMaxMin,
-  kTernGrad,
-  kNatural,
-  kSign,
-  kOneBit,
-  kRange,  // rbf
-};
-
-// Options of compress/quantisers, as far as a kind has them.
-struct QuantiserSetting {
-  QuantiserKind kind = QuantiserKind::kQsgd;
-  int bits = 4;            // uniform 2..16, qsgd 2..8, maxmin 1..8, natural 8 or 9, rbf 3..16
-  int64_t bucket = 512;    // qsgd, maxmin: a multiple of 64
-  bool stochastic = true;  // qsgd, maxmin
-  bool euclidean = false;  // qsgd:norm=l2
-  double clip = 2.5;       // terngrad
-  int mantissa = 0;        // rbf: 0 for the best of a sample of the unit
-};
-
 inline int CodeWidth(const QuantiserSetting& setting) {
   switch (setting.kind) {
+    case QuantiserKind::kFloat32:
+      return 32;
+    case QuantiserKind::kFloat16:
+    case QuantiserKind::kBfloat16:
+      return 16;
     case QuantiserKind::kSign:
     case QuantiserKind::kOneBit:
       return 1;
@@ -56,6 +40,10 @@ inline int CodeWidth(const QuantiserSetting& setting) {
 // Of a scale.
 inline int ScaleBytes(const QuantiserSetting& setting) {
   switch (setting.kind) {
+    case QuantiserKind::kFloat32:
+    case QuantiserKind::kFloat16:
+    case QuantiserKind::kBfloat16:
+      return 0;
     case QuantiserKind::kNatural:
       return setting.bits == 8 ? 1 : 0;
     case QuantiserKind::kMaxMin:

@@ -36,6 +36,13 @@ std::optional<int64_t> BucketedQuantiser::SegmentBytes(int64_t count, double bit
   return ScaleBytes() * Buckets(count) + cpu::PackedBytes(count, BitsOf(bits));
 }
 
+QuantiserSetting BucketedQuantiser::SettingOf(QuantiserKind kind, double bits) const {
+  return {.kind = kind,
+          .bits = BitsOf(bits),
+          .bucket = settings_.bucket,
+          .stochastic = settings_.stochastic};
+}
+
 void BucketedQuantiser::StoreScale(const BucketScale& scale, std::byte* to) const {
   if (Numbers() == 2) {
     std::memcpy(to, &scale.low, sizeof scale.low);

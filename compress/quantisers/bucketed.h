@@ -70,8 +70,8 @@ class BucketedQuantiser : public PartwiseQuantiser {
       body(bucket, begin, size);
       begin += size;
     }
-  }
-  const Settings& settings() const { return settings_; }
+  }  const Settings& settings() const { return settings_; }
+  QuantiserSetting SettingOf(QuantiserKind kind, double bits) const;
 
  private:
   // Up to kQuantiseBlock values of one bucket from element `first` of the segment.

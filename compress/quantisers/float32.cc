@@ -20,6 +20,9 @@ class Float32 : public PartwiseQuantiser {
   // Sent from where they lie; copied to where they belong.
   Work EncodeWork(int64_t, double) const override { return {"", 0, 0}; }
   Work DecodeWork(int64_t count, double) const override { return {"copy", count, 1}; }
+  std::optional<QuantiserSetting> Setting(double) const override {
+    return QuantiserSetting{.kind = QuantiserKind::kFloat32};
+  }
   void Encode(std::span<const float> values, double, const CodecContext&,
               Bytes& out) const override {
     AppendFloats(values, out);

@@ -14,14 +14,18 @@ namespace {
 struct HalfFormat {
   const char* name;
   ValueType type;
+  QuantiserKind kind;
   uint16_t exponent;  // all set in NaN and infinity alone
   void (*encode)(std::span<const float> values, std::span<std::byte> out);
   void (*decode)(std::span<const std::byte> in, std::span<float> values);
 };
 
-constexpr HalfFormat kFloat16 = {"fp16", ValueType::kFloat16, 0x7C00, cpu::EncodeHalf,
-                                 cpu::DecodeHalf};
-constexpr HalfFormat kBfloat16 = {"bf16", ValueType::kBfloat16, 0x7F80,
+constexpr HalfFormat kFloat16 = {"fp16", ValueType::kFloat16, QuantiserKind::kFloat16,
+                                 0x7C00, cpu::EncodeHalf,     cpu::DecodeHalf};
+constexpr HalfFormat kBfloat16 = {"bf16",
+                                  ValueType::kBfloat16,
+                                  QuantiserKind::kBfloat16,
+                                  0x7F80,
                                   [](std::span<const float> values, std::span<std::byte> out) {
                                     cpu::EncodeBfloat16(values, out);
                                   },
@@ -52,6 +56,9 @@ class Half : public PartwiseQuantiser {
   }
   Work EncodeWork(int64_t count, double) const override { return {"cast.encode", count, 1}; }
   Work DecodeWork(int64_t count, double) const override { return {"cast.decode", count, 1}; }
+  std::optional<QuantiserSetting> Setting(double) const override {
+    return QuantiserSetting{.kind = format_.kind};
+  }
   void Encode(std::span<const float> values, double, const CodecContext&,
               Bytes& out) const override {
     const size_t begin = out.size();

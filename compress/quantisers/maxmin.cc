@@ -23,6 +23,9 @@ class MaxMin : public BucketedQuantiser {
   std::string_view Name() const override { return "maxmin"; }
   ValueType Type() const override { return ValueType::kMaxMin; }
   bool AllowsErrorFeedback(double bits) const override { return BitsOf(bits) >= 2; }
+  std::optional<QuantiserSetting> Setting(double bits) const override {
+    return SettingOf(QuantiserKind::kMaxMin, bits);
+  }
 
  protected:
   int Numbers() const override { return 2; }

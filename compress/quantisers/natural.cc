@@ -121,6 +121,9 @@ class Natural : public PartwiseQuantiser {
 
 class Natural9 : public Natural {
  public:
+  std::optional<QuantiserSetting> Setting(double) const override {
+    return QuantiserSetting{.kind = QuantiserKind::kNatural, .bits = 9};
+  }
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
     return count + cpu::PackedBytes(count, 1);
   }
@@ -160,6 +163,9 @@ class Natural9 : public Natural {
 
 class Natural8 : public Natural {
  public:
+  std::optional<QuantiserSetting> Setting(double) const override {
+    return QuantiserSetting{.kind = QuantiserKind::kNatural, .bits = 8};
+  }
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override { return 1 + count; }
   void Encode(std::span<const float> values, double, const CodecContext& context,
               Bytes& out) const override {

@@ -41,6 +41,11 @@ class Qsgd : public BucketedQuantiser {
     if (euclidean_) return 4 * levels * levels > settings().bucket;
     return levels >= 2 || !settings().stochastic;
   }
+  std::optional<QuantiserSetting> Setting(double bits) const override {
+    QuantiserSetting setting = SettingOf(QuantiserKind::kQsgd, bits);
+    setting.euclidean = euclidean_;
+    return setting;
+  }
 
  protected:
   int Numbers() const override { return 1; }
@@ -79,6 +84,7 @@ class QsgdElias : public Qsgd {
   ValueType Type() const override { return ValueType::kQsgdElias; }
   std::optional<int64_t> SegmentBytes(int64_t, double) const override { return std::nullopt; }
   const PartwiseQuantiser* Parts() const override { return nullptr; }
+  std::optional<QuantiserSetting> Setting(double) const override { return std::nullopt; }
 
   void Encode(std::span<const float> values, double parameter, const CodecContext& context,
               Bytes& out) const override {

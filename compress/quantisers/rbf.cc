@@ -80,6 +80,15 @@ class Rbf : public Quantiser {
   Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
   Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
 
+  std::optional<QuantiserSetting> Setting(double parameter) const override {
+    if (settings_.source != RangeSource::kMessage) return std::nullopt;
+    const int bits = BitsOf(parameter);
+    return QuantiserSetting{
+        .kind = QuantiserKind::kRange,
+        .bits = bits,
+        .mantissa = std::min(settings_.mantissa, RangeFloat::MostMantissa(bits))};
+  }
+
   void Encode(std::span<const float> values, double parameter, const CodecContext& context,
               Bytes& out) const override {
     const int bits = BitsOf(parameter);

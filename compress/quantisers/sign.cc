@@ -94,6 +94,9 @@ class Sign : public SignQuantiser {
  public:
   std::string_view Name() const override { return "sign"; }
   ValueType Type() const override { return ValueType::kSign; }
+  std::optional<QuantiserSetting> Setting(double) const override {
+    return QuantiserSetting{.kind = QuantiserKind::kSign};
+  }
 
  protected:
   int64_t LevelBytes() const override { return sizeof(float); }
@@ -119,6 +122,9 @@ class OneBit : public SignQuantiser {
  public:
   std::string_view Name() const override { return "onebit"; }
   ValueType Type() const override { return ValueType::kOneBit; }
+  std::optional<QuantiserSetting> Setting(double) const override {
+    return QuantiserSetting{.kind = QuantiserKind::kOneBit};
+  }
 
  protected:
   int64_t LevelBytes() const override { return 2 * sizeof(float); }

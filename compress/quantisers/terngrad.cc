@@ -36,6 +36,10 @@ class TernGrad : public PartwiseQuantiser {
   Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
   Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
 
+  std::optional<QuantiserSetting> Setting(double) const override {
+    return QuantiserSetting{.kind = QuantiserKind::kTernGrad, .clip = clip_};
+  }
+
   void Encode(std::span<const float> values, double, const CodecContext& context,
               Bytes& out) const override {
     const auto count = static_cast<int64_t>(values.size());

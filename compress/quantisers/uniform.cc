@@ -60,6 +60,10 @@ class Uniform : public Quantiser {
   Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
   Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
 
+  std::optional<QuantiserSetting> Setting(double parameter) const override {
+    return QuantiserSetting{.kind = QuantiserKind::kUniform, .bits = WidthOf(parameter)};
+  }
+
   void Encode(std::span<const float> values, double parameter, const CodecContext&,
               Bytes& out) const override {
     const float max = cpu::AbsMax(values);

@@ -19,6 +19,9 @@ class RandomK : public Sparsifier {
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool SharedSupport() const override { return shared_; }
   bool AllowsErrorFeedback() const override { return !unbiased_; }
+  std::optional<SparsifierSetting> Setting() const override {
+    return SparsifierSetting{.kind = SparsifierKind::kRandomK, .unbiased = unbiased_};
+  }
   WorkList EncodeWork(int64_t numel, double density) const override {
     return {{"randomk.encode", KeptCount(numel, density), 1}};
   }

@@ -10,22 +10,18 @@
 //
 // One pass of 4 bytes an element for each threshold tried, and the sample. Density is k / n here:
 // of the whole unit, or of what a looser density has left.
+#include "compress/sparsifiers/sampled.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "compress/codecs/common.h"
-#include "compress/cpu/vector.h"
 #include "compress/random.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
 
 namespace legacy {
 namespace {
-
-constexpr double kTooMany = 1.3;
-constexpr double kTooFew = 0.8;
-constexpr float kLower = 0.8f;
-constexpr int kTries = 10;
 
 class Sampled : public Sparsifier {
  public:
@@ -34,6 +30,9 @@ class Sampled : public Sparsifier {
   CodecId Id() const override { return CodecId::kSampled; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool FixedCount() const override { return false; }
+  std::optional<SparsifierSetting> Setting() const override {
+    return SparsifierSetting{.kind = SparsifierKind::kSampled, .sample = sample_};
+  }
   // One threshold, the usual case.
   WorkList EncodeWork(int64_t numel, double) const override {
     return {{"threshold.encode", numel, 2}};
@@ -47,48 +46,28 @@ class Sampled : public Sparsifier {
   double sample_;
 };
 
-// Every stride-th element. Strides are odd (1 modulo 8), so that they do not fall in with the rows
-// of a tensor.
-std::vector<float> StridedSample(std::span<const float> values, int64_t samples,
-                                 const CodecContext& context) {
-  const auto numel = static_cast<int64_t>(values.size());
-  int64_t stride = std::max<int64_t>(1, numel / samples);
-  stride -= (stride - 1) % 8;
-  RandomKey key = context.random;
-  key.layer = context.unit;
-  key.purpose = Purpose::kSample;
-  std::vector<float> sample;
-  for (int64_t i = RandomStream(key).Below(static_cast<uint32_t>(stride)); i < numel; i += stride) {
-    sample.push_back(values[i]);
-  }
-  return sample;
-}
-
 float Sampled::Threshold(std::span<const float> values, int64_t count,
                          const CodecContext& context) const {
-  const auto numel = static_cast<double>(values.size());
-  const double density = static_cast<double>(count) / numel;
-  const auto samples =
-      static_cast<int64_t>(std::max(std::ceil(sample_ * numel), std::ceil(2 / density)));
-  const std::vector<float> sample = StridedSample(values, samples, context);
-  const double top = density * static_cast<double>(sample.size());
-  const auto k = static_cast<int64_t>(std::ceil(top - 1e-9 * top));  // up to the product's rounding
-  return SmallestMagnitude(SelectLargest(sample, k, context.unit));
+  const auto numel = static_cast<int64_t>(values.size());
+  const StridedSample rule = SampleOf(sample_, numel, count, context);
+  std::vector<float> sample;
+  for (int64_t i = rule.first; i < numel; i += rule.stride) sample.push_back(values[i]);
+  return SmallestMagnitude(SelectLargest(sample, TopOfSample(rule, numel, count), context.unit));
 }
 
 Selection Sampled::Select(std::span<const float> values, int64_t count,
                           const CodecContext& context) const {
   CheckFinite(values, context.unit);
   if (count >= static_cast<int64_t>(values.size())) return SelectAtLeast(values, 0, context.unit);
-  const auto wanted = static_cast<double>(count);
   float threshold = Threshold(values, count, context);
   Selection selection = SelectAtLeast(values, threshold, context.unit);
-  const auto selected = [&] { return static_cast<double>(selection.positions.size()); };
-  for (int tried = 0; tried < kTries && selected() < kTooFew * wanted; ++tried) {
-    threshold *= kLower;
+  const auto selected = [&] { return std::ssize(selection.positions); };
+  for (int tried = 0; tried < SampledRule::kTries && SampledRule::TooFew(selected(), count);
+       ++tried) {
+    threshold *= SampledRule::kLower;
     selection = SelectAtLeast(values, threshold, context.unit);
   }
-  if (selected() > kTooMany * wanted) {
+  if (SampledRule::TooMany(selected(), count)) {
     return Within(selection, SelectLargest(selection.values, count, context.unit));
   }
   const size_t kept = std::min(selection.positions.size(), static_cast<size_t>(count));
@@ -98,6 +77,29 @@ Selection Sampled::Select(std::span<const float> values, int64_t count,
 }
 
 }  // namespace
+
+// Strides are odd (1 modulo 8), so that they do not fall in with the rows of a tensor.
+StridedSample SampleOf(double share, int64_t numel, int64_t count, const CodecContext& context) {
+  const auto all = static_cast<double>(numel);
+  const double density = static_cast<double>(count) / all;
+  const auto wanted =
+      static_cast<int64_t>(std::max(std::ceil(share * all), std::ceil(2 / density)));
+  StridedSample sample;
+  sample.stride = std::max<int64_t>(1, numel / wanted);
+  sample.stride -= (sample.stride - 1) % 8;
+  RandomKey key = context.random;
+  key.layer = context.unit;
+  key.purpose = Purpose::kSample;
+  sample.first = RandomStream(key).Below(static_cast<uint32_t>(sample.stride));
+  sample.size = (numel - sample.first + sample.stride - 1) / sample.stride;
+  return sample;
+}
+
+int64_t TopOfSample(const StridedSample& sample, int64_t numel, int64_t count) {
+  const double density = static_cast<double>(count) / static_cast<double>(numel);
+  const double top = density * static_cast<double>(sample.size);
+  return static_cast<int64_t>(std::ceil(top - 1e-9 * top));  // up to the product's rounding
+}
 
 SparsifierRow SampledRow() {
   return {{.name = "sampled",

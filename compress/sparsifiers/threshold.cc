@@ -27,6 +27,9 @@ class Threshold : public Sparsifier {
   CodecId Id() const override { return CodecId::kThreshold; }
   const ParameterSpec& Parameter() const override { return ThresholdParameter(); }
   bool FixedCount() const override { return false; }
+  std::optional<SparsifierSetting> Setting() const override {
+    return SparsifierSetting{.kind = SparsifierKind::kThreshold};
+  }
   WorkList EncodeWork(int64_t numel, double) const override {
     return {{"threshold.encode", numel, 1}};
   }

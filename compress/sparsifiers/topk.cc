@@ -24,6 +24,10 @@ class TopK : public Sparsifier {
   CodecId Id() const override { return CodecId::kTopK; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool FixedCount() const override { return !kth_; }
+  std::optional<SparsifierSetting> Setting() const override {
+    if (kth_) return std::nullopt;
+    return SparsifierSetting{.kind = SparsifierKind::kTopK};
+  }
   WorkList EncodeWork(int64_t numel, double) const override {
     WorkList work = {{"topk.encode", numel, 1}};
     if (kth_) work.push_back({"threshold.encode", numel, 1});

@@ -10,9 +10,6 @@
 namespace legacy::bench {
 namespace {
 
-using cuda::QuantiserKind;
-using cuda::QuantiserSetting;
-
 // -------------------------------------------------------------------------------------------------
 // Quantisers
 

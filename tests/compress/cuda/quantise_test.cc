@@ -19,7 +19,10 @@ struct Case {
 
 std::vector<Case> Cases() {
   using Kind = QuantiserKind;
-  std::vector<Case> cases = {{"terngrad", {.kind = Kind::kTernGrad}},
+  std::vector<Case> cases = {{"fp32", {.kind = Kind::kFloat32}},
+                             {"fp16", {.kind = Kind::kFloat16}},
+                             {"bf16", {.kind = Kind::kBfloat16}},
+                             {"terngrad", {.kind = Kind::kTernGrad}},
                              {"terngrad:clip=0", {.kind = Kind::kTernGrad, .clip = 0}},
                              {"natural", {.kind = Kind::kNatural, .bits = 9}},
                              {"natural:bits=8", {.kind = Kind::kNatural, .bits = 8}},
