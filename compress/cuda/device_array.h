@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -46,6 +47,13 @@ class DeviceArray {
     Reserve(std::ssize(values));
     if (!values.empty()) device.Upload(data_, values.data(), values.size_bytes());
   }
+  // Room for n elements at least, the first `kept` of which stay as they are.
+  void Grow(Device& device, int64_t n, int64_t kept) {
+    if (n <= size_) return;
+    DeviceArray grown(n);
+    if (kept > 0) device.Copy(grown.data_, data_, static_cast<size_t>(kept) * sizeof(T));
+    *this = std::move(grown);
+  }
   // `count` elements from `begin` on; waits.
   std::vector<T> Download(Device& device, int64_t begin, int64_t count) const {
     std::vector<T> values(static_cast<size_t>(count));
@@ -59,12 +67,23 @@ class DeviceArray {
   T* data_ = nullptr;
 };
 
-// A table (SegmentTable, MessageTable, ...) as it lies on the device.
+// A table (SegmentTable, MessageTable, ...), on the host and as it lies on the device.
 template <class Device, class Table>
-void UploadTable(Device& device, const Table& table, DeviceArray<Device, std::byte>& memory) {
-  std::vector<std::byte> bytes(table.Bytes());
-  table.Write(bytes.data());
-  memory.Upload(device, bytes);
-}
+class DeviceTable {
+ public:
+  void Set(Device& device, Table table) {
+    table_.emplace(std::move(table));
+    std::vector<std::byte> bytes(table_->Bytes());
+    table_->Write(bytes.data());
+    memory_.Upload(device, bytes);
+  }
+  const Table& operator*() const { return *table_; }
+  const Table* operator->() const { return &*table_; }
+  auto view() const { return table_->View(memory_.data()); }
+
+ private:
+  std::optional<Table> table_;
+  DeviceArray<Device, std::byte> memory_;
+};
 
 }  // namespace legacy::cuda

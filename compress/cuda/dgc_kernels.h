@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "compress/cuda/dgc.h"
+#include "compress/cuda/entries_kernels.h"
 #include "compress/cuda/segments.h"
 #include "compress/cuda/vectors.h"
 
@@ -70,38 +71,6 @@ struct ClipFactor {
   }
 };
 
-// A thread for every kOwn entries.
-struct ClearEntries {
-  static constexpr int kThreads = 256;
-  static constexpr int kOwn = 4;
-  struct Args {
-    Segments segments;
-    PackedLists lists;
-    float* values;
-    float* others;
-  };
-  struct Shared {};
-
-  template <class Block>
-  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
-    block.ForEachThread([&](int thread) {
-      LEGACY_UNROLL
-      for (int i = 0; i < kOwn; ++i) {
-        Clear(args, (block.index() * kOwn + i) * kThreads + thread);
-      }
-    });
-  }
-
- private:
-  static LEGACY_DEVICE void Clear(const Args& args, int64_t entry) {
-    const int32_t segment = FindSegment(args.lists.begin, args.segments.count, entry);
-    if (entry >= args.lists.begin[segment] + args.lists.count[segment]) return;
-    const int64_t at = args.segments.extents[segment].offset + args.lists.indices[entry];
-    args.values[at] = 0;
-    if (args.others) args.others[at] = 0;
-  }
-};
-
 template <class Device>
 void LaunchMomentum(Device& device, const SegmentTable& table, Segments segments,
                     const MomentumArrays& arrays, const MomentumOptions& options) {
@@ -119,9 +88,9 @@ void LaunchClipFactors(Device& device, const double* squares, float* factors, in
 template <class Device>
 void LaunchClearSelected(Device& device, Segments segments, const PackedLists& lists, int64_t most,
                          float* values, float* others) {
-  constexpr int64_t kBlock = ClearEntries::kThreads * ClearEntries::kOwn;
-  device.template Launch<ClearEntries>((most + kBlock - 1) / kBlock,
-                                       {segments, lists, values, others});
+  const PackedLists zeros = {lists.begin, lists.count, lists.indices, nullptr};
+  device.template Launch<StoreEntries>(StoreEntries::Blocks(most),
+                                       {segments, zeros, values, others});
 }
 
 }  // namespace legacy::cuda

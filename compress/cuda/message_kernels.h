@@ -120,7 +120,7 @@ struct WriteTiles : MessageTiles {
       });
     } else if (header.index == IndexCoding::kPacked) {
       // Counted from a word that begins with a code.
-      const int bits = BitsPerPosition(header.numel);
+      const int bits = BitsPerPosition(message.unit.places);
       const int64_t tile_word = tile.begin < kHeaderWords ? 0 : tile.begin - kHeaderWords;
       const int64_t first_word = tile_word / bits * bits;
       const int64_t first = first_word / bits * kWordBits;
@@ -272,9 +272,9 @@ struct CheckHeaders {
       for (int i = 0; i < 4; ++i) same &= LoadWord(bytes, kHeaderBytes, i) == words[i];
       const std::byte* const positions = bytes + kHeaderBytes;
       const bool padding =
-          (header.index == IndexCoding::kBitmap && HasPadding(positions, header.numel, 1)) ||
+          (header.index == IndexCoding::kBitmap && HasPadding(positions, message.unit.places, 1)) ||
           (header.index == IndexCoding::kPacked &&
-           HasPadding(positions, header.count, BitsPerPosition(header.numel)));
+           HasPadding(positions, header.count, BitsPerPosition(message.unit.places)));
       args.job.arrays.faults[u] = (same ? 0u : kBadHeader) | (padding ? kBadPadding : 0u);
     });
   }
@@ -310,11 +310,12 @@ struct ReadTiles : MessageTiles {
                                           const MessageLayout& message, const Tile& tile,
                                           Faults& faults) {
     const Header& header = message.unit.header;
+    const int64_t places = message.unit.places;
     const auto* const words = reinterpret_cast<const uint32_t*>(
         job.arrays.messages + message.unit.message + kHeaderBytes);
     const int bits = header.index == IndexCoding::kU16   ? 16
                      : header.index == IndexCoding::kU32 ? kWordBits
-                                                         : BitsPerPosition(header.numel);
+                                                         : BitsPerPosition(message.unit.places);
     const auto position_at = [=](int64_t i) -> uint32_t {
       if (bits == 0) return 0;
       const auto skip = static_cast<int>(i * bits % kWordBits);
@@ -327,7 +328,7 @@ struct ReadTiles : MessageTiles {
       uint32_t fault = 0;
       ForWords<4>(tile, thread, position_at, [&](int64_t i, uint32_t position) {
         const bool ascends = i == 0 || position_at(i - 1) < position;
-        if (!ascends || position >= header.numel) fault = kBadPositions;
+        if (!ascends || position >= places) fault = kBadPositions;
         job.arrays.positions[tile.offset + i] = position;
       });
       faults[thread] = fault;

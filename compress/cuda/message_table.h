@@ -22,6 +22,7 @@ struct MessageUnit {
   int64_t positions = 0;  // where its header.count positions begin, where they travel
   int64_t values = 0;     // byte at which its values begin beside messages: a multiple of 4
   int64_t value_bytes = 0;
+  int64_t places = 0;  // positions are below it, as those of a spectrum; 0: below header.numel
 };
 
 // A unit with what follows from it.
@@ -49,11 +50,12 @@ class MessageTable {
   explicit MessageTable(std::span<const MessageUnit> units) {
     std::vector<Extent> written, read, bitmaps;
     std::vector<BitSet> sets;
-    for (const MessageUnit& unit : units) {
+    for (MessageUnit unit : units) {
       const Header& header = unit.header;
+      if (unit.places == 0) unit.places = header.numel;
       assert(unit.message % kAlignment == 0 && unit.values % 4 == 0);
-      assert(header.count <= header.numel);
-      const int64_t index_bytes = IndexBytes(header.index, header.numel, header.count);
+      assert(header.count <= unit.places);
+      const int64_t index_bytes = IndexBytes(header.index, unit.places, header.count);
       const int64_t values_begin = kHeaderBytes + index_bytes;
       MessageLayout layout = {unit, values_begin, values_begin + unit.value_bytes};
       written.push_back({unit.message / 4, Room(layout.length) / 4});
@@ -63,8 +65,8 @@ class MessageTable {
       read.push_back({unit.values / 4, (unit.value_bytes + 3) / 4});
       if (bitmap) {
         layout.bitmap = static_cast<int32_t>(sets.size());
-        bitmaps.push_back({(unit.message + kHeaderBytes) / 4, BitWords(header.numel)});
-        sets.push_back({header.numel, false, unit.positions, header.count});
+        bitmaps.push_back({(unit.message + kHeaderBytes) / 4, BitWords(unit.places)});
+        sets.push_back({unit.places, false, unit.positions, header.count});
       }
       layouts_.push_back(layout);
     }

@@ -70,7 +70,8 @@ class BucketedQuantiser : public PartwiseQuantiser {
       body(bucket, begin, size);
       begin += size;
     }
-  }  const Settings& settings() const { return settings_; }
+  }
+  const Settings& settings() const { return settings_; }
   QuantiserSetting SettingOf(QuantiserKind kind, double bits) const;
 
  private:

@@ -1,0 +1,92 @@
+// What kernels find wrong in a step: numbers on the device, one for each unit of each worker, that are read once, at the
+// step's end.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compress/cuda/device_array.h"
+#include "compress/error.h"
+
+namespace legacy::cuda {
+
+// What a number of an array says.
+enum class FaultKind : uint8_t {
+  kNonFinite,       // not 0: the gradient has NaN or infinity
+  kFirstNonFinite,  // the first such element; kNoPosition: none
+  kMessage,         // MessageFault bits
+  kSegment,         // not 0: values that no encoder writes
+};
+
+// Workers are counted by slots: who takes part in the step, ascending.
+template <class Device>
+class Faults {
+ public:
+  explicit Faults(int workers) : workers_(workers) {}
+
+  // Forgets all arrays.
+  void Reset() {
+    arrays_.clear();
+    size_ = 0;
+  }
+  // A new array, for units with these ids; its number.
+  int Add(FaultKind kind, std::vector<uint32_t> units) {
+    const auto each = static_cast<int64_t>(units.size());
+    arrays_.push_back({kind, std::move(units), size_});
+    size_ += each * workers_;
+    return static_cast<int>(arrays_.size()) - 1;
+  }
+  void Begin(Device& device) {
+    memory_.Reserve(size_);
+    memory_.Clear(device);
+  }
+  // Those of a slot's units; of the next slot they follow.
+  uint32_t* At(int array, int slot) const {
+    const Array& it = arrays_[array];
+    return memory_.data() + it.begin + slot * static_cast<int64_t>(it.units.size());
+  }
+  // Waits. Throws Error for the first worker and unit with a fault; `workers`: of the slots.
+  void Check(Device& device, std::span<const int> workers) const {
+    const std::vector<uint32_t> found = memory_.Download(device, 0, size_);
+    for (size_t slot = 0; slot < workers.size(); ++slot) {
+      for (const Array& array : arrays_) {
+        for (size_t u = 0; u < array.units.size(); ++u) {
+          const uint32_t number = found[array.begin + slot * array.units.size() + u];
+          const bool fault =
+              array.kind == FaultKind::kFirstNonFinite ? number != kNoPosition : number != 0;
+          if (fault) Throw(array.kind, workers[slot], array.units[u], number);
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr uint32_t kNoPosition = 0xFFFFFFFF;  // as vector.h has it
+  struct Array {
+    FaultKind kind;
+    std::vector<uint32_t> units;
+    int64_t begin;
+  };
+
+  [[noreturn]] static void Throw(FaultKind kind, int worker, uint32_t unit, uint32_t number) {
+    const std::string whose =
+        " of worker " + std::to_string(worker) + ", unit " + std::to_string(unit);
+    if (kind == FaultKind::kMessage || kind == FaultKind::kSegment) {
+      throw Error("message" + whose + ": " +
+                  (kind == FaultKind::kSegment ? "a value is none that is sent"
+                                               : "fault " + std::to_string(number)));
+    }
+    const bool known = kind == FaultKind::kFirstNonFinite;
+    throw Error("gradient" + whose + (known ? ", element " + std::to_string(number) : ""),
+                "NaN or infinity", "finite numbers");
+  }
+
+  int workers_;
+  std::vector<Array> arrays_;
+  int64_t size_ = 0;
+  DeviceArray<Device, uint32_t> memory_;
+};
+
+}  // namespace legacy::cuda

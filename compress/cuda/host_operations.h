@@ -1,0 +1,121 @@
+// The operations (operations.h) of a HostDevice.
+#pragma once
+
+#include <cstdint>
+
+#include "compress/cuda/dequantise_kernels.h"
+#include "compress/cuda/dgc_kernels.h"
+#include "compress/cuda/entries_kernels.h"
+#include "compress/cuda/host_device.h"
+#include "compress/cuda/message_kernels.h"
+#include "compress/cuda/operations.h"
+#include "compress/cuda/quantise_kernels.h"
+#include "compress/cuda/random_subset_kernels.h"
+#include "compress/cuda/sampled_kernels.h"
+#include "compress/cuda/sparse_sum_kernels.h"
+#include "compress/cuda/threshold_kernels.h"
+#include "compress/cuda/topk_kernels.h"
+#include "compress/cuda/vector_kernels.h"
+
+namespace legacy::cuda {
+
+template <>
+class Operations<HostDevice> {
+ public:
+  using Segmented = DeviceSegments<HostDevice>;
+
+  explicit Operations(HostDevice device) : device_(device) {}
+  HostDevice& device() { return device_; }
+
+  void SelectTopK(const Segmented& table, const TopKArrays& arrays, int64_t kept) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutTopK(*table, table.view(), arrays, kept, workspace);
+    });
+    LaunchTopK(device_, job, table->count(), table->tiles());
+  }
+  void SelectAtLeast(const Segmented& table, const ThresholdArrays& arrays) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutThreshold(*table, table.view(), arrays, workspace);
+    });
+    LaunchThreshold(device_, job, *table);
+  }
+  void DrawRandomSubsets(const DeviceSubsets<HostDevice>& table, const RandomKey* keys,
+                         uint32_t* positions) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutSubsets(*table, table.view(), keys, positions, workspace);
+    });
+    LaunchSubsets(device_, *table, job);
+  }
+  void TakeSubsets(const DeviceSubsets<HostDevice>& table, const uint32_t* positions, float* flat,
+                   bool clear, float* values, uint32_t* non_finite) {
+    LaunchTake(device_, *table, table.view(), positions, flat, clear, values, non_finite);
+  }
+  void TakeSamples(const Segmented& table, const SampledElements* elements, const float* values,
+                   float* samples) {
+    LaunchTakeSamples(device_, *table, table.view(), elements, values, samples);
+  }
+  void SmallestMagnitudes(const Segmented& table, const float* values, float* smallest) {
+    LaunchSmallestMagnitudes(device_, *table, table.view(), values, smallest);
+  }
+  void CountAtLeast(const Segmented& table, const float* values, const float* thresholds,
+                    uint32_t* counts, uint32_t* non_finite) {
+    LaunchCountAtLeast(device_, *table, table.view(), values, thresholds, counts, non_finite);
+  }
+
+  void Quantise(const DeviceQuantiser<HostDevice>& table, const QuantiseArrays& arrays) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutQuantise(*table, table.view(), arrays, workspace);
+    });
+    LaunchQuantise(device_, job, *table);
+  }
+  void DequantiseAdd(const DeviceQuantiser<HostDevice>& table, const DequantiseArrays& arrays) {
+    LaunchDequantise(device_, MakeDequantiseJob(*table, table.view(), arrays), *table);
+  }
+  void WriteMessages(const DeviceMessages<HostDevice>& table, const uint32_t* positions,
+                     const std::byte* values, std::byte* out) {
+    LaunchWriteMessages(device_, *table, table.view(), positions, values, out);
+  }
+  void ReadMessages(const DeviceMessages<HostDevice>& table, const ReadArrays& arrays) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutReadMessages(*table, table.view(), arrays, workspace);
+    });
+    LaunchReadMessages(device_, *table, job);
+  }
+
+  void PutEntries(Segments segments, const PackedLists& lists, int64_t most, float* flat) {
+    LaunchPutEntries(device_, segments, lists, most, flat);
+  }
+  void MoveEntries(int32_t count, const PackedLists& from, const MovedEntries& to, int64_t most) {
+    LaunchMoveEntries(device_, count, from, to, most);
+  }
+  void Enumerate(const Segmented& table, uint32_t* positions) {
+    LaunchEnumerate(device_, *table, table.view(), positions);
+  }
+  void ClearSelected(Segments segments, const PackedLists& lists, int64_t most, float* values) {
+    LaunchClearSelected(device_, segments, lists, most, values, nullptr);
+  }
+  void AccumulateMomentum(const Segmented& table, const MomentumArrays& arrays,
+                          const MomentumOptions& options) {
+    LaunchMomentum(device_, *table, table.view(), arrays, options);
+  }
+  void SumSparse(const Segmented& table, const PackedLists& lists, const SparseSumOptions& options,
+                 float* sum) {
+    LaunchSparseSum(device_, *table, table.view(), lists, options, sum);
+  }
+  void FindLargest(const Segmented& table, const float* values, uint32_t* largest,
+                   uint32_t* first_non_finite) {
+    LaunchExtremes(device_, *table, table.view(), values, {largest, first_non_finite});
+  }
+  void Add(const float* values, float* sum, int64_t n) {
+    LaunchMap(device_, AddRule{}, values, sum, n);
+  }
+  void Scale(float* values, float factor, int64_t n) {
+    LaunchMap(device_, ScaleRule{factor}, values, values, n);
+  }
+
+ private:
+  HostDevice device_;
+  ScratchMemory<HostDevice> scratch_;
+};
+
+}  // namespace legacy::cuda
