@@ -13,8 +13,6 @@ namespace {
 
 constexpr int64_t kOversampling = 8;
 constexpr int kPowerRounds = 2;
-// Of a vector's length: what is left of a dependent one by rounding to fp32.
-constexpr double kDependent = 1e-7;
 
 // In sixteen lanes, folded by halves.
 float Dot(const float* a, const float* b, int64_t length) {

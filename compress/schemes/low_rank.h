@@ -28,6 +28,9 @@ void MultiplyTransposed(std::span<const float> matrix, MatrixShape shape,
 void MultiplyOuter(std::span<const float> left, std::span<const float> right, MatrixShape shape,
                    std::span<float> matrix);
 
+// Of a vector's length: what rounding to fp32 leaves of one that depends on those before it.
+inline constexpr double kDependent = 1e-7;
+
 // Gram-Schmidt in double precision, each vector twice. A vector that depends on those before it becomes zero.
 void Orthonormalise(std::span<float> vectors, int64_t length);
 

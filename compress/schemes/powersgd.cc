@@ -12,10 +12,6 @@ namespace {
 
 constexpr double kLargestRate = 1e6;
 
-int64_t RankIn(MatrixShape shape, double rank) {
-  return std::min({static_cast<int64_t>(rank), shape.rows, shape.columns});
-}
-
 }  // namespace
 
 MatrixShape MatrixOf(const Unit& unit) {
@@ -41,10 +37,29 @@ bool PowerSgdScheme::Compresses(const Unit& unit, double rank) const {
   return rank * sides * options_.min_rate < static_cast<double>(unit.numel);
 }
 
+int64_t PowerSgdScheme::Vectors(const Unit& unit, double rank) const {
+  if (!Compresses(unit, rank)) return 0;
+  const MatrixShape shape = MatrixOf(unit);
+  return std::min({static_cast<int64_t>(rank), shape.rows, shape.columns});
+}
+
 int64_t PowerSgdScheme::ElementsSent(const Unit& unit, double rank) const {
   if (!Compresses(unit, rank)) return unit.numel;
   const MatrixShape shape = MatrixOf(unit);
-  return RankIn(shape, rank) * (shape.rows + shape.columns);
+  return Vectors(unit, rank) * (shape.rows + shape.columns);
+}
+
+std::vector<Round> PowerSgdScheme::Rounds(const Unit& unit, double rank) const {
+  Round round;
+  round.reduction = Reduction::kSum;
+  round.primitive = Primitive::kAllReduce;
+  const int64_t vectors = Vectors(unit, rank);
+  if (vectors == 0) return {round};
+  round.encode = {{"powersgd.multiply", unit.numel * vectors, 1}};
+  Round left = round, right = round;
+  left.decode = {{"orthonormalise", MatrixOf(unit).rows * vectors, 1}};
+  right.decode = {{"powersgd.multiply", unit.numel * vectors, 1}, {"copy", unit.numel, 1}};
+  return {left, right};
 }
 
 std::optional<int64_t> PowerSgdScheme::MessageBytes(const Unit& unit, double rank) const {
@@ -67,6 +82,13 @@ std::vector<double> PowerSgdScheme::SquaredErrors(const Unit& unit, std::span<co
   const std::vector<double> found = RankErrors(values, MatrixOf(unit), asked, random);
   for (size_t i = 0; i < places.size(); ++i) errors[places[i]] = found[i];
   return errors;
+}
+
+Header FactorHeader(const Unit& unit, CodecId factor, int64_t values) {
+  return {.codec = static_cast<uint8_t>(factor),
+          .unit = unit.id,
+          .numel = static_cast<uint32_t>(unit.numel),
+          .count = static_cast<uint32_t>(values)};
 }
 
 std::unique_ptr<Exchange> PowerSgdScheme::Open(const Unit& unit, int workers) const {

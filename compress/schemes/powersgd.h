@@ -27,6 +27,7 @@ struct PowerSgdOptions {
 class PowerSgdScheme : public Scheme {
  public:
   explicit PowerSgdScheme(const PowerSgdOptions& options) : options_(options) {}
+  const PowerSgdOptions& options() const { return options_; }
   std::string_view Name() const override { return "powersgd"; }
   const ParameterSpec& Parameter() const override;  // rank
   int64_t ElementsSent(const Unit& unit, double rank) const override;
@@ -37,11 +38,23 @@ class PowerSgdScheme : public Scheme {
                                     const RandomKey& random) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
 
+  // Vectors in each factor of the unit; 0 where it is sent whole.
+  int64_t Vectors(const Unit& unit, double rank) const;
+  // Whether workers hold what was not sent of the unit.
+  bool Holds(const Unit& unit) const { return options_.error_feedback && unit.shape.size() > 1; }
+  // Of a step.
+  std::vector<Round> Rounds(const Unit& unit, double rank) const;
+
  private:
   PowerSgdOptions options_;
 };
 
 // A unit's matrix; one of one dimension is a single row.
 MatrixShape MatrixOf(const Unit& unit);
+
+inline constexpr int64_t kLargestRank = 64;
+
+// Of a message with a factor of `values` floats.
+Header FactorHeader(const Unit& unit, CodecId factor, int64_t values);
 
 }  // namespace legacy

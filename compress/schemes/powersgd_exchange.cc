@@ -14,8 +14,7 @@ namespace legacy {
 PowerSgdExchange::PowerSgdExchange(const PowerSgdScheme& scheme, const PowerSgdOptions& options,
                                    const Unit& unit, int workers)
     : ExchangeBase("powersgd", unit, workers,
-                   {.kind = options.error_feedback && unit.shape.size() > 1 ? MemoryKind::kResidual
-                                                                            : MemoryKind::kNone}),
+                   {.kind = scheme.Holds(unit) ? MemoryKind::kResidual : MemoryKind::kNone}),
       scheme_(scheme),
       warm_start_(options.warm_start),
       shape_(MatrixOf(unit)),
@@ -24,11 +23,10 @@ PowerSgdExchange::PowerSgdExchange(const PowerSgdScheme& scheme, const PowerSgdO
 void PowerSgdExchange::Begin(const StepContext& context) {
   CheckParameter(scheme_.Parameter(), context.parameter);
   SetStep(context);
-  const bool compresses = scheme_.Compresses(unit(), context.parameter);
-  round_ = compresses ? kLeftRound : kWholeRound;
-  rank_ = std::min({static_cast<int64_t>(context.parameter), shape_.rows, shape_.columns});
-  if (compresses) PrepareBasis();
-  sum_.assign(compresses ? rank_ * shape_.rows : unit().numel, 0.0f);
+  rank_ = scheme_.Vectors(unit(), context.parameter);
+  round_ = rank_ > 0 ? kLeftRound : kWholeRound;
+  if (rank_ > 0) PrepareBasis();
+  sum_.assign(rank_ > 0 ? rank_ * shape_.rows : unit().numel, 0.0f);
 }
 
 // Q for round 1: what is left of the last one, and new vectors where there is none.
@@ -45,33 +43,13 @@ void PowerSgdExchange::PrepareBasis() {
 
 std::optional<Round> PowerSgdExchange::NextRound() {
   if (round_ == kDone) return std::nullopt;
-  const int64_t products = unit().numel * rank_;
-  Round round;
-  round.reduction = Reduction::kSum;
-  round.primitive = Primitive::kAllReduce;
-  if (round_ == kLeftRound) {
-    round.encode = {{"powersgd.multiply", products, 1}};
-    round.decode = {{"orthonormalise", shape_.rows * rank_, 1}};
-  } else if (round_ == kRightRound) {
-    round.encode = {{"powersgd.multiply", products, 1}};
-    round.decode = {{"powersgd.multiply", products, 1}, {"copy", unit().numel, 1}};
-  }
-  return round;
+  const std::vector<Round> rounds = scheme_.Rounds(unit(), step().parameter);
+  return round_ == kRightRound ? rounds.back() : rounds.front();
 }
 
-Header PowerSgdExchange::FactorHeader(int64_t values) const {
-  const auto id = round_ == kLeftRound ? CodecId::kPowerSgdP : CodecId::kPowerSgdQ;
-  return {.codec = static_cast<uint8_t>(id),
-          .unit = unit().id,
-          .numel = static_cast<uint32_t>(unit().numel),
-          .count = static_cast<uint32_t>(values)};
-}
-
-Message PowerSgdExchange::EncodeFactor(std::span<const float> values) const {
-  Message message = StartMessage(FactorHeader(static_cast<int64_t>(values.size())),
-                                 static_cast<int64_t>(values.size_bytes()));
-  AppendFloats(values, message.bytes);
-  return message;
+Header PowerSgdExchange::RoundHeader() const {
+  const auto factor = round_ == kLeftRound ? CodecId::kPowerSgdP : CodecId::kPowerSgdQ;
+  return FactorHeader(unit(), factor, std::ssize(sum_));
 }
 
 Message PowerSgdExchange::Encode(int worker, std::span<const float> gradient) {
@@ -91,14 +69,16 @@ Message PowerSgdExchange::Encode(int worker, std::span<const float> gradient) {
   } else {
     MultiplyTransposed(held, shape_, left_, factor);
   }
-  return EncodeFactor(factor);
+  const std::span<const float> values = factor;
+  Message message = StartMessage(RoundHeader(), static_cast<int64_t>(values.size_bytes()));
+  AppendFloats(values, message.bytes);
+  return message;
 }
 
 void PowerSgdExchange::Accumulate(int, ByteSpan message) {
   if (round_ == kWholeRound) return DenseCodec().DecodeAdd(message, SharedContext(), sum_);
-  const auto values = static_cast<int64_t>(sum_.size());
   const ByteSpan segment =
-      CheckedPayload(message, FactorHeader(values), int64_t{sizeof(float)} * values);
+      CheckedPayload(message, RoundHeader(), int64_t{sizeof(float)} * std::ssize(sum_));
   CheckFiniteSegment(segment);
   for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += FloatAt(segment, i);
 }

@@ -8,8 +8,6 @@
 
 namespace legacy {
 
-inline constexpr int64_t kLargestRank = 64;
-
 class PowerSgdExchange : public ExchangeBase {
  public:
   // `scheme` is copied.
@@ -31,8 +29,7 @@ class PowerSgdExchange : public ExchangeBase {
   enum RoundIndex { kLeftRound, kRightRound, kWholeRound, kDone };
 
   void PrepareBasis();
-  Message EncodeFactor(std::span<const float> values) const;
-  Header FactorHeader(int64_t values) const;
+  Header RoundHeader() const;
   void Reconstruct();
   void KeepBasis();
 
