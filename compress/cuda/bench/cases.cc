@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "compress/cuda/bench/rows.h"
@@ -9,13 +10,13 @@
 namespace legacy::bench {
 namespace {
 
-std::vector<int64_t> ResNet50() {
+std::vector<Shape> ResNet50() {
   constexpr int64_t kBlocks[] = {3, 4, 6, 3};
   constexpr int64_t kExpansion = 4, kClasses = 1000;
-  std::vector<int64_t> lengths;
+  std::vector<Shape> shapes;
   const auto convolution = [&](int64_t in, int64_t out, int64_t side) {
-    lengths.push_back(in * out * side * side);
-    lengths.insert(lengths.end(), 2, out);  // scale and shift of its normalisation
+    shapes.push_back({out, in, side, side});
+    shapes.insert(shapes.end(), 2, {out});  // scale and shift of its normalisation
   };
   convolution(3, 64, 7);
   int64_t channels = 64, width = 64;
@@ -29,9 +30,16 @@ std::vector<int64_t> ResNet50() {
     }
     width *= 2;
   }
-  lengths.push_back(channels * kClasses);
-  lengths.push_back(kClasses);
-  return lengths;
+  shapes.push_back({kClasses, channels});
+  shapes.push_back({kClasses});
+  return shapes;
+}
+
+// As near to a square as its divisors allow.
+Shape Oblong(int64_t n) {
+  auto rows = static_cast<int64_t>(std::sqrt(static_cast<double>(n)));
+  while (n % rows != 0) --rows;
+  return {rows, n / rows};
 }
 
 }  // namespace
@@ -64,14 +72,24 @@ cuda::SegmentTable Case::Table() const {
   return {extents, cuda::kTile};
 }
 
-std::vector<int64_t> LengthsOf(const std::string& size) {
+std::vector<Shape> ShapesOf(const std::string& size) {
   if (size == "resnet50") return ResNet50();
   constexpr double kMost = 4e9;  // positions are 32 bits wide
   const std::optional<double> number = ParseNumber(size);
   if (!number || !(*number >= 1 && *number <= kMost) || *number != std::floor(*number)) {
     throw Error("--sizes", size, "whole numbers from 1 to 4e9 such as 1e6, resnet50");
   }
-  return {static_cast<int64_t>(*number)};
+  return {Oblong(static_cast<int64_t>(*number))};
+}
+
+int64_t ElementsOf(const Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
+std::vector<int64_t> LengthsOf(const std::string& size) {
+  std::vector<int64_t> lengths;
+  for (const Shape& shape : ShapesOf(size)) lengths.push_back(ElementsOf(shape));
+  return lengths;
 }
 
 }  // namespace legacy::bench

@@ -49,10 +49,14 @@ const std::vector<Row>& Rows();
 std::vector<Row> DenseRows();
 std::vector<Row> SparseRows();
 std::vector<Row> MessageRows();
+std::vector<Row> LowRankRows();
 std::vector<Row> TorchRows();
 
-// "1e6": one vector; "resnet50": the 161 tensors of a ResNet-50 (He et al., CVPR'16, table 1, with
-// batch normalisation and the biases of the last layer). Throws Error.
+// "1e6": one vector, or a matrix of as many elements for kernels that take matrices; "resnet50": the 161 tensors of a
+// ResNet-50 (He et al., CVPR'16, table 1, with batch normalisation and the biases of the last layer). Throws Error.
+using Shape = std::vector<int64_t>;
+std::vector<Shape> ShapesOf(const std::string& size);
+int64_t ElementsOf(const Shape& shape);
 std::vector<int64_t> LengthsOf(const std::string& size);
 
 }  // namespace legacy::bench

@@ -23,6 +23,15 @@ TEST(GpuBenchCase, ResNet50HasItsTensors) {
   EXPECT_EQ(of.lengths.front(), 3 * 64 * 7 * 7);
   EXPECT_EQ(of.EachKept()[1], 1) << "one of 64 at least";
   EXPECT_EQ(of.EachKept()[0], 94);
+  const std::vector<Shape> shapes = ShapesOf("resnet50");
+  EXPECT_EQ(shapes.front(), Shape({64, 3, 7, 7}));
+  EXPECT_EQ(shapes.back(), Shape({1000}));
+}
+
+TEST(GpuBenchCase, NumbersAreMatricesAsNearToSquaresAsCanBe) {
+  EXPECT_EQ(ShapesOf("1e6"), std::vector<Shape>({{1000, 1000}}));
+  EXPECT_EQ(ShapesOf("1e5"), std::vector<Shape>({{250, 400}}));
+  EXPECT_EQ(ShapesOf("7"), std::vector<Shape>({{1, 7}}));
 }
 
 TEST(GpuBenchCase, SizesAreWholeNumbers) {

@@ -1,0 +1,169 @@
+// PowerSGD of rank 4, one worker: its matrix products alone, and the whole step.
+#include <memory>
+
+#include "compress/cuda/bench/setup.h"
+#include "compress/cuda/powersgd.h"
+
+namespace legacy::bench {
+namespace {
+
+constexpr double kRank = 4;
+
+PowerSgdScheme Scheme() { return PowerSgdScheme({}); }
+
+std::vector<Unit> Units(const Case& c) {
+  std::vector<Unit> units;
+  int64_t offset = 0;
+  for (const Shape& shape : ShapesOf(c.size)) {
+    const int64_t numel = ElementsOf(shape);
+    units.push_back({static_cast<uint32_t>(units.size()), "", shape, offset, numel});
+    offset += numel;
+  }
+  return units;
+}
+
+// Of a case's matrices, without what is sent whole.
+struct Sizes {
+  explicit Sizes(const Case& c) {
+    const PowerSgdScheme scheme = Scheme();
+    for (const Unit& unit : Units(c)) {
+      const int64_t vectors = scheme.Vectors(unit, kRank);
+      if (vectors == 0) {
+        whole += unit.numel;
+        continue;
+      }
+      const MatrixShape shape = MatrixOf(unit);
+      elements += unit.numel;
+      left += vectors * shape.rows;
+      right += vectors * shape.columns;
+      multiply_adds += vectors * unit.numel;
+    }
+  }
+  double FactorBytes() const { return 4.0 * static_cast<double>(left + right); }
+  int64_t elements = 0, whole = 0, left = 0, right = 0, multiply_adds = 0;
+};
+
+// What the products work on.
+struct Matrices {
+  Matrices(const Case& c, uint32_t seed, Arena& arena)
+      : units(Units(c)), places(Scheme(), units), table(places, units, VectorsOf(units)) {
+    std::vector<std::byte> image(table.Bytes());
+    table.Write(image.data());
+    view = table.View(arena.NewCopy(image));
+    float* const held = arena.New<float>(places.held_size());
+    FillInput(c.input, seed, held, places.held_size());
+    std::vector<const float*> matrices, vectors[cuda::kRounds];
+    std::vector<float*> results[cuda::kRounds];
+    for (const auto round : {cuda::kLeft, cuda::kRight}) {
+      factors[round] = arena.New<float>(places.size(round));
+      FillInput("student-t", seed + kOtherSeed, factors[round], places.size(round));
+      products[round] = arena.New<float>(places.size(round));
+    }
+    for (const int32_t u : table.order()) {
+      const int64_t* const at = table.units()[u].factors;
+      matrices.push_back(held + places.held()[u].offset);
+      for (const auto round : {cuda::kLeft, cuda::kRight}) {
+        const auto other = round == cuda::kLeft ? cuda::kRight : cuda::kLeft;
+        vectors[round].push_back(factors[other] + at[other]);
+        results[round].push_back(products[round] + at[round]);
+      }
+    }
+    const float* const* const all = arena.NewCopy(matrices);
+    for (const auto round : {cuda::kLeft, cuda::kRight}) {
+      arrays[round] = {all, arena.NewCopy(vectors[round]), arena.NewCopy(results[round])};
+    }
+  }
+  static std::vector<int64_t> VectorsOf(const std::vector<Unit>& units) {
+    std::vector<int64_t> vectors;
+    for (const Unit& unit : units) vectors.push_back(Scheme().Vectors(unit, kRank));
+    return vectors;
+  }
+
+  std::vector<Unit> units;
+  cuda::LowRankPlaces places;
+  cuda::LowRankTable table;
+  cuda::LowRankView view;
+  float* factors[cuda::kRounds] = {nullptr, nullptr};
+  float* products[cuda::kRounds] = {nullptr, nullptr};
+  cuda::ProductArrays arrays[cuda::kRounds];
+};
+
+int64_t MultiplyAdds(const Case& c) { return Sizes(c).multiply_adds; }
+double MultiplyBytes(const Case& c) {
+  const Sizes sizes(c);
+  return 4.0 * static_cast<double>(sizes.elements) + sizes.FactorBytes();
+}
+
+Work Multiply(const Case& c, uint32_t seed, Arena& arena) {
+  const auto matrices = std::make_shared<Matrices>(c, seed, arena);
+  const auto blas = std::make_shared<cuda::BlasProducts>();
+  return Runs([=](Stream stream) {
+    blas->Left(stream, matrices->table.groups(), matrices->arrays[cuda::kLeft]);
+  });
+}
+
+double ProductsBytes(const Case& c) { return 3 * MultiplyBytes(c); }
+
+Work Products(const Case& c, uint32_t seed, Arena& arena) {
+  const auto matrices = std::make_shared<Matrices>(c, seed, arena);
+  const auto blas = std::make_shared<cuda::BlasProducts>();
+  float* const mean = arena.New<float>(c.elements());
+  uint32_t* const faults = arena.New<uint32_t>(std::ssize(matrices->units));
+  return Runs([=](Stream stream) {
+    const cuda::LowRankTable& table = matrices->table;
+    blas->Left(stream, table.groups(), matrices->arrays[cuda::kLeft]);
+    blas->Right(stream, table.groups(), matrices->arrays[cuda::kRight]);
+    cuda::MultiplyFactors(table, matrices->view, matrices->factors[cuda::kLeft],
+                          matrices->products[cuda::kRight], mean, faults, stream);
+  });
+}
+
+int64_t LeftElements(const Case& c) { return Sizes(c).left; }
+double OrthonormaliseBytes(const Case& c) { return 8.0 * static_cast<double>(LeftElements(c)); }
+
+Work Orthonormalise(const Case& c, uint32_t seed, Arena& arena) {
+  const auto matrices = std::make_shared<Matrices>(c, seed, arena);
+  float* const left = matrices->factors[cuda::kLeft];
+  double* const work = arena.New<double>(matrices->table.work());
+  return {.restore = Restores(left, matrices->places.size(cuda::kLeft), arena),
+          .run = [=](Stream stream) {
+            cuda::Orthonormalise(matrices->view.bases, std::ssize(matrices->table.bases()), left,
+                                 work, stream);
+          }};
+}
+
+// Three passes, as Q needs all of P, and the result all of Q: gradient and residual are read and their sum is written;
+// it is read; it is read, residual and mean are written. Where a unit is sent whole, its gradient, message and mean.
+double StepBytes(const Case& c) {
+  const Sizes sizes(c);
+  return (12.0 + 4.0 + 12.0) * static_cast<double>(sizes.elements) + 2 * sizes.FactorBytes() +
+         16.0 * static_cast<double>(sizes.whole);
+}
+
+Work Step(const Case& c, uint32_t seed, Arena& arena) {
+  const std::vector<Unit> units = Units(c);
+  const float* const gradient = Input(c, seed, arena);
+  float* const mean = arena.New<float>(c.elements());
+  const std::shared_ptr<DeviceExchange> exchange = cuda::OpenPowerSgd(nullptr, Scheme(), units, 1);
+  const std::vector<double> ranks(units.size(), kRank);
+  return {.restore = {},
+          .run =
+              [=](Stream) {
+                exchange->Begin({.seed = seed, .parameters = ranks});
+                exchange->Encode(0, gradient);
+                exchange->Finish(mean);
+              },
+          .capturable = false};
+}
+
+}  // namespace
+
+std::vector<Row> LowRankRows() {
+  return {{"powersgd.multiply", "powersgd.multiply", MultiplyAdds, false, MultiplyBytes, Multiply},
+          {"powersgd.products", nullptr, nullptr, false, ProductsBytes, Products},
+          {"powersgd.orthonormalise", "orthonormalise", LeftElements, false, OrthonormaliseBytes,
+           Orthonormalise},
+          {"powersgd.step", nullptr, nullptr, false, StepBytes, Step}};
+}
+
+}  // namespace legacy::bench
