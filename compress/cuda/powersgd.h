@@ -28,7 +28,7 @@
 namespace legacy::cuda {
 
 // Products by cuBLAS in fp32, never TF32: a call for each group, 4 bytes read an element of the matrices. They can be
-// captured in a CUDA graph, which lives no longer than this. Throw Error where cuBLAS refuses.
+// captured in a CUDA graph, once they were called before (cuBLAS loads its kernels then); it lives no longer than this. Throw Error where cuBLAS refuses.
 class BlasProducts {
  public:
   BlasProducts();

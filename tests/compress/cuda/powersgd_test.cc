@@ -114,44 +114,61 @@ TEST(CudaOrthonormalise, IsTheCpusUpToRounding) {
 // -------------------------------------------------------------------------------------------------
 // Products
 
-// Matrices of several groups, with the arguments that cuBLAS gets.
+// By the arguments that cuBLAS gets.
+void Multiply(test::Device& device, bool transposes, const MatrixGroup& group,
+              const ProductArrays& arrays) {
+#if defined(__CUDACC__)
+  BlasProducts products;
+  transposes ? products.Left(device.stream(), {&group, 1}, arrays)
+             : products.Right(device.stream(), {&group, 1}, arrays);
+#else
+  const HostProducts products;
+  transposes ? products.Left(device, {&group, 1}, arrays)
+             : products.Right(device, {&group, 1}, arrays);
+#endif
+}
+
 TEST(CudaPowerSgdProducts, AreWithinTheBoundOfSumsInAnyOrder) {
   const std::vector<std::pair<MatrixShape, int32_t>> shapes = {
       {{1, 1}, 1}, {{64, 147}, 4}, {{5, 300}, 3}, {{300, 5}, 5}, {{33, 64}, 2}};
-  for (const auto& [shape, count] : shapes) {
-    const auto [rows, columns] = shape;
-    const auto matrix = test::Normals(rows * columns, 1), right = test::Normals(count * columns, 2),
-               left = test::Normals(count * rows, 3);
-    std::vector<float> by_rows(count * rows), by_columns(count * columns);
-    const float* a = matrix.data();
-    const float* vectors[] = {right.data(), left.data()};
-    float* products[] = {by_rows.data(), by_columns.data()};
-    const MatrixGroup group = {rows, columns, count, 0, 1};
-    HostDevice host;
-    HostProducts().Left(host, {&group, 1}, {&a, &vectors[0], &products[0]});
-    HostProducts().Right(host, {&group, 1}, {&a, &vectors[1], &products[1]});
-    const auto check = [&](float found, int64_t terms, auto term) {
-      double sum = 0, magnitudes = 0;
-      for (int64_t t = 0; t < terms; ++t) {
-        sum += term(t);
-        magnitudes += std::abs(term(t));
-      }
-      const double k = static_cast<double>(terms) * kUnit;
-      ASSERT_LE(std::abs(found - sum), k / (1 - k) * magnitudes);
-    };
-    for (int64_t c = 0; c < count; ++c) {
-      for (int64_t i = 0; i < rows; ++i) {
-        check(by_rows[c * rows + i], columns, [&, columns = columns](int64_t j) {
-          return double{matrix[i * columns + j]} * right[c * columns + j];
-        });
-      }
-      for (int64_t j = 0; j < columns; ++j) {
-        check(by_columns[c * columns + j], rows, [&, rows = rows, columns = columns](int64_t i) {
-          return double{matrix[i * columns + j]} * left[c * rows + i];
-        });
+  test::OnDevice([&](test::Device& device) {
+    for (const auto& [shape, count] : shapes) {
+      const auto [rows, columns] = shape;
+      const auto matrix = test::Normals(rows * columns, 1),
+                 right = test::Normals(count * columns, 2), left = test::Normals(count * rows, 3);
+      const test::Buffer<float> a(matrix), right_vectors(right), left_vectors(left),
+          left_product(count * rows), right_product(count * columns);
+      const test::Buffer<const float*> matrices(std::vector<const float*>{a.data()}),
+          vectors(std::vector<const float*>{right_vectors.data(), left_vectors.data()});
+      const test::Buffer<float*> products(
+          std::vector<float*>{left_product.data(), right_product.data()});
+      const MatrixGroup group = {rows, columns, count, 0, 1};
+      Multiply(device, true, group, {matrices.data(), vectors.data(), products.data()});
+      Multiply(device, false, group, {matrices.data(), vectors.data() + 1, products.data() + 1});
+      const std::vector<float> by_rows = left_product.Get(), by_columns = right_product.Get();
+      const auto check = [&](float found, int64_t terms, auto term) {
+        double sum = 0, magnitudes = 0;
+        for (int64_t t = 0; t < terms; ++t) {
+          sum += term(t);
+          magnitudes += std::abs(term(t));
+        }
+        const double k = static_cast<double>(terms) * kUnit;
+        ASSERT_LE(std::abs(found - sum), k / (1 - k) * magnitudes);
+      };
+      for (int64_t c = 0; c < count; ++c) {
+        for (int64_t i = 0; i < rows; ++i) {
+          check(by_rows[c * rows + i], columns, [&, columns = columns](int64_t j) {
+            return double{matrix[i * columns + j]} * right[c * columns + j];
+          });
+        }
+        for (int64_t j = 0; j < columns; ++j) {
+          check(by_columns[c * columns + j], rows, [&, rows = rows, columns = columns](int64_t i) {
+            return double{matrix[i * columns + j]} * left[c * rows + i];
+          });
+        }
       }
     }
-  }
+  });
 }
 
 TEST(CudaPowerSgd, ScalesByPowersOfTwoAsTheCpuDoes) {
