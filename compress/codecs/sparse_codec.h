@@ -39,6 +39,8 @@ class SparseCodec : public Codec {
   const SparseCodec* Sparse() const override { return sparsifier_->HasLevels() ? this : nullptr; }
 
   const Sparsifier& sparsifier() const { return *sparsifier_; }
+  const Quantiser& quantiser() const { return *quantiser_; }
+  std::optional<IndexCoding> index() const { return index_; }
 
   // How many of `numel` elements the parameter asks for.
   int64_t Count(int64_t numel, double parameter) const;

@@ -54,6 +54,10 @@ class DeviceArray {
     if (kept > 0) device.Copy(grown.data_, data_, static_cast<size_t>(kept) * sizeof(T));
     *this = std::move(grown);
   }
+  // The first elements, which are there after the device's Wait().
+  void Download(Device& device, std::span<T> values) const {
+    if (!values.empty()) device.Download(values.data(), data_, values.size_bytes());
+  }
   // `count` elements from `begin` on; waits.
   std::vector<T> Download(Device& device, int64_t begin, int64_t count) const {
     std::vector<T> values(static_cast<size_t>(count));

@@ -6,20 +6,9 @@
 #include "compress/codecs/common.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/schemes/requantise.h"
 
 namespace legacy {
-namespace {
-
-// Units that are sent whole have nothing to hold but momentum.
-MemoryOptions MemoryOf(const CodecExchangeSetup& setup) {
-  MemoryOptions memory = setup.memory;
-  if (setup.whole && memory.kind == MemoryKind::kResidual) memory.kind = MemoryKind::kNone;
-  return memory;
-}
-
-}  // namespace
 
 const Codec& DenseCodec() {
   static const std::unique_ptr<const Codec> codec = MakeCodec("dense");
@@ -27,7 +16,7 @@ const Codec& DenseCodec() {
 }
 
 CodecExchange::CodecExchange(CodecExchangeSetup setup, const Unit& unit, int workers)
-    : ExchangeBase(setup.scheme, unit, workers, MemoryOf(setup)),
+    : ExchangeBase(setup.scheme, unit, workers, MemoryOf(setup.memory, setup.whole)),
       setup_(std::move(setup)),
       sum_(unit.numel),
       waiting_(workers) {
@@ -39,20 +28,14 @@ CodecExchange::CodecExchange(CodecExchangeSetup setup, const Unit& unit, int wor
 const Codec& CodecExchange::Active() const { return whole_ ? DenseCodec() : *setup_.codec; }
 
 void CodecExchange::Begin(const StepContext& context) {
-  const Codec& codec = *setup_.codec;
   SetStep(context);
   whole_ = setup_.whole;
-  if (context.candidates.empty()) {
-    CheckParameter(codec.Parameter(), context.parameter);
-  } else {
+  if (!context.candidates.empty()) {
     if (!levels_) return Exchange::Choose(0);  // throws
     levels_->Begin(context.candidates, context.estimate);
     SetParameter(context.candidates.front());
   }
-  if (!whole_ && memory().Keeps() && !codec.AllowsErrorFeedback(step().parameter)) {
-    throw Error("error feedback: diverges with codec " + std::string(codec.Name()) +
-                " as it is set (its error can exceed its input); switch it off");
-  }
+  CheckCodecStep(*setup_.codec, step().parameter, !whole_ && memory().Keeps());
   std::ranges::fill(sum_, 0.0f);
   divisor_ = static_cast<float>(Participants());
   round_ = kLengthsRound;
@@ -75,47 +58,20 @@ void CodecExchange::Choose(size_t index) {
   whole_ = setup_.whole || levels_->SendsAll(index);
 }
 
+CodecStep CodecExchange::Current() const {
+  return {.codec = Active(),
+          .unit = unit(),
+          .parameter = step().parameter,
+          .participants = Participants(),
+          .selected = !step().candidates.empty() && !step().estimate,  // in Measure
+          .requantise = setup_.requantise && !whole_};
+}
+
 std::optional<Round> CodecExchange::NextRound() {
   if (round_ == kDone) return std::nullopt;
-  Round round;
-  if (round_ == kLengthsRound && LengthsTravel()) {
-    round.encode = EncodeWork();
-    return round;
-  }
-  if (round_ == kLengthsRound) round.encode = EncodeWork();
+  if (round_ == kLengthsRound && Current().LengthsTravel()) return Current().Lengths();
   round_ = kMessagesRound;
-  round.decode = DecodeWork();
-  if (setup_.requantise && !whole_) {
-    round.reduction = Reduction::kRequantisedSum;
-    round.primitive = Primitive::kAllReduce;
-  } else if (Active().Linear(unit().numel, step().parameter)) {
-    round.reduction = Reduction::kSum;
-    round.primitive = Primitive::kAllReduce;
-  }
-  return round;
-}
-
-WorkList CodecExchange::EncodeWork() const {
-  const bool selected = !step().candidates.empty() && !step().estimate;  // in Measure
-  if (selected) return {{"copy", ElementsSent(), 1}};
-  return Active().EncodeWork(unit().numel, step().parameter);
-}
-
-// Of all messages together; where their number of values depends on the data, of those that there are.
-WorkList CodecExchange::DecodeWork() const {
-  const int64_t numel = unit().numel;
-  WorkList work = Active().DecodeWork(numel, step().parameter);
-  if (Active().Linear(numel, step().parameter)) return work;
-  if (setup_.requantise && !whole_) {
-    return RequantiseWork(*setup_.codec, numel, step().parameter, Participants());
-  }
-  const int64_t one = std::max(Active().ElementsSent(numel, step().parameter), int64_t{1});
-  const int64_t all = lengths_.empty() ? one * Participants() : WaitingValues();
-  for (Work& part : work) {
-    part.launches *= Participants();
-    part.elements = part.elements / one * all;
-  }
-  return work;
+  return Current().Messages(lengths_.empty() ? std::nullopt : std::optional(WaitingValues()));
 }
 
 int64_t CodecExchange::WaitingValues() const {
@@ -186,10 +142,8 @@ void CodecExchange::Mean(std::span<float> out) const {
 }
 
 int64_t CodecExchange::ElementsSent() const {
-  if (round_ == kDone && !lengths_.empty()) {
-    return (sent_ + Participants() / 2) / Participants();
-  }
-  return Active().ElementsSent(unit().numel, step().parameter);
+  const bool counted = round_ == kDone && !lengths_.empty();
+  return Current().ElementsSent(counted ? std::optional(sent_) : std::nullopt);
 }
 
 }  // namespace legacy

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compress/quantiser.h"
+#include "compress/schemes/codec_step.h"
 #include "compress/schemes/exchange_base.h"
 #include "compress/schemes/levels.h"
 
@@ -39,9 +40,7 @@ class CodecExchange : public ExchangeBase {
 
   // What this step's messages are made by.
   const Codec& Active() const;
-  bool LengthsTravel() const { return !Active().MessageBytes(unit(), step().parameter); }
-  WorkList EncodeWork() const;
-  WorkList DecodeWork() const;
+  CodecStep Current() const;
   int64_t WaitingValues() const;
   Message MakeMessage(int worker, std::span<const float> gradient);
   Message ChosenMessage(int worker);

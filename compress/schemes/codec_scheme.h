@@ -48,6 +48,9 @@ class CodecScheme : public Scheme {
                                     const RandomKey& random) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
 
+  const std::shared_ptr<const Codec>& codec() const { return codec_; }
+  const CodecSchemeOptions& options() const { return options_; }
+
  private:
   std::shared_ptr<const Codec> codec_;  // shared with the exchanges, which may outlive the scheme
   CodecSchemeOptions options_;

@@ -13,11 +13,7 @@ namespace {
 constexpr uint64_t kStateVersion = 3;
 
 const Unit& Checked(const Unit& unit, int workers) {
-  if (workers < 1) throw Error("workers", std::to_string(workers), "at least 1");
-  if (unit.numel < 0 || unit.numel > kMaxUnitElements) {
-    throw Error("elements of unit " + unit.name, std::to_string(unit.numel),
-                "0 to " + std::to_string(kMaxUnitElements));
-  }
+  CheckExchange(unit, workers);
   return unit;
 }
 
@@ -32,6 +28,14 @@ std::vector<float> LoadedSquares(StateReader& in, int64_t numel) {
 }
 
 }  // namespace
+
+void CheckExchange(const Unit& unit, int workers) {
+  if (workers < 1) throw Error("workers", std::to_string(workers), "at least 1");
+  if (unit.numel < 0 || unit.numel > kMaxUnitElements) {
+    throw Error("elements of unit " + unit.name, std::to_string(unit.numel),
+                "0 to " + std::to_string(kMaxUnitElements));
+  }
+}
 
 ExchangeBase::ExchangeBase(std::string_view scheme, const Unit& unit, int workers,
                            const MemoryOptions& memory)

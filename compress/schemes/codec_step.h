@@ -1,0 +1,39 @@
+// A step of a codec's exchange of one unit, on whatever device: what its rounds are, and what may be held back.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "compress/exchange.h"
+#include "compress/schemes/memory.h"
+
+namespace legacy {
+
+// What a worker keeps of a unit: of units that are sent whole there is nothing to hold but momentum.
+MemoryOptions MemoryOf(MemoryOptions options, bool whole);
+
+// Throws Error unless the codec takes the parameter and, with error feedback, cannot diverge with it.
+void CheckCodecStep(const Codec& codec, double parameter, bool error_feedback);
+
+struct CodecStep {
+  const Codec& codec;  // that makes the messages
+  const Unit& unit;
+  double parameter = 1;
+  int participants = 1;
+  bool selected = false;    // what is sent was chosen before
+  bool requantise = false;  // sums are quantised again
+
+  // Whether a round of lengths goes before the messages.
+  bool LengthsTravel() const { return !codec.MessageBytes(unit, parameter); }
+  Round Lengths() const;
+  // `values`: in all messages together, where their lengths have travelled.
+  Round Messages(std::optional<int64_t> values) const;
+  // What one worker sends; the same `values`.
+  int64_t ElementsSent(std::optional<int64_t> values) const;
+
+ private:
+  WorkList EncodeWork() const;
+  WorkList DecodeWork(std::optional<int64_t> values) const;
+};
+
+}  // namespace legacy
