@@ -143,9 +143,8 @@ void CodecDeviceExchange<Device>::Begin(const DeviceStep& step) {
 template <class Device>
 void CodecDeviceExchange<Device>::Encode(int worker, const float* gradient) {
   assert(worker == participants_[encoded_]);
-  SenderArrays sender = {.worker = static_cast<uint32_t>(worker),
-                         .slot = encoded_++,
-                         .gradient = gradient};
+  SenderArrays sender = {
+      .worker = static_cast<uint32_t>(worker), .slot = encoded_++, .gradient = gradient};
   if (memory_.kind != MemoryKind::kNone) sender.held = held_[worker].data();
   if (memory_.kind == MemoryKind::kMomentum) {
     float* const velocity = velocity_[worker].data();

@@ -55,9 +55,13 @@ class CodecPlanner {
         memory_(memory) {}
 
   const SparseCodec* sparse() const { return sparse_; }
-  const Quantiser& quantiser() const { return sparse_ ? sparse_->quantiser() : alone_->quantiser(); }
+  const Quantiser& quantiser() const {
+    return sparse_ ? sparse_->quantiser() : alone_->quantiser();
+  }
   // Of values that a sparsifier selected.
-  QuantiserSetting Selected() const { return *quantiser().Setting(quantiser().Parameter().fallback); }
+  QuantiserSetting Selected() const {
+    return *quantiser().Setting(quantiser().Parameter().fallback);
+  }
 
   // `whole`: units that are sent as they are.
   CodecPlan Plan(const std::vector<Unit>& units, const std::vector<bool>& whole,
@@ -92,8 +96,8 @@ class CodecPlanner {
     return sparse_->sparsifier().FixedCount() && sparse_->SendsAll(numel, count) ? numel : count;
   }
   static void Add(CodecPlan& plan, const WholeFormat& format, int number, const GroupUnit& unit) {
-    auto group = std::ranges::find(plan.whole, format,
-                                   &std::pair<WholeFormat, PlannedUnits>::first);
+    auto group =
+        std::ranges::find(plan.whole, format, &std::pair<WholeFormat, PlannedUnits>::first);
     if (group == plan.whole.end()) group = plan.whole.insert(group, {format, {}});
     group->second.numbers.push_back(number);
     group->second.units.push_back(unit);

@@ -14,6 +14,7 @@
 #include "compress/cuda/quantise.h"
 #include "compress/cuda/segments.h"
 #include "compress/cuda/subset_table.h"
+#include "compress/cuda/workspace.h"
 
 namespace legacy::cuda {
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "compress/cpu/topk_gather.h"
 #include "compress/cuda/sampled.h"
 #include "compress/cuda/selectors.h"
 
@@ -49,6 +50,7 @@ class SampledSelector : public Selector<Device> {
   }
 
  private:
+  static constexpr int64_t kAlignment = Lists<Device>::kAlignment;
   struct Choice {
     std::vector<float> thresholds;
     int64_t selected = 0;         // by all of them
@@ -75,7 +77,7 @@ class SampledSelector : public Selector<Device> {
       elements.push_back({unit.extent.offset + sample.first, sample.stride});
       top.push_back(
           static_cast<uint32_t>(sample.size > 0 ? TopOfSample(sample, numel, unit.count) : 0));
-      next += (sample.size + kVector - 1) / kVector * kVector;
+      next += (sample.size + kAlignment - 1) / kAlignment * kAlignment;
     }
     samples_.Reserve(next);
     sampled_.Set(on_.device(), SegmentTable(samples, kTile));

@@ -1,0 +1,358 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "compress/cuda/exchange_on.h"
+#include "tests/compress/cuda/device_under_test.h"
+#include "tests/compress/test_data.h"
+#if defined(__CUDACC__)
+#include "compress/cuda/stream_operations.cuh"
+#else
+#include "compress/cuda/host_operations.h"
+#endif
+
+namespace legacy::cuda {
+namespace {
+
+constexpr int kWorkers = 3;
+
+// A vector, a single element, nothing, matrices; with a gap in the flat gradient.
+std::vector<Unit> Units(int64_t largest) {
+  std::vector<Unit> units = test::MakeUnits({10, 5000, 1, 0, largest, 33});
+  units[1].shape = {50, 100};
+  units[4].shape = {2, largest / 2};
+  units[5].shape = {3, 11};
+  for (size_t u = 4; u < units.size(); ++u) units[u].offset += 7;
+  return units;
+}
+
+int64_t FlatSize(const std::vector<Unit>& units) {
+  return units.back().offset + units.back().numel;
+}
+
+struct Case {
+  std::string scheme;
+  bool feedback = false;
+  std::vector<double> parameters = {};  // units take turns, from step to step
+};
+
+// Of each worker, flat.
+std::vector<std::vector<float>> Gradients(const std::vector<Unit>& units, int64_t step) {
+  std::vector<std::vector<float>> gradients;
+  for (int w = 0; w < kWorkers; ++w) {
+    gradients.push_back(test::Normals(FlatSize(units), 10 * step + w));
+    for (size_t i = 0; i < gradients.back().size(); i += 3) gradients.back()[i] *= 0.01f;
+  }
+  return gradients;
+}
+
+// The exchanges of the CPU, unit by unit.
+class Oracle {
+ public:
+  Oracle(const Scheme& scheme, const std::vector<Unit>& units) : units_(units) {
+    for (const Unit& unit : units) exchanges_.push_back(scheme.Open(unit, kWorkers));
+  }
+
+  void Step(const DeviceStep& step, const std::vector<std::vector<float>>& gradients) {
+    rounds_.assign(units_.size(), {});
+    messages_.assign(units_.size(), std::vector<Message>(kWorkers));
+    mean_.assign(FlatSize(units_), 0);
+    for (size_t u = 0; u < units_.size(); ++u) StepOf(u, step, gradients);
+  }
+
+  // Against an exchange on a device that took the same step.
+  void ExpectSame(const DeviceExchange& exchange, const DeviceStep& step,
+                  const std::vector<float>& mean) const {
+    for (size_t u = 0; u < units_.size(); ++u) {
+      SCOPED_TRACE("unit " + std::to_string(u) + ", step " + std::to_string(step.step));
+      const auto unit = static_cast<int>(u);
+      const auto begin = units_[u].offset;
+      ASSERT_TRUE(test::SameBits(std::span(mean).subspan(begin, units_[u].numel),
+                                 std::span(mean_).subspan(begin, units_[u].numel)));
+      ExpectSameRounds(exchange.Rounds(unit), rounds_[u]);
+      EXPECT_EQ(exchange.ElementsSent(unit), exchanges_[u]->ElementsSent());
+      for (const int w : Participants(step)) {
+        ASSERT_EQ(exchange.CopyMessage(unit, w), messages_[u][w].bytes) << w;
+      }
+      for (int w = 0; w < kWorkers; ++w) {
+        ASSERT_TRUE(test::SameBits(exchange.CopyResidual(unit, w), exchanges_[u]->Residual(w)))
+            << w;
+      }
+    }
+  }
+  void RescaleResiduals(float factor) {
+    for (const auto& exchange : exchanges_) exchange->RescaleResiduals(factor);
+  }
+
+  static std::vector<int> Participants(const DeviceStep& step) {
+    if (!step.participants.empty()) return step.participants;
+    std::vector<int> all(kWorkers);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+
+ private:
+  void StepOf(size_t u, const DeviceStep& step, const std::vector<std::vector<float>>& gradients) {
+    Exchange& exchange = *exchanges_[u];
+    const Unit& unit = units_[u];
+    exchange.Begin({.seed = step.seed,
+                    .step = step.step,
+                    .parameter = step.parameters[u],
+                    .participants = step.participants});
+    bool first = true;
+    while (const auto round = exchange.NextRound()) {
+      DeviceExchange::Travelled travelled = {*round, std::vector<int64_t>(kWorkers)};
+      for (const int w : Participants(step)) {
+        const auto gradient = std::span(gradients[w]).subspan(unit.offset, unit.numel);
+        messages_[u][w] = exchange.Encode(w, first ? gradient : std::span<const float>());
+        travelled.bytes[w] = messages_[u][w].size();
+      }
+      for (const int w : Participants(step)) exchange.Accumulate(w, messages_[u][w].bytes);
+      exchange.FinishRound();
+      rounds_[u].push_back(travelled);
+      first = false;
+    }
+    exchange.Mean(std::span(mean_).subspan(unit.offset, unit.numel));
+  }
+  static void ExpectSameRounds(const std::vector<DeviceExchange::Travelled>& got,
+                               const std::vector<DeviceExchange::Travelled>& expected) {
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t r = 0; r < got.size(); ++r) {
+      EXPECT_EQ(got[r].bytes, expected[r].bytes);
+      EXPECT_EQ(got[r].round.reduction, expected[r].round.reduction);
+      EXPECT_EQ(got[r].round.primitive, expected[r].round.primitive);
+      EXPECT_EQ(got[r].round.root, expected[r].round.root);
+      ExpectSameWork(got[r].round.encode, expected[r].round.encode);
+      ExpectSameWork(got[r].round.decode, expected[r].round.decode);
+    }
+  }
+  static void ExpectSameWork(const WorkList& got, const WorkList& expected) {
+    ASSERT_EQ(got.size(), expected.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+      EXPECT_EQ(got[i].kernel, expected[i].kernel);
+      EXPECT_EQ(got[i].elements, expected[i].elements);
+      EXPECT_EQ(got[i].launches, expected[i].launches);
+    }
+  }
+
+  std::vector<Unit> units_;
+  std::vector<std::unique_ptr<Exchange>> exchanges_;
+  std::vector<std::vector<DeviceExchange::Travelled>> rounds_;
+  std::vector<std::vector<Message>> messages_;  // [unit][worker], of the last round
+  std::vector<float> mean_;
+};
+
+std::unique_ptr<DeviceExchange> Open(test::Device& device, const Scheme& scheme,
+                                     std::span<const Unit> units) {
+  std::string why;
+  auto exchange = OpenExchangeOn(device, scheme, units, kWorkers, &why);
+  EXPECT_NE(exchange, nullptr) << why;
+  return exchange;
+}
+
+// A step on the device; the gradient's memory is one for all workers.
+std::vector<float> RunStep(DeviceExchange& exchange, const DeviceStep& step,
+                           const std::vector<std::vector<float>>& gradients) {
+  const int64_t size = std::ssize(gradients[0]);
+  const test::Buffer<float> gradient(size), mean(size);
+  exchange.Begin(step);
+  for (const int w : Oracle::Participants(step)) {
+    test::Copy(gradient.data(), gradients[w].data(), size * sizeof(float));
+    exchange.Encode(w, gradient.data());
+  }
+  exchange.Finish(mean.data());
+  return mean.Get();
+}
+
+// Some steps, in which parameters and participants change.
+void ExpectSame(const Case& one, const std::vector<Unit>& units, int64_t steps = 5) {
+  SCOPED_TRACE(one.scheme + (one.feedback ? ", error feedback" : ""));
+  const auto scheme = MakeScheme(one.scheme, {.error_feedback = one.feedback});
+  std::vector<double> some = one.parameters;
+  if (some.empty()) some = {scheme->Parameter().fallback};
+  test::OnDevice([&](test::Device& device) {
+    Oracle oracle(*scheme, units);
+    const auto exchange = Open(device, *scheme, units);
+    ASSERT_NE(exchange, nullptr);
+    for (int64_t step = 0; step < steps; ++step) {
+      std::vector<double> parameters;
+      for (size_t u = 0; u < units.size(); ++u) {
+        parameters.push_back(some[(u + step / 2) % some.size()]);
+      }
+      DeviceStep at = {.seed = 7, .step = step, .parameters = parameters};
+      if (step % 3 == 1) at.participants = {0, 2};
+      if (step == 4) at.participants = {1};
+      const auto gradients = Gradients(units, step);
+      oracle.Step(at, gradients);
+      oracle.ExpectSame(*exchange, at, RunStep(*exchange, at, gradients));
+      if (step != 2) continue;
+      oracle.RescaleResiduals(0.3f);
+      exchange->RescaleResiduals(0.3f);
+    }
+  });
+}
+
+const std::vector<double> kDensities = {0.01, 0.3, 1, 0.001, 0.05};
+
+std::vector<Case> Quantisers() {
+  std::vector<Case> cases;
+  for (const bool feedback : {false, true}) {
+    for (const char* name : {"dense", "fp16", "bf16", "natural", "natural:bits=8", "sign", "onebit",
+                             "dense:min_numel=20", "sign:min_numel=20,vectors=off"}) {
+      cases.push_back({name, feedback});
+    }
+    cases.push_back({"uniform", feedback, {8, 3, 16}});
+    cases.push_back({"qsgd", feedback, {4, 8, 3}});
+    cases.push_back({"qsgd:rounding=nearest,bucket=8192", feedback, {4}});
+    cases.push_back({"maxmin", feedback, {4, 2}});
+    cases.push_back({"maxmin:rounding=stochastic,bucket=64", feedback, {4}});
+    cases.push_back({"rbf", feedback, {10, 6}});
+    cases.push_back({"rbf:mantissa=2", feedback, {8, 3}});
+    cases.push_back({"qsgd:memory=momentum", true, {4}});
+    cases.push_back({"fp16:memory=momentum,nesterov=on,vectors=off", true});
+  }
+  cases.push_back({"qsgd:norm=l2", false, {4}});
+  cases.push_back({"terngrad", false});
+  cases.push_back({"terngrad:clip=0", false});
+  return cases;
+}
+
+TEST(CudaExchange, QuantisersAreTheCpus) {
+  for (const Case& one : Quantisers()) ExpectSame(one, Units(9000));
+}
+
+TEST(CudaExchange, SparsifiersAreTheCpus) {
+  for (const bool feedback : {false, true}) {
+    for (const char* name :
+         {"topk", "topk:index=u32", "topk:index=bitmap", "topk:index=packed,vectors=off",
+          "topk:min_numel=20", "randomk", "randomk:seed=worker", "sampled", "sampled:sample=0.2",
+          "sampled:index=bitmap"}) {
+      ExpectSame({name, feedback, kDensities}, Units(9000));
+    }
+    ExpectSame({"threshold", feedback, {1.5, 1e-12, 1e6, 0.4, 2.5}}, Units(9000));
+  }
+  ExpectSame({"randomk:unbiased=on", false, kDensities}, Units(9000));
+  ExpectSame({"randomk:unbiased=on,seed=worker", false, kDensities}, Units(9000));
+}
+
+TEST(CudaExchange, MomentumIsTheCpus) {
+  for (const char* name :
+       {"dgc", "dgc:nesterov=on,masking=off", "dgc:vectors=on,momentum=0.5", "topk:memory=momentum",
+        "topk:memory=momentum,nesterov=on", "randomk:memory=momentum",
+        "randomk:memory=momentum,seed=worker,masking=off"}) {
+    ExpectSame({name, true, kDensities}, Units(9000));
+  }
+  ExpectSame({"threshold:memory=momentum", true, {1.5, 1e-12, 1e6, 0.4}}, Units(9000));
+}
+
+// What is selected goes through every quantiser.
+TEST(CudaExchange, SelectedValuesAreQuantisedAsTheCpuDoes) {
+  const char* const quantisers[] = {"fp16", "bf16",    "uniform", "qsgd:bits=5", "maxmin",
+                                    "rbf",  "natural", "sign",    "onebit",      "natural:bits=8"};
+  for (const bool feedback : {false, true}) {
+    for (const char* name : quantisers) {
+      ExpectSame({std::string("topk+") + name, feedback, {0.1, 0.5}}, Units(9000), 3);
+    }
+    for (const char* name : {"randomk", "randomk:seed=worker", "sampled", "threshold"}) {
+      const std::vector<double> parameters =
+          name == std::string("threshold") ? std::vector{1.5, 1e-12, 1e6} : kDensities;
+      ExpectSame({std::string(name) + "+qsgd", feedback, parameters}, Units(9000), 4);
+      ExpectSame({std::string(name) + "+fp16", feedback, parameters}, Units(9000), 4);
+    }
+  }
+  ExpectSame({"topk+terngrad", false, {0.1}}, Units(9000), 2);
+  ExpectSame({"randomk:unbiased=on+terngrad", false, {0.1}}, Units(9000), 2);
+  ExpectSame({"dgc+qsgd", true, kDensities}, Units(9000), 4);
+  ExpectSame({"topk:memory=momentum+sign", true, {0.1}}, Units(9000), 3);
+}
+
+// Units of many tiles; more than there is memory for at first.
+TEST(CudaExchange, LargeUnits) {
+  for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
+    const bool bits = name == std::string("qsgd");
+    ExpectSame({name, true, bits ? std::vector<double>{4} : std::vector{0.01, 0.1}}, Units(70000),
+               3);
+  }
+  ExpectSame({"threshold", true, {1.5, 0.2}}, Units(70000), 3);
+  ExpectSame({"threshold", false, {1.5, 0.2}}, Units(70000), 3);
+}
+
+// Gradients of few magnitudes, of zeros, of one value, of denormals.
+TEST(CudaExchange, HardInputs) {
+  const std::vector<Unit> units = Units(9000);
+  const auto inputs = test::HardInputs(FlatSize(units));
+  for (const char* name : {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16"}) {
+    SCOPED_TRACE(name);
+    const auto scheme = MakeScheme(name, {});
+    const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
+    test::OnDevice([&](test::Device& device) {
+      Oracle oracle(*scheme, units);
+      const auto exchange = Open(device, *scheme, units);
+      for (int64_t step = 0; step < std::ssize(inputs); ++step) {
+        const DeviceStep at = {.seed = 3, .step = step, .parameters = parameters};
+        const std::vector<std::vector<float>> gradients(kWorkers, inputs[step]);
+        oracle.Step(at, gradients);
+        oracle.ExpectSame(*exchange, at, RunStep(*exchange, at, gradients));
+      }
+    });
+  }
+}
+
+TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
+  const std::vector<Unit> units = Units(9000);
+  for (const char* name : {"dense", "qsgd", "topk", "topk+sign", "randomk", "randomk:seed=worker",
+                           "threshold", "sampled", "dgc"}) {
+    for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+      SCOPED_TRACE(name);
+      const auto scheme = MakeScheme(name, {});
+      const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
+      test::OnDevice([&](test::Device& device) {
+        const auto exchange = Open(device, *scheme, units);
+        auto gradients = Gradients(units, 1);
+        gradients[2][units[1].offset + 4321] = bad;
+        gradients[2][units[5].offset + 1] = bad;
+        try {
+          RunStep(*exchange, {.parameters = parameters}, gradients);
+          FAIL();
+        } catch (const Error& error) {
+          EXPECT_NE(std::string(error.what()).find("gradient of worker 2, unit 1"),
+                    std::string::npos)
+              << error.what();
+        }
+      });
+    }
+  }
+}
+
+TEST(CudaExchange, RefusesWhatTheCpuRefuses) {
+  const std::vector<Unit> units = Units(9000);
+  test::OnDevice([&](test::Device& device) {
+    const auto terngrad = Open(device, *MakeScheme("terngrad", {}), units);
+    const std::vector<double> ones(units.size(), 1);
+    EXPECT_THROW(terngrad->Begin({.parameters = ones}), Error);  // diverges
+    const auto topk = Open(device, *MakeScheme("topk", {}), units);
+    const std::vector<double> twos(units.size(), 2);
+    EXPECT_THROW(topk->Begin({.parameters = twos}), Error);
+    std::string why;
+    EXPECT_THROW(OpenExchangeOn(device, *MakeScheme("topk", {}), units, 0, &why), Error);
+  });
+}
+
+TEST(CudaExchange, SaysWhatHasNoKernels) {
+  test::Device device{};
+  for (const auto& [name, what] :
+       std::vector<std::pair<const char*, const char*>>{{"topk:index=delta", "index=delta"},
+                                                        {"topk:rule=kth", "topk"},
+                                                        {"topk+qsgd:code=elias", "qsgd"},
+                                                        {"rbf:range=ema", "rbf"},
+                                                        {"redsync", "redsync"},
+                                                        {"qsgd:reduction=requantise", "requantise"},
+                                                        {"signsgd", "signsgd"}}) {
+    std::string why;
+    EXPECT_EQ(OpenExchangeOn(device, *MakeScheme(name, {}), Units(100), kWorkers, &why), nullptr);
+    EXPECT_NE(why.find(what), std::string::npos) << name << ": " << why;
+  }
+}
+
+}  // namespace
+}  // namespace legacy::cuda
