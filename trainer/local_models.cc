@@ -61,12 +61,12 @@ void LocalModels::WriteMean(Model& model) const {
   const auto parameters = model.parameters();
   const float share = 1.0f / static_cast<float>(replicas_.size());
   for (size_t l = 0; l < layers_.size(); ++l) {
-    const auto out = Data(parameters[l]);
-    std::fill(out.begin(), out.end(), 0.0f);
+    std::vector<float> mean(static_cast<size_t>(layers_[l].numel));  // `model` may be a replica
     for (size_t w = 0; w < replicas_.size(); ++w) {
       const auto weights = Weights(static_cast<int>(w), l);
-      for (size_t i = 0; i < out.size(); ++i) out[i] += weights[i] * share;
+      for (size_t i = 0; i < mean.size(); ++i) mean[i] += weights[i] * share;
     }
+    std::ranges::copy(mean, Data(parameters[l]).begin());
   }
 }
 

@@ -145,11 +145,14 @@ TEST(Training, TheTestLossFalls) {
   EXPECT_LT(training.Evaluate().loss, 0.5 * before);
 }
 
-TEST(Training, EvaluationEqualsOneSampleAtATime) {
+class EvaluationTest : public testing::TestWithParam<int64_t> {};
+
+TEST_P(EvaluationTest, EqualsOneSampleAtATime) {
   TrainingOptions options = SmallOptions();
   options.evaluation_batch = 37;
+  options.local_steps = GetParam();
   Training training = MakeTraining(options, "topk", 0.1, true, Glyphs(), "resnet20");
-  training.Step();
+  for (int64_t step = 0; step < options.local_steps; ++step) training.Step();
   const Evaluation evaluation = training.Evaluate();
   const torch::NoGradGuard no_grad;
   Model& model = training.Replica(0);
@@ -168,6 +171,8 @@ TEST(Training, EvaluationEqualsOneSampleAtATime) {
   EXPECT_NEAR(evaluation.loss, loss / static_cast<double>(samples), 1e-5);
   EXPECT_EQ(evaluation.accuracy, static_cast<double>(hits) / static_cast<double>(samples));
 }
+
+INSTANTIATE_TEST_SUITE_P(LocalSteps, EvaluationTest, testing::Values(1, 2));
 
 TEST(Training, ACorruptByteReachesTheModel) {
   const auto clean = WeightsAfter(MakeTraining(SmallOptions(), "topk", 0.05), 1);
