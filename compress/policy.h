@@ -37,7 +37,8 @@ struct StepInfo {
 struct StepFeedback {
   int64_t step = 0;
   double loss = 0;  // of worker 0's batch: a policy that wants the mean sends it
-  std::span<const float> mean_gradient = {};  // flat, decoded, the same at every worker
+  // Flat, decoded, the same at every worker; may be empty where Policy::ReadsMeanGradient() is false.
+  std::span<const float> mean_gradient = {};
 
   // Reading one of these makes a training network dependent (ReadsClock).
   double simulated_seconds = 0;      // of the step
@@ -76,6 +77,8 @@ class Policy {
   // Parameters to choose from in this step, loosest first, the same for all units; empty: no agreement. Called after
   // Decide.
   virtual std::vector<double> Candidates() const { return {}; }
+  // False where no step has any.
+  virtual bool HasCandidates() const { return false; }
   // StepContext::estimate for them.
   virtual bool EstimatesCandidates() const { return false; }
 
@@ -94,6 +97,8 @@ class Policy {
   virtual size_t Chosen() const { return 0; }
 
   virtual void Observe(const StepFeedback&) {}
+  // Whether Observe is to be given the step's mean gradient. Called before it.
+  virtual bool ReadsMeanGradient() const { return false; }
 
   // True where decisions depend on simulated time or on the network's rates: such a training cannot be replayed on
   // another network.

@@ -1,6 +1,7 @@
 #include "scenarios/comparison.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/progress.h"
 #include "scenarios/timed_run.h"
+#include "trainer/accelerator.h"
 #include "trainer/dataset.h"
 #include "trainer/model.h"
 #include "trainer/traffic_record.h"
@@ -69,12 +71,14 @@ struct Sums {
     for (size_t u = 0; u < units.size(); ++u) {
       parameter[u] += units[u].parameter;
       elements[u] += static_cast<double>(units[u].elements) * share;
+      bytes[u] += units[u].bytes;
       sent += static_cast<double>(units[u].elements) * share;
     }
     return sent;
   }
 
-  std::vector<double> parameter, elements, bytes;
+  std::vector<double> parameter, elements;
+  std::vector<int64_t> bytes;  // of all workers
 };
 
 class Comparison : public TimedRun {
@@ -83,6 +87,7 @@ class Comparison : public TimedRun {
       : scenario_(scenario),
         stop_(stop),
         timing_(scenario),
+        device_(ChooseDevice(scenario.device)),
         replay_refused_(ReplayRefusals(scenario)) {
     for (const std::string& name : scenario.policies)
       methods_.push_back(FindMethod(scenario, name));
@@ -99,6 +104,10 @@ class Comparison : public TimedRun {
   // will cost.
   CostEstimate Estimate(bool say) override {
     CostEstimate estimate(timing_.network());
+    if (say && !device_.reason.empty()) {
+      std::fprintf(stderr, "device auto: %s, as %s\n", device_.accelerator ? "cuda" : "cpu",
+                   device_.reason.c_str());
+    }
     for (const Method& method : methods_) {
       const std::unique_ptr<Training> training = MakeTraining(method, scenario_.seed, say);
       const std::vector<Clock> clocks =
@@ -107,6 +116,8 @@ class Comparison : public TimedRun {
       const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
       training->SetLink(timing_.LinkAt(0));
       const StepOutcome first = training->Step(start.participation.workers);
+      reports_[method.name] = training->Report();
+      if (say && device_.accelerator) Say(reports_[method.name]);
       const PricedStep priced = timing_.Price(clock, first.work, start);
       estimate.Add(priced.traffic, DifferentSteps(method, *training));
     }
@@ -119,7 +130,10 @@ class Comparison : public TimedRun {
   }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override {
-    return ManifestDocument(scenario_, program, command_line, elements_, replay_refused_);
+    nlohmann::json manifest =
+        ManifestDocument(scenario_, program, command_line, elements_, replay_refused_);
+    manifest["device"] = DeviceDocument(device_, reports_);
+    return manifest;
   }
   int64_t Steps() const override {
     return static_cast<int64_t>(methods_.size()) * scenario_.seeds * scenario_.steps;
@@ -144,10 +158,17 @@ class Comparison : public TimedRun {
     const int64_t global_batch = int64_t{scenario_.workers} * scenario_.batch;
     BuiltMethod built =
         BuildMethod(method, scenario_, plan.units, std::max<int64_t>(1, samples / global_batch));
-    const TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
+    TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
+    options.accelerator = device_.accelerator;
     if (say) std::fprintf(stderr, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
     return std::make_unique<Training>(options, dataset_, request, std::move(built.policy),
                                       std::move(built.scheme));
+  }
+
+  static void Say(const ComputeReport& report) {
+    std::fprintf(stderr, "  %-22s on %s (%s), compressed %s; steps queued as: %s\n", "",
+                 report.device.c_str(), report.name.c_str(), report.compression.c_str(),
+                 report.steps.c_str());
   }
 
   // How many of a method's steps differ on the network, as far as its policy tells beforehand.
@@ -177,6 +198,8 @@ class Comparison : public TimedRun {
   ScenarioTiming timing_;
   std::vector<Method> methods_;
   Dataset dataset_;
+  DeviceChoice device_;
+  std::map<std::string, ComputeReport> reports_;  // by method, of its first step
   int64_t elements_ = 0;
   std::vector<std::string> replay_refused_;  // why a record may not be timed on other networks
   std::optional<TrafficRecorder> recorder_;
@@ -196,10 +219,6 @@ bool Comparison::Train(const Method& method, uint64_t seed, const fs::path& dire
   const std::unique_ptr<Training> training = MakeTraining(method, seed);
   TrafficRecorder* recorder = Recorder(directory, *training);
   Sums sums(training->Units().size());
-  training->SetMessageHook([&](const MessageInfo& info, Bytes& message) {
-    if (info.unit < 0) return;  // the policy's own
-    sums.bytes[info.unit] += static_cast<double>(message.size()) / scenario_.workers;
-  });
   std::optional<GradientFiles> gradients;
   if (!scenario_.gradient_steps.empty()) {
     gradients.emplace(scenario_, training->Layers(), directory);
@@ -236,7 +255,8 @@ void Comparison::WriteLayers(const Method& method, uint64_t seed, const Training
   for (size_t u = 0; u < units.size(); ++u) {
     sink.Write(analysis::LayerRow{method.name, seed, units[u].name, units[u].numel,
                                   sums.parameter[u] / static_cast<double>(scenario_.steps),
-                                  sums.elements[u], sums.bytes[u]});
+                                  sums.elements[u],
+                                  static_cast<double>(sums.bytes[u]) / scenario_.workers});
   }
 }
 

@@ -7,6 +7,7 @@
 #include "ns3-module/fabric/synchronisation.h"
 #include "scenarios/methods.h"
 #include "scenarios/network/engines.h"
+#include "trainer/accelerator.h"
 #include "trainer/training.h"
 
 namespace legacy {
@@ -94,6 +95,8 @@ json TrainingDocument(const Scenario& scenario) {
                    {"seeds", all["run"]["seeds"]}, {"bucket", all["clock"]["bucket"]}};
   document["training"].erase("data_root");  // where the files lie changes nothing
   document["training"].erase("target");
+  if (scenario.device == Scenario().device)
+    document["training"].erase("device");  // as before there was a choice
   if (MayDrop(scenario)) {
     document["participation"] = {{"sync", scenario.sync},
                                  {"stragglers", scenario.stragglers},
@@ -135,6 +138,20 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
                           {"ns3", Ns3Version()},
                           {"compiler", __VERSION__},
                           {"build", LEGACY_BUILD_TYPE}};
+  return document;
+}
+
+json DeviceDocument(const DeviceChoice& choice,
+                    const std::map<std::string, ComputeReport>& reports) {
+  json document = {{"name", "cpu"}};
+  if (!choice.reason.empty()) document["reason"] = choice.reason;
+  for (const auto& [method, report] : reports) {
+    if (!choice.accelerator) break;
+    document["name"] = report.device;
+    document["accelerator"] = report.name;
+    document["compression"][method] = report.compression;
+    document["steps"][method] = report.steps;
+  }
   return document;
 }
 

@@ -40,7 +40,8 @@ struct Scenario {
   std::vector<int64_t> decay_steps;  // of schedule step
   double decay_factor = 0.1;
   int64_t evaluate_every = 15;
-  double target = 0.85;  // accuracy, fraction
+  double target = 0.85;        // accuracy, fraction
+  std::string device = "cpu";  // cpu | cuda | auto: what trains and compresses
 
   // compression
   std::vector<std::string> policies = {"dense",        "fp16",         "topk",       "topk-global",

@@ -142,6 +142,9 @@ void CheckPhases(const std::string& text, const std::string& key) {
 void CheckSchedule(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"constant", "linear", "cosine", "step"});
 }
+void CheckDevice(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"cpu", "cuda", "auto"});
+}
 void CheckVolume(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"elements", "bytes", "off"});
 }
@@ -230,6 +233,10 @@ std::vector<ScenarioOption> TrainingOptions() {
                                             "steps between evaluations"),
       Fraction<&Scenario::target>("training.target", "--target",
                                   "accuracy whose simulated time is reported"),
+      Text<&Scenario::device, CheckDevice>("training.device", "--device", "cpu|cuda|auto",
+                                           "what trains and compresses: cpu, of the same results "
+                                           "everywhere; cuda: the first GPU; auto: that where "
+                                           "there is one to be used"),
   };
 }
 

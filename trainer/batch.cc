@@ -8,14 +8,6 @@
 namespace legacy {
 namespace {
 
-constexpr int kPadding = 4;  // pixels on each side
-
-struct Shift {
-  int rows = 0;  // in [-kPadding, kPadding]
-  int columns = 0;
-  bool flip = false;
-};
-
 // One channel, shifted (pixels from outside are black), then mirrored.
 void MovePlane(const uint8_t* from, uint8_t* to, int height, int width, const Shift& shift) {
   std::memset(to, 0, static_cast<size_t>(height) * width);
@@ -34,27 +26,34 @@ void MovePlane(const uint8_t* from, uint8_t* to, int height, int width, const Sh
 }
 
 torch::Tensor Augmented(const torch::Tensor& images, const RandomKey& key) {
-  RandomStream random(key);
+  const std::vector<Shift> shifts = DrawShifts(key, images.size(0));
   torch::Tensor moved = torch::empty_like(images);
   const int64_t channels = images.size(1);
   const int height = static_cast<int>(images.size(2));
   const int width = static_cast<int>(images.size(3));
   const int64_t plane = int64_t{1} * height * width;
   for (int64_t i = 0; i < images.size(0); ++i) {
-    Shift shift;
-    shift.rows = static_cast<int>(random.Below(2 * kPadding + 1)) - kPadding;
-    shift.columns = static_cast<int>(random.Below(2 * kPadding + 1)) - kPadding;
-    shift.flip = random.Below(2) == 1;
     for (int64_t c = 0; c < channels; ++c) {
       const int64_t offset = (i * channels + c) * plane;
       MovePlane(images.data_ptr<uint8_t>() + offset, moved.data_ptr<uint8_t>() + offset, height,
-                width, shift);
+                width, shifts[i]);
     }
   }
   return moved;
 }
 
 }  // namespace
+
+std::vector<Shift> DrawShifts(const RandomKey& key, int64_t count) {
+  RandomStream random(key);
+  std::vector<Shift> shifts(static_cast<size_t>(count));
+  for (Shift& shift : shifts) {
+    shift.rows = static_cast<int>(random.Below(2 * Shift::kMost + 1)) - Shift::kMost;
+    shift.columns = static_cast<int>(random.Below(2 * Shift::kMost + 1)) - Shift::kMost;
+    shift.flip = random.Below(2) == 1;
+  }
+  return shifts;
+}
 
 Batch TrainingBatch(const Dataset& dataset, std::span<const int64_t> indices,
                     const std::optional<RandomKey>& augment) {

@@ -52,12 +52,12 @@ std::vector<std::string> DatasetNames() {
 }
 
 torch::Tensor NormalizeImages(const Dataset& dataset, const torch::Tensor& images) {
-  const auto per_channel = [](const std::vector<double>& values) {
-    return torch::tensor(values, torch::kFloat32).view({1, -1, 1, 1});
-  };
   torch::Tensor pixels = images.to(torch::kFloat32).div_(255);
-  return pixels.sub_(per_channel(dataset.mean).to(images.device()))
-      .div_(per_channel(dataset.stddev).to(images.device()));
+  return pixels.sub_(PerChannel(dataset.mean)).div_(PerChannel(dataset.stddev));
+}
+
+torch::Tensor PerChannel(const std::vector<double>& values) {
+  return torch::tensor(values, torch::kFloat32).view({1, -1, 1, 1});
 }
 
 }  // namespace legacy

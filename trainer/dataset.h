@@ -41,5 +41,7 @@ std::vector<std::string> DatasetNames();
 
 // float [n, c, h, w] = (images / 255 - mean) / stddev of uint8 `images`.
 torch::Tensor NormalizeImages(const Dataset& dataset, const torch::Tensor& images);
+// One float for each channel, in the shape that goes with images.
+torch::Tensor PerChannel(const std::vector<double>& values);
 
 }  // namespace legacy

@@ -7,7 +7,7 @@
 
 namespace legacy {
 
-Sgd::Sgd(int64_t numel, const SgdOptions& options) : options_(options) {
+void CheckSgd(const SgdOptions& options) {
   if (!(options.momentum >= 0 && options.momentum < 1)) {
     throw Error("momentum", std::to_string(options.momentum), "[0, 1)");
   }
@@ -17,34 +17,43 @@ Sgd::Sgd(int64_t numel, const SgdOptions& options) : options_(options) {
   if (options.nesterov && options.momentum == 0) {
     throw Error("nesterov", "true", "only with momentum above 0");
   }
+}
+
+MomentumKind KindOf(const SgdOptions& options) {
+  if (options.momentum == 0) return MomentumKind::kNone;
+  return options.nesterov ? MomentumKind::kNesterov : MomentumKind::kHeavyBall;
+}
+
+SgdRates RatesOf(const SgdOptions& options, double learning_rate) {
+  return {.rate = static_cast<float>(learning_rate),
+          .momentum = static_cast<float>(options.momentum),
+          .decay = static_cast<float>(options.weight_decay)};
+}
+
+Sgd::Sgd(int64_t numel, const SgdOptions& options) : options_(options) {
+  CheckSgd(options);
   if (options.momentum > 0) velocity_.resize(static_cast<size_t>(numel));
 }
 
 void Sgd::Update(std::span<float> weights, std::span<const float> gradient, int64_t offset,
                  double learning_rate) {
   assert(weights.size() == gradient.size());
-  const float decay = static_cast<float>(options_.weight_decay);
-  const float momentum = static_cast<float>(options_.momentum);
-  const float rate = static_cast<float>(learning_rate);
+  const SgdRates rates = RatesOf(options_, learning_rate);
   const size_t count = weights.size();
   if (velocity_.empty()) {
-    for (size_t i = 0; i < count; ++i) weights[i] -= rate * (gradient[i] + decay * weights[i]);
-    return;
-  }
-  assert(offset >= 0 && static_cast<size_t>(offset) + count <= velocity_.size());
-  float* velocity = velocity_.data() + offset;
-  if (options_.nesterov) {
+    float none = 0;
     for (size_t i = 0; i < count; ++i) {
-      const float g = gradient[i] + decay * weights[i];
-      velocity[i] = momentum * velocity[i] + g;
-      weights[i] -= rate * (g + momentum * velocity[i]);
+      UpdateWeight<MomentumKind::kNone>(rates, gradient[i], weights[i], none);
     }
     return;
   }
-  for (size_t i = 0; i < count; ++i) {
-    velocity[i] = momentum * velocity[i] + (gradient[i] + decay * weights[i]);
-    weights[i] -= rate * velocity[i];
-  }
+  assert(offset >= 0 && static_cast<size_t>(offset) + count <= velocity_.size());
+  float* const velocity = velocity_.data() + offset;
+  WithKind(KindOf(options_), [&]<MomentumKind kind>() {
+    for (size_t i = 0; i < count; ++i) {
+      UpdateWeight<kind>(rates, gradient[i], weights[i], velocity[i]);
+    }
+  });
 }
 
 }  // namespace legacy

@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "trainer/sgd_rule.h"
+
 namespace legacy {
 
 struct SgdOptions {
@@ -19,6 +21,12 @@ struct SgdOptions {
   double weight_decay = 0;  // >= 0
   bool nesterov = false;    // needs momentum > 0
 };
+
+// Throws Error on options outside their ranges.
+void CheckSgd(const SgdOptions& options);
+
+MomentumKind KindOf(const SgdOptions& options);
+SgdRates RatesOf(const SgdOptions& options, double learning_rate);
 
 class Sgd {
  public:

@@ -4,7 +4,8 @@
 // exchanges.
 //
 // Same options, same bits, whatever `threads` is: workers compute with one intra-op thread each,
-// messages are taken in by worker order, and every draw is keyed by (seed, worker, step).
+// messages are taken in by worker order, and every draw is keyed by (seed, worker, step). On an accelerator workers
+// compute one after the other, and results are those of its LibTorch.
 //
 //   Training training(options, dataset, request, MakeUniformPolicy(0.01), MakeScheme("topk", {}));
 //   while (training.step() < options.total_steps) { StepOutcome outcome = training.Step(); ... }
@@ -19,7 +20,7 @@
 
 #include "compress/exchange.h"
 #include "compress/policy.h"
-#include "trainer/aggregation.h"
+#include "trainer/aggregation_base.h"
 #include "trainer/bucket_plan.h"
 #include "trainer/optimizer.h"
 #include "trainer/schedule.h"
@@ -27,6 +28,7 @@
 
 namespace legacy {
 
+class Accelerator;
 struct Dataset;
 struct ModelRequest;
 struct OperationCost;
@@ -46,6 +48,7 @@ struct TrainingOptions {
   bool rescale_residuals = true;  // by lr_old / lr_new when the rate changes
   int64_t local_steps = 1;        // local SGD: an exchange every so many steps (local_models.h)
   int64_t evaluation_batch = 250;
+  std::shared_ptr<Accelerator> accelerator = nullptr;  // null: the host computes
 };
 
 struct StepOutcome {
@@ -71,6 +74,14 @@ using GradientHook = std::function<void(int64_t step, int worker, std::span<cons
 struct Evaluation {
   double loss = 0;      // mean over the test set
   double accuracy = 0;  // in [0, 1]
+};
+
+// What a training computes on, for manifests.
+struct ComputeReport {
+  std::string device;       // cpu, cuda:0
+  std::string name;         // of the accelerator
+  std::string compression;  // where gradients are compressed, and why not on the device
+  std::string steps;        // how the accelerator's work is queued, and why not as one
 };
 
 // Version of LibTorch that this build links, for manifests.
@@ -101,8 +112,12 @@ class Training {
   // steps; the lowest of several, so worker 0 where all take part.
   Evaluation Evaluate();
 
+  // Throws Error where messages stay on an accelerator.
   void SetMessageHook(MessageHook hook);
   void SetGradientHook(GradientHook hook);
+
+  // Complete after the first step.
+  ComputeReport Report() const;
 
   int64_t step() const;  // steps done
   int64_t StepsPerEpoch() const;
@@ -118,9 +133,8 @@ class Training {
   std::vector<float> Weights()
       const;  // flat copy, in parameter order; with local steps those last agreed on
   std::span<const float> MeanGradient() const;  // of the last step, flat
-  Model& Replica(int worker);  // shared weights (with local steps its own), own buffers
-  Exchange& UnitExchange(int unit);
-  Sgd& Optimizer();
+  Model& Replica(int worker);        // shared weights (with local steps its own), own buffers
+  Exchange& UnitExchange(int unit);  // throws Error where exchanges are on an accelerator
 
  private:
   struct Impl;

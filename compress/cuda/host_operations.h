@@ -106,6 +106,14 @@ class Operations<HostDevice> {
                    uint32_t* first_non_finite) {
     LaunchExtremes(device_, *table, table.view(), values, {largest, first_non_finite});
   }
+  void SquaredNorms(const Segmented& table, const float* values, double* squares) {
+    double* const sums =
+        scratch_.LayOut([&](Workspace& workspace) { return LayOutSums(*table, workspace); });
+    LaunchSums<Square>(device_, *table, table.view(), values, sums, squares);
+  }
+  void ClipFactors(const double* squares, float* factors, int32_t workers, double limit) {
+    LaunchClipFactors(device_, squares, factors, workers, limit);
+  }
   void Add(const float* values, float* sum, int64_t n) {
     LaunchMap(device_, AddRule{}, values, sum, n);
   }

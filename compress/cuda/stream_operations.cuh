@@ -94,6 +94,14 @@ class Operations<StreamDevice> {
                    uint32_t* first_non_finite) {
     cuda::FindLargest(*table, table.view(), values, largest, first_non_finite, stream());
   }
+  void SquaredNorms(const Segmented& table, const float* values, double* squares) {
+    const size_t bytes = SumsWorkspaceBytes(*table);
+    cuda::SquaredNorms(*table, table.view(), values, squares, scratch_.Reserve(bytes), bytes,
+                       stream());
+  }
+  void ClipFactors(const double* squares, float* factors, int32_t workers, double limit) {
+    cuda::ClipFactors(squares, factors, workers, limit, stream());
+  }
   void Add(const float* values, float* sum, int64_t n) { cuda::Add(values, sum, n, stream()); }
   void Scale(float* values, float factor, int64_t n) { cuda::Scale(values, factor, n, stream()); }
 

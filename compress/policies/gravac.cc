@@ -70,6 +70,7 @@ class Gravac : public Policy {
   void Decide(const StepInfo& step, std::span<const Unit> units,
               std::span<double> parameters) override;
   std::vector<double> Candidates() const override;
+  bool HasCandidates() const override { return true; }
   bool EstimatesCandidates() const override { return options_.estimate; }
   std::optional<Round> OpenRound(PolicyMoment moment) override;
   Message Encode(int worker, std::span<const Probe> probes) const override;

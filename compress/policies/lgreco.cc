@@ -63,6 +63,12 @@ class Lgreco : public AnnouncedPolicy {
   void ObserveLocal(size_t unit, std::span<const float> gradient,
                     std::span<const float> residual) override;
   void Observe(const StepFeedback& feedback) override;
+  // The mean gradient of a step is known when the step's announcement is through: it counts for the
+  // next one.
+  bool ReadsMeanGradient() const override {
+    return options_.mean_source && StepsToDecision() > 0 &&
+           StepsToDecision() <= options_.accumulate;
+  }
   bool ReadsClock() const override { return options_.time_cost; }
 
  protected:
@@ -109,12 +115,9 @@ void Lgreco::ObserveLocal(size_t unit, std::span<const float> gradient,
   if (unit + 1 == context().units.size()) gradients_.CountStep();
 }
 
-// The mean gradient of a step is known when the step's announcement is through: it counts for the
-// next one.
 void Lgreco::Observe(const StepFeedback& feedback) {
   exposed_.Add(feedback.unit_bytes, feedback.unit_exposed_seconds);
-  if (!options_.mean_source || feedback.mean_gradient.empty()) return;
-  if (StepsToDecision() == 0 || StepsToDecision() > options_.accumulate) return;
+  if (!ReadsMeanGradient() || feedback.mean_gradient.empty()) return;
   gradients_.AddFlat(feedback.mean_gradient);
   gradients_.CountStep();
 }

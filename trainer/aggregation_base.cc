@@ -1,0 +1,113 @@
+#include "trainer/aggregation_base.h"
+
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+// Nothing travels before the agreement: one bucket of all layers, whose first round it is. What follows goes one after
+// the other, units of one structure together.
+BucketWork Behind(const RoundWork& agreement, std::span<const BucketWork> buckets) {
+  BucketWork all{{}, 0, {agreement}};
+  for (const BucketWork& group : MergeUnits(buckets)) {
+    all.layers.insert(all.layers.end(), group.layers.begin(), group.layers.end());
+    all.elements += group.elements;
+    all.rounds.insert(all.rounds.end(), group.rounds.begin(), group.rounds.end());
+  }
+  return all;
+}
+
+int64_t BytesOf(std::span<const RoundWork> rounds) {
+  int64_t sum = 0;
+  for (const RoundWork& round : rounds) {
+    sum += std::accumulate(round.bytes.begin(), round.bytes.end(), int64_t{0});
+  }
+  return sum;
+}
+
+}  // namespace
+
+AggregationBase::AggregationBase(UnitPlan plan, Policy& policy, int workers)
+    : plan_(std::move(plan)), policy_(policy), workers_(workers), books_(plan_.units.size()) {}
+
+void AggregationBase::Decide(const StepInfo& step, std::span<const int> participants) {
+  step_ = step.step;
+  participants_.assign(participants.begin(), participants.end());
+  if (participants_.empty()) {
+    participants_.resize(static_cast<size_t>(workers_));
+    std::iota(participants_.begin(), participants_.end(), 0);
+  }
+  std::vector<double> parameters(books_.size());
+  policy_.Decide(step, plan_.units, parameters);
+  candidates_ = policy_.Candidates();
+  agreement_.reset();
+  announcement_.reset();
+  for (size_t u = 0; u < books_.size(); ++u) books_[u] = {parameters[u], 0, {}};
+}
+
+bool AggregationBase::IsShown(int worker) const {
+  return worker == participants_.front() && policy_.ReadsLocalGradient();
+}
+
+void AggregationBase::RunPolicyRound(PolicyMoment moment,
+                                     std::span<const std::vector<Probe>> probes,
+                                     const MessageHook& hook) {
+  const std::optional<Round> round = policy_.OpenRound(moment);
+  if (!round) return;
+  RoundWork work = WorkOf(*round, workers_);
+  for (const int w : participants_) {
+    Message message = policy_.Encode(w, probes.empty() ? std::span<const Probe>() : probes[w]);
+    work.bytes[w] = message.size();
+    if (hook) hook({step_, -1, 0, w}, message.bytes);
+    try {
+      policy_.Accumulate(w, message.bytes);
+    } catch (const Error& error) {
+      throw Error("step " + std::to_string(step_) + ", worker " + std::to_string(w) + ", policy " +
+                  std::string(policy_.Name()) + ": " + error.what());
+    }
+  }
+  policy_.FinishRound();
+  (moment == PolicyMoment::kAgreement ? agreement_ : announcement_) = std::move(work);
+}
+
+std::vector<BucketWork> AggregationBase::Buckets() const {
+  std::vector<BucketWork> buckets;
+  for (const Bucket& bucket : plan_.buckets) {
+    std::vector<BucketWork> parts;
+    for (int u : bucket.units) {
+      parts.push_back({plan_.unit_layers[u], plan_.units[u].numel, books_[u].rounds});
+    }
+    for (BucketWork& merged : MergeUnits(parts)) buckets.push_back(std::move(merged));
+  }
+  if (agreement_) buckets = {Behind(*agreement_, buckets)};
+  if (policy_.ReadsLocalGradient()) {
+    for (const Work& work : policy_.LocalWork()) {
+      AddWork(work, buckets.back().rounds.front().encode);
+    }
+  }
+  if (announcement_) buckets.push_back({{}, 0, {*announcement_}});
+  return buckets;
+}
+
+std::vector<UnitOutcome> AggregationBase::Outcomes() const {
+  std::vector<UnitOutcome> outcomes;
+  for (const UnitBook& book : books_) {
+    outcomes.push_back({book.parameter, book.elements, BytesOf(book.rounds)});
+  }
+  return outcomes;
+}
+
+std::vector<double> AggregationBase::UnitBytes() const {
+  std::vector<double> bytes;
+  for (const UnitBook& book : books_) {
+    bytes.push_back(static_cast<double>(BytesOf(book.rounds)) /
+                    static_cast<double>(participants_.size()));
+  }
+  return bytes;
+}
+
+}  // namespace legacy

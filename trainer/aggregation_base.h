@@ -1,0 +1,84 @@
+// What aggregations have in common, wherever their exchanges are: the policy's decision and its own rounds, and the books
+// of what travelled.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "compress/exchange.h"
+#include "compress/policy.h"
+#include "trainer/bucket_plan.h"
+#include "trainer/step_work.h"
+
+namespace legacy {
+
+// Which message a hook sees.
+struct MessageInfo {
+  int64_t step = 0;
+  int unit = 0;  // -1: the policy's own
+  int round = 0;
+  int worker = 0;
+};
+
+// Sees, and may change, each message between encoding and decoding. Called from one thread, by
+// round, unit and worker; the length that counts as traffic is the encoder's.
+using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
+
+// What the policy chose for a unit and what was sent for it.
+struct UnitOutcome {
+  double parameter = 0;
+  int64_t elements = 0;  // values that one participant sent: the element ratio's numerator
+  int64_t bytes = 0;     // of the messages of all
+};
+
+class AggregationBase {
+ public:
+  // `policy` outlives this.
+  AggregationBase(UnitPlan plan, Policy& policy, int workers);
+  virtual ~AggregationBase() = default;
+
+  const UnitPlan& plan() const { return plan_; }
+
+  // Starts a step: the policy decides each unit's parameter. `participants`: workers that take part, ascending;
+  // empty: all.
+  virtual void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) = 0;
+  // Exchange::RescaleResiduals of all units.
+  virtual void RescaleResiduals(float factor) = 0;
+
+  // Of the finished step.
+  std::vector<BucketWork> Buckets() const;
+  std::vector<UnitOutcome> Outcomes() const;
+  std::vector<double> UnitBytes() const;  // of one participant's messages, mean over them
+
+ protected:
+  struct UnitBook {
+    double parameter = 0;
+    int64_t elements = 0;           // as Exchange::ElementsSent() has it, after the last round
+    std::vector<RoundWork> rounds;  // of the step so far
+  };
+
+  // Empties the books, and asks the policy.
+  void Decide(const StepInfo& step, std::span<const int> participants);
+  // Whether the policy is to be shown the worker's gradient.
+  bool IsShown(int worker) const;
+  // The policy's round of that moment, where it has one. `probes`: of each worker, by unit; empty in an announcement.
+  void RunPolicyRound(PolicyMoment moment, std::span<const std::vector<Probe>> probes,
+                      const MessageHook& hook);
+
+  UnitPlan plan_;
+  Policy& policy_;
+  int workers_;
+  int64_t step_ = 0;
+  std::vector<int> participants_;   // of the step; never empty in one
+  std::vector<double> candidates_;  // of the step
+  std::vector<UnitBook> books_;     // by unit
+
+ private:
+  std::optional<RoundWork> agreement_;  // of the step
+  std::optional<RoundWork> announcement_;
+};
+
+}  // namespace legacy

@@ -1,0 +1,31 @@
+#include "trainer/compute.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "compress/error.h"
+
+namespace legacy {
+
+std::optional<RandomKey> ComputeJob::AugmentKey(int64_t step, int worker) const {
+  if (!dataset.augment) return std::nullopt;
+  return RandomKey{.seed = options.seed,
+                   .step = static_cast<uint64_t>(step),
+                   .worker = static_cast<uint32_t>(worker),
+                   .layer = 0,
+                   .purpose = Purpose::kAugment};
+}
+
+Evaluation MeanOf(std::span<const double> losses, std::span<const int64_t> hits, int64_t samples) {
+  const auto total = static_cast<double>(samples);
+  return {std::accumulate(losses.begin(), losses.end(), 0.0) / total,
+          static_cast<double>(std::accumulate(hits.begin(), hits.end(), int64_t{0})) / total};
+}
+
+void ThrowNotFinite(int worker, int64_t step, const Unit& layer, float value) {
+  throw Error("worker " + std::to_string(worker) + ", step " + std::to_string(step) + ", layer '" +
+                  layer.name + "': gradient",
+              std::isnan(value) ? "nan" : "inf", "finite numbers; a lower learning rate may help");
+}
+
+}  // namespace legacy

@@ -1,0 +1,65 @@
+// Where a training's numbers are and what is done to them: on the host (host_compute.h) or on a device
+// (device_compute.h). What a step is and who takes part is Training's to say (training.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "trainer/aggregation_base.h"
+#include "trainer/dataset.h"
+#include "trainer/model.h"
+#include "trainer/sampler.h"
+#include "trainer/training.h"
+
+namespace legacy {
+
+// What both are made from; outlives them.
+struct ComputeJob {
+  const TrainingOptions& options;
+  const Dataset& dataset;
+  const Sampler& sampler;
+  const Scheme& scheme;
+  Policy& policy;
+  std::span<const std::shared_ptr<Model>> replicas;  // by worker
+  std::span<const Unit> layers;
+
+  int64_t Numel() const { return layers.back().offset + layers.back().numel; }
+  // Of an image's augmentation; none where the data set has none.
+  std::optional<RandomKey> AugmentKey(int64_t step, int worker) const;
+};
+
+struct ComputeStep {
+  int64_t step = 0;
+  double rate = 0;
+  bool exchanges = true;  // whether gradients are exchanged in it
+  std::span<const int> workers;
+};
+
+class Compute {
+ public:
+  virtual ~Compute() = default;
+
+  virtual AggregationBase& aggregation() = 0;
+  virtual void SetHooks(const MessageHook& message, const GradientHook& gradient) = 0;
+
+  // Gradients of the step's workers, into the aggregation where there is an exchange. losses[w]: of worker w's batch.
+  virtual void RunWorkers(const ComputeStep& step, std::span<double> losses) = 0;
+  // The mean of an exchange, and the weights' update by it.
+  virtual void Finish(const ComputeStep& step) = 0;
+  virtual Evaluation Evaluate(int worker) = 0;
+
+  virtual std::vector<float> Weights() const = 0;  // those agreed on
+  virtual std::span<const float> Mean() = 0;       // of the last exchange, on the host
+  virtual Exchange& UnitExchange(int unit) = 0;
+  virtual ComputeReport Report() const = 0;
+};
+
+// Of the workers' test batches, summed in order.
+Evaluation MeanOf(std::span<const double> losses, std::span<const int64_t> hits, int64_t samples);
+
+// Throws the Error of a gradient that is not finite.
+[[noreturn]] void ThrowNotFinite(int worker, int64_t step, const Unit& layer, float value);
+
+}  // namespace legacy

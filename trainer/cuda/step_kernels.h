@@ -1,0 +1,37 @@
+// What a training's step needs on a device besides LibTorch and the exchanges: flat arrays of all layers, in its memory.
+// All of it queues work and returns; it can be captured in a CUDA graph.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "compress/cuda/stream.h"
+#include "compress/unit.h"
+#include "trainer/sgd_rule.h"
+
+namespace legacy {
+
+struct SgdArrays {
+  const float* gradient;
+  float* weights;
+  float* velocity;  // not read without momentum
+};
+
+class StepKernels {
+ public:
+  virtual ~StepKernels() = default;
+
+  // Of each layer: the bits of the largest |x|, and the position of the first NaN or infinity, or 0xFFFFFFFF. 4 bytes
+  // an element.
+  virtual void FindLargest(const float* gradient, uint32_t* largest, uint32_t* first) = 0;
+  // Scales the whole gradient to the norm `limit` where its norm is above, as the host does: 12 bytes an element.
+  virtual void Clip(float* gradient, double limit) = 0;
+  // The optimizer's step on all weights: 20 bytes an element, 12 without momentum.
+  virtual void Update(MomentumKind kind, const SgdRates& rates, const SgdArrays& arrays) = 0;
+};
+
+// On a GPU. `layers` follow each other without gaps.
+std::unique_ptr<StepKernels> MakeStepKernels(std::span<const Unit> layers, cuda::Stream stream);
+
+}  // namespace legacy

@@ -1,0 +1,60 @@
+#include "trainer/device_aggregation.h"
+
+#include <string>
+#include <utility>
+
+#include "compress/error.h"
+
+namespace legacy {
+
+DeviceAggregation::DeviceAggregation(UnitPlan plan, Policy& policy, int workers,
+                                     std::unique_ptr<DeviceExchange> exchange)
+    : AggregationBase(std::move(plan), policy, workers), exchange_(std::move(exchange)) {}
+
+void DeviceAggregation::Begin(uint64_t seed, const StepInfo& step,
+                              std::span<const int> participants) {
+  Decide(step, participants);
+  if (!candidates_.empty()) {
+    throw Error("policy " + std::string(policy_.Name()) +
+                ": has candidates, which exchanges on a device do not take");
+  }
+  std::vector<double> parameters;
+  for (const UnitBook& book : books_) parameters.push_back(book.parameter);
+  exchange_->Begin({.seed = seed,
+                    .step = step.step,
+                    .parameters = parameters,
+                    .participants = {participants.begin(), participants.end()}});
+}
+
+void DeviceAggregation::TakeGradient(int worker, const float* gradient,
+                                     const std::function<std::vector<float>()>& copy) {
+  if (IsShown(worker)) {
+    const std::vector<float> values = copy();
+    for (size_t u = 0; u < plan_.units.size(); ++u) {
+      const Unit& place = plan_.units[u];
+      policy_.ObserveLocal(u, std::span(values).subspan(place.offset, place.numel),
+                           exchange_->CopyResidual(static_cast<int>(u), worker));
+    }
+  }
+  exchange_->Encode(worker, gradient);
+}
+
+void DeviceAggregation::Finish(float* mean) {
+  try {
+    exchange_->Finish(mean);
+  } catch (const Error& error) {
+    throw Error("step " + std::to_string(step_) + ", " + error.what());
+  }
+  for (size_t u = 0; u < books_.size(); ++u) {
+    const int unit = static_cast<int>(u);
+    for (const DeviceExchange::Travelled& travelled : exchange_->Rounds(unit)) {
+      RoundWork work = WorkOf(travelled.round, workers_);
+      work.bytes = travelled.bytes;
+      books_[u].rounds.push_back(std::move(work));
+    }
+    books_[u].elements = exchange_->ElementsSent(unit);
+  }
+  RunPolicyRound(PolicyMoment::kAnnouncement, {}, {});
+}
+
+}  // namespace legacy

@@ -1,0 +1,263 @@
+#include "trainer/device_compute.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "compress/error.h"
+#include "trainer/optimizer.h"
+
+namespace legacy {
+namespace {
+
+constexpr uint32_t kNoPosition = 0xFFFFFFFF;  // StepKernels::FindLargest
+
+std::vector<float> OnHost(const torch::Tensor& values) {
+  const torch::Tensor copy = values.to(torch::kCPU).contiguous();
+  const float* data = copy.data_ptr<float>();
+  return {data, data + copy.numel()};
+}
+
+}  // namespace
+
+DeviceCompute::DeviceCompute(const ComputeJob& job, UnitPlan plan, Accelerator& accelerator)
+    : job_(job),
+      accelerator_((accelerator.Use(), accelerator)),
+      pool_(job.options.threads),
+      data_(job.dataset, accelerator.device()),
+      kernels_(accelerator.Kernels(job.layers)),
+      recorded_(static_cast<size_t>(job.options.workers)) {
+  CheckSgd(job.options.sgd);
+  const auto floats = torch::TensorOptions(torch::kFloat32).device(accelerator.device());
+  const int64_t rows = local() ? job.options.workers : 1, numel = job.Numel();
+  weights_ = torch::empty({rows, numel}, floats);
+  if (job.options.sgd.momentum > 0) velocity_ = torch::zeros({rows, numel}, floats);
+  gradient_ = torch::empty({numel}, floats);
+  mean_ = torch::zeros({numel}, floats);
+  findings_ = torch::zeros({job.options.workers, 1 + 2 * std::ssize(job.layers)},
+                           floats.dtype(torch::kInt32));
+  PlaceReplicas();
+  if (local()) agreed_ = weights_[0].clone();
+  OpenAggregation(std::move(plan));
+}
+
+void DeviceCompute::PlaceReplicas() {
+  const torch::NoGradGuard no_grad;
+  for (int w = 0; w < job_.options.workers; ++w) {
+    Model& replica = *job_.replicas[w];
+    replica.to(accelerator_.device());
+    const torch::Tensor row = Row(weights_, w);
+    const auto parameters = replica.parameters();
+    for (size_t l = 0; l < parameters.size(); ++l) {
+      const Unit& layer = job_.layers[l];
+      const torch::Tensor place = row.narrow(0, layer.offset, layer.numel).view(layer.shape);
+      if (w == 0 || local()) place.copy_(parameters[l]);
+      torch::Tensor(parameters[l]).set_data(place);
+    }
+  }
+}
+
+// A worker's row; the only one where weights are shared.
+torch::Tensor DeviceCompute::Row(const torch::Tensor& rows, int worker) const {
+  return rows.select(0, local() ? worker : 0);
+}
+
+void DeviceCompute::OpenAggregation(UnitPlan plan) {
+  const int workers = job_.options.workers;
+  if (job_.policy.HasCandidates()) {
+    not_on_device_ = "policy " + std::string(job_.policy.Name()) + " chooses within the step";
+  } else if (auto exchange =
+                 accelerator_.OpenExchange(job_.scheme, plan.units, workers, &not_on_device_)) {
+    on_device_ = std::make_unique<DeviceAggregation>(std::move(plan), job_.policy, workers,
+                                                     std::move(exchange));
+    return;
+  }
+  on_host_ =
+      std::make_unique<Aggregation>(std::move(plan), job_.scheme, job_.policy, workers, pool_);
+  host_mean_.resize(static_cast<size_t>(job_.Numel()));
+}
+
+AggregationBase& DeviceCompute::aggregation() {
+  if (on_device_) return *on_device_;
+  return *on_host_;
+}
+
+void DeviceCompute::SetHooks(const MessageHook& message, const GradientHook& gradient) {
+  if (message && on_device_) {
+    throw Error("message hook: messages stay on the device; only --device=cpu shows them");
+  }
+  message_hook_ = message;
+  gradient_hook_ = gradient;
+}
+
+// -------------------------------------------------------------------------------------------------
+// A step
+
+void DeviceCompute::RunWorkers(const ComputeStep& step, std::span<double> losses) {
+  accelerator_.Use();
+  ChooseSamples(step);
+  for (const int worker : step.workers) RunWorker(step, worker);
+  ReadLosses(step, losses);
+}
+
+// One copy for all workers; nobody reads the samples of those that take no part.
+void DeviceCompute::ChooseSamples(const ComputeStep& step) {
+  std::vector<torch::Tensor> chosen;
+  for (int w = 0; w < job_.options.workers; ++w) {
+    chosen.push_back(DeviceData::Choice(job_.sampler.Batch(w), job_.AugmentKey(step.step, w)));
+  }
+  const torch::Tensor all = torch::stack(chosen);
+  if (!choices_.defined()) choices_ = torch::empty_like(all, accelerator_.device());
+  choices_.copy_(all);
+}
+
+// Queues a worker's batch, forward and backward pass, its loss, and what is found in its gradient: all at places that do
+// not change from step to step.
+void DeviceCompute::QueueGradient(int worker) {
+  Model& model = *job_.replicas[worker];
+  const Batch batch = data_.Training(choices_[worker]);
+  const torch::AutoGradMode with_graph(true);  // whatever the caller's thread has switched off
+  const torch::Tensor loss = torch::cross_entropy_loss(model.Forward(batch.images), batch.labels);
+  std::vector<torch::Tensor> parts = torch::autograd::grad({loss}, model.parameters());
+
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor& part : parts) part = part.reshape({-1});
+  torch::cat_out(gradient_, parts);
+  findings_[worker][0].copy_(loss.view(torch::kInt32));
+  auto* const found = reinterpret_cast<uint32_t*>(findings_[worker].data_ptr<int32_t>()) + 1;
+  kernels_->FindLargest(gradient_.data_ptr<float>(), found, found + job_.layers.size());
+}
+
+void DeviceCompute::RunWorker(const ComputeStep& step, int worker) {
+  if (recorded_[worker]) {
+    recorded_[worker]();
+  } else {
+    QueueGradient(worker);
+    // LibTorch has made now what it makes at a first time.
+    if (records_) {
+      recorded_[worker] =
+          accelerator_.Record([this, worker] { QueueGradient(worker); }, &not_recorded_);
+      records_ = recorded_[worker] != nullptr;
+    }
+  }
+  if (gradient_hook_) gradient_hook_(step.step, worker, OnHost(gradient_));
+  if (const auto limit = job_.scheme.LocalClipNorm(job_.options.workers)) {
+    kernels_->Clip(gradient_.data_ptr<float>(), *limit);
+  }
+  if (local()) {
+    UpdateWeights(worker, gradient_, step.rate);
+    if (step.exchanges) torch::sub_out(gradient_, agreed_, weights_[worker]);
+  }
+  if (step.exchanges) TakeGradient(worker);
+}
+
+void DeviceCompute::TakeGradient(int worker) {
+  if (on_host_) {
+    on_host_->TakeGradient(worker, OnHost(gradient_));
+  } else {
+    on_device_->TakeGradient(worker, gradient_.data_ptr<float>(),
+                             [this] { return OnHost(gradient_); });
+  }
+}
+
+void DeviceCompute::ReadLosses(const ComputeStep& step, std::span<double> losses) const {
+  const torch::Tensor findings = findings_.to(torch::kCPU);
+  const auto layers = job_.layers.size();
+  for (const int worker : step.workers) {
+    const auto* const found =
+        reinterpret_cast<const uint32_t*>(findings[worker].data_ptr<int32_t>());
+    losses[worker] = std::bit_cast<float>(found[0]);
+    for (size_t l = 0; l < layers; ++l) {
+      if (found[1 + layers + l] == kNoPosition) continue;
+      ThrowNotFinite(worker, step.step, job_.layers[l], std::bit_cast<float>(found[1 + l]));
+    }
+  }
+}
+
+void DeviceCompute::Finish(const ComputeStep& step) {
+  accelerator_.Use();
+  if (on_host_) {
+    on_host_->Finish(host_mean_, message_hook_);
+    mean_.copy_(torch::from_blob(host_mean_.data(), {job_.Numel()}));
+  } else {
+    on_device_->Finish(mean_.data_ptr<float>());
+  }
+  if (local()) {
+    agreed_.sub_(mean_);
+    weights_.copy_(agreed_.expand_as(weights_));
+  } else {
+    UpdateWeights(0, mean_, step.rate);
+  }
+}
+
+void DeviceCompute::UpdateWeights(int row, const torch::Tensor& gradient, double rate) {
+  const SgdOptions& sgd = job_.options.sgd;
+  kernels_->Update(KindOf(sgd), RatesOf(sgd, rate),
+                   {.gradient = gradient.data_ptr<float>(),
+                    .weights = weights_[row].data_ptr<float>(),
+                    .velocity = velocity_.defined() ? velocity_[row].data_ptr<float>() : nullptr});
+}
+
+// -------------------------------------------------------------------------------------------------
+// What it is for
+
+Evaluation DeviceCompute::Evaluate(int worker) {
+  accelerator_.Use();
+  const torch::NoGradGuard no_grad;
+  const int64_t samples = job_.dataset.test_labels.size(0);
+  const int64_t size = job_.options.evaluation_batch;
+  Model& replica = *job_.replicas[worker];
+  torch::Tensor own;
+  if (local()) {
+    const torch::Tensor row = weights_[worker];
+    own = row.clone();
+    const torch::Tensor shares = weights_ * (1.0f / static_cast<float>(job_.options.workers));
+    row.zero_();
+    for (int w = 0; w < job_.options.workers; ++w) row.add_(shares[w]);
+  }
+  replica.eval();
+  std::vector<torch::Tensor> losses, hits;
+  for (int64_t first = 0; first < samples; first += size) {
+    const Batch batch = data_.Test(first, std::min(size, samples - first));
+    const torch::Tensor logits = replica.Forward(batch.images);
+    losses.push_back(torch::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum));
+    hits.push_back((logits.argmax(1) == batch.labels).sum());
+  }
+  replica.train();
+  if (local()) weights_[worker].copy_(own);
+  const torch::Tensor loss = torch::stack(losses).to(torch::kCPU, torch::kFloat64);
+  const torch::Tensor hit = torch::stack(hits).to(torch::kCPU);
+  return MeanOf({loss.data_ptr<double>(), losses.size()}, {hit.data_ptr<int64_t>(), hits.size()},
+                samples);
+}
+
+std::vector<float> DeviceCompute::Weights() const {
+  accelerator_.Use();
+  return OnHost(local() ? agreed_ : weights_[0]);
+}
+
+std::span<const float> DeviceCompute::Mean() {
+  accelerator_.Use();
+  if (on_device_) host_mean_ = OnHost(mean_);
+  return host_mean_;
+}
+
+Exchange& DeviceCompute::UnitExchange(int unit) {
+  if (on_host_) return on_host_->exchange(unit);
+  throw Error("exchange of a unit: exchanges are on the device, of all units at once");
+}
+
+ComputeReport DeviceCompute::Report() const {
+  const bool recorded =
+      std::any_of(recorded_.begin(), recorded_.end(), [](const auto& work) { return bool(work); });
+  std::string steps = recorded ? accelerator_.RecordName() : "operation by operation";
+  if (!records_) steps += ", as LibTorch cannot record them: " + not_recorded_;
+  return {.device = accelerator_.device().str(),
+          .name = accelerator_.Name(),
+          .compression = on_device_ ? "on the device" : "on the host: " + not_on_device_,
+          .steps = steps};
+}
+
+}  // namespace legacy

@@ -1,0 +1,84 @@
+// A training on a device: weights, gradients, data set and, where the scheme has kernels, residuals and messages stay in
+// its memory. Workers go one after the other. What a worker computes is recorded at its first step and queued as one
+// from then on, where LibTorch can. The host waits for the device once before the exchange, to read losses and whether
+// gradients are finite, and where the exchange does.
+//
+// A step gives what host_compute.h gives: to the bit where LibTorch's own results are the same, which only an emulated
+// device has.
+#pragma once
+
+#include <torch/types.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trainer/accelerator.h"
+#include "trainer/aggregation.h"
+#include "trainer/compute.h"
+#include "trainer/device_aggregation.h"
+#include "trainer/device_data.h"
+#include "trainer/worker_pool.h"
+
+namespace legacy {
+
+class DeviceCompute : public Compute {
+ public:
+  // Puts the replicas on the device: views of one flat array, or with local steps one row of it for each worker.
+  DeviceCompute(const ComputeJob& job, UnitPlan plan, Accelerator& accelerator);
+
+  AggregationBase& aggregation() override;
+  // Throws Error for a message hook where messages stay on the device.
+  void SetHooks(const MessageHook& message, const GradientHook& gradient) override;
+  void RunWorkers(const ComputeStep& step, std::span<double> losses) override;
+  void Finish(const ComputeStep& step) override;
+  Evaluation Evaluate(int worker) override;
+  std::vector<float> Weights() const override;
+  std::span<const float> Mean() override;
+  // Throws Error where exchanges are on the device.
+  Exchange& UnitExchange(int unit) override;
+  ComputeReport Report() const override;
+
+ private:
+  void PlaceReplicas();
+  void OpenAggregation(UnitPlan plan);
+  void ChooseSamples(const ComputeStep& step);
+  void QueueGradient(int worker);
+  void RunWorker(const ComputeStep& step, int worker);
+  void TakeGradient(int worker);
+  void ReadLosses(const ComputeStep& step, std::span<double> losses) const;
+  void UpdateWeights(int row, const torch::Tensor& gradient, double rate);
+  torch::Tensor Row(const torch::Tensor& rows, int worker) const;
+  bool local() const { return job_.options.local_steps > 1; }
+
+  ComputeJob job_;
+  Accelerator& accelerator_;
+  WorkerPool pool_;  // of compression on the host
+  DeviceData data_;
+  std::unique_ptr<StepKernels> kernels_;
+
+  // float32 on the device.
+  torch::Tensor weights_;   // [1 or workers, numel]
+  torch::Tensor velocity_;  // the same, with momentum
+  torch::Tensor agreed_;    // [numel], with local steps
+  torch::Tensor gradient_;  // [numel], of one worker after the other
+  torch::Tensor mean_;
+  // int32 [workers, 1 + 2 layers]: bits of the loss, of each layer's largest magnitude, and its first bad position.
+  torch::Tensor findings_;
+  torch::Tensor choices_;  // [workers, batch, ...]: of each worker's samples (DeviceData::Choice)
+
+  std::vector<std::function<void()>> recorded_;  // by worker; empty before its first step
+  bool records_ = true;
+  std::string not_recorded_;  // why
+
+  std::unique_ptr<DeviceAggregation> on_device_;  // one of these two
+  std::unique_ptr<Aggregation> on_host_;
+  std::string not_on_device_;  // why
+  std::vector<float> host_mean_;
+  MessageHook message_hook_;
+  GradientHook gradient_hook_;
+};
+
+}  // namespace legacy

@@ -1,0 +1,151 @@
+#include "trainer/host_compute.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "compress/cpu/vector.h"
+#include "trainer/batch.h"
+
+namespace legacy {
+namespace {
+
+std::vector<float> FlatWeights(const Model& model) {
+  std::vector<float> weights;
+  for (const torch::Tensor& parameter : model.parameters()) {
+    const float* data = parameter.data_ptr<float>();
+    weights.insert(weights.end(), data, data + parameter.numel());
+  }
+  return weights;
+}
+
+void SetWeights(Model& model, std::span<const float> weights) {
+  for (const torch::Tensor& parameter : model.parameters()) {
+    const auto numel = static_cast<size_t>(parameter.numel());
+    std::copy_n(weights.begin(), numel, parameter.data_ptr<float>());
+    weights = weights.subspan(numel);
+  }
+}
+
+}  // namespace
+
+HostCompute::HostCompute(const ComputeJob& job, UnitPlan plan)
+    : job_(job),
+      pool_(job.options.threads),
+      sgd_(job.Numel(), job.options.sgd),
+      aggregation_(std::move(plan), job.scheme, job.policy, job.options.workers, pool_),
+      gradients_(static_cast<size_t>(job.options.threads),
+                 std::vector<float>(static_cast<size_t>(job.Numel()))),
+      mean_(static_cast<size_t>(job.Numel())) {
+  if (job.options.local_steps > 1) {
+    local_.emplace(job.replicas, std::vector<Unit>(job.layers.begin(), job.layers.end()),
+                   job.options.sgd);
+  }
+}
+
+void HostCompute::SetHooks(const MessageHook& message, const GradientHook& gradient) {
+  message_hook_ = message;
+  gradient_hook_ = gradient;
+}
+
+void HostCompute::RunWorkers(const ComputeStep& step, std::span<double> losses) {
+  pool_.ForEach(std::ssize(step.workers), [&](int64_t i, int thread) {
+    losses[step.workers[i]] = RunWorker(step, step.workers[i], gradients_[thread]);
+  });
+}
+
+// Gradient and first encodings of one worker; returns its loss.
+double HostCompute::RunWorker(const ComputeStep& step, int worker, std::span<float> gradient) {
+  const Batch batch =
+      TrainingBatch(job_.dataset, job_.sampler.Batch(worker), job_.AugmentKey(step.step, worker));
+  const double loss = Gradient(*job_.replicas[worker], batch, gradient);
+  CheckFinite(step, worker, gradient);
+  if (gradient_hook_) gradient_hook_(step.step, worker, gradient);
+  ClipLocally(gradient);
+  if (local_) {
+    local_->Update(worker, gradient, step.rate);
+    if (!step.exchanges) return loss;
+    local_->Moved(worker, gradient);
+  }
+  aggregation_.TakeGradient(worker, gradient);
+  return loss;
+}
+
+double HostCompute::Gradient(Model& model, const Batch& batch, std::span<float> gradient) const {
+  const torch::AutoGradMode with_graph(true);  // whatever the caller's thread has switched off
+  const std::vector<torch::Tensor> parameters = model.parameters();
+  const torch::Tensor loss = torch::cross_entropy_loss(model.Forward(batch.images), batch.labels);
+  const auto parts = torch::autograd::grad({loss}, parameters);
+  for (size_t l = 0; l < parts.size(); ++l) {
+    const torch::Tensor part = parts[l].contiguous();
+    std::memcpy(gradient.data() + job_.layers[l].offset, part.data_ptr<float>(),
+                static_cast<size_t>(job_.layers[l].numel) * sizeof(float));
+  }
+  return loss.item<double>();
+}
+
+void HostCompute::CheckFinite(const ComputeStep& step, int worker,
+                              std::span<const float> gradient) const {
+  const std::optional<int64_t> bad = cpu::FirstNonFinite(gradient);
+  if (!bad) return;
+  const auto layer = std::find_if(job_.layers.begin(), job_.layers.end(), [&](const Unit& unit) {
+    return *bad < unit.offset + unit.numel;
+  });
+  ThrowNotFinite(worker, step.step, *layer, gradient[*bad]);
+}
+
+// To the scheme's norm, over all layers.
+void HostCompute::ClipLocally(std::span<float> gradient) const {
+  const std::optional<double> limit = job_.scheme.LocalClipNorm(job_.options.workers);
+  if (!limit) return;
+  const double norm = std::sqrt(cpu::SquaredNorm(gradient));
+  if (norm > *limit) cpu::Scale(gradient, static_cast<float>(*limit / norm));
+}
+
+void HostCompute::Finish(const ComputeStep& step) {
+  aggregation_.Finish(mean_, message_hook_);
+  if (local_) return local_->Agree(mean_);
+  const std::vector<torch::Tensor> parameters = job_.replicas.front()->parameters();
+  pool_.ForEach(std::ssize(job_.layers), [&](int64_t l, int) {
+    const Unit& layer = job_.layers[l];
+    const auto numel = static_cast<size_t>(layer.numel);
+    sgd_.Update({parameters[l].data_ptr<float>(), numel}, {mean_.data() + layer.offset, numel},
+                layer.offset, step.rate);
+  });
+}
+
+Evaluation HostCompute::Evaluate(int worker) {
+  const int64_t samples = job_.dataset.test_labels.size(0);
+  const int64_t size = job_.options.evaluation_batch;
+  const int64_t batches = (samples + size - 1) / size;
+  std::vector<double> losses(static_cast<size_t>(batches));
+  std::vector<int64_t> hits(static_cast<size_t>(batches));
+  Model& replica = *job_.replicas[worker];
+  const std::vector<float> own = local_ ? FlatWeights(replica) : std::vector<float>();
+  if (local_) local_->WriteMean(replica);
+  replica.eval();
+  pool_.ForEach(batches, [&](int64_t b, int) {
+    const torch::NoGradGuard no_grad;
+    const Batch batch = TestBatch(job_.dataset, b * size, std::min(size, samples - b * size));
+    const torch::Tensor logits = replica.Forward(batch.images);
+    losses[b] =
+        torch::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Sum).item<double>();
+    hits[b] = (logits.argmax(1) == batch.labels).sum().item<int64_t>();
+  });
+  replica.train();
+  if (local_) SetWeights(replica, own);
+  return MeanOf(losses, hits, samples);
+}
+
+std::vector<float> HostCompute::Weights() const {
+  return local_ ? local_->Agreed() : FlatWeights(*job_.replicas.front());
+}
+
+ComputeReport HostCompute::Report() const {
+  return {.device = "cpu", .name = "", .compression = "on the host", .steps = ""};
+}
+
+}  // namespace legacy

@@ -1,0 +1,50 @@
+// A training on the host: workers side by side on the threads of a pool, each with one intra-op thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "trainer/aggregation.h"
+#include "trainer/compute.h"
+#include "trainer/local_models.h"
+#include "trainer/optimizer.h"
+#include "trainer/worker_pool.h"
+
+namespace legacy {
+
+struct Batch;
+
+class HostCompute : public Compute {
+ public:
+  HostCompute(const ComputeJob& job, UnitPlan plan);
+
+  AggregationBase& aggregation() override { return aggregation_; }
+  void SetHooks(const MessageHook& message, const GradientHook& gradient) override;
+  void RunWorkers(const ComputeStep& step, std::span<double> losses) override;
+  void Finish(const ComputeStep& step) override;
+  Evaluation Evaluate(int worker) override;
+  std::vector<float> Weights() const override;
+  std::span<const float> Mean() override { return mean_; }
+  Exchange& UnitExchange(int unit) override { return aggregation_.exchange(unit); }
+  ComputeReport Report() const override;
+
+ private:
+  double RunWorker(const ComputeStep& step, int worker, std::span<float> gradient);
+  double Gradient(Model& model, const Batch& batch, std::span<float> gradient) const;
+  void CheckFinite(const ComputeStep& step, int worker, std::span<const float> gradient) const;
+  void ClipLocally(std::span<float> gradient) const;
+
+  ComputeJob job_;
+  WorkerPool pool_;
+  Sgd sgd_;
+  Aggregation aggregation_;
+  std::optional<LocalModels> local_;           // with local steps
+  std::vector<std::vector<float>> gradients_;  // by pool thread
+  std::vector<float> mean_;
+  MessageHook message_hook_;
+  GradientHook gradient_hook_;
+};
+
+}  // namespace legacy

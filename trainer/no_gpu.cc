@@ -1,0 +1,11 @@
+// Of builds that cannot compute on a GPU; trainer/CMakeLists.txt knows what they lack.
+#include "trainer/accelerator.h"
+
+namespace legacy {
+
+std::shared_ptr<Accelerator> OpenGpu(std::string* why) {
+  *why = "this program was built without " LEGACY_GPU_LACKS;
+  return nullptr;
+}
+
+}  // namespace legacy
