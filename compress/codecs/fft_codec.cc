@@ -7,6 +7,7 @@
 
 #include "compress/codecs/common.h"
 #include "compress/codecs/sparse_codec.h"
+#include "compress/cpu/fft_rules.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
 #include "compress/error.h"
@@ -24,13 +25,6 @@ void CheckMagnitudes(std::span<const float> values, float largest, uint32_t unit
   CheckFinite(values, unit);
   throw Error("gradient of unit " + std::to_string(unit) + ", largest magnitude",
               FormatNumber(largest), "at most " + FormatNumber(kLargestValue) + " with codec fft");
-}
-
-// A power of two that brings magnitudes up to `largest` near 1: squares neither overflow nor
-// vanish.
-float ScaleFor(float largest) {
-  constexpr int kMostExponent = 126;
-  return largest > 0 ? std::ldexp(1.0f, std::min(-std::ilogb(largest), kMostExponent)) : 1.0f;
 }
 
 }  // namespace
@@ -137,7 +131,7 @@ FftCodec::Spectrum FftCodec::Transform(std::span<const float> values, uint32_t u
   CheckMagnitudes(values, largest, unit);
   const int64_t numel = CheckedNumel(values);
   Spectrum spectrum(numel, plan_.Bins(numel));
-  spectrum.scale = ScaleFor(largest);
+  spectrum.scale = cpu::SpectrumScale(largest);
   plan_.Forward(values, spectrum.scale, spectrum.re.get(), spectrum.im.get(), spectrum.power.get());
   return spectrum;
 }

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "compress/cpu/fft_rules.h"
+
 // What a loop writes, its other turns do not read: compilers give up on proving that for this many
 // arrays.
 #if defined(__clang__)
@@ -58,34 +60,31 @@ Complex StockhamRoots(int64_t n) {
 }
 
 // One radix-4 butterfly of `width` neighbours: inputs `step` apart, outputs `width` apart.
-LEGACY_INLINE void Butterfly4(In from, int64_t step, Out to, int64_t width, In w) {
-  const float w1r = w.re[0], w2r = w.re[1], w3r = w.re[2];
-  const float w1i = w.im[0], w2i = w.im[1], w3i = w.im[2];
+LEGACY_INLINE void Butterflies4(In from, int64_t step, Out to, int64_t width, In w) {
+  const ComplexFloat w1 = {w.re[0], w.im[0]}, w2 = {w.re[1], w.im[1]}, w3 = {w.re[2], w.im[2]};
   const float* __restrict ar = from.re;
   const float* __restrict ai = from.im;
   float* __restrict yr = to.re;
   float* __restrict yi = to.im;
   LEGACY_INDEPENDENT
   for (int64_t q = 0; q < width; ++q) {
-    const float sr = ar[q] + ar[q + 2 * step], si = ai[q] + ai[q + 2 * step];
-    const float dr = ar[q] - ar[q + 2 * step], di = ai[q] - ai[q + 2 * step];
-    const float tr = ar[q + step] + ar[q + 3 * step], ti = ai[q + step] + ai[q + 3 * step];
-    const float er = ar[q + step] - ar[q + 3 * step], ei = ai[q + step] - ai[q + 3 * step];
-    yr[q] = sr + tr;
-    yi[q] = si + ti;
-    const float br = dr + ei, bi = di - er;  // d - i e
-    yr[q + width] = br * w1r - bi * w1i;
-    yi[q + width] = br * w1i + bi * w1r;
-    const float cr = sr - tr, ci = si - ti;
-    yr[q + 2 * width] = cr * w2r - ci * w2i;
-    yi[q + 2 * width] = cr * w2i + ci * w2r;
-    const float gr = dr - ei, gi = di + er;  // d + i e
-    yr[q + 3 * width] = gr * w3r - gi * w3i;
-    yi[q + 3 * width] = gr * w3i + gi * w3r;
+    const FourNumbers y = Butterfly4({{ar[q], ai[q]},
+                                      {ar[q + step], ai[q + step]},
+                                      {ar[q + 2 * step], ai[q + 2 * step]},
+                                      {ar[q + 3 * step], ai[q + 3 * step]}},
+                                     w1, w2, w3);
+    yr[q] = y.y0.re;
+    yi[q] = y.y0.im;
+    yr[q + width] = y.y1.re;
+    yi[q + width] = y.y1.im;
+    yr[q + 2 * width] = y.y2.re;
+    yi[q + 2 * width] = y.y2.im;
+    yr[q + 3 * width] = y.y3.re;
+    yi[q + 3 * width] = y.y3.im;
   }
 }
 
-LEGACY_INLINE void Butterfly2(In from, int64_t step, Out to) {
+LEGACY_INLINE void Butterflies2(In from, int64_t step, Out to) {
   const float* __restrict ar = from.re;
   const float* __restrict ai = from.im;
   float* __restrict yr = to.re;
@@ -109,8 +108,8 @@ LEGACY_INLINE bool Columns(int64_t n, int64_t columns, Out a, Out b, In roots) {
   const int64_t size = n * columns;
   for (; n >= 4; n /= 4, width *= 4) {
     for (int64_t p = 0; p < n / 4; ++p) {
-      Butterfly4({a.re + p * width, a.im + p * width}, size / 4,
-                 {b.re + 4 * p * width, b.im + 4 * p * width}, width, roots);
+      Butterflies4({a.re + p * width, a.im + p * width}, size / 4,
+                   {b.re + 4 * p * width, b.im + 4 * p * width}, width, roots);
       roots.re += 3;
       roots.im += 3;
     }
@@ -118,7 +117,7 @@ LEGACY_INLINE bool Columns(int64_t n, int64_t columns, Out a, Out b, In roots) {
     swapped = !swapped;
   }
   if (n == 2) {
-    Butterfly2({a.re, a.im}, size / 2, b);
+    Butterflies2({a.re, a.im}, size / 2, b);
     swapped = !swapped;
   }
   return swapped;
@@ -133,8 +132,9 @@ LEGACY_INLINE void TwistAndTranspose(In a, In w, int64_t rows, int64_t columns, 
       for (int64_t i = 0; i < kTile; ++i) {
         const int64_t at = (r + i) * columns + c;
         for (int64_t j = 0; j < kTile; ++j) {
-          tile_re[i][j] = a.re[at + j] * w.re[at + j] - a.im[at + j] * w.im[at + j];
-          tile_im[i][j] = a.re[at + j] * w.im[at + j] + a.im[at + j] * w.re[at + j];
+          const ComplexFloat b = Times({a.re[at + j], a.im[at + j]}, {w.re[at + j], w.im[at + j]});
+          tile_re[i][j] = b.re;
+          tile_im[i][j] = b.im;
         }
       }
       for (int64_t j = 0; j < kTile; ++j) {
@@ -183,9 +183,9 @@ LEGACY_INLINE void ForwardBody(const Tables* plan, const float* __restrict value
     odd[j] = values[2 * j + 1] * scale;
   }
   const Out z = Transform(*plan, split.a, split.b);
-  re[0] = 2 * (z.re[0] + z.im[0]);
+  re[0] = FirstReal({z.re[0], z.im[0]});
   im[0] = 0;
-  re[half] = 2 * (z.re[0] - z.im[0]);
+  re[half] = LastReal({z.re[0], z.im[0]});
   im[half] = 0;
   const float* __restrict zr = z.re;
   const float* __restrict zi = z.im;
@@ -195,9 +195,9 @@ LEGACY_INLINE void ForwardBody(const Tables* plan, const float* __restrict value
   const float* __restrict wi = plan->real_roots.im.data();
   LEGACY_INDEPENDENT
   for (int64_t k = 1; k < half; ++k) {
-    const float or_ = zi[k] + yi[-k], oi = yr[-k] - zr[k];
-    re[k] = (zr[k] + yr[-k]) + (or_ * wr[k] - oi * wi[k]);
-    im[k] = (zi[k] - yi[-k]) + (or_ * wi[k] + oi * wr[k]);
+    const ComplexFloat x = SplitReal({zr[k], zi[k]}, {yr[-k], yi[-k]}, {wr[k], wi[k]});
+    re[k] = x.re;
+    im[k] = x.im;
   }
 }
 
@@ -211,18 +211,18 @@ LEGACY_INLINE void InverseBody(const Tables* plan, const float* __restrict re,
   const float scale = plan->scale;
   float* __restrict zr = split.a.re;
   float* __restrict zi = split.a.im;
-  zr[0] = (re[0] + re[half]) * scale;
-  zi[0] = (re[0] - re[half]) * scale;
+  const ComplexFloat first = JoinFirst(re[0], re[half], scale);
+  zr[0] = first.re;
+  zi[0] = first.im;
   const float* __restrict yr = re + half;
   const float* __restrict yi = im + half;
   const float* __restrict wr = plan->real_roots.re.data();
   const float* __restrict wi = plan->real_roots.im.data();
   LEGACY_INDEPENDENT
   for (int64_t k = 1; k < half; ++k) {
-    const float dr = re[k] - yr[-k], di = im[k] + yi[-k];  // X - conj Y
-    const float or_ = dr * wr[k] + di * wi[k], oi = di * wr[k] - dr * wi[k];
-    zr[k] = ((re[k] + yr[-k]) - oi) * scale;
-    zi[k] = ((im[k] - yi[-k]) + or_) * scale;
+    const ComplexFloat z = JoinReal({re[k], im[k]}, {yr[-k], yi[-k]}, {wr[k], wi[k]}, scale);
+    zr[k] = z.re;
+    zi[k] = z.im;
   }
   const Out x = Transform(*plan, {split.a.im, split.a.re}, {split.b.im, split.b.re});
   const float* __restrict odd = x.re;

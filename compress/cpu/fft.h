@@ -52,6 +52,10 @@ class RealFft {
     Complex twiddles;      // between the two, row by row
     Complex real_roots;    // exp(-2 pi i k / length), k < length / 2
   };
+  const Tables& tables() const { return fast_; }
+  // Of the direct way: cos and sin of 2 pi j / length.
+  std::span<const double> cosines() const { return cosines_; }
+  std::span<const double> sines() const { return sines_; }
 
  private:
   void DirectForward(const float* values, float* re, float* im) const;
@@ -61,7 +65,6 @@ class RealFft {
   Simd simd_;
   size_t scratch_size_ = 0;
   Tables fast_;
-  // Of the direct way: cos and sin of 2 pi j / length.
   std::vector<double> cosines_, sines_;
 };
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 
+#include "compress/cpu/fft_rules.h"
 #include "compress/cpu/vector.h"
 
 namespace legacy::cpu {
@@ -13,10 +14,7 @@ bool IsReal(const RealFft& fft, int64_t bin) { return 2 * bin % fft.length() == 
 
 LEGACY_INLINE void PowerBody(const float* re, const float* im, int64_t bins, float scale,
                              float* power) {
-  for (int64_t k = 0; k < bins; ++k) {
-    const float r = re[k] * scale, i = im[k] * scale;
-    power[k] = 2 * (r * r + i * i);
-  }
+  for (int64_t k = 0; k < bins; ++k) power[k] = Power({re[k], im[k]}, scale);
 }
 
 }  // namespace

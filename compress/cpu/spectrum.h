@@ -23,6 +23,9 @@ class SpectrumPlan {
 
   explicit SpectrumPlan(int64_t chunk, Simd simd = ActiveSimd());  // a power of two
 
+  int64_t chunk() const { return ffts_.back().length(); }
+  // What the first piece of a vector of `numel` >= 1 elements is transformed by.
+  const RealFft& Longest(int64_t numel) const;
   // At most `numel`, and 1 at least of 1 or more.
   int64_t Bins(int64_t numel) const;
 
@@ -46,7 +49,6 @@ class SpectrumPlan {
   };
   template <typename Body>  // body(piece), in order
   void ForEachPiece(int64_t numel, Body body) const;
-  const RealFft& Longest(int64_t numel) const;
 
   // Of lengths 1 to kFastFft - 1, then kFastFft, twice that, ... up to a chunk.
   std::vector<RealFft> ffts_;
