@@ -205,7 +205,14 @@ struct TopKScan {
   }
 };
 
-struct TopKEmit : TopKWarps {
+// What is kept, in order, to `out`: out.Put(tile, state, at, entry, its number among the entries where it is listed).
+template <class Out>
+struct TopKEmitTo : TopKWarps {
+  struct Args {
+    TopKJob job;
+    Out out;
+  };
+
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
@@ -245,7 +252,8 @@ struct TopKEmit : TopKWarps {
               mine.ties + passed_ties + static_cast<uint32_t>(std::popcount(ties[thread] & lower));
           const uint32_t ties_kept = tied < wanted_ties ? tied : wanted_ties;
           if (is_above[thread] || (is_tie[thread] && tied < wanted_ties)) {
-            Put(job, tile, state, job.arrays.out[tile.segment] + before + ties_kept, entry[thread]);
+            args.out.Put(tile, state, job.arrays.out[tile.segment] + before + ties_kept,
+                         entry[thread], mine.list + first + thread);
           }
           next_above[thread] = static_cast<uint32_t>(std::popcount(aboves[thread]));
           next_ties[thread] = static_cast<uint32_t>(std::popcount(ties[thread]));
@@ -255,16 +263,19 @@ struct TopKEmit : TopKWarps {
       }
     });
   }
+};
 
- private:
-  static LEGACY_DEVICE void Put(const TopKJob& job, const Tile& tile, const TopKState& state,
-                                int64_t at, const TopKEntry& entry) {
-    job.arrays.indices[at] = entry.index;
-    job.arrays.values[at] = entry.value;
-    if (!job.arrays.gradient) return;
+struct TopKOut {
+  TopKArrays arrays;
+
+  LEGACY_DEVICE void Put(const Tile& tile, const TopKState& state, int64_t at,
+                         const TopKEntry& entry, int64_t) const {
+    arrays.indices[at] = entry.index;
+    arrays.values[at] = entry.value;
+    if (!arrays.gradient) return;
     const bool cleared =
         state.source == TopKSource::kLists && cpu::KeyOf(entry.value) > state.bracket;
-    if (!cleared) job.arrays.residual[tile.offset + entry.index] = 0;
+    if (!cleared) arrays.residual[tile.offset + entry.index] = 0;
   }
 };
 
@@ -288,18 +299,29 @@ inline TopKJob LayOutTopK(const SegmentTable& table, Segments segments, const To
           .missed = workspace.Take<uint32_t>(1)};
 }
 
+inline int64_t TopKBlocks(int64_t tiles) {
+  return tiles < TopKWarps::kBlocks ? tiles : TopKWarps::kBlocks;
+}
+
+// From lists to what is kept.
+template <class Out, class Device>
+void LaunchTopKOfLists(Device& device, const TopKJob& job, int64_t segments, int64_t tiles,
+                       const Out& out) {
+  constexpr int kRounds = 3;  // of 11 bits: all keys
+  const int64_t blocks = TopKBlocks(tiles);
+  for (int round = 0; round < kRounds; ++round) device.template Launch<TopKRound>(blocks, {{job}});
+  device.template Launch<TopKCount>(blocks, {{job}});
+  device.template Launch<TopKScan>(segments, {job});
+  device.template Launch<TopKEmitTo<Out>>(blocks, {job, out});
+}
+
 // The launches, all of them whatever the data.
 template <class Device>
 void LaunchTopK(Device& device, const TopKJob& job, int64_t segments, int64_t tiles) {
-  constexpr int kRounds = 3;  // of 11 bits: all keys
   device.template Launch<TopKBracket>(segments, {job});
   device.template Launch<TopKPass>(tiles, {job});
-  const int64_t warps = tiles < TopKWarps::kBlocks ? tiles : TopKWarps::kBlocks;
-  device.template Launch<TopKRestore>(warps, {{job}});
-  for (int round = 0; round < kRounds; ++round) device.template Launch<TopKRound>(warps, {{job}});
-  device.template Launch<TopKCount>(warps, {{job}});
-  device.template Launch<TopKScan>(segments, {job});
-  device.template Launch<TopKEmit>(warps, {{job}});
+  device.template Launch<TopKRestore>(TopKBlocks(tiles), {{job}});
+  LaunchTopKOfLists(device, job, segments, tiles, TopKOut{job.arrays});
 }
 
 }  // namespace legacy::cuda

@@ -1,0 +1,240 @@
+// Kernels of spectrum.h for the way back.
+//
+//   FindTileBins  where the bins of each tile begin in each worker's list, by a search
+//   InvertTiles   of each tile, one worker after the other: bins meet in shared memory, are transformed, and added. What
+//                 several workers are added to stays in the cache.
+#pragma once
+
+#include <cstdint>
+
+#include "compress/cpu/topk_gather.h"
+#include "compress/cuda/fft_block.h"
+#include "compress/cuda/spectrum.h"
+#include "compress/cuda/spectrum_kernels.h"
+#include "compress/cuda/workspace.h"
+
+namespace legacy::cuda {
+
+// All in the memory of the device.
+struct InverseJob {
+  Spectra spectra;
+  InverseArrays arrays;
+  int64_t tiles;
+  uint32_t* tile_bins;  // scratch: of each worker its tiles
+};
+
+// A thread for each tile of each worker.
+struct FindTileBins {
+  static constexpr int kThreads = 128;
+  struct Args {
+    InverseJob job;
+  };
+  struct Shared {};
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    const InverseJob& job = args.job;
+    block.ForEachThread([&](int thread) {
+      const int64_t at = block.index() * kThreads + thread;
+      if (at >= job.tiles * job.arrays.workers) return;
+      const int64_t worker = at / job.tiles;
+      const SpectrumTile tile = FindSpectrumTile(job.spectra, at - worker * job.tiles);
+      const int64_t list = worker * job.spectra.count + tile.unit;
+      const uint32_t count = job.arrays.count[list];
+      const bool all = count == job.spectra.units[tile.unit].bins;
+      const int64_t begin = job.arrays.begin[list];
+      uint32_t low = 0, high = count;
+      while (!all && low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (job.arrays.positions[begin + middle] < tile.first_bin) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      job.tile_bins[at] = all ? static_cast<uint32_t>(tile.first_bin) : low;
+    });
+  }
+};
+
+// A block for each tile.
+template <int kMostLog>
+struct InvertTiles {
+  using Transforms = FftBlock<kMostLog>;
+  using Fft = typename Transforms::Fft;
+  static constexpr int kThreads = Transforms::kThreads;
+  static constexpr int kBlocksTogether = Transforms::kBlocksTogether;
+  struct Args {
+    InverseJob job;
+  };
+  struct Shared {
+    typename Transforms::Shared fft;
+  };
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    const InverseJob& job = args.job;
+    const SpectrumTile tile = FindSpectrumTile(job.spectra, block.index());
+    bool empty = job.arrays.mode == InverseMode::kMean;  // nothing is there to be added to
+    for (int32_t worker = 0; worker < job.arrays.workers; ++worker) {
+      const Bins bins = Find(job, tile, block.index(), worker);
+      if (bins.begin == bins.end) continue;
+      Gather(block, job, tile, bins);
+      WithFft(job, tile, [&](auto half_bits, const Fft& fft) {
+        Join(block, fft, tile.count << half_bits);
+        Transforms::Transform(block, block.shared().fft, fft, half_bits, tile.count << half_bits,
+                              [&](int, int location) { return block.shared().fft.At(location); });
+      });
+      Add(block, job, tile, empty);
+      empty = false;
+      block.Sync();
+    }
+    if (job.arrays.mode == InverseMode::kMean) Divide(block, job, tile, empty);
+  }
+
+ private:
+  // A worker's bins of a tile, in its list.
+  struct Bins {
+    int64_t list;
+    int64_t begin, end;
+    bool all;  // of the unit
+  };
+
+  static LEGACY_DEVICE Bins Find(const InverseJob& job, const SpectrumTile& tile, int64_t number,
+                                 int32_t worker) {
+    const Spectra& spectra = job.spectra;
+    const int64_t list = int64_t{worker} * spectra.count + tile.unit;
+    const uint32_t count = job.arrays.count[list];
+    const uint32_t* const begins = job.tile_bins + worker * job.tiles + number;
+    const bool last = number + 1 == spectra.first_tile[tile.unit + 1];
+    return {list, begins[0], last ? count : begins[1], count == spectra.units[tile.unit].bins};
+  }
+
+  template <class Step>
+  static LEGACY_DEVICE void WithFft(const InverseJob& job, const SpectrumTile& tile, Step step) {
+    if (tile.log == 0) return;
+    Transforms::WithLength(
+        tile, [&](auto half_bits) { step(half_bits, Fft::Of(job.spectra.factors, {half_bits})); });
+  }
+
+  // Coefficient k of a piece at its location k; the last one, which is real, as im of the first one.
+  template <class Block>
+  static LEGACY_DEVICE void Gather(Block& block, const InverseJob& job, const SpectrumTile& tile,
+                                   const Bins& bins) {
+    auto& shared = block.shared().fft;
+    const int half = tile.length / 2;
+    const int locations = tile.log == 0 ? tile.bins() : tile.count * half;
+    block.ForEachThread([&](int thread) {
+      for (int i = thread; i < locations; i += kThreads) shared.Put(i, {0, 0});
+    });
+    block.Sync();
+    const int64_t begin = job.arrays.begin[bins.list];
+    block.ForEachThread([&](int thread) {
+      bool large = false;
+      for (int64_t i = bins.begin + thread; i < bins.end; i += kThreads) {
+        const int64_t position = bins.all ? i : job.arrays.positions[begin + i];
+        const auto bin = static_cast<int>(position - tile.first_bin);
+        const ComplexFloat x = job.arrays.coefficients[begin + i];
+        large = large || cpu::KeyOf(x.re) > kLargestCoefficientKey ||
+                cpu::KeyOf(x.im) > kLargestCoefficientKey;
+        if (tile.log == 0) {
+          shared.Put(bin, x);
+          continue;
+        }
+        const int piece = tile.count == 1 ? 0 : bin / (half + 1);
+        const int k = bin - piece * (half + 1);
+        const int at = Transforms::Padded(piece * half + (k == half ? 0 : k));
+        if (k < half) shared.re[at] = x.re;
+        if (k == half) shared.im[at] = x.re;
+        if (k > 0 && k < half) shared.im[at] = x.im;
+      }
+      if (large && job.arrays.malformed) job.arrays.malformed[bins.list] = 1;
+    });
+    block.Sync();
+  }
+
+  // Spectra become what transforms give values of; re and im exchanged, so that they go backwards.
+  template <class Block>
+  static LEGACY_DEVICE void Join(Block& block, const Fft& fft, int locations) {
+    auto& shared = block.shared().fft;
+    const int half = fft.shape.half();
+    const auto put = [&](int location, ComplexFloat z) { shared.Put(location, {z.im, z.re}); };
+    block.ForEachThread([&](int thread) {
+      for (int i = thread; i < locations / 2; i += kThreads) {
+        const int k = i & (half / 2 - 1);
+        const int begin = (i - k) * 2;
+        const int mirror = k == 0 ? half / 2 : half - k;
+        const ComplexFloat x = shared.At(begin + k), y = shared.At(begin + mirror);
+        if (k == 0) {
+          put(begin, cpu::JoinFirst(x.re, x.im, fft.scale));
+          put(begin + mirror, cpu::JoinReal(y, y, fft.real_roots[mirror], fft.scale));
+        } else {
+          put(begin + k, cpu::JoinReal(x, y, fft.real_roots[k], fft.scale));
+          put(begin + mirror, cpu::JoinReal(y, x, fft.real_roots[mirror], fft.scale));
+        }
+      }
+    });
+    block.Sync();
+  }
+
+  template <class Block>
+  static LEGACY_DEVICE void Add(Block& block, const InverseJob& job, const SpectrumTile& tile,
+                                bool empty) {
+    auto& shared = block.shared().fft;
+    float* const out = job.arrays.out + tile.element;
+    const auto merged = [&](float before, float x) {
+      if (empty) before = 0;
+      return job.arrays.mode == InverseMode::kSubtract ? before - (0.0f + x) : before + x;
+    };
+    if (tile.log == 0) {
+      block.ForEachThread([&](int thread) {
+        if (thread >= tile.length) return;
+        const auto bin = [&](int k) { return shared.At(k); };
+        const float x = DirectValue(job.spectra.factors, bin, tile.length, thread);
+        out[thread] = merged(empty ? 0 : out[thread], x);
+      });
+      return;
+    }
+    const bool by_pairs = ArePairs(out);
+    WithFft(job, tile, [&](auto half_bits, const Fft& fft) {
+      const int half = 1 << half_bits;
+      block.ForEachThread([&](int thread) {
+        for (int i = thread; i < tile.count * half; i += kThreads) {
+          const int j = i & (half - 1);
+          const ComplexFloat z = shared.At(i - j + fft.shape.LocationOf(j));
+          const ComplexFloat before = empty ? ComplexFloat{0, 0} : LoadPair(out, i, by_pairs);
+          StorePair({merged(before.re, z.im), merged(before.im, z.re)}, out, i, by_pairs);
+        }
+      });
+    });
+  }
+
+  template <class Block>
+  static LEGACY_DEVICE void Divide(Block& block, const InverseJob& job, const SpectrumTile& tile,
+                                   bool empty) {
+    if (!empty && job.arrays.divisor == 1) return;
+    float* const out = job.arrays.out + tile.element;
+    block.ForEachThread([&](int thread) {
+      for (int i = thread; i < tile.count * tile.length; i += kThreads) {
+        out[i] = empty ? 0.0f : out[i] / job.arrays.divisor;
+      }
+    });
+  }
+};
+
+inline InverseJob LayOutInverse(const SpectrumTable& table, const Spectra& spectra,
+                                const InverseArrays& arrays, Workspace& workspace) {
+  return {spectra, arrays, table.tiles(),
+          workspace.Take<uint32_t>(table.tiles() * int64_t{arrays.workers})};
+}
+
+template <class Device>
+void LaunchInverse(Device& device, const SpectrumTable& table, const InverseJob& job) {
+  constexpr int kThreads = FindTileBins::kThreads;
+  const int64_t searches = job.tiles * job.arrays.workers;
+  device.template Launch<FindTileBins>((searches + kThreads - 1) / kThreads, {job});
+  WithRoom(table,
+           [&](auto log) { device.template Launch<InvertTiles<log()>>(table.tiles(), {job}); });
+}
+
+}  // namespace legacy::cuda

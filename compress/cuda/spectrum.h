@@ -1,0 +1,67 @@
+// FFT sparsification on a GPU (codecs/fft_codec.h): of many units (layers, of one worker) at once the strongest bins of
+// their spectra, and the way back. Transforms are those of cpu/fft.h operation by operation, so that positions,
+// coefficients and sums are the CPU's to the bit: no other bound of the error is needed. How: spectrum_kernels.h.
+//
+// Bytes moved per element, where K of n / 2 bins are kept, and L, some more than K, are listed:
+//   select    4.3 read; 16 L / n written and 48 L / n read; 12 K / n written. 12 L and 12 K are 1.0 and 0.9 n at theta = 0.85
+//   add back  4 written, and 4 read but for a new sum; 12 K / n read for each worker
+//
+// Nothing waits for the device, and the launches do not depend on the data: they can be captured in a CUDA graph.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "compress/cuda/spectrum_table.h"
+#include "compress/cuda/stream.h"
+
+namespace legacy::cuda {
+
+// In the memory of the device.
+struct SpectrumArrays {
+  const float* values = nullptr;  // flat
+  const uint32_t* k = nullptr;    // bins to keep of each unit: 1 to all of them; 0 of an empty one
+  const int64_t* out = nullptr;   // where in the next two a unit's kept bins begin
+  uint32_t* positions = nullptr;  // bins, counted from the unit's first one, ascending
+  ComplexFloat* coefficients = nullptr;
+  // Of each unit, a power of two by which magnitudes are about 1; becomes the right one. Any will do: a wrong one costs
+  // time, and only where powers are not normal numbers with it.
+  float* scales = nullptr;
+  // Bits of the largest |x| of each unit. Above kLargestValueKey the CPU refuses the unit, whose results mean nothing.
+  uint32_t* largest = nullptr;
+};
+inline constexpr uint32_t kLargestValueKey = uint32_t{127 + 100} << 23;        // 2^100
+inline constexpr uint32_t kLargestCoefficientKey = uint32_t{127 + 114} << 23;  // 2^114
+
+size_t SpectrumWorkspaceBytes(const SpectrumTable& table);
+// `spectra`: the view of the copy of `table` on the device. Throws Error where the workspace is too small or a launch is
+// refused.
+void SelectSpectrum(const SpectrumTable& table, const Spectra& spectra,
+                    const SpectrumArrays& arrays, void* workspace, size_t bytes, Stream stream);
+
+enum class InverseMode : uint8_t {
+  kMean,      // out = sum of the workers / divisor
+  kAdd,       // out += what each worker sent, one after the other
+  kSubtract,  // out -= the same
+};
+
+struct InverseArrays {
+  // Of each worker, its units: where its bins begin in the next two, and how many are used.
+  const int64_t* begin = nullptr;
+  const uint32_t* count = nullptr;
+  const uint32_t* positions = nullptr;  // ascending; not read where all bins of a unit are there
+  const ComplexFloat* coefficients = nullptr;
+  int32_t workers = 1;
+  InverseMode mode = InverseMode::kMean;
+  float divisor = 1;
+  float* out = nullptr;  // flat
+  // For each worker its units: becomes 1 where a coefficient is above kLargestCoefficientKey, which the CPU refuses, so
+  // that the sum means nothing. Stays as it is elsewhere. May be null.
+  uint32_t* malformed = nullptr;
+};
+
+size_t InverseWorkspaceBytes(const SpectrumTable& table, int32_t workers);
+void InvertSpectra(const SpectrumTable& table, const Spectra& spectra, const InverseArrays& arrays,
+                   void* workspace, size_t bytes, Stream stream);
+
+}  // namespace legacy::cuda

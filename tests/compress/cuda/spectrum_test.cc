@@ -1,0 +1,316 @@
+#include "compress/cpu/spectrum.h"
+
+#include <cmath>
+#include <limits>
+
+#include "compress/codecs/fft_codec.h"
+#include "compress/cpu/topk.h"
+#include "compress/cpu/vector.h"
+#include "compress/cuda/inverse_kernels.h"
+#include "compress/cuda/spectrum_kernels.h"
+#include "compress/gradients/gradients.h"
+#include "tests/compress/cuda/device_under_test.h"
+
+namespace legacy::cuda {
+namespace {
+
+using cpu::SpectrumPlan;
+
+std::vector<uint32_t> Bits(const std::vector<float>& values) {
+  std::vector<uint32_t> bits;
+  for (const float x : values) bits.push_back(std::bit_cast<uint32_t>(x));
+  return bits;
+}
+
+// Units' kept bins, one unit after the other.
+struct Kept {
+  std::vector<uint32_t> positions;
+  std::vector<float> coefficients;  // re and im
+  bool operator==(const Kept&) const = default;
+};
+
+struct Case {
+  Case(int64_t chunk, const std::vector<int64_t>& numels)
+      : plan(chunk), extents(test::Apart(numels)), table(plan, extents) {}
+
+  int64_t size() const { return extents.back().offset + extents.back().length; }
+  std::vector<uint32_t> K(double theta) const {
+    std::vector<uint32_t> k;
+    for (const Extent& unit : extents) {
+      k.push_back(static_cast<uint32_t>(KeptBins(plan.Bins(unit.length), theta)));
+    }
+    return k;
+  }
+
+  SpectrumPlan plan;
+  std::vector<Extent> extents;
+  SpectrumTable table;
+};
+
+std::vector<int64_t> Begins(const std::vector<uint32_t>& k) {
+  std::vector<int64_t> begins = {0};
+  for (const uint32_t one : k) begins.push_back(begins.back() + one);
+  return begins;
+}
+
+Kept OnCpu(const Case& c, const std::vector<float>& values, const std::vector<uint32_t>& k) {
+  Kept kept;
+  for (size_t u = 0; u < k.size(); ++u) {
+    const auto unit = std::span(values).subspan(c.extents[u].offset, c.extents[u].length);
+    const int64_t bins = c.plan.Bins(std::ssize(unit));
+    std::vector<float> re(bins), im(bins), power(bins);
+    c.plan.Forward(unit, cpu::SpectrumScale(cpu::AbsMax(unit)), re.data(), im.data(), power.data());
+    for (const uint32_t bin : cpu::SelectTopK(power, k[u])) {
+      kept.positions.push_back(bin);
+      kept.coefficients.push_back(re[bin]);
+      kept.coefficients.push_back(im[bin]);
+    }
+  }
+  return kept;
+}
+
+// The table on the device.
+class OnGpu {
+ public:
+  explicit OnGpu(const SpectrumTable& table) : memory_(table.Bytes()) {
+    std::vector<std::byte> image(table.Bytes());
+    table.Write(image.data());
+    test::Copy(memory_.data(), image.data(), image.size());
+    view_ = table.View(memory_.data());
+  }
+  const Spectra& view() const { return view_; }
+
+ private:
+  test::Memory memory_;
+  Spectra view_;
+};
+
+struct Selected {
+  Kept kept;
+  std::vector<uint32_t> largest;
+  bool again = false;  // something was transformed twice
+};
+
+Selected Select(test::Device& device, const Case& c, const std::vector<float>& values,
+                const std::vector<uint32_t>& k, float scale = 1) {
+  const auto begins = Begins(k);
+  const test::Buffer<float> flat(values);
+  const test::Buffer<float> scales(std::vector<float>(k.size(), scale));
+  const test::Buffer<uint32_t> ks(k), largest(std::ssize(k)), positions(begins.back());
+  const test::Buffer<int64_t> outs(begins);
+  const test::Buffer<ComplexFloat> coefficients(begins.back());
+  const SpectrumArrays arrays = {.values = flat.data(),
+                                 .k = ks.data(),
+                                 .out = outs.data(),
+                                 .positions = positions.data(),
+                                 .coefficients = coefficients.data(),
+                                 .scales = scales.data(),
+                                 .largest = largest.data()};
+  const OnGpu table(c.table);
+  const test::Scratch scratch(
+      [&](Workspace& workspace) { LayOutSpectrum(c.table, table.view(), arrays, workspace); });
+  Workspace workspace = scratch.workspace();
+  const SpectrumJob job = LayOutSpectrum(c.table, table.view(), arrays, workspace);
+  LaunchSpectrum(device, c.table, job);
+  Selected result;
+  result.kept.positions = positions.Get();
+  for (const ComplexFloat x : coefficients.Get()) {
+    result.kept.coefficients.push_back(x.re);
+    result.kept.coefficients.push_back(x.im);
+  }
+  result.largest = largest.Get();
+  uint32_t missed = 0;
+  test::Copy(&missed, job.topk.missed, sizeof missed);
+  result.again = missed != 0;
+  return result;
+}
+
+void ExpectEqual(const Kept& got, const Kept& expected) {
+  ASSERT_EQ(got.positions, expected.positions);
+  ASSERT_EQ(Bits(got.coefficients), Bits(expected.coefficients));
+}
+
+std::vector<float> Draw(const std::string& kind, int64_t n, int seed = 1) {
+  return DrawGradient(kind + ":n=" + std::to_string(n) + ",seed=" + std::to_string(seed));
+}
+
+const std::vector<int64_t> kLengths = {1,  0,  2,    5,    31,   32,   33,  63,
+                                       64, 96, 1000, 4095, 4096, 4097, 5000};
+
+TEST(CudaSpectrum, SelectsWhatTheCpuSelects) {
+  for (const int64_t chunk : {64, 128, 256, 512, 1024, 2048, 4096}) {
+    const Case c(chunk, kLengths);
+    for (const char* kind : {"laplace", "student-t", "zeros", "constant", "denormals"}) {
+      const auto values = Draw(kind, c.size());
+      for (const double theta : {0.0, 0.5, 0.85, 0.99}) {
+        SCOPED_TRACE(std::string(kind) + " " + std::to_string(chunk) + " " + std::to_string(theta));
+        const auto k = c.K(theta);
+        const Kept expected = OnCpu(c, values, k);
+        test::OnDevice([&](test::Device& device) {
+          ExpectEqual(Select(device, c, values, k).kept, expected);
+        });
+      }
+    }
+  }
+}
+
+TEST(CudaSpectrum, TakesLongChunks) {
+  for (const int64_t chunk : {8192, 16384, 32768}) {
+    SCOPED_TRACE(chunk);
+    const Case c(chunk, {3 * chunk + 12345, 100, chunk});
+    const auto values = Draw("student-t", c.size());
+    const auto k = c.K(0.85);
+    const Kept expected = OnCpu(c, values, k);
+    test::OnDevice(
+        [&](test::Device& device) { ExpectEqual(Select(device, c, values, k).kept, expected); });
+  }
+  EXPECT_THROW(SpectrumTable(SpectrumPlan(65536), {}), Error);
+}
+
+// Long units: a sample says which bins are listed.
+TEST(CudaSpectrum, TransformsOnceWhereTheBracketHolds) {
+  const Case c(4096, {400000, 77, 1000000});
+  for (const char* kind : {"laplace", "student-t", "gaussian"}) {
+    const auto values = Draw(kind, c.size());
+    for (const double theta : {0.5, 0.85, 0.99}) {
+      SCOPED_TRACE(std::string(kind) + " " + std::to_string(theta));
+      const auto k = c.K(theta);
+      test::OnDevice([&](test::Device& device) {
+        const Selected got = Select(device, c, values, k);
+        EXPECT_FALSE(got.again);
+        ExpectEqual(got.kept, OnCpu(c, values, k));
+      });
+    }
+  }
+}
+
+// Powers where the sample does not look; nothing but zeros; few that are not.
+TEST(CudaSpectrum, StaysExactWhereTheBracketMisses) {
+  const Case c(256, {200000, 90000});
+  const auto k = c.K(0.85);
+  auto hidden = Draw("laplace", c.size());
+  for (int64_t i = 4096; i < 7 * 4096; ++i) hidden[i] *= 1000;
+  std::vector<float> zeros(hidden.size()), few(hidden.size());
+  few[5] = few[150000] = 1;
+  for (const auto& values : {hidden, zeros, few}) {
+    const Kept expected = OnCpu(c, values, k);
+    test::OnDevice(
+        [&](test::Device& device) { ExpectEqual(Select(device, c, values, k).kept, expected); });
+  }
+}
+
+// What powers are scaled by shows where squares are no normal numbers, and nowhere else.
+TEST(CudaSpectrum, TakesAnyMagnitudes) {
+  const Case c(4096, {70000, 5000, 200, 20});
+  const auto k = c.K(0.7);
+  for (const float factor : {0x1p-140f, 0x1p-70f, 0x1p-30f, 1.0f, 0x1p40f, 0x1p95f}) {
+    auto values = Draw("laplace", c.size());
+    for (float& x : values) x *= factor;
+    auto uneven = values;
+    for (size_t i = 0; i < uneven.size(); ++i) uneven[i] *= i / 4096 % 2 == 0 ? 0x1p-64f : 1.0f;
+    for (const auto& in : {values, uneven}) {
+      const Kept expected = OnCpu(c, in, k);
+      for (const float scale : {1.0f, 0x1p-20f, 0x1p60f}) {
+        SCOPED_TRACE(std::to_string(std::log2(factor)) + " " + std::to_string(std::log2(scale)));
+        test::OnDevice([&](test::Device& device) {
+          ExpectEqual(Select(device, c, in, k, scale).kept, expected);
+        });
+      }
+    }
+  }
+}
+
+TEST(CudaSpectrum, TellsOfValuesThatAreTooLarge) {
+  const Case c(4096, {10000, 10000, 7, 0});
+  auto values = Draw("laplace", c.size());
+  values[9999] = std::nanf("");
+  values[c.extents[1].offset + 3] = -0x1.8p100f;
+  const auto k = c.K(0.85);
+  test::OnDevice([&](test::Device& device) {
+    const auto largest = Select(device, c, values, k).largest;
+    EXPECT_GT(largest[0], cpu::kInfinityKey);
+    EXPECT_EQ(largest[1], cpu::KeyOf(0x1.8p100f));
+    EXPECT_LT(largest[1], cpu::kInfinityKey);
+    EXPECT_LE(largest[2], kLargestValueKey);
+    EXPECT_EQ(largest[3], 0u);
+  });
+}
+
+// Workers that keep different numbers of bins.
+TEST(CudaSpectrum, AddsBackWhatTheCpuAdds) {
+  for (const int64_t chunk : {64, 256, 4096, 16384}) {
+    SCOPED_TRACE(chunk);
+    const Case c(chunk, kLengths);
+    Kept all;
+    std::vector<uint32_t> counts;
+    auto mean = std::vector<float>(c.size()), sum = Draw("laplace", c.size(), 9), difference = sum;
+    const auto start = sum;
+    for (const double theta : {0.95, 0.0, 0.5}) {
+      const auto k = c.K(theta);
+      const Kept kept = OnCpu(c, Draw("student-t", c.size(), std::ssize(counts)), k);
+      size_t at = 0;
+      for (size_t u = 0; u < k.size(); ++u) {
+        const Extent unit = c.extents[u];
+        const auto positions = std::span(kept.positions).subspan(at, k[u]);
+        const auto coefficients = std::span(kept.coefficients).subspan(2 * at, 2 * k[u]);
+        std::vector<float> decoded(unit.length);
+        c.plan.InverseAdd(positions, coefficients, decoded);
+        c.plan.InverseAdd(positions, coefficients,
+                          std::span(mean).subspan(unit.offset, unit.length));
+        c.plan.InverseAdd(positions, coefficients,
+                          std::span(sum).subspan(unit.offset, unit.length));
+        for (int64_t i = 0; i < unit.length; ++i) difference[unit.offset + i] -= decoded[i];
+        at += k[u];
+        counts.push_back(k[u]);
+      }
+      all.positions.insert(all.positions.end(), kept.positions.begin(), kept.positions.end());
+      all.coefficients.insert(all.coefficients.end(), kept.coefficients.begin(),
+                              kept.coefficients.end());
+    }
+    for (float& x : mean) x /= 3;
+    std::vector<ComplexFloat> coefficients;
+    for (size_t i = 0; i < all.positions.size(); ++i) {
+      coefficients.push_back({all.coefficients[2 * i], all.coefficients[2 * i + 1]});
+    }
+    const OnGpu table(c.table);
+    const test::Buffer<int64_t> begins(Begins(counts));
+    const test::Buffer<uint32_t> count(counts), positions(all.positions);
+    const test::Buffer<ComplexFloat> xs(coefficients);
+    const auto invert = [&](test::Device& device, InverseMode mode, std::vector<float>* malformed) {
+      const test::Buffer<float> out(start);
+      const test::Buffer<uint32_t> bad(std::vector<uint32_t>(counts.size()));
+      const InverseArrays arrays = {.begin = begins.data(),
+                                    .count = count.data(),
+                                    .positions = positions.data(),
+                                    .coefficients = xs.data(),
+                                    .workers = 3,
+                                    .mode = mode,
+                                    .divisor = 3,
+                                    .out = out.data(),
+                                    .malformed = bad.data()};
+      const test::Scratch scratch(
+          [&](Workspace& workspace) { LayOutInverse(c.table, table.view(), arrays, workspace); });
+      Workspace workspace = scratch.workspace();
+      LaunchInverse(device, c.table, LayOutInverse(c.table, table.view(), arrays, workspace));
+      for (const uint32_t one : bad.Get()) malformed->push_back(static_cast<float>(one));
+      return out.Get();
+    };
+    const auto check = [&](const std::vector<float>& got, const std::vector<float>& expected) {
+      for (const Extent& unit : c.extents) {
+        for (int64_t i = unit.offset; i < unit.offset + unit.length; ++i) {
+          ASSERT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(expected[i])) << i;
+        }
+      }
+    };
+    test::OnDevice([&](test::Device& device) {
+      std::vector<float> malformed;
+      check(invert(device, InverseMode::kMean, &malformed), mean);
+      check(invert(device, InverseMode::kAdd, &malformed), sum);
+      check(invert(device, InverseMode::kSubtract, &malformed), difference);
+      for (const float one : malformed) EXPECT_EQ(one, 0);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace legacy::cuda
