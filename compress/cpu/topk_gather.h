@@ -15,6 +15,7 @@ namespace legacy::cpu {
 inline constexpr uint32_t kLargestKey = 0x7FFFFFFF;
 inline constexpr uint32_t kInfinityKey = 0x7F800000;
 constexpr uint32_t KeyOf(float x) { return std::bit_cast<uint32_t>(x) & kLargestKey; }
+constexpr bool IsFinite(float x) { return KeyOf(x) < kInfinityKey; }
 
 // Keys, both ends inside.
 struct KeyRange {

@@ -9,6 +9,7 @@
 
 #include "compress/cuda/codec_exchange.h"
 #include "compress/device_exchange.h"
+#include "compress/schemes/powersgd.h"
 
 namespace legacy::cuda {
 
@@ -22,6 +23,9 @@ std::unique_ptr<DeviceExchange> OpenExchangeOn(Device device, const Scheme& sche
     if (!why->empty()) return nullptr;
     return std::make_unique<CodecDeviceExchange<Device>>(std::move(device), *codecs, units,
                                                          workers);
+  }
+  if (const auto* low_rank = dynamic_cast<const PowerSgdScheme*>(&scheme)) {
+    return OpenPowerSgd(std::move(device), *low_rank, units, workers);
   }
   *why = "scheme " + std::string(scheme.Name()) + " has no kernels";
   return nullptr;

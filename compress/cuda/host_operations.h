@@ -9,6 +9,7 @@
 #include "compress/cuda/host_device.h"
 #include "compress/cuda/message_kernels.h"
 #include "compress/cuda/operations.h"
+#include "compress/cuda/powersgd_exchange.h"
 #include "compress/cuda/quantise_kernels.h"
 #include "compress/cuda/random_subset_kernels.h"
 #include "compress/cuda/sampled_kernels.h"

@@ -10,6 +10,7 @@
 // the vectors that died are read once, at the end.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@
 #include "compress/cuda/vector_kernels.h"
 #include "compress/device_exchange.h"
 #include "compress/error.h"
+#include "compress/schemes/exchange_base.h"
 
 namespace legacy::cuda {
 
@@ -38,6 +40,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
         places_(scheme_, units_),
         held_(places_.held_size() * workers),
         bases_(units_.size()) {
+    for (const Unit& unit : units_) CheckExchange(unit, workers);
     for (const FactorRound round : {kLeft, kRight}) {
       factors_[round] = DeviceArray<Device, float>(places_.size(round));
     }
@@ -73,7 +76,6 @@ class PowerSgdDeviceExchange : public DeviceExchange {
     uint32_t* gradients;
     uint32_t* factors[kRounds];
     uint32_t* means;
-    int64_t count;
   };
 
   void LayOut(const std::vector<int64_t>& vectors);
@@ -85,16 +87,19 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   void CheckFactors(std::span<const uint32_t> largest) const;
   void KeepBases(std::span<const uint32_t> largest);
 
+  [[noreturn]] static void ThrowNotFinite(const std::string& what, const Unit& unit,
+                                          const char* part, int64_t number) {
+    throw Error(what + ", unit " + std::to_string(unit.id) + part + std::to_string(number),
+                "NaN or infinity", "finite numbers");
+  }
   int64_t units() const { return std::ssize(units_); }
   bool TakesPart(int worker) const { return std::ranges::count(participants_, worker) > 0; }
   Flags FlagsIn(uint32_t* memory) const {
-    const int64_t gradients = units() * workers_, vectors = table_->vectors();
-    uint32_t* const factors = memory + gradients;
-    return {memory,
-            {factors, factors + vectors},
-            factors + 2 * vectors,
-            gradients + 2 * vectors + units()};
+    uint32_t* const left = memory + units() * workers_;
+    uint32_t* const right = left + table_->vectors();
+    return {memory, {left, right}, right + table_->vectors()};
   }
+  int64_t FlagCount() const { return units() * (workers_ + 1) + kRounds * table_->vectors(); }
   LowRankWorkers Workers() const {
     return {.held = held_.data(),
             .held_stride = places_.held_size(),
@@ -162,7 +167,7 @@ void PowerSgdDeviceExchange<Device, Products>::LayOut(const std::vector<int64_t>
     messages_[round].Reserve(table_->message_floats(round) * workers_);
   }
   work_.Reserve(table_->work());
-  flags_.Reserve(FlagsIn(nullptr).count);
+  flags_.Reserve(FlagCount());
   const int64_t all = units() * workers_;
   device_.template Launch<WriteHeaders>((all + WriteHeaders::kThreads - 1) / WriteHeaders::kThreads,
                                         {table_.view().units, units(), Workers(), all});
@@ -212,9 +217,10 @@ void PowerSgdDeviceExchange<Device, Products>::PrepareBases(const DeviceStep& st
     const LowRankUnit& unit = table_->units()[u];
     const RandomKey key = {
         .seed = step.seed, .step = static_cast<uint64_t>(step.step), .layer = units_[u].id};
-    std::vector<float> drawn(unit.columns);
+    std::vector<float> drawn;
     for (int64_t c = 0; c < vectors_[u]; ++c) {
       if (c < basis.vectors && !basis.dead[c]) continue;
+      drawn.resize(unit.columns);
       DrawVector(key, c, drawn);
       device_.Upload(factors_[kRight].data() + unit.factors[kRight] + c * unit.columns,
                      drawn.data(), drawn.size() * sizeof(float));
@@ -266,7 +272,7 @@ void PowerSgdDeviceExchange<Device, Products>::Finish(float* mean) {
 
 template <class Device, class Products>
 void PowerSgdDeviceExchange<Device, Products>::ReadFlags() {
-  std::vector<uint32_t> words = flags_.Download(device_, 0, FlagsIn(nullptr).count);
+  std::vector<uint32_t> words = flags_.Download(device_, 0, FlagCount());
   const Flags flags = FlagsIn(words.data());
   CheckGradients({flags.gradients, flags.factors[kLeft]});
   for (const FactorRound round : {kLeft, kRight}) {
@@ -274,9 +280,7 @@ void PowerSgdDeviceExchange<Device, Products>::ReadFlags() {
   }
   for (int64_t u = 0; u < units(); ++u) {
     if (flags.means[u] == 0) continue;
-    throw Error("mean of unit " + std::to_string(units_[u].id) + ", element " +
-                    std::to_string(FaultAt(flags.means[u])),
-                "NaN or infinity", "finite numbers");
+    ThrowNotFinite("mean gradient", units_[u], ", element ", FaultAt(flags.means[u]));
   }
   KeepBases({flags.factors[kRight], static_cast<size_t>(table_->vectors())});
 }
@@ -286,10 +290,8 @@ void PowerSgdDeviceExchange<Device, Products>::CheckGradients(
     std::span<const uint32_t> faults) const {
   for (size_t i = 0; i < faults.size(); ++i) {
     if (faults[i] == 0) continue;
-    throw Error("gradient of worker " + std::to_string(i / units_.size()) + ", unit " +
-                    std::to_string(units_[i % units_.size()].id) + ", element " +
-                    std::to_string(FaultAt(faults[i])),
-                "NaN or infinity", "finite numbers");
+    ThrowNotFinite("gradient of worker " + std::to_string(i / units_.size()),
+                   units_[i % units_.size()], ", element ", FaultAt(faults[i]));
   }
 }
 
@@ -301,9 +303,7 @@ void PowerSgdDeviceExchange<Device, Products>::CheckFactors(
   for (size_t u = 0; u < units_.size(); ++u) {
     for (int64_t c = 0; c < vectors_[u]; ++c) {
       if (largest[at++] < cpu::kInfinityKey) continue;
-      throw Error(
-          "mean factor of unit " + std::to_string(units_[u].id) + ", vector " + std::to_string(c),
-          "NaN or infinity", "finite numbers");
+      ThrowNotFinite("mean factor", units_[u], ", vector ", c);
     }
   }
 }

@@ -25,8 +25,6 @@ constexpr uint32_t FaultAt(int64_t position) {
   return 0xFFFFFFFF - static_cast<uint32_t>(position);
 }
 
-constexpr bool IsFinite(float x) { return cpu::KeyOf(x) < cpu::kInfinityKey; }
-
 // x times the power of two by which one whose magnitude has these bits gets to 1 or above, below 2; rounded once.
 constexpr float ScaledBy(float x, uint32_t largest) {
   constexpr int kMantissaBits = 23, kBias = 127, kDoubleBias = 1023, kDoubleMantissaBits = 52;
@@ -108,7 +106,7 @@ struct Compensate {
       uint32_t fault = 0;
       LEGACY_UNROLL
       for (int i = Vectors::kOwn - 1; i >= 0; --i) {  // their positions ascend
-        if (!IsFinite(sum[i])) fault = FaultAt(tile.begin + Vectors::Position(thread, i));
+        if (!cpu::IsFinite(sum[i])) fault = FaultAt(tile.begin + Vectors::Position(thread, i));
       }
       if (fault != 0) block.AtomicMax(&args.faults[tile.segment], fault);
     });
@@ -204,7 +202,7 @@ struct Reconstruct {
       uint32_t fault = 0;
       LEGACY_UNROLL
       for (int i = Vectors::kOwn - 1; i >= 0; --i) {
-        if (!IsFinite(mean[i])) fault = FaultAt(tile.begin + Vectors::Position(thread, i));
+        if (!cpu::IsFinite(mean[i])) fault = FaultAt(tile.begin + Vectors::Position(thread, i));
       }
       if (fault != 0) block.AtomicMax(&args.faults[tile.segment], fault);
       if (unit.holds) Hold(args.workers, unit, tile, held_vectors, thread, mean);

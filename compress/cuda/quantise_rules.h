@@ -57,7 +57,7 @@ struct QuantiserMeasure {
   double sums[3];
 };
 
-LEGACY_DEVICE bool IsFinite(float x) { return cpu::KeyOf(x) < cpu::kInfinityKey; }
+using cpu::IsFinite;
 // As an encoder could have written it: finite, and its sign is clear.
 LEGACY_DEVICE bool IsMagnitude(float x) { return std::bit_cast<uint32_t>(x) < cpu::kInfinityKey; }
 

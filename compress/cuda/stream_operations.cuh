@@ -6,6 +6,7 @@
 #include "compress/cuda/dgc.h"
 #include "compress/cuda/entries.h"
 #include "compress/cuda/operations.h"
+#include "compress/cuda/powersgd.h"
 #include "compress/cuda/random_subset.h"
 #include "compress/cuda/sampled.h"
 #include "compress/cuda/sparse_sum.h"
@@ -111,5 +112,11 @@ class Operations<StreamDevice> {
   StreamDevice device_;
   ScratchMemory<StreamDevice> scratch_;
 };
+
+inline std::unique_ptr<DeviceExchange> OpenPowerSgd(StreamDevice device,
+                                                    const PowerSgdScheme& scheme,
+                                                    std::span<const Unit> units, int workers) {
+  return OpenPowerSgd(device.stream(), scheme, units, workers);
+}
 
 }  // namespace legacy::cuda

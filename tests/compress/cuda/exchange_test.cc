@@ -334,7 +334,9 @@ TEST(CudaExchange, RefusesWhatTheCpuRefuses) {
     const std::vector<double> twos(units.size(), 2);
     EXPECT_THROW(topk->Begin({.parameters = twos}), Error);
     std::string why;
-    EXPECT_THROW(OpenExchangeOn(device, *MakeScheme("topk", {}), units, 0, &why), Error);
+    for (const char* name : {"topk", "powersgd"}) {
+      EXPECT_THROW(OpenExchangeOn(device, *MakeScheme(name, {}), units, 0, &why), Error) << name;
+    }
   });
 }
 

@@ -8,22 +8,13 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 #if defined(__CUDACC__)
-#include "compress/cuda/powersgd.h"
+#include "compress/cuda/stream_operations.cuh"
 #endif
 
 namespace legacy::cuda {
 namespace {
 
 constexpr double kUnit = 0x1p-24;  // u of fp32
-
-std::unique_ptr<DeviceExchange> OpenOn(test::Device& device, const PowerSgdScheme& scheme,
-                                       std::span<const Unit> units, int workers) {
-#if defined(__CUDACC__)
-  return OpenPowerSgd(device.stream(), scheme, units, workers);
-#else
-  return OpenPowerSgd(device, scheme, units, workers);
-#endif
-}
 
 double Dot(std::span<const float> a, std::span<const float> b) {
   double sum = 0;
@@ -209,7 +200,7 @@ class Pair {
        const std::vector<std::vector<int64_t>>& shapes = kShapes, int workers = kWorkers)
       : scheme_(options), units_(Units(shapes)), workers_(workers), near_(units_.size()) {
     for (const Unit& unit : units_) cpu_.push_back(scheme_.Open(unit, workers));
-    device_ = OpenOn(device, scheme_, units_, workers);
+    device_ = OpenPowerSgd(device, scheme_, units_, workers);
   }
 
   const std::vector<Unit>& units() const { return units_; }
