@@ -16,15 +16,14 @@
 namespace legacy {
 namespace {
 
-// Sums over a chunk of values and of coefficients as large as these are finite.
-constexpr float kLargestValue = 0x1p100f;
-constexpr float kLargestCoefficient = 0x1p114f;
+using cpu::SpectrumPlan;
 
 void CheckMagnitudes(std::span<const float> values, float largest, uint32_t unit) {
-  if (largest <= kLargestValue) return;
+  if (largest <= SpectrumPlan::kLargestValue) return;
   CheckFinite(values, unit);
   throw Error("gradient of unit " + std::to_string(unit) + ", largest magnitude",
-              FormatNumber(largest), "at most " + FormatNumber(kLargestValue) + " with codec fft");
+              FormatNumber(largest),
+              "at most " + FormatNumber(SpectrumPlan::kLargestValue) + " with codec fft");
 }
 
 }  // namespace
@@ -162,9 +161,9 @@ void FftCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
   std::vector<float> coefficients(2 * positions.size());
   quantiser_->Decode(rest, Fixed(), coefficients);
   const float largest = cpu::AbsMax(coefficients);
-  if (!(largest <= kLargestCoefficient)) {
+  if (!(largest <= SpectrumPlan::kLargestCoefficient)) {
     throw Error("message: coefficient", FormatNumber(largest),
-                "at most " + FormatNumber(kLargestCoefficient));
+                "at most " + FormatNumber(SpectrumPlan::kLargestCoefficient));
   }
   plan_.InverseAdd(positions, coefficients, sum);
 }

@@ -53,6 +53,10 @@ class FftCodec : public Codec {
   std::vector<double> SquaredErrors(std::span<const float> values, std::span<const double> thetas,
                                     const CodecContext& context) const override;
 
+  const Quantiser& quantiser() const { return *quantiser_; }
+  const cpu::SpectrumPlan& plan() const { return plan_; }
+  std::optional<IndexCoding> index() const { return index_; }
+
  private:
   struct Spectrum;
   Spectrum Transform(std::span<const float> values, uint32_t unit) const;

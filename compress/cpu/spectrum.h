@@ -21,6 +21,10 @@ class SpectrumPlan {
   static constexpr int64_t kLeastChunk = 64;
   static constexpr int64_t kMostChunk = int64_t{1} << 20;
 
+  // Sums over a chunk of values and of coefficients as large as these are finite.
+  static constexpr float kLargestValue = 0x1p100f;
+  static constexpr float kLargestCoefficient = 0x1p114f;
+
   explicit SpectrumPlan(int64_t chunk, Simd simd = ActiveSimd());  // a power of two
 
   int64_t chunk() const { return ffts_.back().length(); }

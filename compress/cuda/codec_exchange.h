@@ -4,6 +4,7 @@
 //   WholeGroup    all values: a group for each setting of the quantiser that is in use
 //   SharedGroup   values at positions that all workers draw alike
 //   ListGroup     positions and values that each worker selects
+//   SpectrumGroup the same of bins of the units' spectra
 //
 // Groups are made when the units' parameters change, and only then. Where the number of values depends on the data
 // (threshold, sampled) Encode() waits for it; elsewhere nothing waits before Finish(), which reads what was found wrong.
@@ -20,6 +21,7 @@
 #include "compress/cuda/list_group.h"
 #include "compress/cuda/sampled_selector.h"
 #include "compress/cuda/shared_group.h"
+#include "compress/cuda/spectrum_group.h"
 #include "compress/device_exchange.h"
 
 namespace legacy::cuda {
@@ -222,6 +224,10 @@ void CodecDeviceExchange<Device>::AddGroup(std::unique_ptr<MessageGroup<Device>>
 template <class Device>
 std::unique_ptr<MessageGroup<Device>> CodecDeviceExchange<Device>::SelectedGroup(
     const std::vector<GroupUnit>& units) {
+  if (const FftCodec* fft = planner_.fft()) {
+    return std::make_unique<SpectrumGroup<Device>>(on_, faults_, *fft, planner_.Selected(), units,
+                                                   workers_);
+  }
   const SparseCodec& sparse = *planner_.sparse();
   const ValueType type = sparse.quantiser().Type();
   if (sparse.sparsifier().SharedSupport()) {
@@ -254,6 +260,7 @@ std::unique_ptr<Selector<Device>> CodecDeviceExchange<Device>::MakeSelector(
 // Selectors that add the gradient themselves need nothing added before.
 template <class Device>
 bool CodecDeviceExchange<Device>::SumsFirst() const {
+  if (planner_.fft() != nullptr) return true;
   if (planner_.sparse() == nullptr) return false;
   const SparsifierKind kind = planner_.sparse()->sparsifier().Setting()->kind;
   return kind == SparsifierKind::kRandomK || kind == SparsifierKind::kSampled;

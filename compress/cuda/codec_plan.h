@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "compress/codecs/fft_codec.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cuda/message_group.h"
+#include "compress/cuda/spectrum_table.h"
 #include "compress/cuda/whole_group.h"
 #include "compress/schemes/codec_exchange.h"
 #include "compress/schemes/codec_scheme.h"
@@ -24,7 +26,7 @@ struct PlannedUnits {
 
 struct CodecPlan {
   std::vector<std::pair<WholeFormat, PlannedUnits>> whole;  // a group for each format
-  PlannedUnits selected;                                    // by the sparsifier
+  PlannedUnits selected;                                    // by the sparsifier, or of the spectrum
 };
 
 // Why kernels cannot do what the codec does; empty where they can.
@@ -39,6 +41,11 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
     const std::string name(sparse->sparsifier().Name());
     if (!sparse->sparsifier().Setting()) return lacks("sparsifier " + name + " as it is set");
     if (sparse->index() == IndexCoding::kDelta) return lacks("index=delta");
+  } else if (const auto* fft = dynamic_cast<const FftCodec*>(&codec)) {
+    quantiser = &fft->quantiser();
+    if (fft->index() == IndexCoding::kDelta) return lacks("index=delta");
+    const std::string why = SpectrumTable::LacksKernels(fft->plan().chunk());
+    if (!why.empty()) return why;
   } else {
     return lacks("codec " + std::string(codec.Name()));
   }
@@ -52,13 +59,16 @@ class CodecPlanner {
   CodecPlanner(const Codec& codec, MemoryOptions memory)
       : alone_(dynamic_cast<const QuantiserCodec*>(&codec)),
         sparse_(dynamic_cast<const SparseCodec*>(&codec)),
+        fft_(dynamic_cast<const FftCodec*>(&codec)),
         memory_(memory) {}
 
   const SparseCodec* sparse() const { return sparse_; }
+  const FftCodec* fft() const { return fft_; }
   const Quantiser& quantiser() const {
+    if (fft_) return fft_->quantiser();
     return sparse_ ? sparse_->quantiser() : alone_->quantiser();
   }
-  // Of values that a sparsifier selected.
+  // Of values that were selected.
   QuantiserSetting Selected() const {
     return *quantiser().Setting(quantiser().Parameter().fallback);
   }
@@ -75,10 +85,10 @@ class CodecPlanner {
       GroupUnit unit = {units[u].id, {units[u].offset, numel}, count, parameter};
       if (whole[u]) {
         Add(plan, {.keeps = keeps}, static_cast<int>(u), unit);
-      } else if (sparse_ == nullptr) {
+      } else if (alone_ != nullptr) {
         Add(plan, {CodecId::kDense, quantiser().Type(), *quantiser().Setting(parameter), keeps},
             static_cast<int>(u), unit);
-      } else if (count == numel && sparse_->sparsifier().FixedCount()) {
+      } else if (sparse_ != nullptr && count == numel && sparse_->sparsifier().FixedCount()) {
         Add(plan, {sparse_->sparsifier().Id(), quantiser().Type(), Selected(), keeps},
             static_cast<int>(u), unit);
       } else {
@@ -91,7 +101,8 @@ class CodecPlanner {
 
  private:
   int64_t Count(int64_t numel, double parameter) const {
-    if (sparse_ == nullptr) return numel;
+    if (fft_) return KeptBins(fft_->plan().Bins(numel), parameter);
+    if (alone_) return numel;
     const int64_t count = sparse_->Count(numel, parameter);
     return sparse_->sparsifier().FixedCount() && sparse_->SendsAll(numel, count) ? numel : count;
   }
@@ -104,7 +115,8 @@ class CodecPlanner {
   }
 
   const QuantiserCodec* alone_;  // or:
-  const SparseCodec* sparse_;
+  const SparseCodec* sparse_;    // or:
+  const FftCodec* fft_;
   MemoryOptions memory_;
 };
 

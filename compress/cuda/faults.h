@@ -2,13 +2,16 @@
 // step's end.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compress/cuda/device_array.h"
+#include "compress/cuda/spectrum.h"
 #include "compress/error.h"
+#include "compress/number.h"
 
 namespace legacy::cuda {
 
@@ -16,6 +19,7 @@ namespace legacy::cuda {
 enum class FaultKind : uint8_t {
   kNonFinite,       // not 0: the gradient has NaN or infinity
   kFirstNonFinite,  // the first such element; kNoPosition: none
+  kLargest,         // bits of the largest |x|, which must not be above what a spectrum is taken of
   kMessage,         // MessageFault bits
   kSegment,         // not 0: values that no encoder writes
 };
@@ -54,9 +58,7 @@ class Faults {
       for (const Array& array : arrays_) {
         for (size_t u = 0; u < array.units.size(); ++u) {
           const uint32_t number = found[array.begin + slot * array.units.size() + u];
-          const bool fault =
-              array.kind == FaultKind::kFirstNonFinite ? number != kNoPosition : number != 0;
-          if (fault) Throw(array.kind, workers[slot], array.units[u], number);
+          if (IsFault(array.kind, number)) Throw(array.kind, workers[slot], array.units[u], number);
         }
       }
     }
@@ -70,6 +72,10 @@ class Faults {
     int64_t begin;
   };
 
+  static bool IsFault(FaultKind kind, uint32_t number) {
+    if (kind == FaultKind::kFirstNonFinite) return number != kNoPosition;
+    return kind == FaultKind::kLargest ? number > kLargestValueKey : number != 0;
+  }
   [[noreturn]] static void Throw(FaultKind kind, int worker, uint32_t unit, uint32_t number) {
     const std::string whose =
         " of worker " + std::to_string(worker) + ", unit " + std::to_string(unit);
@@ -77,6 +83,11 @@ class Faults {
       throw Error("message" + whose + ": " +
                   (kind == FaultKind::kSegment ? "a value is none that is sent"
                                                : "fault " + std::to_string(number)));
+    }
+    if (kind == FaultKind::kLargest && number < cpu::kInfinityKey) {
+      throw Error("gradient" + whose + ", largest magnitude",
+                  FormatNumber(std::bit_cast<float>(number)),
+                  "at most " + FormatNumber(cpu::SpectrumPlan::kLargestValue) + " with codec fft");
     }
     const bool known = kind == FaultKind::kFirstNonFinite;
     throw Error("gradient" + whose + (known ? ", element " + std::to_string(number) : ""),

@@ -7,6 +7,7 @@
 #include "compress/cuda/dgc_kernels.h"
 #include "compress/cuda/entries_kernels.h"
 #include "compress/cuda/host_device.h"
+#include "compress/cuda/inverse_kernels.h"
 #include "compress/cuda/message_kernels.h"
 #include "compress/cuda/operations.h"
 #include "compress/cuda/powersgd_exchange.h"
@@ -14,6 +15,7 @@
 #include "compress/cuda/random_subset_kernels.h"
 #include "compress/cuda/sampled_kernels.h"
 #include "compress/cuda/sparse_sum_kernels.h"
+#include "compress/cuda/spectrum_kernels.h"
 #include "compress/cuda/threshold_kernels.h"
 #include "compress/cuda/topk_kernels.h"
 #include "compress/cuda/vector_kernels.h"
@@ -61,6 +63,19 @@ class Operations<HostDevice> {
   void CountAtLeast(const Segmented& table, const float* values, const float* thresholds,
                     uint32_t* counts, uint32_t* non_finite) {
     LaunchCountAtLeast(device_, *table, table.view(), values, thresholds, counts, non_finite);
+  }
+
+  void SelectSpectrum(const DeviceSpectra<HostDevice>& table, const SpectrumArrays& arrays) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutSpectrum(*table, table.view(), arrays, workspace);
+    });
+    LaunchSpectrum(device_, *table, job);
+  }
+  void InvertSpectra(const DeviceSpectra<HostDevice>& table, const InverseArrays& arrays) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutInverse(*table, table.view(), arrays, workspace);
+    });
+    LaunchInverse(device_, *table, job);
   }
 
   void Quantise(const DeviceQuantiser<HostDevice>& table, const QuantiseArrays& arrays) {

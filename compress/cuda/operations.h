@@ -13,6 +13,7 @@
 #include "compress/cuda/message.h"
 #include "compress/cuda/quantise.h"
 #include "compress/cuda/segments.h"
+#include "compress/cuda/spectrum_table.h"
 #include "compress/cuda/subset_table.h"
 #include "compress/cuda/workspace.h"
 
@@ -30,6 +31,8 @@ template <class Device>
 using DeviceMessages = DeviceTable<Device, MessageTable>;
 template <class Device>
 using DeviceSubsets = DeviceTable<Device, SubsetTable>;
+template <class Device>
+using DeviceSpectra = DeviceTable<Device, SpectrumTable>;
 
 // Of the operations of a stream, one after the other.
 template <class Device>

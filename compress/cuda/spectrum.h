@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "compress/cpu/topk_gather.h"
 #include "compress/cuda/spectrum_table.h"
 #include "compress/cuda/stream.h"
 
@@ -30,8 +31,9 @@ struct SpectrumArrays {
   // Bits of the largest |x| of each unit. Above kLargestValueKey the CPU refuses the unit, whose results mean nothing.
   uint32_t* largest = nullptr;
 };
-inline constexpr uint32_t kLargestValueKey = uint32_t{127 + 100} << 23;        // 2^100
-inline constexpr uint32_t kLargestCoefficientKey = uint32_t{127 + 114} << 23;  // 2^114
+inline constexpr uint32_t kLargestValueKey = cpu::KeyOf(cpu::SpectrumPlan::kLargestValue);
+inline constexpr uint32_t kLargestCoefficientKey =
+    cpu::KeyOf(cpu::SpectrumPlan::kLargestCoefficient);
 
 size_t SpectrumWorkspaceBytes(const SpectrumTable& table);
 // `spectra`: the view of the copy of `table` on the device. Throws Error where the workspace is too small or a launch is

@@ -139,7 +139,7 @@ class SpectrumTable {
   SpectrumTable(const cpu::SpectrumPlan& plan, std::span<const Extent> units)
       : chunk_log_(std::countr_zero(static_cast<uint64_t>(plan.chunk()))),
         count_(static_cast<int32_t>(units.size())) {
-    CheckChunk(plan.chunk());
+    if (const std::string why = LacksKernels(plan.chunk()); !why.empty()) throw Error(why);
     std::vector<SpectrumUnit> all;
     std::vector<int64_t> first_tile = {0}, first_list = {0}, samples;
     std::vector<Extent> spans;
@@ -161,12 +161,12 @@ class SpectrumTable {
     sample_tiles_ = image_.Add(samples);
   }
 
-  // Throws Error where there are no kernels.
-  static void CheckChunk(int64_t chunk) {
-    if (chunk <= int64_t{1} << kLargestChunkLog) return;
-    throw Error("GPU transform, chunk", std::to_string(chunk),
-                "at most " + std::to_string(1 << kLargestChunkLog) +
-                    ": a chunk has to fit into the memory of a multiprocessor");
+  // Why there are no kernels for transforms of a chunk; empty where there are.
+  static std::string LacksKernels(int64_t chunk) {
+    if (chunk <= int64_t{1} << kLargestChunkLog) return {};
+    return "chunk=" + std::to_string(chunk) +
+           " has no kernels: a multiprocessor has memory for chunks of " +
+           std::to_string(1 << kLargestChunkLog) + " elements at most";
   }
 
   int chunk_log() const { return chunk_log_; }

@@ -10,6 +10,7 @@
 #include "compress/cuda/random_subset.h"
 #include "compress/cuda/sampled.h"
 #include "compress/cuda/sparse_sum.h"
+#include "compress/cuda/spectrum.h"
 #include "compress/cuda/stream_device.cuh"
 #include "compress/cuda/threshold.h"
 #include "compress/cuda/topk.h"
@@ -53,6 +54,15 @@ class Operations<StreamDevice> {
   void CountAtLeast(const Segmented& table, const float* values, const float* thresholds,
                     uint32_t* counts, uint32_t* non_finite) {
     cuda::CountAtLeast(*table, table.view(), values, thresholds, counts, non_finite, stream());
+  }
+
+  void SelectSpectrum(const DeviceSpectra<StreamDevice>& table, const SpectrumArrays& arrays) {
+    const size_t bytes = SpectrumWorkspaceBytes(*table);
+    cuda::SelectSpectrum(*table, table.view(), arrays, scratch_.Reserve(bytes), bytes, stream());
+  }
+  void InvertSpectra(const DeviceSpectra<StreamDevice>& table, const InverseArrays& arrays) {
+    const size_t bytes = InverseWorkspaceBytes(*table, arrays.workers);
+    cuda::InvertSpectra(*table, table.view(), arrays, scratch_.Reserve(bytes), bytes, stream());
   }
 
   void Quantise(const DeviceQuantiser<StreamDevice>& table, const QuantiseArrays& arrays) {

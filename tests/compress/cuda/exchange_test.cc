@@ -266,6 +266,19 @@ TEST(CudaExchange, SelectedValuesAreQuantisedAsTheCpuDoes) {
   ExpectSame({"topk:memory=momentum+sign", true, {0.1}}, Units(9000), 3);
 }
 
+TEST(CudaExchange, SpectraAreTheCpus) {
+  const std::vector<double> thetas = {0.85, 0, 0.5, 1, 0.99};
+  for (const bool feedback : {false, true}) {
+    for (const char* name : {"fft", "fft+fp32", "fft+fp16", "fft:chunk=256", "fft:index=u32+qsgd",
+                             "fft:index=bitmap,min_numel=20+sign", "fft:chunk=8192,index=packed",
+                             "fft:vectors=off+natural"}) {
+      ExpectSame({name, feedback, thetas}, Units(9000));
+    }
+  }
+  ExpectSame({"fft:memory=momentum", true, thetas}, Units(9000));
+  ExpectSame({"fft", true, {0.85}}, Units(300000), 2);
+}
+
 // Units of many tiles; more than there is memory for at first.
 TEST(CudaExchange, LargeUnits) {
   for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
@@ -281,7 +294,8 @@ TEST(CudaExchange, LargeUnits) {
 TEST(CudaExchange, HardInputs) {
   const std::vector<Unit> units = Units(9000);
   const auto inputs = test::HardInputs(FlatSize(units));
-  for (const char* name : {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16"}) {
+  for (const char* name :
+       {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16", "fft", "fft+fp32"}) {
     SCOPED_TRACE(name);
     const auto scheme = MakeScheme(name, {});
     const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
@@ -301,7 +315,7 @@ TEST(CudaExchange, HardInputs) {
 TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
   const std::vector<Unit> units = Units(9000);
   for (const char* name : {"dense", "qsgd", "topk", "topk+sign", "randomk", "randomk:seed=worker",
-                           "threshold", "sampled", "dgc"}) {
+                           "threshold", "sampled", "dgc", "fft"}) {
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
       SCOPED_TRACE(name);
       const auto scheme = MakeScheme(name, {});
@@ -322,6 +336,26 @@ TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
       });
     }
   }
+}
+
+TEST(CudaExchange, WhatIsTooLargeForASpectrumIsNamed) {
+  const std::vector<Unit> units = Units(9000);
+  const auto scheme = MakeScheme("fft", {});
+  const std::vector<double> parameters(units.size(), 0.85);
+  auto gradients = Gradients(units, 1);
+  gradients[1][units[4].offset + 8999] = -0x1.8p100f;
+  test::OnDevice([&](test::Device& device) {
+    const auto exchange = Open(device, *scheme, units);
+    try {
+      RunStep(*exchange, {.parameters = parameters}, gradients);
+      FAIL();
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      EXPECT_NE(what.find("gradient of worker 1, unit 4, largest magnitude"), std::string::npos)
+          << what;
+      EXPECT_NE(what.find("with codec fft"), std::string::npos) << what;
+    }
+  });
 }
 
 TEST(CudaExchange, RefusesWhatTheCpuRefuses) {
@@ -348,6 +382,9 @@ TEST(CudaExchange, SaysWhatHasNoKernels) {
                                                         {"topk+qsgd:code=elias", "qsgd"},
                                                         {"rbf:range=ema", "rbf"},
                                                         {"redsync", "redsync"},
+                                                        {"fft:chunk=65536", "chunk=65536"},
+                                                        {"fft+rbf:range=ema", "rbf"},
+                                                        {"fft:index=delta", "index=delta"},
                                                         {"qsgd:reduction=requantise", "requantise"},
                                                         {"signsgd", "signsgd"}}) {
     std::string why;
