@@ -1,7 +1,7 @@
 // DeviceExchange: the exchanges (exchange.h) of all units of a model at once, where gradients, residuals and messages
-// are in the memory of a device. What Exchange gives unit by unit, in few launches for all of them: for sparsifiers and
-// quantisers the same messages, residuals and mean to the bit; for FFT and PowerSGD, whose transforms and products are
-// summed in another order, up to an error that their headers state.
+// are in the memory of a device. What Exchange gives unit by unit, in few launches for all of them: for sparsifiers,
+// quantisers and FFT the same messages, residuals and mean to the bit; for PowerSGD, whose products are summed in another
+// order, up to an error that its header states.
 //
 //   exchange->Begin(step)
 //   for each participant w, in order:   exchange->Encode(w, gradient of w)
