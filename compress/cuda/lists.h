@@ -11,10 +11,28 @@
 
 namespace legacy::cuda {
 
+inline constexpr int64_t kListAlignment = 4;  // of begins, for access by vectors
+
+// Where lists begin that follow each other; one more, where the next one would.
+inline std::vector<int64_t> ListBegins(std::span<const uint32_t> lengths) {
+  std::vector<int64_t> begins = {0};
+  for (const uint32_t length : lengths) {
+    begins.push_back(begins.back() +
+                     (int64_t{length} + kListAlignment - 1) / kListAlignment * kListAlignment);
+  }
+  return begins;
+}
+
+// Such lists as segments.
+inline SegmentTable ListSegments(std::span<const uint32_t> lengths) {
+  const std::vector<int64_t> begins = ListBegins(lengths);
+  std::vector<Extent> extents;
+  for (size_t i = 0; i < lengths.size(); ++i) extents.push_back({begins[i], lengths[i]});
+  return {extents, kTile};
+}
+
 template <class Device>
 struct Lists {
-  static constexpr int64_t kAlignment = 4;  // of begins, for access by vectors
-
   // Of each unit; the copies on the device are `begins` and `counts`.
   std::vector<int64_t> begin;
   std::vector<uint32_t> count;
@@ -31,16 +49,13 @@ struct Lists {
   void LayOut(Device& device, std::span<const uint32_t> lengths, int each = 1) {
     if (std::ranges::equal(count, lengths) && begins.size() > 0) return;
     count.assign(lengths.begin(), lengths.end());
-    begin.clear();
-    int64_t next = 0;
-    for (const uint32_t length : lengths) {
-      begin.push_back(next);
-      next += (int64_t{length} + kAlignment - 1) / kAlignment * kAlignment;
-    }
+    begin = ListBegins(lengths);
+    const int64_t room = begin.back();
+    begin.pop_back();
     begins.Upload(device, begin);
     counts.Upload(device, count);
-    positions.Reserve(next);
-    values.Reserve(next * each);
+    positions.Reserve(room);
+    values.Reserve(room * each);
   }
   PackedLists view() const {
     return {begins.data(), counts.data(), positions.data(), values.data()};

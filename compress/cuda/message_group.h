@@ -60,6 +60,12 @@ inline std::vector<uint32_t> IdsOf(const std::vector<GroupUnit>& units) {
   return ids;
 }
 
+inline std::vector<uint32_t> CountsOf(const std::vector<GroupUnit>& units) {
+  std::vector<uint32_t> counts;
+  for (const GroupUnit& unit : units) counts.push_back(static_cast<uint32_t>(unit.count));
+  return counts;
+}
+
 inline SegmentTable SegmentsOf(const std::vector<GroupUnit>& units) {
   std::vector<Extent> extents;
   for (const GroupUnit& unit : units) extents.push_back(unit.extent);

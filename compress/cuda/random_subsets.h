@@ -20,17 +20,16 @@ class RandomSubsets {
         in_gradient_(faults.Add(FaultKind::kFirstNonFinite, IdsOf(units))),
         in_values_(faults.Add(FaultKind::kNonFinite, IdsOf(units))),
         keys_(units),
-        largest_(std::ssize(units)) {
-    for (const GroupUnit& unit : units) counts_.push_back(static_cast<uint32_t>(unit.count));
-    Lists<Device> lists;
-    lists.LayOut(on_.device(), counts_);
+        largest_(std::ssize(units)),
+        counts_(CountsOf(units)) {
+    const std::vector<int64_t> begins = ListBegins(counts_);
     std::vector<SubsetUnit> subsets;
     for (size_t u = 0; u < units.size(); ++u) {
       const Extent extent = units[u].extent;
       const bool scaled = unbiased && units[u].count > 0;
       const float factor =
           scaled ? static_cast<float>(extent.length) / static_cast<float>(units[u].count) : 1.0f;
-      subsets.push_back({extent.length, units[u].count, lists.begin[u], extent.offset, factor});
+      subsets.push_back({extent.length, units[u].count, begins[u], extent.offset, factor});
     }
     table_.Set(on_.device(), SubsetTable(subsets));
     segments_.Set(on_.device(), SegmentsOf(units));

@@ -50,7 +50,6 @@ class SampledSelector : public Selector<Device> {
   }
 
  private:
-  static constexpr int64_t kAlignment = Lists<Device>::kAlignment;
   struct Choice {
     std::vector<float> thresholds;
     int64_t selected = 0;         // by all of them
@@ -59,12 +58,10 @@ class SampledSelector : public Selector<Device> {
     std::vector<size_t> exact;  // units of which the largest are taken
   };
 
-  // Of units that are not sent whole; 0 of those.
-  void EstimateThresholds(const RandomKey& step, uint32_t worker, const float* values) {
-    std::vector<Extent> samples, tops;
+  // Of units that are not sent whole; how many of each one's largest count.
+  std::vector<uint32_t> TakeSamples(const RandomKey& step, uint32_t worker, const float* values) {
     std::vector<SampledElements> elements;
-    std::vector<uint32_t> top;
-    int64_t next = 0;
+    std::vector<uint32_t> sizes, tops;
     for (const GroupUnit& unit : units_) {
       const int64_t numel = unit.extent.length;
       StridedSample sample;
@@ -73,17 +70,21 @@ class SampledSelector : public Selector<Device> {
                                       .random = KeyOf(step, worker, unit.id, Purpose::kSample)};
         sample = SampleOf(share_, numel, unit.count, context);
       }
-      samples.push_back({next, sample.size});
+      const int64_t top = sample.size > 0 ? TopOfSample(sample, numel, unit.count) : 0;
       elements.push_back({unit.extent.offset + sample.first, sample.stride});
-      top.push_back(
-          static_cast<uint32_t>(sample.size > 0 ? TopOfSample(sample, numel, unit.count) : 0));
-      next += (sample.size + kAlignment - 1) / kAlignment * kAlignment;
+      sizes.push_back(static_cast<uint32_t>(sample.size));
+      tops.push_back(static_cast<uint32_t>(top));
     }
-    samples_.Reserve(next);
-    sampled_.Set(on_.device(), SegmentTable(samples, kTile));
+    samples_.Reserve(ListBegins(sizes).back());
+    sampled_.Set(on_.device(), ListSegments(sizes));
     elements_.Upload(on_.device(), elements);
     on_.TakeSamples(sampled_, elements_.data(), values, samples_.data());
-    largest_.LayOut(on_.device(), top);
+    return tops;
+  }
+  // 0 of units that are sent whole.
+  void EstimateThresholds(const RandomKey& step, uint32_t worker, const float* values) {
+    const std::vector<uint32_t> tops = TakeSamples(step, worker, values);
+    largest_.LayOut(on_.device(), tops);
     on_.SelectTopK(sampled_,
                    {.residual = samples_.data(),
                     .k = largest_.counts.data(),
@@ -91,8 +92,7 @@ class SampledSelector : public Selector<Device> {
                     .indices = largest_.positions.data(),
                     .values = largest_.values.data()},
                    largest_.end());
-    for (size_t u = 0; u < units_.size(); ++u) tops.push_back({largest_.begin[u], top[u]});
-    tops_.Set(on_.device(), SegmentTable(tops, kTile));
+    tops_.Set(on_.device(), ListSegments(tops));
     on_.SmallestMagnitudes(tops_, largest_.values.data(), thresholds_.data());
   }
 

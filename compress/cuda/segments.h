@@ -108,7 +108,7 @@ class SegmentTable {
   // Both tables as one piece of memory, aligned to 8 bytes; View() of a copy of what Write() wrote.
   size_t Bytes() const { return ExtentBytes() + first_tile_.size() * sizeof(int64_t); }
   void Write(void* memory) const {
-    std::memcpy(memory, extents_.data(), ExtentBytes());
+    if (!extents_.empty()) std::memcpy(memory, extents_.data(), ExtentBytes());
     std::memcpy(static_cast<std::byte*>(memory) + ExtentBytes(), first_tile_.data(),
                 first_tile_.size() * sizeof(int64_t));
   }

@@ -24,8 +24,10 @@ template <class Device>
 class TopKSelector : public Selector<Device> {
  public:
   TopKSelector(Operations<Device>& on, Faults<Device>& faults, const std::vector<GroupUnit>& units)
-      : on_(on), faults_(faults), non_finite_(faults.Add(FaultKind::kNonFinite, IdsOf(units))) {
-    for (const GroupUnit& unit : units) counts_.push_back(static_cast<uint32_t>(unit.count));
+      : on_(on),
+        faults_(faults),
+        non_finite_(faults.Add(FaultKind::kNonFinite, IdsOf(units))),
+        counts_(CountsOf(units)) {
     segments_.Set(on_.device(), SegmentsOf(units));
   }
 

@@ -28,7 +28,6 @@ class SharedGroup : public MessageGroup<Device> {
         units_(std::move(units)),
         draws_(units_),
         subsets_(on, faults, units_, format.unbiased),
-        lists_(LaidOut(on, units_)),
         messages_(on, format.setting, MessagesOf(format), workers) {
     segments_.Set(on_.device(), SegmentsOf(units_));
   }
@@ -61,14 +60,8 @@ class SharedGroup : public MessageGroup<Device> {
   Bytes CopyMessage(int unit, int slot) override { return messages_.CopyMessage(unit, slot); }
 
  private:
-  static Lists<Device> LaidOut(Operations<Device>& on, const std::vector<GroupUnit>& units) {
-    std::vector<uint32_t> counts;
-    for (const GroupUnit& unit : units) counts.push_back(static_cast<uint32_t>(unit.count));
-    Lists<Device> lists;
-    lists.LayOut(on.device(), counts);
-    return lists;
-  }
   std::vector<WholeUnit> MessagesOf(const SharedFormat& format) const {
+    const std::vector<int64_t> begins = ListBegins(CountsOf(units_));
     std::vector<WholeUnit> messages;
     for (size_t u = 0; u < units_.size(); ++u) {
       messages.push_back({{.codec = static_cast<uint8_t>(CodecId::kRandomK),
@@ -76,7 +69,7 @@ class SharedGroup : public MessageGroup<Device> {
                            .unit = units_[u].id,
                            .numel = static_cast<uint32_t>(units_[u].extent.length),
                            .count = static_cast<uint32_t>(units_[u].count)},
-                          {lists_.begin[u], units_[u].count}});
+                          {begins[u], units_[u].count}});
     }
     return messages;
   }

@@ -13,6 +13,8 @@ namespace {
 // -------------------------------------------------------------------------------------------------
 // Quantisers
 
+constexpr QuantiserSetting kFloat32 = {.kind = QuantiserKind::kFloat32};
+constexpr QuantiserSetting kFloat16 = {.kind = QuantiserKind::kFloat16};
 // Those of their settings that are published most.
 constexpr QuantiserSetting kQsgd = {.kind = QuantiserKind::kQsgd, .bits = 4, .bucket = 512};
 constexpr QuantiserSetting kMaxMin = {.kind = QuantiserKind::kMaxMin, .bits = 4, .bucket = 1024};
@@ -208,6 +210,10 @@ std::vector<Row> MessageRows() {
           DecodeRow<kOneBit>("onebit.decode"),
           EncodeRow<kRange>("rbf.encode"),
           DecodeRow<kRange>("rbf.decode"),
+          EncodeRow<kFloat32>("fp32.encode"),
+          DecodeRow<kFloat32>("fp32.decode"),
+          EncodeRow<kFloat16>("fp16.encode"),
+          DecodeRow<kFloat16>("fp16.decode"),
           {"messages.write", nullptr, nullptr, true, MessageBytes, WriteMessages},
           {"messages.read", nullptr, nullptr, true, MessageBytes, ReadMessages}};
 }

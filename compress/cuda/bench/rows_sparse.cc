@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "compress/cuda/bench/setup.h"
+#include "compress/cuda/entries.h"
 #include "compress/cuda/random_subset.h"
+#include "compress/cuda/sampled.h"
 #include "compress/cuda/sparse_sum.h"
 #include "compress/cuda/threshold.h"
 #include "compress/cuda/topk.h"
@@ -84,6 +86,21 @@ Work Threshold(const Case& c, uint32_t seed, Arena& arena) {
   return work;
 }
 
+// What DGC's rules read before they choose a threshold; that which keeps what Top-K would, and lower ones.
+Work CountAtLeast(const Case& c, uint32_t seed, Arena& arena) {
+  const Tables tables(c, arena);
+  const int32_t vectors = tables.table.count();
+  float* const values = Input(c, seed, arena);
+  const float* const zeros = arena.NewCopy(std::vector<float>(c.elements()));
+  const float* const thresholds = arena.NewCopy(KthMagnitudes(c, tables, zeros, values));
+  uint32_t* const counts = arena.New<uint32_t>(vectors * cuda::kSampledThresholds);
+  uint32_t* const non_finite = arena.New<uint32_t>(vectors);
+  return Runs([=](Stream stream) {
+    cuda::CountAtLeast(tables.table, tables.segments, values, thresholds, counts, non_finite,
+                       stream);
+  });
+}
+
 // -------------------------------------------------------------------------------------------------
 // Random-K: the positions are drawn, and the values there taken.
 
@@ -120,6 +137,25 @@ Work RandomSubset(const Case& c, uint32_t seed, Arena& arena) {
 double RandomSubsetBytes(const Case& c) {
   return 0.375 * static_cast<double>(c.elements()) + 40 * static_cast<double>(c.kept());
 }
+
+// -------------------------------------------------------------------------------------------------
+// What quantisers left of the values that Top-K selected, put back
+
+Work PutEntries(const Case& c, uint32_t seed, Arena& arena) {
+  const Tables tables(c, arena);
+  Selection selection(c, 0, arena);
+  const int64_t kept = selection.kept;
+  float* const flat = Input(c, seed, arena);
+  selection.arrays.residual = flat;
+  selection.arrays.indices = arena.New<uint32_t>(kept);
+  selection.arrays.values = arena.New<float>(kept);
+  SelectTopK(tables, selection, TopKScratch(tables, kept, arena), nullptr);
+  const cuda::PackedLists lists = {selection.arrays.out, selection.arrays.k,
+                                   selection.arrays.indices, selection.arrays.values};
+  return Runs([=](Stream stream) { cuda::PutEntries(tables.segments, lists, kept, flat, stream); });
+}
+// Of each entry position and value are read, and a sector of 32 bytes is written.
+double PutEntriesBytes(const Case& c) { return 40 * static_cast<double>(c.kept()); }
 
 // -------------------------------------------------------------------------------------------------
 // The sum of what kWorkers selected by Top-K
@@ -169,7 +205,9 @@ std::vector<Row> SparseRows() {
   return {{"topk.feedback", "topk.encode", Elements, true, KeptBytes<3>, TopKFeedback},
           {"topk", nullptr, nullptr, true, KeptBytes<1>, TopKAlone},
           {"threshold.feedback", "threshold.encode", Elements, true, KeptBytes<3>, Threshold},
+          {"sampled.count", nullptr, nullptr, true, Floats<1>, CountAtLeast},
           {"random-subset", "randomk.encode", Kept, true, RandomSubsetBytes, RandomSubset},
+          {"entries.put", nullptr, nullptr, true, PutEntriesBytes, PutEntries},
           {"sparse-sum-of-8", nullptr, nullptr, true, SparseSumBytes, SparseSum}};
 }
 

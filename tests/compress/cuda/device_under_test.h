@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compress/cuda/segments.h"
@@ -24,31 +23,20 @@ namespace legacy::test {
 
 using Device = cuda::StreamDevice;
 
+inline Device AnyDevice() { return Device(nullptr); }
 // run(device) with its launches done.
 template <class Run>
 void OnDevice(Run run) {
-  Device device(nullptr);
+  Device device = AnyDevice();
   run(device);
-  cuda::Check(cudaDeviceSynchronize(), "kernels of a test");
-}
-
-inline void* Allocate(size_t bytes) {
-  void* memory = nullptr;
-  cuda::Check(cudaMalloc(&memory, bytes + 1), "memory of a test");
-  return memory;
-}
-inline void Free(void* memory) { cudaFree(memory); }
-inline void Copy(void* to, const void* from, size_t bytes) {
-  cuda::Check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copy of a test");
-}
-inline void Fill(void* memory, int byte, size_t bytes) {
-  cuda::Check(cudaMemset(memory, byte, bytes), "memory of a test");
+  device.Wait();
 }
 
 #else
 
 using Device = cuda::HostDevice;
 
+inline Device AnyDevice() { return Device(); }
 template <class Run>
 void OnDevice(Run run) {
   for (const cuda::Order order :
@@ -59,24 +47,25 @@ void OnDevice(Run run) {
   }
 }
 
-inline constexpr std::align_val_t kAlignment{cuda::Workspace::kAlignment};
-inline void* Allocate(size_t bytes) { return ::operator new(bytes, kAlignment); }
-inline void Free(void* memory) { ::operator delete(memory, kAlignment); }
-inline void Copy(void* to, const void* from, size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-}
-inline void Fill(void* memory, int byte, size_t bytes) { std::memset(memory, byte, bytes); }
-
 #endif
+
+// Done when it returns.
+inline void Copy(void* to, const void* from, size_t bytes) {
+  if (bytes == 0) return;
+  Device device = AnyDevice();
+  device.Copy(to, from, bytes);
+  device.Wait();
+}
 
 // Memory of the device, full of rubbish at first.
 class Memory {
  public:
-  explicit Memory(size_t bytes) : bytes_(bytes), data_(Allocate(bytes)) {
-    Fill(data_, 0xA5, bytes);
+  explicit Memory(size_t bytes) : bytes_(bytes), data_(Device::Allocate(bytes + 1)) {
+    const std::vector<unsigned char> rubbish(bytes, 0xA5);
+    Copy(data_, rubbish.data(), bytes);
   }
   Memory(const Memory&) = delete;
-  ~Memory() { Free(data_); }
+  ~Memory() { Device::Free(data_); }
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 

@@ -375,22 +375,23 @@ TEST(CudaExchange, RefusesWhatTheCpuRefuses) {
 }
 
 TEST(CudaExchange, SaysWhatHasNoKernels) {
-  test::Device device{};
-  for (const auto& [name, what] :
-       std::vector<std::pair<const char*, const char*>>{{"topk:index=delta", "index=delta"},
-                                                        {"topk:rule=kth", "topk"},
-                                                        {"topk+qsgd:code=elias", "qsgd"},
-                                                        {"rbf:range=ema", "rbf"},
-                                                        {"redsync", "redsync"},
-                                                        {"fft:chunk=65536", "chunk=65536"},
-                                                        {"fft+rbf:range=ema", "rbf"},
-                                                        {"fft:index=delta", "index=delta"},
-                                                        {"qsgd:reduction=requantise", "requantise"},
-                                                        {"signsgd", "signsgd"}}) {
-    std::string why;
-    EXPECT_EQ(OpenExchangeOn(device, *MakeScheme(name, {}), Units(100), kWorkers, &why), nullptr);
-    EXPECT_NE(why.find(what), std::string::npos) << name << ": " << why;
-  }
+  test::OnDevice([&](test::Device& device) {
+    for (const auto& [name, what] : std::vector<std::pair<const char*, const char*>>{
+             {"topk:index=delta", "index=delta"},
+             {"topk:rule=kth", "topk"},
+             {"topk+qsgd:code=elias", "qsgd"},
+             {"rbf:range=ema", "rbf"},
+             {"redsync", "redsync"},
+             {"fft:chunk=65536", "chunk=65536"},
+             {"fft+rbf:range=ema", "rbf"},
+             {"fft:index=delta", "index=delta"},
+             {"qsgd:reduction=requantise", "requantise"},
+             {"signsgd", "signsgd"}}) {
+      std::string why;
+      EXPECT_EQ(OpenExchangeOn(device, *MakeScheme(name, {}), Units(100), kWorkers, &why), nullptr);
+      EXPECT_NE(why.find(what), std::string::npos) << name << ": " << why;
+    }
+  });
 }
 
 }  // namespace
