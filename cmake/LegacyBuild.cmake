@@ -60,6 +60,7 @@ function(legacy_cuda_library name)
   target_compile_options(legacy_${name} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
     -Xptxas=--warn-on-spills,--warn-on-local-memory-usage,--warning-as-error>)
   target_link_libraries(legacy_${name} PUBLIC ${ARG_LIBRARIES} CUDA::cudart)
+  set_property(GLOBAL APPEND PROPERTY LEGACY_LIBRARIES ${name})
 endfunction()
 
 # legacy_cuda_program(name SOURCES ... LIBRARIES ...): an executable of C++ and CUDA sources, for a machine with a GPU.

@@ -7,8 +7,8 @@ set(LEGACY_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/legacy")
 set(LEGACY_DATA_DIR "${CMAKE_INSTALL_DATADIR}/legacy")
 
 # legacy_requirements(library packages libraries): what a static library was linked with, as CMake packages and as
-# libraries of ours. The package of an imported target is the part of its name before "::", but for SQLite's; yaml-cpp's
-# and LibTorch's targets have none. What else there is are plain libraries and flags.
+# libraries of ours. The package of an imported target is the part of its name before "::", but for SQLite's and CUDA's;
+# yaml-cpp's and LibTorch's targets have none. What else there is are plain libraries and flags.
 function(legacy_requirements library out_packages out_libraries)
   set(packages "")
   set(libraries "")
@@ -23,6 +23,8 @@ function(legacy_requirements library out_packages out_libraries)
       list(APPEND packages Torch)
     elseif(item MATCHES "^SQLite::")
       list(APPEND packages SQLite3)
+    elseif(item MATCHES "^CUDA::")
+      list(APPEND packages CUDAToolkit)
     elseif(item MATCHES "^(yaml-cpp)$|^([A-Za-z0-9_-]+)::")
       list(APPEND packages ${CMAKE_MATCH_1}${CMAKE_MATCH_2})
     endif()

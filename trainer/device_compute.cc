@@ -20,11 +20,16 @@ std::vector<float> OnHost(const torch::Tensor& values) {
   return {data, data + copy.numel()};
 }
 
+Accelerator& InUse(Accelerator& accelerator) {
+  accelerator.Use();
+  return accelerator;
+}
+
 }  // namespace
 
 DeviceCompute::DeviceCompute(const ComputeJob& job, UnitPlan plan, Accelerator& accelerator)
     : job_(job),
-      accelerator_((accelerator.Use(), accelerator)),
+      accelerator_(InUse(accelerator)),
       pool_(job.options.threads),
       data_(job.dataset, accelerator.device()),
       kernels_(accelerator.Kernels(job.layers)),
@@ -47,7 +52,6 @@ void DeviceCompute::PlaceReplicas() {
   const torch::NoGradGuard no_grad;
   for (int w = 0; w < job_.options.workers; ++w) {
     Model& replica = *job_.replicas[w];
-    replica.to(accelerator_.device());
     const torch::Tensor row = Row(weights_, w);
     const auto parameters = replica.parameters();
     for (size_t l = 0; l < parameters.size(); ++l) {
@@ -56,6 +60,7 @@ void DeviceCompute::PlaceReplicas() {
       if (w == 0 || local()) place.copy_(parameters[l]);
       torch::Tensor(parameters[l]).set_data(place);
     }
+    replica.to(accelerator_.device());  // what is left: its buffers
   }
 }
 

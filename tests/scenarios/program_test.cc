@@ -306,6 +306,33 @@ TEST_F(ProgramTest, StepsDoNotWaitForWhomTheyDrop) {
   EXPECT_EQ(json::parse(Read(Out("none") + "/manifest.json"))["replay_refused"].size(), 0u);
 }
 
+// With a GPU or without: what was chosen is said, and replays anywhere.
+TEST_F(ProgramTest, TheDeviceIsChosenAndSaid) {
+  const std::string common =
+      " --fidelity=analytic --topo=star --policies=topk --record=on" + std::string(kShort);
+  const Result automatic = Run("--device=auto --out=" + Out("auto") + common);
+  ASSERT_EQ(automatic.status, 0) << automatic.text;
+  EXPECT_NE(automatic.text.find("device auto: "), std::string::npos) << automatic.text;
+  const json device = json::parse(Read(Out("auto") + "/manifest.json"))["device"];
+  EXPECT_FALSE(device["reason"].get<std::string>().empty());
+  ASSERT_EQ(Run("--out=" + Out("cpu") + common).status, 0);
+  EXPECT_EQ(json::parse(Read(Out("cpu") + "/manifest.json"))["device"], json({{"name", "cpu"}}));
+  const auto hash = [&](const std::string& run) {
+    std::ifstream file(Out(run) + "/traffic.jsonl");
+    std::string line;
+    std::getline(file, line);
+    return json::parse(line)["hash"];
+  };
+  EXPECT_NE(hash("auto"), hash("cpu")) << "on another machine it may be another training";
+  if (device["name"] != "cpu") return;
+  EXPECT_EQ(Read(Out("auto") + "/steps.csv"), Read(Out("cpu") + "/steps.csv"));
+  const Result refused = Run("--device=cuda --out=" + Out("cuda") + common);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_NE(refused.text.find("device: got 'cuda'; allowed: cpu, or auto: "), std::string::npos)
+      << refused.text;
+  EXPECT_FALSE(fs::exists(Out("cuda")));
+}
+
 TEST_F(ProgramTest, PrintedConfigurationIsAScenarioFile) {
   const Result printed = Run("--density=0.5% --topo=star --print-config");
   ASSERT_EQ(printed.status, 0);

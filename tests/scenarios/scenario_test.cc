@@ -9,6 +9,7 @@
 
 #include "compress/error.h"
 #include "scenarios/command_line.h"
+#include "scenarios/manifest.h"
 #include "scenarios/network/parse.h"
 #include "tests/message_of.h"
 
@@ -86,6 +87,18 @@ TEST(ScenarioOptions, DensityTakesPercentAndFraction) {
   }
   EXPECT_NE(MessageOf([&] { SetOption(scenario, "compression.density", "5"); }).find("5%"),
             std::string::npos);
+}
+
+TEST(ScenarioOptions, TheDeviceBelongsToTheTrainingUnlessItIsTheHost) {
+  Scenario scenario;
+  EXPECT_EQ(scenario.device, "cpu");
+  EXPECT_FALSE(TrainingDocument(scenario)["training"].contains("device")) << "as before the option";
+  const CommandLine line = Parse({"--device=cuda"});
+  EXPECT_EQ(line.scenario.device, "cuda");
+  EXPECT_NO_THROW(ValidateScenario(line.scenario)) << "a replay needs no GPU";
+  EXPECT_EQ(TrainingDocument(line.scenario)["training"]["device"], "cuda");
+  EXPECT_EQ(MessageOf([&] { SetOption(scenario, "training.device", "gpu"); }),
+            "training.device: got 'gpu'; allowed: cpu, cuda, auto");
 }
 
 TEST(ScenarioOptions, UnknownKeyNamesTheNearest) {
