@@ -19,18 +19,21 @@ struct FftBlock {
   static constexpr int kThreads = FftThreads(kMostLog);
   static constexpr int kBlocksTogether = kMostLog <= kTileLog ? 5 : 1;  // registers for no more
   static constexpr int kMostHalf = 1 << (kMostLog - 1);
-  // One more after each 32 keeps neighbouring threads in different banks.
-  static constexpr int Padded(int location) { return location + location / kWarp; }
+  // Where numbers lie: of a chunk of 4096, threads of a warp are in different banks whichever digits they hold and when
+  // they take frequencies in order. Exclusive or of places is the place of it.
+  static constexpr int Place(int location) {
+    return location ^ (location >> 4 & 0b11110) ^ (location >> 7 & 0b1101);
+  }
   struct Shared {
-    std::array<float, Padded(kMostHalf)> re, im;
+    std::array<float, kMostHalf> re, im;
 
-    LEGACY_DEVICE ComplexFloat At(int location) const {
-      return {re[Padded(location)], im[Padded(location)]};
+    LEGACY_DEVICE ComplexFloat AtPlace(int place) const { return {re[place], im[place]}; }
+    LEGACY_DEVICE void PutAtPlace(int place, ComplexFloat z) {
+      re[place] = z.re;
+      im[place] = z.im;
     }
-    LEGACY_DEVICE void Put(int location, ComplexFloat z) {
-      re[Padded(location)] = z.re;
-      im[Padded(location)] = z.im;
-    }
+    LEGACY_DEVICE ComplexFloat At(int location) const { return AtPlace(Place(location)); }
+    LEGACY_DEVICE void Put(int location, ComplexFloat z) { PutAtPlace(Place(location), z); }
   };
 
   // Factors of one length.
@@ -101,14 +104,14 @@ struct FftBlock {
     block.ForEachThread([&](int thread) {
       for (int group = thread; group < locations >> kBits; group += kThreads) {
         const int base = group >> low << (low + kBits) | (group & ((1 << low) - 1));
+        const int place = Place(base);
         std::array<ComplexFloat, kSize> z;
         LEGACY_UNROLL
         for (int i = 0; i < kSize; ++i) {
-          const int at = base + (i << low);
           if constexpr (kLoads) {
-            z[i] = load(thread, at);
+            z[i] = load(thread, base + (i << low));
           } else {
-            z[i] = shared.At(at);
+            z[i] = shared.AtPlace(place ^ Place(i << low));
           }
         }
         LEGACY_UNROLL
@@ -124,7 +127,7 @@ struct FftBlock {
           if (low == columns) Twist(fft, base, low, z);
         }
         LEGACY_UNROLL
-        for (int i = 0; i < kSize; ++i) shared.Put(base + (i << low), z[i]);
+        for (int i = 0; i < kSize; ++i) shared.PutAtPlace(place ^ Place(i << low), z[i]);
       }
     });
     block.Sync();

@@ -321,18 +321,19 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
     uint32_t* const parts = job.topk.parts + int64_t{tile.unit} * kTopKParts;
     const float scale = job.arrays.scales[tile.unit];
     const int bins = tile.bins();
-    const int share = (bins + kWarps - 1) / kWarps;
+    const int share = bins / kWarps;  // of each warp but the last, which has what is left as well
+    const int last_share = bins - (kWarps - 1) * share;
     const int64_t slots = job.spectra.units[tile.unit].first_bin + tile.first_bin;
     typename Block::template PerThread<uint32_t> listed, winners;
     block.ForEachThread([&](int thread) { listed[thread] = winners[thread] = 0; });
-    for (int first = 0; first < share; first += kWarp) {
+    for (int first = 0; first < last_share; first += kWarp) {
       typename Block::template PerThread<typename Tiles::Bin> bin;
       typename Block::template PerThread<bool> wanted;
       block.ForEachThread([&](int thread) {
         wanted[thread] = false;
         const int in_share = first + thread % kWarp;
         const int at = thread / kWarp * share + in_share;
-        if (in_share >= share || at >= bins) return;
+        if (in_share >= (thread / kWarp == kWarps - 1 ? last_share : share)) return;
         bin[thread] = Tiles::BinOf(block.shared().fft, job.spectra.factors, tile, job.arrays.values,
                                    scale, at);
         See(extremes[thread], bin[thread].x.re);
