@@ -3,8 +3,7 @@
 //
 //   Sample   transforms every 16th tile and counts its powers by their exponent and 3 bits more
 //   Bracket  of each unit two keys between which that of the k-th power probably is; of a short unit, all keys
-//   Pass     transforms everything and lists bins from the bracket on, each warp of a block for itself; finds the
-//            largest |x| on the way
+//   Pass     transforms everything and lists bins from the bracket on; finds the largest |x| on the way
 //   Judge    whether bracket and scale did, and the part of the bracket that holds the k-th key. They did nearly always: squares are scaled by a power of two, which changes
 //            no bit of a normal number, and no order of their sums. What they are scaled by matters where one is
 //            denormal, zero or infinite with one scale and not with the other.
@@ -36,7 +35,7 @@ struct SpectrumExtremes {
 struct SpectrumJob {
   Spectra spectra;
   SpectrumArrays arrays;
-  TopKJob topk;  // of lists of bins; `tiles` are lists
+  TopKJob topk;  // of lists of bins
   // Scratch.
   ComplexFloat* coefficients;  // of topk.entries
   SpectrumExtremes* extremes;  // of each unit
@@ -212,8 +211,10 @@ struct SpectrumBracket {
                                               static_cast<double>(of.sampled_bins)
                                         : 0;
     block.ForEachThread([&](int thread) {
-      const double few = kFew + kDeviations * std::sqrt(expected);
-      const double ranks[] = {expected * kSlack + few, expected / kSlack - few};
+      const double few = kFew + kBinDeviations * std::sqrt(expected);
+      const auto tiles = static_cast<double>(of.sampled_tiles > 0 ? of.sampled_tiles : 1);
+      const double more = 1 + kTileDeviations / std::sqrt(tiles);
+      const double ranks[] = {expected * more + few, expected / more - few};
       LEGACY_UNROLL
       for (int end = 0; end < 2; ++end) {
         const auto rank = static_cast<uint32_t>(ranks[end] < 1 ? 0 : ranks[end]);
@@ -245,10 +246,34 @@ struct SpectrumBracket {
   }
 
  private:
-  // Bins of a tile are much alike, and tiles differ: so far are ranks of the ends from the expected one.
-  static constexpr double kSlack = 1.25, kDeviations = 8, kFew = 32;
+  // How far ranks of the ends are from the expected one: in deviations of tiles that differ by as much as they hold, and
+  // of bins.
+  static constexpr double kTileDeviations = 2, kBinDeviations = 4, kFew = 32;
 
   static LEGACY_DEVICE int Part(int thread, int i) { return kTopKParts - 1 - thread * kOwn - i; }
+};
+
+// A number up to kWarp of each warp, in bytes.
+template <int kWarps>
+struct WarpCounts {
+  static constexpr int kWords = kWarps / 4;
+  static_assert(kWarps % 4 == 0);
+  std::array<uint32_t, kWords> words;
+
+  LEGACY_DEVICE void Set(int warp, int count) {
+    reinterpret_cast<uint8_t*>(&words)[warp] = static_cast<uint8_t>(count);
+  }
+  // The sum of those before a warp.
+  LEGACY_DEVICE uint32_t Before(int warp) const {
+    uint32_t sum = 0;
+    LEGACY_UNROLL
+    for (int i = 0; i < kWords; ++i) {
+      const int bytes = warp - 4 * i;
+      const uint32_t mask = bytes <= 0 ? 0 : bytes >= 4 ? 0xFFFFFFFF : (1u << 8 * bytes) - 1;
+      sum += (words[i] & mask) * 0x01010101u >> 24;
+    }
+    return sum;
+  }
 };
 
 // A block for each tile; of units that are done again, as many as are there.
@@ -263,8 +288,10 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
     int64_t tiles;
     bool again;
   };
+  static constexpr int kTogether = 4;
   struct Shared {
     typename Tiles::Transforms::Shared fft;
+    std::array<WarpCounts<kWarps>, kTogether> counts[2];  // turns, so that one Sync() does
   };
 
   template <class Block>
@@ -310,7 +337,7 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
     Raise(extremes.smallest, key == 0 ? 0 : ~key);
   }
 
-  // Each warp lists its share of the bins, from where they would be if all were listed.
+  // In order, from where they would be if all were listed: some bins of each thread at once.
   template <class Block, class Extremes>
   static LEGACY_DEVICE void List(Block& block, const Args& args, int64_t number,
                                  const SpectrumTile& tile, Extremes& extremes) {
@@ -321,51 +348,60 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
     uint32_t* const parts = job.topk.parts + int64_t{tile.unit} * kTopKParts;
     const float scale = job.arrays.scales[tile.unit];
     const int bins = tile.bins();
-    const int share = bins / kWarps;  // of each warp but the last, which has what is left as well
-    const int last_share = bins - (kWarps - 1) * share;
     const int64_t slots = job.spectra.units[tile.unit].first_bin + tile.first_bin;
-    typename Block::template PerThread<uint32_t> listed, winners;
+    typename Block::template PerThread<uint32_t> listed, winners;  // listed by all threads
     block.ForEachThread([&](int thread) { listed[thread] = winners[thread] = 0; });
-    for (int first = 0; first < last_share; first += kWarp) {
-      typename Block::template PerThread<typename Tiles::Bin> bin;
-      typename Block::template PerThread<bool> wanted;
+    int turn = 0;
+    for (int first = 0; first < bins; first += kTogether * kThreads, turn ^= 1) {
+      auto& counts = block.shared().counts[turn];
+      typename Block::template PerThread<std::array<typename Tiles::Bin, kTogether>> own;
+      typename Block::template PerThread<std::array<uint32_t, kTogether>> wanted;  // of the warp
+      LEGACY_UNROLL
+      for (int i = 0; i < kTogether; ++i) {
+        typename Block::template PerThread<bool> is_wanted;
+        block.ForEachThread([&](int thread) {
+          is_wanted[thread] = false;
+          const int at = first + i * kThreads + thread;
+          if (at >= bins) return;
+          const auto bin = Tiles::BinOf(block.shared().fft, job.spectra.factors, tile,
+                                        job.arrays.values, scale, at);
+          own[thread][i] = bin;
+          See(extremes[thread], bin.x.re);
+          See(extremes[thread], bin.x.im);
+          const uint32_t key = cpu::KeyOf(bin.power);
+          is_wanted[thread] = key >= low;
+          winners[thread] += key > high;
+          if (!args.again && low <= key && key <= high) {
+            block.AtomicAdd(&parts[(key - low) >> shift], 1u);
+          }
+        });
+        const auto masks = block.Ballot(is_wanted);
+        block.ForEachThread([&](int thread) {
+          wanted[thread][i] = masks[thread];
+          if (thread % kWarp == 0) counts[i].Set(thread / kWarp, std::popcount(masks[thread]));
+        });
+      }
+      block.Sync();
       block.ForEachThread([&](int thread) {
-        wanted[thread] = false;
-        const int in_share = first + thread % kWarp;
-        const int at = thread / kWarp * share + in_share;
-        if (in_share >= (thread / kWarp == kWarps - 1 ? last_share : share)) return;
-        bin[thread] = Tiles::BinOf(block.shared().fft, job.spectra.factors, tile, job.arrays.values,
-                                   scale, at);
-        See(extremes[thread], bin[thread].x.re);
-        See(extremes[thread], bin[thread].x.im);
-        const uint32_t key = cpu::KeyOf(bin[thread].power);
-        wanted[thread] = key >= low;
-        winners[thread] += key > high;
-        if (!args.again && low <= key && key <= high) {
-          block.AtomicAdd(&parts[(key - low) >> shift], 1u);
+        const int lane = thread % kWarp, warp = thread / kWarp;
+        LEGACY_UNROLL
+        for (int i = 0; i < kTogether; ++i) {
+          const uint32_t below = wanted[thread][i] & ((1u << lane) - 1);
+          const int64_t at = slots + listed[thread] + counts[i].Before(warp) + std::popcount(below);
+          listed[thread] += counts[i].Before(kWarps);
+          if ((wanted[thread][i] >> lane & 1) == 0) continue;
+          const int64_t position = tile.first_bin + first + i * kThreads + thread;
+          job.topk.entries[at] = {static_cast<uint32_t>(position), own[thread][i].power};
+          job.coefficients[at] = own[thread][i].x;
         }
-      });
-      const auto masks = block.Ballot(wanted);
-      block.ForEachThread([&](int thread) {
-        const int begin = thread / kWarp * share;
-        const uint32_t below = masks[thread] & ((1u << thread % kWarp) - 1);
-        const int64_t at = slots + begin + listed[thread] + std::popcount(below);
-        if (wanted[thread]) {
-          const auto position = tile.first_bin + begin + first + thread % kWarp;
-          job.topk.entries[at] = {static_cast<uint32_t>(position), bin[thread].power};
-          job.coefficients[at] = bin[thread].x;
-        }
-        listed[thread] += static_cast<uint32_t>(std::popcount(masks[thread]));
       });
     }
     typename Block::template PerThread<uint64_t> counts;  // candidates, winners in the upper half
     block.ForEachThread([&](int thread) {
       counts[thread] = uint64_t{winners[thread]} << 32;
-      if (thread % kWarp != 0) return;
-      const int warp = thread / kWarp;
+      if (thread != 0) return;
       counts[thread] += listed[thread];
-      job.topk.tiles[number * kWarps + warp] = {static_cast<uint32_t>(slots + warp * share),
-                                                listed[thread], 0, 0};
+      job.topk.tiles[number] = {static_cast<uint32_t>(slots), listed[thread], 0, 0};
     });
     const uint64_t sum = block.Sum(counts);
     block.ForEachThread([&](int thread) {
@@ -451,10 +487,10 @@ inline SpectrumJob LayOutSpectrum(const SpectrumTable& table, const Spectra& spe
   SpectrumJob job = {};
   job.spectra = spectra;
   job.arrays = arrays;
-  job.topk = {.segments = spectra.lists,
+  job.topk = {.segments = {spectra.bins, spectra.first_tile, spectra.count},
               .arrays = {.k = arrays.k, .out = arrays.out},
               .states = workspace.Take<TopKState>(table.count()),
-              .tiles = workspace.Take<TopKTile>(table.tiles() * table.warps()),
+              .tiles = workspace.Take<TopKTile>(table.tiles()),
               .parts = workspace.Take<uint32_t>(int64_t{table.count()} * kTopKParts),
               .entries = workspace.Take<TopKEntry>(table.bins()),
               .capacity = 0,
@@ -488,7 +524,7 @@ void LaunchSpectrum(Device& device, const SpectrumTable& table, const SpectrumJo
     device.template Launch<SpectrumJudge>(table.count(), {job});
     device.template Launch<SpectrumPass<log()>>(few, {job, tiles, true});
   });
-  LaunchTopKOfLists(device, job.topk, table.count(), tiles * table.warps(),
+  LaunchTopKOfLists(device, job.topk, table.count(), tiles,
                     SpectrumOut{job.coefficients, job.arrays.positions, job.arrays.coefficients});
 }
 

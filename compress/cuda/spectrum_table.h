@@ -49,8 +49,9 @@ struct SpectrumUnit {
   int64_t offset = 0;  // of its elements in the flat buffer
   int64_t numel = 0;
   int64_t bins = 0;
-  int64_t first_bin = 0;     // of its bins among those of all units
-  int64_t sampled_bins = 0;  // in the tiles that are looked at first
+  int64_t first_bin = 0;      // of its bins among those of all units
+  int64_t sampled_tiles = 0;  // that are looked at first, and their bins
+  int64_t sampled_bins = 0;
 };
 
 // In the memory of the device.
@@ -58,7 +59,7 @@ struct Spectra {
   FftFactors factors;
   const SpectrumUnit* units = nullptr;
   const int64_t* first_tile = nullptr;  // count + 1
-  Segments lists;                       // bins, each tile in as many parts as its block has warps
+  const Extent* bins = nullptr;         // of each unit, among those of all units
   const int64_t* samples = nullptr;     // tiles that are looked at first
   int32_t count = 0;
   int32_t chunk_log = 0;
@@ -141,15 +142,15 @@ class SpectrumTable {
         count_(static_cast<int32_t>(units.size())) {
     if (const std::string why = LacksKernels(plan.chunk()); !why.empty()) throw Error(why);
     std::vector<SpectrumUnit> all;
-    std::vector<int64_t> first_tile = {0}, first_list = {0}, samples;
+    std::vector<int64_t> first_tile = {0}, samples;
     std::vector<Extent> spans;
     for (const Extent& unit : units) {
-      SpectrumUnit own = {unit.offset, unit.length, plan.Bins(unit.length), bins_, 0};
-      own.sampled_bins = AddSamples(unit.length, first_tile.back(), samples);
+      SpectrumUnit own = {unit.offset, unit.length, plan.Bins(unit.length), bins_};
+      own.sampled_tiles = AddSamples(unit.length, first_tile.back(), samples);
+      own.sampled_bins = own.sampled_tiles * TileOfUnit(unit.length, chunk_log_, 0).bins();
       spans.push_back({bins_, own.bins});
       bins_ += own.bins;
       first_tile.push_back(first_tile.back() + SpectrumTiles(unit.length, chunk_log_));
-      first_list.push_back(first_tile.back() * warps());
       all.push_back(own);
     }
     tiles_ = first_tile.back();
@@ -157,7 +158,7 @@ class SpectrumTable {
     AddFactors(plan);
     units_ = image_.Add(all);
     first_tile_ = image_.Add(first_tile);
-    lists_ = {image_.Add(spans), image_.Add(first_list), count_};
+    spans_ = image_.Add(spans);
     sample_tiles_ = image_.Add(samples);
   }
 
@@ -174,9 +175,6 @@ class SpectrumTable {
   int64_t tiles() const { return tiles_; }
   int64_t samples() const { return samples_; }
   int64_t bins() const { return bins_; }  // of all units
-  // Of the blocks that transform.
-  int threads() const { return FftThreads(chunk_log_ <= kTileLog ? kTileLog : kLargestChunkLog); }
-  int warps() const { return threads() / kWarp; }
 
   // As one piece of memory, aligned to 16 bytes; View() of a copy of it.
   size_t Bytes() const { return image_.bytes().size(); }
@@ -186,14 +184,14 @@ class SpectrumTable {
              Image::At(memory, sines_)},
             Image::At(memory, units_),
             Image::At(memory, first_tile_),
-            Image::At(memory, lists_),
+            Image::At(memory, spans_),
             Image::At(memory, sample_tiles_),
             count_,
             chunk_log_};
   }
 
  private:
-  // Every 16th tile of chunks, and one more, of units that have some; returns their bins.
+  // Every 16th tile of chunks, and one more, of units that have some; returns how many.
   int64_t AddSamples(int64_t numel, int64_t first_tile, std::vector<int64_t>& samples) const {
     constexpr int64_t kFewTiles = 4, kShare = 16;
     const int64_t whole = (numel >> chunk_log_) / ChunksOfATile(chunk_log_);
@@ -202,7 +200,7 @@ class SpectrumTable {
     for (int64_t i = 0; i < sampled; ++i) {
       samples.push_back(first_tile + (2 * i + 1) * whole / (2 * sampled));
     }
-    return sampled * TileOfUnit(numel, chunk_log_, 0).bins();
+    return sampled;
   }
 
   void AddFactors(const cpu::SpectrumPlan& plan) {
@@ -245,7 +243,7 @@ class SpectrumTable {
   Image::Place<double> cosines_, sines_;
   Image::Place<SpectrumUnit> units_;
   Image::Place<int64_t> first_tile_, sample_tiles_;
-  Image::SegmentsPlace lists_;
+  Image::Place<Extent> spans_;
 };
 
 }  // namespace legacy::cuda

@@ -7,6 +7,7 @@ const std::vector<Row>& Rows() {
     std::vector<Row> all = DenseRows();
     for (const Row& row : SparseRows()) all.push_back(row);
     for (const Row& row : MessageRows()) all.push_back(row);
+    for (const Row& row : SpectrumRows()) all.push_back(row);
     for (const Row& row : LowRankRows()) all.push_back(row);
 #ifdef LEGACY_BENCH_TORCH
     for (const Row& row : TorchRows())

@@ -49,6 +49,7 @@ const std::vector<Row>& Rows();
 std::vector<Row> DenseRows();
 std::vector<Row> SparseRows();
 std::vector<Row> MessageRows();
+std::vector<Row> SpectrumRows();
 std::vector<Row> LowRankRows();
 std::vector<Row> TorchRows();
 

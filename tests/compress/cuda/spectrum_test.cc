@@ -89,6 +89,7 @@ struct Selected {
   Kept kept;
   std::vector<uint32_t> largest;
   bool again = false;  // something was transformed twice
+  int64_t listed = 0;  // bins
 };
 
 Selected Select(test::Device& device, const Case& c, const std::vector<float>& values,
@@ -122,6 +123,9 @@ Selected Select(test::Device& device, const Case& c, const std::vector<float>& v
   uint32_t missed = 0;
   test::Copy(&missed, job.topk.missed, sizeof missed);
   result.again = missed != 0;
+  std::vector<TopKTile> tiles(c.table.tiles());
+  test::Copy(tiles.data(), job.topk.tiles, tiles.size() * sizeof(TopKTile));
+  for (const TopKTile& tile : tiles) result.listed += tile.listed;
   return result;
 }
 
@@ -178,6 +182,7 @@ TEST(CudaSpectrum, TransformsOnceWhereTheBracketHolds) {
       test::OnDevice([&](test::Device& device) {
         const Selected got = Select(device, c, values, k);
         EXPECT_FALSE(got.again);
+        EXPECT_LE(got.listed, 2 * std::ssize(got.kept.positions) + 10000);
         ExpectEqual(got.kept, OnCpu(c, values, k));
       });
     }
