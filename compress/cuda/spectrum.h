@@ -2,9 +2,9 @@
 // their spectra, and the way back. Transforms are those of cpu/fft.h operation by operation, so that positions,
 // coefficients and sums are the CPU's to the bit: no other bound of the error is needed. How: spectrum_kernels.h.
 //
-// Bytes moved per element, where K of n / 2 bins are kept, and L, some more than K, are listed:
-//   select    4.3 read; 16 L / n written and 48 L / n read; 12 K / n written. 12 L and 12 K are 1.0 and 0.9 n at theta = 0.85
-//   add back  4 written, and 4 read but for a new sum; 12 K / n read for each worker
+// Bytes moved for n elements, where K bins are kept, and L, some more than K, are listed:
+//   select    4.25 n read; 16 L written and 24 L read; 8 K read and 12 K written
+//   add back  4 n written, and 4 n read but for a new sum; 12 K read for each worker
 //
 // Nothing waits for the device, and the launches do not depend on the data: they can be captured in a CUDA graph.
 #pragma once
