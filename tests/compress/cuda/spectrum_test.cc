@@ -158,6 +158,20 @@ TEST(CudaSpectrum, SelectsWhatTheCpuSelects) {
   }
 }
 
+TEST(CudaSpectrum, TakesEveryTail) {
+  std::vector<int64_t> lengths;
+  for (int64_t n = 1; n <= 5000; n += n < 200 ? 1 : 193) lengths.push_back(n);
+  for (const int64_t chunk : {64, 1024, 4096}) {
+    SCOPED_TRACE(chunk);
+    const Case c(chunk, lengths);
+    const auto values = Draw("laplace", c.size());
+    const auto k = c.K(0.85);
+    const Kept expected = OnCpu(c, values, k);
+    test::OnDevice(
+        [&](test::Device& device) { ExpectEqual(Select(device, c, values, k).kept, expected); });
+  }
+}
+
 TEST(CudaSpectrum, TakesLongChunks) {
   for (const int64_t chunk : {8192, 16384, 32768}) {
     SCOPED_TRACE(chunk);
