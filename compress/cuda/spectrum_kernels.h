@@ -322,7 +322,8 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
       block.ForEachThread([&](int thread) { own[thread] = extremes[thread].*member; });
       const uint32_t most = block.Max(own);
       block.ForEachThread([&](int thread) {
-        if (thread == 0 && most > all.*member) block.AtomicMax(&(all.*member), most);
+        if (thread != 0 || most <= block.Fresh(&(all.*member))) return;  // mostly no atomic
+        block.AtomicMax(&(all.*member), most);
       });
     };
     merge(&SpectrumExtremes::largest);

@@ -1,5 +1,6 @@
-// One source of tests for two devices: compiled by the C++ compiler, kernels run on the host, in
-// several orders of threads and blocks, which all have to give the same; compiled by nvcc, on a GPU.
+// One source of tests for three devices: compiled by the C++ compiler, kernels run on the host, in
+// several orders of threads and blocks, which all have to give the same; with ThreadSanitizer, as fibers
+// (fiber_device.h); compiled by nvcc, on a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,6 +14,8 @@
 
 #if defined(__CUDACC__)
 #include "compress/cuda/stream_device.cuh"
+#elif defined(__SANITIZE_THREAD__)
+#include "tests/compress/cuda/fiber_device.h"
 #else
 #include "compress/cuda/host_device.h"
 #endif
@@ -30,6 +33,17 @@ void OnDevice(Run run) {
   Device device = AnyDevice();
   run(device);
   device.Wait();
+}
+
+#elif defined(__SANITIZE_THREAD__)
+
+using Device = FiberDevice;
+
+inline Device AnyDevice() { return Device(); }
+template <class Run>
+void OnDevice(Run run) {
+  Device device;
+  run(device);
 }
 
 #else
