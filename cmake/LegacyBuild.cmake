@@ -91,16 +91,16 @@ function(legacy_program name)
   install(TARGETS ${name} RUNTIME COMPONENT programs)
 endfunction()
 
-# legacy_test(name SOURCES ... LIBRARIES ...): a GoogleTest binary, one ctest entry a case.
+# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text]): a GoogleTest binary, one ctest entry a case.
 function(legacy_test name)
-  cmake_parse_arguments(ARG "" "STANDARD" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "STANDARD;PREFIX" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_STANDARD)
     set(ARG_STANDARD 20)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
   legacy_flags(${name} ${ARG_STANDARD})
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
 endfunction()
 
 # legacy_benchmark(name SOURCES ... LIBRARIES ...): a Google Benchmark binary; ./waf bench runs those named legacy-bench-*.

@@ -1,6 +1,7 @@
-// The operations (operations.h) of a HostDevice.
+// The operations (operations.h) of a HostDevice, and of what runs kernels in its memory otherwise.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include "compress/cuda/dequantise_kernels.h"
@@ -22,13 +23,13 @@
 
 namespace legacy::cuda {
 
-template <>
-class Operations<HostDevice> {
+template <std::derived_from<HostDevice> Device>
+class Operations<Device> {
  public:
-  using Segmented = DeviceSegments<HostDevice>;
+  using Segmented = DeviceSegments<Device>;
 
-  explicit Operations(HostDevice device) : device_(device) {}
-  HostDevice& device() { return device_; }
+  explicit Operations(Device device) : device_(device) {}
+  Device& device() { return device_; }
 
   void SelectTopK(const Segmented& table, const TopKArrays& arrays, int64_t kept) {
     const auto job = scratch_.LayOut([&](Workspace& workspace) {
@@ -42,14 +43,14 @@ class Operations<HostDevice> {
     });
     LaunchThreshold(device_, job, *table);
   }
-  void DrawRandomSubsets(const DeviceSubsets<HostDevice>& table, const RandomKey* keys,
+  void DrawRandomSubsets(const DeviceSubsets<Device>& table, const RandomKey* keys,
                          uint32_t* positions) {
     const auto job = scratch_.LayOut([&](Workspace& workspace) {
       return LayOutSubsets(*table, table.view(), keys, positions, workspace);
     });
     LaunchSubsets(device_, *table, job);
   }
-  void TakeSubsets(const DeviceSubsets<HostDevice>& table, const uint32_t* positions, float* flat,
+  void TakeSubsets(const DeviceSubsets<Device>& table, const uint32_t* positions, float* flat,
                    bool clear, float* values, uint32_t* non_finite) {
     LaunchTake(device_, *table, table.view(), positions, flat, clear, values, non_finite);
   }
@@ -65,33 +66,33 @@ class Operations<HostDevice> {
     LaunchCountAtLeast(device_, *table, table.view(), values, thresholds, counts, non_finite);
   }
 
-  void SelectSpectrum(const DeviceSpectra<HostDevice>& table, const SpectrumArrays& arrays) {
+  void SelectSpectrum(const DeviceSpectra<Device>& table, const SpectrumArrays& arrays) {
     const auto job = scratch_.LayOut([&](Workspace& workspace) {
       return LayOutSpectrum(*table, table.view(), arrays, workspace);
     });
     LaunchSpectrum(device_, *table, job);
   }
-  void InvertSpectra(const DeviceSpectra<HostDevice>& table, const InverseArrays& arrays) {
+  void InvertSpectra(const DeviceSpectra<Device>& table, const InverseArrays& arrays) {
     const auto job = scratch_.LayOut([&](Workspace& workspace) {
       return LayOutInverse(*table, table.view(), arrays, workspace);
     });
     LaunchInverse(device_, *table, job);
   }
 
-  void Quantise(const DeviceQuantiser<HostDevice>& table, const QuantiseArrays& arrays) {
+  void Quantise(const DeviceQuantiser<Device>& table, const QuantiseArrays& arrays) {
     const auto job = scratch_.LayOut([&](Workspace& workspace) {
       return LayOutQuantise(*table, table.view(), arrays, workspace);
     });
     LaunchQuantise(device_, job, *table);
   }
-  void DequantiseAdd(const DeviceQuantiser<HostDevice>& table, const DequantiseArrays& arrays) {
+  void DequantiseAdd(const DeviceQuantiser<Device>& table, const DequantiseArrays& arrays) {
     LaunchDequantise(device_, MakeDequantiseJob(*table, table.view(), arrays), *table);
   }
-  void WriteMessages(const DeviceMessages<HostDevice>& table, const uint32_t* positions,
+  void WriteMessages(const DeviceMessages<Device>& table, const uint32_t* positions,
                      const std::byte* values, std::byte* out) {
     LaunchWriteMessages(device_, *table, table.view(), positions, values, out);
   }
-  void ReadMessages(const DeviceMessages<HostDevice>& table, const ReadArrays& arrays) {
+  void ReadMessages(const DeviceMessages<Device>& table, const ReadArrays& arrays) {
     const auto job = scratch_.LayOut([&](Workspace& workspace) {
       return LayOutReadMessages(*table, table.view(), arrays, workspace);
     });
@@ -138,8 +139,8 @@ class Operations<HostDevice> {
   }
 
  private:
-  HostDevice device_;
-  ScratchMemory<HostDevice> scratch_;
+  Device device_;
+  ScratchMemory<Device> scratch_;
 };
 
 }  // namespace legacy::cuda

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <concepts>
 #include <memory>
 #include <string>
 #include <utility>
@@ -352,10 +353,11 @@ std::vector<float> PowerSgdDeviceExchange<Device, Products>::CopyResidual(int un
 }
 
 // On the host, by plain loops.
-inline std::unique_ptr<DeviceExchange> OpenPowerSgd(HostDevice device, const PowerSgdScheme& scheme,
-                                                    std::span<const Unit> units, int workers) {
-  return std::make_unique<PowerSgdDeviceExchange<HostDevice, HostProducts>>(device, HostProducts(),
-                                                                            scheme, units, workers);
+template <std::derived_from<HostDevice> Device>
+std::unique_ptr<DeviceExchange> OpenPowerSgd(Device device, const PowerSgdScheme& scheme,
+                                             std::span<const Unit> units, int workers) {
+  return std::make_unique<PowerSgdDeviceExchange<Device, HostProducts>>(device, HostProducts(),
+                                                                        scheme, units, workers);
 }
 
 }  // namespace legacy::cuda
