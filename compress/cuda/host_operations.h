@@ -9,17 +9,18 @@
 #include "compress/cuda/entries_kernels.h"
 #include "compress/cuda/host_device.h"
 #include "compress/cuda/inverse_kernels.h"
-#include "compress/cuda/message_kernels.h"
 #include "compress/cuda/operations.h"
 #include "compress/cuda/powersgd_exchange.h"
 #include "compress/cuda/quantise_kernels.h"
 #include "compress/cuda/random_subset_kernels.h"
+#include "compress/cuda/read_message_kernels.h"
 #include "compress/cuda/sampled_kernels.h"
 #include "compress/cuda/sparse_sum_kernels.h"
 #include "compress/cuda/spectrum_kernels.h"
 #include "compress/cuda/threshold_kernels.h"
 #include "compress/cuda/topk_kernels.h"
 #include "compress/cuda/vector_kernels.h"
+#include "compress/cuda/write_message_kernels.h"
 
 namespace legacy::cuda {
 

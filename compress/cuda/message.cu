@@ -1,6 +1,7 @@
 #include "compress/cuda/message.h"
-#include "compress/cuda/message_kernels.h"
+#include "compress/cuda/read_message_kernels.h"
 #include "compress/cuda/stream_device.cuh"
+#include "compress/cuda/write_message_kernels.h"
 
 namespace legacy::cuda {
 
