@@ -10,7 +10,7 @@
 #include "compress/cpu/topk_gather.h"
 #include "compress/cuda/fft_block.h"
 #include "compress/cuda/spectrum.h"
-#include "compress/cuda/spectrum_kernels.h"
+#include "compress/cuda/spectrum_block.h"
 #include "compress/cuda/workspace.h"
 
 namespace legacy::cuda {

@@ -1,0 +1,134 @@
+// Where the k-th power of each unit's spectrum probably is: from a sample of its tiles.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "compress/cpu/topk_gather.h"
+#include "compress/cuda/spectrum_block.h"
+#include "compress/cuda/spectrum_state.h"
+
+namespace legacy::cuda {
+
+// A block for each sampled tile.
+template <int kMostLog>
+struct SpectrumSample : SpectrumBlock<kMostLog> {
+  using Tiles = SpectrumBlock<kMostLog>;
+  using Tiles::kThreads;
+  struct Args {
+    SpectrumJob job;
+  };
+  struct Shared {
+    typename Tiles::Transforms::Shared fft;
+    std::array<uint32_t, kTopKParts> parts;
+  };
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    const SpectrumJob& job = args.job;
+    auto& shared = block.shared();
+    const SpectrumTile tile = FindSpectrumTile(job.spectra, job.spectra.samples[block.index()]);
+    block.ForEachThread([&](int thread) {
+      for (int i = thread; i < kTopKParts; i += kThreads) shared.parts[i] = 0;
+    });
+    Tiles::Forward(block, shared.fft, job.spectra.factors, tile, job.arrays.values,
+                   [](int, uint32_t) {});
+    const float scale = job.arrays.scales[tile.unit];
+    const int shift = TopKShift(0, cpu::kLargestKey);
+    block.ForEachThread([&](int thread) {
+      for (int bin = thread; bin < tile.bins(); bin += kThreads) {
+        const float power =
+            Tiles::BinOf(shared.fft, job.spectra.factors, tile, job.arrays.values, scale, bin)
+                .power;
+        block.AtomicAdd(&shared.parts[cpu::KeyOf(power) >> shift], 1u);
+      }
+    });
+    block.Sync();
+    uint32_t* const parts = job.topk.parts + int64_t{tile.unit} * kTopKParts;
+    block.ForEachThread([&](int thread) {
+      for (int i = thread; i < kTopKParts; i += kThreads) {
+        if (shared.parts[i] > 0) block.AtomicAdd(&parts[i], shared.parts[i]);
+      }
+    });
+  }
+};
+
+// A block for each unit.
+struct SpectrumBracket {
+  static constexpr int kThreads = 256;
+  static constexpr int kOwn = kTopKParts / kThreads;
+  struct Args {
+    SpectrumJob job;
+  };
+  struct Shared {
+    int parts[2];  // of the bracket's ends
+  };
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    const SpectrumJob& job = args.job;
+    const auto unit = static_cast<int32_t>(block.index());
+    const SpectrumUnit& of = job.spectra.units[unit];
+    const uint32_t k = job.arrays.k[unit];
+    uint32_t* const parts = job.topk.parts + int64_t{unit} * kTopKParts;
+    auto& shared = block.shared();
+    typename Block::template PerThread<uint32_t> before, own;
+    block.ForEachThread([&](int thread) {
+      own[thread] = 0;
+      for (int i = 0; i < kOwn; ++i) own[thread] += parts[Part(thread, i)];
+      before[thread] = own[thread];
+      if (thread == 0) {
+        shared.parts[0] = 0;
+        shared.parts[1] = kTopKParts - 1;
+      }
+    });
+    block.ExclusiveSum(before);
+    block.Sync();
+    const double expected = of.bins > 0 ? static_cast<double>(k) / static_cast<double>(of.bins) *
+                                              static_cast<double>(of.sampled_bins)
+                                        : 0;
+    block.ForEachThread([&](int thread) {
+      const double few = kFew + kBinDeviations * std::sqrt(expected);
+      const auto tiles = static_cast<double>(of.sampled_tiles > 0 ? of.sampled_tiles : 1);
+      const double more = 1 + kTileDeviations / std::sqrt(tiles);
+      const double ranks[] = {expected * more + few, expected / more - few};
+      LEGACY_UNROLL
+      for (int end = 0; end < 2; ++end) {
+        const auto rank = static_cast<uint32_t>(ranks[end] < 1 ? 0 : ranks[end]);
+        uint32_t counted = before[thread];
+        if (rank <= counted || rank > counted + own[thread]) continue;
+        for (int i = 0; i < kOwn; ++i) {
+          counted += parts[Part(thread, i)];
+          if (rank > counted) continue;
+          shared.parts[end] = Part(thread, i);
+          break;
+        }
+      }
+    });
+    block.Sync();
+    block.ForEachThread([&](int thread) {
+      for (int i = 0; i < kOwn; ++i) parts[Part(thread, i)] = 0;
+      if (thread != 0) return;
+      const int shift = TopKShift(0, cpu::kLargestKey);
+      TopKState& state = job.topk.states[unit];
+      state = {};
+      state.low = static_cast<uint32_t>(shared.parts[0]) << shift;
+      state.high = ((static_cast<uint32_t>(shared.parts[1]) + 1) << shift) - 1;
+      if (k == 0) state.low = state.high = cpu::kLargestKey;
+      state.source = TopKSource::kLists;
+      job.extremes[unit] = {};
+      job.again[unit] = 0;
+      if (unit == 0) *job.topk.missed = 0;
+    });
+  }
+
+ private:
+  // How far ranks of the ends are from the expected one: in deviations of tiles that differ by as much as they hold, and
+  // of bins.
+  static constexpr double kTileDeviations = 2, kBinDeviations = 4, kFew = 32;
+
+  static LEGACY_DEVICE int Part(int thread, int i) { return kTopKParts - 1 - thread * kOwn - i; }
+};
+
+}  // namespace legacy::cuda
