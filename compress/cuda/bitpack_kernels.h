@@ -223,8 +223,6 @@ struct UnpackSignTile {
   }
 };
 
-constexpr int64_t TilesOf(int64_t n, int64_t elements) { return (n + elements - 1) / elements; }
-
 template <class Code, class Device>
 void LaunchPack(Device& device, const Code* codes, int64_t n, int width, std::byte* out) {
   device.template Launch<PackTile<Code>>(TilesOf(n, kPackTile), {codes, n, width, out});

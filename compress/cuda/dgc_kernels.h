@@ -80,8 +80,7 @@ void LaunchMomentum(Device& device, const SegmentTable& table, Segments segments
 template <class Device>
 void LaunchClipFactors(Device& device, const double* squares, float* factors, int32_t workers,
                        double limit) {
-  constexpr int kThreads = ClipFactor::kThreads;
-  device.template Launch<ClipFactor>((workers + kThreads - 1) / kThreads,
+  device.template Launch<ClipFactor>(TilesOf(workers, ClipFactor::kThreads),
                                      {squares, factors, workers, limit});
 }
 

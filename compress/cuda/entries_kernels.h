@@ -15,10 +15,7 @@ struct EntryThreads {
   static constexpr int kOwn = 4;
   struct Shared {};
 
-  static int64_t Blocks(int64_t most) {
-    constexpr int64_t kBlock = kThreads * kOwn;
-    return (most + kBlock - 1) / kBlock;
-  }
+  static int64_t Blocks(int64_t most) { return TilesOf(most, kThreads * kOwn); }
   // body(list, its entry) for a block's share of the entries of `lists` lists.
   template <class Block, class Body>
   static LEGACY_DEVICE void ForEntries(Block& block, int32_t lists, const int64_t* begin,

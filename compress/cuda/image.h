@@ -25,11 +25,12 @@ class Image {
     Place<Extent> extents;
     Place<int64_t> first_tile;
     int32_t count = 0;
+    int64_t tiles = 0;  // of all of them
   };
 
   template <class T>
   Place<T> Add(const std::vector<T>& array) {
-    const Place<T> place = {(bytes_.size() + kAlignment - 1) / kAlignment * kAlignment};
+    const Place<T> place = {RoundedUp(bytes_.size(), kAlignment)};
     bytes_.resize(place.begin + array.size() * sizeof(T));
     if (!array.empty()) {
       std::memcpy(bytes_.data() + place.begin, array.data(), array.size() * sizeof(T));
@@ -37,8 +38,8 @@ class Image {
     return place;
   }
   SegmentsPlace AddSegments(const std::vector<Extent>& extents, int64_t elements_of_a_tile) {
-    return {Add(extents), Add(FirstTiles(extents, elements_of_a_tile)),
-            static_cast<int32_t>(extents.size())};
+    const std::vector<int64_t> first_tile = FirstTiles(extents, elements_of_a_tile);
+    return {Add(extents), Add(first_tile), static_cast<int32_t>(extents.size()), first_tile.back()};
   }
 
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -54,6 +55,16 @@ class Image {
 
  private:
   std::vector<std::byte> bytes_;
+};
+
+// A table that is an image: one piece of memory, aligned to 16 bytes. A table's View() is of a copy of it.
+class ImageTable {
+ public:
+  size_t Bytes() const { return image_.bytes().size(); }
+  void Write(void* memory) const { std::memcpy(memory, image_.bytes().data(), Bytes()); }
+
+ protected:
+  Image image_;
 };
 
 }  // namespace legacy::cuda

@@ -230,9 +230,8 @@ inline InverseJob LayOutInverse(const SpectrumTable& table, const Spectra& spect
 
 template <class Device>
 void LaunchInverse(Device& device, const SpectrumTable& table, const InverseJob& job) {
-  constexpr int kThreads = FindTileBins::kThreads;
   const int64_t searches = job.tiles * job.arrays.workers;
-  device.template Launch<FindTileBins>((searches + kThreads - 1) / kThreads, {job});
+  device.template Launch<FindTileBins>(TilesOf(searches, FindTileBins::kThreads), {job});
   WithRoom(table,
            [&](auto log) { device.template Launch<InvertTiles<log()>>(table.tiles(), {job}); });
 }

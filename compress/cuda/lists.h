@@ -17,8 +17,7 @@ inline constexpr int64_t kListAlignment = 4;  // of begins, for access by vector
 inline std::vector<int64_t> ListBegins(std::span<const uint32_t> lengths) {
   std::vector<int64_t> begins = {0};
   for (const uint32_t length : lengths) {
-    begins.push_back(begins.back() +
-                     (int64_t{length} + kListAlignment - 1) / kListAlignment * kListAlignment);
+    begins.push_back(begins.back() + RoundedUp(int64_t{length}, kListAlignment));
   }
   return begins;
 }
@@ -39,8 +38,8 @@ struct Lists {
   DeviceArray<Device, int64_t> begins;
   DeviceArray<Device, uint32_t> counts;
   DeviceArray<Device, uint32_t> positions;
-  DeviceArray<Device, float>
-      values;  // as many for each position; those of a list begin where its positions do, times that
+  // As many for each position; those of a list begin where its positions do, times that.
+  DeviceArray<Device, float> values;
 
   int32_t size() const { return static_cast<int32_t>(count.size()); }
   // Behind the last entry.

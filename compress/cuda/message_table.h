@@ -42,7 +42,7 @@ struct Messages {
   const BitSet* bitmap_sets = nullptr;
 };
 
-class MessageTable {
+class MessageTable : public ImageTable {
  public:
   static constexpr int64_t kAlignment = 16;
 
@@ -71,44 +71,31 @@ class MessageTable {
       layouts_.push_back(layout);
     }
     units_ = image_.Add(layouts_);
-    written_ = AddSegments(written, kTile, written_tiles_);
-    read_ = AddSegments(read, kTile, read_tiles_);
-    bitmaps_ = AddSegments(bitmaps, kBitTile, bitmap_tiles_);
+    written_ = image_.AddSegments(written, kTile);
+    read_ = image_.AddSegments(read, kTile);
+    bitmaps_ = image_.AddSegments(bitmaps, kBitTile);
     sets_ = image_.Add(sets);
   }
 
   const std::vector<MessageLayout>& layouts() const { return layouts_; }
   int32_t count() const { return static_cast<int32_t>(layouts_.size()); }
-  int64_t written_tiles() const { return written_tiles_; }
-  int64_t read_tiles() const { return read_tiles_; }
+  int64_t written_tiles() const { return written_.tiles; }
+  int64_t read_tiles() const { return read_.tiles; }
   int32_t bitmaps() const { return bitmaps_.count; }
-  int64_t bitmap_tiles() const { return bitmap_tiles_; }
+  int64_t bitmap_tiles() const { return bitmaps_.tiles; }
   // Of a message of `length` bytes, with what fills it up.
-  static constexpr int64_t Room(int64_t length) {
-    return (length + kAlignment - 1) / kAlignment * kAlignment;
-  }
+  static constexpr int64_t Room(int64_t length) { return RoundedUp(length, kAlignment); }
 
-  // As one piece of memory, aligned to 16 bytes; View() of a copy of it.
-  size_t Bytes() const { return image_.bytes().size(); }
-  void Write(void* memory) const { std::memcpy(memory, image_.bytes().data(), Bytes()); }
   Messages View(const void* memory) const {
     return {Image::At(memory, units_), Image::At(memory, written_), Image::At(memory, read_),
             Image::At(memory, bitmaps_), Image::At(memory, sets_)};
   }
 
  private:
-  Image::SegmentsPlace AddSegments(const std::vector<Extent>& extents, int64_t elements,
-                                   int64_t& tiles) {
-    tiles = FirstTiles(extents, elements).back();
-    return image_.AddSegments(extents, elements);
-  }
-
   std::vector<MessageLayout> layouts_;
-  Image image_;
   Image::Place<MessageLayout> units_;
   Image::SegmentsPlace written_, read_, bitmaps_;
   Image::Place<BitSet> sets_;
-  int64_t written_tiles_ = 0, read_tiles_ = 0, bitmap_tiles_ = 0;
 };
 
 }  // namespace legacy::cuda

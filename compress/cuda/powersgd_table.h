@@ -66,7 +66,7 @@ class LowRankPlaces {
   static int64_t Take(int64_t n, int64_t& size) {
     constexpr int64_t kAligned = 64;
     const int64_t begin = size;
-    size += (n + kAligned - 1) / kAligned * kAligned;
+    size += RoundedUp(n, kAligned);
     return begin;
   }
 
@@ -91,7 +91,7 @@ struct LowRankView {
 };
 
 // What depends on how many vectors each factor has.
-class LowRankTable {
+class LowRankTable : public ImageTable {
  public:
   LowRankTable(const LowRankPlaces& places, std::span<const Unit> units,
                std::span<const int64_t> vectors)
@@ -129,14 +129,11 @@ class LowRankTable {
   // Matrices of one shape, and the units in the groups' order: places in it are what groups count by.
   const std::vector<MatrixGroup>& groups() const { return groups_; }
   const std::vector<int32_t>& order() const { return order_; }
-  int64_t held_tiles() const { return held_tiles_; }
+  int64_t held_tiles() const { return held_place_.tiles; }
   int64_t vectors() const { return std::ssize(vectors_[kLeft]); }  // of all left factors
-  int64_t vector_tiles(FactorRound round) const { return vector_tiles_[round]; }
+  int64_t vector_tiles(FactorRound round) const { return vectors_places_[round].tiles; }
   int64_t message_floats(FactorRound round) const { return message_floats_[round]; }  // of a worker
 
-  // As one piece of memory, aligned to 16 bytes; View() of a copy of it.
-  size_t Bytes() const { return image_.bytes().size(); }
-  void Write(void* memory) const { std::memcpy(memory, image_.bytes().data(), Bytes()); }
   LowRankView View(const void* memory) const {
     LowRankView view = {.held = Image::At(memory, held_place_),
                         .units = Image::At(memory, units_place_),
@@ -152,7 +149,7 @@ class LowRankTable {
   void AddMessage(FactorRound round, const Header& header, LowRankUnit& unit) {
     unit.headers[round] = HeaderWords(header);
     unit.messages[round] = message_floats_[round];
-    message_floats_[round] += (kHeaderFloats + header.count + 3) / 4 * 4;
+    message_floats_[round] += RoundedUp(kHeaderFloats + header.count, 4);
   }
   void AddFactor(FactorRound round, const Unit& unit, CodecId id, int64_t length,
                  LowRankUnit& place) {
@@ -163,12 +160,10 @@ class LowRankTable {
     }
   }
   void Build(const LowRankPlaces& places) {
-    held_tiles_ = FirstTiles(places.held(), kTile).back();
     held_place_ = image_.AddSegments(places.held(), kTile);
     units_place_ = image_.Add(units_);
     bases_place_ = image_.Add(bases_);
     for (const FactorRound round : {kLeft, kRight}) {
-      vector_tiles_[round] = FirstTiles(vectors_[round], kFactorTile).back();
       vectors_places_[round] = image_.AddSegments(vectors_[round], kFactorTile);
       sent_places_[round] = image_.Add(sent_[round]);
     }
@@ -180,9 +175,8 @@ class LowRankTable {
   std::vector<int32_t> order_;
   std::array<std::vector<Extent>, kRounds> vectors_;
   std::array<std::vector<int64_t>, kRounds> sent_;
-  std::array<int64_t, kRounds> message_floats_{}, vector_tiles_{};
-  int64_t held_tiles_ = 0, work_ = 0;
-  Image image_;
+  std::array<int64_t, kRounds> message_floats_{};
+  int64_t work_ = 0;
   Image::SegmentsPlace held_place_;
   Image::Place<LowRankUnit> units_place_;
   Image::Place<Basis> bases_place_;

@@ -289,8 +289,7 @@ template <class Device>
 void LaunchTake(Device& device, const SubsetTable& table, const Subsets& subsets,
                 const uint32_t* positions, float* flat, bool clear, float* values,
                 uint32_t* non_finite) {
-  constexpr int kThreads = ResetCounts::kThreads;
-  device.template Launch<ResetCounts>((table.count() + kThreads - 1) / kThreads,
+  device.template Launch<ResetCounts>(TilesOf(table.count(), ResetCounts::kThreads),
                                       {non_finite, table.count()});
   device.template Launch<TakeEntries>(table.kept_tiles(),
                                       {subsets, positions, flat, clear, values, non_finite});

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "compress/cuda/block.h"
@@ -14,6 +15,13 @@ namespace legacy::cuda {
 
 // Elements of a tile, which a SegmentTable is made for, but for kernels that name another number.
 inline constexpr int64_t kTile = 4096;
+
+// How many tiles, or blocks, of `elements` elements hold n.
+constexpr int64_t TilesOf(int64_t n, int64_t elements) { return (n + elements - 1) / elements; }
+template <class Number>
+constexpr Number RoundedUp(Number n, std::type_identity_t<Number> multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
 
 // A segment of a flat buffer, in elements.
 struct Extent {
@@ -75,7 +83,7 @@ LEGACY_DEVICE void ForTiles(Block& block, const Segments& segments, Step step) {
 }
 
 // Of n elements without segments.
-constexpr int64_t TileCount(int64_t n) { return (n + kTile - 1) / kTile; }
+constexpr int64_t TileCount(int64_t n) { return TilesOf(n, kTile); }
 LEGACY_DEVICE Tile FlatTile(int64_t index, int64_t n) {
   const int64_t begin = index * kTile;
   return {0, begin, begin + kTile < n ? begin + kTile : n, 0};
@@ -85,7 +93,7 @@ LEGACY_DEVICE Tile FlatTile(int64_t index, int64_t n) {
 inline std::vector<int64_t> FirstTiles(std::span<const Extent> extents, int64_t elements) {
   std::vector<int64_t> first = {0};
   for (const Extent& extent : extents) {
-    first.push_back(first.back() + (extent.length + elements - 1) / elements);
+    first.push_back(first.back() + TilesOf(extent.length, elements));
   }
   return first;
 }

@@ -82,8 +82,7 @@ constexpr int64_t ChunksOfATile(int chunk_log) {
 }
 // Tiles of chunks, and of all.
 constexpr int64_t ChunkTiles(int64_t numel, int chunk_log) {
-  const int64_t together = ChunksOfATile(chunk_log);
-  return ((numel >> chunk_log) + together - 1) / together;
+  return TilesOf(numel >> chunk_log, ChunksOfATile(chunk_log));
 }
 constexpr int64_t SpectrumTiles(int64_t numel, int chunk_log) {
   const auto rest = static_cast<uint64_t>(numel & ((int64_t{1} << chunk_log) - 1));
@@ -134,7 +133,7 @@ LEGACY_DEVICE SpectrumTile FindSpectrumTile(const Spectra& spectra, int64_t inde
 }
 
 // Made on the host, to be copied to the device.
-class SpectrumTable {
+class SpectrumTable : public ImageTable {
  public:
   // Throws Error for a chunk that is too large.
   SpectrumTable(const cpu::SpectrumPlan& plan, std::span<const Extent> units)
@@ -176,9 +175,6 @@ class SpectrumTable {
   int64_t samples() const { return samples_; }
   int64_t bins() const { return bins_; }  // of all units
 
-  // As one piece of memory, aligned to 16 bytes; View() of a copy of it.
-  size_t Bytes() const { return image_.bytes().size(); }
-  void Write(void* memory) const { std::memcpy(memory, image_.bytes().data(), Bytes()); }
   Spectra View(const void* memory) const {
     return {{Image::At(memory, numbers_), Image::At(memory, lengths_), Image::At(memory, cosines_),
              Image::At(memory, sines_)},
@@ -237,7 +233,6 @@ class SpectrumTable {
   int chunk_log_;
   int32_t count_;
   int64_t tiles_ = 0, samples_ = 0, bins_ = 0;
-  Image image_;
   Image::Place<ComplexFloat> numbers_;
   Image::Place<FftLength> lengths_;
   Image::Place<double> cosines_, sines_;

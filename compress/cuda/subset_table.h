@@ -38,7 +38,7 @@ struct Subsets {
 
 inline constexpr int64_t kDrawTile = 2048;
 
-class SubsetTable {
+class SubsetTable : public ImageTable {
  public:
   // Draws that are not worth a round.
   static constexpr int64_t kLastDraws = 8192;
@@ -49,14 +49,12 @@ class SubsetTable {
     std::vector<BitSet> sets;
     for (const SubsetUnit& unit : units_) {
       words.push_back({bitmap_words_, BitWords(unit.n)});
-      bitmap_words_ += (BitWords(unit.n) + 3) / 4 * 4;  // read by vectors
+      bitmap_words_ += RoundedUp(BitWords(unit.n), 4);  // read by vectors
       kept.push_back({unit.out, unit.k});
       sets.push_back({unit.n, unit.k > unit.n - unit.k, unit.out, unit.k});
     }
     words_ = image_.AddSegments(words, kBitTile);
     kept_ = image_.AddSegments(kept, kTile);
-    word_tiles_ = FirstTiles(words, kBitTile).back();
-    kept_tiles_ = FirstTiles(kept, kTile).back();
     units_place_ = image_.Add(units_);
     sets_ = image_.Add(sets);
     PlanRounds(last_draws);
@@ -65,13 +63,10 @@ class SubsetTable {
   int32_t count() const { return static_cast<int32_t>(units_.size()); }
   int rounds() const { return static_cast<int>(draw_tiles_.size()); }
   int64_t draw_tiles(int round) const { return draw_tiles_[round]; }
-  int64_t word_tiles() const { return word_tiles_; }
-  int64_t kept_tiles() const { return kept_tiles_; }
+  int64_t word_tiles() const { return words_.tiles; }
+  int64_t kept_tiles() const { return kept_.tiles; }
   int64_t bitmap_words() const { return bitmap_words_; }
 
-  // As one piece of memory, aligned to 16 bytes; View() of a copy of it.
-  size_t Bytes() const { return image_.bytes().size(); }
-  void Write(void* memory) const { std::memcpy(memory, image_.bytes().data(), Bytes()); }
   Subsets View(const void* memory) const {
     return {Image::At(memory, words_),
             Image::At(memory, kept_),
@@ -115,14 +110,13 @@ class SubsetTable {
   }
 
   std::vector<SubsetUnit> units_;
-  Image image_;
   Image::SegmentsPlace words_, kept_;
   Image::Place<SubsetUnit> units_place_;
   Image::Place<BitSet> sets_;
   Image::Place<Extent> draws_;
   Image::Place<int64_t> first_tile_;
   std::vector<int64_t> draw_tiles_;
-  int64_t word_tiles_ = 0, kept_tiles_ = 0, bitmap_words_ = 0;
+  int64_t bitmap_words_ = 0;
 };
 
 }  // namespace legacy::cuda
