@@ -6,13 +6,12 @@
 #include <bit>
 #include <utility>
 
+#include "compress/cuda/vector.h"
 #include "compress/error.h"
 #include "trainer/optimizer.h"
 
 namespace legacy {
 namespace {
-
-constexpr uint32_t kNoPosition = 0xFFFFFFFF;  // StepKernels::FindLargest
 
 std::vector<float> OnHost(const torch::Tensor& values) {
   const torch::Tensor copy = values.to(torch::kCPU).contiguous();
@@ -175,7 +174,7 @@ void DeviceCompute::ReadLosses(const ComputeStep& step, std::span<double> losses
         reinterpret_cast<const uint32_t*>(findings[worker].data_ptr<int32_t>());
     losses[worker] = std::bit_cast<float>(found[0]);
     for (size_t l = 0; l < layers; ++l) {
-      if (found[1 + layers + l] == kNoPosition) continue;
+      if (found[1 + layers + l] == cuda::kNoPosition) continue;
       ThrowNotFinite(worker, step.step, job_.layers[l], std::bit_cast<float>(found[1 + l]));
     }
   }

@@ -10,6 +10,7 @@
 
 #include "compress/cuda/device_array.h"
 #include "compress/cuda/spectrum.h"
+#include "compress/cuda/vector.h"
 #include "compress/error.h"
 #include "compress/number.h"
 
@@ -65,7 +66,6 @@ class Faults {
   }
 
  private:
-  static constexpr uint32_t kNoPosition = 0xFFFFFFFF;  // as vector.h has it
   struct Array {
     FaultKind kind;
     std::vector<uint32_t> units;

@@ -21,8 +21,9 @@ void AbsSums(const SegmentTable& table, Segments segments, const float* values, 
 void NegativeSums(const SegmentTable& table, Segments segments, const float* values, double* totals,
                   void* workspace, size_t bytes, Stream stream);
 
+inline constexpr uint32_t kNoPosition = 0xFFFFFFFF;
 // Of each segment: the bits of the largest |x|, and the position of the first NaN or infinity, or
-// 0xFFFFFFFF. 4 bytes read an element.
+// kNoPosition. 4 bytes read an element.
 void FindLargest(const SegmentTable& table, Segments segments, const float* values,
                  uint32_t* largest, uint32_t* first_non_finite, Stream stream);
 

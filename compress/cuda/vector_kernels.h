@@ -8,6 +8,7 @@
 #include "compress/cpu/topk_gather.h"
 #include "compress/cpu/vector.h"
 #include "compress/cuda/segments.h"
+#include "compress/cuda/vector.h"
 #include "compress/cuda/vectors.h"
 #include "compress/cuda/workspace.h"
 
@@ -137,7 +138,6 @@ struct Extremes {
   uint32_t* largest;           // |x| as bits, which order like the numbers, NaN above infinity
   uint32_t* first_non_finite;  // position in the segment; kNoPosition where all are finite
 };
-inline constexpr uint32_t kNoPosition = 0xFFFFFFFF;
 
 // A thread for each segment.
 struct ResetExtremes {
@@ -202,8 +202,7 @@ struct FindExtremes {
 template <class Device>
 void LaunchExtremes(Device& device, const SegmentTable& table, Segments segments,
                     const float* values, const Extremes& extremes) {
-  constexpr int kThreads = ResetExtremes::kThreads;
-  device.template Launch<ResetExtremes>((table.count() + kThreads - 1) / kThreads,
+  device.template Launch<ResetExtremes>(TilesOf(table.count(), ResetExtremes::kThreads),
                                         {extremes, table.count()});
   device.template Launch<FindExtremes>(table.tiles(), {segments, values, extremes});
 }

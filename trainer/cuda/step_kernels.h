@@ -22,8 +22,7 @@ class StepKernels {
  public:
   virtual ~StepKernels() = default;
 
-  // Of each layer: the bits of the largest |x|, and the position of the first NaN or infinity, or 0xFFFFFFFF. 4 bytes
-  // an element.
+  // FindLargest() of compress/cuda/vector.h, of each layer: 4 bytes an element.
   virtual void FindLargest(const float* gradient, uint32_t* largest, uint32_t* first) = 0;
   // Scales the whole gradient to the norm `limit` where its norm is above, as the host does: 12 bytes an element.
   virtual void Clip(float* gradient, double limit) = 0;
