@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,14 @@ struct DeviceStep {
   int64_t step = 0;                    // from 0
   std::span<const double> parameters;  // of each unit
   std::vector<int> participants = {};  // workers that take part, ascending; empty: all
+
+  // The same, all of `workers` named.
+  std::vector<int> Participants(int workers) const {
+    if (!participants.empty()) return participants;
+    std::vector<int> all(static_cast<size_t>(workers));
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
 };
 
 class DeviceExchange {

@@ -130,8 +130,7 @@ void CodecDeviceExchange<Device>::Begin(const DeviceStep& step) {
     const bool feedback = !whole_[u] && memory_.kind != MemoryKind::kNone;
     CheckCodecStep(*codec_, step.parameters[u], feedback);
   }
-  participants_ = step.participants;
-  for (int w = 0; step.participants.empty() && w < workers_; ++w) participants_.push_back(w);
+  participants_ = step.Participants(workers_);
   if (groups_.empty() || !std::ranges::equal(parameters_, step.parameters)) {
     parameters_.assign(step.parameters.begin(), step.parameters.end());
     MakeGroups();

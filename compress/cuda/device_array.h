@@ -81,6 +81,7 @@ class DeviceTable {
     table_->Write(bytes.data());
     memory_.Upload(device, bytes);
   }
+  bool is_set() const { return table_.has_value(); }
   const Table& operator*() const { return *table_; }
   const Table* operator->() const { return &*table_; }
   auto view() const { return table_->View(memory_.data()); }

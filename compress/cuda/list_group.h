@@ -33,9 +33,8 @@ class ListGroup : public MessageGroup<Device> {
   }
   void Encode(const SenderArrays& sender) override {
     selector_->Select(step_, sender, lists_);
-    const auto* const draws = draws_.Upload(on_.device(), [&](uint32_t unit) {
-      return cpu::MakeDrawSource(KeyOf(step_, sender.worker, unit, Purpose::kStochastic));
-    });
+    const auto* const draws =
+        draws_.Upload(on_.device(), step_, sender.worker, Purpose::kStochastic);
     messages_.Encode(lists_, draws, sender.held ? Leave::kErrors : Leave::kAny);
     if (sender.held && !messages_.exact()) {
       on_.PutEntries(segments_.view(), lists_.view(), lists_.end(), sender.held);
@@ -80,7 +79,7 @@ class ListGroup : public MessageGroup<Device> {
   Faults<Device>& faults_;
   int message_faults_, segment_faults_;
   std::unique_ptr<Selector<Device>> selector_;
-  UnitKeys<Device, cpu::DrawSource> draws_;
+  UnitDraws<Device> draws_;
   ListMessages<Device> messages_;
   DeviceSegments<Device> segments_;
   Lists<Device> lists_;  // of the worker that encodes

@@ -117,7 +117,6 @@ class ListMessages {
  private:
   // Tables of one worker's lists, or of all workers'.
   struct Layout {
-    bool made = false;
     std::vector<uint32_t> count;
     int64_t bytes = 0;          // of messages
     int64_t segment_bytes = 0;  // of what quantisers write
@@ -132,9 +131,8 @@ class ListMessages {
   }
 
   void Make(const Lists<Device>& lists, Layout& layout) {
-    if (layout.count == lists.count && layout.made) return;
+    if (layout.count == lists.count && layout.messages.is_set()) return;
     layout.count = lists.count;  // begins follow from it
-    layout.made = true;
     layout.bytes = layout.segment_bytes = 0;
     std::vector<MessageUnit> messages;
     std::vector<QuantisedUnit> segments;
@@ -149,7 +147,7 @@ class ListMessages {
       messages.back().values =
           exact() ? int64_t{sizeof(float)} * values.offset : layout.segment_bytes;
       layout.bytes += MessageTable::Room(LengthOf(messages.back()));
-      layout.segment_bytes += (messages.back().value_bytes + 3) / 4 * 4;
+      layout.segment_bytes += RoundedUp(messages.back().value_bytes, 4);
       if (count == unit.places) whole.push_back({lists.begin[i], count});
     }
     layout.messages.Set(on_.device(), MessageTable(messages));

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "compress/codec.h"
+#include "compress/cpu/stochastic.h"
 #include "compress/cuda/device_array.h"
 #include "compress/cuda/segments.h"
 #include "compress/message.h"
@@ -28,6 +30,10 @@ struct SenderArrays {
   float* held = nullptr;            // what was held back; null: nothing is
   float* velocity = nullptr;        // to be cleared where something is sent, unless null
   bool added = false;               // `held` has the gradient, too
+
+  // What is sent from, once `to_add()` is added to it; not to be written where nothing is held.
+  float* values() const { return held ? held : const_cast<float*>(gradient); }
+  const float* to_add() const { return held && !added ? gradient : nullptr; }
 };
 
 template <class Device>
@@ -66,29 +72,42 @@ inline std::vector<uint32_t> CountsOf(const std::vector<GroupUnit>& units) {
   return counts;
 }
 
-inline SegmentTable SegmentsOf(const std::vector<GroupUnit>& units) {
+inline std::vector<Extent> ExtentsOf(const std::vector<GroupUnit>& units) {
   std::vector<Extent> extents;
   for (const GroupUnit& unit : units) extents.push_back(unit.extent);
-  return {extents, kTile};
+  return extents;
 }
 
-// A number on the device that follows from a key for each unit: DrawSource, RandomKey.
-template <class Device, class Number>
+inline SegmentTable SegmentsOf(const std::vector<GroupUnit>& units) {
+  return {ExtentsOf(units), kTile};
+}
+
+// Of each unit, on the device: its key, or what is drawn from by it.
+template <class Device, class Key>
 class UnitKeys {
  public:
   explicit UnitKeys(const std::vector<GroupUnit>& units) : ids_(IdsOf(units)) {}
-  // number(id) of each unit.
-  template <class OfUnit>
-  const Number* Upload(Device& device, OfUnit number) {
-    std::vector<Number> numbers;
-    for (const uint32_t id : ids_) numbers.push_back(number(id));
-    numbers_.Upload(device, numbers);
-    return numbers_.data();
+  const Key* Upload(Device& device, const RandomKey& step, uint32_t worker, Purpose purpose) {
+    std::vector<Key> keys;
+    for (const uint32_t id : ids_) keys.push_back(Made(KeyOf(step, worker, id, purpose)));
+    keys_.Upload(device, keys);
+    return keys_.data();
   }
 
  private:
+  static Key Made(const RandomKey& key) {
+    if constexpr (std::is_same_v<Key, RandomKey>) {
+      return key;
+    } else {
+      return cpu::MakeDrawSource(key);
+    }
+  }
+
   std::vector<uint32_t> ids_;
-  DeviceArray<Device, Number> numbers_;
+  DeviceArray<Device, Key> keys_;
 };
+// What quantisers round by.
+template <class Device>
+using UnitDraws = UnitKeys<Device, cpu::DrawSource>;
 
 }  // namespace legacy::cuda

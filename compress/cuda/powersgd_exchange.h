@@ -133,7 +133,6 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   std::vector<int64_t> vectors_;
   std::vector<int> participants_;
   DeviceTable<Device, LowRankTable> table_;
-  bool laid_out_ = false;
   std::vector<MatrixGroup> groups_;  // of the participants' matrices
   Array<std::byte> pointers_memory_;
   Image::Place<int32_t> participants_place_;
@@ -149,10 +148,9 @@ void PowerSgdDeviceExchange<Device, Products>::Begin(const DeviceStep& step) {
     CheckParameter(scheme_.Parameter(), step.parameters[u]);
     vectors.push_back(scheme_.Vectors(units_[u], step.parameters[u]));
   }
-  std::vector<int> participants = step.participants;
-  for (int w = 0; step.participants.empty() && w < workers_; ++w) participants.push_back(w);
+  const std::vector<int> participants = step.Participants(workers_);
   parameters_.assign(step.parameters.begin(), step.parameters.end());
-  const bool changed = !laid_out_ || vectors != vectors_;
+  const bool changed = !table_.is_set() || vectors != vectors_;
   if (changed) LayOut(vectors);
   if (changed || participants != participants_) SetParticipants(participants);
   PrepareBases(step);
@@ -163,14 +161,13 @@ template <class Device, class Products>
 void PowerSgdDeviceExchange<Device, Products>::LayOut(const std::vector<int64_t>& vectors) {
   vectors_ = vectors;
   table_.Set(device_, LowRankTable(places_, units_, vectors_));
-  laid_out_ = true;
   for (const FactorRound round : {kLeft, kRight}) {
     messages_[round].Reserve(table_->message_floats(round) * workers_);
   }
   work_.Reserve(table_->work());
   flags_.Reserve(FlagCount());
   const int64_t all = units() * workers_;
-  device_.template Launch<WriteHeaders>((all + WriteHeaders::kThreads - 1) / WriteHeaders::kThreads,
+  device_.template Launch<WriteHeaders>(TilesOf(all, WriteHeaders::kThreads),
                                         {table_.view().units, units(), Workers(), all});
 }
 

@@ -34,6 +34,22 @@ constexpr float ScaledBy(float x, uint32_t largest) {
   return static_cast<float>(x * std::bit_cast<double>(power));
 }
 
+// How a block shares the elements of a tile.
+inline constexpr int kLowRankThreads = 256;
+using LowRankVectors = TileVectors<kLowRankThreads, kTile / kLowRankThreads / kVector>;
+
+// Notes the first of a thread's elements of a tile that is not finite.
+template <class Block>
+LEGACY_DEVICE void RaiseFault(Block& block, const Tile& tile, int thread,
+                              const LowRankVectors::Own<float>& own, uint32_t* to) {
+  uint32_t fault = 0;
+  LEGACY_UNROLL
+  for (int i = LowRankVectors::kOwn - 1; i >= 0; --i) {  // their positions ascend
+    if (!cpu::IsFinite(own[i])) fault = FaultAt(tile.begin + LowRankVectors::Position(thread, i));
+  }
+  if (fault != 0) block.AtomicMax(to, fault);
+}
+
 // A thread for each unit and worker.
 struct WriteHeaders {
   static constexpr int kThreads = 128;
@@ -71,8 +87,8 @@ struct WriteHeaders {
 // Of a worker: M = g + r, or g where nothing is held; the messages of what is sent whole. A block for each tile: 12
 // bytes an element (8 where nothing is held), and 4 of what is sent whole.
 struct Compensate {
-  static constexpr int kThreads = 256;
-  using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
+  static constexpr int kThreads = kLowRankThreads;
+  using Vectors = LowRankVectors;
   struct Args {
     Segments segments;
     const LowRankUnit* units;
@@ -103,12 +119,7 @@ struct Compensate {
       }
       Vectors::Write(sum, tile, held_vectors, thread, args.held);
       if (unit.vectors == 0) Vectors::Write(sum, sent, sent_vectors, thread, args.messages);
-      uint32_t fault = 0;
-      LEGACY_UNROLL
-      for (int i = Vectors::kOwn - 1; i >= 0; --i) {  // their positions ascend
-        if (!cpu::IsFinite(sum[i])) fault = FaultAt(tile.begin + Vectors::Position(thread, i));
-      }
-      if (fault != 0) block.AtomicMax(&args.faults[tile.segment], fault);
+      RaiseFault(block, tile, thread, sum, &args.faults[tile.segment]);
     });
   }
 };
@@ -163,9 +174,9 @@ struct MeanFactors {
 // mean = P Q^T, or the mean of what was sent whole; of each worker, r = M - mean, or 0 where all was sent. A block for
 // each tile: 4 bytes an element, and 8 for each worker that holds it. P Q^T is summed in the CPU's order.
 struct Reconstruct {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = kLowRankThreads;
   static constexpr int kBlocksTogether = 2;
-  using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
+  using Vectors = LowRankVectors;
   struct Args {
     Segments segments;
     const LowRankUnit* units;
@@ -199,12 +210,7 @@ struct Reconstruct {
         AddWhole(args.workers, unit, tile, thread, mean);
       }
       Vectors::Write(mean, out, out_vectors, thread, args.mean);
-      uint32_t fault = 0;
-      LEGACY_UNROLL
-      for (int i = Vectors::kOwn - 1; i >= 0; --i) {
-        if (!cpu::IsFinite(mean[i])) fault = FaultAt(tile.begin + Vectors::Position(thread, i));
-      }
-      if (fault != 0) block.AtomicMax(&args.faults[tile.segment], fault);
+      RaiseFault(block, tile, thread, mean, &args.faults[tile.segment]);
       if (unit.holds) Hold(args.workers, unit, tile, held_vectors, thread, mean);
     });
   }

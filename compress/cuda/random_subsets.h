@@ -38,14 +38,12 @@ class RandomSubsets {
   // Positions of a step, as `worker` draws them.
   void Draw(const RandomKey& step, uint32_t worker, Lists<Device>& lists) {
     lists.LayOut(on_.device(), counts_);
-    const RandomKey* const keys = keys_.Upload(
-        on_.device(), [&](uint32_t unit) { return KeyOf(step, worker, unit, Purpose::kRandomK); });
+    const RandomKey* const keys = keys_.Upload(on_.device(), step, worker, Purpose::kRandomK);
     on_.DrawRandomSubsets(table_, keys, lists.positions.data());
   }
   // Values there; cleared where they are held.
   void Take(const SenderArrays& sender, Lists<Device>& lists) {
-    // Nothing is written where nothing is cleared.
-    float* const flat = sender.held ? sender.held : const_cast<float*>(sender.gradient);
+    float* const flat = sender.values();
     on_.FindLargest(segments_, flat, largest_.data(), faults_.At(in_gradient_, sender.slot));
     on_.TakeSubsets(table_, lists.positions.data(), flat, sender.held != nullptr,
                     lists.values.data(), faults_.At(in_values_, sender.slot));

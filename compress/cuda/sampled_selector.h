@@ -34,8 +34,7 @@ class SampledSelector : public Selector<Device> {
   }
 
   void Select(const RandomKey& step, const SenderArrays& sender, Lists<Device>& lists) override {
-    // Nothing is written where nothing is held.
-    float* const values = sender.held ? sender.held : const_cast<float*>(sender.gradient);
+    float* const values = sender.values();
     EstimateThresholds(step, sender.worker, values);
     counts_.Clear(on_.device());
     on_.CountAtLeast(segments_, values, thresholds_.data(), counts_.data(),

@@ -33,10 +33,9 @@ class TopKSelector : public Selector<Device> {
 
   void Select(const RandomKey&, const SenderArrays& sender, Lists<Device>& lists) override {
     lists.LayOut(on_.device(), counts_);
-    const bool add = sender.held && !sender.added;
     on_.SelectTopK(segments_,
-                   {.gradient = add ? sender.gradient : nullptr,
-                    .residual = sender.held ? sender.held : const_cast<float*>(sender.gradient),
+                   {.gradient = sender.to_add(),
+                    .residual = sender.values(),
                     .k = lists.counts.data(),
                     .out = lists.begins.data(),
                     .indices = lists.positions.data(),
@@ -96,8 +95,7 @@ class ThresholdSelector : public Selector<Device> {
   }
 
   void Select(const RandomKey&, const SenderArrays& sender, Lists<Device>& lists) override {
-    const bool add = sender.held && !sender.added;
-    Pass(sender, add ? sender.gradient : nullptr);
+    Pass(sender, sender.to_add());
     if (lacking_ > 0) {
       if (sender.held) {
         on_.PutEntries(segments_.view(), found_.view(), capacity_, sender.held);
@@ -117,18 +115,17 @@ class ThresholdSelector : public Selector<Device> {
   void Pass(const SenderArrays& sender, const float* gradient) {
     found_.positions.Reserve(capacity_);
     found_.values.Reserve(capacity_);
-    on_.SelectAtLeast(segments_,
-                      {.gradient = gradient,
-                       .residual = sender.held ? sender.held : const_cast<float*>(sender.gradient),
-                       .feedback = sender.held != nullptr,
-                       .thresholds = thresholds_.data(),
-                       .capacity = capacity_,
-                       .indices = found_.positions.data(),
-                       .values = found_.values.data(),
-                       .begin = found_.begins.data(),
-                       .count = found_.counts.data(),
-                       .left_out = left_out_.data(),
-                       .non_finite = faults_.At(non_finite_, sender.slot)});
+    on_.SelectAtLeast(segments_, {.gradient = gradient,
+                                  .residual = sender.values(),
+                                  .feedback = sender.held != nullptr,
+                                  .thresholds = thresholds_.data(),
+                                  .capacity = capacity_,
+                                  .indices = found_.positions.data(),
+                                  .values = found_.values.data(),
+                                  .begin = found_.begins.data(),
+                                  .count = found_.counts.data(),
+                                  .left_out = left_out_.data(),
+                                  .non_finite = faults_.At(non_finite_, sender.slot)});
     left_out_.Download(on_.device(), {&lacking_, 1});
     found_.counts.Download(on_.device(), found_.count);
     on_.device().Wait();

@@ -38,9 +38,8 @@ class SharedGroup : public MessageGroup<Device> {
   }
   void Encode(const SenderArrays& sender) override {
     subsets_.Take(sender, lists_);
-    const auto* const draws = draws_.Upload(on_.device(), [&](uint32_t unit) {
-      return cpu::MakeDrawSource(KeyOf(step_, sender.worker, unit, Purpose::kStochastic));
-    });
+    const auto* const draws =
+        draws_.Upload(on_.device(), step_, sender.worker, Purpose::kStochastic);
     float* const values = lists_.values.data();
     const bool errors = sender.held && !exact_;  // become the values
     messages_.Encode(sender.slot, errors ? nullptr : values, errors ? values : nullptr, draws,
@@ -79,7 +78,7 @@ class SharedGroup : public MessageGroup<Device> {
   bool exact_;
   int malformed_;
   std::vector<GroupUnit> units_;
-  UnitKeys<Device, cpu::DrawSource> draws_;
+  UnitDraws<Device> draws_;
   RandomSubsets<Device> subsets_;
   Lists<Device> lists_;  // values of a worker, then the sums
   WholeMessages<Device> messages_;

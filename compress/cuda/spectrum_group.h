@@ -24,15 +24,11 @@ class SpectrumGroup : public MessageGroup<Device> {
         largest_(faults.Add(FaultKind::kLargest, IdsOf(units))),
         message_faults_(faults.Add(FaultKind::kMessage, IdsOf(units))),
         segment_faults_(faults.Add(FaultKind::kSegment, IdsOf(units))),
+        counts_(CountsOf(units)),
         draws_(units),
         messages_(on, {CodecId::kFft, codec.quantiser().Type(), setting, codec.index(), kEach},
                   UnitsOf(codec, units), workers) {
-    std::vector<Extent> extents;
-    for (const GroupUnit& unit : units) {
-      extents.push_back(unit.extent);
-      counts_.push_back(static_cast<uint32_t>(unit.count));
-    }
-    table_.Set(on_.device(), SpectrumTable(codec.plan(), extents));
+    table_.Set(on_.device(), SpectrumTable(codec.plan(), ExtentsOf(units)));
     scales_.Upload(on_.device(), std::vector<float>(units.size(), 1.0f));
   }
 
@@ -43,16 +39,15 @@ class SpectrumGroup : public MessageGroup<Device> {
 
   void Encode(const SenderArrays& sender) override {
     lists_.LayOut(on_.device(), counts_, kEach);
-    on_.SelectSpectrum(table_, {.values = sender.held ? sender.held : sender.gradient,
+    on_.SelectSpectrum(table_, {.values = sender.values(),
                                 .k = lists_.counts.data(),
                                 .out = lists_.begins.data(),
                                 .positions = lists_.positions.data(),
                                 .coefficients = Coefficients(lists_),
                                 .scales = scales_.data(),
                                 .largest = faults_.At(largest_, sender.slot)});
-    const auto* const draws = draws_.Upload(on_.device(), [&](uint32_t unit) {
-      return cpu::MakeDrawSource(KeyOf(step_, sender.worker, unit, Purpose::kStochastic));
-    });
+    const auto* const draws =
+        draws_.Upload(on_.device(), step_, sender.worker, Purpose::kStochastic);
     messages_.Encode(lists_, draws, sender.held ? Leave::kDecoded : Leave::kAny);
     if (!sender.held) return;
     InverseArrays arrays = Inverse(lists_);
@@ -102,7 +97,7 @@ class SpectrumGroup : public MessageGroup<Device> {
   Faults<Device>& faults_;
   int largest_, message_faults_, segment_faults_;
   std::vector<uint32_t> counts_;  // bins that are kept
-  UnitKeys<Device, cpu::DrawSource> draws_;
+  UnitDraws<Device> draws_;
   ListMessages<Device> messages_;
   DeviceTable<Device, SpectrumTable> table_;
   DeviceArray<Device, float> scales_;  // of each unit, from worker to worker

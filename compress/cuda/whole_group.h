@@ -38,9 +38,8 @@ class WholeGroup : public MessageGroup<Device> {
   void Begin(const RandomKey& step) override { step_ = step; }
   void Encode(const SenderArrays& sender) override {
     const bool added = keeps_ && sender.added;
-    const auto* const draws = draws_.Upload(on_.device(), [&](uint32_t unit) {
-      return cpu::MakeDrawSource(KeyOf(step_, sender.worker, unit, Purpose::kStochastic));
-    });
+    const auto* const draws =
+        draws_.Upload(on_.device(), step_, sender.worker, Purpose::kStochastic);
     messages_.Encode(sender.slot, added ? nullptr : sender.gradient, keeps_ ? sender.held : nullptr,
                      draws, faults_.At(non_finite_, sender.slot));
   }
@@ -72,7 +71,7 @@ class WholeGroup : public MessageGroup<Device> {
   Faults<Device>& faults_;
   bool keeps_;
   int non_finite_, malformed_;
-  UnitKeys<Device, cpu::DrawSource> draws_;
+  UnitDraws<Device> draws_;
   WholeMessages<Device> messages_;
   std::vector<int64_t> counts_;
   RandomKey step_;
