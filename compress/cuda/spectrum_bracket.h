@@ -57,64 +57,39 @@ struct SpectrumSample : SpectrumBlock<kMostLog> {
 // A block for each unit.
 struct SpectrumBracket {
   static constexpr int kThreads = 256;
-  static constexpr int kOwn = kTopKParts / kThreads;
   struct Args {
     SpectrumJob job;
   };
   struct Shared {
-    int parts[2];  // of the bracket's ends
+    std::array<uint32_t, kTopKParts> parts;
+    TopKState ends[2];  // searched for: the lower, the upper one
   };
 
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const SpectrumJob& job = args.job;
     const auto unit = static_cast<int32_t>(block.index());
-    const SpectrumUnit& of = job.spectra.units[unit];
     const uint32_t k = job.arrays.k[unit];
     uint32_t* const parts = job.topk.parts + int64_t{unit} * kTopKParts;
     auto& shared = block.shared();
-    typename Block::template PerThread<uint32_t> before, own;
     block.ForEachThread([&](int thread) {
-      own[thread] = 0;
-      for (int i = 0; i < kOwn; ++i) own[thread] += parts[Part(thread, i)];
-      before[thread] = own[thread];
-      if (thread == 0) {
-        shared.parts[0] = 0;
-        shared.parts[1] = kTopKParts - 1;
-      }
+      if (thread == 0) FirstRanks(job.spectra.units[unit], k, shared.ends);
     });
-    block.ExclusiveSum(before);
-    block.Sync();
-    const double expected = of.bins > 0 ? static_cast<double>(k) / static_cast<double>(of.bins) *
-                                              static_cast<double>(of.sampled_bins)
-                                        : 0;
+    for (TopKState& end : shared.ends) {
+      block.ForEachThread([&](int thread) {
+        for (int i = thread; i < kTopKParts; i += kThreads) shared.parts[i] = parts[i];
+      });
+      block.Sync();
+      NarrowRange(block, end, shared.parts.data());
+      block.Sync();
+    }
     block.ForEachThread([&](int thread) {
-      const double few = kFew + kBinDeviations * std::sqrt(expected);
-      const auto tiles = static_cast<double>(of.sampled_tiles > 0 ? of.sampled_tiles : 1);
-      const double more = 1 + kTileDeviations / std::sqrt(tiles);
-      const double ranks[] = {expected * more + few, expected / more - few};
-      LEGACY_UNROLL
-      for (int end = 0; end < 2; ++end) {
-        const auto rank = static_cast<uint32_t>(ranks[end] < 1 ? 0 : ranks[end]);
-        uint32_t counted = before[thread];
-        if (rank <= counted || rank > counted + own[thread]) continue;
-        for (int i = 0; i < kOwn; ++i) {
-          counted += parts[Part(thread, i)];
-          if (rank > counted) continue;
-          shared.parts[end] = Part(thread, i);
-          break;
-        }
-      }
-    });
-    block.Sync();
-    block.ForEachThread([&](int thread) {
-      for (int i = 0; i < kOwn; ++i) parts[Part(thread, i)] = 0;
+      for (int i = thread; i < kTopKParts; i += kThreads) parts[i] = 0;
       if (thread != 0) return;
-      const int shift = TopKShift(0, cpu::kLargestKey);
       TopKState& state = job.topk.states[unit];
       state = {};
-      state.low = static_cast<uint32_t>(shared.parts[0]) << shift;
-      state.high = ((static_cast<uint32_t>(shared.parts[1]) + 1) << shift) - 1;
+      state.low = shared.ends[0].low;
+      state.high = shared.ends[1].high;
       if (k == 0) state.low = state.high = cpu::kLargestKey;
       state.source = TopKSource::kLists;
       job.extremes[unit] = {};
@@ -128,7 +103,21 @@ struct SpectrumBracket {
   // of bins.
   static constexpr double kTileDeviations = 2, kBinDeviations = 4, kFew = 32;
 
-  static LEGACY_DEVICE int Part(int thread, int i) { return kTopKParts - 1 - thread * kOwn - i; }
+  // Ranks in the sample for the ends of the bracket. An end whose rank is 0 or beyond the sample stays where it is.
+  static LEGACY_DEVICE void FirstRanks(const SpectrumUnit& of, uint32_t k, TopKState* ends) {
+    const double expected = of.bins > 0 ? static_cast<double>(k) / static_cast<double>(of.bins) *
+                                              static_cast<double>(of.sampled_bins)
+                                        : 0;
+    const double few = kFew + kBinDeviations * std::sqrt(expected);
+    const auto tiles = static_cast<double>(of.sampled_tiles > 0 ? of.sampled_tiles : 1);
+    const double more = 1 + kTileDeviations / std::sqrt(tiles);
+    const double ranks[] = {expected * more + few, expected / more - few};
+    for (int end = 0; end < 2; ++end) {
+      ends[end] = {};
+      ends[end].high = cpu::kLargestKey;
+      ends[end].rank = static_cast<uint32_t>(ranks[end] < 1 ? 0 : ranks[end]);
+    }
+  }
 };
 
 }  // namespace legacy::cuda
