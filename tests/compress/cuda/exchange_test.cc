@@ -4,6 +4,7 @@
 
 #include "compress/cuda/exchange_on.h"
 #include "tests/compress/cuda/device_under_test.h"
+#include "tests/compress/cuda/run_step.h"
 #include "tests/compress/test_data.h"
 #if defined(__CUDACC__)
 #include "compress/cuda/stream_operations.cuh"
@@ -71,7 +72,7 @@ class Oracle {
                                  std::span(mean_).subspan(begin, units_[u].numel)));
       ExpectSameRounds(exchange.Rounds(unit), rounds_[u]);
       EXPECT_EQ(exchange.ElementsSent(unit), exchanges_[u]->ElementsSent());
-      for (const int w : Participants(step)) {
+      for (const int w : step.Participants(kWorkers)) {
         ASSERT_EQ(exchange.CopyMessage(unit, w), messages_[u][w].bytes) << w;
       }
       for (int w = 0; w < kWorkers; ++w) {
@@ -82,13 +83,6 @@ class Oracle {
   }
   void RescaleResiduals(float factor) {
     for (const auto& exchange : exchanges_) exchange->RescaleResiduals(factor);
-  }
-
-  static std::vector<int> Participants(const DeviceStep& step) {
-    if (!step.participants.empty()) return step.participants;
-    std::vector<int> all(kWorkers);
-    std::iota(all.begin(), all.end(), 0);
-    return all;
   }
 
  private:
@@ -102,12 +96,12 @@ class Oracle {
     bool first = true;
     while (const auto round = exchange.NextRound()) {
       DeviceExchange::Travelled travelled = {*round, std::vector<int64_t>(kWorkers)};
-      for (const int w : Participants(step)) {
+      for (const int w : step.Participants(kWorkers)) {
         const auto gradient = std::span(gradients[w]).subspan(unit.offset, unit.numel);
         messages_[u][w] = exchange.Encode(w, first ? gradient : std::span<const float>());
         travelled.bytes[w] = messages_[u][w].size();
       }
-      for (const int w : Participants(step)) exchange.Accumulate(w, messages_[u][w].bytes);
+      for (const int w : step.Participants(kWorkers)) exchange.Accumulate(w, messages_[u][w].bytes);
       exchange.FinishRound();
       rounds_[u].push_back(travelled);
       first = false;
@@ -150,20 +144,6 @@ std::unique_ptr<DeviceExchange> Open(test::Device& device, const Scheme& scheme,
   return exchange;
 }
 
-// A step on the device; the gradient's memory is one for all workers.
-std::vector<float> RunStep(DeviceExchange& exchange, const DeviceStep& step,
-                           const std::vector<std::vector<float>>& gradients) {
-  const int64_t size = std::ssize(gradients[0]);
-  const test::Buffer<float> gradient(size), mean(size);
-  exchange.Begin(step);
-  for (const int w : Oracle::Participants(step)) {
-    test::Copy(gradient.data(), gradients[w].data(), size * sizeof(float));
-    exchange.Encode(w, gradient.data());
-  }
-  exchange.Finish(mean.data());
-  return mean.Get();
-}
-
 // Some steps, in which parameters and participants change.
 void ExpectSame(const Case& one, const std::vector<Unit>& units, int64_t steps = 5) {
   SCOPED_TRACE(one.scheme + (one.feedback ? ", error feedback" : ""));
@@ -184,7 +164,7 @@ void ExpectSame(const Case& one, const std::vector<Unit>& units, int64_t steps =
       if (step == 4) at.participants = {1};
       const auto gradients = Gradients(units, step);
       oracle.Step(at, gradients);
-      oracle.ExpectSame(*exchange, at, RunStep(*exchange, at, gradients));
+      oracle.ExpectSame(*exchange, at, test::RunStep(*exchange, at, gradients));
       if (step != 2) continue;
       oracle.RescaleResiduals(0.3f);
       exchange->RescaleResiduals(0.3f);
@@ -306,7 +286,7 @@ TEST(CudaExchange, HardInputs) {
         const DeviceStep at = {.seed = 3, .step = step, .parameters = parameters};
         const std::vector<std::vector<float>> gradients(kWorkers, inputs[step]);
         oracle.Step(at, gradients);
-        oracle.ExpectSame(*exchange, at, RunStep(*exchange, at, gradients));
+        oracle.ExpectSame(*exchange, at, test::RunStep(*exchange, at, gradients));
       }
     });
   }
@@ -326,7 +306,7 @@ TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
         gradients[2][units[1].offset + 4321] = bad;
         gradients[2][units[5].offset + 1] = bad;
         try {
-          RunStep(*exchange, {.parameters = parameters}, gradients);
+          test::RunStep(*exchange, {.parameters = parameters}, gradients);
           FAIL();
         } catch (const Error& error) {
           EXPECT_NE(std::string(error.what()).find("gradient of worker 2, unit 1"),
@@ -347,7 +327,7 @@ TEST(CudaExchange, WhatIsTooLargeForASpectrumIsNamed) {
   test::OnDevice([&](test::Device& device) {
     const auto exchange = Open(device, *scheme, units);
     try {
-      RunStep(*exchange, {.parameters = parameters}, gradients);
+      test::RunStep(*exchange, {.parameters = parameters}, gradients);
       FAIL();
     } catch (const Error& error) {
       const std::string what = error.what();

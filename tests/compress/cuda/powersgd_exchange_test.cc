@@ -5,9 +5,11 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "compress/cpu/vector.h"
 #include "tests/compress/cuda/device_under_test.h"
+#include "tests/compress/cuda/run_step.h"
 #include "tests/compress/test_data.h"
 #if defined(__CUDACC__)
 #include "compress/cuda/stream_operations.cuh"
@@ -17,16 +19,12 @@ namespace legacy::cuda {
 namespace {
 
 std::vector<Unit> Units(const std::vector<std::vector<int64_t>>& shapes) {
-  std::vector<Unit> units;
-  int64_t offset = 0;
+  std::vector<int64_t> sizes;
   for (const std::vector<int64_t>& shape : shapes) {
-    int64_t numel = 1;
-    for (const int64_t side : shape) numel *= side;
-    Unit& unit = units.emplace_back(test::MakeUnit(numel, static_cast<uint32_t>(units.size())));
-    unit.shape = shape;
-    unit.offset = offset;
-    offset += numel;
+    sizes.push_back(std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies()));
   }
+  std::vector<Unit> units = test::MakeUnits(sizes);
+  for (size_t u = 0; u < units.size(); ++u) units[u].shape = shapes[u];
   return units;
 }
 
@@ -61,18 +59,7 @@ class Pair {
 
   std::vector<float> Step(const DeviceStep& step,
                           const std::vector<std::vector<float>>& gradients) {
-    device_->Begin(step);
-    const test::Buffer<float> mean(elements());
-    for (int w = 0; w < workers_; ++w) {
-      if (!TakesPart(step, w)) continue;
-      const test::Buffer<float> gradient(gradients[w]);
-      device_->Encode(w, gradient.data());
-#if defined(__CUDACC__)
-      Check(cudaDeviceSynchronize(), "a gradient's last use");
-#endif
-    }
-    device_->Finish(mean.data());
-    return mean.Get();
+    return test::RunStep(*device_, step, gradients);
   }
 
   // The step on both sides; everything is compared.
