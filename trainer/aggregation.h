@@ -1,57 +1,85 @@
-// Runs the exchanges of all units for one step, and the policy's own rounds around them: the workers' gradients in,
-// their mean and the step's work out.
+// A step's way from the workers' gradients to their mean: the policy decides, the exchanges of all units run, the books
+// say what travelled. Here is what does not depend on where exchanges are; the rest is in host_aggregation.h, whose
+// messages are on the host, and in device_aggregation.h.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "trainer/aggregation_base.h"
-#include "trainer/worker_pool.h"
+#include "compress/exchange.h"
+#include "compress/policy.h"
+#include "trainer/bucket_plan.h"
+#include "trainer/step_work.h"
 
 namespace legacy {
 
-class Aggregation : public AggregationBase {
+// Which message a hook sees.
+struct MessageInfo {
+  int64_t step = 0;
+  int unit = 0;  // -1: the policy's own
+  int round = 0;
+  int worker = 0;
+};
+
+// Sees, and may change, each message between encoding and decoding. Called from one thread, by
+// round, unit and worker; the length that counts as traffic is the encoder's.
+using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
+
+// What the policy chose for a unit and what was sent for it.
+struct UnitOutcome {
+  double parameter = 0;
+  int64_t elements = 0;  // values that one participant sent: the element ratio's numerator
+  int64_t bytes = 0;     // of the messages of all
+};
+
+class Aggregation {
  public:
-  // What is given as references outlives this.
-  Aggregation(UnitPlan plan, const Scheme& scheme, Policy& policy, int workers, WorkerPool& pool);
+  // `policy` outlives this.
+  Aggregation(UnitPlan plan, Policy& policy, int workers);
+  virtual ~Aggregation() = default;
 
-  Exchange& exchange(int unit) { return *units_[unit].exchange; }
+  const UnitPlan& plan() const { return plan_; }
 
-  void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) override;
+  // Starts a step: the policy decides each unit's parameter. `participants`: workers that take part, ascending;
+  // empty: all.
+  virtual void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) = 0;
+  // Exchange::RescaleResiduals of all units.
+  virtual void RescaleResiduals(float factor) = 0;
 
-  // Takes in a worker's flat gradient: shows the first participant's to a policy that reads it, and encodes the first
-  // round of every unit, or measures the policy's candidates. Once for each participant, from any thread.
-  void TakeGradient(int worker, std::span<const float> gradient);
+  // Of the finished step.
+  std::vector<BucketWork> Buckets() const;
+  std::vector<UnitOutcome> Outcomes() const;
+  std::vector<double> UnitBytes() const;  // of one participant's messages, mean over them
 
-  // Agrees on candidates, takes in all messages, runs the rounds that remain, writes the flat mean and lets the policy
-  // announce. Throws Error
-  // naming step, worker and unit on a message that does not decode.
-  void Finish(std::span<float> mean, const MessageHook& hook);
-
-  void RescaleResiduals(float factor) override;
-
- private:
-  struct UnitState {
-    std::unique_ptr<Exchange> exchange;
-    bool open = false;              // a round is under way
-    std::vector<Message> messages;  // of the round, by worker; empty where one takes no part
+ protected:
+  struct UnitBook {
+    double parameter = 0;
+    int64_t elements = 0;           // as Exchange::ElementsSent() has it, after the last round
+    std::vector<RoundWork> rounds;  // of the step so far
   };
 
-  void Agree(const MessageHook& hook);
-  bool Measured(size_t unit) const;
-  void OpenRound(size_t unit);
-  void CountBytes();
-  void CallHook(const MessageHook& hook);
-  void TakeIn(int unit);
-  void EncodeLaterRound();
-  bool AnyOpen() const;
+  // Empties the books, and asks the policy.
+  void Decide(const StepInfo& step, std::span<const int> participants);
+  // Whether the policy is to be shown the worker's gradient.
+  bool IsShown(int worker) const;
+  // The policy's round of that moment, where it has one. `probes`: of each worker, by unit; empty in an announcement.
+  void RunPolicyRound(PolicyMoment moment, std::span<const std::vector<Probe>> probes,
+                      const MessageHook& hook);
 
-  const Scheme& scheme_;
-  WorkerPool& pool_;
-  std::vector<UnitState> units_;
-  std::vector<std::vector<Probe>> probes_;  // [worker][unit], with candidates
+  UnitPlan plan_;
+  Policy& policy_;
+  int workers_;
+  int64_t step_ = 0;
+  std::vector<int> participants_;   // of the step; never empty in one
+  std::vector<double> candidates_;  // of the step
+  std::vector<UnitBook> books_;     // by unit
+
+ private:
+  std::optional<RoundWork> agreement_;  // of the step
+  std::optional<RoundWork> announcement_;
 };
 
 }  // namespace legacy

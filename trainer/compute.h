@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "trainer/aggregation_base.h"
+#include "trainer/aggregation.h"
 #include "trainer/dataset.h"
 #include "trainer/model.h"
 #include "trainer/sampler.h"
@@ -41,8 +43,10 @@ class Compute {
  public:
   virtual ~Compute() = default;
 
-  virtual AggregationBase& aggregation() = 0;
-  virtual void SetHooks(const MessageHook& message, const GradientHook& gradient) = 0;
+  virtual Aggregation& aggregation() = 0;
+  // Throws Error where messages stay on a device.
+  virtual void SetMessageHook(MessageHook hook) { message_hook_ = std::move(hook); }
+  void SetGradientHook(GradientHook hook) { gradient_hook_ = std::move(hook); }
 
   // Gradients of the step's workers, into the aggregation where there is an exchange. losses[w]: of worker w's batch.
   virtual void RunWorkers(const ComputeStep& step, std::span<double> losses) = 0;
@@ -54,6 +58,10 @@ class Compute {
   virtual std::span<const float> Mean() = 0;       // of the last exchange, on the host
   virtual Exchange& UnitExchange(int unit) = 0;
   virtual ComputeReport Report() const = 0;
+
+ protected:
+  MessageHook message_hook_;
+  GradientHook gradient_hook_;
 };
 
 // Of the workers' test batches, summed in order.

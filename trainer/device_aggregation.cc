@@ -9,7 +9,7 @@ namespace legacy {
 
 DeviceAggregation::DeviceAggregation(UnitPlan plan, Policy& policy, int workers,
                                      std::unique_ptr<DeviceExchange> exchange)
-    : AggregationBase(std::move(plan), policy, workers), exchange_(std::move(exchange)) {}
+    : Aggregation(std::move(plan), policy, workers), exchange_(std::move(exchange)) {}
 
 void DeviceAggregation::Begin(uint64_t seed, const StepInfo& step,
                               std::span<const int> participants) {

@@ -1,4 +1,4 @@
-// Aggregation (aggregation.h) of gradients that are, and stay, in the memory of a device.
+// Aggregation of gradients that are, and stay, in the memory of a device.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "compress/device_exchange.h"
-#include "trainer/aggregation_base.h"
+#include "trainer/aggregation.h"
 
 namespace legacy {
 
-class DeviceAggregation : public AggregationBase {
+class DeviceAggregation : public Aggregation {
  public:
   // `exchange` is of the plan's units. `policy` outlives this.
   DeviceAggregation(UnitPlan plan, Policy& policy, int workers,

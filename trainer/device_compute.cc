@@ -79,21 +79,20 @@ void DeviceCompute::OpenAggregation(UnitPlan plan) {
     return;
   }
   on_host_ =
-      std::make_unique<Aggregation>(std::move(plan), job_.scheme, job_.policy, workers, pool_);
+      std::make_unique<HostAggregation>(std::move(plan), job_.scheme, job_.policy, workers, pool_);
   host_mean_.resize(static_cast<size_t>(job_.Numel()));
 }
 
-AggregationBase& DeviceCompute::aggregation() {
+Aggregation& DeviceCompute::aggregation() {
   if (on_device_) return *on_device_;
   return *on_host_;
 }
 
-void DeviceCompute::SetHooks(const MessageHook& message, const GradientHook& gradient) {
-  if (message && on_device_) {
+void DeviceCompute::SetMessageHook(MessageHook hook) {
+  if (hook && on_device_) {
     throw Error("message hook: messages stay on the device; only --device=cpu shows them");
   }
-  message_hook_ = message;
-  gradient_hook_ = gradient;
+  Compute::SetMessageHook(std::move(hook));
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "trainer/accelerator.h"
-#include "trainer/aggregation.h"
 #include "trainer/compute.h"
 #include "trainer/device_aggregation.h"
 #include "trainer/device_data.h"
+#include "trainer/host_aggregation.h"
 #include "trainer/worker_pool.h"
 
 namespace legacy {
@@ -29,9 +29,8 @@ class DeviceCompute : public Compute {
   // Puts the replicas on the device: views of one flat array, or with local steps one row of it for each worker.
   DeviceCompute(const ComputeJob& job, UnitPlan plan, Accelerator& accelerator);
 
-  AggregationBase& aggregation() override;
-  // Throws Error for a message hook where messages stay on the device.
-  void SetHooks(const MessageHook& message, const GradientHook& gradient) override;
+  Aggregation& aggregation() override;
+  void SetMessageHook(MessageHook hook) override;
   void RunWorkers(const ComputeStep& step, std::span<double> losses) override;
   void Finish(const ComputeStep& step) override;
   Evaluation Evaluate(int worker) override;
@@ -74,11 +73,9 @@ class DeviceCompute : public Compute {
   std::string not_recorded_;  // why
 
   std::unique_ptr<DeviceAggregation> on_device_;  // one of these two
-  std::unique_ptr<Aggregation> on_host_;
+  std::unique_ptr<HostAggregation> on_host_;
   std::string not_on_device_;  // why
   std::vector<float> host_mean_;
-  MessageHook message_hook_;
-  GradientHook gradient_hook_;
 };
 
 }  // namespace legacy

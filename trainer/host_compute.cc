@@ -46,11 +46,6 @@ HostCompute::HostCompute(const ComputeJob& job, UnitPlan plan)
   }
 }
 
-void HostCompute::SetHooks(const MessageHook& message, const GradientHook& gradient) {
-  message_hook_ = message;
-  gradient_hook_ = gradient;
-}
-
 void HostCompute::RunWorkers(const ComputeStep& step, std::span<double> losses) {
   pool_.ForEach(std::ssize(step.workers), [&](int64_t i, int thread) {
     losses[step.workers[i]] = RunWorker(step, step.workers[i], gradients_[thread]);

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "trainer/aggregation.h"
 #include "trainer/compute.h"
+#include "trainer/host_aggregation.h"
 #include "trainer/local_models.h"
 #include "trainer/optimizer.h"
 #include "trainer/worker_pool.h"
@@ -20,8 +20,7 @@ class HostCompute : public Compute {
  public:
   HostCompute(const ComputeJob& job, UnitPlan plan);
 
-  AggregationBase& aggregation() override { return aggregation_; }
-  void SetHooks(const MessageHook& message, const GradientHook& gradient) override;
+  Aggregation& aggregation() override { return aggregation_; }
   void RunWorkers(const ComputeStep& step, std::span<double> losses) override;
   void Finish(const ComputeStep& step) override;
   Evaluation Evaluate(int worker) override;
@@ -39,12 +38,10 @@ class HostCompute : public Compute {
   ComputeJob job_;
   WorkerPool pool_;
   Sgd sgd_;
-  Aggregation aggregation_;
+  HostAggregation aggregation_;
   std::optional<LocalModels> local_;           // with local steps
   std::vector<std::vector<float>> gradients_;  // by pool thread
   std::vector<float> mean_;
-  MessageHook message_hook_;
-  GradientHook gradient_hook_;
 };
 
 }  // namespace legacy

@@ -46,8 +46,7 @@ struct Training::Impl {
   void RescaleResiduals(double rate);
   // The same list; all workers where it is empty. Throws Error.
   std::vector<int> Participants(std::span<const int> given) const;
-  void SetHooks() { compute->SetHooks(message_hook, gradient_hook); }
-  AggregationBase& aggregation() const { return compute->aggregation(); }
+  Aggregation& aggregation() const { return compute->aggregation(); }
 
   TrainingOptions options;
   const Dataset& dataset;
@@ -61,9 +60,7 @@ struct Training::Impl {
   LinkEstimate link;
   std::vector<BucketWork> buckets;  // of the last step
   double worker_loss = 0;           // of the first participant's last batch
-  MessageHook message_hook;
-  GradientHook gradient_hook;
-  std::vector<int64_t> steps_of;  // steps that each worker took part in
+  std::vector<int64_t> steps_of;    // steps that each worker took part in
   int64_t step = 0;
   double last_rate = 0;  // of the last step with a positive rate
 };
@@ -243,14 +240,10 @@ Evaluation Training::Evaluate() {
   return impl_->compute->Evaluate(static_cast<int>(most - steps.begin()));
 }
 
-void Training::SetMessageHook(MessageHook hook) {
-  impl_->message_hook = std::move(hook);
-  impl_->SetHooks();
-}
+void Training::SetMessageHook(MessageHook hook) { impl_->compute->SetMessageHook(std::move(hook)); }
 
 void Training::SetGradientHook(GradientHook hook) {
-  impl_->gradient_hook = std::move(hook);
-  impl_->SetHooks();
+  impl_->compute->SetGradientHook(std::move(hook));
 }
 
 ComputeReport Training::Report() const { return impl_->compute->Report(); }

@@ -1,0 +1,159 @@
+#include "trainer/host_aggregation.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "compress/error.h"
+
+namespace legacy {
+
+HostAggregation::HostAggregation(UnitPlan plan, const Scheme& scheme, Policy& policy, int workers,
+                                 WorkerPool& pool)
+    : Aggregation(std::move(plan), policy, workers),
+      scheme_(scheme),
+      pool_(pool),
+      units_(plan_.units.size()) {
+  for (size_t u = 0; u < units_.size(); ++u) {
+    units_[u].exchange = scheme.Open(plan_.units[u], workers);
+    units_[u].messages.resize(static_cast<size_t>(workers));
+  }
+}
+
+void HostAggregation::Begin(uint64_t seed, const StepInfo& step,
+                            std::span<const int> participants) {
+  Decide(step, participants);
+  for (size_t u = 0; u < units_.size(); ++u) {
+    StepContext context{.seed = seed,
+                        .step = step.step,
+                        .parameter = books_[u].parameter,
+                        .participants = {participants.begin(), participants.end()},
+                        .candidates = {},
+                        .estimate = policy_.EstimatesCandidates(),
+                        .link = step.link};
+    if (Measured(u)) context.candidates = candidates_;
+    units_[u].exchange->Begin(context);
+    if (!Measured(u)) OpenRound(u);
+  }
+  probes_.assign(candidates_.empty() ? 0 : static_cast<size_t>(workers_),
+                 std::vector<Probe>(units_.size()));
+}
+
+// Whether the unit's parameter is chosen within the step.
+bool HostAggregation::Measured(size_t u) const {
+  return !candidates_.empty() && scheme_.Compresses(plan_.units[u], books_[u].parameter);
+}
+
+void HostAggregation::TakeGradient(int worker, std::span<const float> gradient) {
+  const bool shown = IsShown(worker);
+  for (size_t u = 0; u < units_.size(); ++u) {
+    UnitState& unit = units_[u];
+    const Unit& place = plan_.units[u];
+    const auto part = gradient.subspan(place.offset, place.numel);
+    if (shown) policy_.ObserveLocal(u, part, unit.exchange->Residual(worker));
+    if (Measured(u)) {
+      probes_[worker][u] = unit.exchange->Measure(worker, part);
+    } else if (unit.open) {
+      unit.messages[worker] = unit.exchange->Encode(worker, part);
+    }
+  }
+}
+
+void HostAggregation::Agree(const MessageHook& hook) {
+  if (candidates_.empty()) return;
+  RunPolicyRound(PolicyMoment::kAgreement, probes_, hook);
+  const size_t chosen = policy_.Chosen();
+  for (size_t u = 0; u < units_.size(); ++u) {
+    if (!Measured(u)) continue;
+    books_[u].parameter = candidates_.at(chosen);
+    units_[u].exchange->Choose(chosen);
+    OpenRound(u);
+  }
+  pool_.ForEach(static_cast<int64_t>(participants_.size()), [&](int64_t i, int) {
+    const int worker = participants_[i];
+    for (size_t u = 0; u < units_.size(); ++u) {
+      UnitState& unit = units_[u];
+      if (Measured(u) && unit.open) unit.messages[worker] = unit.exchange->Encode(worker, {});
+    }
+  });
+}
+
+void HostAggregation::Finish(std::span<float> mean, const MessageHook& hook) {
+  Agree(hook);
+  while (AnyOpen()) {
+    CountBytes();
+    if (hook) CallHook(hook);
+    // Units share nothing, so they are taken in side by side; within a unit, workers go in order.
+    pool_.ForEach(static_cast<int64_t>(units_.size()), [&](int64_t u, int) { TakeIn(u); });
+    EncodeLaterRound();
+  }
+  pool_.ForEach(static_cast<int64_t>(units_.size()), [&](int64_t u, int) {
+    const Unit& place = plan_.units[u];
+    units_[u].exchange->Mean(mean.subspan(place.offset, place.numel));
+    books_[u].elements = units_[u].exchange->ElementsSent();
+  });
+  RunPolicyRound(PolicyMoment::kAnnouncement, {}, hook);
+}
+
+void HostAggregation::RescaleResiduals(float factor) {
+  for (UnitState& unit : units_) unit.exchange->RescaleResiduals(factor);
+}
+
+void HostAggregation::OpenRound(size_t u) {
+  const std::optional<Round> round = units_[u].exchange->NextRound();
+  units_[u].open = round.has_value();
+  if (round) books_[u].rounds.push_back(WorkOf(*round, workers_));
+}
+
+void HostAggregation::CountBytes() {
+  for (size_t u = 0; u < units_.size(); ++u) {
+    if (!units_[u].open) continue;
+    for (const int w : participants_) {
+      books_[u].rounds.back().bytes[w] = units_[u].messages[w].size();
+    }
+  }
+}
+
+void HostAggregation::CallHook(const MessageHook& hook) {
+  for (size_t u = 0; u < units_.size(); ++u) {
+    UnitState& unit = units_[u];
+    if (!unit.open) continue;
+    const int round = static_cast<int>(books_[u].rounds.size()) - 1;
+    for (const int w : participants_) {
+      hook({step_, static_cast<int>(u), round, w}, unit.messages[w].bytes);
+    }
+  }
+}
+
+void HostAggregation::TakeIn(int u) {
+  UnitState& unit = units_[u];
+  if (!unit.open) return;
+  for (const int w : participants_) {
+    try {
+      unit.exchange->Accumulate(w, unit.messages[w].bytes);
+    } catch (const Error& error) {
+      throw Error("step " + std::to_string(step_) + ", worker " + std::to_string(w) + ", unit '" +
+                  plan_.units[u].name + "': " + error.what());
+    }
+    unit.messages[w] = {};
+  }
+  unit.exchange->FinishRound();
+  OpenRound(u);
+}
+
+void HostAggregation::EncodeLaterRound() {
+  if (!AnyOpen()) return;
+  pool_.ForEach(static_cast<int64_t>(participants_.size()), [&](int64_t i, int) {
+    const int worker = participants_[i];
+    for (UnitState& unit : units_) {
+      if (unit.open) unit.messages[worker] = unit.exchange->Encode(worker, {});
+    }
+  });
+}
+
+bool HostAggregation::AnyOpen() const {
+  return std::any_of(units_.begin(), units_.end(), [](const UnitState& unit) { return unit.open; });
+}
+
+}  // namespace legacy
