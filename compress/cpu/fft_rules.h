@@ -1,11 +1,12 @@
-// The arithmetic of fft.h and spectrum.h number by number, for the loops of CPU and GPU: which operations, in which
-// order. What loops add is where numbers lie.
+// The arithmetic of fft.h and spectrum.h number by number, for the loops of CPU and GPU: which
+// operations, in which order. What loops add is where numbers lie.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
 #include "compress/cpu/dispatch.h"
+#include "compress/cpu/topk_gather.h"
 
 namespace legacy::cpu {
 
@@ -33,8 +34,8 @@ LEGACY_INLINE constexpr FourNumbers Butterfly4(const FourNumbers& a, ComplexFloa
           Times({dr - ei, di + er}, w3)};  // d + i e
 }
 
-// Coefficient k of n real numbers, 0 < k < n / 2, from those k and n / 2 - k of the transform of n / 2 complex ones,
-// even and odd elements scaled by n^-1/2 / 2; `root` = exp(-2 pi i k / n).
+// Coefficient k of n real numbers, 0 < k < n / 2, from those k and n / 2 - k of the transform of
+// n / 2 complex ones, even and odd elements scaled by n^-1/2 / 2; `root` = exp(-2 pi i k / n).
 LEGACY_INLINE constexpr ComplexFloat SplitReal(ComplexFloat z, ComplexFloat mirror,
                                                ComplexFloat root) {
   const ComplexFloat odd = Times({z.im + mirror.im, mirror.re - z.re}, root);
@@ -61,16 +62,14 @@ LEGACY_INLINE constexpr float Power(ComplexFloat x, float scale) {
   return 2 * (r * r + i * i);
 }
 
-// The power of two that brings magnitudes up to `largest`, at most 2^126, near 1: squares neither overflow nor vanish.
+// The power of two that brings magnitudes up to `largest`, at most 2^126, near 1: squares neither
+// overflow nor vanish.
 constexpr float SpectrumScale(float largest) {
   constexpr int kMantissa = 23, kBias = 127, kMostExponent = 126;
-  const auto bits = std::bit_cast<uint32_t>(largest);
-  if (bits == 0) return 1;
-  const bool denormal = bits >> kMantissa == 0;
-  const int exponent = denormal ? std::bit_width(bits) - kMantissa - kBias
-                                : static_cast<int>(bits >> kMantissa) - kBias;
-  const int wanted = -exponent < kMostExponent ? -exponent : kMostExponent;
-  return std::bit_cast<float>(static_cast<uint32_t>(wanted + kBias) << kMantissa);
+  if (largest == 0) return 1;
+  const int exact = -ExponentOfKey(KeyOf(largest));
+  const int exponent = exact < kMostExponent ? exact : kMostExponent;
+  return std::bit_cast<float>(static_cast<uint32_t>(exponent + kBias) << kMantissa);
 }
 
 }  // namespace legacy::cpu

@@ -16,6 +16,12 @@ inline constexpr uint32_t kLargestKey = 0x7FFFFFFF;
 inline constexpr uint32_t kInfinityKey = 0x7F800000;
 constexpr uint32_t KeyOf(float x) { return std::bit_cast<uint32_t>(x) & kLargestKey; }
 constexpr bool IsFinite(float x) { return KeyOf(x) < kInfinityKey; }
+// std::ilogb of a finite number that is not 0, from its key.
+constexpr int ExponentOfKey(uint32_t key) {
+  constexpr int kMantissaBits = 23, kBias = 127;
+  const auto field = static_cast<int>(key >> kMantissaBits);
+  return field > 0 ? field - kBias : std::bit_width(key) - kMantissaBits - kBias;
+}
 
 // Keys, both ends inside.
 struct KeyRange {

@@ -1,14 +1,15 @@
 // Kernels of spectrum.h for the way back.
 //
 //   FindTileBins  where the bins of each tile begin in each worker's list, by a search
-//   InvertTiles   of each tile, one worker after the other: bins meet in shared memory, are transformed, and added. What
-//                 several workers are added to stays in the cache.
+//   InvertTiles   of each tile, one worker after the other: bins meet in shared memory, are
+//                 transformed, and added. What several workers are added to stays in the cache.
 #pragma once
 
 #include <cstdint>
 
 #include "compress/cpu/topk_gather.h"
 #include "compress/cuda/fft_block.h"
+#include "compress/cuda/search.h"
 #include "compress/cuda/spectrum.h"
 #include "compress/cuda/spectrum_block.h"
 #include "compress/cuda/workspace.h"
@@ -43,16 +44,8 @@ struct FindTileBins {
       const uint32_t count = job.arrays.count[list];
       const bool all = count == job.spectra.units[tile.unit].bins;
       const int64_t begin = job.arrays.begin[list];
-      uint32_t low = 0, high = count;
-      while (!all && low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (job.arrays.positions[begin + middle] < tile.first_bin) {
-          low = middle + 1;
-        } else {
-          high = middle;
-        }
-      }
-      job.tile_bins[at] = all ? static_cast<uint32_t>(tile.first_bin) : low;
+      job.tile_bins[at] = all ? static_cast<uint32_t>(tile.first_bin)
+                              : LowerBound(job.arrays.positions + begin, count, tile.first_bin);
     });
   }
 };
@@ -117,7 +110,8 @@ struct InvertTiles {
         tile, [&](auto half_bits) { step(half_bits, Fft::Of(job.spectra.factors, {half_bits})); });
   }
 
-  // Coefficient k of a piece at its location k; the last one, which is real, as im of the first one.
+  // Coefficient k of a piece at its location k; the last one, which is real, as im of the first
+  // one.
   template <class Block>
   static LEGACY_DEVICE void Gather(Block& block, const InverseJob& job, const SpectrumTile& tile,
                                    const Bins& bins) {

@@ -1,4 +1,5 @@
-// Kernels of PowerSGD beside its products: what goes over all elements of the model, and over all factors, in a launch.
+// Kernels of PowerSGD beside its products: what goes over all elements of the model, and over all
+// factors, in a launch.
 #pragma once
 
 #include <bit>
@@ -10,7 +11,8 @@
 
 namespace legacy::cuda {
 
-// What workers send and hold, one after the other; which of them take part, in order. In the memory of the device.
+// What workers send and hold, one after the other; which of them take part, in order. In the memory
+// of the device.
 struct LowRankWorkers {
   float* held = nullptr;
   int64_t held_stride = 0;
@@ -20,17 +22,17 @@ struct LowRankWorkers {
   int32_t count = 0;  // of them
 };
 
-// Positions where something is not finite, so that the first is the largest and 0 says that there is none.
+// Positions where something is not finite, so that the first is the largest and 0 says that there
+// is none.
 constexpr uint32_t FaultAt(int64_t position) {
   return 0xFFFFFFFF - static_cast<uint32_t>(position);
 }
 
-// x times the power of two by which one whose magnitude has these bits gets to 1 or above, below 2; rounded once.
+// x times the power of two by which one whose magnitude has these bits gets to 1 or above, below 2;
+// rounded once.
 constexpr float ScaledBy(float x, uint32_t largest) {
-  constexpr int kMantissaBits = 23, kBias = 127, kDoubleBias = 1023, kDoubleMantissaBits = 52;
-  const auto field = static_cast<int>(largest >> kMantissaBits);
-  const int exponent = field > 0 ? field - kBias : std::bit_width(largest) - kMantissaBits - kBias;
-  const auto power = static_cast<uint64_t>(kDoubleBias - exponent) << kDoubleMantissaBits;
+  constexpr int kBias = 1023, kMantissaBits = 52;  // of doubles
+  const auto power = static_cast<uint64_t>(kBias - cpu::ExponentOfKey(largest)) << kMantissaBits;
   return static_cast<float>(x * std::bit_cast<double>(power));
 }
 
@@ -84,8 +86,8 @@ struct WriteHeaders {
   }
 };
 
-// Of a worker: M = g + r, or g where nothing is held; the messages of what is sent whole. A block for each tile: 12
-// bytes an element (8 where nothing is held), and 4 of what is sent whole.
+// Of a worker: M = g + r, or g where nothing is held; the messages of what is sent whole. A block
+// for each tile: 12 bytes an element (8 where nothing is held), and 4 of what is sent whole.
 struct Compensate {
   static constexpr int kThreads = kLowRankThreads;
   using Vectors = LowRankVectors;
@@ -124,8 +126,9 @@ struct Compensate {
   }
 };
 
-// Of the factors that workers sent, the mean, in the order of workers; of each vector, the bits of its largest
-// magnitude, which are those of infinity or above where it is not finite. A block for each tile of kFactorTile.
+// Of the factors that workers sent, the mean, in the order of workers; of each vector, the bits of
+// its largest magnitude, which are those of infinity or above where it is not finite. A block for
+// each tile of kFactorTile.
 struct MeanFactors {
   static constexpr int kThreads = 256;
   using Vectors = TileVectors<kThreads, kFactorTile / kThreads / kVector>;
@@ -171,8 +174,9 @@ struct MeanFactors {
   }
 };
 
-// mean = P Q^T, or the mean of what was sent whole; of each worker, r = M - mean, or 0 where all was sent. A block for
-// each tile: 4 bytes an element, and 8 for each worker that holds it. P Q^T is summed in the CPU's order.
+// mean = P Q^T, or the mean of what was sent whole; of each worker, r = M - mean, or 0 where all
+// was sent. A block for each tile: 4 bytes an element, and 8 for each worker that holds it. P Q^T
+// is summed in the CPU's order.
 struct Reconstruct {
   static constexpr int kThreads = kLowRankThreads;
   static constexpr int kBlocksTogether = 2;
@@ -216,7 +220,8 @@ struct Reconstruct {
   }
 
  private:
-  // sum[i] += sum over c of left_c right_c, at four neighbours from `begin` on, which is a multiple of four.
+  // sum[i] += sum over c of left_c right_c, at four neighbours from `begin` on, which is a multiple
+  // of four.
   static LEGACY_DEVICE void AddProducts(const LowRankUnit& unit, const float* left,
                                         const float* right, uint32_t begin, uint32_t end,
                                         float* sum) {
@@ -279,8 +284,8 @@ struct Reconstruct {
   }
 };
 
-// Each vector times a power of two, so that its largest magnitude is 1 or above, below 2: the next step's basis. A
-// block for each tile of kFactorTile.
+// Each vector times a power of two, so that its largest magnitude is 1 or above, below 2: the next
+// step's basis. A block for each tile of kFactorTile.
 struct ScaleFactors {
   static constexpr int kThreads = 256;
   using Vectors = TileVectors<kThreads, kFactorTile / kThreads / kVector>;

@@ -1,4 +1,4 @@
-// Search in ascending numbers by all threads of a block.
+// Search in ascending numbers, by one thread or by all threads of a block.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,21 @@
 
 namespace legacy::cuda {
 
-// How many of n ascending numbers are below `key`: as std::lower_bound, in log(n) / log(threads) steps.
+// How many of the ascending `indices` are below `bound`: as std::lower_bound.
+LEGACY_DEVICE uint32_t LowerBound(const uint32_t* indices, uint32_t count, int64_t bound) {
+  uint32_t low = 0, high = count;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (indices[middle] < bound) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// The same by a block, in log(n) / log(threads) steps.
 template <class Block>
 LEGACY_DEVICE int64_t LowerBound(Block& block, const uint32_t* ascending, int64_t n, int64_t key) {
   int64_t low = 0, high = n;  // the result is one of low .. high

@@ -6,25 +6,12 @@
 #include <array>
 #include <cstdint>
 
+#include "compress/cuda/search.h"
 #include "compress/cuda/segments.h"
 #include "compress/cuda/sparse_sum.h"
 #include "compress/cuda/vectors.h"
 
 namespace legacy::cuda {
-
-// The first position at which ascending `indices` are not below `bound`.
-LEGACY_DEVICE uint32_t LowerBound(const uint32_t* indices, uint32_t count, int64_t bound) {
-  uint32_t low = 0, high = count;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (indices[middle] < bound) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
 
 // A block for each tile.
 struct SparseSum {
