@@ -1,17 +1,18 @@
-// DeviceExchange: the exchanges (exchange.h) of all units of a model at once, where gradients, residuals and messages
-// are in the memory of a device. What Exchange gives unit by unit, in few launches for all of them: for sparsifiers,
-// quantisers and FFT the same messages, residuals and mean to the bit; for PowerSGD, whose products are summed in another
-// order, up to an error that its header states.
+// DeviceExchange: the exchanges (exchange.h) of all units of a model at once, where gradients,
+// residuals and messages are in the memory of a device. What Exchange gives unit by unit, in few
+// launches for all of them: for sparsifiers, quantisers and FFT the same messages, residuals and
+// mean to the bit; for PowerSGD, whose products are summed in another order, up to an error that
+// its header states.
 //
 //   exchange->Begin(step)
 //   for each participant w, in order:   exchange->Encode(w, gradient of w)
 //   exchange->Finish(mean)
 //   exchange->Rounds(unit), ...         what travelled
 //
-// Gradients and means are flat: unit u is at its offset. Encode() queues work and returns, so that `gradient` may be
-// written again by what is queued after it; Finish() waits for the device. All throw Error; a gradient that is not
-// finite and a message that does not decode are found by Finish(), which names worker and unit. The exchange is then
-// not to be used any more.
+// Gradients and means are flat: unit u is at its offset. Encode() queues work and returns, so that
+// `gradient` may be written again by what is queued after it; Finish() waits for the device. All
+// throw Error; a gradient that is not finite and a message that does not decode are found by
+// Finish(), which names worker and unit. The exchange is then not to be used any more.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,8 @@ class DeviceExchange {
   // A worker's message of the unit's last round, copied to the host.
   virtual Bytes CopyMessage(int unit, int worker) const = 0;
 
-  // As Exchange::RescaleResiduals and Residual; the copy is of one unit, on the host, and empty without error feedback.
+  // As Exchange::RescaleResiduals and Residual; the copy is of one unit, on the host, and empty
+  // without error feedback.
   virtual void RescaleResiduals(float factor) = 0;
   virtual std::vector<float> CopyResidual(int unit, int worker) const = 0;
 };

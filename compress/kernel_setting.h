@@ -1,4 +1,5 @@
-// What kernels (cuda/) have to know of a quantiser or a sparsifier; what has no setting has no kernels.
+// What kernels (cuda/) have to know of a quantiser or a sparsifier; what has no setting has no
+// kernels.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A device that trainings compute on instead of the host: where LibTorch's tensors are, our kernels on them, and one
-// queue for the work of both.
+// A device that trainings compute on instead of the host: where LibTorch's tensors are, our kernels
+// on them, and one queue for the work of both.
 #pragma once
 
 #include <torch/types.h>
@@ -30,8 +30,9 @@ class Accelerator {
                                                        std::span<const Unit> units, int workers,
                                                        std::string* why) = 0;
 
-  // Takes down what `work` would queue, without doing it; calling the result queues all of it at once, on the memory that
-  // `work` named. What `work` refers to outlives the result. Empty where LibTorch cannot; `why` then says why.
+  // Takes down what `work` would queue, without doing it; calling the result queues all of it at
+  // once, on the memory that `work` named. What `work` refers to outlives the result. Empty where
+  // LibTorch cannot; `why` then says why.
   virtual std::function<void()> Record(const std::function<void()>& work, std::string* why) = 0;
   virtual std::string RecordName() const = 0;  // "a CUDA graph"
 };

@@ -9,8 +9,8 @@
 namespace legacy {
 namespace {
 
-// Nothing travels before the agreement: one bucket of all layers, whose first round it is. What follows goes one after
-// the other, units of one structure together.
+// Nothing travels before the agreement: one bucket of all layers, whose first round it is. What
+// follows goes one after the other, units of one structure together.
 BucketWork Behind(const RoundWork& agreement, std::span<const BucketWork> buckets) {
   BucketWork all{{}, 0, {agreement}};
   for (const BucketWork& group : MergeUnits(buckets)) {

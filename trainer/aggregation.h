@@ -1,6 +1,6 @@
-// A step's way from the workers' gradients to their mean: the policy decides, the exchanges of all units run, the books
-// say what travelled. Here is what does not depend on where exchanges are; the rest is in host_aggregation.h, whose
-// messages are on the host, and in device_aggregation.h.
+// A step's way from the workers' gradients to their mean: the policy decides, the exchanges of all
+// units run, the books say what travelled. Here is what does not depend on where exchanges are; the
+// rest is in host_aggregation.h, whose messages are on the host, and in device_aggregation.h.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ class Aggregation {
 
   const UnitPlan& plan() const { return plan_; }
 
-  // Starts a step: the policy decides each unit's parameter. `participants`: workers that take part, ascending;
-  // empty: all.
+  // Starts a step: the policy decides each unit's parameter. `participants`: workers that take
+  // part, ascending; empty: all.
   virtual void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) = 0;
   // Exchange::RescaleResiduals of all units.
   virtual void RescaleResiduals(float factor) = 0;
@@ -65,7 +65,8 @@ class Aggregation {
   void Decide(const StepInfo& step, std::span<const int> participants);
   // Whether the policy is to be shown the worker's gradient.
   bool IsShown(int worker) const;
-  // The policy's round of that moment, where it has one. `probes`: of each worker, by unit; empty in an announcement.
+  // The policy's round of that moment, where it has one. `probes`: of each worker, by unit; empty
+  // in an announcement.
   void RunPolicyRound(PolicyMoment moment, std::span<const std::vector<Probe>> probes,
                       const MessageHook& hook);
 

@@ -1,5 +1,5 @@
-// Where a training's numbers are and what is done to them: on the host (host_compute.h) or on a device
-// (device_compute.h). What a step is and who takes part is Training's to say (training.h).
+// Where a training's numbers are and what is done to them: on the host (host_compute.h) or on a
+// device (device_compute.h). What a step is and who takes part is Training's to say (training.h).
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,8 @@ class Compute {
   virtual void SetMessageHook(MessageHook hook) { message_hook_ = std::move(hook); }
   void SetGradientHook(GradientHook hook) { gradient_hook_ = std::move(hook); }
 
-  // Gradients of the step's workers, into the aggregation where there is an exchange. losses[w]: of worker w's batch.
+  // Gradients of the step's workers, into the aggregation where there is an exchange. losses[w]: of
+  // worker w's batch.
   virtual void RunWorkers(const ComputeStep& step, std::span<double> losses) = 0;
   // The mean of an exchange, and the weights' update by it.
   virtual void Finish(const ComputeStep& step) = 0;

@@ -21,12 +21,13 @@ class DeviceAggregation : public Aggregation {
   // Throws Error where the policy has candidates in the step: exchanges on a device take none.
   void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) override;
 
-  // Takes in a worker's flat gradient: queues its encoding. `copy` brings it to the host, for a policy that reads the first
-  // participant's. Once for each participant, in order.
+  // Takes in a worker's flat gradient: queues its encoding. `copy` brings it to the host, for a
+  // policy that reads the first participant's. Once for each participant, in order.
   void TakeGradient(int worker, const float* gradient,
                     const std::function<std::vector<float>()>& copy);
 
-  // Waits for the device. Writes the flat mean and lets the policy announce. Throws Error as DeviceExchange does.
+  // Waits for the device. Writes the flat mean and lets the policy announce. Throws Error as
+  // DeviceExchange does.
   void Finish(float* mean);
 
   void RescaleResiduals(float factor) override { exchange_->RescaleResiduals(factor); }

@@ -116,8 +116,8 @@ void DeviceCompute::ChooseSamples(const ComputeStep& step) {
   choices_.copy_(all);
 }
 
-// Queues a worker's batch, forward and backward pass, its loss, and what is found in its gradient: all at places that do
-// not change from step to step.
+// Queues a worker's batch, forward and backward pass, its loss, and what is found in its gradient:
+// all at places that do not change from step to step.
 void DeviceCompute::QueueGradient(int worker) {
   Model& model = *job_.replicas[worker];
   const Batch batch = data_.Training(choices_[worker]);

@@ -1,10 +1,11 @@
-// A training on a device: weights, gradients, data set and, where the scheme has kernels, residuals and messages stay in
-// its memory. Workers go one after the other. What a worker computes is recorded at its first step and queued as one
-// from then on, where LibTorch can. The host waits for the device once before the exchange, to read losses and whether
-// gradients are finite, and where the exchange does.
+// A training on a device: weights, gradients, data set and, where the scheme has kernels, residuals
+// and messages stay in its memory. Workers go one after the other. What a worker computes is
+// recorded at its first step and queued as one from then on, where LibTorch can. The host waits for
+// the device once before the exchange, to read losses and whether gradients are finite, and where
+// the exchange does.
 //
-// A step gives what host_compute.h gives: to the bit where LibTorch's own results are the same, which only an emulated
-// device has.
+// A step gives what host_compute.h gives: to the bit where LibTorch's own results are the same,
+// which only an emulated device has.
 #pragma once
 
 #include <torch/types.h>
@@ -26,7 +27,8 @@ namespace legacy {
 
 class DeviceCompute : public Compute {
  public:
-  // Puts the replicas on the device: views of one flat array, or with local steps one row of it for each worker.
+  // Puts the replicas on the device: views of one flat array, or with local steps one row of it for
+  // each worker.
   DeviceCompute(const ComputeJob& job, UnitPlan plan, Accelerator& accelerator);
 
   Aggregation& aggregation() override;
@@ -64,7 +66,8 @@ class DeviceCompute : public Compute {
   torch::Tensor agreed_;    // [numel], with local steps
   torch::Tensor gradient_;  // [numel], of one worker after the other
   torch::Tensor mean_;
-  // int32 [workers, 1 + 2 layers]: bits of the loss, of each layer's largest magnitude, and its first bad position.
+  // int32 [workers, 1 + 2 layers]: bits of the loss, of each layer's largest magnitude, and its
+  // first bad position.
   torch::Tensor findings_;
   torch::Tensor choices_;  // [workers, batch, ...]: of each worker's samples (DeviceData::Choice)
 

@@ -38,7 +38,8 @@ torch::Tensor DeviceData::Choice(std::span<const int64_t> indices,
   return choice;
 }
 
-// Which row and column of the padded image a pixel comes from is one number for a whole row and column.
+// Which row and column of the padded image a pixel comes from is one number for a whole row and
+// column.
 torch::Tensor DeviceData::Augmented(const torch::Tensor& images,
                                     const torch::Tensor& choice) const {
   constexpr int64_t kMost = Shift::kMost;

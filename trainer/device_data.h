@@ -1,4 +1,5 @@
-// A data set in the memory of a device, and its batches made there: the pixels of batch.h to the bit.
+// A data set in the memory of a device, and its batches made there: the pixels of batch.h to the
+// bit.
 #pragma once
 
 #include <torch/types.h>
@@ -17,11 +18,13 @@ class DeviceData {
  public:
   DeviceData(const Dataset& dataset, const torch::Device& device);
 
-  // What a training batch is made of: each sample's number and how it is augmented; a tensor on the host.
+  // What a training batch is made of: each sample's number and how it is augmented; a tensor on the
+  // host.
   static torch::Tensor Choice(std::span<const int64_t> indices,
                               const std::optional<RandomKey>& augment);
 
-  // Of a choice in the memory of the device. Queues work that does not depend on the choice, so that it can be captured.
+  // Of a choice in the memory of the device. Queues work that does not depend on the choice, so
+  // that it can be captured.
   Batch Training(const torch::Tensor& choice) const;
   Batch Test(int64_t first, int64_t count) const;
 

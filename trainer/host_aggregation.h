@@ -1,4 +1,5 @@
-// Aggregation on the host: each unit's exchange (compress/exchange.h), workers and units side by side on a pool.
+// Aggregation on the host: each unit's exchange (compress/exchange.h), workers and units side by
+// side on a pool.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,14 @@ class HostAggregation : public Aggregation {
 
   void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) override;
 
-  // Takes in a worker's flat gradient: shows the first participant's to a policy that reads it, and encodes the first
-  // round of every unit, or measures the policy's candidates. Once for each participant, from any thread.
+  // Takes in a worker's flat gradient: shows the first participant's to a policy that reads it, and
+  // encodes the first round of every unit, or measures the policy's candidates. Once for each
+  // participant, from any thread.
   void TakeGradient(int worker, std::span<const float> gradient);
 
-  // Agrees on candidates, takes in all messages, runs the rounds that remain, writes the flat mean and lets the policy
-  // announce. Throws Error naming step, worker and unit on a message that does not decode.
+  // Agrees on candidates, takes in all messages, runs the rounds that remain, writes the flat mean
+  // and lets the policy announce. Throws Error naming step, worker and unit on a message that does
+  // not decode.
   void Finish(std::span<float> mean, const MessageHook& hook);
 
   void RescaleResiduals(float factor) override;

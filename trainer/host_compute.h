@@ -1,4 +1,5 @@
-// A training on the host: workers side by side on the threads of a pool, each with one intra-op thread.
+// A training on the host: workers side by side on the threads of a pool, each with one intra-op
+// thread.
 #pragma once
 
 #include <memory>

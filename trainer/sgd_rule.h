@@ -1,4 +1,5 @@
-// The optimizer's rule for one element, the same on the host and on a GPU (optimizer.h has the equations).
+// The optimizer's rule for one element, the same on the host and on a GPU (optimizer.h has the
+// equations).
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,15 @@
-// The exchange of codecs (schemes/codec_exchange.h) for all units of a model on a device: the CPU's messages, residuals
-// and mean to the bit. Units that travel alike are a group (message_group.h), which has one set of launches a worker:
+// The exchange of codecs (schemes/codec_exchange.h) for all units of a model on a device: the CPU's
+// messages, residuals and mean to the bit. Units that travel alike are a group (message_group.h),
+// which has one set of launches a worker:
 //
 //   WholeGroup    all values: a group for each setting of the quantiser that is in use
 //   SharedGroup   values at positions that all workers draw alike
 //   ListGroup     positions and values that each worker selects
 //   SpectrumGroup the same of bins of the units' spectra
 //
-// Groups are made when the units' parameters change, and only then. Where the number of values depends on the data
-// (threshold, sampled) Encode() waits for it; elsewhere nothing waits before Finish(), which reads what was found wrong.
+// Groups are made when the units' parameters change, and only then. Where the number of values
+// depends on the data (threshold, sampled) Encode() waits for it; elsewhere nothing waits before
+// Finish(), which reads what was found wrong.
 #pragma once
 
 #include <algorithm>

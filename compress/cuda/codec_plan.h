@@ -1,4 +1,5 @@
-// Which units of a model travel how in a step of a codec, as kernels have it: made on the host, from what the codec says.
+// Which units of a model travel how in a step of a codec, as kernels have it: made on the host,
+// from what the codec says.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
-// Kernels over the entries of packed lists (segments.h), whose begins ascend from 0. Nothing waits for the device; the
-// launches do not depend on the data. All throw Error where a launch is refused.
+// Kernels over the entries of packed lists (segments.h), whose begins ascend from 0. Nothing waits
+// for the device; the launches do not depend on the data. All throw Error where a launch is
+// refused.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace legacy::cuda {
 
-// flat[i] = value, at the entries' places in the segments. No list ends behind `most`. 12 bytes an entry, and a sector
-// of memory each.
+// flat[i] = value, at the entries' places in the segments. No list ends behind `most`. 12 bytes an
+// entry, and a sector of memory each.
 void PutEntries(Segments segments, const PackedLists& lists, int64_t most, float* flat,
                 Stream stream);
 
@@ -21,7 +22,8 @@ struct MovedEntries {
   float* values = nullptr;
 };
 
-// The first from.count[s] entries of each of `count` lists. No list ends behind `most` where they go. 16 bytes an entry.
+// The first from.count[s] entries of each of `count` lists. No list ends behind `most` where they
+// go. 16 bytes an entry.
 void MoveEntries(int32_t count, const PackedLists& from, const MovedEntries& to, int64_t most,
                  Stream stream);
 

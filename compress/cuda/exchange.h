@@ -10,7 +10,8 @@
 
 namespace legacy::cuda {
 
-// All of it runs in the order of `stream`. Null where `scheme` has no kernels; `why` then says what has none.
+// All of it runs in the order of `stream`. Null where `scheme` has no kernels; `why` then says what
+// has none.
 std::unique_ptr<DeviceExchange> OpenExchange(const Scheme& scheme, std::span<const Unit> units,
                                              int workers, Stream stream, std::string* why);
 

@@ -1,5 +1,5 @@
-// The exchange of a scheme on a device: which part has kernels for it. With host_operations.h or stream_operations.cuh,
-// as the device is.
+// The exchange of a scheme on a device: which part has kernels for it. With host_operations.h or
+// stream_operations.cuh, as the device is.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@
 
 namespace legacy::cuda {
 
-// Null where `scheme` has no kernels; `why` then says what has none. The scheme may end before its exchange.
+// Null where `scheme` has no kernels; `why` then says what has none. The scheme may end before its
+// exchange.
 template <class Device>
 std::unique_ptr<DeviceExchange> OpenExchangeOn(Device device, const Scheme& scheme,
                                                std::span<const Unit> units, int workers,

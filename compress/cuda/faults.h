@@ -1,5 +1,5 @@
-// What kernels find wrong in a step: numbers on the device, one for each unit of each worker, that are read once, at the
-// step's end.
+// What kernels find wrong in a step: numbers on the device, one for each unit of each worker, that
+// are read once, at the step's end.
 #pragma once
 
 #include <bit>

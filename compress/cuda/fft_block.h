@@ -1,6 +1,7 @@
-// The transforms of cpu/fft.h by a block, in its shared memory: the operations of cpu/fft_rules.h on the same numbers,
-// so that every bit is the CPU's. How: fft_shape.h. 24 bytes of shared memory are moved for an element of a chunk of
-// 4096, which is the only length that is known when kernels are compiled.
+// The transforms of cpu/fft.h by a block, in its shared memory: the operations of cpu/fft_rules.h
+// on the same numbers, so that every bit is the CPU's. How: fft_shape.h. 24 bytes of shared memory
+// are moved for an element of a chunk of 4096, which is the only length that is known when kernels
+// are compiled.
 #pragma once
 
 #include <array>
@@ -20,8 +21,9 @@ struct FftBlock {
   static constexpr int kThreads = FftThreads(kMostLog);
   static constexpr int kBlocksTogether = kMostLog <= kTileLog ? 5 : 1;  // registers for no more
   static constexpr int kMostHalf = 1 << (kMostLog - 1);
-  // Where numbers lie: of a chunk of 4096, threads of a warp are in different banks whichever digits they hold and when
-  // they take frequencies in order. Exclusive or of places is the place of it.
+  // Where numbers lie: of a chunk of 4096, threads of a warp are in different banks whichever
+  // digits they hold and when they take frequencies in order. Exclusive or of places is the place
+  // of it.
   static constexpr int Place(int location) {
     return location ^ (location >> 4 & 0b11110) ^ (location >> 7 & 0b1101);
   }
@@ -57,7 +59,8 @@ struct FftBlock {
     }
   };
 
-  // step(half_bits): what a tile's transforms are done by; a number that is known where the tile is a chunk of 4096.
+  // step(half_bits): what a tile's transforms are done by; a number that is known where the tile is
+  // a chunk of 4096.
   template <class Step>
   static LEGACY_DEVICE void WithLength(const SpectrumTile& tile, Step step) {
     if constexpr (kMostLog == kTileLog) {
@@ -66,8 +69,8 @@ struct FftBlock {
     step(tile.log - 1);
   }
 
-  // Transforms of numbers that begin at each half'th location, `locations` in all; load(thread, location) gives them.
-  // Begins and ends with all threads of one mind about shared memory.
+  // Transforms of numbers that begin at each half'th location, `locations` in all; load(thread,
+  // location) gives them. Begins and ends with all threads of one mind about shared memory.
   template <class Block, class HalfBits, class Load>
   static LEGACY_DEVICE void Transform(Block& block, Shared& shared, const Fft& fft, HalfBits,
                                       int locations, Load load) {
@@ -96,7 +99,8 @@ struct FftBlock {
   }
 
  private:
-  // The stages of a digit of kFirst bits and of one of kSecond, or none, that follows it above `low` bits.
+  // The stages of a digit of kFirst bits and of one of kSecond, or none, that follows it above
+  // `low` bits.
   template <int kFirst, int kSecond, bool kLoads, class Block, class Load>
   static LEGACY_DEVICE void Digits(Block& block, Shared& shared, const Fft& fft, int low,
                                    int locations, Load load) {

@@ -1,10 +1,11 @@
-// How a transform of half = length / 2 complex numbers (cpu/fft.h) is done in place: what is where, and which numbers
-// meet when.
+// How a transform of half = length / 2 complex numbers (cpu/fft.h) is done in place: what is where,
+// and which numbers meet when.
 //
-// Number i of the input is at location i: the upper bits are the row, the lower ones the column. Each stage of Stockham's
-// transforms down the columns replaces one digit of the row, two bits from the top on (and the last one where their
-// number is odd), by the digit of the row's frequency, lowest first; then the columns' digits. So digits of frequencies
-// are in falling order, and twiddles between the two depend on the location alone.
+// Number i of the input is at location i: the upper bits are the row, the lower ones the column.
+// Each stage of Stockham's transforms down the columns replaces one digit of the row, two bits from
+// the top on (and the last one where their number is odd), by the digit of the row's frequency,
+// lowest first; then the columns' digits. So digits of frequencies are in falling order, and
+// twiddles between the two depend on the location alone.
 //
 // Numbers of one digit, or of two that follow each other stay in registers: 16 at most.
 #pragma once

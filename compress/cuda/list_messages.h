@@ -1,11 +1,13 @@
-// Messages of lists: positions and values of many units through a quantiser into message bytes, and from those of all
-// workers back to lists. Equal to the CPU's: every byte, and every value to the bit.
+// Messages of lists: positions and values of many units through a quantiser into message bytes, and
+// from those of all workers back to lists. Equal to the CPU's: every byte, and every value to the
+// bit.
 //
 //   messages.Begin()
-//   messages.Encode(lists of a worker, ...)   for each worker that takes part; one set of launches for all units
+//   messages.Encode(lists of a worker, ...)   for each worker that takes part, all units at once
 //   messages.Decode(...)                      then received() has the lists of all of them
 //
-// The messages lie in one buffer, worker after worker. Tables are made when lengths of lists change, and only then.
+// The messages lie in one buffer, worker after worker. Tables are made when lengths of lists
+// change, and only then.
 #pragma once
 
 #include <optional>
@@ -83,8 +85,8 @@ class ListMessages {
     used_ += layout.bytes;
   }
 
-  // Lists from all messages. Faults have a number for each unit of each worker, one after the other: MessageFault, whose
-  // lists are empty then, and 1 where a value is malformed.
+  // Lists from all messages. Faults have a number for each unit of each worker, one after the
+  // other: MessageFault, whose lists are empty then, and 1 where a value is malformed.
   void Decode(uint32_t* message_faults, uint32_t* segment_faults) {
     received_.LayOut(on_.device(), counts_, format_.each);
     Layout& layout = all_;

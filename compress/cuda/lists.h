@@ -44,7 +44,8 @@ struct Lists {
   int32_t size() const { return static_cast<int32_t>(count.size()); }
   // Behind the last entry.
   int64_t end() const { return count.empty() ? 0 : begin.back() + count.back(); }
-  // Makes room for lists of these lengths, one after the other, with `each` values for a position. What was there is lost.
+  // Makes room for lists of these lengths, one after the other, with `each` values for a position.
+  // What was there is lost.
   void LayOut(Device& device, std::span<const uint32_t> lengths, int each = 1) {
     if (std::ranges::equal(count, lengths) && begins.size() > 0) return;
     count.assign(lengths.begin(), lengths.end());

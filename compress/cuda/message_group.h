@@ -1,5 +1,5 @@
-// Units of a model that travel in one way, in a step of an exchange on a device: what codec_exchange.h is put together
-// from.
+// Units of a model that travel in one way, in a step of an exchange on a device: what
+// codec_exchange.h is put together from.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Words of messages: how the threads of a block share them, and find them where values begin at any byte.
+// Words of messages: how the threads of a block share them, and find them where values begin at any
+// byte.
 #pragma once
 
 #include <array>

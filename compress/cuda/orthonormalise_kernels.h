@@ -1,4 +1,5 @@
-// Gram-Schmidt of many small bases at once (Orthonormalise of schemes/low_rank.h): a block for each.
+// Gram-Schmidt of many small bases at once (Orthonormalise of schemes/low_rank.h): a block for
+// each.
 #pragma once
 
 #include <array>
@@ -20,9 +21,9 @@ struct Basis {
   int64_t work = 0;  // where its doubles begin; SetWork()
 };
 
-// Each vector in double precision, less its projections on those before it, in groups, twice; then of length one, or
-// zero. Every thread reads and writes its own elements alone: blocks wait for the sums only, of which there are two a
-// vector and four a group of vectors before it.
+// Each vector in double precision, less its projections on those before it, in groups, twice; then
+// of length one, or zero. Every thread reads and writes its own elements alone: blocks wait for the
+// sums only, of which there are two a vector and four a group of vectors before it.
 struct OrthonormaliseBasis {
   static constexpr int kThreads = 512;
   static constexpr int kBlocksTogether = 1;

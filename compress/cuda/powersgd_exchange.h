@@ -1,13 +1,15 @@
-// The exchange of PowerSGD (schemes/powersgd_exchange.h) for all units of a model on a device; see powersgd.h.
+// The exchange of PowerSGD (schemes/powersgd_exchange.h) for all units of a model on a device; see
+// powersgd.h.
 //
-//   Encode    M = g + r                                        one launch a worker
-//   Finish    P_w = M_w Q      for all workers                 a call of BLAS for each shape of matrix
-//             P = mean, made orthonormal                       two launches
-//             Q_w = M_w^T P                                    a call for each shape
-//             Q = mean;  mean = P Q^T, r = M - mean;  lengths of Q to about one     three launches
+//   Encode    M = g + r                             one launch a worker
+//   Finish    P_w = M_w Q  for all workers          a call of BLAS for each shape of matrix
+//             P = mean, made orthonormal            two launches
+//             Q_w = M_w^T P                         a call for each shape
+//             Q = mean;  mean = P Q^T, r = M - mean;
+//             lengths of Q to about one             three launches
 //
-// P_w and Q_w are written where they travel, behind their headers, which are written when the ranks change. Faults and
-// the vectors that died are read once, at the end.
+// P_w and Q_w are written where they travel, behind their headers, which are written when the ranks
+// change. Faults and the vectors that died are read once, at the end.
 #pragma once
 
 #include <algorithm>
@@ -71,8 +73,8 @@ class PowerSgdDeviceExchange : public DeviceExchange {
     int64_t vectors = 0;     // that are there
     std::vector<bool> dead;  // of them: zero, to be drawn again
   };
-  // Of a step, in the memory of the device, from 0: for each worker's units, for each vector of the factors, for each
-  // unit's mean.
+  // Of a step, in the memory of the device, from 0: for each worker's units, for each vector of the
+  // factors, for each unit's mean.
   struct Flags {
     uint32_t* gradients;
     uint32_t* factors[kRounds];

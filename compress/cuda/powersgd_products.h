@@ -1,6 +1,6 @@
-// The products of PowerSGD as calls of BLAS, which takes column-major matrices. A row-major matrix M of n x m is, for
-// it, A = M^T of m x n with leading dimension m; vectors of length l, one after the other, are a matrix with a column
-// each and leading dimension l. So
+// The products of PowerSGD as calls of BLAS, which takes column-major matrices. A row-major matrix
+// M of n x m is, for it, A = M^T of m x n with leading dimension m; vectors of length l, one after
+// the other, are a matrix with a column each and leading dimension l. So
 //
 //   P = M Q      P = op(A) Q, op transposing    n x r, of k = m
 //   Q = M^T P    Q = A P                        m x r, of k = n
@@ -13,7 +13,8 @@
 
 namespace legacy::cuda {
 
-// Matrices of rows x columns, multiplied with as many vectors each: `count` of them, from `first` on.
+// Matrices of rows x columns, multiplied with as many vectors each: `count` of them, from `first`
+// on.
 struct MatrixGroup {
   int64_t rows = 0;
   int64_t columns = 0;

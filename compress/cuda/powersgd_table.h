@@ -37,8 +37,8 @@ struct LowRankUnit {
 
 inline constexpr int64_t kHeaderFloats = kHeaderBytes / int64_t{sizeof(float)};
 
-// What does not change from step to step. Every matrix begins aligned, and there is room for as many vectors as it can
-// have: no more than two floats for each of the model's.
+// What does not change from step to step. Every matrix begins aligned, and there is room for as
+// many vectors as it can have: no more than two floats for each of the model's.
 class LowRankPlaces {
  public:
   LowRankPlaces(const PowerSgdScheme& scheme, std::span<const Unit> units) {
@@ -126,7 +126,8 @@ class LowRankTable : public ImageTable {
   const std::vector<LowRankUnit>& units() const { return units_; }
   const std::vector<Basis>& bases() const { return bases_; }  // what is made orthonormal
   int64_t work() const { return work_; }                      // doubles that it takes
-  // Matrices of one shape, and the units in the groups' order: places in it are what groups count by.
+  // Matrices of one shape, and the units in the groups' order: places in it are what groups count
+  // by.
   const std::vector<MatrixGroup>& groups() const { return groups_; }
   const std::vector<int32_t>& order() const { return order_; }
   int64_t held_tiles() const { return held_place_.tiles; }

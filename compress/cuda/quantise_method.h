@@ -1,10 +1,14 @@
-// What kernels have to know of each quantiser: what it measures of the values that share a scale, the
-// scale, and the codes. Rounding is the CPU's: cpu/code_rules.h, cpu/range_float.h, quantisers/rules.h.
+// What kernels have to know of each quantiser: what it measures of the values that share a scale,
+// the scale, and the codes. Rounding is the CPU's: cpu/code_rules.h, cpu/range_float.h,
+// quantisers/rules.h.
 //
 // Of a Method:
-//   kLeastWidth, kMostWidth   bits of a code              kScaleBytes   of a scale; buckets have words
-//   kMaxima, First, Maximum   largest of integers         kSums, Term   sums of doubles that are not negative
-//   kDraws, kBuckets, kSigns, kFromPowers                 Finish        what is measured becomes scale and encoder
+//   kLeastWidth, kMostWidth   bits of a code
+//   kScaleBytes               of a scale; buckets have words
+//   kMaxima, First, Maximum   largest of integers
+//   kSums, Term               sums of doubles that are not negative
+//   kDraws, kBuckets, kSigns, kFromPowers
+//   Finish                    what is measured becomes scale and encoder
 #pragma once
 
 #include <bit>

@@ -1,10 +1,11 @@
-// The sampled threshold of Deep Gradient Compression (sparsifiers/sampled.h) on a GPU, for all layers at once: what is
-// found out about a threshold before anything is selected.
+// The sampled threshold of Deep Gradient Compression (sparsifiers/sampled.h) on a GPU, for all
+// layers at once: what is found out about a threshold before anything is selected.
 //
 //   TakeSamples(), SelectTopK() of them, SmallestMagnitudes() of what that keeps: the threshold
-//   CountAtLeast(): how much it and each lower one that may be tried would select, from one read of the data
+//   CountAtLeast(): how much it and each lower one that may be tried would select, from one read
 //
-// Nothing waits for the device; the launches do not depend on the data. All throw Error where a launch is refused.
+// Nothing waits for the device; the launches do not depend on the data. All throw Error where a
+// launch is refused.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,8 @@ void SmallestMagnitudes(const SegmentTable& table, Segments segments, const floa
 
 inline constexpr int kSampledThresholds = SampledRule::kTries + 1;
 
-// counts[s * kSampledThresholds + j] += elements of segment s that reach its threshold, lowered j times;
-// non_finite[s] += NaN and infinities. 4 bytes read an element.
+// counts[s * kSampledThresholds + j] += elements of segment s that reach its threshold, lowered j
+// times; non_finite[s] += NaN and infinities. 4 bytes read an element.
 void CountAtLeast(const SegmentTable& table, Segments segments, const float* values,
                   const float* thresholds, uint32_t* counts, uint32_t* non_finite, Stream stream);
 

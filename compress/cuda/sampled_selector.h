@@ -1,5 +1,5 @@
-// DGC's sampled threshold on a device: what sparsifiers/sampled.cc selects, to the bit. The host decides by the CPU's
-// rules, from one read of how much each threshold would select.
+// DGC's sampled threshold on a device: what sparsifiers/sampled.cc selects, to the bit. The host
+// decides by the CPU's rules, from one read of how much each threshold would select.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Which elements of many units a worker sends: the sparsifiers on a device. Positions and values are the CPU's.
+// Which elements of many units a worker sends: the sparsifiers on a device. Positions and values
+// are the CPU's.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@ template <class Device>
 class Selector {
  public:
   virtual ~Selector() = default;
-  // Lists of the worker's values: of `held` and the gradient where it is not added, of the gradient where nothing is
-  // held. What is selected is cleared in `held`, which is the sum then.
+  // Lists of the worker's values: of `held` and the gradient where it is not added, of the gradient
+  // where nothing is held. What is selected is cleared in `held`, which is the sum then.
   virtual void Select(const RandomKey& step, const SenderArrays& sender, Lists<Device>& lists) = 0;
 };
 
@@ -72,8 +73,8 @@ class RandomSelector : public Selector<Device> {
   RandomSubsets<Device> subsets_;
 };
 
-// Memory for what thresholds select is made for a little more than the last worker's; where that was too little, it is
-// selected again.
+// Memory for what thresholds select is made for a little more than the last worker's; where that
+// was too little, it is selected again.
 template <class Device>
 class ThresholdSelector : public Selector<Device> {
  public:

@@ -1,5 +1,5 @@
-// Units of which values travel at positions that all workers draw alike (Random-K): messages are sums' terms, and what
-// they stand for is added up before it goes to its places.
+// Units of which values travel at positions that all workers draw alike (Random-K): messages are
+// sums' terms, and what they stand for is added up before it goes to its places.
 #pragma once
 
 #include <utility>

@@ -1,12 +1,14 @@
-// FFT sparsification on a GPU (codecs/fft_codec.h): of many units (layers, of one worker) at once the strongest bins of
-// their spectra, and the way back. Transforms are those of cpu/fft.h operation by operation, so that positions,
-// coefficients and sums are the CPU's to the bit: no other bound of the error is needed. How: spectrum_kernels.h.
+// FFT sparsification on a GPU (codecs/fft_codec.h): of many units (layers, of one worker) at once
+// the strongest bins of their spectra, and the way back. Transforms are those of cpu/fft.h
+// operation by operation, so that positions, coefficients and sums are the CPU's to the bit: no
+// other bound of the error is needed. How: spectrum_kernels.h.
 //
 // Bytes moved for n elements, where K bins are kept, and L, some more than K, are listed:
 //   select    4.25 n read; 16 L written and 24 L read; 8 K read and 12 K written
 //   add back  4 n written, and 4 n read but for a new sum; 12 K read for each worker
 //
-// Nothing waits for the device, and the launches do not depend on the data: they can be captured in a CUDA graph.
+// Nothing waits for the device, and the launches do not depend on the data: they can be captured in
+// a CUDA graph.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +27,11 @@ struct SpectrumArrays {
   const int64_t* out = nullptr;   // where in the next two a unit's kept bins begin
   uint32_t* positions = nullptr;  // bins, counted from the unit's first one, ascending
   ComplexFloat* coefficients = nullptr;
-  // Of each unit, a power of two by which magnitudes are about 1; becomes the right one. Any will do: a wrong one costs
-  // time, and only where powers are not normal numbers with it.
+  // Of each unit, a power of two by which magnitudes are about 1; becomes the right one. Any will
+  // do: a wrong one costs time, and only where powers are not normal numbers with it.
   float* scales = nullptr;
-  // Bits of the largest |x| of each unit. Above kLargestValueKey the CPU refuses the unit, whose results mean nothing.
+  // Bits of the largest |x| of each unit. Above kLargestValueKey the CPU refuses the unit, whose
+  // results mean nothing.
   uint32_t* largest = nullptr;
 };
 inline constexpr uint32_t kLargestValueKey = cpu::KeyOf(cpu::SpectrumPlan::kLargestValue);
@@ -36,8 +39,8 @@ inline constexpr uint32_t kLargestCoefficientKey =
     cpu::KeyOf(cpu::SpectrumPlan::kLargestCoefficient);
 
 size_t SpectrumWorkspaceBytes(const SpectrumTable& table);
-// `spectra`: the view of the copy of `table` on the device. Throws Error where the workspace is too small or a launch is
-// refused.
+// `spectra`: the view of the copy of `table` on the device. Throws Error where the workspace is too
+// small or a launch is refused.
 void SelectSpectrum(const SpectrumTable& table, const Spectra& spectra,
                     const SpectrumArrays& arrays, void* workspace, size_t bytes, Stream stream);
 
@@ -57,8 +60,8 @@ struct InverseArrays {
   InverseMode mode = InverseMode::kMean;
   float divisor = 1;
   float* out = nullptr;  // flat
-  // For each worker its units: becomes 1 where a coefficient is above kLargestCoefficientKey, which the CPU refuses, so
-  // that the sum means nothing. Stays as it is elsewhere. May be null.
+  // For each worker its units: becomes 1 where a coefficient is above kLargestCoefficientKey, which
+  // the CPU refuses, so that the sum means nothing. Stays as it is elsewhere. May be null.
   uint32_t* malformed = nullptr;
 };
 

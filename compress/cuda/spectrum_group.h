@@ -16,7 +16,8 @@ namespace legacy::cuda {
 template <class Device>
 class SpectrumGroup : public MessageGroup<Device> {
  public:
-  // `setting`: of the codec's quantiser. What is held has the gradient already when Encode() is called.
+  // `setting`: of the codec's quantiser. What is held has the gradient already when Encode() is
+  // called.
   SpectrumGroup(Operations<Device>& on, Faults<Device>& faults, const FftCodec& codec,
                 const QuantiserSetting& setting, const std::vector<GroupUnit>& units, int workers)
       : on_(on),

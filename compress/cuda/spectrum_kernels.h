@@ -1,18 +1,19 @@
-// Kernels of spectrum.h that select: the Top-K of powers (topk_kernels.h), which are never in memory but for those that
-// may be kept.
+// Kernels of spectrum.h that select: the Top-K of powers (topk_kernels.h), which are never in
+// memory but for those that may be kept.
 //
 //   spectrum_bracket.h:
 //     Sample   transforms every 16th tile and counts its powers by their exponent and 3 bits more
-//     Bracket  of each unit two keys between which that of the k-th power probably is; of a short unit, all keys
+//     Bracket  of each unit two keys between which that of the k-th power probably is; of a short
+//              unit, all keys
 //   spectrum_pass.h:
-//     Pass     transforms everything and lists bins from the bracket on; finds the largest |x| on the way
+//     Pass     transforms everything and lists bins from the bracket on; finds the largest |x| too
 //   Judge      whether bracket and scale did, and the part of the bracket that holds the k-th key
 //   Pass       once more, of units where they did not, by the right scale and all keys
 //   ...        as Top-K goes on from lists
 //
-// A scale nearly always does: squares are scaled by a power of two, which changes no bit of a normal number, and no
-// order of their sums. What they are scaled by matters where one is denormal, zero or infinite with one scale and not
-// with the other.
+// A scale nearly always does: squares are scaled by a power of two, which changes no bit of a
+// normal number, and no order of their sums. What they are scaled by matters where one is denormal,
+// zero or infinite with one scale and not with the other.
 #pragma once
 
 #include <bit>

@@ -1,8 +1,8 @@
-// Which vectors are transformed together (cpu/spectrum.h), and the factors of their transforms: made on the host for
-// the kernels of spectrum.h.
+// Which vectors are transformed together (cpu/spectrum.h), and the factors of their transforms:
+// made on the host for the kernels of spectrum.h.
 //
-// A tile is what a block transforms at once: as many chunks as 4096 elements hold, one at least; of what follows the
-// chunks, one piece.
+// A tile is what a block transforms at once: as many chunks as 4096 elements hold, one at least; of
+// what follows the chunks, one piece.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,8 @@ inline constexpr int kTileLog = 12;          // of the elements of a tile of sev
 inline constexpr int kLargestChunkLog = 15;  // what shared memory has room for
 inline constexpr int kFastLog = std::countr_zero(static_cast<uint64_t>(cpu::kFastFft));
 
-// Factors of one length, from FftFactors::numbers on; the last two by location (fft_shape.h) and by bin.
+// Factors of one length, from FftFactors::numbers on; the last two by location (fft_shape.h) and by
+// bin.
 struct FftLength {
   int64_t row_roots = 0;
   int64_t column_roots = 0;

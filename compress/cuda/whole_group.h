@@ -1,5 +1,5 @@
-// Units of which all values travel: units that are sent whole, quantisers that stand alone, sparsifiers that keep
-// everything.
+// Units of which all values travel: units that are sent whole, quantisers that stand alone,
+// sparsifiers that keep everything.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
-// Messages of all values of an extent: a header and a quantiser's segment, written and read where they lie. Equal to the
-// CPU's: every byte, and every value to the bit.
+// Messages of all values of an extent: a header and a quantiser's segment, written and read where
+// they lie. Equal to the CPU's: every byte, and every value to the bit.
 //
 // Bytes moved per element, with codes of b bits: those of quantise.h, and nothing beside them.
 #pragma once
@@ -45,7 +45,8 @@ class WholeMessages {
                               .draws = draws,
                               .non_finite = non_finite});
   }
-  // The sum of what the messages of all slots stand for, divided. `malformed`: of each slot its units.
+  // The sum of what the messages of all slots stand for, divided. `malformed`: of each slot its
+  // units.
   void Decode(int slots, float divisor, float* sum, uint32_t* malformed) {
     on_.DequantiseAdd(quantiser_, {.in = messages_.data(),
                                    .stride = stride_,

@@ -1,6 +1,6 @@
-// Writing of message.h, one launch: a thread composes words of 32 bits from whatever they are made of, so that nothing
-// is written twice, and by no two threads. Positions that become a bitmap are marked in shared memory: a tile of the
-// message finds those that it holds by a search.
+// Writing of message.h, one launch: a thread composes words of 32 bits from whatever they are made
+// of, so that nothing is written twice, and by no two threads. Positions that become a bitmap are
+// marked in shared memory: a tile of the message finds those that it holds by a search.
 #pragma once
 
 #include <array>

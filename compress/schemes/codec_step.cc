@@ -50,7 +50,8 @@ WorkList CodecStep::EncodeWork() const {
   return codec.EncodeWork(unit.numel, parameter);
 }
 
-// Of all messages together; where their number of values depends on the data, of those that there are.
+// Of all messages together; where their number of values depends on the data, of those that there
+// are.
 WorkList CodecStep::DecodeWork(std::optional<int64_t> values) const {
   WorkList work = codec.DecodeWork(unit.numel, parameter);
   if (codec.Linear(unit.numel, parameter)) return work;

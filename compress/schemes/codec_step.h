@@ -1,4 +1,5 @@
-// A step of a codec's exchange of one unit, on whatever device: what its rounds are, and what may be held back.
+// A step of a codec's exchange of one unit, on whatever device: what its rounds are, and what may
+// be held back.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,12 @@
 
 namespace legacy {
 
-// What a worker keeps of a unit: of units that are sent whole there is nothing to hold but momentum.
+// What a worker keeps of a unit: of units that are sent whole there is nothing to hold but
+// momentum.
 MemoryOptions MemoryOf(MemoryOptions options, bool whole);
 
-// Throws Error unless the codec takes the parameter and, with error feedback, cannot diverge with it.
+// Throws Error unless the codec takes the parameter and, with error feedback, cannot diverge with
+// it.
 void CheckCodecStep(const Codec& codec, double parameter, bool error_feedback);
 
 struct CodecStep {

@@ -1,4 +1,5 @@
-// Rules of the sampled threshold (sampled.cc) that kernels follow, too. `numel` > count, the elements wanted.
+// Rules of the sampled threshold (sampled.cc) that kernels follow, too. `numel` > count, the
+// elements wanted.
 #pragma once
 
 #include <cstdint>

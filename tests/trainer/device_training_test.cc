@@ -1,4 +1,5 @@
-// Training on a device that is emulated, beside training on the host: the same bits, as LibTorch is the same.
+// Training on a device that is emulated, beside training on the host: the same bits, as LibTorch is
+// the same.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -96,7 +97,8 @@ void ExpectSameStep(Training& host, Training& device, std::span<const int> parti
   device.Observe({.simulated_seconds = 1});
 }
 
-// Steps of both, one of them without worker 1, and evaluations between and after. Returns the device's report.
+// Steps of both, one of them without worker 1, and evaluations between and after. Returns the
+// device's report.
 ComputeReport ExpectSame(const Case& what,
                          std::shared_ptr<EmulatedAccelerator> accelerator = nullptr) {
   SCOPED_TRACE(what.scheme + ", " + what.policy + ", " + what.model);

@@ -1,5 +1,5 @@
-// A device that is the host: LibTorch's tensors are there, our kernels run block by block, and what is recorded runs
-// again. So all of what a training does on a GPU runs, and is tested, without one.
+// A device that is the host: LibTorch's tensors are there, our kernels run block by block, and what
+// is recorded runs again. So all of what a training does on a GPU runs, and is tested, without one.
 #pragma once
 
 #include <memory>

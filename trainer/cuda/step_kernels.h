@@ -1,5 +1,5 @@
-// What a training's step needs on a device besides LibTorch and the exchanges: flat arrays of all layers, in its memory.
-// All of it queues work and returns; it can be captured in a CUDA graph.
+// What a training's step needs on a device besides LibTorch and the exchanges: flat arrays of all
+// layers, in its memory. All of it queues work and returns; it can be captured in a CUDA graph.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@ class StepKernels {
 
   // FindLargest() of compress/cuda/vector.h, of each layer: 4 bytes an element.
   virtual void FindLargest(const float* gradient, uint32_t* largest, uint32_t* first) = 0;
-  // Scales the whole gradient to the norm `limit` where its norm is above, as the host does: 12 bytes an element.
+  // Scales the whole gradient to the norm `limit` where its norm is above, as the host does: 12
+  // bytes an element.
   virtual void Clip(float* gradient, double limit) = 0;
   // The optimizer's step on all weights: 20 bytes an element, 12 without momentum.
   virtual void Update(MomentumKind kind, const SgdRates& rates, const SgdArrays& arrays) = 0;

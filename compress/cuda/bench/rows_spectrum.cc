@@ -1,4 +1,5 @@
-// FFT sparsification in chunks of 4096 that drops 85 % of the bins, as the codec does where nothing else is asked for.
+// FFT sparsification in chunks of 4096 that drops 85 % of the bins, as the codec does where nothing
+// else is asked for.
 #include <memory>
 
 #include "compress/codecs/fft_codec.h"
