@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 
 #include "compress/cpu/bitpack.h"
 #include "compress/cuda/block.h"
@@ -30,20 +29,14 @@ LEGACY_DEVICE uint32_t PackedWord(uint32_t word, uint32_t width, uint32_t n, Cod
 // Words of memory of `bytes` bytes, aligned to four: of the last only the bytes that are there.
 LEGACY_DEVICE uint32_t LoadWord(const std::byte* from, int64_t bytes, int64_t word) {
   const int64_t at = word * kWordBytes, rest = bytes - at;
+  if (rest >= kWordBytes) return LoadAligned<uint32_t>(from + at);
   uint32_t value = 0;
-  if (rest >= kWordBytes) {
-    std::memcpy(&value, __builtin_assume_aligned(from + at, kWordBytes), kWordBytes);
-    return value;
-  }
   for (int i = 0; i < rest; ++i) value |= static_cast<uint32_t>(from[at + i]) << 8 * i;
   return value;
 }
 LEGACY_DEVICE void StoreWord(std::byte* to, int64_t bytes, int64_t word, uint32_t value) {
   const int64_t at = word * kWordBytes, rest = bytes - at;
-  if (rest >= kWordBytes) {
-    std::memcpy(__builtin_assume_aligned(to + at, kWordBytes), &value, kWordBytes);
-    return;
-  }
+  if (rest >= kWordBytes) return StoreAligned(value, to + at);
   for (int i = 0; i < rest; ++i) to[at + i] = static_cast<std::byte>(value >> 8 * i);
 }
 

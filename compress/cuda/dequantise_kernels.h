@@ -99,7 +99,8 @@ struct DequantiseTile {
   // Whether no padding is set after the last code.
   template <int kWidth>
   static LEGACY_DEVICE bool Read(const std::byte* from, int count, RunOfCodes& codes) {
-    PackedRun<kWidth>::Load(from, (count * kWidth + 7) / 8, codes);
+    constexpr int kAlignment = Method::kScaleBytes == 1 ? 1 : kWordBytes;  // of what follows scales
+    PackedRun<kWidth, kAlignment>::Load(from, (count * kWidth + 7) / 8, codes);
     uint32_t padding = 0;
     LEGACY_UNROLL
     for (int i = 0; i < kRun; ++i) padding |= i < count ? 0 : codes[i];

@@ -45,7 +45,7 @@ struct QuantiseTile {
     If<Method::kSigns, std::array<uint32_t, kTile / kWordBits + 1>> signs;
     If<kScaled, std::array<QuantiserRule<Method>, kTileBuckets>> rules;
     If<kScaled, std::array<std::array<int32_t, 2>, kTileBuckets>> maxima;
-    If<kEuclidean, std::array<float, kTile>> values;
+    alignas(Vector<float>) If<kEuclidean, std::array<float, kTile>> values;
     If<kEuclidean, std::array<double, kTileBuckets>> sums;
   };
   template <class Block>

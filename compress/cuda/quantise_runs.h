@@ -7,7 +7,7 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
+#include <numeric>
 #include <type_traits>
 
 #include "compress/cpu/stochastic.h"
@@ -38,10 +38,10 @@ LEGACY_DEVICE void WithWidth(int width, Body body) {
 }
 
 // Eight codes of kWidth bits as units of memory, of kUnit bytes: element i is in unit k from bit
-// i * kWidth - 8 * kUnit * k on, which may be below zero.
-template <int kWidth>
+// i * kWidth - 8 * kUnit * k on, which may be below zero. The first run is aligned to kAlignment.
+template <int kWidth, int kAlignment = kWordBytes>
 struct PackedRun {
-  static constexpr int kUnit = kWidth % 4 == 0 ? 4 : kWidth % 2 == 0 ? 2 : 1;
+  static constexpr int kUnit = std::gcd(kWidth, kAlignment);
   static constexpr int kUnits = kWidth / kUnit;
   static constexpr int kUnitBits = 8 * kUnit;
   using Unit =
@@ -57,8 +57,7 @@ struct PackedRun {
         if (at <= -kWidth || at >= kUnitBits) continue;
         bits |= at >= 0 ? codes[i] << at : codes[i] >> -at;
       }
-      const auto unit = static_cast<Unit>(bits);
-      std::memcpy(__builtin_assume_aligned(to + k * kUnit, kUnit), &unit, kUnit);
+      StoreAligned(static_cast<Unit>(bits), to + k * kUnit);
     }
   }
   // Of the first `bytes` bytes: those after them count as zeros.
@@ -68,7 +67,7 @@ struct PackedRun {
     for (int k = 0; k < kUnits; ++k) {
       Unit unit = 0;
       if (bytes >= kWidth) {
-        std::memcpy(&unit, __builtin_assume_aligned(from + k * kUnit, kUnit), kUnit);
+        unit = LoadAligned<Unit>(from + k * kUnit);
       } else {
         LEGACY_UNROLL
         for (int b = 0; b < kUnit; ++b) {
@@ -161,8 +160,7 @@ LEGACY_DEVICE void FlushBytes(Block& block, const uint32_t* words, int bytes, st
     for (int k = thread; k < whole; k += Block::kThreads) {
       const uint64_t both = uint64_t{words[k + 1]} << kWordBits | words[k];
       const auto word = static_cast<uint32_t>(both >> 8 * head);
-      std::memcpy(__builtin_assume_aligned(to + head + k * kWordBytes, kWordBytes), &word,
-                  kWordBytes);
+      StoreAligned(word, to + head + k * kWordBytes);
     }
     if (thread < bytes - tail) byte(tail + thread);
   });

@@ -23,27 +23,41 @@ LEGACY_DEVICE bool IsVectorAligned(const T* at) {
   return reinterpret_cast<uintptr_t>(at) % sizeof(Vector<T>) == 0;
 }
 
+// T at an address that is a multiple of its alignment. Elsewhere a GPU refuses the access, and the
+// host's sanitizer the reference.
 template <class T>
-LEGACY_DEVICE void LoadVector(const T* from, T* to) {
+LEGACY_DEVICE T LoadAligned(const void* from) {
+  const T& place = *static_cast<const T*>(from);
 #if defined(__CUDACC__)
-  const Vector<T> vector = *reinterpret_cast<const Vector<T>*>(from);
-  LEGACY_UNROLL
-  for (int i = 0; i < kVector; ++i) to[i] = vector.elements[i];
+  return place;
 #else
-  std::memcpy(to, from, sizeof(Vector<T>));
+  T value;
+  std::memcpy(&value, &place, sizeof(T));
+  return value;
+#endif
+}
+template <class T>
+LEGACY_DEVICE void StoreAligned(const T& value, void* to) {
+  T& place = *static_cast<T*>(to);
+#if defined(__CUDACC__)
+  place = value;
+#else
+  std::memcpy(&place, &value, sizeof(T));
 #endif
 }
 
 template <class T>
+LEGACY_DEVICE void LoadVector(const T* from, T* to) {
+  const auto vector = LoadAligned<Vector<T>>(from);
+  LEGACY_UNROLL
+  for (int i = 0; i < kVector; ++i) to[i] = vector.elements[i];
+}
+template <class T>
 LEGACY_DEVICE void StoreVector(const T* from, T* to) {
-#if defined(__CUDACC__)
   Vector<T> vector;
   LEGACY_UNROLL
   for (int i = 0; i < kVector; ++i) vector.elements[i] = from[i];
-  *reinterpret_cast<Vector<T>*>(to) = vector;
-#else
-  std::memcpy(to, from, sizeof(Vector<T>));
-#endif
+  StoreAligned(vector, to);
 }
 
 // A tile of kElements, of which each thread owns kVectors vectors; neighbours own neighbouring ones.
