@@ -28,9 +28,11 @@
 // Plain functions of numbers are better constexpr, for host and device.
 #define LEGACY_DEVICE __device__ __forceinline__
 #define LEGACY_UNROLL _Pragma("unroll")
+#define LEGACY_UNROLL_SOME _Pragma("unroll 8")
 #else
 #define LEGACY_DEVICE inline
 #define LEGACY_UNROLL
+#define LEGACY_UNROLL_SOME
 #endif
 
 namespace legacy::cuda {
@@ -126,7 +128,7 @@ class HostBlock {
     }
   }
   // What all blocks wrote before their Fence() is seen by a block that learns of it by an atomic and
-  // reads with Fresh().
+  // reads with Fresh(), which may also read memory of the block.
   void Fence() {}
   template <class T>
   T Fresh(const T* at) {
@@ -156,6 +158,13 @@ class HostBlock {
     const T before = *at;
     *at |= x;
     return before;
+  }
+  // Before atomics: threads of a warp that come by with one key at the same time, which nobody can
+  // rely on, may be taken together. Whether the thread goes on, with the sums of all that it stands
+  // for in x.
+  template <class... T>
+  bool Combine(uint32_t, T&...) {
+    return true;
   }
 
  private:

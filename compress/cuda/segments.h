@@ -82,6 +82,15 @@ LEGACY_DEVICE void ForTiles(Block& block, const Segments& segments, Step step) {
   for (int64_t t = begin; t < end; ++t) step(t, FindTile(segments, t, kTile));
 }
 
+// The same of tiles that are spread: where neighbours are alike, blocks have as much to do.
+template <class Block, class Step>
+LEGACY_DEVICE void ForSpreadTiles(Block& block, const Segments& segments, Step step) {
+  const int64_t all = segments.first_tile[segments.count];
+  for (int64_t t = block.index(); t < all; t += block.count()) {
+    step(t, FindTile(segments, t, kTile));
+  }
+}
+
 // Of n elements without segments.
 constexpr int64_t TileCount(int64_t n) { return TilesOf(n, kTile); }
 LEGACY_DEVICE Tile FlatTile(int64_t index, int64_t n) {

@@ -1,10 +1,12 @@
-// Runs kernels (block.h) on a GPU, in the order of a stream: nothing here waits for the device, so
-// that all of it can be captured in a CUDA graph.
+// Runs kernels (block.h) on a GPU, in the order of a stream. Launches and Clear() can be captured in a
+// CUDA graph; memory, and copies from and to the host cannot.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <type_traits>
 
 #include "compress/cuda/block.h"
@@ -99,7 +101,7 @@ class DeviceBlock {
   LEGACY_DEVICE void Fence() { __threadfence(); }
   template <class T>
   LEGACY_DEVICE T Fresh(const T* at) {
-    return __ldcg(at);
+    return *static_cast<const volatile T*>(at);  // not from the multiprocessor's own cache
   }
   template <class T>
   LEGACY_DEVICE T AtomicAdd(T* at, T x) {
@@ -121,6 +123,12 @@ class DeviceBlock {
   template <class T>
   LEGACY_DEVICE T AtomicOr(T* at, T x) {
     return atomicOr(at, x);
+  }
+  template <class... T>
+  LEGACY_DEVICE bool Combine(uint32_t key, T&... x) {
+    const unsigned together = __match_any_sync(__activemask(), key);
+    ((x = __reduce_add_sync(together, x)), ...);
+    return static_cast<int>(threadIdx.x % kWarp) == __ffs(static_cast<int>(together)) - 1;
   }
 
  private:
@@ -185,6 +193,11 @@ class StreamDevice {
   template <class Kernel>
   void Launch(int64_t blocks, const typename Kernel::Args& args) {
     if (blocks == 0) return;
+    static_assert(sizeof(args) <= 4096, "what a launch has room for");
+    constexpr int64_t kMostBlocks = std::numeric_limits<int32_t>::max();
+    if (blocks > kMostBlocks) {
+      throw Error("GPU blocks of a launch", std::to_string(blocks), "up to 2^31 - 1");
+    }
     constexpr size_t kBytes = sizeof(SharedMemory<Kernel>);
     constexpr size_t kFree = 48 << 10;  // more has to be asked for
     if constexpr (kBytes > kFree) {

@@ -14,6 +14,7 @@
 // what it holds does not.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 
@@ -192,22 +193,24 @@ struct ThresholdScan {
   template <class Sum, class Block, class Number>
   static LEGACY_DEVICE Sum Scan(Block& block, Number* x, int64_t n, Sum first = 0) {
     typename Block::template PerThread<Sum> before;
+    typename Block::template PerThread<std::array<Number, kOwn>> own;
     block.ForEachThread([&](int thread) {
       before[thread] = 0;
+      LEGACY_UNROLL
       for (int i = 0; i < kOwn; ++i) {
         const int64_t at = int64_t{thread} * kOwn + i;
-        if (at < n) before[thread] += block.Fresh(&x[at]);
+        own[thread][i] = at < n ? block.Fresh(&x[at]) : 0;
+        before[thread] += own[thread][i];
       }
     });
     const Sum sum = block.ExclusiveSum(before);
     block.ForEachThread([&](int thread) {
       Sum passed = first + before[thread];
+      LEGACY_UNROLL
       for (int i = 0; i < kOwn; ++i) {
         const int64_t at = int64_t{thread} * kOwn + i;
-        if (at >= n) break;
-        const Number here = block.Fresh(&x[at]);
-        x[at] = static_cast<Number>(passed);
-        passed += here;
+        if (at < n) x[at] = static_cast<Number>(passed);
+        passed += own[thread][i];
       }
     });
     return sum;
@@ -234,7 +237,7 @@ struct ThresholdEmit {
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const ThresholdJob& job = args.job;
-    ForTiles(block, job.segments, [&](int64_t number, const Tile& tile) {
+    ForSpreadTiles(block, job.segments, [&](int64_t number, const Tile& tile) {
       const int64_t list = job.lists[number];
       const int64_t before = ThresholdScan::Before(job, number);
       if (list == kNoList) {

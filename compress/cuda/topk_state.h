@@ -68,6 +68,26 @@ LEGACY_DEVICE int TopKShift(uint32_t low, uint32_t high) {
   return bits > 0 ? bits : 0;
 }
 
+// Counts keys by parts of a range: a thread's equal neighbours, and a warp's last ones, at once, so
+// that keys that are mostly equal do not queue for one counter.
+struct TopKCounter {
+  uint32_t part = 0, run = 0;
+
+  template <class Block>
+  LEGACY_DEVICE void Add(Block& block, uint32_t here, uint32_t* parts) {
+    if (run > 0 && here != part) {
+      block.AtomicAdd(&parts[part], run);
+      run = 0;
+    }
+    part = here;
+    ++run;
+  }
+  template <class Block>
+  LEGACY_DEVICE void End(Block& block, uint32_t* parts) {
+    if (run > 0 && block.Combine(part, run)) block.AtomicAdd(&parts[part], run);
+  }
+};
+
 // The part of the range that holds the rank becomes the range. Clears the parts.
 template <class Block>
 LEGACY_DEVICE void NarrowRange(Block& block, TopKState& state, uint32_t* parts) {
@@ -75,6 +95,7 @@ LEGACY_DEVICE void NarrowRange(Block& block, TopKState& state, uint32_t* parts) 
   typename Block::template PerThread<uint32_t> before, own;
   block.ForEachThread([&](int thread) {
     uint32_t sum = 0;
+    LEGACY_UNROLL_SOME
     for (int i = 0; i < kOwn; ++i) sum += block.Fresh(&parts[kTopKParts - 1 - thread * kOwn - i]);
     before[thread] = own[thread] = sum;
   });
@@ -83,27 +104,27 @@ LEGACY_DEVICE void NarrowRange(Block& block, TopKState& state, uint32_t* parts) 
   block.Sync();
   block.ForEachThread([&](int thread) {
     if (before[thread] < rank && rank <= before[thread] + own[thread]) {
-      const int shift = TopKShift(low, high);
-      uint32_t counted = before[thread];
+      // No branch leaves the loop: loads do not wait for each other.
+      uint32_t counted = before[thread], passed = 0, found = 0;
+      LEGACY_UNROLL_SOME
       for (int i = 0; i < kOwn; ++i) {
         const int part = kTopKParts - 1 - thread * kOwn - i;
         const uint32_t here = block.Fresh(&parts[part]);
-        if (counted + here < rank) {
-          counted += here;
-          continue;
-        }
-        const uint32_t from = low + (static_cast<uint32_t>(part) << shift);
-        const uint32_t to = from + ((1u << shift) - 1);
-        state.low = from;
-        state.high = to < high ? to : high;
-        state.rank = rank - counted;
-        break;
+        const bool holds = counted < rank && rank <= counted + here;
+        found = holds ? static_cast<uint32_t>(part) : found;
+        passed = holds ? counted : passed;
+        counted += here;
       }
+      const int shift = TopKShift(low, high);
+      const uint32_t from = low + (found << shift), to = from + ((1u << shift) - 1);
+      state.low = from;
+      state.high = to < high ? to : high;
+      state.rank = rank - passed;
     }
   });
   block.Sync();
   block.ForEachThread([&](int thread) {
-    for (int i = 0; i < kOwn; ++i) parts[kTopKParts - 1 - thread * kOwn - i] = 0;
+    for (int i = thread; i < kTopKParts; i += Block::kThreads) parts[i] = 0;
   });
 }
 

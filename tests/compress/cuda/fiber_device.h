@@ -285,6 +285,10 @@ class FiberBlock {
   T AtomicOr(T* at, T x) {
     return std::atomic_ref<T>(*at).fetch_or(x, std::memory_order_relaxed);
   }
+  template <class... T>
+  bool Combine(uint32_t, T&...) {
+    return true;
+  }
 
  private:
   template <class T, class Op>
