@@ -116,7 +116,7 @@ struct CountBins {
       ++run;
       sum += bits & ((1u << kOffsetBits) - 1);
     }
-    AddRun(block, bin, run, sum, bins);
+    if (run > 0 && block.Combine(bin, run, sum)) AddRun(block, bin, run, sum, bins);
     return zeros;
   }
   template <class Block>

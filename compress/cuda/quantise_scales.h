@@ -209,7 +209,7 @@ LEGACY_DEVICE void StoreRule(const QuantiseJob& job, int64_t part,
 // A block for each part.
 template <class Method>
 struct ScalePart {
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = 512;
   struct Args {
     QuantiseJob job;
   };

@@ -37,12 +37,14 @@ struct SpectrumSample : SpectrumBlock<kMostLog> {
     const float scale = job.arrays.scales[tile.unit];
     const int shift = TopKShift(0, cpu::kLargestKey);
     block.ForEachThread([&](int thread) {
+      TopKCounter counter;
       for (int bin = thread; bin < tile.bins(); bin += kThreads) {
         const float power =
             Tiles::BinOf(shared.fft, job.spectra.factors, tile, job.arrays.values, scale, bin)
                 .power;
-        block.AtomicAdd(&shared.parts[cpu::KeyOf(power) >> shift], 1u);
+        counter.Add(block, cpu::KeyOf(power) >> shift, shared.parts.data());
       }
+      counter.End(block, shared.parts.data());
     });
     block.Sync();
     uint32_t* const parts = job.topk.parts + int64_t{tile.unit} * kTopKParts;

@@ -109,6 +109,7 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
     const int bins = tile.bins();
     const int64_t slots = job.spectra.units[tile.unit].first_bin + tile.first_bin;
     typename Block::template PerThread<uint32_t> listed, winners;  // listed by all threads
+    typename Block::template PerThread<TopKCounter> counters;
     block.ForEachThread([&](int thread) { listed[thread] = winners[thread] = 0; });
     int turn = 0;
     for (int first = 0; first < bins; first += kTogether * kThreads, turn ^= 1) {
@@ -131,7 +132,7 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
           is_wanted[thread] = key >= low;
           winners[thread] += key > high;
           if (!args.again && low <= key && key <= high) {
-            block.AtomicAdd(&parts[(key - low) >> shift], 1u);
+            counters[thread].Add(block, (key - low) >> shift, parts);
           }
         });
         const auto masks = block.Ballot(is_wanted);
@@ -157,6 +158,7 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
     }
     typename Block::template PerThread<uint64_t> counts;  // candidates, winners in the upper half
     block.ForEachThread([&](int thread) {
+      counters[thread].End(block, parts);
       counts[thread] = uint64_t{winners[thread]} << 32;
       if (thread != 0) return;
       counts[thread] += listed[thread];

@@ -15,10 +15,11 @@
 //
 // Bytes moved per element: 8 read and 4 written by Pass; 8 written and 24 read for each listed
 // element; 4 more are read where the lists are not used (short segments; many equal magnitudes: where
-// both ends of the bracket are one key nothing but counts is needed).
+// both ends of the bracket are one key nothing but counts is needed; fewer than k that are not zero).
 // Deterministic: where a tile's list begins depends on the order of blocks, what it holds does not.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 
@@ -42,19 +43,46 @@ struct TopKWarps {
   };
   static constexpr int64_t kBlocks = 132 * 32;  // fill an H100; more tiles share
 
-  // element(position in the segment, value) of all that a tile has to look at, one for each thread
-  // at a time.
+  static constexpr int kTogether = 4;  // elements of a thread that are on their way at once
+
+  // What a tile has to look at: entries of a list, or all of its elements.
+  struct Elements {
+    const TopKEntry* entries;  // null: all
+    const float* values;
+    uint32_t begin, count;
+
+    static LEGACY_DEVICE Elements Of(const TopKJob& job, const TopKTile& listed, const Tile& tile,
+                                     TopKSource source) {
+      if (source == TopKSource::kLists)
+        return {job.entries + listed.list, nullptr, 0, listed.listed};
+      return {nullptr, job.arrays.residual + tile.offset + tile.begin,
+              static_cast<uint32_t>(tile.begin), static_cast<uint32_t>(tile.end - tile.begin)};
+    }
+    LEGACY_DEVICE TopKEntry At(uint32_t i) const {
+      return entries ? entries[i] : TopKEntry{begin + i, values[i]};
+    }
+    // A thread's of those from `first` on, kWarp apart, as far as they are there.
+    LEGACY_DEVICE std::array<TopKEntry, kTogether> Next(int thread, uint32_t first) const {
+      std::array<TopKEntry, kTogether> next{};
+      LEGACY_UNROLL
+      for (int i = 0; i < kTogether; ++i) {
+        const uint32_t at = first + i * kWarp + thread;
+        if (at < count) next[i] = At(at);
+      }
+      return next;
+    }
+  };
+
+  // element(position in the segment, value) of all that a tile has to look at.
   template <class Element>
   static LEGACY_DEVICE void ForElements(int thread, const TopKJob& job, const TopKTile& listed,
                                         const Tile& tile, TopKSource source, Element element) {
-    if (source == TopKSource::kLists) {
-      const TopKEntry* const entries = job.entries + listed.list;
-      for (uint32_t i = thread; i < listed.listed; i += kWarp) {
-        element(entries[i].index, entries[i].value);
-      }
-    } else {
-      for (int64_t i = tile.begin + thread; i < tile.end; i += kWarp) {
-        element(static_cast<uint32_t>(i), job.arrays.residual[tile.offset + i]);
+    const Elements all = Elements::Of(job, listed, tile, source);
+    for (uint32_t first = 0; first < all.count; first += kTogether * kWarp) {
+      const auto next = all.Next(thread, first);
+      LEGACY_UNROLL
+      for (int i = 0; i < kTogether; ++i) {
+        if (first + i * kWarp + thread < all.count) element(next[i].index, next[i].value);
       }
     }
   }
@@ -112,19 +140,12 @@ struct TopKRound : TopKWarps {
     const int shift = TopKShift(low, high);
     uint32_t* const parts = job.parts + int64_t{tile.segment} * kTopKParts;
     block.ForEachThread([&](int thread) {
-      uint32_t part = 0, run = 0;  // equal neighbours are added at once
+      TopKCounter counter;
       ForElements(thread, job, job.tiles[number], tile, state.source, [&](uint32_t, float value) {
         const uint32_t key = cpu::KeyOf(value);
-        if (key < low || key > high) return;
-        const uint32_t here = (key - low) >> shift;
-        if (run > 0 && here != part) {
-          block.AtomicAdd(&parts[part], run);
-          run = 0;
-        }
-        part = here;
-        ++run;
+        if (key >= low && key <= high) counter.Add(block, (key - low) >> shift, parts);
       });
-      if (run > 0) block.AtomicAdd(&parts[part], run);
+      counter.End(block, parts);
     });
   }
 };
@@ -133,7 +154,7 @@ struct TopKCount : TopKWarps {
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
-    ForTiles(block, job.segments, [&](int64_t number, const Tile& tile) {
+    ForSpreadTiles(block, job.segments, [&](int64_t number, const Tile& tile) {
       const TopKState& state = job.states[tile.segment];
       if (state.source == TopKSource::kCounts || job.arrays.k[tile.segment] == 0) return;
       typename Block::template PerThread<uint32_t> above, ties;
@@ -216,7 +237,7 @@ struct TopKEmitTo : TopKWarps {
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
-    ForTiles(block, job.segments, [&](int64_t number, const Tile& tile) {
+    ForSpreadTiles(block, job.segments, [&](int64_t number, const Tile& tile) {
       const uint32_t k = job.arrays.k[tile.segment];
       if (k == 0) return;
       const TopKState state = job.states[tile.segment];
@@ -225,41 +246,40 @@ struct TopKEmitTo : TopKWarps {
       const bool last = number + 1 == job.segments.first_tile[tile.segment + 1];
       const uint32_t above = (last ? k - wanted_ties : job.tiles[number + 1].above) - mine.above;
       if (above == 0 && mine.ties >= wanted_ties) return;
-      const bool lists = state.source == TopKSource::kLists;
-      const int64_t n = lists ? mine.listed : tile.end - tile.begin;
+      const Elements all = Elements::Of(job, mine, tile, state.source);
       uint32_t passed_above = 0, passed_ties = 0;
-      for (int64_t first = 0; first < n; first += kWarp) {
-        typename Block::template PerThread<TopKEntry> entry;
-        typename Block::template PerThread<bool> is_above, is_tie;
-        block.ForEachThread([&](int thread) {
-          const int64_t i = first + thread;
-          is_above[thread] = is_tie[thread] = false;
-          if (i >= n) return;
-          entry[thread] = lists ? job.entries[mine.list + i]
-                                : TopKEntry{static_cast<uint32_t>(tile.begin + i),
-                                            job.arrays.residual[tile.offset + tile.begin + i]};
-          is_above[thread] = cpu::KeyOf(entry[thread].value) > state.low;
-          is_tie[thread] = cpu::KeyOf(entry[thread].value) == state.low;
-        });
-        const auto aboves = block.Ballot(is_above);
-        const auto ties = block.Ballot(is_tie);
-        typename Block::template PerThread<uint32_t> next_above, next_ties;
-        block.ForEachThread([&](int thread) {
-          const uint32_t lower = (uint32_t{1} << thread) - 1;
-          const uint32_t before = mine.above + passed_above +
-                                  static_cast<uint32_t>(std::popcount(aboves[thread] & lower));
-          const uint32_t tied =
-              mine.ties + passed_ties + static_cast<uint32_t>(std::popcount(ties[thread] & lower));
-          const uint32_t ties_kept = tied < wanted_ties ? tied : wanted_ties;
-          if (is_above[thread] || (is_tie[thread] && tied < wanted_ties)) {
-            args.out.Put(tile, state, job.arrays.out[tile.segment] + before + ties_kept,
-                         entry[thread], mine.list + first + thread);
-          }
-          next_above[thread] = static_cast<uint32_t>(std::popcount(aboves[thread]));
-          next_ties[thread] = static_cast<uint32_t>(std::popcount(ties[thread]));
-        });
-        passed_above += next_above[0];
-        passed_ties += next_ties[0];
+      for (uint32_t first = 0; first < all.count; first += kTogether * kWarp) {
+        typename Block::template PerThread<std::array<TopKEntry, kTogether>> entries;
+        block.ForEachThread([&](int thread) { entries[thread] = all.Next(thread, first); });
+        LEGACY_UNROLL
+        for (int i = 0; i < kTogether; ++i) {
+          const uint32_t begin = first + i * kWarp;
+          typename Block::template PerThread<bool> is_above, is_tie;
+          block.ForEachThread([&](int thread) {
+            const uint32_t key = cpu::KeyOf(entries[thread][i].value);
+            is_above[thread] = begin + thread < all.count && key > state.low;
+            is_tie[thread] = begin + thread < all.count && key == state.low;
+          });
+          const auto aboves = block.Ballot(is_above);
+          const auto ties = block.Ballot(is_tie);
+          typename Block::template PerThread<uint32_t> next_above, next_ties;
+          block.ForEachThread([&](int thread) {
+            const uint32_t lower = (uint32_t{1} << thread) - 1;
+            const uint32_t before = mine.above + passed_above +
+                                    static_cast<uint32_t>(std::popcount(aboves[thread] & lower));
+            const uint32_t tied = mine.ties + passed_ties +
+                                  static_cast<uint32_t>(std::popcount(ties[thread] & lower));
+            const uint32_t ties_kept = tied < wanted_ties ? tied : wanted_ties;
+            if (is_above[thread] || (is_tie[thread] && tied < wanted_ties)) {
+              args.out.Put(tile, state, job.arrays.out[tile.segment] + before + ties_kept,
+                           entries[thread][i], int64_t{mine.list} + begin + thread);
+            }
+            next_above[thread] = static_cast<uint32_t>(std::popcount(aboves[thread]));
+            next_ties[thread] = static_cast<uint32_t>(std::popcount(ties[thread]));
+          });
+          passed_above += next_above[0];
+          passed_ties += next_ties[0];
+        }
       }
     });
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "compress/cpu/topk_gather.h"
@@ -27,9 +28,9 @@ struct TopKBracket {
   // Position of sample element i of `sample`: evenly spread, jittered within its stride.
   static constexpr int64_t Position(int64_t i, int64_t length, int64_t sample) {
     if (sample == length) return i;
-    const int64_t begin = i * length / sample, end = (i + 1) * length / sample;
+    const int64_t begin = i * length / kTopKSample, end = (i + 1) * length / kTopKSample;
     const auto jitter = static_cast<uint32_t>(i) * 2654435761u >> 8;
-    return begin + jitter % (end - begin);
+    return begin + jitter % static_cast<uint32_t>(end - begin);
   }
 
   template <class Block>
@@ -64,12 +65,14 @@ struct TopKBracket {
       while (end.low < end.high) {
         const uint32_t low = end.low, high = end.high;
         block.ForEachThread([&](int thread) {
+          TopKCounter counter;
           LEGACY_UNROLL
           for (int i = 0; i < kOwn; ++i) {
             const uint32_t key = keys[thread][i];
             if (int64_t{i} * kThreads + thread >= sample || key < low || key > high) continue;
-            block.AtomicAdd(&shared.parts[(key - low) >> TopKShift(low, high)], 1u);
+            counter.Add(block, (key - low) >> TopKShift(low, high), shared.parts.data());
           }
+          counter.End(block, shared.parts.data());
         });
         block.Sync();
         NarrowInBlock(block, end);
@@ -84,6 +87,8 @@ struct TopKBracket {
       state = {};
       state.low = shared.ends[0].low;
       state.high = exact ? state.low : shared.ends[1].high;
+      // Zeros may be most of all: they are not listed, and Judge() sees where the k-th is one.
+      if (state.low == 0 && state.high > 0) state.low = 1;
       if (k == 0) state.low = state.high = cpu::kLargestKey;
       state.bracket = state.high;
       state.source = state.low < state.high ? TopKSource::kLists : TopKSource::kCounts;
@@ -97,7 +102,7 @@ struct TopKBracket {
     const double share = length > 0 ? static_cast<double>(k) / static_cast<double>(length) : 0;
     const auto size = static_cast<double>(sample);
     const double expected = share * size;
-    const double slack = sample == length ? 0 : 4 * SquareRoot(expected * (1 - share)) + 1;
+    const double slack = sample == length ? 0 : 4 * std::sqrt(expected * (1 - share)) + 1;
     ends[0] = {};
     ends[1] = {};
     const double lower = expected + slack + 0.5, upper = expected - slack;
@@ -107,11 +112,6 @@ struct TopKBracket {
     ends[1].high = cpu::kLargestKey;  // where the rank is before it
     ends[0].rank = static_cast<uint32_t>(lower < 1 ? 1 : lower);
     ends[1].rank = upper < 1 ? 0 : static_cast<uint32_t>(upper);
-  }
-  static LEGACY_DEVICE double SquareRoot(double x) {
-    double root = x > 1 ? x : 1;  // Newton's, from above; a bracket needs no more
-    for (int i = 0; i < 40; ++i) root = 0.5 * (root + x / root);
-    return root;
   }
   template <class Block>
   static LEGACY_DEVICE void NarrowInBlock(Block& block, TopKState& end) {
@@ -206,6 +206,7 @@ struct TopKPass {
                                  int thread, uint64_t fields, uint64_t before, uint32_t low,
                                  uint32_t high, TopKEntry* entries, uint32_t* parts) {
     const int shift = TopKShift(low, high);
+    TopKCounter counter;
     uint32_t vector_begin = 0;
     LEGACY_UNROLL
     for (int vector = 0; vector < kVectors; ++vector) {
@@ -216,13 +217,15 @@ struct TopKPass {
         const uint32_t key = cpu::KeyOf(elements[i]);
         if (position >= static_cast<int>(tile.end - tile.begin) || key < low) continue;
         entries[at++] = {static_cast<uint32_t>(tile.begin + position), elements[i]};
-        if (key <= high) block.AtomicAdd(&parts[(key - low) >> shift], 1u);
+        if (key <= high) counter.Add(block, (key - low) >> shift, parts);
       }
       vector_begin += VectorCounts::Of(fields, vector);
     }
+    counter.End(block, parts);
   }
 
-  // Whether the bracket holds the k-th key. If not, all of the segment is looked at again.
+  // Whether the bracket holds the k-th key. If not, all of the segment is looked at again: for the
+  // key, or where fewer than k elements are not zero, for the first zeros.
   template <class Block>
   static LEGACY_DEVICE bool Judge(Block& block, const TopKJob& job, int32_t segment) {
     TopKState& state = job.states[segment];
@@ -231,6 +234,7 @@ struct TopKPass {
     const uint32_t candidates = block.Fresh(&state.candidates);
     const bool found =
         k == 0 || (winners < k && k - winners <= candidates && block.Fresh(&state.no_room) == 0);
+    const bool zero = state.low == 1 && winners + candidates < k;
     block.Sync();
     block.ForEachThread([&](int thread) {
       for (int i = thread; !found && i < kTopKParts; i += kThreads) {
@@ -240,8 +244,8 @@ struct TopKPass {
       state.rank = k - winners;
       if (found) return;
       state.low = 0;
-      state.high = cpu::kLargestKey;
-      state.rank = k;
+      state.high = zero ? 0 : cpu::kLargestKey;
+      state.rank = zero ? k - winners - candidates : k;
       state.source = TopKSource::kAll;
       block.AtomicAdd(job.missed, 1u);
     });

@@ -150,6 +150,26 @@ TEST(CudaTopK, StaysExactWhereTheBracketMisses) {
   });
 }
 
+// Not even where the bracket goes down to them.
+TEST(CudaTopK, ZerosAreNotListed) {
+  constexpr int64_t kLength = 1 << 18, kEvery = 100, kOthers = kLength / kEvery + 1;
+  const SegmentTable segments(test::Apart({kLength}), kTile);
+  auto gradient = Fill(segments, "laplace", 6);
+  for (int64_t i = 0; i < kLength; ++i) {
+    if (i % kEvery != 0) gradient[i] = 0;
+  }
+  const std::vector<float> residual(test::FlatSize(segments));
+  for (const int64_t more : {-10, 0, 10}) {
+    const std::vector<uint32_t> k = {static_cast<uint32_t>(kOthers + more)};
+    const auto expected = OnCpu(segments, k, gradient, residual);
+    test::OnDevice([&](test::Device& device) {
+      const auto got = OnGpu(device, segments, k, gradient, residual, /*capacity=*/kOthers);
+      EXPECT_EQ(got.missed, more > 0 ? 1u : 0u);
+      ExpectEqual(got, expected);
+    });
+  }
+}
+
 TEST(CudaTopK, CountsWhatIsNotFinite) {
   const SegmentTable segments(test::Apart({20000, 50}), kTile);
   auto gradient = Fill(segments, "laplace", 5);
