@@ -88,12 +88,6 @@ struct Matrices {
   cuda::ProductArrays arrays[cuda::kRounds];
 };
 
-// cuBLAS loads its kernels at their first use, which is not to be in a graph.
-Work Warm(const std::function<void(Stream)>& run) {
-  run(nullptr);
-  return Runs(run);
-}
-
 int64_t MultiplyAdds(const Case& c) { return Sizes(c).multiply_adds; }
 double MultiplyBytes(const Case& c) {
   const Sizes sizes(c);
@@ -103,7 +97,7 @@ double MultiplyBytes(const Case& c) {
 Work Multiply(const Case& c, uint32_t seed, Arena& arena) {
   const auto matrices = std::make_shared<Matrices>(c, seed, arena);
   const auto blas = std::make_shared<cuda::BlasProducts>();
-  return Warm([=](Stream stream) {
+  return Runs([=](Stream stream) {
     blas->Left(stream, matrices->table.groups(), matrices->arrays[cuda::kLeft]);
   });
 }
@@ -115,7 +109,7 @@ Work Products(const Case& c, uint32_t seed, Arena& arena) {
   const auto blas = std::make_shared<cuda::BlasProducts>();
   float* const mean = arena.New<float>(c.elements());
   uint32_t* const faults = arena.New<uint32_t>(std::ssize(matrices->units));
-  return Warm([=](Stream stream) {
+  return Runs([=](Stream stream) {
     const cuda::LowRankTable& table = matrices->table;
     blas->Left(stream, table.groups(), matrices->arrays[cuda::kLeft]);
     blas->Right(stream, table.groups(), matrices->arrays[cuda::kRight]);
