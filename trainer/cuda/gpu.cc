@@ -65,7 +65,11 @@ std::function<void()> Gpu::Record(const std::function<void()>& work, std::string
   const auto graph = std::make_shared<at::cuda::CUDAGraph>();
   bool capturing = false;
   try {
-    graph->capture_begin(last_ ? last_->pool() : at::cuda::MempoolId_t{0, 0});
+    if (last_) {
+      graph->capture_begin(last_->pool());
+    } else {
+      graph->capture_begin();
+    }
     capturing = true;
     work();
     capturing = false;
