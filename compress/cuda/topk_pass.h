@@ -122,6 +122,7 @@ struct TopKBracket {
 // A block for each tile.
 struct TopKPass {
   static constexpr int kThreads = 256;
+  static constexpr int kBlocksTogether = 5;
   static constexpr int kVectors = 4;  // for each thread
   using Vectors = TileVectors<kThreads, kVectors>;
   static_assert(Vectors::kElements == kTile);
@@ -142,11 +143,11 @@ struct TopKPass {
     const uint32_t low = state.low, high = state.high;
     const bool lists = low < high;
     typename Block::template PerThread<Elements> elements;
-    typename Block::template PerThread<uint64_t> before;  // those that may be kept, by vectors
-    typename Block::template PerThread<uint32_t> winners, bad;
+    typename Block::template PerThread<uint64_t> before;   // those that may be kept, by vectors
+    typename Block::template PerThread<uint32_t> winners;  // those not finite in the upper half
     block.ForEachThread([&](int thread) {
       elements[thread] = Vectors::ReadSum(job.arrays.gradient, job.arrays.residual, tile, thread);
-      winners[thread] = bad[thread] = 0;
+      winners[thread] = 0;
       before[thread] = 0;
       LEGACY_UNROLL
       for (int i = 0; i < Vectors::kOwn; ++i) {
@@ -154,11 +155,11 @@ struct TopKPass {
         const uint32_t key = cpu::KeyOf(elements[thread][i]);
         before[thread] += key >= low ? VectorCounts::One(i) : 0;
         winners[thread] += key > high;
-        bad[thread] += key >= cpu::kInfinityKey;
+        winners[thread] += key >= cpu::kInfinityKey ? 1u << 16 : 0;
       }
     });
-    const uint32_t above = block.Sum(winners);
-    const uint32_t non_finite = block.Sum(bad);
+    const uint32_t both = block.Sum(winners);
+    const uint32_t above = both & 0xFFFF, non_finite = both >> 16;
     const uint64_t fields = block.ExclusiveSum(before);
     const uint32_t listed = VectorCounts::Total(fields);
     block.ForEachThread([&](int thread) {
