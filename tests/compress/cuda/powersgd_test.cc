@@ -31,16 +31,10 @@ struct HardBasis {
 // Normals; zeros, multiples of another, nearly equal ones, tiny and huge ones among them.
 std::vector<HardBasis> HardBases() {
   std::vector<HardBasis> all;
-  for (const auto& [length, count] : {std::pair<int64_t, int32_t>{1, 1},
-                                      {7, 7},
-                                      {31, 2},
-                                      {64, 3},
-                                      {513, 8},
-                                      {512, 9},
-                                      {2048, 4},
-                                      {1000, 17},
-                                      {100, 32},
-                                      {70, 64}}) {
+  const std::vector<std::pair<int64_t, int32_t>> sizes = {
+      {1, 1},   {7, 7},    {31, 2},    {64, 3},   {513, 8},
+      {512, 9}, {2048, 4}, {1000, 17}, {100, 32}, {70, 64}};
+  for (const auto& [length, count] : sizes) {
     auto& hard = all.emplace_back(HardBasis{{.length = length, .count = count},
                                             test::Normals(length * count, length + count)});
     const auto at = [&, length = length](int64_t c) {
