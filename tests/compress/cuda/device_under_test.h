@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compress/cuda/segments.h"
@@ -108,20 +109,21 @@ class Buffer {
   Memory memory_;
 };
 
-// The tables of segments.
+// What a SegmentTable, a MessageTable, ... is on the device.
+template <class Table>
 class Tables {
  public:
-  explicit Tables(const cuda::SegmentTable& table) : memory_(table.Bytes()) {
-    std::vector<int64_t> words(table.Bytes() / sizeof(int64_t));
-    table.Write(words.data());
-    Copy(memory_.data(), words.data(), table.Bytes());
+  explicit Tables(const Table& table) : memory_(table.Bytes()) {
+    std::vector<std::byte> bytes(table.Bytes());
+    table.Write(bytes.data());
+    Copy(memory_.data(), bytes.data(), bytes.size());
     view_ = table.View(memory_.data());
   }
-  cuda::Segments view() const { return view_; }
+  const auto& view() const { return view_; }
 
  private:
   Memory memory_;
-  cuda::Segments view_;
+  decltype(std::declval<Table>().View(nullptr)) view_;
 };
 
 // As much scratch as layout(workspace) asks for.

@@ -85,25 +85,10 @@ Case AllKinds() {
   return all;
 }
 
-class OnDeviceTable {
- public:
-  explicit OnDeviceTable(const MessageTable& table) : memory_(table.Bytes()) {
-    std::vector<std::byte> bytes(table.Bytes());
-    table.Write(bytes.data());
-    test::Copy(memory_.data(), bytes.data(), bytes.size());
-    view_ = table.View(memory_.data());
-  }
-  const Messages& view() const { return view_; }
-
- private:
-  test::Memory memory_;
-  Messages view_;
-};
-
 TEST(CudaMessage, EveryByteIsTheCpus) {
   const Case all = AllKinds();
   const MessageTable table(all.units);
-  const OnDeviceTable copy(table);
+  const test::Tables copy(table);
   test::OnDevice([&](test::Device& device) {
     const test::Buffer<uint32_t> positions(all.positions);
     const test::Buffer<std::byte> values(all.values), out(std::ssize(all.messages));
@@ -128,7 +113,7 @@ struct Read {
 
 Read OnGpu(test::Device& device, const Case& all) {
   const MessageTable table(all.units);
-  const OnDeviceTable copy(table);
+  const test::Tables copy(table);
   const test::Buffer<std::byte> messages(all.messages), values(std::ssize(all.values));
   const test::Buffer<uint32_t> positions(std::ssize(all.positions)), faults(table.count()),
       counts(table.count());
@@ -337,7 +322,7 @@ TEST(CudaMessage, CodecsSendTheSame) {
       std::ranges::copy(message.bytes, all.messages.begin() + all.units.back().message);
     }
     const MessageTable table(all.units);
-    const OnDeviceTable copy(table);
+    const test::Tables copy(table);
     test::OnDevice([&](test::Device& device) {
       const test::Buffer<uint32_t> positions(all.positions);
       const test::Buffer<std::byte> values(all.values), out(std::ssize(all.messages));

@@ -110,22 +110,6 @@ Result OnCpu(const Case& one, const std::vector<QuantisedUnit>& units,
   return {segments, residual, sum};
 }
 
-// The copy of a table on the device.
-class Copied {
- public:
-  explicit Copied(const QuantiserTable& table) : memory_(table.Bytes()) {
-    std::vector<int64_t> words(table.Bytes() / sizeof(int64_t));
-    table.Write(words.data());
-    test::Copy(memory_.data(), words.data(), table.Bytes());
-    view_ = table.View(memory_.data());
-  }
-  QuantisedParts view() const { return view_; }
-
- private:
-  test::Memory memory_;
-  QuantisedParts view_;
-};
-
 test::Buffer<cpu::DrawSource> DrawSources(size_t units) {
   std::vector<cpu::DrawSource> draws;
   for (uint32_t u = 0; u < units; ++u) draws.push_back(DrawsOf(ContextOf(u)));
@@ -166,7 +150,7 @@ void ExpectSame(const Case& one, const std::vector<int64_t>& lengths,
   auto compensated = residual;
   cpu::Add(gradient, compensated);
   test::OnDevice([&](test::Device& device) {
-    const Copied parts(table);
+    const test::Tables parts(table);
     const test::Buffer<float> gradients(gradient), residuals(residual), values(compensated);
     const test::Buffer<std::byte> out(before), plain(before);
     const std::vector<uint32_t> none(units.size());
@@ -238,7 +222,7 @@ TEST(CudaQuantise, SaysWhichUnitIsNotFinite) {
     const auto units = Units(one.setting, lengths);
     const QuantiserTable table(one.setting, units);
     test::OnDevice([&](test::Device& device) {
-      const Copied parts(table);
+      const test::Tables parts(table);
       const test::Buffer<float> in(values);
       const test::Buffer<std::byte> out(units.back().segment + 64);
       EXPECT_EQ(Encode(device, table, parts.view(), {in.data(), nullptr, out.data()}),
@@ -260,7 +244,7 @@ TEST(CudaQuantise, RefusesWhatTheCpuRefuses) {
     quantiser->Encode(values, one.setting.bits, ContextOf(0), segment);
     const std::vector<QuantisedUnit> units = {{{0, kLength}, 0}};
     const QuantiserTable table(one.setting, units);
-    const Copied parts(table);
+    const test::Tables parts(table);
     for (size_t i = 0; i < segment.size(); ++i) {
       for (const int byte : {0x00, 0x7F, 0x80, 0xFF}) {
         Bytes changed = segment;

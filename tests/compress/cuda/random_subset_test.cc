@@ -26,28 +26,12 @@ std::vector<SubsetUnit> Units(const std::vector<std::pair<int64_t, int64_t>>& si
   return units;
 }
 
-// A copy of the table on the device.
-class OnDeviceTable {
- public:
-  explicit OnDeviceTable(const SubsetTable& table) : memory_(table.Bytes()) {
-    std::vector<std::byte> bytes(table.Bytes());
-    table.Write(bytes.data());
-    test::Copy(memory_.data(), bytes.data(), bytes.size());
-    view_ = table.View(memory_.data());
-  }
-  const Subsets& view() const { return view_; }
-
- private:
-  test::Memory memory_;
-  Subsets view_;
-};
-
 int64_t OutSize(const std::vector<SubsetUnit>& units) { return units.back().out + units.back().k; }
 
 void ExpectTheCpusSubsets(const std::vector<SubsetUnit>& units,
                           int64_t last_draws = SubsetTable::kLastDraws) {
   const SubsetTable table(units, last_draws);
-  const OnDeviceTable copy(table);
+  const test::Tables copy(table);
   std::vector<RandomKey> keys;
   for (uint32_t u = 0; u < units.size(); ++u) keys.push_back(Key(u));
   std::vector<uint32_t> expected(OutSize(units), 0xA5A5A5A5);  // the rubbish of new memory
@@ -114,7 +98,7 @@ TEST(CudaRandomSubset, TakesScalesAndClearsWhatIsKept) {
   flat[units[4].offset + positions[units[4].out]] = std::nanf("");
   flat[units[4].offset + positions[units[4].out + 9000]] = -std::numeric_limits<float>::infinity();
   const SubsetTable table(units);
-  const OnDeviceTable copy(table);
+  const test::Tables copy(table);
   for (const bool clear : {false, true}) {
     test::OnDevice([&](test::Device& device) {
       const test::Buffer<float> input(flat), values(OutSize(units));

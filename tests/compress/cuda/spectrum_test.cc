@@ -69,22 +69,6 @@ Kept OnCpu(const Case& c, const std::vector<float>& values, const std::vector<ui
   return kept;
 }
 
-// The table on the device.
-class OnGpu {
- public:
-  explicit OnGpu(const SpectrumTable& table) : memory_(table.Bytes()) {
-    std::vector<std::byte> image(table.Bytes());
-    table.Write(image.data());
-    test::Copy(memory_.data(), image.data(), image.size());
-    view_ = table.View(memory_.data());
-  }
-  const Spectra& view() const { return view_; }
-
- private:
-  test::Memory memory_;
-  Spectra view_;
-};
-
 struct Selected {
   Kept kept;
   std::vector<uint32_t> largest;
@@ -107,7 +91,7 @@ Selected Select(test::Device& device, const Case& c, const std::vector<float>& v
                                  .coefficients = coefficients.data(),
                                  .scales = scales.data(),
                                  .largest = largest.data()};
-  const OnGpu table(c.table);
+  const test::Tables table(c.table);
   const test::Scratch scratch(
       [&](Workspace& workspace) { LayOutSpectrum(c.table, table.view(), arrays, workspace); });
   Workspace workspace = scratch.workspace();
@@ -291,7 +275,7 @@ TEST(CudaSpectrum, AddsBackWhatTheCpuAdds) {
     for (size_t i = 0; i < all.positions.size(); ++i) {
       coefficients.push_back({all.coefficients[2 * i], all.coefficients[2 * i + 1]});
     }
-    const OnGpu table(c.table);
+    const test::Tables table(c.table);
     const test::Buffer<int64_t> begins(Begins(counts));
     const test::Buffer<uint32_t> count(counts), positions(all.positions);
     const test::Buffer<ComplexFloat> xs(coefficients);
