@@ -101,11 +101,12 @@ struct SpectrumBracket {
   }
 
  private:
-  // How far ranks of the ends are from the expected one: in deviations of tiles that differ by as much as they hold, and
-  // of bins.
+  // How far ranks of the ends are from the expected one: in deviations of tiles that differ by as
+  // much as they hold, and of bins.
   static constexpr double kTileDeviations = 2, kBinDeviations = 4, kFew = 32;
 
-  // Ranks in the sample for the ends of the bracket. An end whose rank is 0 or beyond the sample stays where it is.
+  // Ranks in the sample for the ends of the bracket. An end whose rank is 0 or beyond the sample
+  // stays where it is.
   static LEGACY_DEVICE void FirstRanks(const SpectrumUnit& of, uint32_t k, TopKState* ends) {
     const double expected = of.bins > 0 ? static_cast<double>(k) / static_cast<double>(of.bins) *
                                               static_cast<double>(of.sampled_bins)

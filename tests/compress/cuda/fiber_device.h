@@ -1,11 +1,13 @@
-// Runs kernels (compress/cuda/block.h) under ThreadSanitizer as a GPU runs them: every thread of a block goes through
-// the whole kernel by itself, and memory is ordered by Sync(), by the collectives of a block and by Fence() alone. So
-// what HostDevice cannot show is found here: accesses of a block's threads without a Sync() between, accesses of several
-// blocks, a Sync() that not all threads reach, shared memory that is read before it is written (it is full of rubbish).
+// Runs kernels (compress/cuda/block.h) under ThreadSanitizer as a GPU runs them: every thread of a
+// block goes through the whole kernel by itself, and memory is ordered by Sync(), by the
+// collectives of a block and by Fence() alone. So what HostDevice cannot show is found here:
+// accesses of a block's threads without a Sync() between, accesses of several blocks, a Sync() that
+// not all threads reach, shared memory that is read before it is written (it is full of rubbish).
 //
-// Threads are fibers; the sanitizer is told which switches order memory. Teams of fibers take blocks in turn: two blocks
-// are seen as unordered unless their numbers differ by a multiple of kTeams. That is slow: of each kernel the first
-// launches of one block and of a few are run so, the others as HostDevice runs them.
+// Threads are fibers; the sanitizer is told which switches order memory. Teams of fibers take
+// blocks in turn: two blocks are seen as unordered unless their numbers differ by a multiple of
+// kTeams. That is slow: of each kernel the first launches of one block and of a few are run so, the
+// others as HostDevice runs them.
 #pragma once
 
 #include <sanitizer/tsan_interface.h>
@@ -52,7 +54,8 @@ class FiberTeam {
   static constexpr int kMost = 1024;  // threads
   using Body = void (*)(void* block, int thread);
 
-  // body(block, t) of all threads. What they do is ordered after what the caller did, and before nothing but Join().
+  // body(block, t) of all threads. What they do is ordered after what the caller did, and before
+  // nothing but Join().
   void Run(int threads, Body body, void* block) {
     __tsan_release(&started_);
     const OutOfSight guard;
