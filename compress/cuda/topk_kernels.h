@@ -47,19 +47,20 @@ struct TopKWarps {
 
   // What a tile has to look at: entries of a list, or all of its elements.
   struct Elements {
-    const TopKEntry* entries;  // null: all
+    bool listed;
+    const TopKEntry* entries;
     const float* values;
     uint32_t begin, count;
 
     static LEGACY_DEVICE Elements Of(const TopKJob& job, const TopKTile& listed, const Tile& tile,
                                      TopKSource source) {
       if (source == TopKSource::kLists)
-        return {job.entries + listed.list, nullptr, 0, listed.listed};
-      return {nullptr, job.arrays.residual + tile.offset + tile.begin,
+        return {true, job.entries + listed.list, nullptr, 0, listed.listed};
+      return {false, nullptr, job.arrays.residual + tile.offset + tile.begin,
               static_cast<uint32_t>(tile.begin), static_cast<uint32_t>(tile.end - tile.begin)};
     }
     LEGACY_DEVICE TopKEntry At(uint32_t i) const {
-      return entries ? entries[i] : TopKEntry{begin + i, values[i]};
+      return listed ? entries[i] : TopKEntry{begin + i, values[i]};
     }
     // A thread's of those from `first` on, kWarp apart, as far as they are there.
     LEGACY_DEVICE std::array<TopKEntry, kTogether> Next(int thread, uint32_t first) const {
