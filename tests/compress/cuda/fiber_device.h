@@ -178,7 +178,7 @@ class FiberTeam {
   }
 
   std::vector<std::unique_ptr<Fiber>> fibers_;
-  Fiber* by_number_[kMost] = {};
+  Fiber* by_number_[kMost] = {};  // the same, by plain accesses: for what is out of sight
   int arrived_[kMost / cuda::kWarp + 1] = {};  // of each warp, and of the block
   uint64_t posted_[kMost] = {};
   Body body_ = nullptr;
