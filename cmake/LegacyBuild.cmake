@@ -14,6 +14,11 @@ if(LEGACY_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${LEGACY_CCACHE}")
 endif()
 
+# What processor time each command of the build took, for ./waf build --timings.
+set(timed "${CMAKE_SOURCE_DIR}/cmake/timed.sh ${CMAKE_BINARY_DIR}/timings <TARGET_NAME>")
+set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE "${timed} <OBJECT>")
+set_property(GLOBAL PROPERTY RULE_LAUNCH_LINK "${timed} <TARGET>")
+
 function(legacy_flags target standard)
   target_compile_features(${target} PUBLIC cxx_std_${standard})
   target_compile_options(${target} PRIVATE -Wall -Wextra)
