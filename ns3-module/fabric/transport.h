@@ -14,7 +14,7 @@ namespace legacy::fabric
 struct Transport
 {
     std::string preset = "datacenter";
-    std::string congestionControl = "ns3::TcpDctcp";
+    std::string congestionControl = "ns3::TcpDctcp"; ///< of ns-3, as it is or without "ns3::"
     bool ecn = true;         ///< mark instead of drop, RED on every switch port
     int segmentBytes = 1448; ///< TCP payload of a full segment
     int headerBytes = 54;    ///< per segment on the wire: PPP 2 + IPv4 20 + TCP 20 + timestamps 12

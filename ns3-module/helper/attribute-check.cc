@@ -31,6 +31,36 @@ namespace
 
 using AttributeInformation = TypeId::AttributeInformation;
 
+/// The attributes that this module sets on each object it makes, and what decides their values. What
+/// a user gave for them would have no effect. All others keep what the user says.
+const std::map<std::string, std::string>& SetByTheNetwork()
+{
+    static const std::map<std::string, std::string> owners = {
+        {"ns3::PointToPointNetDevice::Address", "the number of its link sets it"},
+        {"ns3::PointToPointNetDevice::DataRate", "the network's bandwidth sets it, as --bandwidth"},
+        {"ns3::PointToPointNetDevice::Mtu", "the network's MTU sets it, as --mtu"},
+        {"ns3::PointToPointNetDevice::ReceiveErrorModel", "a topology's 'error' of links sets it"},
+        {"ns3::PointToPointNetDevice::TxQueue", "the network's queues set it, as --queue"},
+        {"ns3::PointToPointChannel::Delay", "the network's delay sets it, as --delay"},
+        {"ns3::DropTailQueue<Packet>::MaxSize", "the network's queues set it, as --queue"},
+        {"ns3::FifoQueueDisc::MaxSize", "hosts' queues are bounded by their send buffers alone"},
+        {"ns3::RateErrorModel::ErrorRate", "a topology's 'error' of links sets it"},
+        {"ns3::RateErrorModel::ErrorUnit", "a topology's 'error' of links counts packets"},
+    };
+    return owners;
+}
+
+void CheckOwner(const std::string& name, const std::string& value)
+{
+    const auto owned = SetByTheNetwork().find(name);
+    if (owned != SetByTheNetwork().end())
+    {
+        throw fabric::Error("ns-3 attribute " + name,
+                            value,
+                            "no value, as it would have no effect: " + owned->second);
+    }
+}
+
 /// Edits (insert, remove, replace a letter) between two words.
 std::size_t EditDistance(const std::string& a, const std::string& b)
 {
@@ -188,6 +218,7 @@ void CheckAttributes(const std::map<std::string, std::string>& attributes)
     for (const auto& [name, value] : attributes)
     {
         const AttributeInformation information = Find(name, value);
+        CheckOwner(name, value);
         if (!Survives(information, value))
         {
             const std::string range = information.checker->HasUnderlyingTypeInformation()

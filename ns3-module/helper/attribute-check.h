@@ -19,6 +19,7 @@ namespace packet
  *
  * ns-3 ends the process on many malformed values, through its fail-safe setters as well. So the
  * values are parsed in a forked child first, and only what survives there is worth setting here.
+ * Attributes that the network sets on its own objects are refused, with what decides them.
  *
  * \param attributes full name to value
  * Throws fabric::Error naming the attribute, its value and what is allowed (or names like it).

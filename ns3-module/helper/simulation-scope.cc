@@ -8,10 +8,13 @@
 #include "fabric/error.h"
 
 #include "ns3/config.h"
+#include "ns3/object-factory.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/string.h"
 #include "ns3/tcp-congestion-ops.h"
+#include "ns3/tcp-socket-base.h"
 
+#include <map>
 #include <utility>
 
 namespace legacy
@@ -27,9 +30,65 @@ namespace
 /// Seeds of L'Ecuyer's MRG32k3a (ns-3's generator) are below its smaller modulus, and not 0.
 constexpr uint64_t kSeeds = 4294944443ULL - 1;
 
+constexpr const char* kSocketType = "ns3::TcpL4Protocol::SocketType";
+/// Known to ns-3, but not fit for use.
+constexpr const char* kBroken = "ns3::TcpBbr";
+
 std::string Nanoseconds(fabric::TimeNs time)
 {
     return std::to_string(time) + "ns";
+}
+
+/// Whether a socket can take it. The types' parents do not tell: ns-3 3.37 derives TcpCubic's from
+/// TcpSocketBase.
+bool IsCongestionControl(TypeId tid)
+{
+    const bool likely =
+        tid.IsChildOf(TcpCongestionOps::GetTypeId()) || tid.IsChildOf(TcpSocketBase::GetTypeId());
+    if (!likely || !tid.HasConstructor())
+    {
+        return false;
+    }
+    ObjectFactory factory;
+    factory.SetTypeId(tid);
+    return DynamicCast<TcpCongestionOps>(factory.Create<Object>()) != nullptr;
+}
+
+std::string KnownCongestionControls()
+{
+    std::string known;
+    for (uint16_t i = 0; i < TypeId::GetRegisteredN(); ++i)
+    {
+        const TypeId candidate = TypeId::GetRegistered(i);
+        if (candidate.GetName() != kBroken && IsCongestionControl(candidate))
+        {
+            known += (known.empty() ? "" : ", ") + candidate.GetName();
+        }
+    }
+    return known;
+}
+
+void CheckCongestionControl(const std::string& place, const std::string& name)
+{
+    if (name == kBroken)
+    {
+        throw fabric::Error(place,
+                            name,
+                            KnownCongestionControls() +
+                                "; not ns-3's BBR, which sends a segment a time-out after losses "
+                                "(docs/network.md)");
+    }
+    TypeId tid;
+    if (!TypeId::LookupByNameFailSafe(name, &tid) || !IsCongestionControl(tid))
+    {
+        throw fabric::Error(place, name, KnownCongestionControls());
+    }
+}
+
+/// "TcpCubic" is "ns3::TcpCubic".
+std::string Qualified(const std::string& name)
+{
+    return name.find("::") == std::string::npos ? "ns3::" + name : name;
 }
 
 /// The preset as ns-3 attributes.
@@ -37,7 +96,7 @@ std::vector<std::pair<std::string, std::string>>
 PresetAttributes(const fabric::Transport& transport)
 {
     return {
-        {"ns3::TcpL4Protocol::SocketType", transport.congestionControl},
+        {kSocketType, Qualified(transport.congestionControl)},
         {"ns3::TcpSocket::SegmentSize", std::to_string(transport.segmentBytes)},
         {"ns3::TcpSocket::InitialCwnd", std::to_string(transport.initialWindow)},
         {"ns3::TcpSocket::DelAckCount", std::to_string(transport.segmentsPerAck)},
@@ -50,24 +109,18 @@ PresetAttributes(const fabric::Transport& transport)
     };
 }
 
-void CheckCongestionControl(const std::string& name)
+/// The user's, checked.
+std::map<std::string, std::string> UserAttributes(const fabric::Transport& transport)
 {
-    TypeId tid;
-    if (TypeId::LookupByNameFailSafe(name, &tid) && tid.IsChildOf(TcpCongestionOps::GetTypeId()) &&
-        tid.HasConstructor())
+    std::map<std::string, std::string> attributes = transport.attributes;
+    const auto set = attributes.find(kSocketType);
+    if (set != attributes.end())
     {
-        return;
+        set->second = Qualified(set->second);
+        CheckCongestionControl(std::string("ns-3 attribute ") + kSocketType, set->second);
     }
-    std::string known;
-    for (uint16_t i = 0; i < TypeId::GetRegisteredN(); ++i)
-    {
-        const TypeId candidate = TypeId::GetRegistered(i);
-        if (candidate.IsChildOf(TcpCongestionOps::GetTypeId()) && candidate.HasConstructor())
-        {
-            known += (known.empty() ? "" : ", ") + candidate.GetName();
-        }
-    }
-    throw fabric::Error("congestion control", name, known);
+    CheckAttributes(attributes);
+    return attributes;
 }
 
 } // namespace
@@ -76,13 +129,13 @@ SimulationScope::SimulationScope(const fabric::Transport& transport, uint64_t se
     : m_seed(RngSeedManager::GetSeed()),
       m_run(RngSeedManager::GetRun())
 {
-    CheckCongestionControl(transport.congestionControl);
-    CheckAttributes(transport.attributes);
+    CheckCongestionControl("congestion control", Qualified(transport.congestionControl));
+    const std::map<std::string, std::string> attributes = UserAttributes(transport);
     for (const auto& [name, value] : PresetAttributes(transport))
     {
         SetDefault(name, value);
     }
-    for (const auto& [name, value] : transport.attributes)
+    for (const auto& [name, value] : attributes)
     {
         SetDefault(name, value);
     }

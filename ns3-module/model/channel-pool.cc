@@ -77,6 +77,10 @@ Ptr<MessageChannel> ChannelPool::Get(int source, int destination)
 
 uint32_t ChannelPool::SendBuffer(int source, int destination) const
 {
+    if (m_transport.attributes.count("ns3::TcpSocket::SndBufSize") > 0)
+    {
+        return MessageChannel::kDefaultSendBuffer; // which the user set
+    }
     fabric::TimeNs roundTrip = 0;
     int64_t slowest = INT64_MAX;
     for (const auto& [from, to] : {HostPair{source, destination}, HostPair{destination, source}})

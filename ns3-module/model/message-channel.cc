@@ -36,10 +36,15 @@ void MessageChannel::Open(Ptr<Node> from,
 {
     NS_LOG_FUNCTION(this << from << to << sendBuffer);
     m_observer = observer;
-    // Each write costs an event: write in eighths of the buffer, not segment by segment.
-    m_refill = sendBuffer / 8;
     m_sender = Socket::CreateSocket(from, TcpSocketFactory::GetTypeId());
-    m_sender->SetAttribute("SndBufSize", UintegerValue(sendBuffer));
+    if (sendBuffer != kDefaultSendBuffer)
+    {
+        m_sender->SetAttribute("SndBufSize", UintegerValue(sendBuffer));
+    }
+    UintegerValue buffer;
+    m_sender->GetAttribute("SndBufSize", buffer);
+    // Each write costs an event: write in eighths of the buffer, not segment by segment.
+    m_refill = static_cast<uint32_t>(buffer.Get() / 8);
     m_sender->SetConnectCallback(MakeCallback(&MessageChannel::Connected, this),
                                  MakeCallback(&MessageChannel::Lost, this));
     m_sender->SetCloseCallbacks(MakeCallback(&MessageChannel::Lost, this),

@@ -59,11 +59,14 @@ class MessageChannel : public ns3::Object
      */
     static ns3::TypeId GetTypeId();
 
+    /// A send buffer as the attribute ns3::TcpSocket::SndBufSize says.
+    static constexpr uint32_t kDefaultSendBuffer = 0;
+
     /**
      * Opens the connection; call it inside an event.
      * \param from sending host
      * \param to the receiver's address and port
-     * \param sendBuffer bytes of the send buffer
+     * \param sendBuffer bytes of the send buffer, or kDefaultSendBuffer
      * \param observer outlives this object
      */
     void Open(ns3::Ptr<ns3::Node> from,

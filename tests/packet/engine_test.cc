@@ -351,7 +351,27 @@ INSTANTIATE_TEST_SUITE_P(
         BadAttribute{"ns3::TcpSocketBase::SegmentSize", "1000", "ns3::TcpSocket::SegmentSize"},
         BadAttribute{"ns3::TcpSocket::SegmentSize", "many", "uint32_t"},
         BadAttribute{"ns3::TcpSocketBase::MinRto", "soon", "Minimum retransmit timeout"},
-        BadAttribute{"ns3::TcpL4Protocol::SocketType", "ns3::TcpNothing", "TypeId"}));
+        BadAttribute{"ns3::TcpL4Protocol::SocketType", "ns3::TcpNothing", "ns3::TcpCubic"},
+        BadAttribute{"ns3::PointToPointNetDevice::DataRate", "1Gbps", "--bandwidth"},
+        BadAttribute{"ns3::PointToPointNetDevice::Mtu", "9000", "--mtu"},
+        BadAttribute{"ns3::PointToPointChannel::Delay", "1ms", "--delay"},
+        BadAttribute{"ns3::DropTailQueue<Packet>::MaxSize", "9p", "--queue"},
+        BadAttribute{"ns3::FifoQueueDisc::MaxSize", "9p", "no effect"},
+        BadAttribute{"ns3::RateErrorModel::ErrorRate", "0.1", "'error'"}));
+
+// At most what the buffer holds is sent in each round trip, of 4 ms and some frames.
+TEST(Attributes, TheSendBufferIsTheUsers) {
+  Scenario scenario = Star(2);
+  scenario.delay = 1'000'000;
+  scenario.transport.attributes = {{"ns3::TcpSocket::SndBufSize", "28960"}};  // 20 segments
+  const Fabric fabric(scenario);
+  auto engine = fabric::MakePacketEngine(fabric.request);
+  Burst one({{0, 1, 100 * 28'960, 0}});
+  engine->Submit(one, 0);
+  EXPECT_TRUE(engine->RunUntil(kNever));
+  EXPECT_GT(one.arrived[0], 99 * 4'000'000);
+  EXPECT_LT(one.arrived[0], 120 * 4'000'000);
+}
 
 TEST(Attributes, WinOverThePresetAndEndWithTheEngine) {
   Scenario scenario = Star(2);
@@ -371,14 +391,26 @@ TEST(Attributes, WinOverThePresetAndEndWithTheEngine) {
 
 TEST(Attributes, AnUnknownCongestionControlListsTheKnown) {
   Scenario scenario = Star(2);
-  scenario.transport.congestionControl = "ns3::TcpDctp";
-  const Fabric fabric(scenario);
-  try {
-    fabric::MakePacketEngine(fabric.request);
-    FAIL() << "accepted";
-  } catch (const fabric::Error& error) {
-    EXPECT_NE(std::string(error.what()).find("ns3::TcpDctcp"), std::string::npos);
+  const auto refusal = [&](const std::string& name) {
+    scenario.transport.congestionControl = name;
+    const Fabric fabric(scenario);
+    try {
+      fabric::MakePacketEngine(fabric.request);
+    } catch (const fabric::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const char* known : {"ns3::TcpDctcp", "ns3::TcpCubic"}) {
+    EXPECT_NE(refusal("ns3::TcpDctp").find(known), std::string::npos);
+    EXPECT_EQ(refusal(known), "");
   }
+  EXPECT_EQ(refusal("TcpCubic"), "");
+  EXPECT_NE(refusal("TcpBbr").find("BBR"), std::string::npos);
+  scenario.transport.attributes = {{"ns3::TcpL4Protocol::SocketType", "TcpBbr"}};
+  EXPECT_NE(refusal("ns3::TcpDctcp").find("BBR"), std::string::npos);
+  scenario.transport.attributes = {{"ns3::TcpL4Protocol::SocketType", "TcpCubic"}};
+  EXPECT_EQ(refusal("ns3::TcpDctcp"), "");
 }
 
 }  // namespace
