@@ -1,6 +1,7 @@
 #include "compress/codec.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "compress/codecs/fft_codec.h"
 #include "compress/codecs/quantiser_codec.h"
@@ -69,6 +70,11 @@ Message Codec::EncodeWithFeedback(std::span<const float> gradient, std::span<flo
   for (size_t i = 0; i < residual.size(); ++i) residual[i] -= decoded[i];
   if (sent != nullptr) sent->clear();
   return message;
+}
+
+void Codec::MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const {
+  assert(sum.size() == mean.size());
+  for (size_t i = 0; i < mean.size(); ++i) mean[i] = sum[i] / divisor;
 }
 
 std::vector<double> Codec::SquaredErrors(std::span<const float> values,

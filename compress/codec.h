@@ -77,9 +77,14 @@ class Codec {
   virtual int64_t ElementsSent(int64_t numel, double parameter) const = 0;
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
 
-  // Work of encoding one unit and of decoding one message.
+  // Work of encoding one unit, of adding one message to a sum, and of making the mean of a sum beyond
+  // dividing it, once for all messages.
   virtual WorkList EncodeWork(int64_t numel, double parameter) const = 0;
   virtual WorkList DecodeWork(int64_t numel, double parameter) const = 0;
+  virtual WorkList FinishWork([[maybe_unused]] int64_t numel,
+                              [[maybe_unused]] double parameter) const {
+    return {};
+  }
 
   // Throws Error on NaN or infinity (naming the unit) and on a parameter outside Parameter().
   virtual Message Encode(std::span<const float> values, const CodecContext& context) const = 0;
@@ -95,6 +100,17 @@ class Codec {
   // touching `sum`.
   virtual void DecodeAdd(ByteSpan message, const CodecContext& context,
                          std::span<float> sum) const = 0;
+
+  // A receiver's mean of several messages: a sum of SumSize(numel) zeros, to which every message is
+  // added, and which then becomes the mean of `mean.size()` elements. The sum has the elements, unless
+  // the codec says otherwise: of FFT it has the coefficients, so that one inverse transform is enough.
+  virtual int64_t SumSize(int64_t numel) const { return numel; }
+  // As DecodeAdd for a unit of `numel` elements.
+  virtual void Accumulate(ByteSpan message, [[maybe_unused]] int64_t numel,
+                          const CodecContext& context, std::span<float> sum) const {
+    DecodeAdd(message, context, sum);
+  }
+  virtual void MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const;
 
   // E||x - C(x)||^2 for each parameter. The default encodes and decodes once for each.
   virtual std::vector<double> SquaredErrors(std::span<const float> values,

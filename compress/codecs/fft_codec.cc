@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cmath>
 #include <numeric>
 
@@ -109,9 +110,11 @@ WorkList FftCodec::EncodeWork(int64_t numel, double theta) const {
 
 WorkList FftCodec::DecodeWork(int64_t numel, double theta) const {
   const int64_t values = ElementsSent(numel, theta);
-  return {quantiser_->DecodeWork(values, Fixed()),
-          {"sparse.decode", values, 1},
-          {"fft.inverse", numel, 1}};
+  return {quantiser_->DecodeWork(values, Fixed()), {"sparse.decode", values, 1}};
+}
+
+WorkList FftCodec::FinishWork(int64_t numel, [[maybe_unused]] double theta) const {
+  return {{"fft.inverse", numel, 1}};
 }
 
 Header FftCodec::HeaderOf(int64_t numel, const CodecContext& context) const {
@@ -146,26 +149,53 @@ Message FftCodec::Encode(std::span<const float> values, const CodecContext& cont
   return message;
 }
 
-void FftCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
-                         std::span<float> sum) const {
-  const Header header = HeaderOf(CheckedNumel(sum), context);
+struct FftCodec::Bins {
+  std::vector<uint32_t> positions;  // ascending
+  std::vector<float> coefficients;  // re and im of each
+};
+
+FftCodec::Bins FftCodec::Read(ByteSpan message, int64_t numel, const CodecContext& context) const {
+  const Header header = HeaderOf(numel, context);
   ByteSpan rest = CheckedPayload(message, header);
-  const int64_t bins = plan_.Bins(header.numel);
-  std::vector<uint32_t> positions;
+  Bins bins;
+  const int64_t all = plan_.Bins(numel);
   if (header.index != IndexCoding::kNone) {
-    positions = ReadIndices(header.index, bins, header.count, rest);
+    bins.positions = ReadIndices(header.index, all, header.count, rest);
   } else {
-    positions.resize(bins);
-    std::iota(positions.begin(), positions.end(), 0u);
+    bins.positions.resize(all);
+    std::iota(bins.positions.begin(), bins.positions.end(), 0u);
   }
-  std::vector<float> coefficients(2 * positions.size());
-  quantiser_->Decode(rest, Fixed(), coefficients);
-  const float largest = cpu::AbsMax(coefficients);
+  bins.coefficients.resize(2 * bins.positions.size());
+  quantiser_->Decode(rest, Fixed(), bins.coefficients);
+  const float largest = cpu::AbsMax(bins.coefficients);
   if (!(largest <= SpectrumPlan::kLargestCoefficient)) {
     throw Error("message: coefficient", FormatNumber(largest),
                 "at most " + FormatNumber(SpectrumPlan::kLargestCoefficient));
   }
-  plan_.InverseAdd(positions, coefficients, sum);
+  return bins;
+}
+
+void FftCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
+                         std::span<float> sum) const {
+  const Bins bins = Read(message, CheckedNumel(sum), context);
+  plan_.InverseAdd(bins.positions, bins.coefficients, sum);
+}
+
+void FftCodec::Accumulate(ByteSpan message, int64_t numel, const CodecContext& context,
+                          std::span<float> sum) const {
+  assert(std::ssize(sum) == SumSize(numel));
+  const Bins bins = Read(message, numel, context);
+  const size_t all = sum.size() / 2;
+  for (size_t i = 0; i < bins.positions.size(); ++i) {
+    sum[bins.positions[i]] += bins.coefficients[2 * i];
+    sum[all + bins.positions[i]] += bins.coefficients[2 * i + 1];
+  }
+}
+
+void FftCodec::MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const {
+  assert(std::ssize(sum) == SumSize(std::ssize(mean)));
+  plan_.Inverse(sum.data(), sum.data() + sum.size() / 2, mean);
+  for (float& x : mean) x = (0.0f + x) / divisor;  // no -0 of pieces that nobody sent bins of
 }
 
 double FftCodec::QuantisationError(const Spectrum& spectrum, std::span<const uint32_t> kept,

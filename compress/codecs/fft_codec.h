@@ -14,8 +14,7 @@
 //           of a real coefficient travels, as 0, and is ignored: so the length follows from numel and
 //           theta alone.
 //
-// A receiver takes one inverse transform of each message. Spectra of equal pieces can be added: the
-// mean of the workers is the inverse of the mean spectrum.
+// A receiver adds the spectra of all messages, and one inverse transform makes their mean.
 #pragma once
 
 #include <memory>
@@ -45,10 +44,16 @@ class FftCodec : public Codec {
   std::optional<int64_t> MessageBytes(const Unit& unit, double theta) const override;
   WorkList EncodeWork(int64_t numel, double theta) const override;
   WorkList DecodeWork(int64_t numel, double theta) const override;
+  WorkList FinishWork(int64_t numel, double theta) const override;
   // Throws Error on magnitudes above 2^100, too: sums over them could overflow.
   Message Encode(std::span<const float> values, const CodecContext& context) const override;
   void DecodeAdd(ByteSpan message, const CodecContext& context,
                  std::span<float> sum) const override;
+  // The sum has the real parts of all bins, then their imaginary parts.
+  int64_t SumSize(int64_t numel) const override { return 2 * plan_.Bins(numel); }
+  void Accumulate(ByteSpan message, int64_t numel, const CodecContext& context,
+                  std::span<float> sum) const override;
+  void MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const override;
   // From one transform.
   std::vector<double> SquaredErrors(std::span<const float> values, std::span<const double> thetas,
                                     const CodecContext& context) const override;
@@ -59,6 +64,8 @@ class FftCodec : public Codec {
 
  private:
   struct Spectrum;
+  struct Bins;  // of a message
+  Bins Read(ByteSpan message, int64_t numel, const CodecContext& context) const;
   Spectrum Transform(std::span<const float> values, uint32_t unit) const;
   double QuantisationError(const Spectrum& spectrum, std::span<const uint32_t> kept,
                            const CodecContext& context) const;

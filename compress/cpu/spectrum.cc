@@ -78,6 +78,14 @@ std::vector<float> SpectrumPlan::Weights(int64_t numel, std::span<const uint32_t
   return weights;
 }
 
+void SpectrumPlan::Inverse(const float* re, const float* im, std::span<float> values) const {
+  std::vector<float> scratch(ffts_.back().scratch_size());
+  ForEachPiece(static_cast<int64_t>(values.size()), [&](const Piece& piece) {
+    piece.fft->Inverse(re + piece.first_bin, im + piece.first_bin, values.data() + piece.offset,
+                       scratch.data());
+  });
+}
+
 void SpectrumPlan::InverseAdd(std::span<const uint32_t> positions,
                               std::span<const float> coefficients, std::span<float> sum) const {
   assert(coefficients.size() == 2 * positions.size());

@@ -41,6 +41,8 @@ class SpectrumPlan {
   // w of the bins at ascending positions: 1 where a piece's coefficient is real, else 2.
   std::vector<float> Weights(int64_t numel, std::span<const uint32_t> positions) const;
 
+  // The vector of a spectrum of Bins(values.size()) coefficients.
+  void Inverse(const float* re, const float* im, std::span<float> values) const;
   // sum += the vector whose spectrum has (re, im) pairs at ascending positions and is 0 elsewhere.
   void InverseAdd(std::span<const uint32_t> positions, std::span<const float> coefficients,
                   std::span<float> sum) const;

@@ -1,8 +1,8 @@
 // Kernels of spectrum.h for the way back.
 //
 //   FindTileBins  where the bins of each tile begin in each worker's list, by a search
-//   InvertTiles   of each tile, one worker after the other: bins meet in shared memory, are
-//                 transformed, and added. What several workers are added to stays in the cache.
+//   InvertTiles   of each tile: bins of one worker after the other are added in shared memory; the
+//                 sum is transformed, and put where it belongs.
 #pragma once
 
 #include <cstdint>
@@ -68,21 +68,21 @@ struct InvertTiles {
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const InverseJob& job = args.job;
     const SpectrumTile tile = FindSpectrumTile(job.spectra, block.index());
-    bool empty = job.arrays.mode == InverseMode::kMean;  // nothing is there to be added to
+    bool empty = true;  // no worker sent bins of it
     for (int32_t worker = 0; worker < job.arrays.workers; ++worker) {
       const Bins bins = Find(job, tile, block.index(), worker);
       if (bins.begin == bins.end) continue;
-      Gather(block, job, tile, bins);
-      WithFft(job, tile, [&](auto half_bits, const Fft& fft) {
-        Join(block, fft, tile.count << half_bits);
-        Transforms::Transform(block, block.shared().fft, fft, half_bits, tile.count << half_bits,
-                              [&](int, int location) { return block.shared().fft.At(location); });
-      });
-      Add(block, job, tile, empty);
+      if (empty) Clear(block, tile);
       empty = false;
-      block.Sync();
+      Gather(block, job, tile, bins);
     }
-    if (job.arrays.mode == InverseMode::kMean) Divide(block, job, tile, empty);
+    if (empty) return Leave(block, job, tile);
+    WithFft(job, tile, [&](auto half_bits, const Fft& fft) {
+      Join(block, fft, tile.count << half_bits);
+      Transforms::Transform(block, block.shared().fft, fft, half_bits, tile.count << half_bits,
+                            [&](int, int location) { return block.shared().fft.At(location); });
+    });
+    Put(block, job, tile);
   }
 
  private:
@@ -110,18 +110,22 @@ struct InvertTiles {
         tile, [&](auto half_bits) { step(half_bits, Fft::Of(job.spectra.factors, {half_bits})); });
   }
 
-  // Coefficient k of a piece at its location k; the last one, which is real, as im of the first
-  // one.
+  template <class Block>
+  static LEGACY_DEVICE void Clear(Block& block, const SpectrumTile& tile) {
+    const int locations = tile.log == 0 ? tile.bins() : tile.count * (tile.length / 2);
+    block.ForEachThread([&](int thread) {
+      for (int i = thread; i < locations; i += kThreads) block.shared().fft.Put(i, {0, 0});
+    });
+    block.Sync();
+  }
+
+  // Adds coefficient k of a piece at its location k; the last one, which is real, to the im of the
+  // first one. No two of a worker's bins are one.
   template <class Block>
   static LEGACY_DEVICE void Gather(Block& block, const InverseJob& job, const SpectrumTile& tile,
                                    const Bins& bins) {
     auto& shared = block.shared().fft;
     const int half = tile.length / 2;
-    const int locations = tile.log == 0 ? tile.bins() : tile.count * half;
-    block.ForEachThread([&](int thread) {
-      for (int i = thread; i < locations; i += kThreads) shared.Put(i, {0, 0});
-    });
-    block.Sync();
     const int64_t begin = job.arrays.begin[bins.list];
     block.ForEachThread([&](int thread) {
       bool large = false;
@@ -132,15 +136,16 @@ struct InvertTiles {
         large = large || cpu::KeyOf(x.re) > kLargestCoefficientKey ||
                 cpu::KeyOf(x.im) > kLargestCoefficientKey;
         if (tile.log == 0) {
-          shared.Put(bin, x);
+          const ComplexFloat before = shared.At(bin);
+          shared.Put(bin, {before.re + x.re, before.im + x.im});
           continue;
         }
         const int piece = tile.count == 1 ? 0 : bin / (half + 1);
         const int k = bin - piece * (half + 1);
         const int at = Transforms::Place(piece * half + (k == half ? 0 : k));
-        if (k < half) shared.re[at] = x.re;
-        if (k == half) shared.im[at] = x.re;
-        if (k > 0 && k < half) shared.im[at] = x.im;
+        if (k < half) shared.re[at] += x.re;
+        if (k == half) shared.im[at] += x.re;
+        if (k > 0 && k < half) shared.im[at] += x.im;
       }
       if (large && job.arrays.malformed) job.arrays.malformed[bins.list] = 1;
     });
@@ -171,21 +176,23 @@ struct InvertTiles {
     block.Sync();
   }
 
+  // What becomes of `before` where the sum of the workers is x.
+  static LEGACY_DEVICE float Merged(const InverseArrays& arrays, float before, float x) {
+    if (arrays.mode == InverseMode::kMean) return (0.0f + x) / arrays.divisor;
+    return arrays.mode == InverseMode::kSubtract ? before - (0.0f + x) : before + x;
+  }
+
   template <class Block>
-  static LEGACY_DEVICE void Add(Block& block, const InverseJob& job, const SpectrumTile& tile,
-                                bool empty) {
+  static LEGACY_DEVICE void Put(Block& block, const InverseJob& job, const SpectrumTile& tile) {
     auto& shared = block.shared().fft;
     float* const out = job.arrays.out + tile.element;
-    const auto merged = [&](float before, float x) {
-      if (empty) before = 0;
-      return job.arrays.mode == InverseMode::kSubtract ? before - (0.0f + x) : before + x;
-    };
+    const bool reads = job.arrays.mode != InverseMode::kMean;
     if (tile.log == 0) {
       block.ForEachThread([&](int thread) {
         if (thread >= tile.length) return;
         const auto bin = [&](int k) { return shared.At(k); };
         const float x = DirectValue(job.spectra.factors, bin, tile.length, thread);
-        out[thread] = merged(empty ? 0 : out[thread], x);
+        out[thread] = Merged(job.arrays, reads ? out[thread] : 0, x);
       });
       return;
     }
@@ -196,22 +203,21 @@ struct InvertTiles {
         for (int i = thread; i < tile.count * half; i += kThreads) {
           const int j = i & (half - 1);
           const ComplexFloat z = shared.At(i - j + fft.shape.LocationOf(j));
-          const ComplexFloat before = empty ? ComplexFloat{0, 0} : LoadPair(out, i, by_pairs);
-          StorePair({merged(before.re, z.im), merged(before.im, z.re)}, out, i, by_pairs);
+          const ComplexFloat before = reads ? LoadPair(out, i, by_pairs) : ComplexFloat{0, 0};
+          StorePair({Merged(job.arrays, before.re, z.im), Merged(job.arrays, before.im, z.re)}, out,
+                    i, by_pairs);
         }
       });
     });
   }
 
+  // As Put() where nobody sent anything.
   template <class Block>
-  static LEGACY_DEVICE void Divide(Block& block, const InverseJob& job, const SpectrumTile& tile,
-                                   bool empty) {
-    if (!empty && job.arrays.divisor == 1) return;
+  static LEGACY_DEVICE void Leave(Block& block, const InverseJob& job, const SpectrumTile& tile) {
+    if (job.arrays.mode != InverseMode::kMean) return;
     float* const out = job.arrays.out + tile.element;
     block.ForEachThread([&](int thread) {
-      for (int i = thread; i < tile.count * tile.length; i += kThreads) {
-        out[i] = empty ? 0.0f : out[i] / job.arrays.divisor;
-      }
+      for (int i = thread; i < tile.count * tile.length; i += kThreads) out[i] = 0;
     });
   }
 };

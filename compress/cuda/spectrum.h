@@ -5,7 +5,7 @@
 //
 // Bytes moved for n elements, where K bins are kept, and L, some more than K, are listed:
 //   select    4.25 n read; 16 L written and 24 L read; 8 K read and 12 K written
-//   add back  4 n written, and 4 n read but for a new sum; 12 K read for each worker
+//   add back  4 n written, and 4 n read but for a mean; 12 K read for each worker
 //
 // Nothing waits for the device, and the launches do not depend on the data: they can be captured in
 // a CUDA graph.
@@ -45,8 +45,8 @@ void SelectSpectrum(const SpectrumTable& table, const Spectra& spectra,
                     const SpectrumArrays& arrays, void* workspace, size_t bytes, Stream stream);
 
 enum class InverseMode : uint8_t {
-  kMean,      // out = sum of the workers / divisor
-  kAdd,       // out += what each worker sent, one after the other
+  kMean,      // out = the vector of the sum of the workers' spectra / divisor
+  kAdd,       // out += the vector of that sum
   kSubtract,  // out -= the same
 };
 

@@ -18,7 +18,6 @@ const Codec& DenseCodec() {
 CodecExchange::CodecExchange(CodecExchangeSetup setup, const Unit& unit, int workers)
     : ExchangeBase(setup.scheme, unit, workers, MemoryOf(setup.memory, setup.whole)),
       setup_(std::move(setup)),
-      sum_(unit.numel),
       waiting_(workers) {
   if (const SparseCodec* sparse = setup_.codec->Sparse()) {
     levels_.emplace(*sparse, unit.numel, workers);
@@ -36,7 +35,7 @@ void CodecExchange::Begin(const StepContext& context) {
     SetParameter(context.candidates.front());
   }
   CheckCodecStep(*setup_.codec, step().parameter, !whole_ && memory().Keeps());
-  std::ranges::fill(sum_, 0.0f);
+  sum_.assign(Active().SumSize(unit().numel), 0.0f);
   divisor_ = static_cast<float>(Participants());
   round_ = kLengthsRound;
   lengths_.clear();
@@ -120,7 +119,7 @@ void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
     lengths_.push_back(NumberOf(message));
   } else {
     if (!lengths_.empty()) CheckLength(message, lengths_[accumulated_]);
-    Active().DecodeAdd(message, SharedContext(), sum_);
+    Active().Accumulate(message, unit().numel, SharedContext(), sum_);
     sent_ += ReadHeader(message).count;
   }
   ++accumulated_;
@@ -137,8 +136,8 @@ void CodecExchange::FinishRound() {
 }
 
 void CodecExchange::Mean(std::span<float> out) const {
-  assert(out.size() == sum_.size());
-  for (size_t i = 0; i < out.size(); ++i) out[i] = sum_[i] / divisor_;
+  assert(static_cast<int64_t>(out.size()) == unit().numel);
+  Active().MeanOf(sum_, divisor_, out);
 }
 
 int64_t CodecExchange::ElementsSent() const {

@@ -48,8 +48,8 @@ class CodecExchange : public ExchangeBase {
   CodecExchangeSetup setup_;
   std::optional<Levels> levels_;
   size_t chosen_ = 0;
-  bool whole_ = false;  // in this step
-  std::vector<float> sum_;
+  bool whole_ = false;      // in this step
+  std::vector<float> sum_;  // of messages, as the codec adds them
   float divisor_ = 1;
   int round_ = kDone;
   std::vector<Message> waiting_;  // by worker, between the rounds

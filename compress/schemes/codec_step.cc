@@ -54,14 +54,16 @@ WorkList CodecStep::EncodeWork() const {
 // are.
 WorkList CodecStep::DecodeWork(std::optional<int64_t> values) const {
   WorkList work = codec.DecodeWork(unit.numel, parameter);
-  if (codec.Linear(unit.numel, parameter)) return work;
   if (requantise) return RequantiseWork(codec, unit.numel, parameter, participants);
+  const bool linear = codec.Linear(unit.numel, parameter);
   const int64_t one = std::max(codec.ElementsSent(unit.numel, parameter), int64_t{1});
   const int64_t all = values.value_or(one * participants);
   for (Work& part : work) {
+    if (linear) break;  // the network adds
     part.launches *= participants;
     part.elements = part.elements / one * all;
   }
+  std::ranges::copy(codec.FinishWork(unit.numel, parameter), std::back_inserter(work));
   return work;
 }
 

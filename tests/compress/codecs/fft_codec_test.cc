@@ -8,6 +8,7 @@
 
 #include "compress/codecs/common.h"
 #include "compress/error.h"
+#include "compress/schemes/codec_step.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy {
@@ -175,6 +176,47 @@ TEST(Fft, NamesAndOptions) {
   for (const char* bad : {"fft:chunk=100", "fft:chunk=32", "fft:chunk=2097152", "fft:index=none",
                           "fft:theta=0.5", "fft+topk", "fft+rbf+fp16"}) {
     EXPECT_THROW(MakeCodec(bad), Error) << bad;
+  }
+}
+
+// A receiver adds spectra and transforms their sum once: the mean of what the messages say one by
+// one, but for the order of its sums.
+TEST(Fft, TheMeanIsTheInverseOfTheSumOfSpectra) {
+  for (const char* text : {"fft:chunk=64", "fft:chunk=256+fp32", "fft+qsgd"}) {
+    const auto codec = MakeCodec(text);
+    for (const int64_t n : {0, 1, 7, 64, 1000, 4096}) {
+      std::vector<float> sum(codec->SumSize(n)), mean(n, 9.0f);
+      std::vector<double> expected(n);
+      const float workers = 5;
+      for (int w = 0; w < workers; ++w) {
+        const double theta = 0.2 * w;
+        const Message message = codec->Encode(test::Normals(n, 8 + w), Context(theta));
+        codec->Accumulate(message.bytes, n, Context(theta), sum);
+        const auto one = Decode(*codec, message, theta, n);
+        for (int64_t i = 0; i < n; ++i) expected[i] += double{one[i]} / workers;
+      }
+      codec->MeanOf(sum, workers, mean);
+      for (int64_t i = 0; i < n; ++i) {
+        ASSERT_NEAR(mean[i], expected[i], 3e-6) << text << " " << n << " " << i;
+      }
+    }
+  }
+}
+
+TEST(Fft, OfMessagesOneInverseIsCharged) {
+  const auto codec = MakeCodec("fft+rbf");
+  const Unit unit = test::MakeUnit(65536);
+  const auto inverse = [&](const WorkList& work) {
+    int64_t elements = 0;
+    for (const Work& part : work) elements += part.kernel == "fft.inverse" ? part.elements : 0;
+    return elements;
+  };
+  for (const double theta : {0.0, 0.5, 0.85}) {
+    for (const int workers : {1, 4, 100}) {
+      const CodecStep step = {
+          .codec = *codec, .unit = unit, .parameter = theta, .participants = workers};
+      EXPECT_EQ(inverse(step.Messages(std::nullopt).decode), 65536) << theta << " " << workers;
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "compress/cpu/spectrum.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -239,38 +240,55 @@ TEST(CudaSpectrum, TellsOfValuesThatAreTooLarge) {
   });
 }
 
-// Workers that keep different numbers of bins.
+// The vector of the sum of spectra: each with bins at ascending positions, one unit after the other.
+std::vector<float> InverseOfSum(const Case& c, const std::vector<Kept>& spectra,
+                                const std::vector<std::vector<uint32_t>>& counts) {
+  std::vector<float> values(c.size());
+  std::vector<size_t> at(spectra.size());
+  for (size_t u = 0; u < c.extents.size(); ++u) {
+    const int64_t bins = c.plan.Bins(c.extents[u].length);
+    std::vector<float> re(bins), im(bins);
+    for (size_t w = 0; w < spectra.size(); ++w) {
+      for (uint32_t i = 0; i < counts[w][u]; ++i, ++at[w]) {
+        re[spectra[w].positions[at[w]]] += spectra[w].coefficients[2 * at[w]];
+        im[spectra[w].positions[at[w]]] += spectra[w].coefficients[2 * at[w] + 1];
+      }
+    }
+    c.plan.Inverse(re.data(), im.data(),
+                   std::span(values).subspan(c.extents[u].offset, c.extents[u].length));
+  }
+  return values;
+}
+
+// Workers that keep different numbers of bins; pieces of which nobody keeps any.
 TEST(CudaSpectrum, AddsBackWhatTheCpuAdds) {
-  for (const int64_t chunk : {64, 256, 4096, 16384}) {
-    SCOPED_TRACE(chunk);
+  for (const auto& [chunk, thetas] :
+       {std::pair(64, std::array{0.95, 0.0, 0.5}), std::pair(64, std::array{0.999, 0.99, 1.0}),
+        std::pair(256, std::array{0.95, 0.0, 0.5}), std::pair(4096, std::array{0.95, 0.0, 0.5}),
+        std::pair(4096, std::array{0.99, 0.99, 0.99}),
+        std::pair(16384, std::array{0.95, 0.0, 0.5})}) {
+    SCOPED_TRACE(std::to_string(chunk) + " " + std::to_string(thetas[0]));
     const Case c(chunk, kLengths);
     Kept all;
     std::vector<uint32_t> counts;
-    auto mean = std::vector<float>(c.size()), sum = Draw("laplace", c.size(), 9), difference = sum;
-    const auto start = sum;
-    for (const double theta : {0.95, 0.0, 0.5}) {
-      const auto k = c.K(theta);
-      const Kept kept = OnCpu(c, Draw("student-t", c.size(), std::ssize(counts)), k);
-      size_t at = 0;
-      for (size_t u = 0; u < k.size(); ++u) {
-        const Extent unit = c.extents[u];
-        const auto positions = std::span(kept.positions).subspan(at, k[u]);
-        const auto coefficients = std::span(kept.coefficients).subspan(2 * at, 2 * k[u]);
-        std::vector<float> decoded(unit.length);
-        c.plan.InverseAdd(positions, coefficients, decoded);
-        c.plan.InverseAdd(positions, coefficients,
-                          std::span(mean).subspan(unit.offset, unit.length));
-        c.plan.InverseAdd(positions, coefficients,
-                          std::span(sum).subspan(unit.offset, unit.length));
-        for (int64_t i = 0; i < unit.length; ++i) difference[unit.offset + i] -= decoded[i];
-        at += k[u];
-        counts.push_back(k[u]);
-      }
+    std::vector<Kept> spectra;
+    std::vector<std::vector<uint32_t>> ks;
+    for (const double theta : thetas) {
+      ks.push_back(c.K(theta));
+      spectra.push_back(OnCpu(c, Draw("student-t", c.size(), std::ssize(counts)), ks.back()));
+      const Kept& kept = spectra.back();
+      counts.insert(counts.end(), ks.back().begin(), ks.back().end());
       all.positions.insert(all.positions.end(), kept.positions.begin(), kept.positions.end());
       all.coefficients.insert(all.coefficients.end(), kept.coefficients.begin(),
                               kept.coefficients.end());
     }
-    for (float& x : mean) x /= 3;
+    const auto start = Draw("laplace", c.size(), 9), added = InverseOfSum(c, spectra, ks);
+    auto mean = added, sum = start, difference = start;
+    for (size_t i = 0; i < added.size(); ++i) {
+      mean[i] = (0.0f + added[i]) / 3;
+      sum[i] += added[i];
+      difference[i] -= added[i];
+    }
     std::vector<ComplexFloat> coefficients;
     for (size_t i = 0; i < all.positions.size(); ++i) {
       coefficients.push_back({all.coefficients[2 * i], all.coefficients[2 * i + 1]});
