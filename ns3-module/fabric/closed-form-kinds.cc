@@ -82,11 +82,15 @@ TimeNs ClosedForm::HalvingDoubling() const
     {
         time += Rounds(2, Part(m_bytes, int64_t{1} << level));
     }
-    if (m_workers > 1 << levels)
+    const int core = 1 << levels;
+    if (m_workers == core)
     {
-        return time + Rounds(2, m_bytes) - Acks(m_bytes);
+        return time - Acks(Part(m_bytes, 2));
     }
-    return time - Acks(Part(m_bytes, 2));
+    // The words that the fold is over keep a card from its first half message. That they need a
+    // latency delays nobody: whoever waits for one has received by the time that others need it.
+    const int64_t words = (core - 1) / (m_workers - core);
+    return time + Rounds(2, m_bytes) - Acks(m_bytes) + words * Wire(std::min<int64_t>(m_bytes, 1));
 }
 
 TimeNs ClosedForm::DoubleTree() const

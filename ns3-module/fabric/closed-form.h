@@ -13,7 +13,8 @@
 //   parameter server = (T + (N - 1) W/r) + A/r + (T' + (N - 1) W'/r)
 //                                                 the server's link carries all pushes, then pulls
 //   halving-doubling = sum over its messages M/2, M/4, .., M/P, M/P, .., M/2 of (T + A/r) - A/r,
-//                      and where N > P: (T + A/r) of M before, A/r + T of M after
+//                      and where N > P: (T + A/r) of M before, A/r + T of M after, and W/r of one
+//                      byte for each of the floor((P - 1) / (N - P)) words of a worker
 //   direct           = T + (N - 2) W/r            one phase; a second one starts after
 //                                                 max((N-1) (W+A)/r, T + (N-2) W/r + A/r)
 //   hierarchical     = rounds of three rings, each round T + A/r, without the last A/r
@@ -27,8 +28,8 @@
 //
 // Exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and all are of
 // one size; an upper bound elsewhere (larger parts are taken), but for halving-doubling with N > P:
-// there a message may be in the way of a larger one, up to 5 %. Direct kinds and sharded servers: up
-// to `window` + 1 workers.
+// ACKs may be in the way of messages, up to 2 %. Direct kinds and sharded servers: up to `window` + 1
+// workers.
 #pragma once
 
 #include "collective.h"

@@ -3,6 +3,12 @@
 // the reverse order. Where N is no power of two, the even ones of the first 2 (N - P) workers, P the
 // largest power of two, give their whole message to their right neighbour beforehand and get the
 // result from it afterwards.
+//
+// The others have nothing to do beforehand. What they sent early would share the link of a neighbour
+// that still takes in a whole message, and everybody would wait longer. An MPI library does not let
+// them, as a long message waits until its receiver asks for it (rendezvous). Here they wait for a
+// word, a message of one byte, from one of those who took in a message; these tell it to N - P
+// workers less than P in turn.
 #include "collective-base.h"
 #include "collective-kinds.h"
 
@@ -14,7 +20,8 @@ namespace legacy::fabric
 namespace
 {
 
-/// Stages: 0 the fold, 1 .. L halving, L + 1 .. 2 L doubling, 2 L + 1 the unfold; L = log2 P.
+/// Stages: 0 the fold, 1 .. L halving, L + 1 .. 2 L doubling, 2 L + 1 the unfold; L = log2 P. The
+/// word that the fold is over counts as stage 2 L + 2.
 class HalvingPlan
 {
   public:
@@ -44,11 +51,34 @@ class HalvingPlan
         return worker < 2 * m_extra && worker % 2 == 1;
     }
 
+    /// Is told by another when the fold is over.
+    bool Told(int worker) const
+    {
+        return m_extra > 0 && worker >= 2 * m_extra;
+    }
+
+    /// Whom a worker that folds tells that its fold is over. Its own next partner, where it is one of
+    /// them, comes last: the half message to it must not go before the others' words.
+    std::vector<int> Listeners(int worker) const
+    {
+        std::vector<int> listeners;
+        for (int rank = Rank(worker) + m_extra; rank < 1 << m_levels; rank += m_extra)
+        {
+            listeners.push_back(WorkerOf(rank));
+        }
+        std::reverse(listeners.begin(), listeners.end());
+        return listeners;
+    }
+
+    int64_t WordBytes() const
+    {
+        return std::min<int64_t>(m_bytes, 1);
+    }
+
     int Partner(int worker, int stage) const
     {
         const int level = stage <= m_levels ? stage - 1 : 2 * m_levels - stage;
-        const int rank = Rank(worker) ^ (1 << level);
-        return rank < m_extra ? 2 * rank + 1 : rank + m_extra;
+        return WorkerOf(Rank(worker) ^ (1 << level));
     }
 
     /// What `worker` sends in a stage of halving or doubling.
@@ -68,6 +98,11 @@ class HalvingPlan
     int Rank(int worker) const
     {
         return worker < 2 * m_extra ? worker / 2 : worker - m_extra;
+    }
+
+    int WorkerOf(int rank) const
+    {
+        return rank < m_extra ? 2 * rank + 1 : rank + m_extra;
     }
 
     /// Bytes of the chunks that a rank holds after `halvings`: each bit of the rank, the lowest
@@ -103,6 +138,7 @@ class HalvingDoubling : public CollectiveBase
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_plan(m_workers, spec.bytes[0]),
           m_unfold(2 * m_plan.Levels() + 1),
+          m_word(m_unfold + 1),
           m_state(m_workers)
     {
     }
@@ -131,11 +167,25 @@ class HalvingDoubling : public CollectiveBase
             Send(worker, worker + 1, m_plan.Whole(), 0, sink);
             return;
         }
-        if (!m_plan.Folds(worker))
+        if (m_plan.Told(worker))
+        {
+            m_state[worker].stage = m_word;
+        }
+        else if (!m_plan.Folds(worker))
         {
             Enter(worker, 1, sink);
         }
         TakeArrived(worker, sink);
+    }
+
+    /// Whoever waits for the end of the fold halves from now on.
+    void EndFold(int worker, FlowSink& sink)
+    {
+        for (int listener : m_plan.Folds(worker) ? m_plan.Listeners(worker) : std::vector<int>())
+        {
+            Send(worker, listener, m_plan.WordBytes(), static_cast<uint64_t>(m_word), sink);
+        }
+        Enter(worker, 1, sink);
     }
 
     void Enter(int worker, int stage, FlowSink& sink)
@@ -167,12 +217,18 @@ class HalvingDoubling : public CollectiveBase
                 Finish(worker, sink);
                 return;
             }
+            if (state.stage == 0 || state.stage == m_word)
+            {
+                EndFold(worker, sink);
+                continue;
+            }
             Enter(worker, state.stage + 1, sink);
         }
     }
 
     const HalvingPlan m_plan;
     const int m_unfold; ///< the last stage
+    const int m_word;   ///< waiting for the fold's end
     std::vector<State> m_state;
 };
 
@@ -195,6 +251,11 @@ void MeterHalvingDoubling(const CollectiveSpec& spec, CollectiveTraffic& traffic
             traffic.sent[w] += plan.Whole();
             traffic.received[w] += plan.Whole();
         }
+        if (plan.Folds(w))
+        {
+            traffic.sent[w] += plan.WordBytes() * static_cast<int64_t>(plan.Listeners(w).size());
+        }
+        traffic.received[w] += plan.Told(w) ? plan.WordBytes() : 0;
         for (int stage = 1; stage <= 2 * plan.Levels() && !plan.Folded(w); ++stage)
         {
             traffic.sent[w] += plan.Bytes(w, stage);

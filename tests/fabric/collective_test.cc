@@ -106,8 +106,9 @@ TEST(HalvingDoubling, ExchangesHalvesThenQuartersAndFoldsTheRest) {
   Trial trial;
   trial.on_send = [&](const Flow& flow) { sent[flow.source].insert(flow.bytes); };
   trial.Run(AnySpec(CollectiveKind::HalvingDoublingAllReduce, 5, 800), 3);
-  EXPECT_EQ(sent[0], (std::multiset<int64_t>{800}));                      // folded into worker 1
-  EXPECT_EQ(sent[1], (std::multiset<int64_t>{400, 200, 200, 400, 800}));  // gives it back
+  EXPECT_EQ(sent[0], (std::multiset<int64_t>{800}));  // folded into worker 1
+  // It gives the result back, and tells three that it has taken in what it got.
+  EXPECT_EQ(sent[1], (std::multiset<int64_t>{1, 1, 1, 400, 200, 200, 400, 800}));
   EXPECT_EQ(sent[4], (std::multiset<int64_t>{400, 200, 200, 400}));
 }
 

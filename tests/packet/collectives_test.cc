@@ -53,5 +53,22 @@ TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
   RecordProperty("ratio", std::to_string(timing.total / expected));
 }
 
+// Where N is no power of two, whoever has nothing to fold must not send to workers that take in a
+// message. 5: one worker tells all others; 7: three tell one; 11: between the two.
+TEST(CollectiveOverTcp, HalvingDoublingTakesItsClosedFormForAnyNumberOfWorkers) {
+  for (const int workers : {5, 7, 11}) {
+    Scenario scenario;
+    scenario.workers = workers;
+    scenario.rate_bps = 10'000'000'000;
+    scenario.collective.kind = CollectiveKind::HalvingDoublingAllReduce;
+    scenario.collective.bytes.assign(workers, 400'000);
+    const Fabric fabric(scenario);
+    const auto expected = static_cast<double>(fabric::ClosedFormTime(
+        scenario.collective, fabric::TypicalPath(fabric.topology, fabric.placement),
+        scenario.transport));
+    EXPECT_NEAR(static_cast<double>(Simulate(scenario).total) / expected, 1, 0.05) << workers;
+  }
+}
+
 }  // namespace
 }  // namespace legacy::packet_test
