@@ -17,8 +17,9 @@ namespace {
 constexpr const char* kDense = "dense";  // fp32, standing alone
 
 template <typename Row>
-bool Has(std::span<const Row> table, std::string_view name) {
-  return std::ranges::any_of(table, [&](const Row& row) { return row.info.name == name; });
+const MethodInfo* Find(std::span<const Row> table, std::string_view name) {
+  const auto row = std::ranges::find_if(table, [&](const Row& r) { return r.info.name == name; });
+  return row == table.end() ? nullptr : &row->info;
 }
 
 // Takes the option "index" out of a sparsifier's stage: it is the codec's own.
@@ -97,7 +98,7 @@ std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages) {
     throw Error("codec", FormatStages(stages), "one stage, or two: what is sent + how");
   }
   const Stage& first = stages.front();
-  if (Has(SparsifierTable(), first.name)) return MakeSparseCodec(stages);
+  if (Find(SparsifierTable(), first.name) != nullptr) return MakeSparseCodec(stages);
   if (first.name == FftInfo().name) return MakeFft(stages);
   const auto names = CodecNames();
   if (std::ranges::find(names, first.name) == names.end()) {
@@ -121,6 +122,18 @@ std::vector<std::string> CodecNames() {
   for (const SparsifierRow& row : SparsifierTable()) names.push_back(row.info.name);
   names.push_back(FftInfo().name);
   return names;
+}
+
+MethodInfo CodecInfo(const std::string& name) {
+  const MethodInfo* info = Find(SparsifierTable(), name);
+  if (info == nullptr && name != "fp32") {
+    info = Find(QuantiserTable(), name == kDense ? "fp32" : name);
+  }
+  if (info == nullptr && name == FftInfo().name) info = &FftInfo();
+  if (info == nullptr) ThrowUnknown("codec", name, CodecNames());
+  MethodInfo found = *info;
+  found.name = name;
+  return found;
 }
 
 }  // namespace legacy

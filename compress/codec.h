@@ -130,5 +130,7 @@ std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages);
 std::unique_ptr<Codec> MakeCodec(std::string_view text);
 // What can stand first: sparsifiers, quantisers ("dense" for fp32) and "fft".
 std::vector<std::string> CodecNames();
+// What the tables say of one of CodecNames(). Throws Error with the list for any other name.
+MethodInfo CodecInfo(const std::string& name);
 
 }  // namespace legacy

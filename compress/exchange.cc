@@ -9,10 +9,15 @@
 namespace legacy {
 namespace {
 
-// Takes the options that belong to the scheme out of the codec's first stage.
+// Takes the options that belong to the scheme out of the codec's first stage. Throws Error where codec and scheme have
+// an option of one name, given or not: nobody could say whose it is.
 CodecSchemeOptions TakeOptions(Stage& stage, const SchemeOptions& options) {
   Stage own{.name = stage.name};
+  const MethodInfo codec = CodecInfo(stage.name);
   for (const OptionSpec& spec : CodecSchemeOptionSpecs()) {
+    if (std::ranges::find(codec.options, spec.name, &OptionSpec::name) != codec.options.end()) {
+      throw Error("option of codec " + codec.name, spec.name, "names that no scheme's option has");
+    }
     if (auto node = stage.options.extract(spec.name)) own.options.insert(std::move(node));
   }
   return ReadCodecSchemeOptions(OptionReader(own, CodecSchemeOptionSpecs()), options);

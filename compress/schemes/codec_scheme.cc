@@ -54,8 +54,8 @@ bool CodecScheme::UsesErrorFeedback(double parameter) const {
 }
 
 std::optional<double> CodecScheme::LocalClipNorm(int workers) const {
-  if (options_.clip == 0) return std::nullopt;
-  return options_.clip / std::sqrt(workers);
+  if (options_.local_clip == 0) return std::nullopt;
+  return options_.local_clip / std::sqrt(workers);
 }
 
 std::vector<double> CodecScheme::SquaredErrors(const Unit& unit, std::span<const float> values,
@@ -86,7 +86,7 @@ std::span<const OptionSpec> CodecSchemeOptionSpecs() {
       {"momentum", "0.9", "0 to 0.999999", "of memory=momentum"},
       {"nesterov", "off", "on, off", "of memory=momentum"},
       {"masking", "on", "on, off", "momentum is 0 where something was sent"},
-      {"clip", "0", "0 to 1e30",
+      {"local_clip", "0", "0 to 1e30",
        "each worker's whole gradient to this norm / sqrt(workers); 0: not"},
       {"reduction", "gather", "gather, requantise",
        "requantise: workers average a slice each and quantise it again"}};
@@ -107,7 +107,7 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
   read.memory.momentum = static_cast<float>(reader.Number("momentum", 0, kLargestMomentum));
   read.memory.nesterov = reader.Switch("nesterov");
   read.memory.masking = reader.Switch("masking");
-  read.clip = reader.Number("clip", 0, kLargestClip);
+  read.local_clip = reader.Number("local_clip", 0, kLargestClip);
   read.min_numel = reader.Integer("min_numel", 0, kMaxUnitElements);
   read.vectors = reader.Switch("vectors");
   read.requantise = reader.Choice("reduction", kReductions) == 1;

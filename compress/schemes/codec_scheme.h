@@ -22,7 +22,7 @@ namespace legacy {
 
 struct CodecSchemeOptions {
   MemoryOptions memory = {};
-  double clip = 0;          // norm of the whole gradient, for all workers together; 0: not clipped
+  double local_clip = 0;    // norm of the whole gradient, for all workers together; 0: not clipped
   int64_t min_numel = 0;    // smaller units are sent whole
   bool vectors = true;      // compress units of one dimension too
   bool requantise = false;  // reduce by slices that are quantised again

@@ -26,12 +26,8 @@ const MethodInfo* Find(std::span<const RowType> table, std::string_view name) {
 }
 
 MethodInfo InfoOf(const std::string& name) {
-  const MethodInfo* info = Find(SchemeTable(), name);
-  if (info == nullptr) info = Find(SparsifierTable(), name);
-  if (info == nullptr) info = Find(QuantiserTable(), name == "dense" ? "fp32" : name);
-  MethodInfo found = info != nullptr ? *info : FftInfo();
-  found.name = name;
-  return found;
+  const MethodInfo* scheme = Find(SchemeTable(), name);
+  return scheme != nullptr ? *scheme : CodecInfo(name);
 }
 
 std::string ParameterText(const ParameterSpec& spec) {

@@ -145,7 +145,7 @@ TEST(DeviceTraining, PowerSgdIsNearTheHost) {
 }
 
 TEST(DeviceTraining, GradientsAreClippedAsOnTheHost) {
-  const Case what{.scheme = "dgc:clip=0.5", .sgd = {0, 0, false}};
+  const Case what{.scheme = "dgc:local_clip=0.5", .sgd = {0, 0, false}};
   EXPECT_EQ(ExpectSame(what).compression, "on the device");
 }
 

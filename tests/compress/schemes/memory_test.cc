@@ -121,7 +121,7 @@ TEST(Dgc, ChangesOfDensityLoseNothing) {
 
 TEST(Dgc, OptionsAndClipping) {
   EXPECT_EQ(MakeScheme("dgc+fp16")->Name(), "dgc+fp16");
-  EXPECT_EQ(MakeScheme("dgc:clip=4")->LocalClipNorm(16), 1.0);
+  EXPECT_EQ(MakeScheme("dgc:local_clip=4")->LocalClipNorm(16), 1.0);
   EXPECT_FALSE(MakeScheme("dgc")->LocalClipNorm(16));
   EXPECT_FALSE(MakeScheme("topk")->OwnsMomentum());
   EXPECT_TRUE(MakeScheme("topk:memory=momentum")->OwnsMomentum());

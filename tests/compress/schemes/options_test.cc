@@ -1,0 +1,240 @@
+// Every option of every codec and scheme, set through the text interface, changes what travels or comes out.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "compress/error.h"
+#include "compress/quantiser.h"
+#include "compress/schemes/codec_scheme.h"
+#include "compress/sparsifier.h"
+#include "tests/compress/test_data.h"
+
+namespace legacy {
+namespace {
+
+constexpr int kWorkers = 3;
+constexpr int64_t kSteps = 12;  // range-based floats fix their range after 10
+
+// A value of an option that is not its default, and options without which it has no meaning.
+struct Setting {
+  std::string value;
+  std::string base = {};
+};
+
+// Where the table says nothing, all the choices that an option allows are tried.
+const std::map<std::string, Setting>& Settings() {
+  static const std::map<std::string, Setting> settings = {
+      {"adacomp.bin", {"50"}},
+      {"adacomp.bins", {"10"}},
+      {"cat.c0", {"100"}},
+      {"cat.c1", {"1000"}},
+      {"cat.packet", {"100"}},
+      {"cat.stop", {"maximum", "c1=1e-12,packet=64"}},
+      {"fft.chunk", {"64"}},
+      {"flexible-topk.mode", {"reduce"}},
+      {"flexible-topk.root", {"variance", "mode=reduce"}},
+      {"index", {"u32"}},
+      {"local_clip", {"2"}},
+      {"masking", {"off", "memory=momentum"}},
+      {"maxmin.bits", {"6"}},
+      {"maxmin.bucket", {"64"}},
+      {"min_numel", {"1000000"}},
+      {"momentum", {"0.5", "memory=momentum"}},
+      {"natural.bits", {"8"}},
+      {"nesterov", {"on", "memory=momentum"}},
+      {"powersgd.min_rate", {"1000"}},
+      {"qsgd.bits", {"6"}},
+      {"qsgd.bucket", {"64"}},
+      {"rbf.bits", {"6"}},
+      {"rbf.mantissa", {"2"}},
+      {"redsync.masking", {"off", "small=0,memory=momentum"}},
+      {"redsync.compatible", {"on", "small=0,large=0"}},
+      {"redsync.eps", {"0.9", "small=0,large=0"}},
+      {"redsync.large", {"0", "small=0"}},
+      {"redsync.quantised", {"on", "small=0"}},
+      {"redsync.reuse", {"1", "small=0,large=0"}},
+      {"redsync.small", {"0"}},
+      {"sample", {"0.5"}},
+      {"sidco.stages", {"1"}},
+      {"signsgd.scale", {"2"}},
+      {"terngrad-shared.clip", {"1"}},
+      {"terngrad.clip", {"1"}},
+      {"uniform.bits", {"4"}},
+      {"variance.alpha", {"3"}},
+      {"variance.zeta", {"0.5"}}};
+  return settings;
+}
+
+std::vector<std::string> SplitChoices(const std::string& allowed) {
+  std::vector<std::string> choices;
+  for (size_t begin = 0; begin < allowed.size();) {
+    const size_t end = std::min(allowed.find(", ", begin), allowed.size());
+    choices.push_back(allowed.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  return choices;
+}
+
+std::vector<Setting> SettingsOf(const std::string& name, const OptionSpec& option) {
+  for (const std::string& key : {name + "." + option.name, option.name}) {
+    const auto found = Settings().find(key);
+    if (found != Settings().end()) return {found->second};
+  }
+  std::vector<Setting> all;
+  for (const std::string& choice : SplitChoices(option.allowed)) {
+    if (choice != option.fallback) all.push_back({choice});
+  }
+  return all;
+}
+
+// A matrix; a vector for the option that is about those.
+Unit UnitFor(const OptionSpec& option) {
+  Unit unit = test::MakeUnit(60 * 50, 1);
+  if (option.name != "vectors") unit.shape = {60, 50};
+  return unit;
+}
+
+// All that workers send and all that comes out of it, over some steps.
+struct Trace {
+  std::vector<Bytes> messages;
+  std::vector<std::vector<float>> means;
+  std::optional<double> clip;
+  friend bool operator==(const Trace&, const Trace&) = default;
+};
+
+// Normal values of a spread that changes along the unit and over the steps. All are alike for CAT's way to stop: only
+// what whole packets leave over makes the first decrease another place than the maximum.
+std::vector<std::vector<float>> Gradients(const Unit& unit, int64_t step,
+                                          const OptionSpec& option) {
+  std::vector<std::vector<float>> gradients;
+  for (int w = 0; w < kWorkers; ++w) {
+    std::vector<float>& values = gradients.emplace_back(test::Normals(unit.numel, 31 * step + w));
+    for (size_t i = 0; i < values.size(); ++i) {
+      values[i] *= static_cast<float>(1 + step % 3) / static_cast<float>(1 + i % 7);
+    }
+    if (option.name == "stop") std::ranges::fill(values, 1.0f);
+  }
+  return gradients;
+}
+
+Trace TraceOf(const std::string& text, const OptionSpec& option) {
+  const Unit unit = UnitFor(option);
+  const std::unique_ptr<Scheme> scheme = test::AnyScheme(text);
+  const auto exchange = scheme->Open(unit, kWorkers);
+  Trace trace{{}, {}, scheme->LocalClipNorm(kWorkers)};
+  for (int64_t step = 0; step < kSteps; ++step) {
+    std::vector<Message> sent;
+    const StepContext context = {
+        .seed = 5, .step = step, .parameter = scheme->Parameter().fallback};
+    const auto gradients = Gradients(unit, step, option);
+    trace.means.push_back(test::RunStep(*exchange, context, gradients, &sent));
+    for (Message& message : sent) trace.messages.push_back(std::move(message.bytes));
+  }
+  return trace;
+}
+
+std::string Join(const std::string& one, const std::string& two) {
+  return one + (one.empty() || two.empty() ? "" : ",") + two;
+}
+
+// With the base options alone, and with the option as well.
+struct Traces {
+  Trace plain, set;
+
+  Traces(const std::string& name, const OptionSpec& option, const Setting& setting)
+      : plain(TraceOf(name + (setting.base.empty() ? "" : ":" + setting.base), option)),
+        set(TraceOf(name + ":" + Join(setting.base, option.name + "=" + setting.value), option)) {}
+};
+
+TEST(Options, EveryOptionOfEveryCodecActs) {
+  for (const std::string& name : CodecNames()) {
+    for (const OptionSpec& option : CodecInfo(name).options) {
+      const auto settings = SettingsOf(name, option);
+      EXPECT_FALSE(settings.empty()) << name << ": " << option.name;
+      for (const Setting& setting : settings) {
+        const Traces traces(name, option, setting);
+        // What a codec's option changes are bytes: it does not act by what the scheme makes of it.
+        EXPECT_TRUE(traces.set.messages != traces.plain.messages)
+            << name << ": " << option.name << "=" << setting.value;
+        EXPECT_EQ(traces.set.clip, traces.plain.clip) << name << ": " << option.name;
+      }
+    }
+  }
+}
+
+TEST(Options, EveryOptionOfEverySchemeActs) {
+  for (const SchemeRow& row : SchemeTable()) {
+    for (const OptionSpec& option : row.info.options) {
+      if (option.name == "reduction") continue;  // of quantisers in buckets alone
+      const auto settings = SettingsOf(row.info.name, option);
+      EXPECT_FALSE(settings.empty()) << row.info.name << ": " << option.name;
+      for (const Setting& setting : settings) {
+        const Traces traces(row.info.name, option, setting);
+        EXPECT_FALSE(traces.set == traces.plain)
+            << row.info.name << ": " << option.name << "=" << setting.value;
+      }
+    }
+  }
+}
+
+// Nothing is left to act on: dense is whole as it is, and where all is sent nothing is masked.
+bool IsIdle(const std::string& codec, const OptionSpec& option) {
+  if (option.name == "min_numel" || option.name == "vectors") return codec == "dense";
+  return option.name == "masking" && MakeCodec(codec)->Sparse() == nullptr;
+}
+
+// What codecs take as schemes acts on each of them, or is refused; on some it is not.
+TEST(Options, EveryOptionOfCodecsAsSchemesActs) {
+  std::set<std::string> accepted;
+  for (const std::string& name : CodecNames()) {
+    for (const OptionSpec& option : CodecSchemeOptionSpecs()) {
+      if (IsIdle(name, option)) continue;
+      for (const Setting& setting : SettingsOf(name, option)) {
+        try {
+          const Traces traces(name, option, setting);
+          EXPECT_FALSE(traces.set == traces.plain) << name << ": " << option.name;
+          accepted.insert(option.name);
+        } catch (const Error&) {
+        }
+      }
+    }
+  }
+  EXPECT_EQ(accepted.size(), CodecSchemeOptionSpecs().size());
+}
+
+TEST(Options, PositionsAreCodedAsAsked) {
+  const OptionSpec index = {.name = "index", .fallback = "", .allowed = "", .help = ""};
+  for (const SparsifierRow& row : SparsifierTable()) {
+    if (row.info.name == "randomk") continue;  // positions do not travel
+    const std::string base = row.info.name == "redsync" ? "small=0" : "";
+    const Traces traces(row.info.name, index, {"u32", base});
+    EXPECT_TRUE(traces.set.messages != traces.plain.messages) << row.info.name;
+  }
+}
+
+// One name, one meaning: what stands in a codec's first stage is either the codec's or the scheme's.
+TEST(Options, NoCodecSharesANameWithItsScheme) {
+  for (const std::string& name : CodecNames()) {
+    for (const OptionSpec& own : CodecInfo(name).options) {
+      for (const OptionSpec& scheme : CodecSchemeOptionSpecs()) EXPECT_NE(own.name, scheme.name);
+    }
+  }
+}
+
+// Clipping by standard deviations is the quantiser's, and the gradient as a whole is not clipped.
+TEST(Options, TernGradClipsByItsOwnOption) {
+  const auto values = test::Normals(1000, 4);
+  std::set<std::vector<float>> different;
+  for (const char* clip : {"0", "1", "2.5"}) {
+    const std::string text = std::string("terngrad:clip=") + clip;
+    const auto scheme = MakeScheme(text, {.error_feedback = false});
+    EXPECT_FALSE(scheme->LocalClipNorm(4)) << text;
+    const auto exchange = scheme->Open(test::MakeUnit(1000), 1);
+    different.insert(test::RunStep(*exchange, {.seed = 5}, {values}));
+  }
+  EXPECT_EQ(different.size(), 3u);
+}
+
+}  // namespace
+}  // namespace legacy
