@@ -81,6 +81,21 @@ struct Sums {
   std::vector<int64_t> bytes;  // of all workers
 };
 
+// What trained: the device and why that one, and of each method where its gradients were compressed.
+nlohmann::json DeviceDocument(const DeviceChoice& choice,
+                              const std::map<std::string, ComputeReport>& reports) {
+  nlohmann::json document = {{"name", "cpu"}};
+  if (!choice.reason.empty()) document["reason"] = choice.reason;
+  for (const auto& [method, report] : reports) {
+    if (!choice.accelerator) break;
+    document["name"] = report.device;
+    document["accelerator"] = report.name;
+    document["compression"][method] = report.compression;
+    document["steps"][method] = report.steps;
+  }
+  return document;
+}
+
 class Comparison : public TimedRun {
  public:
   Comparison(const Scenario& scenario, const volatile std::sig_atomic_t& stop)

@@ -7,8 +7,6 @@
 #include "ns3-module/fabric/synchronisation.h"
 #include "scenarios/methods.h"
 #include "scenarios/network/engines.h"
-#include "trainer/accelerator.h"
-#include "trainer/training.h"
 
 namespace legacy {
 namespace {
@@ -134,24 +132,10 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
   document["target_accuracy"] = scenario.target;
   document["fidelity"] = scenario.fidelity;
   document["replay_refused"] = replay_refused;
-  document["versions"] = {{"libtorch", LibTorchVersion()},
+  document["versions"] = {{"libtorch", LEGACY_LIBTORCH_VERSION},
                           {"ns3", Ns3Version()},
                           {"compiler", __VERSION__},
                           {"build", LEGACY_BUILD_TYPE}};
-  return document;
-}
-
-json DeviceDocument(const DeviceChoice& choice,
-                    const std::map<std::string, ComputeReport>& reports) {
-  json document = {{"name", "cpu"}};
-  if (!choice.reason.empty()) document["reason"] = choice.reason;
-  for (const auto& [method, report] : reports) {
-    if (!choice.accelerator) break;
-    document["name"] = report.device;
-    document["accelerator"] = report.name;
-    document["compression"][method] = report.compression;
-    document["steps"][method] = report.steps;
-  }
   return document;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,9 +11,6 @@
 #include "scenarios/scenario.h"
 
 namespace legacy {
-
-struct ComputeReport;
-struct DeviceChoice;
 
 // The effective scenario as JSON, by section and key.
 nlohmann::json ScenarioDocument(const Scenario& scenario);
@@ -33,10 +29,6 @@ std::vector<std::string> ReplayRefusals(const Scenario& scenario);
 nlohmann::json ManifestDocument(const Scenario& scenario, const std::string& program,
                                 const std::string& command_line, int64_t parameters,
                                 const std::vector<std::string>& replay_refused);
-
-// What trained: the device and why that one, and of each method where its gradients were compressed.
-nlohmann::json DeviceDocument(const DeviceChoice& choice,
-                              const std::map<std::string, ComputeReport>& reports);
 
 // What a program that fills a run directory leaves.
 struct RunResult {

@@ -11,8 +11,8 @@
 #include "ns3-module/fabric/synchronisation.h"
 #include "scenarios/built_in_methods.h"
 #include "scenarios/network/parse.h"
-#include "trainer/dataset.h"
-#include "trainer/model.h"
+#include "trainer/data_catalog.h"
+#include "trainer/model_names.h"
 
 namespace legacy {
 namespace {

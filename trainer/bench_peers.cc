@@ -3,7 +3,7 @@
 
 #include "compress/bench/peers.h"
 #include "trainer/model.h"
-#include "trainer/worker_pool.h"
+#include "trainer/one_thread.h"
 
 namespace legacy::bench {
 

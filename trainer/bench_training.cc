@@ -17,9 +17,9 @@
 #include "trainer/batch.h"
 #include "trainer/device_data.h"
 #include "trainer/model.h"
+#include "trainer/one_thread.h"
 #include "trainer/sampler.h"
 #include "trainer/training.h"
-#include "trainer/worker_pool.h"
 
 namespace legacy {
 namespace {

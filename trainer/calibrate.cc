@@ -15,9 +15,9 @@
 #include "compress/policies/knapsack.h"
 #include "compress/random.h"
 #include "compress/schemes/low_rank.h"
+#include "trainer/one_thread.h"
 #include "trainer/operations.h"
 #include "trainer/optimizer.h"
-#include "trainer/worker_pool.h"
 
 namespace legacy {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "compress/error.h"
-#include "trainer/model.h"
+#include "trainer/operation_cost.h"
 
 namespace legacy {
 namespace {

@@ -131,6 +131,12 @@ const std::vector<CatalogEntry>& DataCatalog() {
   return catalog;
 }
 
+std::vector<std::string> DatasetNames() {
+  std::vector<std::string> names;
+  for (const auto& entry : DataCatalog()) names.push_back(entry.name);
+  return names;
+}
+
 const CatalogEntry& FindInCatalog(const std::string& name) {
   std::string names;
   for (const auto& entry : DataCatalog()) {

@@ -36,6 +36,7 @@ struct CatalogEntry {
 };
 
 const std::vector<CatalogEntry>& DataCatalog();
+std::vector<std::string> DatasetNames();  // of the catalogue, in its order
 
 // Throws Error with the list of names.
 const CatalogEntry& FindInCatalog(const std::string& name);

@@ -45,12 +45,6 @@ Dataset LoadDataset(const DatasetRequest& request) {
   return dataset;
 }
 
-std::vector<std::string> DatasetNames() {
-  std::vector<std::string> names;
-  for (const auto& entry : DataCatalog()) names.push_back(entry.name);
-  return names;
-}
-
 torch::Tensor NormalizeImages(const Dataset& dataset, const torch::Tensor& images) {
   torch::Tensor pixels = images.to(torch::kFloat32).div_(255);
   return pixels.sub_(PerChannel(dataset.mean)).div_(PerChannel(dataset.stddev));

@@ -37,7 +37,6 @@ struct DatasetRequest {
 // Throws Error naming the file, the byte offset and what was expected; for a missing file, how to
 // get it.
 Dataset LoadDataset(const DatasetRequest& request);
-std::vector<std::string> DatasetNames();
 
 // float [n, c, h, w] = (images / 255 - mean) / stddev of uint8 `images`.
 torch::Tensor NormalizeImages(const Dataset& dataset, const torch::Tensor& images);

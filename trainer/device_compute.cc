@@ -8,6 +8,7 @@
 
 #include "compress/cuda/vector.h"
 #include "compress/error.h"
+#include "trainer/one_thread.h"
 #include "trainer/optimizer.h"
 
 namespace legacy {
@@ -29,7 +30,7 @@ Accelerator& InUse(Accelerator& accelerator) {
 DeviceCompute::DeviceCompute(const ComputeJob& job, UnitPlan plan, Accelerator& accelerator)
     : job_(job),
       accelerator_(InUse(accelerator)),
-      pool_(job.options.threads),
+      pool_(job.options.threads, UseOneThread),
       data_(job.dataset, accelerator.device()),
       kernels_(accelerator.Kernels(job.layers)),
       recorded_(static_cast<size_t>(job.options.workers)) {

@@ -9,6 +9,7 @@
 
 #include "compress/cpu/vector.h"
 #include "trainer/batch.h"
+#include "trainer/one_thread.h"
 
 namespace legacy {
 namespace {
@@ -34,7 +35,7 @@ void SetWeights(Model& model, std::span<const float> weights) {
 
 HostCompute::HostCompute(const ComputeJob& job, UnitPlan plan)
     : job_(job),
-      pool_(job.options.threads),
+      pool_(job.options.threads, UseOneThread),
       sgd_(job.Numel(), job.options.sgd),
       aggregation_(std::move(plan), job.scheme, job.policy, job.options.workers, pool_),
       gradients_(static_cast<size_t>(job.options.threads),

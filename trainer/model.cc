@@ -6,6 +6,7 @@
 #include "compress/error.h"
 #include "compress/random.h"
 #include "trainer/layered_model.h"
+#include "trainer/model_names.h"
 
 namespace legacy {
 namespace {
@@ -69,10 +70,6 @@ std::shared_ptr<Model> MakeModel(const ModelRequest& request) {
   auto model = Build(request);
   DrawWeights(*model, request.seed);
   return model;
-}
-
-std::vector<std::string> ModelNames() {
-  return {"small-cnn", "medium-cnn", "lenet5", "resnet9", "resnet20"};
 }
 
 std::shared_ptr<Model> ShareParameters(const Model& model, const ModelRequest& request) {

@@ -10,18 +10,9 @@
 #include <vector>
 
 #include "compress/unit.h"
+#include "trainer/operation_cost.h"
 
 namespace legacy {
-
-// One operation of the forward pass, for one sample. The backward pass costs twice the FLOPs
-// (gradients of inputs and of weights). Element-wise operations and pooling count as bytes moved.
-struct OperationCost {
-  std::string kind;             // "conv", "linear", "batchnorm", "elementwise", "pool"
-  double forward_flops = 0;     // multiply-adds count as 2
-  double forward_bytes = 0;     // activations read and written, 4 bytes each
-  double weight_bytes = 0;      // read once per batch
-  std::vector<int> parameters;  // indices into parameters(), in order; may be empty
-};
 
 class Model : public torch::nn::Module {
  public:
@@ -32,7 +23,7 @@ class Model : public torch::nn::Module {
 };
 
 struct ModelRequest {
-  std::string name = "small-cnn";  // small-cnn | medium-cnn | lenet5 | resnet9 | resnet20
+  std::string name = "small-cnn";  // of ModelNames()
   int channels = 1;
   int height = 28;
   int width = 28;
@@ -42,7 +33,6 @@ struct ModelRequest {
 
 // Throws Error on unknown names and on images too small for the model.
 std::shared_ptr<Model> MakeModel(const ModelRequest& request);
-std::vector<std::string> ModelNames();
 
 // Another instance whose parameters alias `model`'s storage and whose buffers (batch-norm
 // statistics) are its own.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compress/unit.h"
-#include "trainer/model.h"
+#include "trainer/operation_cost.h"
 #include "trainer/step_work.h"
 
 namespace legacy {

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "compress/error.h"
-#include "trainer/model.h"
+#include "trainer/operation_cost.h"
 
 namespace legacy {
 namespace {

@@ -1,7 +1,5 @@
 #include "trainer/training.h"
 
-#include <torch/version.h>
-
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -148,8 +146,6 @@ Training::Training(const TrainingOptions& options, const Dataset& dataset,
 }
 
 Training::~Training() = default;
-
-std::string LibTorchVersion() { return TORCH_VERSION; }
 
 StepOutcome Training::Step(std::span<const int> participants) {
   Impl& my = *impl_;

@@ -84,9 +84,6 @@ struct ComputeReport {
   std::string steps;        // how the accelerator's work is queued, and why not as one
 };
 
-// Version of LibTorch that this build links, for manifests.
-std::string LibTorchVersion();
-
 class Training {
  public:
   // `dataset` outlives the training. Throws Error on options out of range and on a model that does

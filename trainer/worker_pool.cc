@@ -1,8 +1,5 @@
 #include "trainer/worker_pool.h"
 
-#include <ATen/Parallel.h>
-#include <dlfcn.h>
-
 #include <string>
 #include <utility>
 
@@ -10,18 +7,9 @@
 
 namespace legacy {
 
-void UseOneThread() {
-  at::set_num_threads(1);
-  // LibTorch does not pass its thread count on to OpenBLAS, and may be linked against another BLAS.
-  using SetThreads = void (*)(int);
-  if (void* symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
-    reinterpret_cast<SetThreads>(symbol)(1);
-  }
-}
-
-WorkerPool::WorkerPool(int threads) {
+WorkerPool::WorkerPool(int threads, std::function<void()> begin) : begin_(std::move(begin)) {
   if (threads < 1) throw Error("threads", std::to_string(threads), "at least 1");
-  UseOneThread();
+  if (begin_) begin_();
   for (int thread = 1; thread < threads; ++thread) {
     helpers_.emplace_back([this, thread] { Help(thread); });
   }
@@ -56,7 +44,7 @@ void WorkerPool::ForEach(int64_t count, const Task& task) {
 }
 
 void WorkerPool::Help(int thread) {
-  UseOneThread();
+  if (begin_) begin_();
   uint64_t seen = 0;
   while (true) {
     {

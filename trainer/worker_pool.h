@@ -1,5 +1,4 @@
-// Threads that run the simulated workers. Parallelism is over workers only: each thread computes
-// with one intra-op thread, since LibTorch's sums differ between one and two.
+// Threads that run the simulated workers.
 #pragma once
 
 #include <condition_variable>
@@ -12,16 +11,12 @@
 
 namespace legacy {
 
-// One intra-op thread for LibTorch and OpenBLAS on the calling thread; called by every thread that
-// computes.
-void UseOneThread();
-
 class WorkerPool {
  public:
   using Task = std::function<void(int64_t index, int thread)>;
 
-  // `threads` >= 1, the calling thread included. Throws Error otherwise.
-  explicit WorkerPool(int threads);
+  // `threads` >= 1, the calling thread included. Throws Error otherwise. Each of them calls `begin` first.
+  explicit WorkerPool(int threads, std::function<void()> begin = nullptr);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -37,6 +32,7 @@ class WorkerPool {
   void Help(int thread);
   void Drain(int thread);
 
+  const std::function<void()> begin_;
   std::mutex mutex_;
   std::condition_variable start_;
   std::condition_variable finished_;

@@ -23,7 +23,7 @@ case "$* " in
   --build*)
     [ ! -e "$BROKEN.build" ] || exit 1
     mkdir -p "$OUT/build/bin"
-    for name in cuda_logic_tests gpu_bench_tests gpu_tests legacy-bench-gpu trainer_test training_test device_training_test legacy-bench-training \
+    for name in cuda_logic_tests gpu_bench_tests gpu_tests legacy-bench-gpu trainer_test clock_test workers_test legacy-bench-training \
         legacy-scenario legacy-calibrate; do
       printf '#!/bin/sh\necho "%s $*" >>"$LOG"\n[ ! -e "$BROKEN.%s" ] || exit 1\n' "$name" "$name" >"$OUT/build/bin/$name"
       chmod +x "$OUT/build/bin/$name"

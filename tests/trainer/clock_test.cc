@@ -6,7 +6,7 @@
 
 #include "compress/error.h"
 #include "ns3-module/fabric/engine.h"
-#include "trainer/model.h"
+#include "trainer/operation_cost.h"
 
 namespace legacy {
 namespace {

@@ -4,6 +4,7 @@
 #include <torch/torch.h>
 
 #include "compress/error.h"
+#include "trainer/data_catalog.h"
 #include "trainer/glyphs.h"
 
 namespace legacy {

@@ -10,8 +10,8 @@
 #include "compress/error.h"
 #include "trainer/batch.h"
 #include "trainer/model.h"
+#include "trainer/one_thread.h"
 #include "trainer/sampler.h"
-#include "trainer/worker_pool.h"
 
 namespace legacy {
 namespace {

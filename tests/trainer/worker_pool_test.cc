@@ -27,6 +27,14 @@ TEST(WorkerPool, RunsEachIndexOnceOnAValidThread) {
   }
 }
 
+TEST(WorkerPool, BeginsEachThreadOnce) {
+  std::atomic<int> begun = 0;
+  {
+    WorkerPool pool(3, [&] { ++begun; });
+  }
+  EXPECT_EQ(begun, 3);
+}
+
 TEST(WorkerPool, ReportsTheLowestFailureAndGoesOn) {
   for (int threads : {1, 3}) {
     WorkerPool pool(threads);
