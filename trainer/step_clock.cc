@@ -106,7 +106,7 @@ class WorkerPricing {
 
 }  // namespace
 
-TimeNs ToNs(double seconds, double factor) { return std::llround(seconds * factor * 1e9); }
+TimeNs ToNs(double seconds, double factor) { return fabric::RoundedTime(seconds * factor * 1e9); }
 
 PricedStep StepClock::Price(const StepWork& work, std::span<const double> factors,
                             TimeNs decided) const {

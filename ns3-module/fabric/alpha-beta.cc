@@ -154,7 +154,7 @@ UniformPath TypicalPath(const Topology& topology, const Placement& placement)
 {
     UniformPath path{0, INT64_MAX, 0};
     const int workers = placement.Workers();
-    int64_t delays = 0;
+    WideTime delays = 0;
     int64_t links = 0;
     for (int w = 0; w < workers; ++w)
     {
@@ -168,7 +168,7 @@ UniformPath TypicalPath(const Topology& topology, const Placement& placement)
             ++links;
         }
     }
-    path.delay = links > 0 ? delays / links : 0;
+    path.delay = links > 0 ? NarrowTime(delays / links) : 0;
     return path;
 }
 

@@ -148,16 +148,18 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
     const int64_t first = std::min(wire, m_transport.FrameBytes());
     TimeNs& free = m_egressFree[route.front()];
     TimeNs head = std::max(m_now, free);
-    free = head + SerialisationTime(wire, m_topology.LinkOf(route.front()).rateBps);
+    free = Later(head, SerialisationTime(wire, m_topology.LinkOf(route.front()).rateBps));
     int64_t slowest = m_topology.LinkOf(route.back()).rateBps;
     for (size_t i = 0; i + 1 < route.size(); ++i)
     {
         const Link& link = m_topology.LinkOf(route[i]);
-        head += SerialisationTime(first, link.rateBps) + link.delay;
+        head = Later(head, Later(SerialisationTime(first, link.rateBps), link.delay));
         slowest = std::min(slowest, link.rateBps);
     }
-    inFlight.lastByte = head + SerialisationTime(first, m_topology.LinkOf(route.back()).rateBps) +
-                        SerialisationTime(wire - first, slowest);
+    inFlight.lastByte =
+        Later(head,
+              Later(SerialisationTime(first, m_topology.LinkOf(route.back()).rateBps),
+                    SerialisationTime(wire - first, slowest)));
     return head;
 }
 
@@ -169,9 +171,9 @@ void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
     const Link& link = m_topology.LinkOf(last);
     TimeNs& free = m_ingressFree[last];
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes);
-    free = std::max(m_now, free) + SerialisationTime(wire, link.rateBps);
+    free = Later(std::max(m_now, free), SerialisationTime(wire, link.rateBps));
     connection.lastArrival =
-        std::max(std::max(free, inFlight.lastByte) + link.delay, connection.lastArrival);
+        std::max(Later(std::max(free, inFlight.lastByte), link.delay), connection.lastArrival);
     Push(connection.lastArrival, kDelivered, graph, slot);
 }
 
@@ -197,7 +199,8 @@ void AnalyticEngine::SendAcks(const InFlight& inFlight)
           m_transport.Segments(flow.bytes));
     Count(back, acks, m_transport.Acks(flow.bytes));
     TimeNs& free = m_egressFree[back.front()];
-    free = std::max(m_now, free) + SerialisationTime(acks, m_topology.LinkOf(back.front()).rateBps);
+    free = Later(std::max(m_now, free),
+                 SerialisationTime(acks, m_topology.LinkOf(back.front()).rateBps));
     Push(free, kAcksSent, 0, 0);
 }
 

@@ -24,20 +24,20 @@ class ClosedForm
     {
     }
 
-    TimeNs Time() const;
+    WideTime Time() const;
 
   private:
-    TimeNs Flow(int64_t payload) const
+    WideTime Flow(int64_t payload) const
     {
         return FlowTime(m_path, payload, m_transport);
     }
 
-    TimeNs Wire(int64_t payload) const
+    WideTime Wire(int64_t payload) const
     {
         return SerialisationTime(m_transport.WireBytes(payload), m_path.rateBps);
     }
 
-    TimeNs Acks(int64_t payload) const
+    WideTime Acks(int64_t payload) const
     {
         return SerialisationTime(m_transport.AckWireBytes(payload), m_path.rateBps);
     }
@@ -49,19 +49,19 @@ class ClosedForm
     }
 
     /// Dependent messages, each sent when the one before has been ACKed.
-    TimeNs Rounds(int rounds, int64_t bytes) const
+    WideTime Rounds(int rounds, int64_t bytes) const
     {
         return rounds * (Flow(bytes) + Acks(bytes));
     }
 
-    TimeNs HalvingDoubling() const;
-    TimeNs DoubleTree() const;
-    TimeNs Direct(int64_t first, int64_t second, bool two) const;
-    TimeNs HierarchicalAllReduce() const;
-    TimeNs HierarchicalAllGather() const;
-    TimeNs InNetwork() const;
-    TimeNs ShardedServer() const;
-    TimeNs SparseTree() const;
+    WideTime HalvingDoubling() const;
+    WideTime DoubleTree() const;
+    WideTime Direct(int64_t first, int64_t second, bool two) const;
+    WideTime HierarchicalAllReduce() const;
+    WideTime HierarchicalAllGather() const;
+    WideTime InNetwork() const;
+    WideTime ShardedServer() const;
+    WideTime SparseTree() const;
 
     const CollectiveSpec& m_spec;
     const UniformPath& m_path;
@@ -70,14 +70,14 @@ class ClosedForm
     int64_t m_bytes;
 };
 
-TimeNs ClosedForm::HalvingDoubling() const
+WideTime ClosedForm::HalvingDoubling() const
 {
     int levels = 0;
     while (2 << levels <= m_workers)
     {
         ++levels;
     }
-    TimeNs time = 0;
+    WideTime time = 0;
     for (int level = 1; level <= levels; ++level)
     {
         time += Rounds(2, Part(m_bytes, int64_t{1} << level));
@@ -93,7 +93,7 @@ TimeNs ClosedForm::HalvingDoubling() const
     return time + Rounds(2, m_bytes) - Acks(m_bytes) + words * Wire(std::min<int64_t>(m_bytes, 1));
 }
 
-TimeNs ClosedForm::DoubleTree() const
+WideTime ClosedForm::DoubleTree() const
 {
     const Pieces pieces(Part(m_bytes, 2), m_spec.pieceBytes);
     const BinaryTree tree{m_workers, false};
@@ -108,67 +108,67 @@ TimeNs ClosedForm::DoubleTree() const
         depth = std::max(depth, above);
     }
     const int64_t piece = pieces.Bytes(0);
-    const TimeNs level = Flow(piece) + (m_workers > 2 ? Wire(piece) : 0); // two children
-    const int edges = std::min(4, 2 * (m_workers - 1));                   // of a card
+    const WideTime level = Flow(piece) + (m_workers > 2 ? Wire(piece) : 0); // two children
+    const int edges = std::min(4, 2 * (m_workers - 1));                     // of a card
     return 2 * depth * level + edges * (pieces.count - 1) * (Wire(piece) + Acks(piece));
 }
 
 /// One phase or two; messages of one flow in each.
-TimeNs ClosedForm::Direct(int64_t first, int64_t second, bool two) const
+WideTime ClosedForm::Direct(int64_t first, int64_t second, bool two) const
 {
-    const TimeNs phase = Flow(first) + (m_workers - 2) * Wire(first);
+    const WideTime phase = Flow(first) + (m_workers - 2) * Wire(first);
     if (!two)
     {
         return phase;
     }
     // The second phase leaves behind the first one's ACKs.
-    const TimeNs sent = (m_workers - 1) * (Wire(first) + Acks(first));
+    const WideTime sent = (m_workers - 1) * (Wire(first) + Acks(first));
     return std::max(sent, phase + Acks(first)) + Flow(second) + (m_workers - 2) * Wire(second);
 }
 
-TimeNs ClosedForm::HierarchicalAllReduce() const
+WideTime ClosedForm::HierarchicalAllReduce() const
 {
     const int group = std::min(m_spec.group, m_workers);
     const int groups = (m_workers + group - 1) / group;
     const int64_t chunk = Part(m_bytes, group);
     const int64_t part = Part(chunk, groups);
-    const TimeNs inside = Rounds(group - 1, chunk);
-    const TimeNs across = Rounds(2 * (groups - 1), part);
+    const WideTime inside = Rounds(group - 1, chunk);
+    const WideTime across = Rounds(2 * (groups - 1), part);
     return 2 * inside + across - Acks(group > 1 ? chunk : part);
 }
 
-TimeNs ClosedForm::HierarchicalAllGather() const
+WideTime ClosedForm::HierarchicalAllGather() const
 {
     const int group = std::min(m_spec.group, m_workers);
     const int groups = (m_workers + group - 1) / group;
     const int64_t foreign = (groups - 1) * m_bytes;
-    const TimeNs time = Rounds(group - 1, m_bytes) + Rounds(groups - 1, m_bytes) +
-                        (groups > 1 ? Rounds(group - 1, foreign) : 0);
+    const WideTime time = Rounds(group - 1, m_bytes) + Rounds(groups - 1, m_bytes) +
+                          (groups > 1 ? Rounds(group - 1, foreign) : 0);
     return time - Acks(group > 1 && groups > 1 ? foreign : m_bytes);
 }
 
-TimeNs ClosedForm::InNetwork() const
+WideTime ClosedForm::InNetwork() const
 {
     const Pieces pieces(m_bytes, m_spec.pieceBytes);
     const int64_t piece = pieces.Bytes(0);
     UniformPath half = m_path;
     half.hops = m_path.hops / 2;
-    return 2 * FlowTime(half, piece, m_transport) + pieces.count * Acks(piece) +
+    return 2 * WideTime{FlowTime(half, piece, m_transport)} + pieces.count * Acks(piece) +
            (pieces.count - 1) * Wire(piece);
 }
 
-TimeNs ClosedForm::ShardedServer() const
+WideTime ClosedForm::ShardedServer() const
 {
     const int64_t push = Part(m_bytes, m_spec.servers);
     const int64_t pull = Part(m_spec.pullBytes, m_spec.servers);
     const int sharing = std::max(m_workers, m_spec.servers);
-    const TimeNs turn = m_spec.pullBytes > 0 ? Acks(push) : 0;
+    const WideTime turn = m_spec.pullBytes > 0 ? Acks(push) : 0;
     return Flow(push) + (sharing - 1) * Wire(push) + turn + Flow(pull) + (sharing - 1) * Wire(pull);
 }
 
-TimeNs ClosedForm::SparseTree() const
+WideTime ClosedForm::SparseTree() const
 {
-    TimeNs time = Rounds(1, m_bytes);
+    WideTime time = Rounds(1, m_bytes);
     for (size_t level = 0; level + 1 < m_spec.sumBytes.size(); ++level)
     {
         time += Rounds(1, m_spec.sumBytes[level]);
@@ -176,7 +176,7 @@ TimeNs ClosedForm::SparseTree() const
     return time + BroadcastTime(m_workers, m_spec.sumBytes.back(), m_path, m_transport);
 }
 
-TimeNs ClosedForm::Time() const
+WideTime ClosedForm::Time() const
 {
     const int64_t part = Part(m_bytes, m_workers);
     switch (m_spec.kind)
@@ -221,7 +221,7 @@ TimeNs
 ClosedFormTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport)
 {
     CheckCollective(spec);
-    return spec.bytes.size() == 1 ? 0 : ClosedForm(spec, path, transport).Time();
+    return spec.bytes.size() == 1 ? 0 : NarrowTime(ClosedForm(spec, path, transport).Time());
 }
 
 } // namespace legacy::fabric

@@ -8,20 +8,20 @@ namespace legacy::fabric
 namespace
 {
 
-TimeNs WireTime(const UniformPath& path, int64_t payload, const Transport& transport)
+WideTime WireTime(const UniformPath& path, int64_t payload, const Transport& transport)
 {
     return SerialisationTime(transport.WireBytes(payload), path.rateBps);
 }
 
-TimeNs AckTime(const UniformPath& path, int64_t payload, const Transport& transport)
+WideTime AckTime(const UniformPath& path, int64_t payload, const Transport& transport)
 {
     return SerialisationTime(transport.AckWireBytes(payload), path.rateBps);
 }
 
 /// `rounds` dependent rounds of messages of `bytes`.
-TimeNs RingTime(int rounds, int64_t bytes, const UniformPath& path, const Transport& transport)
+WideTime RingTime(int rounds, int64_t bytes, const UniformPath& path, const Transport& transport)
 {
-    return rounds * FlowTime(path, bytes, transport) +
+    return rounds * WideTime{FlowTime(path, bytes, transport)} +
            (rounds - 1) * AckTime(path, bytes, transport);
 }
 
@@ -35,8 +35,8 @@ TimeNs FlowTime(const UniformPath& path, int64_t payload, const Transport& trans
     }
     const int64_t wire = transport.WireBytes(payload);
     const int64_t first = std::min(wire, transport.FrameBytes());
-    return path.hops * (path.delay + SerialisationTime(first, path.rateBps)) +
-           SerialisationTime(wire - first, path.rateBps);
+    const WideTime hop = WideTime{path.delay} + SerialisationTime(first, path.rateBps);
+    return NarrowTime(path.hops * hop + SerialisationTime(wire - first, path.rateBps));
 }
 
 TimeNs
@@ -46,21 +46,22 @@ RingAllReduceTime(int workers, int64_t bytes, const UniformPath& path, const Tra
     {
         return 0;
     }
-    return RingTime(2 * (workers - 1), (bytes + workers - 1) / workers, path, transport);
+    const int64_t chunk = (bytes + workers - 1) / workers;
+    return NarrowTime(RingTime(2 * (workers - 1), chunk, path, transport));
 }
 
 TimeNs
 RingAllGatherTime(int workers, int64_t bytes, const UniformPath& path, const Transport& transport)
 {
-    return workers == 1 ? 0 : RingTime(workers - 1, bytes, path, transport);
+    return workers == 1 ? 0 : NarrowTime(RingTime(workers - 1, bytes, path, transport));
 }
 
 TimeNs
 BroadcastTime(int workers, int64_t bytes, const UniformPath& path, const Transport& transport)
 {
-    const TimeNs flow = FlowTime(path, bytes, transport);
-    const TimeNs acks = AckTime(path, bytes, transport);
-    TimeNs longest = 0;
+    const WideTime flow = FlowTime(path, bytes, transport);
+    const WideTime acks = AckTime(path, bytes, transport);
+    WideTime longest = 0;
     for (int rank = 1; rank < workers; ++rank)
     {
         int steps = 0;
@@ -72,7 +73,7 @@ BroadcastTime(int workers, int64_t bytes, const UniformPath& path, const Transpo
         }
         longest = std::max(longest, steps * flow + (holders - 1) * acks);
     }
-    return longest;
+    return NarrowTime(longest);
 }
 
 TimeNs ParameterServerTime(int workers,
@@ -88,8 +89,8 @@ TimeNs ParameterServerTime(int workers,
     const auto shared = [&](int64_t bytes)
     { return FlowTime(path, bytes, transport) + (workers - 1) * WireTime(path, bytes, transport); };
     // The last push is ACKed before the first pull leaves.
-    const TimeNs turn = pullBytes > 0 ? AckTime(path, pushBytes, transport) : 0;
-    return shared(pushBytes) + turn + shared(pullBytes);
+    const WideTime turn = pullBytes > 0 ? AckTime(path, pushBytes, transport) : 0;
+    return NarrowTime(shared(pushBytes) + turn + shared(pullBytes));
 }
 
 } // namespace legacy::fabric

@@ -33,7 +33,7 @@ class EventEngine::Sink : public FlowSink
     void Wake(TimeNs delay, uint64_t token) override
     {
         assert(delay >= 0);
-        m_engine.Push(m_engine.m_now + delay, kWake, m_graph, token);
+        m_engine.Push(Later(m_engine.m_now, delay), kWake, m_graph, token);
     }
 
   private:

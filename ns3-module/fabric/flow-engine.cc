@@ -161,12 +161,6 @@ class FlowEngine : public EventEngine
     std::array<Wire, 64> m_wires; ///< of sizes seen lately, by their last bits
 };
 
-/// To the nearest; nanoseconds from 0 on.
-TimeNs Round(double time)
-{
-    return static_cast<TimeNs>(time + 0.5);
-}
-
 uint64_t Pair(int a, int b)
 {
     return static_cast<uint64_t>(a) << 32 | static_cast<uint32_t>(b);
@@ -313,7 +307,7 @@ void FlowEngine::SendNext(int number)
             connection.waiting = ramp > 0;
             if (ramp > 0)
             {
-                Push(m_now + ramp, kReady, 0, static_cast<uint64_t>(number));
+                Push(Later(m_now, ramp), kReady, 0, static_cast<uint64_t>(number));
                 return;
             }
             Begin(number);
@@ -341,7 +335,7 @@ TimeNs FlowEngine::RampTime(Connection& connection, int64_t wire)
         connection.window *= 2;
     }
     connection.open = connection.window >= pipe;
-    return Round(lost);
+    return RoundedTime(lost);
 }
 
 void FlowEngine::Begin(int number)
@@ -370,7 +364,7 @@ void FlowEngine::Reschedule(int number)
     connection.left -= connection.rate * static_cast<double>(m_now - connection.since);
     connection.since = m_now;
     connection.rate = m_rates.Rate(number);
-    connection.end = m_now + Round(std::max(0.0, connection.left) / connection.rate);
+    connection.end = Later(m_now, RoundedTime(std::max(0.0, connection.left) / connection.rate));
     // An event that comes too early looks again; only one that would come too late is replaced.
     if (connection.end < connection.scheduled)
     {
@@ -437,8 +431,9 @@ void FlowEngine::Finish(int number)
     connection.ackBytes += wire.ackBytes;
     connection.ackPackets += wire.ackPackets;
     const auto firstFrame = static_cast<double>(std::min(wire.wire, m_frameBytes));
-    const TimeNs latency = Round(connection.path.delay + firstFrame * connection.path.byteTime);
-    connection.lastArrival = std::max(connection.lastArrival, m_now + latency);
+    const TimeNs latency =
+        RoundedTime(connection.path.delay + firstFrame * connection.path.byteTime);
+    connection.lastArrival = std::max(connection.lastArrival, Later(m_now, latency));
     Push(connection.lastArrival, kDelivered, m_slots[slot].graph, static_cast<uint64_t>(slot));
     connection.sending = kNone;
     connection.scheduled = kNever;

@@ -240,7 +240,7 @@ void StepGraph::Impl::Approach(int bucket, int stage, int worker, FlowSink& sink
     }
     const TimeNs now = sink.Now() - start;
     TimeNs& free = deviceFree[worker];
-    free = std::max(now, free) + work;
+    free = Later(std::max(now, free), work);
     timing.decodeBusy[worker] += work;
     sink.Wake(free - now, Token(bucket, stage, worker, true));
 }

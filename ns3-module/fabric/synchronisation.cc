@@ -94,7 +94,7 @@ void Synchronisation::CheckWorkers(int workers) const
 
 TimeNs Synchronisation::Deadline(const std::vector<TimeNs>& ready) const
 {
-    return m_time > 0 ? m_time : std::llround(m_factor * Median(ready));
+    return m_time > 0 ? m_time : RoundedTime(m_factor * Median(ready));
 }
 
 Participation Synchronisation::Decide(const std::vector<TimeNs>& ready) const

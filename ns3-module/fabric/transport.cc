@@ -20,8 +20,8 @@ int64_t CeilDivide(int64_t a, int64_t b)
 /// Bytes that fit on a path of `rateBps` in one round trip.
 int64_t BandwidthDelay(int64_t rateBps, TimeNs roundTrip)
 {
-    return static_cast<int64_t>(static_cast<double>(rateBps) * static_cast<double>(roundTrip) /
-                                8e9);
+    const double bytes = static_cast<double>(rateBps) * static_cast<double>(roundTrip) / 8e9;
+    return static_cast<int64_t>(std::min(bytes, static_cast<double>(kMostBytes)));
 }
 
 } // namespace

@@ -19,12 +19,20 @@ using Scales = std::vector<std::pair<const char*, double>>;
 /// Values from here on would not fit int64.
 constexpr double kTooLarge = 9.2e18;
 
+[[noreturn]] void ThrowTooLate()
+{
+    throw Error("simulated time",
+                "more than 292 years",
+                "below 2^63 ns: faster links, shorter delays or less to send");
+}
+
 /// "<number>[ ]<unit>" scaled to the base unit and rounded to the nearest; `scales` lists the
 /// units.
 int64_t ParseScaled(const std::string& text,
                     const std::string& option,
                     const Scales& scales,
                     double minimum,
+                    double maximum,
                     const char* allowed)
 {
     double number = 0;
@@ -42,7 +50,7 @@ int64_t ParseScaled(const std::string& text,
     for (const auto& [name, scale] : scales)
     {
         const double value = number * scale;
-        if (unit == name && value >= minimum && value < kTooLarge)
+        if (unit == name && value >= minimum && value <= maximum)
         {
             return std::llround(value);
         }
@@ -69,8 +77,7 @@ std::string FormatScaled(double value, const Scales& scales)
 
 int64_t ParseRate(const std::string& text, const std::string& option)
 {
-    static const Scales scales{{"", 1},
-                               {"bps", 1},
+    static const Scales scales{{"bps", 1},
                                {"bit/s", 1},
                                {"kbps", 1e3},
                                {"kbit/s", 1e3},
@@ -80,14 +87,23 @@ int64_t ParseRate(const std::string& text, const std::string& option)
                                {"Gbit/s", 1e9},
                                {"Tbps", 1e12},
                                {"Tbit/s", 1e12}};
-    return ParseScaled(
-        text, option, scales, 1, "a rate above 0 such as 1Gbps, 400 Mbit/s or 2.5e9");
+    return ParseScaled(text,
+                       option,
+                       scales,
+                       1,
+                       kMostRate,
+                       "a rate with its unit, 1bps to 1000Tbps, such as 1Gbps or 400 Mbit/s");
 }
 
 TimeNs ParseTime(const std::string& text, const std::string& option)
 {
     static const Scales scales{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    return ParseScaled(text, option, scales, 0, "a time from 0 on such as 10us, 50 ms or 1.5s");
+    return ParseScaled(text,
+                       option,
+                       scales,
+                       0,
+                       kTooLarge,
+                       "a time with its unit, 0ns to 292 years, such as 10us, 50 ms or 1.5s");
 }
 
 int64_t ParseBytes(const std::string& text, const std::string& option)
@@ -101,7 +117,12 @@ int64_t ParseBytes(const std::string& text, const std::string& option)
                                {"KiB", 0x1p10},
                                {"MiB", 0x1p20},
                                {"GiB", 0x1p30}};
-    return ParseScaled(text, option, scales, 0, "a size from 0 on such as 1500B, 64KiB or 44.7MB");
+    return ParseScaled(text,
+                       option,
+                       scales,
+                       0,
+                       kMostBytes,
+                       "a size from 0 to 64 TiB such as 1500B, 64KiB or 44.7MB");
 }
 
 std::string FormatRate(int64_t bitsPerSecond)
@@ -123,16 +144,43 @@ std::string FormatBytes(int64_t bytes)
     return FormatScaled(static_cast<double>(bytes), scales);
 }
 
+TimeNs NarrowTime(WideTime time)
+{
+    if (time >= kNever)
+    {
+        ThrowTooLate();
+    }
+    return static_cast<TimeNs>(time);
+}
+
+TimeNs Later(TimeNs time, TimeNs delay)
+{
+    TimeNs sum = 0;
+    if (__builtin_add_overflow(time, delay, &sum) || sum == kNever)
+    {
+        ThrowTooLate();
+    }
+    return sum;
+}
+
+TimeNs RoundedTime(double nanoseconds)
+{
+    if (!(nanoseconds < kTooLarge))
+    {
+        ThrowTooLate();
+    }
+    return std::llround(nanoseconds);
+}
+
 TimeNs SerialisationTime(int64_t bytes, int64_t bitsPerSecond)
 {
     constexpr uint64_t kNanobits = 8'000'000'000; // in a byte
     const auto rate = static_cast<uint64_t>(bitsPerSecond);
     if (bytes <= INT32_MAX && rate <= UINT64_MAX - kNanobits * INT32_MAX)
     {
-        return static_cast<TimeNs>((static_cast<uint64_t>(bytes) * kNanobits + rate - 1) / rate);
+        return NarrowTime((static_cast<uint64_t>(bytes) * kNanobits + rate - 1) / rate);
     }
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<TimeNs>((static_cast<Wide>(bytes) * kNanobits + rate - 1) / rate);
+    return NarrowTime((static_cast<WideTime>(bytes) * kNanobits + rate - 1) / rate);
 }
 
 } // namespace legacy::fabric

@@ -1,4 +1,5 @@
-// Times, rates and sizes: int64 nanoseconds, bits per second, bytes; and their text forms.
+// Times, rates and sizes: int64 nanoseconds, bits per second, bytes; their text forms; and the checks
+// that keep simulated times within what 63 bits hold (292 years).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,11 @@ using TimeNs = int64_t;
 
 inline constexpr TimeNs kNever = INT64_MAX;
 
-/// "1Gbps", "1 Gbit/s", "400Mbps", "9600bps", "2.5e9": bits per second, > 0. Throws Error naming
+/// Limits of what is parsed: 1 Pbit/s, 64 TiB. Numbers of workers times sizes then fit int64.
+inline constexpr int64_t kMostRate = 1'000'000'000'000'000;
+inline constexpr int64_t kMostBytes = int64_t{1} << 46;
+
+/// "1Gbps", "1 Gbit/s", "400Mbps", "9600bps": bits per second with a unit, > 0. Throws Error naming
 /// `option`.
 int64_t ParseRate(const std::string& text, const std::string& option);
 /// "10us", "50 ms", "1.5s", "0ns": nanoseconds, >= 0.
@@ -24,6 +29,14 @@ std::string FormatRate(int64_t bitsPerSecond);
 std::string FormatTime(TimeNs time);
 std::string FormatBytes(int64_t bytes);
 
+/// Sums and products of times that need not fit.
+__extension__ using WideTime = __int128;
+
+/// All that compute times end in one of these. Each throws the same Error where a time from 0 on
+/// would be `kNever` or later.
+TimeNs NarrowTime(WideTime time);
+TimeNs Later(TimeNs time, TimeNs delay); ///< their sum
+TimeNs RoundedTime(double nanoseconds);  ///< to the nearest
 /// Time on the wire of `bytes` at `bitsPerSecond`, rounded up to the nanosecond.
 TimeNs SerialisationTime(int64_t bytes, int64_t bitsPerSecond);
 

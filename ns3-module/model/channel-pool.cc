@@ -88,8 +88,10 @@ uint32_t ChannelPool::SendBuffer(int source, int destination) const
         for (fabric::DirectedLink link : m_topology->Route(from, to, 0))
         {
             const fabric::Link& hop = m_topology->LinkOf(link);
-            roundTrip +=
-                hop.delay + fabric::SerialisationTime(m_transport.FrameBytes(), hop.rateBps);
+            roundTrip = fabric::Later(
+                roundTrip,
+                fabric::Later(hop.delay,
+                              fabric::SerialisationTime(m_transport.FrameBytes(), hop.rateBps)));
             slowest = std::min(slowest, hop.rateBps);
         }
     }

@@ -47,6 +47,7 @@ class PacketEngine::GraphRun : public fabric::FlowSink
 
     void Wake(TimeNs delay, uint64_t token) override
     {
+        fabric::Later(Now(), delay);
         ++m_engine->m_scheduled;
         Simulator::Schedule(NanoSeconds(delay), &PacketEngine::Wake, m_engine, m_number, token);
     }

@@ -52,7 +52,7 @@ constexpr int64_t kHostMarkFactor = 8;
 /// Time that a frame takes over a link.
 TimeNs HopTime(const fabric::Link& link, int64_t frameBytes)
 {
-    return link.delay + fabric::SerialisationTime(frameBytes, link.rateBps);
+    return fabric::Later(link.delay, fabric::SerialisationTime(frameBytes, link.rateBps));
 }
 
 /// Longest of the fewest-hop paths from `origin`, as time of one frame, over hosts that do not
@@ -66,7 +66,8 @@ TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBy
         origin,
         [&](int node, DirectedLink link, int next)
         {
-            const TimeNs here = trip[node] + HopTime(topology.LinkOf(link), frameBytes);
+            const TimeNs here =
+                fabric::Later(trip[node], HopTime(topology.LinkOf(link), frameBytes));
             trip[next] = std::max(trip[next], here);
         },
         [&](int host, int) { longest = std::max(longest, trip[host]); });
@@ -114,8 +115,8 @@ void PacketNetwork::Build(const fabric::Topology* topology,
     for (int node : endpoints)
     {
         isEndpoint[node] = true;
-        m_roundTrip =
-            std::max(m_roundTrip, 2 * LongestTrip(*topology, node, transport.FrameBytes()));
+        const TimeNs trip = LongestTrip(*topology, node, transport.FrameBytes());
+        m_roundTrip = std::max(m_roundTrip, fabric::Later(trip, trip));
     }
     for (int node = 0; node < topology->NodeCount(); ++node)
     {

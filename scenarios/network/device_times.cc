@@ -13,7 +13,7 @@ namespace {
 using fabric::TimeNs;
 
 TimeNs Scaled(TimeNs time, double factor) {
-  return std::llround(static_cast<double>(time) * factor);
+  return fabric::RoundedTime(static_cast<double>(time) * factor);
 }
 
 TimeNs TimeOf(const std::vector<TimeNs>& times, int worker) {

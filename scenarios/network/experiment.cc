@@ -227,7 +227,7 @@ fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveKind kind, const Ne
     fabric::BucketTraffic bucket;
     for (const double factor : factors) {
       const double share = static_cast<double>(b + 1) / e.buckets;
-      bucket.ready.push_back(std::llround(static_cast<double>(e.compute) * factor * share));
+      bucket.ready.push_back(fabric::RoundedTime(static_cast<double>(e.compute) * factor * share));
     }
     bucket.rounds.push_back({SpecOf(e, kind, network, b), {}});
     traffic.deviceFree = bucket.ready;  // of the last one

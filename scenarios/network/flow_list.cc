@@ -154,7 +154,7 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
     const auto source = static_cast<int>(fabric::Reduce(draw(kSource), workers));
     const auto other = static_cast<int>(fabric::Reduce(draw(kDestination), workers - 1));
     flows.push_back({source, other + (other >= source ? 1 : 0),
-                     sizes.At(fabric::UnitInterval(draw(kSize))), std::llround(1e9 * now)});
+                     sizes.At(fabric::UnitInterval(draw(kSize))), fabric::RoundedTime(1e9 * now)});
   }
   return flows;
 }
@@ -204,10 +204,11 @@ TimeNs IdealTime(const FlowRequest& flow, const Network& network) {
   for (const fabric::DirectedLink hop : topology.Route(
            network.placement.NodeOf(flow.source), network.placement.NodeOf(flow.destination), 0)) {
     const fabric::Link& link = topology.LinkOf(hop);
-    time += fabric::SerialisationTime(first, link.rateBps) + link.delay;
+    time = fabric::Later(time,
+                         fabric::Later(fabric::SerialisationTime(first, link.rateBps), link.delay));
     slowest = std::min(slowest, link.rateBps);
   }
-  return time + fabric::SerialisationTime(wire - first, slowest);
+  return fabric::Later(time, fabric::SerialisationTime(wire - first, slowest));
 }
 
 FlowListGraph::FlowListGraph(const std::vector<FlowRequest>& flows)

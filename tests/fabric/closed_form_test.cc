@@ -117,6 +117,22 @@ TEST_P(ClosedFormOf, IsAnUpperBoundWhereMessagesAreNotCutEvenly) {
   }
 }
 
+// 10 GB at 1 bit/s takes 2,500 years, and so does a link that long.
+TEST_P(ClosedFormOf, TimesBeyondAllClocksAreRefused) {
+  const std::string message = MessageOf([] { Later(kNever, kNever); });
+  for (const auto& [rate, delay] :
+       {std::pair<int64_t, TimeNs>{1, 0}, {1'000'000'000, kNever / 2}}) {
+    Star star(4, rate, Transport());
+    star.topology = BuildStar(4 + kServers, {rate, delay, 0});
+    star.path = UniformPath{2, rate, delay};
+    CollectiveSpec spec = EvenSpec(GetParam(), star, 625'000'000);
+    for (int64_t& sum : spec.sumBytes) sum = spec.bytes[0];
+    EXPECT_EQ(MessageOf([&] { star.Run(spec); }), message);
+    EXPECT_EQ(MessageOf([&] { star.Run(spec, MakeFlowEngine); }), message);
+    EXPECT_EQ(MessageOf([&] { ClosedFormTime(spec, star.path, Transport()); }), message);
+  }
+}
+
 // Where N is no power of two, messages to a worker that still takes in a folded one would delay all.
 TEST(ClosedForm, OfHalvingDoublingIsBothEnginesForAnyNumberOfWorkers) {
   const Transport transport;

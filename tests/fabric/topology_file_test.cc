@@ -108,8 +108,8 @@ TEST(MakeTopology, SaysWhatIsWrongWithTheText) {
 
 TEST(TopologyFile, ErrorsCarryLineAndColumn) {
   EXPECT_EQ(FileErrorOf("type: star\nhost: {rate: 1Gx}\n"),
-            "topology_file_test.yaml:2:8: host.rate: got '1Gx'; allowed: a rate above 0 such as "
-            "1Gbps, 400 Mbit/s or 2.5e9");
+            "topology_file_test.yaml:2:8: host.rate: got '1Gx'; allowed: a rate with its unit, "
+            "1bps to 1000Tbps, such as 1Gbps or 400 Mbit/s");
   EXPECT_NE(
       FileErrorOf("type: star\n\nhots: 3\n").find("yaml:3:1: unknown key of star: got 'hots'"),
       std::string::npos);

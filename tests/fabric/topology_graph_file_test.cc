@@ -137,7 +137,7 @@ TEST(LinksFile, ErrorsSayWhereWhatAndWhatIsAllowed) {
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, rate: 1Gbps}\n"),
             "graph_test.yaml:7:5: b: got ''; allowed: a name that hosts or switches declares");
   EXPECT_NE(YamlError(nodes + both + "  - {a: a, b: b, rate: fast}\n")
-                .find("graph_test.yaml:7:18: rate: got 'fast'; allowed: a rate above 0"),
+                .find("graph_test.yaml:7:18: rate: got 'fast'; allowed: a rate with its unit"),
             std::string::npos);
   EXPECT_EQ(YamlError(nodes + both + "  - {a: a, b: b, error: 1}\n"),
             "graph_test.yaml:7:18: error: got '1'; allowed: a number from 0 to 0.999999");

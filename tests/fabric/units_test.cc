@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric {
@@ -12,7 +14,7 @@ TEST(Units, ParsesEveryUnit) {
   EXPECT_EQ(ParseRate("1 Gbit/s", "rate"), 1'000'000'000);
   EXPECT_EQ(ParseRate("400Mbps", "rate"), 400'000'000);
   EXPECT_EQ(ParseRate("9600bps", "rate"), 9600);
-  EXPECT_EQ(ParseRate("2.5e9", "rate"), 2'500'000'000);
+  EXPECT_EQ(ParseRate("2.5e3Mbps", "rate"), 2'500'000'000);
   EXPECT_EQ(ParseTime("10us", "delay"), 10'000);
   EXPECT_EQ(ParseTime("50 ms", "delay"), 50'000'000);
   EXPECT_EQ(ParseTime("1.5s", "delay"), 1'500'000'000);
@@ -24,8 +26,8 @@ TEST(Units, ParsesEveryUnit) {
 }
 
 TEST(Units, RefusesWhatHasNoMeaning) {
-  for (const char* text :
-       {"", "fast", "0Gbps", "-1Gbps", "1 GB", "1Gbps ", "nan", "inf", "1e30Gbps"}) {
+  for (const char* text : {"", "fast", "10", "2.5e9", "0Gbps", "-1Gbps", "1 GB", "1Gbps ", "nan",
+                           "inf", "1e30Gbps", "1001Tbps"}) {
     EXPECT_NE(MessageOf([&] { ParseRate(text, "host.rate"); }).find("host.rate: got '"),
               std::string::npos)
         << text;
@@ -36,7 +38,7 @@ TEST(Units, RefusesWhatHasNoMeaning) {
         << text;
   }
   EXPECT_EQ(MessageOf([] { ParseBytes("3Mb", "queue"); }),
-            "queue: got '3Mb'; allowed: a size from 0 on such as 1500B, 64KiB or 44.7MB");
+            "queue: got '3Mb'; allowed: a size from 0 to 64 TiB such as 1500B, 64KiB or 44.7MB");
 }
 
 TEST(Units, FormatsForPeople) {
@@ -45,6 +47,19 @@ TEST(Units, FormatsForPeople) {
   EXPECT_EQ(FormatTime(10'000), "10 us");
   EXPECT_EQ(FormatTime(0), "0 ns");
   EXPECT_EQ(FormatBytes(44'700'000), "44.7 MB");
+}
+
+TEST(Units, TimesThatDoNotFitAreRefusedWithOneMessage) {
+  const std::string message = MessageOf([] { Later(kNever - 5, 5); });
+  EXPECT_NE(message.find("simulated time: got 'more than 292 years'"), std::string::npos);
+  EXPECT_EQ(Later(kNever - 6, 5), kNever - 1);
+  EXPECT_EQ(MessageOf([] { Later(kNever - 5, kNever - 5); }), message);
+  EXPECT_EQ(MessageOf([] { RoundedTime(1e19); }), message);
+  EXPECT_EQ(MessageOf([] { RoundedTime(std::nan("")); }), message);
+  EXPECT_EQ(RoundedTime(2.5), 3);
+  EXPECT_EQ(MessageOf([] { NarrowTime(WideTime{kNever}); }), message);
+  EXPECT_EQ(MessageOf([] { SerialisationTime(10'000'000'000, 1); }), message);
+  EXPECT_EQ(SerialisationTime(1'000'000'000, 1), 8'000'000'000'000'000'000);
 }
 
 TEST(Units, SerialisationRoundsUpAndDoesNotOverflow) {

@@ -359,6 +359,18 @@ INSTANTIATE_TEST_SUITE_P(
         BadAttribute{"ns3::FifoQueueDisc::MaxSize", "9p", "no effect"},
         BadAttribute{"ns3::RateErrorModel::ErrorRate", "0.1", "'error'"}));
 
+TEST(Times, BeyondAllClocksAreRefused) {
+  Scenario scenario = Star(2);
+  scenario.delay = 9'000'000'000'000'000'000;
+  const Fabric fabric(scenario);
+  try {
+    fabric::MakePacketEngine(fabric.request);
+    FAIL() << "accepted";
+  } catch (const fabric::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("more than 292 years"), std::string::npos);
+  }
+}
+
 // At most what the buffer holds is sent in each round trip, of 4 ms and some frames.
 TEST(Attributes, TheSendBufferIsTheUsers) {
   Scenario scenario = Star(2);
