@@ -35,6 +35,7 @@ ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed) {
   request.placement.aggregation =
       transfer == Transfer::kPeers && scenario.allreduce == "in-network-allreduce";
   request.transport = fabric::MakeTransport(scenario.transport);
+  request.transport.SetMtu(scenario.mtu);
   request.transport.warm = scenario.connections == "warm";
   request.transport.attributes = scenario.ns3;
   request.seed = seed;

@@ -69,6 +69,7 @@ struct Scenario {
   std::string fidelity = "packet";           // packet | flow | analytic | auto
   std::string packet_budget = "60s";         // of auto, wall time
   std::string transport = "datacenter";      // datacenter | wan
+  int mtu = 1500;                            // bytes of a packet: 576 to 65535
   std::string connections = "warm";          // warm | cold
   std::string aggregation = "collective";    // collective | [sharded-]parameter-server
   std::string allreduce = "ring-allreduce";  // of linear messages, among workers; or auto

@@ -303,6 +303,10 @@ std::vector<ScenarioOption> NetworkOptions() {
                                                 "wall time that fidelity auto spends on packets"),
       Text<&Scenario::transport, CheckTransport>("network.transport", "--transport",
                                                  "datacenter|wan", "preset of TCP and queues"),
+      Integer<&Scenario::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
+          "network.mtu", "--mtu",
+          "largest packet, headers of IPv4 and TCP included: 576 to 65535; "
+          "9000: jumbo frames"),
       Text<&Scenario::connections, CheckConnections>("network.connections", "--connections",
                                                      "warm|cold",
                                                      "warm: a step's time is that of the second of "

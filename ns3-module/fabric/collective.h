@@ -99,6 +99,10 @@ void CheckCollective(const CollectiveSpec& spec);
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec);
 std::vector<int64_t> BytesReceived(const CollectiveSpec& spec);
 
+/// How many flows the collective sends; exact but for hierarchical kinds whose last group is smaller.
+/// Throws Error as CheckCollective.
+double EstimatedFlows(const CollectiveSpec& spec);
+
 /// One collective. Its owner (a graph of several, or a test) forwards events: tags of its flows
 /// carry `tagBase` in the upper 16 bits, so several can be in flight at once.
 class Collective

@@ -11,6 +11,8 @@ namespace
 {
 
 constexpr int64_t kMiB = 1 << 20;
+constexpr int kPacketHeaders = 52; ///< IPv4 20 + TCP 20 + timestamps 12
+constexpr int64_t kUsualFrame = 1502;
 
 int64_t CeilDivide(int64_t a, int64_t b)
 {
@@ -25,6 +27,22 @@ int64_t BandwidthDelay(int64_t rateBps, TimeNs roundTrip)
 }
 
 } // namespace
+
+int64_t Transport::Mtu() const
+{
+    return segmentBytes + kPacketHeaders;
+}
+
+void Transport::SetMtu(int64_t mtu)
+{
+    if (mtu < kLeastMtu || mtu > kMostMtu)
+    {
+        throw Error("MTU",
+                    std::to_string(mtu),
+                    std::to_string(kLeastMtu) + " to " + std::to_string(kMostMtu) + " bytes");
+    }
+    segmentBytes = static_cast<int>(mtu) - kPacketHeaders;
+}
 
 int64_t Transport::WireBytes(int64_t payload) const
 {
@@ -70,7 +88,7 @@ int64_t Transport::PortMarkBytes(int64_t rateBps) const
     constexpr int64_t kFramesAt10G = 65;
     const int64_t frames =
         std::max(kFramesUpTo1G, CeilDivide(kFramesAt10G * rateBps, 10'000'000'000));
-    return frames * FrameBytes();
+    return std::max(frames * std::min(FrameBytes(), kUsualFrame), 2 * FrameBytes());
 }
 
 int64_t Transport::SocketBuffer(int64_t rateBps, TimeNs roundTrip) const

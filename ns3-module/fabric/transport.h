@@ -33,6 +33,12 @@ struct Transport
     /// preset
     std::map<std::string, std::string> attributes;
 
+    /// Largest IPv4 packet, of a full segment: what Ethernet carries until SetMtu says otherwise.
+    int64_t Mtu() const;
+    /// Segments fill packets of `mtu` bytes, for all engines. Throws Error outside kLeastMtu ..
+    /// kMostMtu.
+    void SetMtu(int64_t mtu);
+
     /// Bytes on the wire of `payload` bytes and of the ACKs that answer them.
     int64_t WireBytes(int64_t payload) const;
     int64_t AckWireBytes(int64_t payload) const;
@@ -47,12 +53,17 @@ struct Transport
     /// least 1 MiB.
     int64_t PortQueueBytes(int64_t rateBps, TimeNs roundTrip) const;
     /// Instantaneous queue above which packets are marked: 20 frames up to 1 Gbit/s, 65 at 10
-    /// Gbit/s, in proportion to the rate beyond (Alizadeh et al., SIGCOMM'10, section 4).
+    /// Gbit/s, in proportion to the rate beyond (Alizadeh et al., SIGCOMM'10, section 4). Longer
+    /// frames change nothing, but two of them fit: the rule is about bytes in a round trip.
     int64_t PortMarkBytes(int64_t rateBps) const;
     /// Send and receive buffer: two bandwidth-delay products, at least 1 MiB.
     int64_t SocketBuffer(int64_t rateBps, TimeNs roundTrip) const;
     std::string Fingerprint() const;
 };
+
+/// What every IPv4 host takes (RFC 791), and the largest IPv4 packet.
+inline constexpr int64_t kLeastMtu = 576;
+inline constexpr int64_t kMostMtu = 65535;
 
 /// "datacenter" or "wan"; throws Error otherwise.
 Transport MakeTransport(const std::string& preset);

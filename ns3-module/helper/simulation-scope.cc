@@ -85,6 +85,23 @@ void CheckCongestionControl(const std::string& place, const std::string& name)
     }
 }
 
+/// A segment that the MTU does not hold would be sent in fragments.
+void CheckSegment(const fabric::Transport& transport)
+{
+    constexpr const char* kSegmentSize = "ns3::TcpSocket::SegmentSize";
+    constexpr int64_t kLeastHeaders = 40; // IPv4 and TCP without options
+    const auto set = transport.attributes.find(kSegmentSize);
+    const int64_t most = transport.Mtu() - kLeastHeaders;
+    if (set != transport.attributes.end() && std::stoll(set->second) > most)
+    {
+        throw fabric::Error(std::string("ns-3 attribute ") + kSegmentSize,
+                            set->second,
+                            "up to " + std::to_string(most) + " with an MTU of " +
+                                std::to_string(transport.Mtu()) +
+                                "; --mtu makes room for more, at all fidelities");
+    }
+}
+
 /// "TcpCubic" is "ns3::TcpCubic".
 std::string Qualified(const std::string& name)
 {
@@ -120,6 +137,7 @@ std::map<std::string, std::string> UserAttributes(const fabric::Transport& trans
         CheckCongestionControl(std::string("ns-3 attribute ") + kSocketType, set->second);
     }
     CheckAttributes(attributes);
+    CheckSegment(transport);
     return attributes;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ack-filter.h"
 #include "ecmp-routing.h"
+#include "fabric/error.h"
 #include "fabric/fewest-hops.h"
 
 #include "ns3/boolean.h"
@@ -22,6 +23,7 @@
 #include "ns3/uinteger.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace legacy
 {
@@ -48,6 +50,33 @@ constexpr int kEthernetMtu = 1500;
 /// all-reduce of 16 x 3.3 MB over a k=4 fat-tree at 1 Gbit/s takes 3 to 6 % longer; without marks a
 /// parameter server's backlog outlasts the least retransmission time-out.
 constexpr int64_t kHostMarkFactor = 8;
+
+/// Room for a full segment whatever its TCP options are, so that nothing is fragmented.
+uint16_t DeviceMtu(const fabric::Transport& transport)
+{
+    const int64_t room = std::max<int64_t>(kEthernetMtu, transport.segmentBytes + kLargestHeaders);
+    return static_cast<uint16_t>(std::min(room, fabric::kMostMtu));
+}
+
+/// ns-3 counts whole nanoseconds: a frame that lasts a few of them is sent at another rate.
+void CheckFrameTime(const fabric::Link& link, const fabric::Transport& transport)
+{
+    constexpr double kTolerance = 0.01;
+    const DataRate rate(static_cast<uint64_t>(link.rateBps));
+    const auto bytes = transport.FrameBytes();
+    const double exact = 8e9 * static_cast<double>(bytes) / static_cast<double>(link.rateBps);
+    const auto rounded = static_cast<double>(
+        rate.CalculateBytesTxTime(static_cast<uint32_t>(bytes)).GetNanoSeconds());
+    if (std::abs(rounded - exact) > kTolerance * exact)
+    {
+        throw fabric::Error(
+            "packet fidelity: rate of a link",
+            fabric::FormatRate(link.rateBps),
+            "rates whose frames ns-3 keeps to 1 %: it counts whole nanoseconds, and one of " +
+                std::to_string(bytes) + " bytes lasts " + std::to_string(exact).substr(0, 5) +
+                " of them here. Take flow fidelity, or a larger MTU (--mtu)");
+    }
+}
 
 /// Time that a frame takes over a link.
 TimeNs HopTime(const fabric::Link& link, int64_t frameBytes)
@@ -126,6 +155,7 @@ void PacketNetwork::Build(const fabric::Topology* topology,
     for (int i = 0; i < links; ++i)
     {
         Ptr<PointToPointChannel> channel = CreateObject<PointToPointChannel>();
+        CheckFrameTime(topology->Links()[i], transport);
         channel->SetAttribute("Delay", TimeValue(NanoSeconds(topology->Links()[i].delay)));
         AddPort(2 * i, channel);
         AddPort(2 * i + 1, channel);
@@ -163,8 +193,7 @@ void PacketNetwork::AddPort(DirectedLink link, Ptr<PointToPointChannel> channel)
     port.device = CreateObject<PointToPointNetDevice>();
     port.device->SetAddress(MacOf(link));
     port.device->SetDataRate(DataRate(static_cast<uint64_t>(m_topology->LinkOf(link).rateBps)));
-    port.device->SetMtu(
-        static_cast<uint16_t>(std::max(kEthernetMtu, m_transport.segmentBytes + kLargestHeaders)));
+    port.device->SetMtu(DeviceMtu(m_transport));
     m_nodes[from]->AddDevice(port.device);
     AddQueues(link, port);
     port.device->Attach(channel);

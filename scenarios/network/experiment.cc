@@ -97,12 +97,14 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
   network.placement.workers = reader.Int("workers", 1, 65536);
   network.placement.colocated = ParseSwitch(reader.Text("colocated"), "--colocated");
   network.transport = fabric::MakeTransport(reader.Text("transport"));
+  network.transport.SetMtu(reader.Integer("mtu", fabric::kLeastMtu, fabric::kMostMtu));
   network.transport.warm = reader.Choice("connections", {"warm", "cold"}) == "warm";
   network.seed =
       static_cast<uint64_t>(reader.Integer("seed", 0, std::numeric_limits<int64_t>::max()));
   e.packet_budget =
       static_cast<double>(fabric::ParseTime(reader.Text("packet-budget"), "--packet-budget")) *
       1e-9;
+  e.flow_limit = reader.Integer("flow-limit", 1, std::numeric_limits<int64_t>::max());
   e.automatic = reader.Text("fidelity") == "auto";
   std::set<std::string> seen;
   for (const std::string& fidelity : SplitList(e.automatic ? "flow" : reader.Text("fidelity"))) {
@@ -140,6 +142,24 @@ std::vector<int64_t> SumBytes(const Experiment& e, CollectiveKind kind) {
   return sums;
 }
 
+// Options of a collective that a list of flows does not read must not be given with one. A file of flows names hosts, so
+// that placements mean nothing either.
+void RefuseUnread(const OptionValues& values) {
+  const bool file = !values.at("flows").empty();
+  if (!file && values.at("pattern").empty()) return;
+  for (const NetworkOption& option : NetworkOptions()) {
+    const bool read =
+        option.name == "workers" || option.name == "seed" || (option.name == "bytes" && !file);
+    const bool collective = option.group == kCollectiveGroup && !read;
+    if (!collective && !(file && option.name == "placement")) continue;
+    const std::string& text = values.at(option.name);
+    if (text == option.fallback) continue;
+    throw Error("--" + option.name, text,
+                std::string("nothing beside ") + (file ? "--flows" : "--pattern") +
+                    ", which does not read it");
+  }
+}
+
 int64_t PullBytes(const Experiment& e) {
   if (e.pull_bytes) return *e.pull_bytes;
   int64_t all = 0;
@@ -156,6 +176,7 @@ int64_t Part(int64_t total, int parts, int index) {
 
 Experiment ParseExperiment(const OptionValues& values,
                            const std::map<std::string, std::string>& ns3_attributes) {
+  RefuseUnread(values);
   const Reader reader(values);
   Experiment e;
   ReadNetwork(reader, e);
@@ -177,6 +198,7 @@ Experiment ParseExperiment(const OptionValues& values,
   fabric::MakeStragglers(e.stragglers)->Factors(e.Workers(), e.network.seed, 0);
   e.repeat = reader.Integer("repeat", 1, 1'000'000);
   e.flows_file = reader.Text("flows");
+  if (values.at("workers") != DefaultValues().at("workers")) e.least_hosts = e.Workers();
   e.pattern = reader.Text("pattern");
   if (!e.flows_file.empty() && !e.pattern.empty()) {
     throw Error("--pattern", e.pattern, "either this or --flows");

@@ -19,6 +19,7 @@ struct Experiment {
   std::vector<std::string> fidelities;  // each once
   bool automatic = false;               // fidelity auto: flow, and packet where it is affordable
   double packet_budget = 60;            // of auto, seconds of wall time
+  int64_t flow_limit = 200'000'000;     // of one simulation
 
   // A collective. No kind: the fastest.
   std::optional<fabric::CollectiveKind> kind;
@@ -37,8 +38,9 @@ struct Experiment {
   std::string stragglers;
   int64_t repeat = 1;
 
-  // Flows: at most one of the two is not empty.
+  // Flows: at most one of the two is not empty. Of a file any host may be the source.
   std::string flows_file;
+  int least_hosts = 0;  // of a file's fabric, where it was said; 0: as many as the topology has
   std::string pattern;
   bool HasFlows() const { return !flows_file.empty() || !pattern.empty(); }
   int Workers() const { return network.placement.workers; }

@@ -9,6 +9,22 @@
 
 namespace legacy {
 
+std::string ClockWarning(const std::string& fidelity, const Network& network) {
+  constexpr double kShort = 100;  // nanoseconds
+  if (fidelity != "packet") return "";
+  int64_t fastest = 0;
+  for (const fabric::Link& link : network.topology.Links()) {
+    fastest = std::max(fastest, link.rateBps);
+  }
+  const int64_t frame = network.request.transport.FrameBytes();
+  const double lasts = 8e9 * static_cast<double>(frame) / static_cast<double>(fastest);
+  if (lasts >= kShort) return "";
+  return fmt::format(
+      "a frame of {} bytes lasts {:.3g} ns at {}, and ns-3 counts whole nanoseconds: rates "
+      "may be off by 1 %, and ACKs take no time or whole nanoseconds",
+      frame, lasts, fabric::FormatRate(fastest));
+}
+
 FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double budget_seconds) {
   const std::vector<std::string> all = Fidelities();
   if (std::find(all.begin(), all.end(), "packet") == all.end()) {

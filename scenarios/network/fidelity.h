@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ns3-module/fabric/step.h"
+#include "scenarios/network/network.h"
 
 namespace legacy {
 
@@ -21,6 +22,10 @@ struct FidelityChoice {
 
 // `packet_seconds`: wall time that all `different` steps take with packets (CostEstimate).
 FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double budget_seconds);
+
+// What is to be said of a simulation whose frames last so few nanoseconds, which ns-3 counts, that rates are not exact;
+// empty: nothing.
+std::string ClockWarning(const std::string& fidelity, const Network& network);
 
 // Simulates every M-th of the fresh steps it is offered at packet fidelity, the first one always.
 class PacketSampler {

@@ -8,11 +8,12 @@ namespace {
 
 using fabric::TimeNs;
 
-// Forwards to another engine; tells the recorder when a graph is submitted.
-class RecordingEngine final : public fabric::Engine {
+// Forwards to another engine; tells of graphs that are submitted, and of flows.
+class TracedEngine final : public fabric::Engine {
  public:
-  RecordingEngine(std::unique_ptr<fabric::Engine> engine, FlowRecorder& recorder)
-      : engine_(std::move(engine)), recorder_(recorder) {
+  TracedEngine(std::unique_ptr<fabric::Engine> engine, std::function<void(TimeNs)> begin,
+               fabric::FlowTrace trace)
+      : engine_(std::move(engine)), begin_(std::move(begin)), told_(std::move(trace)) {
     SetFlowTrace(nullptr);
   }
 
@@ -22,7 +23,7 @@ class RecordingEngine final : public fabric::Engine {
   bool StartsWarm() const override { return engine_->StartsWarm(); }
   std::string Fingerprint() const override { return engine_->Fingerprint(); }
   void Submit(fabric::FlowGraph& graph, TimeNs start) override {
-    recorder_.Begin(start);
+    if (begin_) begin_(start);
     engine_->Submit(graph, start);
   }
   bool RunUntil(TimeNs until) override { return engine_->RunUntil(until); }
@@ -32,7 +33,7 @@ class RecordingEngine final : public fabric::Engine {
   void SetFlowTrace(fabric::FlowTrace trace) override {
     engine_->SetFlowTrace(
         [this, trace = std::move(trace)](const fabric::Flow& flow, TimeNs when, bool delivered) {
-          recorder_.OnFlow(flow, when, delivered);
+          told_(flow, when, delivered);
           if (trace) trace(flow, when, delivered);
         });
   }
@@ -41,15 +42,26 @@ class RecordingEngine final : public fabric::Engine {
 
  private:
   std::unique_ptr<fabric::Engine> engine_;
-  FlowRecorder& recorder_;
+  std::function<void(TimeNs)> begin_;
+  fabric::FlowTrace told_;
 };
 
 }  // namespace
 
-fabric::EngineFactory FlowRecorder::Wrap(fabric::EngineFactory factory) {
-  return [this, factory = std::move(factory)](const fabric::EngineRequest& request) {
-    return std::make_unique<RecordingEngine>(factory(request), *this);
+fabric::EngineFactory TraceFlows(fabric::EngineFactory factory, std::function<void(TimeNs)> begin,
+                                 fabric::FlowTrace trace) {
+  return [factory = std::move(factory), begin = std::move(begin),
+          trace = std::move(trace)](const fabric::EngineRequest& request) {
+    return std::make_unique<TracedEngine>(factory(request), begin, trace);
   };
+}
+
+fabric::EngineFactory FlowRecorder::Wrap(fabric::EngineFactory factory) {
+  return TraceFlows(
+      std::move(factory), [this](TimeNs start) { Begin(start); },
+      [this](const fabric::Flow& flow, TimeNs when, bool delivered) {
+        OnFlow(flow, when, delivered);
+      });
 }
 
 std::vector<RecordedFlow> FlowRecorder::Take() { return std::exchange(flows_, {}); }

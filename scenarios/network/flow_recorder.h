@@ -1,6 +1,7 @@
 // Records when the flows of a graph started and arrived.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -14,6 +15,12 @@ struct RecordedFlow {
   fabric::TimeNs start = 0;  // from the start of its graph
   fabric::TimeNs end = 0;    // its last byte is at the destination
 };
+
+// The same engines, which tell `trace` of every flow, and `begin`, where there is one, of the start of every graph that
+// is submitted.
+fabric::EngineFactory TraceFlows(fabric::EngineFactory factory,
+                                 std::function<void(fabric::TimeNs)> begin,
+                                 fabric::FlowTrace trace);
 
 class FlowRecorder {
  public:

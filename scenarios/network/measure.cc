@@ -1,7 +1,10 @@
 #include "scenarios/network/measure.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 
 #include "compress/error.h"
@@ -24,16 +27,41 @@ double SecondsSince(WallClock::time_point start) {
   return std::chrono::duration<double>(WallClock::now() - start).count();
 }
 
-TimeNs ScoutTime(const Experiment& experiment, CollectiveKind kind) {
+// Of one simulation.
+double FlowsOf(const Experiment& experiment, CollectiveKind kind, const Network& network) {
+  double flows = 0;
+  for (int bucket = 0; bucket < experiment.buckets; ++bucket) {
+    flows += fabric::EstimatedFlows(SpecOf(experiment, kind, network, bucket));
+  }
+  return flows;
+}
+
+bool WithinLimit(const Experiment& experiment, double flows) {
+  return flows <= static_cast<double>(experiment.flow_limit);
+}
+
+// Nothing where that would be too many flows.
+std::optional<TimeNs> ScoutTime(const Experiment& experiment, CollectiveKind kind) {
   const std::unique_ptr<Network> network = BuildNetwork(NetworkFor(experiment, kind));
+  if (!WithinLimit(experiment, FlowsOf(experiment, kind, *network))) return std::nullopt;
   fabric::StepSimulator simulator(FactoryOf(kScout, "--collective"), network->request, false);
   return simulator.Simulate(TrafficOf(experiment, kind, *network, 0), 0).total;
 }
 
 void ChooseKind(PreparedExperiment& prepared) {
   std::vector<std::pair<TimeNs, CollectiveKind>> times;
+  std::string left_out;
   for (const CollectiveKind kind : AutomaticKinds(prepared.experiment)) {
-    times.emplace_back(ScoutTime(prepared.experiment, kind), kind);
+    if (const std::optional<TimeNs> time = ScoutTime(prepared.experiment, kind)) {
+      times.emplace_back(*time, kind);
+    } else {
+      left_out += std::string(left_out.empty() ? "; left out, above --flow-limit: " : ", ") +
+                  fabric::ToString(kind);
+    }
+  }
+  if (times.empty()) {
+    throw Error("--flow-limit", std::to_string(prepared.experiment.flow_limit),
+                "more, as every kind of collective needs more flows");
   }
   std::sort(times.begin(), times.end());
   prepared.kind = times.front().second;
@@ -41,7 +69,7 @@ void ChooseKind(PreparedExperiment& prepared) {
     prepared.reason += (prepared.reason.empty() ? "" : ", ") + std::string(fabric::ToString(kind)) +
                        " " + fabric::FormatTime(time);
   }
-  prepared.reason = "fastest at flow fidelity: " + prepared.reason;
+  prepared.reason = "fastest at flow fidelity: " + prepared.reason + left_out;
 }
 
 void PrepareFlows(PreparedExperiment& prepared) {
@@ -50,11 +78,30 @@ void PrepareFlows(PreparedExperiment& prepared) {
   if (!e.flows_file.empty()) {  // any host may appear: all are endpoints, by number
     request.placement.text = "packed";
     request.placement.workers = 0;
+    request.topology.hostsNeeded = e.least_hosts;
   }
   prepared.network = BuildNetwork(request);
   prepared.flows = e.flows_file.empty()
                        ? MakePattern(e.pattern, e.bytes.front(), request.seed, *prepared.network)
                        : ReadFlows(e.flows_file, *prepared.network);
+}
+
+// Before anything is built for each flow.
+void CheckFlows(const PreparedExperiment& prepared) {
+  const double flows = FlowCount(prepared);
+  if (WithinLimit(prepared.experiment, flows)) return;
+  throw Error("--flow-limit", std::to_string(prepared.experiment.flow_limit),
+              fmt::format("{:.3g} or more: so many flows are simulated, which takes {}", flows,
+                          FlowWallTime(flows)));
+}
+
+// Calls `progress` at every delivery.
+fabric::EngineFactory Watched(fabric::EngineFactory factory, const MeasureOptions& options) {
+  if (!options.on_delivered) return factory;
+  return TraceFlows(std::move(factory), {},
+                    [told = options.on_delivered](const fabric::Flow&, TimeNs, bool delivered) {
+                      if (delivered) told();
+                    });
 }
 
 void RunToEnd(fabric::Engine& engine) {
@@ -69,7 +116,8 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, const std::string& 
   const auto wall = WallClock::now();
   FlowRecorder recorder;
   const fabric::EngineRequest& request = prepared.network->request;
-  const auto engine = recorder.Wrap(FactoryOf(fidelity, "--fidelity", options.files))(request);
+  const auto engine =
+      recorder.Wrap(Watched(FactoryOf(fidelity, "--fidelity", options.files), options))(request);
   fabric::EngineCounters counters;
   std::vector<fabric::LinkCounters> links;
   if (request.transport.warm && !engine->StartsWarm()) {
@@ -97,7 +145,8 @@ void MeasureCollective(const PreparedExperiment& prepared, const std::string& fi
                        const MeasureOptions& options, std::vector<Measurement>& measurements) {
   const Experiment& e = prepared.experiment;
   FlowRecorder recorder;
-  fabric::EngineFactory factory = FactoryOf(fidelity, "--fidelity", options.files);
+  fabric::EngineFactory factory =
+      Watched(FactoryOf(fidelity, "--fidelity", options.files), options);
   if (options.record_flows) factory = recorder.Wrap(std::move(factory));
   fabric::StepSimulator simulator(std::move(factory), prepared.network->request,
                                   !options.record_flows);
@@ -190,6 +239,7 @@ PreparedExperiment Prepare(Experiment experiment) {
       ChooseKind(prepared);
     }
     prepared.network = BuildNetwork(NetworkFor(prepared.experiment, prepared.kind));
+    CheckFlows(prepared);
     fabric::StepGraph(TrafficOf(prepared.experiment, prepared.kind, *prepared.network, 0));
   }
   if (prepared.experiment.automatic) ChooseFidelities(prepared);
@@ -236,6 +286,23 @@ std::optional<TimeNs> ClosedForm(const PreparedExperiment& prepared) {
   const fabric::CollectiveSpec spec = SpecOf(e, prepared.kind, *prepared.network, 0);
   if (e.network.placement.colocated || e.Workers() > spec.window + 1) return std::nullopt;
   return fabric::ClosedFormTime(spec, *path, prepared.network->request.transport);
+}
+
+double FlowCount(const PreparedExperiment& prepared) {
+  return prepared.experiment.HasFlows()
+             ? static_cast<double>(prepared.flows.size())
+             : FlowsOf(prepared.experiment, prepared.kind, *prepared.network);
+}
+
+std::string FlowWallTime(double flows) {
+  constexpr double kFastest = 15e6;  // flows a second: a ring in order (docs/performance.md)
+  constexpr double kSlow = 1e6;      // flows that meet everywhere
+  const auto text = [](double seconds) {
+    return seconds < 120    ? fmt::format("{:.0f} s", std::ceil(seconds))
+           : seconds < 7200 ? fmt::format("{:.0f} min", seconds / 60)
+                            : fmt::format("{:.1f} h", seconds / 3600);
+  };
+  return text(flows / kFastest) + " to " + text(flows / kSlow) + " of wall time without packets";
 }
 
 double PacketSeconds(const PreparedExperiment& prepared) {

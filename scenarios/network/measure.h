@@ -45,6 +45,7 @@ PreparedExperiment Prepare(Experiment experiment);
 struct MeasureOptions {
   bool record_flows = false;
   PacketFiles files;
+  std::function<void()> on_delivered;  // told of every flow that arrives; empty: nobody
 };
 
 // All fidelities in order, all repetitions of each.
@@ -59,6 +60,10 @@ std::optional<double> BusFactor(fabric::CollectiveKind kind, int workers);
 // Where all workers hang on one switch by equal links, start at once with equal messages and have one bucket: the closed
 // form of closed-form.h.
 std::optional<fabric::TimeNs> ClosedForm(const PreparedExperiment& prepared);
+
+// Flows of one simulation, and what they take of wall time at flow or analytic fidelity, as text: "40 s to 10 min of ...".
+double FlowCount(const PreparedExperiment& prepared);
+std::string FlowWallTime(double flows);
 
 // Wall time that the packet engine will take, roughly; 0 where it is not asked for.
 double PacketSeconds(const PreparedExperiment& prepared);

@@ -6,7 +6,9 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
   auto network = std::make_unique<Network>();
   fabric::PlacementRequest placement = request.placement;
   fabric::TopologyRequest topology = request.topology;
-  topology.hostsNeeded = placement.workers + (placement.colocated ? 0 : placement.servers);
+  if (placement.workers > 0) {
+    topology.hostsNeeded = placement.workers + (placement.colocated ? 0 : placement.servers);
+  }
   network->topology = fabric::MakeTopology(topology);
   if (placement.workers == 0) {
     placement.workers = static_cast<int>(network->topology.Hosts().size());

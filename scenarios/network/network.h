@@ -9,7 +9,7 @@
 namespace legacy {
 
 struct NetworkRequest {
-  fabric::TopologyRequest topology;    // hostsNeeded follows from the placement
+  fabric::TopologyRequest topology;    // hostsNeeded follows from the placement, if that says
   fabric::PlacementRequest placement;  // 0 workers: one on each host
   fabric::Transport transport;
   uint64_t seed = 1;

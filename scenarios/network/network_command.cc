@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <utility>
 
 #include "compress/error.h"
@@ -75,6 +77,42 @@ void Announce(double seconds) {
   if (seconds < kAnnounceSeconds) return;
   std::fprintf(stderr, "packet simulation: about %.0f s of wall time\n", std::ceil(seconds));
 }
+
+// Says what it will take, and, on a terminal, how far it is.
+class FlowProgress {
+ public:
+  FlowProgress(double flows, int64_t simulations)
+      : flows_(flows * static_cast<double>(simulations)), line_(isatty(STDERR_FILENO) != 0) {
+    if (flows < kAnnouncedFlows) return;
+    std::fprintf(stderr, "about %.3g flows each time: %s\n", flows, FlowWallTime(flows).c_str());
+  }
+  void Clear() { line_.Clear(); }
+
+  std::function<void()> Counter() {
+    if (flows_ < kAnnouncedFlows || !line_.OnTerminal()) return {};
+    return [this] {
+      if (++done_ % kBatch == 0) Show();
+    };
+  }
+
+ private:
+  static constexpr double kAnnouncedFlows = 1e7;
+  static constexpr int64_t kBatch = 1 << 16;
+
+  void Show() {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+    const auto done = static_cast<double>(done_);
+    const auto left = static_cast<int64_t>(elapsed.count() * std::max(0.0, flows_ / done - 1));
+    line_.Show(fmt::format("{:3.0f}% of {:.3g} flows  {:.1f} M/s  ETA {}:{:02}",
+                           100 * done / flows_, flows_, 1e-6 * done / elapsed.count(), left / 60,
+                           left % 60));
+  }
+
+  double flows_;  // of all simulations
+  int64_t done_ = 0;
+  RewrittenLine line_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 void WriteRows(const NetworkOutputs& outputs, const std::vector<Row>& rows) {
   if (!outputs.csv.empty()) WriteOutput(outputs.csv, CsvText(rows));
@@ -156,12 +194,16 @@ int RunOne(const NetworkCommand& command) {
         Join(fidelities, ","));
   }
   Announce(PacketSeconds(prepared));
+  FlowProgress progress(FlowCount(prepared),
+                        static_cast<int64_t>(fidelities.size()) * prepared.experiment.repeat);
   MeasureOptions options;
+  options.on_delivered = progress.Counter();
   options.files = outputs.packet;
   options.record_flows = !outputs.fct.empty() || !outputs.trace.empty();
   const std::vector<Measurement> measurements = Measure(prepared, options);
+  progress.Clear();
   if (!command.quiet) std::fputs(ResultTable(prepared, measurements).c_str(), TableStream(outputs));
-  Say(Warnings(measurements));
+  Say(Warnings(prepared, measurements));
   if (command.doctor) Consult(command, prepared, measurements);
   WriteRows(outputs, ResultRows(command.values, prepared, measurements));
   WriteDetails(outputs, prepared, measurements);
@@ -214,7 +256,7 @@ int RunSweep(const NetworkCommand& command, const volatile std::sig_atomic_t& st
       std::fputs(line.c_str(), table);
       std::fflush(table);
     }
-    Say(Warnings(measurements));
+    Say(Warnings(prepared, measurements));
     progress.Advance(fmt::format("{} of {}", ++done, points.size()));
   }
   progress.Clear();

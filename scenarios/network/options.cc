@@ -39,6 +39,8 @@ std::vector<NetworkOption> FabricOptions() {
       {"placement", kText, "PLACEMENT", "packed", group,
        "which host each worker sits on: packed, strided, random:SEED"},
       {"transport", kText, "PRESET", "datacenter", group, "of TCP and queues: datacenter, wan"},
+      {"mtu", kInteger, "BYTES", "1500", group,
+       "largest packet, headers of IPv4 and TCP included: 576 to 65535; 9000: jumbo frames"},
       {"connections", kText, "warm|cold", "warm", group,
        "warm: the second of two back to back counts, all connections are open; cold: the first"},
       {"fidelity", kText, "A,B,...", Join(Fidelities(), ","), group,
@@ -46,17 +48,21 @@ std::vector<NetworkOption> FabricOptions() {
            "; several are compared with packet, or with the first; auto: flow, and packet where "
            "that "
            "is affordable"},
+      {"flow-limit", kInteger, "N", "200000000", group,
+       "flows of one simulation, above which it is refused: minutes to hours at 1 to 15 million a "
+       "second"},
       {"packet-budget", kText, "TIME", "60s", group,
        "wall time that fidelity auto spends on packets, over all points of a sweep"},
   };
 }
 
 std::vector<NetworkOption> CollectiveOptions() {
-  const std::string group = "Collective";
+  const std::string group = kCollectiveGroup;
   return {
       {"collective", kText, "KIND", "ring-allreduce", group,
        Collectives() + ", or auto: the fastest all-reduce (all-gather where sizes differ) here"},
-      {"workers", kInteger, "N", "16", group, "that take part; hosts of a pattern"},
+      {"workers", kInteger, "N", "16", group,
+       "that take part; hosts of a pattern; with --flows the fabric has at least so many hosts"},
       {"bytes", kBytes, "BYTES[,...]", "256KB", group,
        "of each worker's message; one for all, or a list of one for each"},
       {"density", kText, "D[,...]", "", group,

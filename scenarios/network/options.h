@@ -23,6 +23,9 @@ struct NetworkOption {
 
 const std::vector<NetworkOption>& NetworkOptions();
 
+// The group of the options that describe a collective.
+inline constexpr const char* kCollectiveGroup = "Collective";
+
 // Throws Error naming `where`, with the nearest name and the list.
 const NetworkOption& FindNetworkOption(const std::string& name, const std::string& where);
 

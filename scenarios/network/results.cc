@@ -8,6 +8,7 @@
 
 #include "analysis/csv.h"
 #include "compress/error.h"
+#include "scenarios/network/fidelity.h"
 
 namespace legacy {
 namespace {
@@ -72,6 +73,7 @@ std::optional<double> Difference(const PreparedExperiment& prepared,
 Row OrNull(const std::optional<double>& value) { return value ? Row(*value) : Row(nullptr); }
 
 struct LinkSums {
+  int64_t bytes = 0;
   int64_t drops = 0;
   int64_t marks = 0;
   int64_t max_queue_bytes = 0;
@@ -80,6 +82,7 @@ struct LinkSums {
 LinkSums SumsOf(const std::vector<fabric::LinkCounters>& links) {
   LinkSums sums;
   for (const fabric::LinkCounters& link : links) {
+    sums.bytes += link.bytes;
     sums.drops += link.drops;
     sums.marks += link.marks;
     sums.max_queue_bytes = std::max(sums.max_queue_bytes, link.maxQueueBytes);
@@ -207,6 +210,13 @@ std::string CollectiveLines(const PreparedExperiment& prepared,
   return text;
 }
 
+std::string WhyNothing(const PreparedExperiment& prepared) {
+  const Experiment& e = prepared.experiment;
+  if (!e.HasFlows() && e.Workers() == 1) return "one worker has nobody to send to (--workers)";
+  const bool empty = std::all_of(e.bytes.begin(), e.bytes.end(), [](auto b) { return b == 0; });
+  return empty ? "messages are empty (--bytes)" : "what is sent is empty, or stays on its host";
+}
+
 std::string FlowLines(const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements) {
   std::string text =
@@ -282,18 +292,27 @@ std::string ResultTable(const PreparedExperiment& prepared,
                                          : CollectiveLines(prepared, measurements));
 }
 
-std::vector<std::string> Warnings(const std::vector<Measurement>& measurements) {
+std::vector<std::string> Warnings(const PreparedExperiment& prepared,
+                                  const std::vector<Measurement>& measurements) {
+  std::vector<std::string> warnings;
   uint64_t timeouts = 0;
   int64_t drops = 0;
+  int64_t bytes = 0;
   for (const Measurement& m : measurements) {
     timeouts += m.timing.counters.retransmitTimeouts;
     drops += SumsOf(m.timing.links).drops;
+    bytes += SumsOf(m.timing.links).bytes;
+    const std::string clock = ClockWarning(m.fidelity, *prepared.network);
+    if (m.repetition == 0 && !clock.empty()) warnings.push_back(clock);
   }
-  if (timeouts == 0) return {};
-  return {
-      fmt::format("{} retransmission time-outs and {} dropped packets: times are those of TCP "
-                  "recovering from loss (queues, --queue; senders at once, --pattern)",
-                  timeouts, drops)};
+  if (bytes == 0) warnings.push_back("nothing crossed the network: " + WhyNothing(prepared));
+  if (timeouts > 0) {
+    warnings.push_back(
+        fmt::format("{} retransmission time-outs and {} dropped packets: times are those of TCP "
+                    "recovering from loss (queues, --queue; senders at once, --pattern)",
+                    timeouts, drops));
+  }
+  return warnings;
 }
 
 std::string SweepHeader(const std::vector<std::string>& swept,

@@ -34,7 +34,8 @@ double Percentile(const std::vector<double>& sorted, double q);
 // Headline, one line a fidelity, warnings.
 std::string ResultTable(const PreparedExperiment& prepared,
                         const std::vector<Measurement>& measurements);
-std::vector<std::string> Warnings(const std::vector<Measurement>& measurements);
+std::vector<std::string> Warnings(const PreparedExperiment& prepared,
+                                  const std::vector<Measurement>& measurements);
 
 // Of a sweep: one line a point, the slowest worker's time at each fidelity. `swept`: names of options.
 std::string SweepHeader(const std::vector<std::string>& swept,

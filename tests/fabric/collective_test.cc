@@ -42,6 +42,18 @@ TEST_P(EveryKind, DeliversEverybodysDataAndCountsItsBytes) {
   }
 }
 
+TEST_P(EveryKind, SendsAboutAsManyFlowsAsIsEstimated) {
+  for (int workers : {1, 2, 3, 8, 9, 13, 16}) {
+    const CollectiveSpec spec = AnySpec(GetParam(), workers, 500'000);
+    Trial trial;
+    trial.Run(spec, 1);
+    const bool uneven = workers % spec.group != 0;
+    EXPECT_NEAR(EstimatedFlows(spec), static_cast<double>(trial.flows),
+                uneven && ToString(GetParam())[0] == 'h' ? 0.35 * trial.flows : 0)
+        << workers << " workers";
+  }
+}
+
 // Any window, piece, group and number of servers: only the order on the wire changes.
 TEST_P(EveryKind, WorksWithAnyShape) {
   for (int shape = 1; shape <= 9; ++shape) {

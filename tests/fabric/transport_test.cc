@@ -24,6 +24,25 @@ TEST(Transport, EverySegmentPaysItsHeader) {
   EXPECT_EQ(transport.AckWireBytes(2 * 1448 + 1), 2 * 54);
 }
 
+TEST(Transport, AnMtuSetsTheSegmentForAll) {
+  Transport transport;
+  EXPECT_EQ(transport.Mtu(), 1500);
+  transport.SetMtu(9000);
+  EXPECT_EQ(transport.segmentBytes, 8948);
+  EXPECT_EQ(transport.Mtu(), 9000);
+  EXPECT_EQ(transport.FrameBytes(), 9002);
+  EXPECT_EQ(transport.WireBytes(2 * 8948), 2 * 9002);
+  EXPECT_EQ(transport.PortMarkBytes(10'000'000'000), 65 * 1502);  // as with shorter frames
+  EXPECT_EQ(transport.PortMarkBytes(10'000'000), 20 * 1502);
+  transport.SetMtu(65535);
+  EXPECT_EQ(transport.PortMarkBytes(10'000'000), 2 * 65537);
+  for (const int64_t mtu : {575, 65536, -1}) {
+    EXPECT_EQ(MessageOf([&] { transport.SetMtu(mtu); }),
+              "MTU: got '" + std::to_string(mtu) + "'; allowed: 576 to 65535 bytes");
+  }
+  EXPECT_EQ(transport.Mtu(), 65535);
+}
+
 TEST(Transport, RulesGiveRoomForThePathUnlessTheUserSays) {
   Transport transport = MakeTransport("wan");
   // 100 Mbit/s, 100 ms: 1.25 MB in flight.

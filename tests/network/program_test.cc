@@ -186,6 +186,25 @@ TEST_F(NetworkProgram, FlowFilesAndPatterns) {
   }
 }
 
+// A list of flows: the fabric has as many hosts as --workers says, or as the topology does.
+TEST_F(NetworkProgram, WorkersAreTheHostsOfFlows) {
+  std::ofstream(directory_ / "flows.csv") << "0,3,1MB\n";
+  const std::string with = "--flows=flows.csv --fidelity=flow --topo=star";
+  EXPECT_NE(Run(with + " --workers=4").text.find("star (4 hosts)"), std::string::npos);
+  EXPECT_NE(Run(with + ":hosts=5").text.find("star (5 hosts)"), std::string::npos);
+  EXPECT_EQ(Run(with + " --workers=3").status, 1);
+}
+
+TEST_F(NetworkProgram, SaysWhyNothingWasSent) {
+  const std::string nothing = "warning: nothing crossed the network: ";
+  const auto said = [&](const std::string& arguments) {
+    return Run("--topo=star --fidelity=flow " + arguments).text;
+  };
+  EXPECT_NE(said("--workers=1").find(nothing + "one worker"), std::string::npos);
+  EXPECT_NE(said("--workers=4 --bytes=0").find(nothing + "messages are empty"), std::string::npos);
+  EXPECT_EQ(said("--workers=4 --bytes=1").find(nothing), std::string::npos);
+}
+
 TEST_F(NetworkProgram, PacketRecordsAreWritten) {
   if (!LEGACY_HAS_PACKETS) GTEST_SKIP() << "built without ns-3";
   const Result result =
@@ -227,7 +246,14 @@ TEST_F(NetworkProgram, MistakesAreSaidOnceAndClearly) {
       {"--topo=missing.yaml", "missing.yaml"},
       {"--topo=fat-tree:k=2 --workers=16", "16 are needed"},
       {"--bandwidth=quick", "--bandwidth: got 'quick'"},
+      {"--bandwidth=10", "a rate with its unit"},
       {"--delay=-1us", "--delay: got '-1us'"},
+      {"--delay=9000000000s", "more than 292 years"},
+      {"--topo=star --workers=4 --bandwidth=1bps --delay=0s --bytes=10GB", "more than 292 years"},
+      {"--mtu=575", "--mtu: got '575'"},
+      {"--mtu=65536", "<= 65535"},
+      {"--topo=star --workers=4000 --flow-limit=1000000", "3.2e+07 or more"},
+      {"--collective=auto --workers=4 --flow-limit=1", "--flow-limit: got '1'"},
       {"--multipath=all", "ecmp, spray"},
       {"--placement=diagonal", "packed"},
       {"--transport=rdma", "datacenter, wan"},
@@ -250,6 +276,9 @@ TEST_F(NetworkProgram, MistakesAreSaidOnceAndClearly) {
       {"--flows=missing.csv", "missing.csv"},
       {"--flows=bad.csv", "bad.csv:2: destination: got '99'"},
       {"--flows=bad.csv --pattern=permutation", "either this or --flows"},
+      {"--flows=bad.csv --density=1%", "--density: got '1%'; allowed: nothing beside --flows"},
+      {"--flows=bad.csv --placement=strided", "--placement: got 'strided'"},
+      {"--pattern=permutation --collective=broadcast", "nothing beside --pattern"},
       {"--pattern=storm", "incast:N"},
       {"--sweep=size=1..2:x2", "--sweep: got 'size'"},
       {"--sweep=bytes=1..2:x2 --fct=out.csv", "--fct"},

@@ -371,6 +371,58 @@ TEST(Times, BeyondAllClocksAreRefused) {
   }
 }
 
+// Jumbo frames are not cut up, and both engines save the same headers.
+TEST(Mtu, IsThatOfPacketsAndFlowsAlike) {
+  constexpr int64_t kBytes = 4'000'000;
+  for (const int64_t mtu : {576, 1500, 9000, 65535}) {
+    Scenario scenario = Star(4);
+    scenario.rate_bps = 10'000'000'000;
+    scenario.transport.SetMtu(mtu);
+    scenario.collective.bytes.assign(4, kBytes);
+    const fabric::StepTiming packets = Simulate(scenario);
+    const Fabric fabric(scenario);
+    fabric::StepSimulator flows(fabric::MakeFlowEngine, fabric.request);
+    const auto expected = flows.Simulate(OneCollective(4, scenario.collective), 0);
+    EXPECT_NEAR(static_cast<double>(packets.total) / static_cast<double>(expected.total), 1, 0.02)
+        << "MTU " << mtu;
+    EXPECT_EQ(packets.counters.retransmitTimeouts, 0u) << "MTU " << mtu;
+    // Each worker sends six messages of a quarter, and ACKs as many segments.
+    const int64_t segments = 6 * scenario.transport.Segments(kBytes / 4);
+    EXPECT_NEAR(static_cast<double>(packets.links[0].packets), 2 * static_cast<double>(segments),
+                0.02 * static_cast<double>(segments) + 12);
+  }
+}
+
+TEST(Mtu, BoundsTheUsersSegments) {
+  Scenario scenario = Star(2);
+  scenario.transport.attributes = {{"ns3::TcpSocket::SegmentSize", "8948"}};
+  const Fabric standard(scenario);
+  EXPECT_THROW(fabric::MakePacketEngine(standard.request), fabric::Error);
+  scenario.transport.SetMtu(9000);
+  const Fabric jumbo(scenario);
+  EXPECT_NO_THROW(fabric::MakePacketEngine(jumbo.request));
+}
+
+// A frame of 1,502 bytes lasts 1.2 ns at 10 Tbit/s, which ns-3 would make 1 ns, or 12 Tbit/s. At
+// 1 Tbit/s it lasts 12.016 ns.
+TEST(Times, FramesOfAFewNanosecondsAreSentAtTheLinksRateOrNotAtAll) {
+  Scenario scenario = Star(2);
+  scenario.rate_bps = 10'000'000'000'000;
+  const Fabric fast(scenario);
+  EXPECT_THROW(fabric::MakePacketEngine(fast.request), fabric::Error);
+  scenario.rate_bps = 1'000'000'000'000;
+  scenario.delay = 100;
+  constexpr int64_t kBytes = 20'000'000;
+  const Fabric slower(scenario);
+  auto engine = fabric::MakePacketEngine(slower.request);
+  Burst one({{0, 1, kBytes, 0}});
+  engine->Submit(one, 0);
+  EXPECT_TRUE(engine->RunUntil(kNever));
+  const double goodput = 8e9 * kBytes / static_cast<double>(one.arrived[0]);
+  EXPECT_LT(goodput, 1e12 * 1448 / 1502 * 1.01);
+  EXPECT_GT(goodput, 0.9e12);
+}
+
 // At most what the buffer holds is sent in each round trip, of 4 ms and some frames.
 TEST(Attributes, TheSendBufferIsTheUsers) {
   Scenario scenario = Star(2);

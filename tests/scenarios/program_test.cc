@@ -364,6 +364,8 @@ TEST_F(ProgramTest, BrokenScenariosSayWhatIsWrong) {
       {"--dataset=mnist --data-root=" + Out("empty"), "legacy-data fetch"},
       {"--device-profile=abacus", "a100-datasheet"},
       {"--ns3::TcpSocket::SegmentSize=large", "SegmentSize"},
+      {"--mtu=575", "mtu: got '575'"},
+      {"--bandwidth=10", "a rate with its unit"},
       {"--ns3::TcpSocket::SegmentSise=1000", "SegmentSize"},
       {"--scenario=missing.yaml", "missing.yaml"},
       {"--learning-rate=0", "rate"},

@@ -1,0 +1,83 @@
+// How many flows a collective sends, without sending them.
+#include "collective.h"
+#include "pieces.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+double HierarchicalFlows(const CollectiveSpec& spec)
+{
+    const auto workers = static_cast<double>(spec.bytes.size());
+    const double inside = std::min<double>(spec.group, workers) - 1;
+    const double across = std::ceil(workers / spec.group) - 1;
+    if (spec.kind == CollectiveKind::HierarchicalAllReduce)
+    {
+        return workers * (2 * inside + 2 * across);
+    }
+    return workers * (inside + across + (across > 0 ? inside : 0));
+}
+
+double HalvingFlows(double workers)
+{
+    double core = 1;
+    double levels = 0;
+    for (; 2 * core <= workers; core *= 2)
+    {
+        ++levels;
+    }
+    const double folded = workers - core;
+    const double told = folded > 0 ? core - folded : 0;
+    return 2 * levels * core + 2 * folded + told;
+}
+
+} // namespace
+
+double EstimatedFlows(const CollectiveSpec& spec)
+{
+    CheckCollective(spec);
+    const auto workers = static_cast<double>(spec.bytes.size());
+    const double others = workers - 1;
+    const int64_t bytes = *std::max_element(spec.bytes.begin(), spec.bytes.end());
+    if (others == 0)
+    {
+        return 0;
+    }
+    switch (spec.kind)
+    {
+    case CollectiveKind::RingAllReduce:
+    case CollectiveKind::DirectAllReduce:
+    case CollectiveKind::ScatterReduceAllGather:
+        return 2 * workers * others;
+    case CollectiveKind::RingAllGather:
+    case CollectiveKind::DirectAllGather:
+    case CollectiveKind::AllToAll:
+        return workers * others;
+    case CollectiveKind::HalvingDoublingAllReduce:
+        return HalvingFlows(workers);
+    case CollectiveKind::DoubleTreeAllReduce:
+        return 4 * others * static_cast<double>(Pieces((bytes + 1) / 2, spec.pieceBytes).count);
+    case CollectiveKind::HierarchicalAllReduce:
+    case CollectiveKind::HierarchicalAllGather:
+        return HierarchicalFlows(spec);
+    case CollectiveKind::InNetworkAllReduce:
+        return 2 * (static_cast<double>(spec.parents.size()) - 1) *
+               static_cast<double>(Pieces(bytes, spec.pieceBytes).count);
+    case CollectiveKind::Broadcast:
+        return others;
+    case CollectiveKind::ParameterServer:
+        return 2 * workers;
+    case CollectiveKind::ShardedParameterServer:
+        return 2 * workers * spec.servers;
+    case CollectiveKind::SparseTree:
+        return 2 * others;
+    }
+    return 0;
+}
+
+} // namespace legacy::fabric
