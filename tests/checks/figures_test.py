@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""docs/check_figures finds figures that a command no longer prints, and comments that are none. Argument: the script."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PAGE = """<!-- figures: printf 'time  1.00\\nbytes 20\\n' | commit 0123abc{within} -->
+
+```
+time 1.00
+...
+bytes {bytes}
+```
+"""
+
+
+def run(text, *options):
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / "page.md"
+        page.write_text(text, encoding="utf-8")
+        done = subprocess.run([sys.argv[1], *options, str(page)], text=True, capture_output=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def expect(what, text, status, says="", options=()):
+    result, output = run(text, *options)
+    if result != status or says not in output:
+        sys.exit(f"{what}: expected {status} and '{says}', got {result} and:\n{output}")
+
+
+expect("equal figures", PAGE.format(within="", bytes=20), 0)
+expect("a figure that moved", PAGE.format(within="", bytes=21), 1, "not printed now: bytes 21")
+expect("one within its bound", PAGE.format(within=" | within 10 %", bytes=21), 0)
+expect("one beyond it", PAGE.format(within=" | within 1 %", bytes=21), 1, "bytes 21")
+expect("a list runs nothing", PAGE.format(within="", bytes=21), 0, "commit 0123abc", ["--list"])
+expect("no commit", "<!-- figures: true -->\n```\n1\n```\n", 1, "allowed: <!-- figures: COMMAND | commit HASH -->")
+expect("no block", "<!-- figures: true | commit 0123abc -->\ntext\n", 1, "no fenced block")
