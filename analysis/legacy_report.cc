@@ -29,10 +29,10 @@ double ParseTarget(const std::string& text) {
 }
 
 std::string Render(const Report& report, const std::string& format) {
-  if (format == "markdown") return legacy::analysis::MarkdownTable(report.summary);
+  if (format == "markdown") return legacy::analysis::ReportMarkdown(report);
   if (format == "csv") return legacy::analysis::CsvTable(report.summary);
   if (format == "json") return legacy::analysis::ToJson(report.summary).dump(2) + "\n";
-  return legacy::analysis::TextTable(report.summary);
+  return legacy::analysis::ReportText(report);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "analysis/gnuplot.h"
 #include "analysis/policy_style.h"
 #include "analysis/step_parts.h"
-#include "analysis/tables.h"
+#include "analysis/table_text.h"
 
 namespace legacy::analysis {
 namespace {

@@ -8,8 +8,6 @@
 
 namespace legacy::analysis {
 
-inline constexpr size_t kTextWidth = 160;  // columns of a terminal that TextTable keeps to
-
 // Three tables (accuracy and time, volume and step time, network) with a heading and the notes.
 // Policy names are shortened in the middle where a table would not fit.
 std::string TextTable(const Summary& summary);
@@ -23,9 +21,5 @@ std::string CsvTable(const Summary& summary);
 // decimals, "-" where it is nan.
 int Decimals(double value, int digits);
 std::string Fixed(double value, int decimals, bool sign = false);
-
-// Characters, not bytes, of UTF-8 text; and `name` cut in the middle to at most `limit` of them.
-size_t DisplayWidth(const std::string& text);
-std::string Shorten(const std::string& name, size_t limit);
 
 }  // namespace legacy::analysis

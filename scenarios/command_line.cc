@@ -90,7 +90,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
     return line;
   }
 
-  line.scenario = on_run ? on_run->defaults(line.run) : defaults;
+  line.scenario = on_run ? on_run->defaults(line.run) : file.empty() ? defaults : Scenario();
   if (!file.empty()) LoadScenario(file, line.scenario);
   for (const std::string& text : sets) {
     const size_t equals = text.find('=');

@@ -27,7 +27,7 @@ struct OnRun {
 };
 
 // The file of --scenario is read first, then --set, then single options: later wins. Prints help and mistakes of the line
-// itself; wrong values throw Error. `defaults`: what all start from, but for a program on a run.
+// itself; wrong values throw Error. `defaults`: what options start from where there is neither a file nor a run.
 CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
                              const std::string& description,
                              const std::optional<OnRun>& on_run = std::nullopt,

@@ -148,15 +148,29 @@ class Comparison : public TimedRun {
     nlohmann::json manifest =
         ManifestDocument(scenario_, program, command_line, elements_, replay_refused_);
     manifest["device"] = DeviceDocument(device_, reports_);
+    const HostLibraries host = DescribeHostLibraries();
+    manifest["versions"]["cpu_capability"] = host.cpu_capability;
+    manifest["versions"]["blas"] = host.blas;
     return manifest;
   }
-  int64_t Steps() const override {
-    return static_cast<int64_t>(methods_.size()) * scenario_.seeds * scenario_.steps;
+  int64_t Steps(size_t places) const override {
+    int64_t trainings = 0;
+    for (const Method& method : methods_) {
+      trainings += DependsOnNetwork(method) ? static_cast<int64_t>(places) : 1;
+    }
+    return trainings * scenario_.seeds * scenario_.steps;
   }
-  bool Run(RunSink& sink, Progress* progress, const fs::path& directory) override {
+  // What depends on the network is trained on each of them, the rest once for all.
+  bool Run(std::span<const Place> places, Progress* progress, const fs::path& directory) override {
     for (int s = 0; s < scenario_.seeds; ++s) {
       for (const Method& method : methods_) {
-        if (!Train(method, scenario_.seed + s, directory, sink, progress)) return false;
+        const size_t together = DependsOnNetwork(method) ? 1 : places.size();
+        for (size_t first = 0; first < places.size(); first += together) {
+          const std::span<const Place> here = places.subspan(first, together);
+          if (!Train(method, scenario_.seed + s, here, first == 0, directory, progress)) {
+            return false;
+          }
+        }
       }
     }
     return true;
@@ -186,6 +200,10 @@ class Comparison : public TimedRun {
                  report.steps.c_str());
   }
 
+  bool DependsOnNetwork(const Method& method) const {
+    return !NetworkDependence(method, scenario_).empty();
+  }
+
   // How many of a method's steps differ on the network, as far as its policy tells beforehand.
   int64_t DifferentSteps(const Method& method, const Training& training) const {
     const std::span<const Unit> units = training.Units();
@@ -202,10 +220,11 @@ class Comparison : public TimedRun {
     return static_cast<int64_t>(choices.size());
   }
 
-  bool Train(const Method& method, uint64_t seed, const fs::path& directory, RunSink& sink,
-             Progress* progress);
+  // `own`: on the run's own network, so that the training is recorded where that is asked for.
+  bool Train(const Method& method, uint64_t seed, std::span<const Place> places, bool own,
+             const fs::path& directory, Progress* progress);
   void WriteLayers(const Method& method, uint64_t seed, const Training& training, const Sums& sums,
-                   RunSink& sink) const;
+                   TimedEverywhere& timed) const;
   TrafficRecorder* Recorder(const fs::path& directory, const Training& training);
 
   const Scenario& scenario_;
@@ -229,23 +248,23 @@ TrafficRecorder* Comparison::Recorder(const fs::path& directory, const Training&
   return &*recorder_;
 }
 
-bool Comparison::Train(const Method& method, uint64_t seed, const fs::path& directory,
-                       RunSink& sink, Progress* progress) {
+bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Place> places, bool own,
+                       const fs::path& directory, Progress* progress) {
   const std::unique_ptr<Training> training = MakeTraining(method, seed);
-  TrafficRecorder* recorder = Recorder(directory, *training);
+  TrafficRecorder* recorder = own ? Recorder(directory, *training) : nullptr;
   Sums sums(training->Units().size());
   std::optional<GradientFiles> gradients;
-  if (!scenario_.gradient_steps.empty()) {
+  if (own && !scenario_.gradient_steps.empty()) {
     gradients.emplace(scenario_, training->Layers(), directory);
     training->SetGradientHook([&](int64_t step, int worker, std::span<const float> gradient) {
       gradients->Write(method.name, seed, step, worker, gradient);
     });
   }
-  TimedTraining timed(timing_, sink, progress, method.name, seed, training->Costs(),
-                      training->LayerNumels());
+  const std::vector<int64_t> numels = training->LayerNumels();
+  TimedEverywhere timed(places, progress, method.name, seed, training->Costs(), numels);
   for (int64_t done = 1; done <= scenario_.steps; ++done) {
     const StepStart start = timed.Start();
-    training->SetLink(timing_.LinkAt(done - 1));
+    training->SetLink(places.front().timing->LinkAt(done - 1));
     const StepOutcome outcome = training->Step(start.participation.workers);
     const double share =
         static_cast<double>(outcome.work.Participants()) / static_cast<double>(scenario_.workers);
@@ -259,19 +278,18 @@ bool Comparison::Train(const Method& method, uint64_t seed, const fs::path& dire
     }
     if (stop_) return false;
   }
-  WriteLayers(method, seed, *training, sums, sink);
+  WriteLayers(method, seed, *training, sums, timed);
   timed.Finish();
   return true;
 }
 
 void Comparison::WriteLayers(const Method& method, uint64_t seed, const Training& training,
-                             const Sums& sums, RunSink& sink) const {
+                             const Sums& sums, TimedEverywhere& timed) const {
   const std::span<const Unit> units = training.Units();
   for (size_t u = 0; u < units.size(); ++u) {
-    sink.Write(analysis::LayerRow{method.name, seed, units[u].name, units[u].numel,
-                                  sums.parameter[u] / static_cast<double>(scenario_.steps),
-                                  sums.elements[u],
-                                  static_cast<double>(sums.bytes[u]) / scenario_.workers});
+    timed.Write({method.name, seed, units[u].name, units[u].numel,
+                 sums.parameter[u] / static_cast<double>(scenario_.steps), sums.elements[u],
+                 static_cast<double>(sums.bytes[u]) / scenario_.workers});
   }
 }
 

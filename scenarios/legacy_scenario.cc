@@ -7,6 +7,7 @@
 #include "compress/error.h"
 #include "scenarios/command_line.h"
 #include "scenarios/comparison.h"
+#include "scenarios/default_run.h"
 #include "scenarios/run_report.h"
 #ifdef LEGACY_WITH_ADVICE
 #include "scenarios/study/advise.h"
@@ -32,7 +33,8 @@ int Main(int argc, char** argv) {
       argc, argv, "legacy-scenario",
       "Trains with really compressed gradients, times the really encoded bytes on a simulated "
       "network, and compares policies by simulated time to a target accuracy.\n"
-      "legacy-scenario advise ...: should I compress, and with what? (advise --help)");
+      "legacy-scenario advise ...: should I compress, and with what? (advise --help)",
+      std::nullopt, legacy::DefaultRun());
   if (line.exit) return *line.exit;
   legacy::ValidateScenario(line.scenario);
   if (line.print_config) {
@@ -41,6 +43,7 @@ int Main(int argc, char** argv) {
   }
   std::signal(SIGINT, Stop);
   std::signal(SIGTERM, Stop);
+  std::fprintf(stderr, "data: %s\n", legacy::DataNote(line.scenario).c_str());
   const legacy::RunResult result =
       legacy::RunComparison(line.scenario, "legacy-scenario", line.text, g_stop);
   return legacy::ReportRun(result, line.scenario.pictures);

@@ -151,6 +151,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.pictures = defaults.pictures;
   scenario.threads = defaults.threads;  // of the training; a replay has none
   scenario.record = false;              // a replay records nothing
+  scenario.further = "none";
   scenario.gradient_steps = defaults.gradient_steps;
   scenario.gradient_layers = defaults.gradient_layers;
   scenario.doctor = defaults.doctor;

@@ -45,18 +45,18 @@ class Replayer : public TimedRun {
                             {"hash", recording_.traffic.hash}};
     return manifest;
   }
-  int64_t Steps() const override {
+  int64_t Steps(size_t) const override {
     return std::ssize(recording_.traffic.trainings) * scenario_.steps;
   }
-  bool Run(RunSink& sink, Progress* progress, const fs::path&) override {
+  bool Run(std::span<const Place> places, Progress* progress, const fs::path&) override {
     for (const RecordedTraining& training : recording_.traffic.trainings) {
-      if (!Time(training, sink, progress)) return false;
+      if (!Time(training, places, progress)) return false;
     }
     return true;
   }
 
  private:
-  bool Time(const RecordedTraining& training, RunSink& sink, Progress* progress);
+  bool Time(const RecordedTraining& training, std::span<const Place> places, Progress* progress);
 
   const Recording& recording_;
   const Scenario& scenario_;
@@ -83,11 +83,13 @@ CostEstimate Replayer::Estimate(bool) {
   return estimate;
 }
 
-bool Replayer::Time(const RecordedTraining& training, RunSink& sink, Progress* progress) {
+bool Replayer::Time(const RecordedTraining& training, std::span<const Place> places,
+                    Progress* progress) {
   const RecordedTraffic& traffic = recording_.traffic;
   const Rows& rows = rows_.at({training.policy, training.seed});
-  TimedTraining timed(timing_, sink, progress, training.policy, training.seed, traffic.operations,
-                      traffic.LayerNumels());
+  const std::vector<int64_t> numels = traffic.LayerNumels();
+  TimedEverywhere timed(places, progress, training.policy, training.seed, traffic.operations,
+                        numels);
   auto evaluation = rows.evaluations.begin();
   for (const analysis::StepRow* recorded : rows.steps) {
     const StepWork& work = traffic.works[training.works[recorded->step]];
@@ -99,7 +101,7 @@ bool Replayer::Time(const RecordedTraining& training, RunSink& sink, Progress* p
     }
     if (stopped_()) return false;
   }
-  for (const analysis::LayerRow* layer : rows.layers) sink.Write(*layer);
+  for (const analysis::LayerRow* layer : rows.layers) timed.Write(*layer);
   timed.Finish();
   return true;
 }
@@ -167,7 +169,8 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
   run.manifest.target_accuracy = scenario.target;
   run.manifest.fidelity = chosen.scenario.fidelity;
   MemorySink sink(run);
-  if (replayer.Run(sink, nullptr, {})) replayer.Timing().RequirePackets();
+  const Place place = {&replayer.Timing(), &sink};
+  if (replayer.Run({&place, 1}, nullptr, {})) replayer.Timing().RequirePackets();
   return run;
 }
 

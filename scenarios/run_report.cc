@@ -6,7 +6,6 @@
 
 #include "analysis/report.h"
 #include "analysis/run_directory.h"
-#include "analysis/tables.h"
 
 namespace legacy {
 namespace {
@@ -34,7 +33,7 @@ int ReportRun(const RunResult& result, bool pictures) {
   analysis::ReportOptions options;
   options.pictures = pictures;
   const analysis::Report report = analysis::WriteReport(result.directory, options);
-  std::fputs(analysis::TextTable(report.summary).c_str(), stdout);
+  std::fputs(analysis::ReportText(report).c_str(), stdout);
   for (const std::string& warning : report.warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }

@@ -61,6 +61,9 @@ struct Scenario {
   std::string bandwidth = "1Gbps";  // of each link
   std::string delay = "10us";       // of each link
   std::string phases = "none";      // rates and delays that change (phases.h)
+  // Other networks that the same trainings are timed on: none | auto | NAME:KEY=VALUE,...;...
+  // (further_networks.h)
+  std::string further = "auto";
   std::string queue = "0";          // bytes of a switch port; 0: the preset's
   std::string multipath = "ecmp";   // ecmp | spray
   std::string placement = "packed";

@@ -207,7 +207,7 @@ std::vector<ScenarioOption> TrainingOptions() {
       Integer<&Scenario::test_limit, 0>("training.test_limit", "--test-limit",
                                         "use the first N test samples only; 0: all"),
       Text<&Scenario::model>("training.model", "--model", "NAME",
-                             "small-cnn, medium-cnn, lenet5, resnet9, resnet20"),
+                             "small-cnn, medium-cnn, lenet5, resnet9, resnet20, patch-resnet20"),
       Integer<&Scenario::workers, 1, 65536>("training.workers", "--workers",
                                             "simulated data-parallel workers"),
       Integer<&Scenario::batch, 1, 1 << 20>("training.batch", "--batch",
@@ -277,6 +277,10 @@ std::vector<ScenarioOption> NetworkOptions() {
                                            "a network that changes during the training: bandwidth "
                                            "and delay of each link from a part "
                                            "of the steps on"),
+      Text<&Scenario::further>("network.further", "--networks", "none|auto|NAME:KEY=VALUE,...;...",
+                               "further networks that the same trainings are timed on, each by "
+                               "what differs from this one; auto: 10Gbps, 100Gbps and a WAN where "
+                               "only the topology was chosen"),
       Text<&Scenario::queue, CheckBytes>("network.queue", "--queue", "BYTES",
                                          "queue of each switch port; 0: the transport's"),
       Text<&Scenario::multipath, CheckMultipath>(

@@ -5,8 +5,119 @@
 #include <cstdio>
 
 #include "analysis/run_directory.h"
+#include "scenarios/further_networks.h"
 
 namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The further networks of a run, each with its run directory.
+class FurtherPlaces {
+ public:
+  // Throws Error on networks that cannot be. Nothing is written.
+  explicit FurtherPlaces(const Scenario& scenario) : networks_(FurtherNetworks(scenario)) {
+    for (const FurtherNetwork& network : networks_) {
+      timings_.push_back(std::make_unique<ScenarioTiming>(network.scenario));
+    }
+  }
+
+  size_t size() const { return networks_.size(); }
+  void Say() const {
+    for (size_t i = 0; i < size(); ++i) {
+      std::fprintf(stderr, "  and on %s: %s\n", networks_[i].name.c_str(),
+                   timings_[i]->Description().c_str());
+    }
+  }
+
+  // Names and folders, the run's own network first; for its manifest.
+  nlohmann::json Document(const std::string& own) const {
+    nlohmann::json document = {{{"name", own}, {"directory", "."}}};
+    for (const FurtherNetwork& network : networks_) {
+      document.push_back({{"name", network.name}, {"directory", Folder(network).string()}});
+    }
+    return document;
+  }
+
+  // Begins their run directories below `directory`. `manifest`: the run's own.
+  void Open(const fs::path& directory, nlohmann::json manifest) {
+    manifest.erase("networks");
+    for (size_t i = 0; i < size(); ++i) {
+      const fs::path path = directory / Folder(networks_[i]);
+      fs::create_directories(path);
+      manifest["network"] = networks_[i].name;
+      manifest["fidelity"] = networks_[i].scenario.fidelity;
+      manifest["configuration"]["network"] = ScenarioDocument(networks_[i].scenario).at("network");
+      analysis::WriteManifest(path, manifest);
+      sinks_.push_back(std::make_unique<DirectorySink>(*timings_[i], path));
+    }
+  }
+
+  void AddTo(std::vector<Place>& places) const {
+    for (size_t i = 0; i < size(); ++i) places.push_back({timings_[i].get(), sinks_[i].get()});
+  }
+  void RequirePackets() const {
+    for (const auto& timing : timings_) timing->RequirePackets();
+  }
+
+ private:
+  static fs::path Folder(const FurtherNetwork& network) {
+    return fs::path("networks") / network.name;
+  }
+
+  const std::vector<FurtherNetwork> networks_;  // which timings refer to
+  std::vector<std::unique_ptr<ScenarioTiming>> timings_;
+  std::vector<std::unique_ptr<DirectorySink>> sinks_;
+};
+
+StepClocks ProfileClocks(const ScenarioTiming& timing, std::span<const OperationCost> costs,
+                         std::span<const int64_t> layer_numels) {
+  StepClocks clocks;
+  for (Clock& clock : timing.MakeClocks(costs, layer_numels)) {
+    clocks.push_back(std::make_unique<Clock>(std::move(clock)));
+  }
+  return clocks;
+}
+
+}  // namespace
+
+TimedEverywhere::TimedEverywhere(std::span<const Place> places, Progress* progress,
+                                 const std::string& policy, uint64_t seed,
+                                 const std::function<StepClocks(const ScenarioTiming&)>& clocks,
+                                 std::span<const int64_t> layer_numels)
+    : places_(places) {
+  timed_.reserve(places.size());
+  for (const Place& place : places) {
+    timed_.emplace_back(*place.timing, *place.sink, timed_.empty() ? progress : nullptr, policy,
+                        seed, clocks(*place.timing), layer_numels);
+  }
+}
+
+TimedEverywhere::TimedEverywhere(std::span<const Place> places, Progress* progress,
+                                 const std::string& policy, uint64_t seed,
+                                 std::span<const OperationCost> costs,
+                                 std::span<const int64_t> layer_numels)
+    : TimedEverywhere(
+          places, progress, policy, seed,
+          [&](const ScenarioTiming& timing) { return ProfileClocks(timing, costs, layer_numels); },
+          layer_numels) {}
+
+void TimedEverywhere::Step(const StepWork& work, const StepStart& start, const StepFacts& facts) {
+  timed_.front().Step(work, start, facts);
+  for (size_t i = 1; i < timed_.size(); ++i) timed_[i].Step(work, timed_[i].Start(), facts);
+}
+
+void TimedEverywhere::Evaluated(double loss, double accuracy) {
+  for (TimedTraining& timed : timed_) timed.Evaluated(loss, accuracy);
+}
+
+void TimedEverywhere::Write(const analysis::LayerRow& row) {
+  for (const Place& place : places_) place.sink->Write(row);
+}
+
+void TimedEverywhere::Finish() {
+  for (TimedTraining& timed : timed_) timed.Finish();
+}
 
 RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
@@ -16,23 +127,34 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   if (!chosen.reason.empty()) std::fprintf(stderr, "%s\n", chosen.reason.c_str());
   const std::unique_ptr<TimedRun> run = make(chosen.scenario);
   ScenarioTiming& timing = run->Timing();
+  FurtherPlaces further(chosen.scenario);
   std::fprintf(stderr, "%s%s\n", run->Title().c_str(), timing.Description().c_str());
+  further.Say();
   const CostEstimate estimate = run->Estimate(true);
   if (timing.Packets()) {
-    std::fprintf(stderr, "packet simulation: %s\n", estimate.Text().c_str());
+    std::fprintf(stderr, "packet simulation%s: %s\n", further.size() > 0 ? ", on each network" : "",
+                 estimate.Text().c_str());
   }
 
   RunResult result;
   result.directory = MakeRunDirectory(chosen.scenario, program);
-  analysis::WriteManifest(result.directory, run->Manifest(program, command_line));
+  nlohmann::json manifest = run->Manifest(program, command_line);
+  if (further.size() > 0) manifest["networks"] = further.Document(OwnNetworkName(scenario));
+  analysis::WriteManifest(result.directory, manifest);
+  further.Open(result.directory, manifest);
   if (chosen.samples > 0) {
     timing.SamplePackets(chosen.samples, chosen.different, result.directory);
   }
   DirectorySink sink(timing, result.directory);
-  Progress progress(run->Steps(), isatty(STDERR_FILENO) != 0);
-  result.interrupted = !run->Run(sink, &progress, result.directory);
+  std::vector<Place> places = {{&timing, &sink}};
+  further.AddTo(places);
+  Progress progress(run->Steps(places.size()), isatty(STDERR_FILENO) != 0);
+  result.interrupted = !run->Run(places, &progress, result.directory);
   progress.Finish();
-  if (!result.interrupted) timing.RequirePackets();
+  if (!result.interrupted) {
+    timing.RequirePackets();
+    further.RequirePackets();
+  }
   result.note = timing.SampleText();
   return result;
 }

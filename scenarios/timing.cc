@@ -57,12 +57,6 @@ std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario,
   return networks;
 }
 
-StepClocks Share(std::vector<Clock> clocks) {
-  StepClocks shared;
-  for (Clock& clock : clocks) shared.push_back(std::make_unique<Clock>(std::move(clock)));
-  return shared;
-}
-
 constexpr double kBytesPerGb = 1e9;  // of prices
 
 // Of each bucket: device idle or decoding for it alone, after all computing and after the buckets that were done before
@@ -238,13 +232,6 @@ DirectorySink::DirectorySink(const ScenarioTiming& timing, const std::filesystem
       links_(directory),
       network_(directory),
       observer_(timing.observation(), timing.scenario(), timing.network(), directory) {}
-
-TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
-                             const std::string& policy, uint64_t seed,
-                             std::span<const OperationCost> costs,
-                             std::span<const int64_t> layer_numels)
-    : TimedTraining(timing, sink, progress, policy, seed,
-                    Share(timing.MakeClocks(costs, layer_numels)), layer_numels) {}
 
 TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                              const std::string& policy, uint64_t seed, StepClocks clocks,

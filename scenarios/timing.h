@@ -184,9 +184,6 @@ class TimedTraining {
   // What is given as references and pointers outlives this. `progress` may be null. `layer_numels` are the model's, in
   // parameter order.
   TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
-                const std::string& policy, uint64_t seed, std::span<const OperationCost> costs,
-                std::span<const int64_t> layer_numels);
-  TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                 const std::string& policy, uint64_t seed, StepClocks clocks,
                 std::span<const int64_t> layer_numels);
 

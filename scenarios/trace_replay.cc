@@ -42,23 +42,25 @@ class TraceReplayer : public TimedRun {
   std::string Title() const override { return file_.path + " on "; }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override;
-  int64_t Steps() const override {
+  int64_t Steps(size_t) const override {
     int64_t steps = 0;
     for (const TraceTraining& training : trace_.trainings) steps += training.Steps();
     return steps * scenario_.seeds;
   }
-  bool Run(RunSink& sink, Progress* progress, const std::filesystem::path&) override {
+  bool Run(std::span<const Place> places, Progress* progress,
+           const std::filesystem::path&) override {
     for (const TraceTraining& training : trace_.trainings) {
       for (int s = 0; s < scenario_.seeds; ++s) {
         const uint64_t seed = scenario_.seed + static_cast<uint64_t>(s);
-        if (!Time(training, seed, sink, progress)) return false;
+        if (!Time(training, seed, places, progress)) return false;
       }
     }
     return true;
   }
 
  private:
-  bool Time(const TraceTraining& training, uint64_t seed, RunSink& sink, Progress* progress);
+  bool Time(const TraceTraining& training, uint64_t seed, std::span<const Place> places,
+            Progress* progress);
 
   const TraceFile& file_;
   const DdpTrace& trace_;
@@ -84,10 +86,11 @@ CostEstimate TraceReplayer::Estimate(bool) {
   return estimate;
 }
 
-bool TraceReplayer::Time(const TraceTraining& training, uint64_t seed, RunSink& sink,
-                         Progress* progress) {
-  TimedTraining timed(timing_, sink, progress, training.method, seed, timing_.MakeClocks(training),
-                      numels_);
+bool TraceReplayer::Time(const TraceTraining& training, uint64_t seed,
+                         std::span<const Place> places, Progress* progress) {
+  TimedEverywhere timed(
+      places, progress, training.method, seed,
+      [&](const ScenarioTiming& timing) { return timing.MakeClocks(training); }, numels_);
   int64_t done = 0;
   for (const TraceStep& step : training.steps) {
     StepWork work = WorkOf(trace_, step, done);
@@ -140,6 +143,7 @@ Scenario ReplayDefaults(const TraceFile& file) {
     scenario.steps = std::max(scenario.steps, training.Steps());
   }
   scenario.stragglers = "none";
+  scenario.further = "none";
   return scenario;
 }
 

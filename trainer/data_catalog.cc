@@ -1,5 +1,6 @@
 #include "trainer/data_catalog.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "compress/error.h"
@@ -144,6 +145,13 @@ const CatalogEntry& FindInCatalog(const std::string& name) {
     names += (names.empty() ? "" : ", ") + entry.name;
   }
   throw Error("data set", name, names);
+}
+
+bool IsHere(const CatalogEntry& entry, const fs::path& root) {
+  return std::ranges::all_of(entry.files, [&](const std::string& name) {
+    const fs::path file = root / entry.folder / name;
+    return fs::exists(file) || fs::exists(file.string() + ".gz");
+  });
 }
 
 fs::path DataRoot(const std::string& option) {

@@ -7,6 +7,7 @@
 #include <torch/nn/modules/linear.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "trainer/model.h"
@@ -34,6 +35,20 @@ class LayeredModel : public Model {
   torch::nn::BatchNorm2d BatchNorm(const std::string& name);
   // Flattens what comes in.
   torch::nn::Linear Linear(const std::string& name, int outputs, bool bias = true);
+
+  // While it lives, operations belong to a branch: the shape is afterwards what it was before.
+  class Branch {
+   public:
+    explicit Branch(LayeredModel& model)
+        : model_(model), shape_{model.channels_, model.height_, model.width_} {}
+    ~Branch() { std::tie(model_.channels_, model_.height_, model_.width_) = shape_; }
+    Branch(const Branch&) = delete;
+    Branch& operator=(const Branch&) = delete;
+
+   private:
+    LayeredModel& model_;
+    std::tuple<int, int, int> shape_;
+  };
 
   // Operations without parameters: only their cost and their effect on the shape. `inputs` tensors
   // of the current shape are read.

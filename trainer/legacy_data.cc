@@ -25,21 +25,12 @@ struct Options {
   int rows = 10;
 };
 
-bool IsThere(const CatalogEntry& entry, const fs::path& root) {
-  if (entry.files.empty()) return true;
-  for (const auto& name : entry.files) {
-    const fs::path file = root / entry.folder / name;
-    if (!fs::exists(file) && !fs::exists(file.string() + ".gz")) return false;
-  }
-  return true;
-}
-
 void List(const Options& options) {
   const fs::path root = DataRoot(options.data_root);
   std::printf("data root: %s\n", root.c_str());
   for (const auto& entry : DataCatalog()) {
     const char* state = entry.files.empty()    ? "embedded"
-                        : IsThere(entry, root) ? "here"
+                        : IsHere(entry, root) ? "here"
                                                : "not fetched";
     std::printf("%-14s %-12s %3d classes  %s\n", entry.name.c_str(), state, entry.classes,
                 entry.licence.c_str());

@@ -1,5 +1,5 @@
-// Residual networks for small images: ResNet-20 (He et al., CVPR'16, section 4.2) and the ResNet-9
-// of the DAWNBench entry by Page (2018).
+// Residual networks for small images: ResNet-20 (He et al., CVPR'16, section 4.2), a cheap form of
+// it that sees patches, and the ResNet-9 of the DAWNBench entry by Page (2018).
 #include <torch/nn/functional.h>
 
 #include "trainer/layered_model.h"
@@ -74,12 +74,24 @@ class ResNet9 : public ResidualModel {
   torch::nn::Linear classifier_{nullptr};
 };
 
-// 6n + 2 layers with n = 3: widths 16, 32, 64; shortcuts without parameters (option A: every second
-// pixel, new channels zero).
+// 6n + 2 layers with n = 3: widths 16, 32, 64.
 class ResNet20 : public ResidualModel {
  public:
-  explicit ResNet20(const ModelRequest& request) : ResidualModel(request) {
-    first_ = MakeConvBn("first", 16);
+  enum class Kind : uint8_t {
+    // Shortcuts have no parameters (option A: every second pixel, new channels are zero).
+    kPaper,
+    // The stem turns patches of 4x4 pixels into one each, which takes a sixteenth of the work;
+    // shortcuts that change the shape are projections (option B): 65 parameter tensors.
+    kPatches,
+  };
+
+  ResNet20(const ModelRequest& request, Kind kind) : ResidualModel(request), kind_(kind) {
+    if (kind == Kind::kPatches) {
+      first_.convolution = Conv("first_conv", 16, {.kernel = 4, .stride = 4, .padding = 0});
+      first_.norm = BatchNorm("first_bn");
+    } else {
+      first_ = MakeConvBn("first", 16);
+    }
     Elementwise();
     for (int stage = 0; stage < 3; ++stage) {
       for (int block = 0; block < 3; ++block) {
@@ -95,20 +107,28 @@ class ResNet20 : public ResidualModel {
   torch::Tensor Forward(const torch::Tensor& images) override {
     torch::Tensor x = first_(images).relu_();
     for (auto& block : blocks_) {
+      const torch::Tensor shortcut = block.projection.norm ? block.projection(x) : x;
       const torch::Tensor y = block.second(block.first(x).relu_());
-      x = (y + Shortcut(x, y)).relu_();
+      x = (y + Widened(shortcut, y)).relu_();
     }
     return classifier_(x.mean({2, 3}));
   }
 
  private:
   struct Block {
+    ConvBn projection;  // null where the shortcut has no parameters
     ConvBn first;
     ConvBn second;
   };
 
   Block MakeBlock(const std::string& name, int outputs, int stride) {
     Block block;
+    if (kind_ == Kind::kPatches && outputs != channels_) {
+      const Branch branch(*this);
+      block.projection.convolution =
+          Conv(name + "_shortcut_conv", outputs, {.kernel = 1, .stride = stride, .padding = 0});
+      block.projection.norm = BatchNorm(name + "_shortcut_bn");
+    }
     block.first = MakeConvBn(name + "_a", outputs, stride);
     Elementwise();
     block.second = MakeConvBn(name + "_b", outputs);
@@ -117,13 +137,15 @@ class ResNet20 : public ResidualModel {
     return block;
   }
 
-  static torch::Tensor Shortcut(const torch::Tensor& x, const torch::Tensor& y) {
+  // `x` in the shape of `y`.
+  static torch::Tensor Widened(const torch::Tensor& x, const torch::Tensor& y) {
     const int64_t added = y.size(1) - x.size(1);
     if (added == 0) return x;
     const torch::Tensor halved = x.slice(2, 0, x.size(2), 2).slice(3, 0, x.size(3), 2);
     return F::pad(halved, F::PadFuncOptions({0, 0, 0, 0, added / 2, added / 2}));
   }
 
+  Kind kind_;
   ConvBn first_;
   std::vector<Block> blocks_;
   torch::nn::Linear classifier_{nullptr};
@@ -133,7 +155,12 @@ class ResNet20 : public ResidualModel {
 
 std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request) {
   if (request.name == "resnet9") return std::make_shared<ResNet9>(request);
-  if (request.name == "resnet20") return std::make_shared<ResNet20>(request);
+  if (request.name == "resnet20") {
+    return std::make_shared<ResNet20>(request, ResNet20::Kind::kPaper);
+  }
+  if (request.name == "patch-resnet20") {
+    return std::make_shared<ResNet20>(request, ResNet20::Kind::kPatches);
+  }
   return nullptr;
 }
 

@@ -1,5 +1,8 @@
 #include "trainer/training.h"
 
+#include <ATen/Version.h>
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <numeric>
 #include <string>
@@ -146,6 +149,22 @@ Training::Training(const TrainingOptions& options, const Dataset& dataset,
 }
 
 Training::~Training() = default;
+
+HostLibraries DescribeHostLibraries() {
+  HostLibraries libraries;
+  const std::string configuration = at::show_config();
+  const std::string label = "CPU capability usage: ";
+  if (const size_t at = configuration.find(label); at != std::string::npos) {
+    const size_t begin = at + label.size();
+    libraries.cpu_capability = configuration.substr(begin, configuration.find('\n', begin) - begin);
+  }
+  using Describe = const char* (*)();
+  if (const auto describe =
+          reinterpret_cast<Describe>(dlsym(RTLD_DEFAULT, "openblas_get_config"))) {
+    libraries.blas = describe();
+  }
+  return libraries;
+}
 
 StepOutcome Training::Step(std::span<const int> participants) {
   Impl& my = *impl_;

@@ -3,7 +3,7 @@
 // one copy of the weights; each worker has its batch-norm statistics here and its residuals in the
 // exchanges.
 //
-// Same options, same bits, whatever `threads` is: workers compute with one intra-op thread each,
+// Same options, same bits, whatever `threads` is, on one kind of processor (HostLibraries): workers compute with one intra-op thread each,
 // messages are taken in by worker order, and every draw is keyed by (seed, worker, step). On an accelerator workers
 // compute one after the other, and results are those of its LibTorch.
 //
@@ -83,6 +83,14 @@ struct ComputeReport {
   std::string compression;  // where gradients are compressed, and why not on the device
   std::string steps;        // how the accelerator's work is queued, and why not as one
 };
+
+// Which kernels compute on the host, for manifests. LibTorch and BLAS choose them by the processor, and their sums have
+// another order each: trainings repeat to the bit where both are equal.
+struct HostLibraries {
+  std::string cpu_capability = "unknown";  // DEFAULT, AVX2, AVX512 ...
+  std::string blas = "unknown";            // "OpenBLAS 0.3.21 ... SkylakeX"
+};
+HostLibraries DescribeHostLibraries();
 
 class Training {
  public:

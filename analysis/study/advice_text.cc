@@ -5,6 +5,7 @@
 #include "analysis/study/advice.h"
 #include "analysis/study/words.h"
 #include "analysis/study/words_parts.h"
+#include "analysis/table_text.h"
 #include "analysis/tables.h"
 
 namespace legacy::analysis {

@@ -88,6 +88,7 @@ void Train(const fs::path& study, const PlannedTraining& training) {
   fs::create_directories(partial.parent_path());
   Scenario scenario = training.scenario;
   scenario.out = partial.string();
+  scenario.further = "none";  // points are networks
   RunComparison(scenario, "legacy-study", "legacy-study", g_never);
   std::error_code error;
   fs::rename(partial, folder, error);

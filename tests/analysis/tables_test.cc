@@ -1,5 +1,7 @@
 #include "analysis/tables.h"
 
+#include "analysis/table_text.h"
+
 #include <sstream>
 
 #include "analysis/csv.h"

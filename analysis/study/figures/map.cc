@@ -11,7 +11,7 @@
 #include "analysis/study/figures/parts.h"
 #include "analysis/study/quantities.h"
 #include "analysis/study/words.h"
-#include "analysis/tables.h"
+#include "analysis/table_text.h"
 
 namespace legacy::analysis {
 namespace {

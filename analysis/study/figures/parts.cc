@@ -9,7 +9,7 @@
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
 #include "analysis/policy_style.h"
-#include "analysis/tables.h"
+#include "analysis/table_text.h"
 
 namespace legacy::analysis {
 namespace {

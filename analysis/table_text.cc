@@ -1,0 +1,105 @@
+#include "analysis/table_text.h"
+
+#include <algorithm>
+
+namespace legacy::analysis {
+namespace {
+
+// Characters that shortening leaves: of names at first, of anything where a table is still too wide.
+constexpr size_t kLeastName = 24;
+constexpr size_t kLeastText = 8;
+
+std::vector<size_t> Widths(const Table& table) {
+  std::vector<size_t> widths;
+  for (size_t i = 0; i < table.header.size(); ++i) {
+    widths.push_back(DisplayWidth(table.header[i]));
+    for (const auto& row : table.rows) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
+  }
+  return widths;
+}
+
+size_t Total(const std::vector<size_t>& widths) {
+  size_t total = 2 * (widths.size() - 1);
+  for (const size_t width : widths) total += width;
+  return total;
+}
+
+// Shortens the texts of one column so that the table fits; `least` characters always stay.
+void Fit(Table& table, size_t column, size_t least) {
+  const std::vector<size_t> widths = Widths(table);
+  const size_t excess = Total(widths) - std::min(Total(widths), kTextWidth);
+  if (excess == 0) return;
+  const size_t limit = std::max<size_t>(widths[column] - std::min(widths[column], excess), least);
+  for (auto& row : table.rows) row[column] = Shorten(row[column], limit);
+}
+
+std::string TextLine(const std::vector<std::string>& cells, const std::vector<size_t>& widths) {
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const size_t space = widths[i] - DisplayWidth(cells[i]);
+    if (i > 0) line.append(space + 2, ' ');
+    line += cells[i];
+    if (i == 0) line.append(space, ' ');
+  }
+  return line.erase(line.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::string MarkdownLine(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) {
+    line += ' ';
+    for (const char c : cell) line += c == '|' ? "\\|" : std::string(1, c);
+    line += " |";
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string RenderText(Table table) {
+  const auto link = std::ranges::find(table.header, "busiest link");
+  Fit(table, 0, kLeastName);
+  if (link != table.header.end()) {
+    Fit(table, static_cast<size_t>(link - table.header.begin()), kLeastText);
+  }
+  Fit(table, 0, kLeastText);
+  const std::vector<size_t> widths = Widths(table);
+  std::string text = table.title + "\n" + TextLine(table.header, widths);
+  text += std::string(Total(widths), '-') + "\n";
+  for (const auto& row : table.rows) text += TextLine(row, widths);
+  return text;
+}
+
+std::string RenderMarkdown(const Table& table) {
+  std::string text = "**" + table.title + "**\n\n" + MarkdownLine(table.header) + "|---|";
+  for (size_t i = 1; i < table.header.size(); ++i) text += "---:|";
+  text += "\n";
+  for (const auto& row : table.rows) text += MarkdownLine(row);
+  return text;
+}
+
+size_t DisplayWidth(const std::string& text) {
+  return static_cast<size_t>(std::ranges::count_if(text, [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // not a continuation byte
+  }));
+}
+
+std::string Shorten(const std::string& name, size_t limit) {
+  if (DisplayWidth(name) <= limit) return name;
+  std::vector<std::string> characters;
+  for (const char c : name) {
+    if (characters.empty() || (static_cast<unsigned char>(c) & 0xC0) != 0x80) {
+      characters.emplace_back();
+    }
+    characters.back() += c;
+  }
+  const size_t kept = limit < 2 ? 0 : limit - 2;
+  const size_t tail = kept / 2;
+  std::string text;
+  for (size_t i = 0; i < kept - tail; ++i) text += characters[i];
+  text += "..";
+  for (size_t i = characters.size() - tail; i < characters.size(); ++i) text += characters[i];
+  return text;
+}
+
+}  // namespace legacy::analysis

@@ -1,0 +1,96 @@
+// One training timed on several networks: the table, the file and the sentences about it.
+#include "analysis/network_comparison.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/analysis/fixture.h"
+#include "tests/message_of.h"
+
+namespace legacy::analysis {
+namespace {
+
+using ::testing::Test;
+
+// Where codecs cost nothing and links are slow "sparse" wins by shorter steps; where its codec takes longer than the
+// communication that it saves, "dense" does.
+NetworkResult Network(const std::string& name, double dense_communication,
+                      double sparse_communication) {
+  RunDirectory run = MakeRun({"dense", "sparse"}, {1, 2});
+  for (const uint64_t seed : {1, 2}) {
+    AddTraining(run, "dense", seed, 1e-3 + dense_communication, {0.5, 0.8, 0.8, 0.8});
+    AddTraining(run, "sparse", seed, 2e-3 + sparse_communication, {0.5, 0.8, 0.8, 0.8});
+  }
+  for (StepRow& row : run.steps) {
+    const bool dense = row.policy == "dense";
+    row.compute_seconds = 1e-3;
+    row.communication_seconds = dense ? dense_communication : sparse_communication;
+    row.encode_seconds = dense ? 0 : 4e-4;
+    row.decode_seconds = dense ? 0 : 6e-4;
+  }
+  return {name, Summarise(run)};
+}
+
+std::vector<NetworkResult> SlowAndFast() {
+  return {Network("1Gbps", 64e-3, 2e-3), Network("100Gbps", 0.5e-3, 0.1e-3)};
+}
+
+TEST(NetworkComparison, ShowsATimeForEachNetworkAndTheRatioOfCommunication) {
+  const std::string text = NetworksText(SlowAndFast());
+  // 40 steps: the mean of three evaluations reaches 0.8 at the last one.
+  EXPECT_NE(text.find("sparse                          80.00  0.160 (16.2x)"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("dense, compute : communication"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 : 64.0"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 : 0.500"), std::string::npos) << text;
+}
+
+TEST(NetworkComparison, SaysWhoIsFirstAndWhyTheOrderTurns) {
+  EXPECT_EQ(
+      NetworksConclusion(SlowAndFast()),
+      "sparse is first on 1Gbps (160 ms, 16.2 times faster than dense); dense is first on "
+      "100Gbps (60.0 ms). From 1Gbps to 100Gbps the order turns: there a step of dense takes "
+      "1.50 ms and one of sparse 2.10 ms, as encoding and decoding cost dense 0 us and sparse "
+      "1.00 ms, more than the 400 us of communication that sparse saves.\n");
+}
+
+TEST(NetworkComparison, SaysWhereNothingTurns) {
+  const std::string text =
+      NetworksConclusion({Network("1Gbps", 64e-3, 2e-3), Network("2Gbps", 32e-3, 1e-3)});
+  EXPECT_NE(text.find("The order's head is the same on all of them."), std::string::npos) << text;
+}
+
+TEST(NetworkComparison, CountsStepsWhereStepsAreNotShorter) {
+  RunDirectory run = MakeRun({"dense", "sparse"}, {1});
+  AddTraining(run, "dense", 1, 1e-3, {0.8, 0.8, 0.8, 0.8});
+  AddTraining(run, "sparse", 1, 0.9e-3, {0.5, 0.5, 0.8, 0.8, 0.8, 0.8});
+  const std::string text =
+      NetworksConclusion({Network("1Gbps", 64e-3, 2e-3), {"100Gbps", Summarise(run)}});
+  EXPECT_NE(text.find("there dense needs 30 steps to the target and sparse 50."), std::string::npos)
+      << text;
+}
+
+TEST(NetworkComparison, SaysNothingOfATargetThatNobodyReached) {
+  RunDirectory run = MakeRun({"dense"}, {1});
+  AddTraining(run, "dense", 1, 1e-3, {0.1, 0.1, 0.1});
+  const std::vector<NetworkResult> networks = {{"a", Summarise(run)}, {"b", Summarise(run)}};
+  EXPECT_EQ(NetworksConclusion(networks), "");
+  EXPECT_NE(NetworksText(networks).find("0/1 reached"), std::string::npos);
+}
+
+TEST(NetworkComparison, WritesALineForEachNetworkAndPolicy) {
+  const std::string text = NetworksCsv(SlowAndFast());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
+  EXPECT_NE(text.find("\n1Gbps,sparse,2,2,0.16,0,16.25,0.8,0.004,0.001,0.0004,0.002,0.0006,0\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(NetworkComparison, RefusesAManifestWhoseListIsNone) {
+  RunDirectory run = MakeRun({"dense"}, {1});
+  run.manifest.document["networks"] = {{{"name", 3}}};
+  EXPECT_EQ(MessageOf([&] { ReadNetworks(run, Summarise(run), {}); }).substr(0, 24),
+            "manifest.json: networks:");
+}
+
+}  // namespace
+}  // namespace legacy::analysis

@@ -1,0 +1,119 @@
+// Further networks of a run: what is asked for, and that they leave what training there would.
+#include "scenarios/further_networks.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "compress/error.h"
+#include "scenarios/comparison.h"
+#include "tests/message_of.h"
+#include "tests/programs.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t never = 0;
+
+std::vector<std::string> Names(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const FurtherNetwork& network : FurtherNetworks(scenario)) names.push_back(network.name);
+  return names;
+}
+
+std::string Complaint(const std::string& text) {
+  Scenario scenario;
+  scenario.further = text;
+  return MessageOf([&] { FurtherNetworks(scenario); });
+}
+
+TEST(FurtherNetworks, AreThreeByDefaultAndNoneWhereTheNetworkWasChosen) {
+  Scenario scenario;
+  EXPECT_EQ(Names(scenario), (std::vector<std::string>{"10Gbps", "100Gbps", "wan"}));
+  scenario.topology = "star";
+  EXPECT_EQ(Names(scenario).size(), 3u);
+  scenario.bandwidth = "10Gbps";
+  EXPECT_TRUE(Names(scenario).empty());
+  scenario = {};
+  scenario.sync = "backup:k=2";
+  EXPECT_TRUE(Names(scenario).empty());
+}
+
+TEST(FurtherNetworks, DifferFromTheRunsOwnByWhatIsNamed) {
+  Scenario scenario;
+  scenario.workers = 5;
+  scenario.doctor = "on";
+  scenario.further = "a:topology=leaf-spine:leaves=2,hosts=4,delay=1ms;b:bandwidth=3Gbps";
+  const std::vector<FurtherNetwork> networks = FurtherNetworks(scenario);
+  ASSERT_EQ(networks.size(), 2u);
+  EXPECT_EQ(networks[0].scenario.topology, "leaf-spine:leaves=2,hosts=4");
+  EXPECT_EQ(networks[0].scenario.delay, "1ms");
+  EXPECT_EQ(networks[0].scenario.bandwidth, "1Gbps");
+  EXPECT_EQ(networks[0].scenario.doctor, "off");
+  EXPECT_EQ(networks[1].scenario.workers, 5);
+  EXPECT_EQ(networks[1].scenario.bandwidth, "3Gbps");
+}
+
+TEST(FurtherNetworks, RefuseWhatTheyAreNot) {
+  EXPECT_NE(Complaint("fast").find("network.further: got 'fast'; allowed: none, auto"),
+            std::string::npos);
+  EXPECT_NE(Complaint("a:steps=3").find("a: steps=3"), std::string::npos);
+  EXPECT_NE(Complaint("a:bandwidth=quick").find("network.further: a: network.bandwidth"),
+            std::string::npos);
+  EXPECT_NE(Complaint("../a:bandwidth=1Mbps").find("a name of letters"), std::string::npos);
+  EXPECT_NE(Complaint("a:delay=1ms;a:delay=2ms").find("each name once"), std::string::npos);
+  EXPECT_NE(Complaint("1Gbps:delay=1ms").find("run's own network"), std::string::npos);
+  Scenario scenario;
+  scenario.sync = "backup:k=2";
+  scenario.further = "a:delay=1ms";
+  EXPECT_NE(MessageOf([&] { FurtherNetworks(scenario); }).find("network.sync"), std::string::npos);
+}
+
+// gravac looks at the clock, so that it is trained on each network; the others are trained once.
+TEST(FurtherNetworks, LeaveTheFilesOfTrainingThere) {
+  const fs::path folder = fs::path(::testing::TempDir()) / ("further-" + std::to_string(getpid()));
+  fs::remove_all(folder);
+  Scenario scenario;
+  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
+           {"training.model", "small-cnn"},
+           {"training.workers", "4"},
+           {"training.batch", "4"},
+           {"training.steps", "4"},
+           {"training.evaluate_every", "2"},
+           {"training.warmup_steps", "2"},
+           {"training.train_limit", "200"},
+           {"training.test_limit", "40"},
+           {"training.dataset", "glyphs"},
+           {"compression.policies", "dense,topk,gravac"},
+           {"run.seeds", "2"},
+           {"run.pictures", "off"},
+           {"network.fidelity", "flow"},
+           {"network.topology", "star"}}) {
+    SetOption(scenario, key, value);
+  }
+  scenario.methods["gravac"] = {"gravac", "topk", "layer", "gravac:window=1"};
+  Scenario both = scenario;
+  both.further = "far:delay=3ms,bandwidth=20Mbps";
+  both.out = (folder / "both").string();
+  RunComparison(both, "legacy-scenario", "test", never);
+  Scenario far = scenario;
+  far.delay = "3ms";
+  far.bandwidth = "20Mbps";
+  far.out = (folder / "far").string();
+  RunComparison(far, "legacy-scenario", "test", never);
+  for (const char* file :
+       {"steps.csv", "evaluations.csv", "layers.csv", "links.csv", "network.csv"}) {
+    const std::string direct = Read(folder / "far" / file);
+    EXPECT_GT(direct.size(), 200u) << file;
+    EXPECT_EQ(direct, Read(folder / "both/networks/far" / file)) << file;
+  }
+  EXPECT_NE(Read(folder / "both/steps.csv"), Read(folder / "both/networks/far/steps.csv"));
+  EXPECT_NE(Read(folder / "both/manifest.json").find("\"networks/far\""), std::string::npos);
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace legacy
