@@ -109,14 +109,15 @@ std::string Why(const PolicySummary& winner, const PolicySummary& other) {
   const double codec = CodecSeconds(other) - CodecSeconds(winner);
   const double traffic = other.step.communication - winner.step.communication;
   const bool by_codec = codec > traffic;
-  std::string text =
-      fmt::format("a step of {} takes {} and one of {} {}, as {} {} {} and {}", winner.name,
-                  Seconds(winner.step.total), other.name, Seconds(other.step.total),
-                  by_codec ? "encoding and decoding cost" : "communication takes", winner.name,
-                  Seconds(by_codec ? CodecSeconds(winner) : winner.step.communication),
-                  Seconds(by_codec ? CodecSeconds(other) : other.step.communication));
+  const auto part = [&](const PolicySummary& policy) {
+    return Seconds(by_codec ? CodecSeconds(policy) : policy.step.communication);
+  };
+  std::string text = fmt::format(
+      "a step of {} takes {} and one of {} {}, of which {} {} and {}", winner.name,
+      Seconds(winner.step.total), other.name, Seconds(other.step.total),
+      by_codec ? "encoding and decoding are" : "communication is", part(winner), part(other));
   if (by_codec && traffic < 0) {
-    text += fmt::format(", more than the {} of communication that {} saves", Seconds(-traffic),
+    text += fmt::format(": more than the {} of communication that {} saves", Seconds(-traffic),
                         other.name);
   }
   if (steps_gain > 1 && step_gain < steps_gain) text += "; it also " + steps;
