@@ -17,8 +17,9 @@ Scenario DefaultRun() {
 std::string DataNote(const Scenario& scenario) {
   const std::string root = DataRoot(scenario.data_root).string();
   if (scenario.dataset != Scenario().dataset) return scenario.dataset + " from " + root;
-  return scenario.dataset + ", drawn digits; on real images where 'legacy-data fetch "
-                            "fashion-mnist' put them into " +
+  return scenario.dataset +
+         ", drawn digits; on real images where 'legacy-data fetch "
+         "fashion-mnist' put them into " +
          root;
 }
 

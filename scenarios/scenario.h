@@ -64,8 +64,8 @@ struct Scenario {
   // Other networks that the same trainings are timed on: none | auto | NAME:KEY=VALUE,...;...
   // (further_networks.h)
   std::string further = "auto";
-  std::string queue = "0";          // bytes of a switch port; 0: the preset's
-  std::string multipath = "ecmp";   // ecmp | spray
+  std::string queue = "0";         // bytes of a switch port; 0: the preset's
+  std::string multipath = "ecmp";  // ecmp | spray
   std::string placement = "packed";
   std::string stragglers = "fixed:count=2,factor=1.5";
   std::string sync = "barrier";  // barrier | backup:k=2 | deadline:time=50ms | deadline:factor=1.5

@@ -29,9 +29,9 @@ void List(const Options& options) {
   const fs::path root = DataRoot(options.data_root);
   std::printf("data root: %s\n", root.c_str());
   for (const auto& entry : DataCatalog()) {
-    const char* state = entry.files.empty()    ? "embedded"
+    const char* state = entry.files.empty()   ? "embedded"
                         : IsHere(entry, root) ? "here"
-                                               : "not fetched";
+                                              : "not fetched";
     std::printf("%-14s %-12s %3d classes  %s\n", entry.name.c_str(), state, entry.classes,
                 entry.licence.c_str());
   }

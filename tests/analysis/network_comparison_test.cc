@@ -37,20 +37,18 @@ std::vector<NetworkResult> SlowAndFast() {
 TEST(NetworkComparison, ShowsATimeForEachNetworkAndTheRatioOfCommunication) {
   const std::string text = NetworksText(SlowAndFast());
   // 40 steps: the mean of three evaluations reaches 0.8 at the last one.
-  EXPECT_NE(text.find("sparse                          80.00  0.160 (16.2x)"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("80.00  0.160 (16.2x)  0.0840 (0.714x)"), std::string::npos) << text;
   EXPECT_NE(text.find("dense, compute : communication"), std::string::npos) << text;
   EXPECT_NE(text.find("1 : 64.0"), std::string::npos) << text;
   EXPECT_NE(text.find("1 : 0.500"), std::string::npos) << text;
 }
 
 TEST(NetworkComparison, SaysWhoIsFirstAndWhyTheOrderTurns) {
-  EXPECT_EQ(
-      NetworksConclusion(SlowAndFast()),
-      "sparse is first on 1Gbps (160 ms, 16.2 times faster than dense); dense is first on "
-      "100Gbps (60.0 ms). From 1Gbps to 100Gbps the order turns: there a step of dense takes "
-      "1.50 ms and one of sparse 2.10 ms, as encoding and decoding cost dense 0 us and sparse "
-      "1.00 ms, more than the 400 us of communication that sparse saves.\n");
+  EXPECT_EQ(NetworksConclusion(SlowAndFast()),
+            "sparse is first on 1Gbps (160 ms, 16.2 times faster than dense); dense is first on "
+            "100Gbps (60.0 ms). From 1Gbps to 100Gbps the order turns: there a step of dense takes "
+            "1.50 ms and one of sparse 2.10 ms, of which encoding and decoding are 0 us and 1.00 "
+            "ms: more than the 400 us of communication that sparse saves.\n");
 }
 
 TEST(NetworkComparison, SaysWhereNothingTurns) {
@@ -80,9 +78,8 @@ TEST(NetworkComparison, SaysNothingOfATargetThatNobodyReached) {
 TEST(NetworkComparison, WritesALineForEachNetworkAndPolicy) {
   const std::string text = NetworksCsv(SlowAndFast());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);
-  EXPECT_NE(text.find("\n1Gbps,sparse,2,2,0.16,0,16.25,0.8,0.004,0.001,0.0004,0.002,0.0006,0\n"),
-            std::string::npos)
-      << text;
+  EXPECT_NE(text.find("\n1Gbps,sparse,2,2,0.16,0,16.25,0.8,"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n100Gbps,dense,2,2,0.06,0,1,0.8,"), std::string::npos) << text;
 }
 
 TEST(NetworkComparison, RefusesAManifestWhoseListIsNone) {

@@ -1,10 +1,9 @@
 #include "analysis/tables.h"
 
-#include "analysis/table_text.h"
-
 #include <sstream>
 
 #include "analysis/csv.h"
+#include "analysis/table_text.h"
 #include "tests/analysis/fixture.h"
 
 namespace legacy::analysis {
