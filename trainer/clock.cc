@@ -18,8 +18,8 @@ constexpr double kForwardPasses = 1;
 constexpr double kBackwardPasses = 2;  // gradients of inputs and of weights
 
 TimeNs MeanNs(const std::vector<TimeNs>& values) {
-  return std::accumulate(values.begin(), values.end(), TimeNs{0}) /
-         static_cast<TimeNs>(values.size());
+  const auto sum = std::accumulate(values.begin(), values.end(), fabric::WideTime{0});
+  return static_cast<TimeNs>(sum / static_cast<TimeNs>(values.size()));
 }
 
 }  // namespace

@@ -23,6 +23,11 @@ std::string ColumnName(std::string option) {
 
 double Seconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
 
+// Nanoseconds; they need not fit TimeNs.
+double SumOf(const std::vector<TimeNs>& times) {
+  return static_cast<double>(std::accumulate(times.begin(), times.end(), fabric::WideTime{0}));
+}
+
 // Times at one fidelity, over its repetitions.
 struct Times {
   double least = 0;  // seconds
@@ -114,8 +119,7 @@ void AddCollective(const PreparedExperiment& prepared, const Measurement& m, Row
   row["ready_first_seconds"] = Seconds(*std::min_element(ready.begin(), ready.end()));
   row["ready_last_seconds"] = Seconds(*std::max_element(ready.begin(), ready.end()));
   row["finish_min_seconds"] = Seconds(*std::min_element(finish.begin(), finish.end()));
-  row["finish_mean_seconds"] = Seconds(std::accumulate(finish.begin(), finish.end(), TimeNs{0})) /
-                               static_cast<double>(finish.size());
+  row["finish_mean_seconds"] = SumOf(finish) / 1e9 / static_cast<double>(finish.size());
   row["finish_max_seconds"] = Seconds(m.timing.total);
   row["slowest_worker"] = std::max_element(finish.begin(), finish.end()) - finish.begin();
   row["time_seconds"] = time;
@@ -183,9 +187,7 @@ std::string CollectiveLines(const PreparedExperiment& prepared,
     const std::vector<const Measurement*> at = At(measurements, fidelity);
     const Measurement& m = *at.front();
     const std::vector<TimeNs>& finish = m.timing.finish;
-    const double mean =
-        static_cast<double>(std::accumulate(finish.begin(), finish.end(), TimeNs{0})) /
-        static_cast<double>(finish.size());
+    const double mean = SumOf(finish) / static_cast<double>(finish.size());
     const double time = TimesOf(at).mean;
     const double rate = time > 0 ? 8 * bytes / time : 0;
     text +=

@@ -96,5 +96,19 @@ TEST(Results, LinksCarryTheCollective) {
   EXPECT_EQ(from_hosts, 4);
 }
 
+// Four workers that finish after 190 years each.
+TEST(Results, MeansOfLongTimesDoNotOverflow) {
+  const PreparedExperiment prepared = Prepare(ExperimentWith({{"topo", "star"},
+                                                              {"workers", "4"},
+                                                              {"bandwidth", "1bps"},
+                                                              {"bytes", "450MB"},
+                                                              {"delay", "0s"},
+                                                              {"fidelity", "flow"}}));
+  const Row row = ResultRows(DefaultValues(), prepared, Measure(prepared, {})).front();
+  const double longest = row["finish_max_seconds"].get<double>();
+  EXPECT_GT(longest, 5e9);
+  EXPECT_NEAR(row["finish_mean_seconds"].get<double>(), longest, 1e-6 * longest);
+}
+
 }  // namespace
 }  // namespace legacy
