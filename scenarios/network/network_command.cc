@@ -23,7 +23,8 @@
 namespace legacy {
 namespace {
 
-constexpr int kInterrupted = 130;       // as shells report SIGINT
+constexpr int kInterrupted = 130;  // as shells report SIGINT
+constexpr double kAnnouncedFlows = 1e7;
 constexpr double kAnnounceSeconds = 5;  // packet simulations from here on say what they cost
 
 // Options and files of one experiment only, each with its path.
@@ -78,14 +79,22 @@ void Announce(double seconds) {
   std::fprintf(stderr, "packet simulation: about %.0f s of wall time\n", std::ceil(seconds));
 }
 
-// Says what it will take, and, on a terminal, how far it is.
+// Of all simulations of the experiment.
+double AllFlows(const PreparedExperiment& prepared) {
+  const Experiment& e = prepared.experiment;
+  return FlowCount(prepared) * static_cast<double>(e.fidelities.size()) *
+         static_cast<double>(e.HasFlows() ? 1 : e.repeat);
+}
+
+void AnnounceFlows(double flows) {
+  if (flows < kAnnouncedFlows) return;
+  std::fprintf(stderr, "about %.3g flows: %s\n", flows, FlowWallTime(flows).c_str());
+}
+
+// On a terminal, how far the simulations are.
 class FlowProgress {
  public:
-  FlowProgress(double flows, int64_t simulations)
-      : flows_(flows * static_cast<double>(simulations)), line_(isatty(STDERR_FILENO) != 0) {
-    if (flows < kAnnouncedFlows) return;
-    std::fprintf(stderr, "about %.3g flows each time: %s\n", flows, FlowWallTime(flows).c_str());
-  }
+  explicit FlowProgress(double flows) : flows_(flows), line_(isatty(STDERR_FILENO) != 0) {}
   void Clear() { line_.Clear(); }
 
   std::function<void()> Counter() {
@@ -96,7 +105,6 @@ class FlowProgress {
   }
 
  private:
-  static constexpr double kAnnouncedFlows = 1e7;
   static constexpr int64_t kBatch = 1 << 16;
 
   void Show() {
@@ -194,8 +202,8 @@ int RunOne(const NetworkCommand& command) {
         Join(fidelities, ","));
   }
   Announce(PacketSeconds(prepared));
-  FlowProgress progress(FlowCount(prepared),
-                        static_cast<int64_t>(fidelities.size()) * prepared.experiment.repeat);
+  AnnounceFlows(AllFlows(prepared));
+  FlowProgress progress(AllFlows(prepared));
   MeasureOptions options;
   options.on_delivered = progress.Counter();
   options.files = outputs.packet;
@@ -226,14 +234,17 @@ int RunSweep(const NetworkCommand& command, const volatile std::sig_atomic_t& st
     return Prepare(std::move(experiment));
   };
   double seconds = 0;
+  double flows_in_all = 0;
   for (const OptionValues& point : points) {  // mistakes and costs first
     const PreparedExperiment prepared = prepare(point);
     seconds += PacketSeconds(prepared);
+    flows_in_all += AllFlows(prepared);
     if (prepared.experiment.HasFlows() != flows) {
       throw Error("--sweep: either all points are collectives, or all are flows");
     }
   }
   Announce(seconds);
+  AnnounceFlows(flows_in_all);
 
   FILE* const table = command.quiet ? nullptr : TableStream(command.outputs);
   ProgressLine progress(static_cast<int64_t>(points.size()), "points", isatty(STDERR_FILENO) != 0);
