@@ -45,7 +45,7 @@ PreparedExperiment Prepare(Experiment experiment);
 struct MeasureOptions {
   bool record_flows = false;
   PacketFiles files;
-  std::function<void()> on_delivered;  // told of every flow that arrives; empty: nobody
+  std::function<void()> on_delivered{};  // told of every flow that arrives; empty: nobody
 };
 
 // All fidelities in order, all repetitions of each.
