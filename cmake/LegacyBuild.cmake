@@ -19,6 +19,14 @@ set(timed "${CMAKE_SOURCE_DIR}/cmake/timed.sh ${CMAKE_BINARY_DIR}/timings <TARGE
 set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE "${timed} <OBJECT>")
 set_property(GLOBAL PROPERTY RULE_LAUNCH_LINK "${timed} <TARGET>")
 
+# legacy_light_folder(): what this folder and those below do takes no time, but to compile: under a sanitizer, which doubles
+# that, without optimization.
+macro(legacy_light_folder)
+  if(LEGACY_SANITIZE)
+    add_compile_options(-O0)
+  endif()
+endmacro()
+
 function(legacy_flags target standard)
   target_compile_features(${target} PUBLIC cxx_std_${standard})
   target_compile_options(${target} PRIVATE -Wall -Wextra)
@@ -85,6 +93,7 @@ function(legacy_gpu_test name)
   set_source_files_properties(${ARG_SOURCES} TARGET_DIRECTORY ${name} PROPERTIES LANGUAGE CUDA)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
   legacy_cuda_flags(${name})
+  target_compile_options(${name} PRIVATE -O1)  # of the host's part
 endfunction()
 
 # legacy_program(name SOURCES ... LIBRARIES ...): an installed program.
@@ -96,16 +105,36 @@ function(legacy_program name)
   install(TARGETS ${name} RUNTIME COMPONENT programs)
 endfunction()
 
-# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text]): a GoogleTest binary, one ctest entry a case.
+# What the default build leaves out: what takes long to test (./waf test -L long), and what is timed (./waf bench).
+add_custom_target(legacy-long-tests)
+add_custom_target(legacy-benchmarks)
+
+# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [LONG]): a GoogleTest binary, one ctest entry a case. LONG: one
+# entry in all, with the label long. What is tested is compiled as elsewhere, tests themselves with -O1.
 function(legacy_test name)
-  cmake_parse_arguments(ARG "" "STANDARD;PREFIX" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "LONG" "STANDARD;PREFIX" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_STANDARD)
     set(ARG_STANDARD 20)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
   legacy_flags(${name} ${ARG_STANDARD})
-  gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+  if(NOT LEGACY_SANITIZE)  # their profiles say it themselves
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
+  if(ARG_LONG)
+    legacy_not_by_default(${name} legacy-long-tests)
+    add_test(NAME ${ARG_PREFIX}${name} COMMAND ${name})
+    set_tests_properties(${ARG_PREFIX}${name} PROPERTIES LABELS long TIMEOUT 3600)
+  else()
+    gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+  endif()
+endfunction()
+
+# legacy_not_by_default(name group): target `name` is built where it or `group` is asked for.
+function(legacy_not_by_default name group)
+  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(${group} ${name})
 endfunction()
 
 # legacy_benchmark(name SOURCES ... LIBRARIES ...): a Google Benchmark binary; ./waf bench runs those named legacy-bench-*.
@@ -114,4 +143,5 @@ function(legacy_benchmark name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} benchmark::benchmark_main)
   legacy_flags(${name} 20)
+  legacy_not_by_default(${name} legacy-benchmarks)
 endfunction()

@@ -27,6 +27,11 @@ case $* in
       echo "bin/$name: CXX_EXECUTABLE_LINKER__${name}_Release"
     done ;;
   *' -n') echo '[1/1] Linking' ;;
+  *'--target timed')
+    mkdir -p "$2/timings/one" "$2/timings/two/b"
+    printf '0m0.5s 0m0s\n1m30.25s 0m0.75s\n' >"$2/timings/one/a.o"
+    printf '0m0s 0m0s\n0m2s 0m0.5s\n' >"$2/timings/two/b/c.o"
+    printf '0m0s 0m0s\n1m30s 0m1s\n' >"$2/timings/two/d.o" ;;
   *'--target legacy-fuzz')
     echo 'mkdir -p "$1/codec"' >"$2/bin/legacy-fuzz-seeds"
     echo '[ ! -e "$CLONE/crash" ] && echo "fuzz $*" >>"$LOG"' >"$2/bin/legacy-fuzz-codec"
@@ -162,9 +167,19 @@ complained 'the fuzzer of codec failed'
 fresh
 succeeds --jobs=3 test -R codec --profile=debug
 called 'cmake --preset debug$'
-called 'ctest .*build/debug --output-on-failure -j 3 -R codec$'
+called 'ctest .*build/debug --output-on-failure -j 3 -LE ^long\$ -R codec$'
+not_called legacy-long-tests
+succeeds test -j1 -L long
+called '--target legacy-long-tests$'
+called 'ctest .*build/release --output-on-failure -j 1 -L long$'
 succeeds build -j5 codec_test
 called 'cmake --build .*build/release -j 5 --target codec_test$'
+succeeds build --timings timed
+called 'cmake --build .* --target timed$'
+printed '     93.5 two' '     91.0 one' '    184.5 in all, processor seconds; the dearest:' '     91.0 two/d.o' \
+  '     91.0 one/a.o' '      2.5 two/b/c.o'
+succeeds build --timings codec_test
+printed 'nothing had to be built'
 succeeds bench --benchmark_filter=x
 printed '[--benchmark_filter=x]' '[passive]' "$here"
 succeeds install --prefix="$tree/to here"

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "compress/cuda/exchange_on.h"
 #include "compress/cuda/host_operations.h"
+#include "tests/compress/cuda/open_exchange.h"
 #include "trainer/accelerator.h"
 #include "trainer/cuda/step_kernels_on.h"
 
@@ -23,8 +23,8 @@ class EmulatedAccelerator : public Accelerator {
   }
   std::unique_ptr<DeviceExchange> OpenExchange(const Scheme& scheme, std::span<const Unit> units,
                                                int workers, std::string* why) override {
-    return cuda::OpenExchangeOn(cuda::HostDevice(cuda::Order::kBackward), scheme, units, workers,
-                                why);
+    return test::OpenExchange(cuda::HostDevice(cuda::Order::kBackward), scheme, units, workers,
+                              why);
   }
   std::function<void()> Record(const std::function<void()>& work, std::string* why) override {
     *why = "not today";

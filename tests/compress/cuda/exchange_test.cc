@@ -2,15 +2,10 @@
 
 #include <limits>
 
-#include "compress/cuda/exchange_on.h"
 #include "tests/compress/cuda/device_under_test.h"
+#include "tests/compress/cuda/open_exchange.h"
 #include "tests/compress/cuda/run_step.h"
 #include "tests/compress/test_data.h"
-#if defined(__CUDACC__)
-#include "compress/cuda/stream_operations.cuh"
-#else
-#include "compress/cuda/host_operations.h"
-#endif
 
 namespace legacy::cuda {
 namespace {
@@ -139,7 +134,7 @@ class Oracle {
 std::unique_ptr<DeviceExchange> Open(test::Device& device, const Scheme& scheme,
                                      std::span<const Unit> units) {
   std::string why;
-  auto exchange = OpenExchangeOn(device, scheme, units, kWorkers, &why);
+  auto exchange = test::OpenExchange(device, scheme, units, kWorkers, &why);
   EXPECT_NE(exchange, nullptr) << why;
   return exchange;
 }
@@ -349,7 +344,8 @@ TEST(CudaExchange, RefusesWhatTheCpuRefuses) {
     EXPECT_THROW(topk->Begin({.parameters = twos}), Error);
     std::string why;
     for (const char* name : {"topk", "powersgd"}) {
-      EXPECT_THROW(OpenExchangeOn(device, *MakeScheme(name, {}), units, 0, &why), Error) << name;
+      EXPECT_THROW(test::OpenExchange(device, *MakeScheme(name, {}), units, 0, &why), Error)
+          << name;
     }
   });
 }
@@ -368,7 +364,8 @@ TEST(CudaExchange, SaysWhatHasNoKernels) {
              {"qsgd:reduction=requantise", "requantise"},
              {"signsgd", "signsgd"}}) {
       std::string why;
-      EXPECT_EQ(OpenExchangeOn(device, *MakeScheme(name, {}), Units(100), kWorkers, &why), nullptr);
+      EXPECT_EQ(test::OpenExchange(device, *MakeScheme(name, {}), Units(100), kWorkers, &why),
+                nullptr);
       EXPECT_NE(why.find(what), std::string::npos) << name << ": " << why;
     }
   });

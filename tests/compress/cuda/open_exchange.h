@@ -1,0 +1,18 @@
+// Exchanges on the device under test. They are made of all kernels, which are compiled for them in one place.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "compress/device_exchange.h"
+#include "tests/compress/cuda/device_under_test.h"
+
+namespace legacy::test {
+
+// cuda::OpenExchangeOn(device, ...).
+std::unique_ptr<DeviceExchange> OpenExchange(Device device, const Scheme& scheme,
+                                             std::span<const Unit> units, int workers,
+                                             std::string* why);
+
+}  // namespace legacy::test
