@@ -9,12 +9,11 @@
 namespace legacy {
 
 Memory::Memory(const MemoryOptions& options, int64_t numel, int workers)
-    : options_(options), held_(workers), velocity_(workers) {
-  const bool momentum = options.kind == MemoryKind::kMomentum;
-  for (int w = 0; w < workers; ++w) {
-    if (Keeps()) held_[w].resize(numel);
-    if (momentum) velocity_[w].resize(numel);
-  }
+    : options_(options), numel_(static_cast<size_t>(numel)), held_(workers), velocity_(workers) {}
+
+void Memory::Prepare(int worker) {
+  held_[worker].resize(numel_);
+  if (options_.kind == MemoryKind::kMomentum) velocity_[worker].resize(numel_);
 }
 
 std::span<const float> Memory::Feed(int worker, std::span<const float> gradient) {
@@ -34,6 +33,7 @@ std::span<const float> Memory::Feed(int worker, std::span<const float> gradient)
 Message Memory::Encode(const Codec& codec, int worker, std::span<const float> gradient,
                        const CodecContext& context) {
   if (!Keeps()) return codec.Encode(gradient, context);
+  Prepare(worker);
   std::vector<uint32_t> sent;
   Message message = codec.EncodeWithFeedback(Feed(worker, gradient), held_[worker], context, &sent);
   MarkSent(worker, sent);
@@ -42,6 +42,7 @@ Message Memory::Encode(const Codec& codec, int worker, std::span<const float> gr
 
 std::span<float> Memory::Compensate(int worker, std::span<const float> gradient) {
   if (Keeps()) {
+    Prepare(worker);
     cpu::Add(Feed(worker, gradient), held_[worker]);
   } else {
     held_[worker].assign(gradient.begin(), gradient.end());
@@ -70,13 +71,19 @@ void Memory::Rescale(float factor) {
 void Memory::Save(StateWriter& out) const {
   out.Number(static_cast<uint64_t>(options_.kind));
   if (!Keeps()) return;
-  for (const auto& held : held_) out.Floats(held);
-  for (const auto& velocity : velocity_) out.Floats(velocity);
+  const std::vector<float> nothing(numel_);
+  const auto save = [&](const std::vector<float>& kept) {
+    out.Floats(kept.empty() ? nothing : kept);
+  };
+  for (const auto& held : held_) save(held);
+  if (options_.kind != MemoryKind::kMomentum) return;
+  for (const auto& velocity : velocity_) save(velocity);
 }
 
 void Memory::Load(StateReader& in) {
   in.ExpectNumber("memory", static_cast<uint64_t>(options_.kind));
   if (!Keeps()) return;
+  for (size_t worker = 0; worker < held_.size(); ++worker) Prepare(static_cast<int>(worker));
   for (auto& held : held_) in.Floats(held);
   for (auto& velocity : velocity_) in.Floats(velocity);
 }

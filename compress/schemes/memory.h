@@ -30,7 +30,8 @@ struct MemoryOptions {
   bool masking = true;
 };
 
-// Of all workers, for one unit. Calls for different workers may run concurrently.
+// Of all workers, for one unit. Calls for different workers may run concurrently. What a worker keeps takes memory from its
+// first gradient on.
 class Memory {
  public:
   Memory(const MemoryOptions& options, int64_t numel, int workers);
@@ -48,9 +49,9 @@ class Memory {
   std::span<float> Held(int worker) { return held_[worker]; }
   void MarkSent(int worker, std::span<const uint32_t> positions);
 
-  // What is held; empty without memory.
+  // What is held; empty without memory and before the worker's first gradient.
   std::span<const float> Residual(int worker) const;
-  // u; empty without momentum.
+  // u; empty without momentum and before the worker's first gradient.
   std::span<const float> Velocity(int worker) const;
 
   // See Exchange::RescaleResiduals. `factor` is finite and not negative. Momentum stays as it is: an optimizer's does
@@ -62,10 +63,13 @@ class Memory {
   void Load(StateReader& in);
 
  private:
+  // Zeros where the worker keeps nothing yet.
+  void Prepare(int worker);
   // Takes the gradient in; what is to be added to the held part.
   std::span<const float> Feed(int worker, std::span<const float> gradient);
 
   MemoryOptions options_;
+  size_t numel_;
   std::vector<std::vector<float>> held_;      // [worker][element]: r or v
   std::vector<std::vector<float>> velocity_;  // u
 };
