@@ -45,6 +45,12 @@ struct Round {
   WorkList decode;  // at each worker, after it, for all messages together
 };
 
+// A round whose messages have a length that is known beforehand.
+struct PlannedRound {
+  Round round;
+  int64_t bytes = 0;  // of each participant's message
+};
+
 // What workers take the network for: a message of b bytes to a neighbour takes latency + b * seconds_per_byte.
 struct LinkEstimate {
   double latency_seconds = 0;
@@ -123,6 +129,11 @@ class Scheme {
   virtual int64_t ElementsSent(const Unit& unit, double parameter) const = 0;
   // Bytes that one worker sends over all rounds, where known beforehand.
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
+  // The rounds of an exchange of so many participants that gets no candidates, where all their lengths are known beforehand;
+  // none: lengths depend on the data, or on who takes part.
+  virtual std::optional<std::vector<PlannedRound>> Plan(const Unit&, double, int) const {
+    return std::nullopt;
+  }
   // True where the reduction's arithmetic depends on the network's collective: such a training
   // cannot be replayed.
   virtual bool DependsOnCollective() const { return false; }

@@ -44,6 +44,20 @@ std::optional<int64_t> CodecScheme::MessageBytes(const Unit& unit, double parame
   return codec.MessageBytes(unit, parameter);
 }
 
+std::optional<std::vector<PlannedRound>> CodecScheme::Plan(const Unit& unit, double parameter,
+                                                           int participants) const {
+  const std::optional<int64_t> bytes = MessageBytes(unit, parameter);
+  if (!bytes) return std::nullopt;
+  const bool whole = !Compresses(unit, parameter);
+  CheckCodecStep(*codec_, parameter, !whole && options_.memory.kind != MemoryKind::kNone);
+  const CodecStep step{.codec = whole ? DenseCodec() : *codec_,
+                       .unit = unit,
+                       .parameter = parameter,
+                       .participants = participants,
+                       .requantise = options_.requantise && !whole};
+  return std::vector<PlannedRound>{{step.Messages(std::nullopt), *bytes}};
+}
+
 bool CodecScheme::Compresses(const Unit& unit, double) const {
   return unit.numel >= options_.min_numel && (options_.vectors || unit.shape.size() > 1);
 }

@@ -37,6 +37,8 @@ class CodecScheme : public Scheme {
   const ParameterSpec& Parameter() const override { return codec_->Parameter(); }
   int64_t ElementsSent(const Unit& unit, double parameter) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
+  std::optional<std::vector<PlannedRound>> Plan(const Unit& unit, double parameter,
+                                                int participants) const override;
   bool DependsOnCollective() const override { return options_.requantise; }
   bool Compresses(const Unit& unit, double parameter) const override;
   bool HasLevels() const override { return codec_->Sparse() != nullptr; }

@@ -67,6 +67,18 @@ std::optional<int64_t> PowerSgdScheme::MessageBytes(const Unit& unit, double ran
   return headers + int64_t{sizeof(float)} * ElementsSent(unit, rank);
 }
 
+std::optional<std::vector<PlannedRound>> PowerSgdScheme::Plan(const Unit& unit, double rank,
+                                                              int) const {
+  CheckParameter(Parameter(), rank);
+  const int64_t vectors = Vectors(unit, rank);
+  const auto bytes = [](int64_t values) { return kHeaderBytes + int64_t{sizeof(float)} * values; };
+  const std::vector<Round> rounds = Rounds(unit, rank);
+  if (vectors == 0) return std::vector<PlannedRound>{{rounds.front(), bytes(unit.numel)}};
+  const MatrixShape shape = MatrixOf(unit);
+  return std::vector<PlannedRound>{{rounds.front(), bytes(vectors * shape.rows)},
+                                   {rounds.back(), bytes(vectors * shape.columns)}};
+}
+
 std::vector<double> PowerSgdScheme::SquaredErrors(const Unit& unit, std::span<const float> values,
                                                   std::span<const double> ranks,
                                                   const RandomKey& random) const {

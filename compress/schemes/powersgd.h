@@ -42,6 +42,8 @@ class PowerSgdScheme : public Scheme {
   int64_t Vectors(const Unit& unit, double rank) const;
   // Whether workers hold what was not sent of the unit.
   bool Holds(const Unit& unit) const { return options_.error_feedback && unit.shape.size() > 1; }
+  std::optional<std::vector<PlannedRound>> Plan(const Unit& unit, double rank,
+                                                int participants) const override;
   // Of a step.
   std::vector<Round> Rounds(const Unit& unit, double rank) const;
 

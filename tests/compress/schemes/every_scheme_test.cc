@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
@@ -78,6 +79,52 @@ TEST(EveryExchange, ResumesToTheSameBits) {
     }
     EXPECT_EQ(resumed->Save(), straight->Save()) << one.text;
   }
+}
+
+std::vector<std::tuple<std::string, int64_t, int64_t>> Listed(const WorkList& works) {
+  std::vector<std::tuple<std::string, int64_t, int64_t>> list;
+  for (const Work& work : works) list.emplace_back(work.kernel, work.elements, work.launches);
+  return list;
+}
+
+// A planned round is the one that the exchange asks for, and each message has its length.
+TEST(EveryExchange, SendsWhatItsSchemePlans) {
+  Unit unit = test::MakeUnit(kNumel, 1);
+  unit.shape = {kRows, kNumel / kRows};
+  int planned = 0;
+  for (const Case& one : Cases()) {
+    const auto scheme = MakeScheme(one.text);
+    const auto exchange = Open(one);
+    for (int64_t step = 0; step < 3; ++step) {
+      const StepContext context = StepOf(one, step);
+      const auto plan = scheme->Plan(unit, context.parameter, kWorkers);
+      if (!plan) continue;
+      ++planned;
+      exchange->Begin(context);
+      const auto gradients = Gradients(step);
+      int64_t bytes = 0;
+      for (size_t r = 0; r < plan->size(); ++r) {
+        const PlannedRound& expected = plan->at(r);
+        const std::optional<Round> round = exchange->NextRound();
+        ASSERT_TRUE(round) << one.text;
+        EXPECT_EQ(round->primitive, expected.round.primitive) << one.text;
+        EXPECT_EQ(round->reduction, expected.round.reduction) << one.text;
+        EXPECT_EQ(Listed(round->encode), Listed(expected.round.encode)) << one.text;
+        EXPECT_EQ(Listed(round->decode), Listed(expected.round.decode)) << one.text;
+        for (int w = 0; w < kWorkers; ++w) {
+          const Message message = exchange->Encode(
+              w, r == 0 ? std::span<const float>(gradients[w]) : std::span<const float>());
+          EXPECT_EQ(message.size(), expected.bytes) << one.text;
+          exchange->Accumulate(w, message.bytes);
+        }
+        exchange->FinishRound();
+        bytes += expected.bytes;
+      }
+      EXPECT_FALSE(exchange->NextRound()) << one.text;
+      EXPECT_EQ(bytes, scheme->MessageBytes(unit, context.parameter)) << one.text;
+    }
+  }
+  EXPECT_GT(planned, 20);
 }
 
 TEST(EveryExchange, RefusesStatesThatAreNotItsOwn) {
