@@ -124,16 +124,41 @@ Table NetworkTable(const Summary& summary) {
   return table;
 }
 
+// False where nothing was evaluated and nothing was to be: times alone are told then.
+bool ClaimsAccuracy(const Summary& summary) {
+  const auto evaluated = [](const SeedSummary& seed) { return seed.evaluations > 0; };
+  return summary.target || std::ranges::any_of(summary.policies, [&](const PolicySummary& policy) {
+           return std::ranges::any_of(policy.seeds, evaluated);
+         });
+}
+
+// How many times as fast the mean step is as the baseline's.
+void AddStepSpeedups(const Summary& summary, Table& table) {
+  const auto base = std::ranges::find(summary.policies, summary.baseline, &PolicySummary::name);
+  table.header.push_back("step speed-up over " + summary.baseline);
+  for (size_t p = 0; p < summary.policies.size(); ++p) {
+    const double ratio = base->step_seconds.mean / summary.policies[p].step_seconds.mean;
+    table.rows[p].push_back(Fixed(ratio, Decimals(ratio, kRatioDigits)));
+  }
+}
+
 std::vector<Table> Tables(const Summary& summary) {
-  return {AccuracyTable(summary), VolumeTable(summary), NetworkTable(summary)};
+  if (ClaimsAccuracy(summary)) {
+    return {AccuracyTable(summary), VolumeTable(summary), NetworkTable(summary)};
+  }
+  Table volume = VolumeTable(summary);
+  AddStepSpeedups(summary, volume);
+  return {volume, NetworkTable(summary)};
 }
 
 std::string Heading(const Summary& summary) {
   const std::string target =
-      summary.target ? Number(*summary.target * 100) + " %" : std::string("none");
+      summary.target ? fmt::format("target accuracy {} % (mean of the last 3 evaluations)",
+                                   Number(*summary.target * 100))
+                     : std::string("no target accuracy");
   return fmt::format(
       "{}: {} workers, {} parameters, fidelity {}, seeds {}\n"
-      "target accuracy {} (mean of the last 3 evaluations), baseline {}\n",
+      "{}, baseline {}\n",
       summary.program, summary.workers, summary.parameters, summary.fidelity,
       fmt::join(summary.seeds, " "), target, summary.baseline);
 }

@@ -100,6 +100,10 @@ class Policy {
   // Whether Observe is to be given the step's mean gradient. Called before it.
   virtual bool ReadsMeanGradient() const { return false; }
 
+  // What of a real training its decisions follow ("the loss"), so that they mean nothing where gradients are drawn; "": they
+  // need none.
+  virtual std::string_view NeedsTraining() const { return ""; }
+
   // True where decisions depend on simulated time or on the network's rates: such a training cannot be replayed on
   // another network.
   virtual bool ReadsClock() const { return false; }

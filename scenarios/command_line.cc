@@ -90,15 +90,19 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
     return line;
   }
 
-  line.scenario = on_run ? on_run->defaults(line.run) : file.empty() ? defaults : Scenario();
-  if (!file.empty()) LoadScenario(file, line.scenario);
-  for (const std::string& text : sets) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos) throw Error("--set", text, "KEY=VALUE");
-    SetOption(line.scenario, text.substr(0, equals), text.substr(equals + 1));
-  }
-  options.Apply(line.scenario);
-  for (const auto& [name, value] : ns3) line.scenario.ns3[name] = value;
+  const auto over = [&](Scenario scenario) {
+    if (!file.empty()) LoadScenario(file, scenario);
+    for (const std::string& text : sets) {
+      const size_t equals = text.find('=');
+      if (equals == std::string::npos) throw Error("--set", text, "KEY=VALUE");
+      SetOption(scenario, text.substr(0, equals), text.substr(equals + 1));
+    }
+    options.Apply(scenario);
+    for (const auto& [name, value] : ns3) scenario.ns3[name] = value;
+    return scenario;
+  };
+  line.scenario = over(on_run ? on_run->defaults(line.run) : file.empty() ? defaults : Scenario());
+  if (!on_run && !line.scenario.layers.empty()) line.scenario = over(ShapeDefaults());
   return line;
 }
 

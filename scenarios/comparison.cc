@@ -11,12 +11,9 @@
 #include "scenarios/methods.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/progress.h"
+#include "scenarios/step_sources.h"
 #include "scenarios/timed_run.h"
-#include "trainer/accelerator.h"
-#include "trainer/dataset.h"
-#include "trainer/model.h"
 #include "trainer/traffic_record.h"
-#include "trainer/training.h"
 
 namespace legacy {
 namespace {
@@ -56,10 +53,6 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   return options;
 }
 
-ModelRequest ModelOf(const Scenario& s, const Dataset& data, uint64_t seed) {
-  return {s.model, data.channels(), data.height(), data.width(), data.classes, seed};
-}
-
 // Sums over one training, by unit, for layers.csv.
 struct Sums {
   explicit Sums(size_t units) : parameter(units), elements(units), bytes(units) {}
@@ -81,50 +74,30 @@ struct Sums {
   std::vector<int64_t> bytes;  // of all workers
 };
 
-// What trained: the device and why that one, and of each method where its gradients were compressed.
-nlohmann::json DeviceDocument(const DeviceChoice& choice,
-                              const std::map<std::string, ComputeReport>& reports) {
-  nlohmann::json document = {{"name", "cpu"}};
-  if (!choice.reason.empty()) document["reason"] = choice.reason;
-  for (const auto& [method, report] : reports) {
-    if (!choice.accelerator) break;
-    document["name"] = report.device;
-    document["accelerator"] = report.name;
-    document["compression"][method] = report.compression;
-    document["steps"][method] = report.steps;
-  }
-  return document;
-}
-
 class Comparison : public TimedRun {
  public:
   Comparison(const Scenario& scenario, const volatile std::sig_atomic_t& stop)
       : scenario_(scenario),
         stop_(stop),
         timing_(scenario),
-        device_(ChooseDevice(scenario.device)),
+        sources_(scenario.layers.empty() ? TrainedSources(scenario) : DrawnSources(scenario)),
         replay_refused_(ReplayRefusals(scenario)) {
     for (const std::string& name : scenario.policies)
       methods_.push_back(FindMethod(scenario, name));
-    dataset_ = LoadDataset(
-        {scenario.dataset, scenario.data_root, scenario.train_limit, scenario.test_limit});
-    for (const Method& method : methods_) {
-      const std::unique_ptr<Training> training = MakeTraining(method, scenario.seed);
-      elements_ = 0;
-      for (const Unit& layer : training->Layers()) elements_ += layer.numel;
-    }
+    for (const Method& method : methods_) MakeSource(method, scenario.seed);
+    const Unit& last = sources_->Layers().back();
+    elements_ = last.offset + last.numel;
   }
 
   // Before anything is written: one step of each method, so that what is wrong with it is said now, and what packets
   // will cost.
   CostEstimate Estimate(bool say) override {
     CostEstimate estimate(timing_.network());
-    if (say && !device_.reason.empty()) {
-      std::fprintf(stderr, "device auto: %s, as %s\n", device_.accelerator ? "cuda" : "cpu",
-                   device_.reason.c_str());
+    if (say && !sources_->Announcement().empty()) {
+      std::fprintf(stderr, "%s\n", sources_->Announcement().c_str());
     }
     for (const Method& method : methods_) {
-      const std::unique_ptr<Training> training = MakeTraining(method, scenario_.seed, say);
+      const std::unique_ptr<StepSource> training = MakeSource(method, scenario_.seed, say);
       const std::vector<Clock> clocks =
           timing_.MakeClocks(training->Costs(), training->LayerNumels());
       const Clock& clock = clocks.front();
@@ -132,7 +105,8 @@ class Comparison : public TimedRun {
       training->SetLink(timing_.LinkAt(0));
       const StepOutcome first = training->Step(start.participation.workers);
       reports_[method.name] = training->Report();
-      if (say && device_.accelerator) Say(reports_[method.name]);
+      const std::string text = sources_->Text(reports_[method.name]);
+      if (say && !text.empty()) std::fprintf(stderr, "  %-22s %s\n", "", text.c_str());
       const PricedStep priced = timing_.Price(clock, first.work, start);
       estimate.Add(priced.traffic, DifferentSteps(method, *training));
     }
@@ -141,18 +115,16 @@ class Comparison : public TimedRun {
 
   ScenarioTiming& Timing() override { return timing_; }
   std::string Title() const override {
-    return scenario_.model + ", " + std::to_string(elements_) + " parameters, ";
+    return sources_->Title() + ", " + std::to_string(elements_) + " parameters, ";
   }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override {
     nlohmann::json manifest =
         ManifestDocument(scenario_, program, command_line, elements_, replay_refused_);
-    manifest["device"] = DeviceDocument(device_, reports_);
-    const HostLibraries host = DescribeHostLibraries();
-    manifest["versions"]["cpu_capability"] = host.cpu_capability;
-    manifest["versions"]["blas"] = host.blas;
+    sources_->Describe(reports_, manifest);
     return manifest;
   }
+  std::string Note() const override { return sources_->Note(reports_); }
   int64_t Steps(size_t places) const override {
     int64_t trainings = 0;
     for (const Method& method : methods_) {
@@ -177,27 +149,14 @@ class Comparison : public TimedRun {
   }
 
  private:
-  std::unique_ptr<Training> MakeTraining(const Method& method, uint64_t seed, bool say = false) {
-    const ModelRequest request = ModelOf(scenario_, dataset_, seed);
-    const std::vector<Unit> layers = LayersOf(*MakeModel(request));
+  std::unique_ptr<StepSource> MakeSource(const Method& method, uint64_t seed, bool say = false) {
     const UnitPlan plan =
-        PlanUnits(layers, ParseScope(method.scope),
+        PlanUnits(sources_->Layers(), ParseScope(method.scope),
                   {.bucket_bytes = fabric::ParseBytes(scenario_.bucket, "clock.bucket")});
-    const int64_t samples = dataset_.train_labels.size(0);
-    const int64_t global_batch = int64_t{scenario_.workers} * scenario_.batch;
-    BuiltMethod built =
-        BuildMethod(method, scenario_, plan.units, std::max<int64_t>(1, samples / global_batch));
-    TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
-    options.accelerator = device_.accelerator;
+    BuiltMethod built = BuildMethod(method, scenario_, plan.units, sources_->StepsPerEpoch());
     if (say) std::fprintf(stderr, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
-    return std::make_unique<Training>(options, dataset_, request, std::move(built.policy),
-                                      std::move(built.scheme));
-  }
-
-  static void Say(const ComputeReport& report) {
-    std::fprintf(stderr, "  %-22s on %s (%s), compressed %s; steps queued as: %s\n", "",
-                 report.device.c_str(), report.name.c_str(), report.compression.c_str(),
-                 report.steps.c_str());
+    const TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
+    return sources_->Make(options, std::move(built));
   }
 
   bool DependsOnNetwork(const Method& method) const {
@@ -205,7 +164,7 @@ class Comparison : public TimedRun {
   }
 
   // How many of a method's steps differ on the network, as far as its policy tells beforehand.
-  int64_t DifferentSteps(const Method& method, const Training& training) const {
+  int64_t DifferentSteps(const Method& method, const StepSource& training) const {
     const std::span<const Unit> units = training.Units();
     if (!timing_.Remembers() || scenario_.index == "delta") return scenario_.steps;
     const BuiltMethod built = BuildMethod(method, scenario_, units);
@@ -223,23 +182,22 @@ class Comparison : public TimedRun {
   // `own`: on the run's own network, so that the training is recorded where that is asked for.
   bool Train(const Method& method, uint64_t seed, std::span<const Place> places, bool own,
              const fs::path& directory, Progress* progress);
-  void WriteLayers(const Method& method, uint64_t seed, const Training& training, const Sums& sums,
-                   TimedEverywhere& timed) const;
-  TrafficRecorder* Recorder(const fs::path& directory, const Training& training);
+  void WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
+                   const Sums& sums, TimedEverywhere& timed) const;
+  TrafficRecorder* Recorder(const fs::path& directory, const StepSource& training);
 
   const Scenario& scenario_;
   const volatile std::sig_atomic_t& stop_;
   ScenarioTiming timing_;
   std::vector<Method> methods_;
-  Dataset dataset_;
-  DeviceChoice device_;
-  std::map<std::string, ComputeReport> reports_;  // by method, of its first step
+  std::unique_ptr<StepSources> sources_;
+  ComputeReports reports_;
   int64_t elements_ = 0;
   std::vector<std::string> replay_refused_;  // why a record may not be timed on other networks
   std::optional<TrafficRecorder> recorder_;
 };
 
-TrafficRecorder* Comparison::Recorder(const fs::path& directory, const Training& training) {
+TrafficRecorder* Comparison::Recorder(const fs::path& directory, const StepSource& training) {
   if (!scenario_.record) return nullptr;
   if (!recorder_) {
     recorder_.emplace(directory / "traffic.jsonl", TrainingDocument(scenario_), replay_refused_,
@@ -250,7 +208,7 @@ TrafficRecorder* Comparison::Recorder(const fs::path& directory, const Training&
 
 bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Place> places, bool own,
                        const fs::path& directory, Progress* progress) {
-  const std::unique_ptr<Training> training = MakeTraining(method, seed);
+  const std::unique_ptr<StepSource> training = MakeSource(method, seed);
   TrafficRecorder* recorder = own ? Recorder(directory, *training) : nullptr;
   Sums sums(training->Units().size());
   std::optional<GradientFiles> gradients;
@@ -272,7 +230,8 @@ bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Plac
     timed.Step(outcome.work, start, {outcome.learning_rate, outcome.loss, sent});
     training->Observe(timed.Times());
     if (recorder) recorder->Write(method.name, seed, outcome.work);
-    if (done % scenario_.evaluate_every == 0 || done == scenario_.steps) {
+    const bool evaluates = done % scenario_.evaluate_every == 0 || done == scenario_.steps;
+    if (evaluates && training->Evaluates()) {
       const Evaluation result = training->Evaluate();
       timed.Evaluated(result.loss, result.accuracy);
     }
@@ -283,7 +242,7 @@ bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Plac
   return true;
 }
 
-void Comparison::WriteLayers(const Method& method, uint64_t seed, const Training& training,
+void Comparison::WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
                              const Sums& sums, TimedEverywhere& timed) const {
   const std::span<const Unit> units = training.Units();
   for (size_t u = 0; u < units.size(); ++u) {

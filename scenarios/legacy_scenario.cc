@@ -9,6 +9,7 @@
 #include "scenarios/comparison.h"
 #include "scenarios/default_run.h"
 #include "scenarios/run_report.h"
+#include "scenarios/shapes/model_shape.h"
 #ifdef LEGACY_WITH_ADVICE
 #include "scenarios/study/advise.h"
 #endif
@@ -33,9 +34,14 @@ int Main(int argc, char** argv) {
       argc, argv, "legacy-scenario",
       "Trains with really compressed gradients, times the really encoded bytes on a simulated "
       "network, and compares policies by simulated time to a target accuracy.\n"
+      "legacy-scenario --layers=NAME ...: bytes and times of a model that is not trained.\n"
       "legacy-scenario advise ...: should I compress, and with what? (advise --help)",
       std::nullopt, legacy::DefaultRun());
   if (line.exit) return *line.exit;
+  if (line.scenario.layers == "list") {
+    std::fputs(legacy::ModelShapeTable().c_str(), stdout);
+    return 0;
+  }
   legacy::ValidateScenario(line.scenario);
   if (line.print_config) {
     std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
@@ -43,7 +49,9 @@ int Main(int argc, char** argv) {
   }
   std::signal(SIGINT, Stop);
   std::signal(SIGTERM, Stop);
-  std::fprintf(stderr, "data: %s\n", legacy::DataNote(line.scenario).c_str());
+  if (line.scenario.layers.empty()) {
+    std::fprintf(stderr, "data: %s\n", legacy::DataNote(line.scenario).c_str());
+  }
   const legacy::RunResult result =
       legacy::RunComparison(line.scenario, "legacy-scenario", line.text, g_stop);
   return legacy::ReportRun(result, line.scenario.pictures);

@@ -95,6 +95,11 @@ json TrainingDocument(const Scenario& scenario) {
   document["training"].erase("target");
   if (scenario.device == Scenario().device)
     document["training"].erase("device");  // as before there was a choice
+  if (scenario.layers.empty()) {
+    for (const char* of_shapes : {"layers", "gradients", "drawn_steps"}) {
+      document["training"].erase(of_shapes);
+    }
+  }
   if (MayDrop(scenario)) {
     document["participation"] = {{"sync", scenario.sync},
                                  {"stragglers", scenario.stragglers},

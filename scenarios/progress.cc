@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace legacy {
 namespace {
 
 std::string Text(const ProgressState& state) {
+  if (std::isnan(state.loss)) {
+    return fmt::format("{:22} seed {:<3} step {:5}/{}  simulated {:10.4f} s", state.policy,
+                       state.seed, state.step, state.steps, state.simulated_seconds);
+  }
   const std::string accuracy =
       state.accuracy < 0 ? "   -  " : fmt::format("{:5.2f}%", 100 * state.accuracy);
   return fmt::format(

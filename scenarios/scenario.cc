@@ -11,6 +11,7 @@
 #include "ns3-module/fabric/synchronisation.h"
 #include "scenarios/built_in_methods.h"
 #include "scenarios/network/parse.h"
+#include "scenarios/shapes/model_shape.h"
 #include "trainer/data_catalog.h"
 #include "trainer/model_names.h"
 
@@ -24,9 +25,42 @@ void RequireKnown(const std::string& key, const std::string& value,
   }
 }
 
+// What only a training reads must be left alone where nothing is trained.
+void CheckShape(const Scenario& s) {
+  LoadModelShape(s.layers);
+  const Scenario defaults;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (!ReadsTrainingAlone(option.key) || option.get(s) == option.get(defaults)) continue;
+    throw Error(option.key + " (" + option.flag + ")", option.get(s),
+                "nothing: with training.layers (--layers) nothing is trained");
+  }
+}
+
 }  // namespace
 
+Scenario ShapeDefaults() {
+  Scenario scenario;
+  scenario.fidelity = "flow";
+  scenario.further = "none";
+  scenario.seeds = 1;
+  return scenario;
+}
+
+bool ReadsTrainingAlone(const std::string& key) {
+  static const std::set<std::string> keys = {
+      "training.dataset",    "training.data_root", "training.train_limit",
+      "training.test_limit", "training.model",     "training.nesterov",
+      "training.device",     "run.gradient_steps", "run.gradient_layers"};
+  return keys.count(key) > 0;
+}
+
 void ValidateScenario(const Scenario& s) {
+  if (!s.layers.empty()) {
+    CheckShape(s);
+  } else if (s.gradients != Scenario().gradients || s.drawn_steps != Scenario().drawn_steps) {
+    throw Error(
+        "training.gradients, training.drawn_steps: nothing is drawn without training.layers");
+  }
   RequireKnown("training.dataset", s.dataset, DatasetNames());
   RequireKnown("training.model", s.model, ModelNames());
   std::set<std::string> names;

@@ -42,6 +42,9 @@ struct Scenario {
   int64_t evaluate_every = 15;
   double target = 0.85;        // accuracy, fraction
   std::string device = "cpu";  // cpu | cuda | auto: what trains and compresses
+  std::string layers;          // shape of a model that is not trained (shapes/); "": `model` is
+  std::string gradients = "laplace";  // of a shape: what is drawn where lengths depend on the data
+  int64_t drawn_steps = 3;            // of a shape: steps that are drawn after a parameter's change
 
   // compression
   std::vector<std::string> policies = {"dense",        "fp16",         "topk",       "topk-global",
@@ -136,6 +139,12 @@ void LoadScenario(const std::string& path, Scenario& scenario);
 
 // Checks what one key alone cannot: names of models and data sets, sizes that must fit together. Throws Error.
 void ValidateScenario(const Scenario& scenario);
+
+// What the options of a run of a shape (training.layers) start from: one seed, and large messages as flows over one network.
+Scenario ShapeDefaults();
+
+// True for options that a shape (training.layers) does not read: those of data, model, device and gradient files.
+bool ReadsTrainingAlone(const std::string& key);
 
 // YAML that LoadScenario reads back to the same scenario.
 std::string PrintScenario(const Scenario& scenario);

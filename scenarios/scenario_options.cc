@@ -3,6 +3,7 @@
 
 #include "compress/error.h"
 #include "compress/exchange.h"
+#include "compress/gradients/gradients.h"
 #include "ns3-module/fabric/collective.h"
 #include "ns3-module/fabric/error.h"
 #include "ns3-module/fabric/synchronisation.h"
@@ -145,6 +146,13 @@ void CheckSchedule(const std::string& text, const std::string& key) {
 void CheckDevice(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"cpu", "cuda", "auto"});
 }
+void CheckGradients(const std::string& text, const std::string& key) {
+  try {
+    FindRow("gradient", ParseStages(text).front().name, GradientTable());
+  } catch (const Error& error) {
+    throw Error(key + ": " + error.what());
+  }
+}
 void CheckVolume(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"elements", "bytes", "off"});
 }
@@ -237,6 +245,16 @@ std::vector<ScenarioOption> TrainingOptions() {
                                            "what trains and compresses: cpu, of the same results "
                                            "everywhere; cuda: the first GPU; auto: that where "
                                            "there is one to be used"),
+      Text<&Scenario::layers>("training.layers", "--layers", "NAME|FILE",
+                              "trains nothing: bytes and times of a model's shape, by name (list "
+                              "names them) or from a file; fidelity is then flow by default"),
+      Text<&Scenario::gradients, CheckGradients>(
+          "training.gradients", "--gradients", "NAME[:k=v,...]",
+          "of a shape: distribution of the gradients that are drawn where lengths depend on the "
+          "data (legacy-codec list)"),
+      Integer<&Scenario::drawn_steps, 1>("training.drawn_steps", "--drawn-steps",
+                                         "of a shape: steps that are drawn after each change of a "
+                                         "layer's parameter; later ones repeat the last lengths"),
   };
 }
 

@@ -155,7 +155,10 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
     timing.RequirePackets();
     further.RequirePackets();
   }
-  result.note = timing.SampleText();
+  result.note = run->Note();
+  const std::string samples = timing.SampleText();
+  if (!result.note.empty() && !samples.empty()) result.note += "\n";
+  result.note += samples;
   return result;
 }
 

@@ -58,6 +58,8 @@ class TimedRun {
   virtual nlohmann::json Manifest(const std::string& program,
                                   const std::string& command_line) const = 0;
   virtual int64_t Steps(size_t places) const = 0;  // of all trainings
+  // Under the tables, for people; "": nothing.
+  virtual std::string Note() const { return ""; }
   // Writes all rows of all places, the run's own network first; what else it leaves goes to `directory`. False where it
   // was stopped.
   virtual bool Run(std::span<const Place> places, Progress* progress,

@@ -1,5 +1,6 @@
 #include "trainer/aggregation.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -107,6 +108,24 @@ std::vector<double> Aggregation::UnitBytes() const {
                     static_cast<double>(participants_.size()));
   }
   return bytes;
+}
+
+std::vector<double> Aggregation::UnitExposedSeconds(std::span<const BucketWork> buckets,
+                                                    std::span<const double> unit_bytes,
+                                                    std::span<const double> bucket_seconds) const {
+  std::vector<double> exposed(unit_bytes.size());
+  for (size_t b = 0; b < bucket_seconds.size(); ++b) {
+    const std::vector<int>& layers = buckets[b].layers;
+    const auto travels = [&](size_t u) {
+      return std::ranges::find(layers, plan_.unit_layers[u].front()) != layers.end();
+    };
+    double sum = 0;
+    for (size_t u = 0; u < exposed.size(); ++u) sum += travels(u) ? unit_bytes[u] : 0;
+    for (size_t u = 0; u < exposed.size() && sum > 0; ++u) {
+      if (travels(u)) exposed[u] += bucket_seconds[b] * unit_bytes[u] / sum;
+    }
+  }
+  return exposed;
 }
 
 }  // namespace legacy

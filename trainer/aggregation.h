@@ -53,6 +53,11 @@ class Aggregation {
   std::vector<BucketWork> Buckets() const;
   std::vector<UnitOutcome> Outcomes() const;
   std::vector<double> UnitBytes() const;  // of one participant's messages, mean over them
+  // Of each unit: its share, by `unit_bytes`, of the time of the bucket that it travels in. `buckets` and `bucket_seconds`
+  // are of one length.
+  std::vector<double> UnitExposedSeconds(std::span<const BucketWork> buckets,
+                                         std::span<const double> unit_bytes,
+                                         std::span<const double> bucket_seconds) const;
 
  protected:
   struct UnitBook {

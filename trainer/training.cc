@@ -218,22 +218,11 @@ StepOutcome Training::Step(std::span<const int> participants) {
 
 void Training::Observe(const StepTimes& times) {
   Impl& my = *impl_;
-  // A bucket's time, by bytes, to its units.
-  const UnitPlan& plan = my.aggregation().plan();
-  std::vector<double> bytes(plan.units.size());
-  if (!my.buckets.empty()) bytes = my.aggregation().UnitBytes();
-  std::vector<double> exposed(bytes.size());
-  for (size_t b = 0; b < times.bucket_exposed_seconds.size(); ++b) {
-    const std::vector<int>& layers = my.buckets.at(b).layers;
-    const auto travels = [&](size_t u) {
-      return std::find(layers.begin(), layers.end(), plan.unit_layers[u].front()) != layers.end();
-    };
-    double sum = 0;
-    for (size_t u = 0; u < bytes.size(); ++u) sum += travels(u) ? bytes[u] : 0;
-    for (size_t u = 0; u < bytes.size() && sum > 0; ++u) {
-      if (travels(u)) exposed[u] += times.bucket_exposed_seconds[b] * bytes[u] / sum;
-    }
-  }
+  const Aggregation& aggregation = my.aggregation();
+  std::vector<double> bytes(aggregation.plan().units.size());
+  if (!my.buckets.empty()) bytes = aggregation.UnitBytes();
+  const std::vector<double> exposed =
+      aggregation.UnitExposedSeconds(my.buckets, bytes, times.bucket_exposed_seconds);
   const bool reads_mean = my.policy->ReadsMeanGradient();
   my.policy->Observe({.step = my.step - 1,
                       .loss = my.worker_loss,
@@ -272,12 +261,6 @@ const Scheme& Training::scheme() const { return *impl_->scheme; }
 std::span<const Unit> Training::Layers() const { return impl_->layers; }
 std::span<const Unit> Training::Units() const { return impl_->aggregation().plan().units; }
 std::span<const OperationCost> Training::Costs() const { return impl_->costs; }
-
-std::vector<int64_t> Training::LayerNumels() const {
-  std::vector<int64_t> numels;
-  for (const Unit& layer : impl_->layers) numels.push_back(layer.numel);
-  return numels;
-}
 
 std::vector<float> Training::Weights() const { return impl_->compute->Weights(); }
 std::span<const float> Training::MeanGradient() const { return impl_->compute->Mean(); }

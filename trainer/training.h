@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,14 +23,13 @@
 #include "trainer/bucket_plan.h"
 #include "trainer/optimizer.h"
 #include "trainer/schedule.h"
-#include "trainer/step_work.h"
+#include "trainer/step_source.h"
 
 namespace legacy {
 
 class Accelerator;
 struct Dataset;
 struct ModelRequest;
-struct OperationCost;
 class Model;
 
 struct TrainingOptions {
@@ -51,39 +49,6 @@ struct TrainingOptions {
   std::shared_ptr<Accelerator> accelerator = nullptr;  // null: the host computes
 };
 
-struct StepOutcome {
-  int64_t step = 0;
-  double learning_rate = 0;
-  double loss = 0;  // mean over the participants' batches, before the update
-  StepWork work;
-  std::vector<UnitOutcome> units;
-};
-
-// What a step took, for policies that read the clock.
-struct StepTimes {
-  double simulated_seconds = 0;  // of the step
-  double compute_seconds = 0;    // mean over the workers, as the next two
-  double codec_seconds = 0;
-  double communication_seconds = 0;                 // not hidden behind computing
-  std::vector<double> bucket_exposed_seconds = {};  // of StepWork::buckets: its part of the above
-};
-
-// Sees the gradient of each worker and step, flat, before anything is compressed. Called from any thread.
-using GradientHook = std::function<void(int64_t step, int worker, std::span<const float> gradient)>;
-
-struct Evaluation {
-  double loss = 0;      // mean over the test set
-  double accuracy = 0;  // in [0, 1]
-};
-
-// What a training computes on, for manifests.
-struct ComputeReport {
-  std::string device;       // cpu, cuda:0
-  std::string name;         // of the accelerator
-  std::string compression;  // where gradients are compressed, and why not on the device
-  std::string steps;        // how the accelerator's work is queued, and why not as one
-};
-
 // Which kernels compute on the host, for manifests. LibTorch and BLAS choose them by the processor, and their sums have
 // another order each: trainings repeat to the bit where both are equal.
 struct HostLibraries {
@@ -92,37 +57,34 @@ struct HostLibraries {
 };
 HostLibraries DescribeHostLibraries();
 
-class Training {
+class Training : public StepSource {
  public:
   // `dataset` outlives the training. Throws Error on options out of range and on a model that does
   // not fit the data.
   Training(const TrainingOptions& options, const Dataset& dataset, const ModelRequest& model,
            std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme);
-  ~Training();
+  ~Training() override;
 
   // One step of the workers `participants` (ascending; empty: all): the mean is over them. The
   // others compute nothing, and their residuals, batch-norm statistics and other state stay; their
   // batches of the step are skipped. Throws Error where the list is not ascending or not of
   // workers, on NaN or infinity in a gradient (naming worker, step and layer) and on messages that
   // do not decode; the training is then no longer usable.
-  StepOutcome Step(std::span<const int> participants = {});
+  StepOutcome Step(std::span<const int> participants = {}) override;
 
-  // Tells the policy what the last step took.
-  void Observe(const StepTimes& times);
-
-  // What the workers take the network for, from the next step on.
-  void SetLink(const LinkEstimate& link);
+  void Observe(const StepTimes& times) override;
+  void SetLink(const LinkEstimate& link) override;
+  bool Evaluates() const override { return true; }
 
   // On the whole test set, with the batch-norm statistics of the worker that took part in the most
   // steps; the lowest of several, so worker 0 where all take part.
-  Evaluation Evaluate();
+  Evaluation Evaluate() override;
 
   // Throws Error where messages stay on an accelerator.
   void SetMessageHook(MessageHook hook);
-  void SetGradientHook(GradientHook hook);
+  void SetGradientHook(GradientHook hook) override;
 
-  // Complete after the first step.
-  ComputeReport Report() const;
+  ComputeReport Report() const override;
 
   int64_t step() const;  // steps done
   int64_t StepsPerEpoch() const;
@@ -130,10 +92,9 @@ class Training {
   const Policy& policy() const;
   const Scheme& scheme() const;
 
-  std::span<const Unit> Layers() const;  // parameter tensors
-  std::span<const Unit> Units() const;   // what is compressed as one
-  std::span<const OperationCost> Costs() const;
-  std::vector<int64_t> LayerNumels() const;  // for Clock
+  std::span<const Unit> Layers() const override;
+  std::span<const Unit> Units() const override;
+  std::span<const OperationCost> Costs() const override;
 
   std::vector<float> Weights()
       const;  // flat copy, in parameter order; with local steps those last agreed on

@@ -145,7 +145,8 @@ std::span<const GradientRow> GradientTable() {
   return table;
 }
 
-std::vector<float> DrawGradient(std::string_view text, uint32_t worker, uint64_t step) {
+std::vector<float> DrawGradient(std::string_view text, uint32_t worker, uint64_t step,
+                                uint32_t layer) {
   const std::vector<Stage> stages = ParseStages(text);
   if (stages.size() > 1) throw Error("gradient", std::string(text), "one name with options");
   const GradientRow& row = FindRow("gradient", stages.front().name, GradientTable());
@@ -154,7 +155,7 @@ std::vector<float> DrawGradient(std::string_view text, uint32_t worker, uint64_t
   RandomStream stream({.seed = static_cast<uint64_t>(options.Integer("seed", 0, kMostSeeds)),
                        .step = step,
                        .worker = worker,
-                       .layer = 0,
+                       .layer = layer,
                        .purpose = Purpose::kGradient});
   std::vector<float> values(static_cast<size_t>(options.Integer("n", 0, kMostValues)));
   row.fill(options, stream, values);

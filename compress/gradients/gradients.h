@@ -1,6 +1,6 @@
 // Gradients to try compressors on: hard ones, drawn by name, and real ones that are compiled in.
 //
-// Drawn: every value is a function of (text, worker, step) alone, the same wherever it runs (up to the C library's
+// Drawn: every value is a function of (text, worker, step, layer) alone, the same wherever it runs (up to the C library's
 // logarithms and cosines). Real: gradients/NAME.f32, raw little-endian fp32, with gradients/NAME.layers, the names and
 // shapes of its tensors (docs/legacy-codec.md); CMakeLists.txt has the list.
 #pragma once
@@ -26,7 +26,8 @@ struct GradientRow {
 std::span<const GradientRow> GradientTable();
 
 // "student-t:n=1e6,seed=1". Throws Error with the list for any other name.
-std::vector<float> DrawGradient(std::string_view text, uint32_t worker = 0, uint64_t step = 0);
+std::vector<float> DrawGradient(std::string_view text, uint32_t worker = 0, uint64_t step = 0,
+                                uint32_t layer = 0);
 
 struct RealGradient {
   std::string_view name;

@@ -69,6 +69,9 @@ class Lgreco : public AnnouncedPolicy {
     return options_.mean_source && StepsToDecision() > 0 &&
            StepsToDecision() <= options_.accumulate;
   }
+  std::string_view NeedsTraining() const override {
+    return options_.mean_source ? "the mean gradient" : "";
+  }
   bool ReadsClock() const override { return options_.time_cost; }
 
  protected:

@@ -229,6 +229,7 @@ class RecoveringTheta : public AnnouncedTheta {
  public:
   RecoveringTheta(const PolicyContext& context, int64_t interval, const Recovery& recovery)
       : AnnouncedTheta(context, interval), recovery_(recovery) {}
+  std::string_view NeedsTraining() const override { return "the loss"; }
 
   void Observe(const StepFeedback& feedback) override {
     sum_ += feedback.loss;

@@ -127,7 +127,8 @@ analysis::Study EmptyStudy(const StudyPlan& plan) {
   study.title = definition.title;
   study.definition = definition.text;
   study.baseline = definition.baseline;
-  study.target = definition.scenario.target;
+  const auto trains = [](const PlannedPoint& point) { return point.scenario.layers.empty(); };
+  if (std::ranges::any_of(plan.points, trains)) study.target = definition.scenario.target;
   study.policies = definition.scenario.policies;
   for (int s = 0; s < definition.scenario.seeds; ++s) {
     study.seeds.push_back(definition.scenario.seed + static_cast<uint64_t>(s));

@@ -125,7 +125,8 @@ TEST(Levels, EveryBranchConserves) {
         const auto gradient = test::Normals(kNumel, 7 + step);
         std::vector<float> mean;
         const StepContext context{.step = step, .parameter = 0, .candidates = candidates};
-        const std::vector<float> before(exchange->Residual(0).begin(), exchange->Residual(0).end());
+        std::vector<float> before(exchange->Residual(0).begin(), exchange->Residual(0).end());
+        before.resize(kNumel);  // nothing is held before the first step
         const Probe probe = RunLevels(*exchange, context, step % 3, {gradient}, mean);
         double squared = 0;
         for (int64_t i = 0; i < kNumel; ++i) {

@@ -1,0 +1,61 @@
+// Steps of a model of which only the shape is known.
+#include <algorithm>
+
+#include "scenarios/shapes/drawn_training.h"
+#include "scenarios/shapes/model_shape.h"
+#include "scenarios/step_sources.h"
+
+namespace legacy {
+namespace {
+
+constexpr int64_t kEpochs = 10;  // that a run counts as, for policies that count epochs
+
+class Drawn : public StepSources {
+ public:
+  explicit Drawn(const Scenario& scenario)
+      : scenario_(scenario), shape_(LoadModelShape(scenario.layers)) {}
+
+  std::string Title() const override { return "shape " + shape_.name; }
+  std::span<const Unit> Layers() const override { return shape_.layers; }
+  int64_t StepsPerEpoch() const override { return std::max<int64_t>(1, scenario_.steps / kEpochs); }
+  bool Evaluates() const override { return false; }
+  std::unique_ptr<StepSource> Make(const TrainingOptions& options, BuiltMethod method) override {
+    return std::make_unique<DrawnTraining>(
+        options, shape_, StepsPerEpoch(),
+        DrawnGradients{.text = scenario_.gradients, .steps = scenario_.drawn_steps},
+        std::move(method.policy), std::move(method.scheme));
+  }
+
+  std::string Text(const ComputeReport& report) const override { return report.compression; }
+  void Describe(const ComputeReports& reports, nlohmann::json& manifest) const override {
+    manifest["target_accuracy"] = nullptr;
+    nlohmann::json& document = manifest["shape"] = {{"name", shape_.name},
+                                                    {"title", shape_.title},
+                                                    {"source", shape_.source},
+                                                    {"sample", shape_.sample},
+                                                    {"tensors", shape_.layers.size()},
+                                                    {"multiply_adds", shape_.MultiplyAdds()},
+                                                    {"has_costs", shape_.has_costs}};
+    for (const auto& [method, report] : reports) document["lengths"][method] = report.compression;
+  }
+  std::string Note(const ComputeReports&) const override {
+    std::string note =
+        "Shape " + shape_.name + " alone: bytes and times, no accuracy; nothing was trained.";
+    if (!shape_.has_costs) {
+      note += " The file gives no costs: computing takes no time.";
+    }
+    return note;
+  }
+
+ private:
+  const Scenario& scenario_;
+  ModelShape shape_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario) {
+  return std::make_unique<Drawn>(scenario);
+}
+
+}  // namespace legacy

@@ -1,0 +1,99 @@
+#include "scenarios/shapes/drawn_training.h"
+
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+std::unique_ptr<Policy> Checked(std::unique_ptr<Policy> policy) {
+  const std::string needs(policy->NeedsTraining());
+  if (needs.empty()) return policy;
+  throw Error("policy " + std::string(policy->Name()) + ": its decisions follow " + needs +
+              " of a training, and of a shape nothing is trained");
+}
+
+}  // namespace
+
+DrawnTraining::DrawnTraining(const TrainingOptions& options, const ModelShape& shape,
+                             int64_t steps_per_epoch, const DrawnGradients& gradients,
+                             std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme)
+    : options_(options),
+      shape_(shape),
+      steps_per_epoch_(steps_per_epoch),
+      policy_(Checked(std::move(policy))),
+      scheme_(std::move(scheme)),
+      aggregation_(PlanUnits(shape.layers, options.scope, options.buckets), *scheme_, *policy_,
+                   options.workers, gradients) {
+  CheckSchedule(options.schedule);
+}
+
+StepOutcome DrawnTraining::Step(std::span<const int> participants) {
+  StepOutcome outcome;
+  outcome.step = step_;
+  outcome.learning_rate = LearningRate(options_.schedule, step_, options_.total_steps);
+  outcome.loss = kUnknown;
+  outcome.work.step = step_;
+  outcome.work.workers = options_.workers;
+  outcome.work.batch_size = options_.batch_size;
+  if (std::ssize(participants) < options_.workers) {
+    outcome.work.participants.assign(participants.begin(), participants.end());
+  }
+  const double before = std::exchange(last_rate_, outcome.learning_rate);
+  if (options_.rescale_residuals && before > 0 && last_rate_ > 0 && before != last_rate_) {
+    aggregation_.RescaleResiduals(static_cast<float>(before / last_rate_));
+  }
+  buckets_.clear();
+  outcome.units.resize(Units().size());
+  if ((step_ + 1) % options_.local_steps == 0) {
+    const StepInfo info{.step = step_,
+                        .total_steps = options_.total_steps,
+                        .learning_rate = outcome.learning_rate,
+                        .steps_per_epoch = steps_per_epoch_,
+                        .link = link_};
+    aggregation_.Begin(options_.seed, info, participants);
+    aggregation_.Finish();
+    buckets_ = aggregation_.Buckets();
+    outcome.units = aggregation_.Outcomes();
+  }
+  outcome.work.buckets = buckets_;
+  ++step_;
+  return outcome;
+}
+
+void DrawnTraining::Observe(const StepTimes& times) {
+  std::vector<double> bytes(Units().size());
+  if (!buckets_.empty()) bytes = aggregation_.UnitBytes();
+  const std::vector<double> exposed =
+      aggregation_.UnitExposedSeconds(buckets_, bytes, times.bucket_exposed_seconds);
+  policy_->Observe({.step = step_ - 1,
+                    .loss = kUnknown,
+                    .mean_gradient = {},
+                    .simulated_seconds = times.simulated_seconds,
+                    .compute_seconds = times.compute_seconds,
+                    .codec_seconds = times.codec_seconds,
+                    .communication_seconds = times.communication_seconds,
+                    .message_bytes = std::accumulate(bytes.begin(), bytes.end(), 0.0),
+                    .unit_bytes = bytes,
+                    .unit_exposed_seconds = exposed});
+}
+
+Evaluation DrawnTraining::Evaluate() { return {kUnknown, kUnknown}; }
+
+ComputeReport DrawnTraining::Report() const {
+  const int64_t drawn = aggregation_.UnitsDrawn();
+  return {.device = "none",
+          .name = "",
+          .compression = drawn == 0
+                             ? "lengths from shapes alone"
+                             : std::to_string(drawn) + " of " + std::to_string(Units().size()) +
+                                   " units: lengths of drawn gradients",
+          .steps = ""};
+}
+
+}  // namespace legacy

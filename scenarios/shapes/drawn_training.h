@@ -1,0 +1,49 @@
+// Steps of a model of which nothing is known but its shape: no weights, no data, no loss and no accuracy. What is sent is
+// exact where lengths follow from shapes, and that of drawn gradients else (drawn_aggregation.h).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "scenarios/shapes/drawn_aggregation.h"
+#include "scenarios/shapes/model_shape.h"
+#include "trainer/step_source.h"
+#include "trainer/training.h"
+
+namespace legacy {
+
+class DrawnTraining : public StepSource {
+ public:
+  // `shape` outlives this. Of `options` the optimizer's are of no effect. `steps_per_epoch` is for policies that count epochs.
+  // Throws Error where the policy needs what only a training gives.
+  DrawnTraining(const TrainingOptions& options, const ModelShape& shape, int64_t steps_per_epoch,
+                const DrawnGradients& gradients, std::unique_ptr<Policy> policy,
+                std::unique_ptr<Scheme> scheme);
+
+  StepOutcome Step(std::span<const int> participants = {}) override;
+  void Observe(const StepTimes& times) override;
+  void SetLink(const LinkEstimate& link) override { link_ = link; }
+
+  bool Evaluates() const override { return false; }
+  Evaluation Evaluate() override;  // not numbers
+  void SetGradientHook(GradientHook) override {}
+  ComputeReport Report() const override;
+
+  std::span<const Unit> Layers() const override { return shape_.layers; }
+  std::span<const Unit> Units() const override { return aggregation_.plan().units; }
+  std::span<const OperationCost> Costs() const override { return shape_.costs; }
+
+ private:
+  TrainingOptions options_;
+  const ModelShape& shape_;
+  int64_t steps_per_epoch_;
+  std::unique_ptr<Policy> policy_;
+  std::unique_ptr<Scheme> scheme_;
+  DrawnAggregation aggregation_;
+  LinkEstimate link_;
+  std::vector<BucketWork> buckets_;  // of the last step
+  int64_t step_ = 0;
+  double last_rate_ = 0;
+};
+
+}  // namespace legacy

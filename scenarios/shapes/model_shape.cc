@@ -1,0 +1,260 @@
+#include "scenarios/shapes/model_shape.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "compress/error.h"
+#include "compress/message.h"
+#include "scenarios/codec/layer_list.h"
+#include "scenarios/network/parse.h"
+#include "scenarios/scenario_yaml.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kFloatBytes = 4;
+constexpr double kMostWork = 1e18;  // of an operation
+constexpr size_t kMostTensors = 1'000'000;
+const std::vector<std::string> kKinds = {"conv", "linear", "batchnorm", "elementwise", "pool"};
+
+// What both forms of a file are read into.
+class ShapeBuilder {
+ public:
+  // A tensor of the operation that is added next. Throws Error naming `key`.
+  void AddTensor(const std::string& name, const std::string& shape, const std::string& key) {
+    if (name.empty()) throw Error(key, name, "a name");
+    if (!names_.insert(name).second) throw Error(key, name, "each name once");
+    if (shape_.layers.size() == kMostTensors) {
+      throw Error(key, name, "at most " + std::to_string(kMostTensors) + " tensors");
+    }
+    Unit unit{.id = static_cast<uint32_t>(shape_.layers.size()),
+              .name = name,
+              .shape = ParseShape(shape, key),
+              .offset = ElementsOf(shape_.layers),
+              .numel = 1};
+    for (const int64_t size : unit.shape) unit.numel *= size;
+    next_.parameters.push_back(static_cast<int>(unit.id));
+    elements_ += static_cast<double>(unit.numel);
+    shape_.layers.push_back(std::move(unit));
+  }
+
+  // Numbers in the tensors of that operation.
+  double Elements() const { return elements_; }
+
+  void AddOperation(const std::string& kind, double multiply_adds, double bytes,
+                    double weight_bytes) {
+    next_.kind = kind;
+    next_.forward_flops = 2 * multiply_adds;
+    next_.forward_bytes = bytes;
+    next_.weight_bytes = weight_bytes;
+    shape_.costs.push_back(std::move(next_));
+    next_ = {};
+    elements_ = 0;
+  }
+
+  ModelShape& shape() { return shape_; }
+  ModelShape Take(const std::string& where) {
+    if (shape_.layers.empty()) throw Error(where + ": has no parameter tensors");
+    return std::move(shape_);
+  }
+
+ private:
+  ModelShape shape_;
+  OperationCost next_;
+  double elements_ = 0;
+  std::set<std::string> names_;
+};
+
+bool HasWeightsToRead(const std::string& kind) { return kind == "conv" || kind == "linear"; }
+
+void ReadOperation(const YAML::Node& node, const std::string& where, ShapeBuilder& builder) {
+  std::string kind;
+  double multiply_adds = 0;
+  double bytes = 0;
+  double weight_bytes = -1;
+  const auto number = [](const YAML::Node& value, const std::string& key) {
+    return ParseNumber(ScalarText(value, key), key, 0, kMostWork);
+  };
+  ReadMap(node, "operations", where, [&](const std::string& key, const YAML::Node& value) {
+    if (key == "kind") {
+      kind = ParseChoice(ScalarText(value, key), key, kKinds);
+    } else if (key == "multiply_adds") {
+      multiply_adds = number(value, key);
+    } else if (key == "bytes") {
+      bytes = number(value, key);
+    } else if (key == "weight_bytes") {
+      weight_bytes = number(value, key);
+    } else if (key == "parameters") {
+      ReadMap(value, key, where, [&](const std::string& name, const YAML::Node& shape) {
+        builder.AddTensor(name, ScalarText(shape, name), name);
+      });
+    } else {
+      throw Error("unknown key '" + key +
+                  "'; allowed: kind, multiply_adds, bytes, weight_bytes, parameters");
+    }
+  });
+  if (kind.empty()) {
+    throw Error(MarkText(where, node.Mark()) + "missing key 'kind': " + Join(kKinds, ", "));
+  }
+  if (weight_bytes < 0)
+    weight_bytes = HasWeightsToRead(kind) ? kFloatBytes * builder.Elements() : 0;
+  builder.AddOperation(kind, multiply_adds, bytes, weight_bytes);
+}
+
+// Counts that a file gives of itself must be those of its operations.
+void CheckCount(const YAML::Node& root, const char* key, double counted, const std::string& where) {
+  const YAML::Node given = root[key];
+  if (!given) return;
+  const double value = ParseNumber(ScalarText(given, key), key, 0, kMostWork);
+  if (value == counted) return;
+  throw Error(MarkText(where, given.Mark()) + key, given.Scalar(),
+              fmt::format("{:.0f}, as its operations have", counted));
+}
+
+ModelShape ReadYamlShape(const YAML::Node& root, const std::string& where) {
+  ShapeBuilder builder;
+  ModelShape& shape = builder.shape();
+  ReadMap(root, "", where, [&](const std::string& key, const YAML::Node& value) {
+    if (key == "name") {
+      shape.name = ScalarText(value, key);
+    } else if (key == "title") {
+      shape.title = ScalarText(value, key);
+    } else if (key == "source") {
+      shape.source = ScalarText(value, key);
+    } else if (key == "sample") {
+      shape.sample = ScalarText(value, key);
+    } else if (key == "note") {
+      shape.note = ScalarText(value, key);
+    } else if (key == "operations") {
+      if (!value.IsSequence()) throw Error(key + ": expected a list of operations");
+      for (const YAML::Node& operation : value) ReadOperation(operation, where, builder);
+    } else if (key != "elements" && key != "tensors" && key != "multiply_adds") {
+      throw Error("unknown key '" + key +
+                  "'; allowed: name, title, source, sample, note, elements, tensors, "
+                  "multiply_adds, operations");
+    }
+  });
+  ModelShape read = builder.Take(where);
+  CheckCount(root, "elements", static_cast<double>(read.Elements()), where);
+  CheckCount(root, "tensors", static_cast<double>(read.layers.size()), where);
+  CheckCount(root, "multiply_adds", read.MultiplyAdds(), where);
+  return read;
+}
+
+struct Word {
+  std::string text;
+  size_t column = 0;  // from 1
+};
+
+std::vector<Word> WordsOf(const std::string& line) {
+  constexpr const char* kBetween = " \t\r,";
+  std::vector<Word> words;
+  for (size_t begin = line.find_first_not_of(kBetween); begin != std::string::npos;) {
+    const size_t end = std::min(line.find_first_of(kBetween, begin), line.size());
+    words.push_back({line.substr(begin, end - begin), begin + 1});
+    begin = line.find_first_not_of(kBetween, end);
+  }
+  return words;
+}
+
+void ReadLine(const std::vector<Word>& words, const std::string& line, ShapeBuilder& builder) {
+  const auto place = [&](const Word& word) { return line + ":" + std::to_string(word.column); };
+  if (words.size() < 2 || words.size() > 4) {
+    const Word& at = words[words.size() < 2 ? 0 : 4];
+    throw Error(place(at), at.text,
+                "a tensor's name and its shape and, where they are known, multiply-adds and "
+                "bytes, as in conv1.weight 64x3x7x7 118013952 3813376");
+  }
+  builder.AddTensor(words[0].text, words[1].text, place(words[1]));
+  const auto number = [&](size_t i) {
+    if (words.size() <= i) return 0.0;
+    return ParseNumber(words[i].text, place(words[i]), 0, kMostWork);
+  };
+  const double multiply_adds = number(2);
+  builder.AddOperation(multiply_adds > 0 ? "linear" : "elementwise", multiply_adds, number(3),
+                       multiply_adds > 0 ? kFloatBytes * builder.Elements() : 0);
+  if (words.size() > 2) builder.shape().has_costs = true;
+}
+
+ModelShape ReadList(const std::string& text, const std::string& where) {
+  ShapeBuilder builder;
+  builder.shape().has_costs = false;
+  std::istringstream lines(text);
+  int64_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<Word> words = WordsOf(line);
+    const std::string place = where + ":" + std::to_string(++number);
+    if (!words.empty() && words.front().text.front() != '#') ReadLine(words, place, builder);
+  }
+  return builder.Take(where);
+}
+
+std::vector<fs::path> Folders() {
+  std::vector<fs::path> folders;
+  if (const char* folder = std::getenv("LEGACY_SHAPES")) folders.emplace_back(folder);
+  folders.emplace_back(LEGACY_SHAPES_SOURCE_DIR);
+  folders.emplace_back(LEGACY_SHAPES_INSTALL_DIR);
+  return folders;
+}
+
+fs::path FindShape(const std::string& text) {
+  if (text.find_first_of("/.") != std::string::npos) return text;
+  for (const fs::path& folder : Folders()) {
+    const fs::path path = folder / (text + ".yaml");
+    if (fs::is_regular_file(path)) return path;
+  }
+  throw Error("training.layers (--layers)", text,
+              Join(ModelShapeNames(), ", ") + ", or the path of a file");
+}
+
+}  // namespace
+
+double ModelShape::MultiplyAdds() const {
+  double flops = 0;
+  for (const OperationCost& cost : costs) flops += cost.forward_flops;
+  return flops / 2;
+}
+
+ModelShape ParseModelShape(const std::string& text, const std::string& where) {
+  // Only YAML has a key at the beginning of a line.
+  const bool yaml =
+      text.rfind("operations:", 0) == 0 || text.find("\noperations:") != std::string::npos;
+  ModelShape shape = yaml ? ReadYamlShape(ParseYaml(text, where), where) : ReadList(text, where);
+  if (shape.name.empty()) shape.name = fs::path(where).stem().string();
+  return shape;
+}
+
+ModelShape LoadModelShape(const std::string& text) {
+  const fs::path path = FindShape(text);
+  return ParseModelShape(ReadText(path.string()), path.string());
+}
+
+std::vector<std::string> ModelShapeNames() {
+  std::set<std::string> names;
+  for (const fs::path& folder : Folders()) {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(folder, missing)) {
+      if (entry.path().extension() == ".yaml") names.insert(entry.path().stem().string());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string ModelShapeTable() {
+  std::string text = fmt::format("{:<16} {:>12} {:>8} {:>14}  {}\n", "name", "parameters",
+                                 "tensors", "multiply-adds", "what it is, a sample");
+  for (const std::string& name : ModelShapeNames()) {
+    const ModelShape shape = LoadModelShape(name);
+    text += fmt::format("{:<16} {:>12} {:>8} {:>14.4g}  {}; {}\n", name, shape.Elements(),
+                        shape.layers.size(), shape.MultiplyAdds(), shape.title, shape.sample);
+  }
+  return text;
+}
+
+}  // namespace legacy

@@ -1,0 +1,284 @@
+// Shapes: the shipped ones against published counts, the reader, and steps of drawn gradients against real exchanges.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "analysis/summary.h"
+#include "analysis/tables.h"
+#include "compress/error.h"
+#include "scenarios/comparison.h"
+#include "scenarios/replay.h"
+#include "scenarios/shapes/drawn_training.h"
+#include "scenarios/shapes/model_shape.h"
+#include "trainer/clock.h"
+#include "trainer/host_aggregation.h"
+#include "trainer/traffic_record.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t never = 0;
+
+struct Published {
+  const char* name;
+  int64_t elements;
+  size_t tensors;
+  double multiply_adds;  // 0: none is known
+};
+
+TEST(Shapes, HaveThePublishedCounts) {
+  const Published published[] = {{"resnet18-cifar", 11'173'962, 62, 0.56e9},
+                                 {"resnet18", 11'689'512, 62, 1.81e9},
+                                 {"resnet50", 25'557'032, 161, 4.09e9},
+                                 {"resnet101", 44'549'160, 314, 7.80e9},
+                                 {"vgg16", 138'357'544, 32, 15.47e9},
+                                 {"alexnet", 61'100'840, 16, 0.71e9},
+                                 {"googlenet", 6'624'904, 173, 1.5e9},
+                                 {"googlenet-cifar", 6'166'250, 258, 0},
+                                 {"lstm-ptb", 66'034'000, 11, 0},
+                                 {"transformer-xl", 191'950'298, 182, 0},
+                                 {"gpt2-small", 124'439'808, 148, 0},
+                                 {"ncf", 31'832'577, 12, 0}};
+  EXPECT_EQ(ModelShapeNames().size(), std::size(published));
+  for (const Published& one : published) {
+    const ModelShape shape = LoadModelShape(one.name);
+    EXPECT_EQ(shape.Elements(), one.elements) << one.name;
+    EXPECT_EQ(shape.layers.size(), one.tensors) << one.name;
+    EXPECT_FALSE(shape.source.empty()) << one.name;
+    if (one.multiply_adds == 0) continue;
+    EXPECT_NEAR(shape.MultiplyAdds() / one.multiply_adds, 1, 0.02) << one.name;
+  }
+}
+
+// A matrix product costs a multiply-add for each weight and word.
+TEST(Shapes, OfTextCountEachWeightOnceAWord) {
+  EXPECT_EQ(LoadModelShape("lstm-ptb").MultiplyAdds(), 35.0 * (66'034'000 - 15'000'000 - 34'000));
+  const double gpt = LoadModelShape("gpt2-small").MultiplyAdds() / 1024;
+  const double attention = 12.0 * 2 * 1024 * 768;  // scores and their products with the values
+  EXPECT_EQ(gpt, 12.0 * 12 * 768 * 768 + 50257.0 * 768 + attention);
+}
+
+TEST(Shapes, ArePricedByEveryProfile) {
+  for (const std::string& name : ModelShapeNames()) {
+    const ModelShape shape = LoadModelShape(name);
+    std::vector<int64_t> numels;
+    for (const Unit& layer : shape.layers) numels.push_back(layer.numel);
+    for (const std::string& profile : ProfileNames()) {
+      const Clock clock(LoadProfile(profile), shape.costs, numels);
+      EXPECT_GT(clock.ComputeSeconds(1), 0) << name << " " << profile;
+    }
+  }
+}
+
+TEST(Shapes, ReadAListOfTensors) {
+  const ModelShape shape = ParseModelShape(
+      "# two tensors\n\nconv.weight 4x3x3x3 108000 4000\nconv.bias, 4\n", "my.layers");
+  EXPECT_EQ(shape.name, "my");
+  EXPECT_EQ(shape.Elements(), 112);
+  EXPECT_EQ(shape.layers[1].offset, 108);
+  EXPECT_EQ(shape.MultiplyAdds(), 108000);
+  EXPECT_EQ(shape.costs[0].weight_bytes, 4 * 108);
+  EXPECT_TRUE(shape.has_costs);
+  EXPECT_FALSE(ParseModelShape("w 10\n", "w.csv").has_costs);
+}
+
+TEST(Shapes, SayWhereAFileIsWrong) {
+  const auto error = [](const std::string& text) -> std::string {
+    try {
+      ParseModelShape(text, "f");
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const auto expect = [&](const std::string& text, const std::string& part) {
+    EXPECT_NE(error(text).find(part), std::string::npos) << text << ": " << error(text);
+  };
+  expect("", "f: has no parameter tensors");
+  expect("a 3\nb 3x\n", "f:2:3: got '3x'");
+  expect("a 3\na 4\n", "f:2:3: got 'a'; allowed: each name once");
+  expect("a 3 x\n", "f:1:5: got 'x'");
+  expect("a\n", "f:1:1: got 'a'");
+  expect("a 1 2 3 4\n", "f:1:9: got '4'");
+  expect("a 99999999999x9\n", "f:1:3: got");
+  expect("operations:\n  - {kind: conv, parameters: {w: 3}, size: 4}\n",
+         "f:2:38: unknown key 'size'");
+  expect("operations:\n  - {kind: dense, parameters: {w: 3}}\n", "f:2:6: kind: got 'dense'");
+  expect("operations:\n  - {parameters: {w: 3}}\n", "f:2:5: missing key 'kind'");
+  expect("operations:\n  - {kind: conv, multiply_adds: -1}\n", "f:2:18: multiply_adds: got '-1'");
+  expect("elements: 4\noperations:\n  - {kind: conv, parameters: {w: 3}}\n",
+         "f:1:11: elements: got '4'");
+  expect("operations: [\n", "f:2:1");
+  expect("operations: 3\n", "f:1:1: operations: expected a list");
+}
+
+ModelShape Small() {
+  return ParseModelShape(
+      "operations:\n"
+      "  - {kind: conv, multiply_adds: 1e6, bytes: 1e5, parameters: {a.weight: 16x3x3x3, a.bias: "
+      "16}}\n"
+      "  - {kind: elementwise, bytes: 1e5}\n"
+      "  - {kind: linear, multiply_adds: 2e6, bytes: 1e4, parameters: {b.weight: 64x96, b.bias: "
+      "64}}\n",
+      "small");
+}
+
+std::string TextOf(std::vector<BucketWork> buckets, int workers) {
+  StepWork work;
+  work.workers = workers;
+  work.buckets = std::move(buckets);
+  return ToJson(work).dump(1);
+}
+
+// What shapes alone give is what an aggregation of real gradients gives.
+TEST(DrawnAggregation, SendsWhatRealGradientsWould) {
+  constexpr int kWorkers = 4;
+  const ModelShape shape = Small();
+  for (const std::string text : {"dense", "fp16", "topk", "randomk", "powersgd", "qsgd", "ar-topk",
+                                 "signsgd", "terngrad-shared", "topk+rbf:bits=8"}) {
+    for (const std::vector<int>& active : {std::vector<int>(), std::vector<int>{0, 2, 3}}) {
+      const auto scheme =
+          MakeScheme(text, {.error_feedback = text == "topk" || text == "powersgd"});
+      const ParameterSpec& spec = scheme->Parameter();
+      const auto policy = MakeUniformPolicy(spec.name == "density" ? 0.05 : spec.fallback);
+      const UnitPlan plan = PlanUnits(shape.layers, Scope::kLayer);
+      WorkerPool pool(1);
+      HostAggregation real(plan, *scheme, *policy, kWorkers, pool);
+      DrawnAggregation drawn(plan, *scheme, *policy, kWorkers, {});
+      std::vector<float> mean(static_cast<size_t>(shape.Elements()));
+      for (int64_t step = 0; step < 3; ++step) {
+        real.Begin(1, {.step = step, .total_steps = 3}, active);
+        drawn.Begin(1, {.step = step, .total_steps = 3}, active);
+        for (int w = 0; w < kWorkers; ++w) {
+          if (!active.empty() && std::ranges::find(active, w) == active.end()) continue;
+          std::vector<float> gradient(mean.size());
+          for (size_t i = 0; i < gradient.size(); ++i) {
+            gradient[i] = static_cast<float>((7 * i + 3 * static_cast<size_t>(w)) % 101) - 50;
+          }
+          real.TakeGradient(w, gradient);
+        }
+        real.Finish(mean, {});
+        drawn.Finish();
+        EXPECT_EQ(TextOf(drawn.Buckets(), kWorkers), TextOf(real.Buckets(), kWorkers)) << text;
+        for (size_t u = 0; u < plan.units.size(); ++u) {
+          EXPECT_EQ(drawn.Outcomes()[u].elements, real.Outcomes()[u].elements) << text;
+        }
+      }
+      if (scheme->Plan(plan.units[0], spec.name == "density" ? 0.05 : spec.fallback, kWorkers)) {
+        EXPECT_EQ(drawn.ValuesDrawn(), 0) << text;
+      }
+    }
+  }
+}
+
+TEST(DrawnAggregation, DrawsWhatDependsOnTheDataAFewTimesForEachParameter) {
+  const ModelShape shape = Small();
+  const auto scheme = MakeScheme("threshold");
+  const auto policy = MakeUniformPolicy(0.01);
+  DrawnAggregation drawn(PlanUnits(shape.layers, Scope::kLayer), *scheme, *policy, 4,
+                         {.text = "gaussian", .steps = 2});
+  std::vector<int64_t> bytes;
+  for (int64_t step = 0; step < 5; ++step) {
+    drawn.Begin(1, {.step = step, .total_steps = 5}, {});
+    drawn.Finish();
+    bytes.push_back(drawn.Outcomes()[2].bytes);
+  }
+  EXPECT_EQ(drawn.ValuesDrawn(), 2 * shape.Elements());
+  EXPECT_GT(bytes[0], 0);
+  EXPECT_NE(bytes[0], bytes[1]);  // residuals count
+  EXPECT_EQ(bytes[1], bytes[4]);
+}
+
+TEST(DrawnTraining, RefusesPoliciesThatFollowATraining) {
+  const ModelShape shape = Small();
+  auto scheme = MakeScheme("fft");
+  auto policy = MakePolicy("theta:form=recover", {.scheme = scheme.get(),
+                                                  .units = shape.layers,
+                                                  .workers = 2,
+                                                  .total_steps = 10,
+                                                  .steps_per_epoch = 1,
+                                                  .parameter = 0.8,
+                                                  .seed = 1});
+  EXPECT_THROW(DrawnTraining({}, shape, 1, {}, std::move(policy), std::move(scheme)), Error);
+}
+
+class ShapeRun : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    scenario_.layers = "resnet18-cifar";
+    scenario_.workers = 4;
+    scenario_.steps = 6;
+    scenario_.topology = "star";
+    scenario_.stragglers = "none";
+    scenario_.fidelity = "analytic";
+    scenario_.pictures = false;
+    scenario_.record = true;
+    scenario_.overwrite = true;
+    scenario_.out =
+        (fs::path(::testing::TempDir()) / ("shape-" + std::to_string(getpid()))).string();
+  }
+  void TearDown() override { fs::remove_all(scenario_.out); }
+
+  analysis::RunDirectory Run() {
+    ValidateScenario(scenario_);
+    RunComparison(scenario_, "test", "test", never);
+    return analysis::ReadRunDirectory(scenario_.out);
+  }
+
+  Scenario scenario_;
+};
+
+TEST_F(ShapeRun, ClaimsNoAccuracyAndIsReplayed) {
+  scenario_.policies = {"dense", "topk", "legacy-layer", "powersgd"};
+  const analysis::RunDirectory run = Run();
+  EXPECT_FALSE(run.manifest.target_accuracy);
+  EXPECT_TRUE(run.evaluations.empty());
+  EXPECT_EQ(run.steps.front().message_bytes, 4.0 * 11'173'962 + 62 * 16);
+  const std::string table = analysis::TextTable(analysis::Summarise(run));
+  EXPECT_EQ(table.find("Accuracy, and"), std::string::npos) << table;
+  EXPECT_NE(table.find("step speed-up over dense"), std::string::npos) << table;
+  EXPECT_EQ(table.find("incomplete"), std::string::npos) << table;
+
+  const Recording recording = ReadRecording(scenario_.out);
+  EXPECT_EQ(recording.scenario.layers, scenario_.layers);
+  const analysis::RunDirectory again = ReplayRows(recording, ReplayDefaults(recording), never);
+  ASSERT_EQ(again.steps.size(), run.steps.size());
+  for (size_t i = 0; i < run.steps.size(); ++i) {
+    ASSERT_EQ(again.steps[i].step_seconds, run.steps[i].step_seconds);
+  }
+  Scenario slower = ReplayDefaults(recording);
+  slower.bandwidth = "100Mbps";
+  EXPECT_GT(ReplayRows(recording, slower, never).steps[0].step_seconds, run.steps[0].step_seconds);
+}
+
+TEST_F(ShapeRun, TakesPoliciesThatLookAtGradients) {
+  scenario_.layers = (fs::path(::testing::TempDir()) / "small-shape.layers").string();
+  std::ofstream(scenario_.layers) << "a 64x300 2e6 1e4\na.bias 64\nb 100x64 1e6 1e4\n";
+  scenario_.record = false;
+  scenario_.density = 0.1;
+  scenario_.methods["g"] = {.name = "g", .policy = "gravac:window=2"};
+  scenario_.methods["l"] = {.name = "l", .policy = "lgreco:start=1,period=2"};
+  scenario_.policies = {"accordion", "g", "l", "kimad", "dgc@10%"};
+  const analysis::RunDirectory run = Run();
+  EXPECT_EQ(run.steps.size(), 5u * 6u);
+  fs::remove(scenario_.layers);
+}
+
+TEST_F(ShapeRun, RefusesWhatOnlyATrainingReads) {
+  scenario_.model = "resnet9";
+  EXPECT_THROW(ValidateScenario(scenario_), Error);
+  scenario_ = Scenario();
+  scenario_.gradients = "gaussian";
+  EXPECT_THROW(ValidateScenario(scenario_), Error);
+  scenario_.layers = "resnet5000";
+  EXPECT_THROW(ValidateScenario(scenario_), Error);
+}
+
+}  // namespace
+}  // namespace legacy

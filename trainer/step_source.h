@@ -1,0 +1,80 @@
+// Where steps come from: trainings that run (training.h), or shapes of models whose gradients are drawn
+// (scenarios/shapes/drawn_training.h). Both say what a step asks of devices and network; time is somebody else's business.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compress/unit.h"
+#include "trainer/aggregation.h"
+#include "trainer/operation_cost.h"
+#include "trainer/step_work.h"
+
+namespace legacy {
+
+struct StepOutcome {
+  int64_t step = 0;
+  double learning_rate = 0;
+  double loss = 0;  // mean over the participants' batches, before the update
+  StepWork work;
+  std::vector<UnitOutcome> units;
+};
+
+// What a step took, for policies that read the clock.
+struct StepTimes {
+  double simulated_seconds = 0;  // of the step
+  double compute_seconds = 0;    // mean over the workers, as the next two
+  double codec_seconds = 0;
+  double communication_seconds = 0;                 // not hidden behind computing
+  std::vector<double> bucket_exposed_seconds = {};  // of StepWork::buckets: its part of the above
+};
+
+// Sees the gradient of each worker and step, flat, before anything is compressed. Called from any thread.
+using GradientHook = std::function<void(int64_t step, int worker, std::span<const float> gradient)>;
+
+struct Evaluation {
+  double loss = 0;      // mean over the test set
+  double accuracy = 0;  // in [0, 1]
+};
+
+// What a training computes on, for manifests.
+struct ComputeReport {
+  std::string device;       // cpu, cuda:0
+  std::string name;         // of the accelerator
+  std::string compression;  // where gradients are compressed, and why not on the device
+  std::string steps;        // how the accelerator's work is queued, and why not as one
+};
+
+class StepSource {
+ public:
+  virtual ~StepSource() = default;
+
+  // One step of the workers `participants`, ascending; empty: all.
+  virtual StepOutcome Step(std::span<const int> participants = {}) = 0;
+  // Tells the policy what the last step took.
+  virtual void Observe(const StepTimes& times) = 0;
+  // What the workers take the network for, from the next step on.
+  virtual void SetLink(const LinkEstimate& link) = 0;
+
+  // False where nothing is trained: there is no accuracy then, and losses are not numbers.
+  virtual bool Evaluates() const = 0;
+  virtual Evaluation Evaluate() = 0;
+  virtual void SetGradientHook(GradientHook hook) = 0;
+  // Complete after the first step.
+  virtual ComputeReport Report() const = 0;
+
+  virtual std::span<const Unit> Layers() const = 0;  // parameter tensors
+  virtual std::span<const Unit> Units() const = 0;   // what is compressed as one
+  virtual std::span<const OperationCost> Costs() const = 0;
+
+  std::vector<int64_t> LayerNumels() const {  // for Clock
+    std::vector<int64_t> numels;
+    for (const Unit& layer : Layers()) numels.push_back(layer.numel);
+    return numels;
+  }
+};
+
+}  // namespace legacy
