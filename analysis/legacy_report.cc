@@ -9,6 +9,7 @@
 #include "analysis/report.h"
 #include "analysis/tables.h"
 #include "compress/error.h"
+#include "files/program.h"
 
 namespace {
 
@@ -35,9 +36,7 @@ std::string Render(const Report& report, const std::string& format) {
   return legacy::analysis::ReportText(report);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   CLI::App app("Tables and pictures of a run directory, recomputed from its CSV files.",
                "legacy-report");
   std::string directory, format = "text", baseline, target;
@@ -51,19 +50,20 @@ int main(int argc, char** argv) {
   app.add_option("--target", target, "target accuracy, 85% or 0.85 (default: the run's)");
   app.add_flag("--no-pictures", no_pictures, "write summary.json only");
   CLI11_PARSE(app, argc, argv);
-  try {
-    ReportOptions options;
-    options.summary.baseline = baseline;
-    if (!target.empty()) options.summary.target = ParseTarget(target);
-    options.pictures = !no_pictures;
-    const Report report = legacy::analysis::WriteReport(directory, options);
-    fmt::print("{}", Render(report, format));
-    std::fflush(stdout);  // before what follows on standard error
-    for (const auto& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
-    for (const auto& file : report.files) fmt::print(stderr, "wrote {}\n", file.string());
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "legacy-report: {}\n", error.what());
-    return 1;
-  }
+  ReportOptions options;
+  options.summary.baseline = baseline;
+  if (!target.empty()) options.summary.target = ParseTarget(target);
+  options.pictures = !no_pictures;
+  const Report report = legacy::analysis::WriteReport(directory, options);
+  fmt::print("{}", Render(report, format));
+  std::fflush(stdout);  // before what follows on standard error
+  for (const auto& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const auto& file : report.files) fmt::print(stderr, "wrote {}\n", file.string());
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return legacy::ProgramStatus("legacy-report", [&] { return Main(argc, argv); });
 }

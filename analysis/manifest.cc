@@ -5,17 +5,21 @@
 
 #include "analysis/run_directory.h"
 #include "compress/error.h"
+#include "files/json.h"
 
 namespace legacy::analysis {
 namespace {
 
 using nlohmann::json;
 
+constexpr int64_t kMostWorkers = 1 << 24;
+constexpr int64_t kMostParameters = int64_t{1} << 44;
+
 // Gives Error the key's value as it stands in the file, "nothing" where it does not.
 [[noreturn]] void Reject(const std::string& where, const json& document, const std::string& key,
                          const std::string& allowed) {
   const bool present = document.is_object() && document.contains(key);
-  throw Error(where + ": " + key, present ? document[key].dump() : "nothing", allowed);
+  throw Error(where + ": " + key, present ? Shown(document[key]) : "nothing", allowed);
 }
 
 std::string NeedText(const json& document, const std::string& key, const std::string& where) {
@@ -25,12 +29,10 @@ std::string NeedText(const json& document, const std::string& key, const std::st
   return document[key].get<std::string>();
 }
 
-int64_t NeedCount(const json& document, const std::string& key, const std::string& where) {
-  const bool whole = document.contains(key) && document[key].is_number_integer();
-  if (!whole || document[key].get<int64_t>() < 1) {
-    Reject(where, document, key, "a whole number from 1 on");
-  }
-  return document[key].get<int64_t>();
+int64_t NeedCount(const json& document, const std::string& key, const std::string& where,
+                  int64_t most) {
+  if (!document.contains(key)) Reject(where, document, key, "a whole number from 1 on");
+  return WholeNumber(document[key], where + ": " + key, 1, most);
 }
 
 std::vector<std::string> NeedPolicies(const json& document, const std::string& where) {
@@ -79,7 +81,7 @@ std::optional<double> NeedTarget(const json& document, const std::string& where)
 
 Manifest ParseManifest(const json& document, const std::string& where) {
   if (!document.is_object()) {
-    throw Error(where, document.dump(), "an object {\"format\": 1, \"policies\": [...], ...}");
+    throw Error(where, Shown(document), "an object {\"format\": 1, \"policies\": [...], ...}");
   }
   if (document.value("format", json()) != json(kFormatVersion)) {
     Reject(where, document, "format", std::to_string(kFormatVersion));
@@ -88,8 +90,8 @@ Manifest ParseManifest(const json& document, const std::string& where) {
   manifest.program = NeedText(document, "program", where);
   manifest.policies = NeedPolicies(document, where);
   manifest.seeds = NeedSeeds(document, where);
-  manifest.workers = static_cast<int>(NeedCount(document, "workers", where));
-  manifest.parameters = NeedCount(document, "parameters", where);
+  manifest.workers = static_cast<int>(NeedCount(document, "workers", where, kMostWorkers));
+  manifest.parameters = NeedCount(document, "parameters", where, kMostParameters);
   manifest.target_accuracy = NeedTarget(document, where);
   manifest.fidelity = NeedText(document, "fidelity", where);
   manifest.document = document;

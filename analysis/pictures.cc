@@ -14,6 +14,7 @@
 #include "analysis/policy_style.h"
 #include "analysis/step_parts.h"
 #include "analysis/table_text.h"
+#include "files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {

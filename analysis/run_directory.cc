@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <sstream>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include "analysis/csv.h"
 #include "compress/error.h"
+#include "files/json.h"
+#include "files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {
@@ -48,14 +49,6 @@ const char* Parse(const std::string& text, int64_t& value) {
 }
 const char* Parse(const std::string& text, double& value) {
   return ParseWhole(text, value) ? "" : "a number, nan, inf, -inf";
-}
-
-std::string ReadWholeFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || file.bad()) throw Error(path.string() + ": cannot be read");
-  return std::move(text).str();
 }
 
 // Where each column of Row stands in the file's header line. Columns may come in any order; unknown
@@ -184,9 +177,8 @@ std::vector<std::string> ColumnNames() {
 }
 
 template <class Row>
-TableWriter<Row>::TableWriter(const fs::path& directory)
-    : path_(directory / Row::kFile), file_(path_, std::ios::binary | std::ios::trunc) {
-  WriteLine(CsvLine(ColumnNames<Row>()));
+TableWriter<Row>::TableWriter(const fs::path& directory) : file_(directory / Row::kFile) {
+  file_.Write(CsvLine(ColumnNames<Row>()));
 }
 
 template <class Row>
@@ -194,13 +186,7 @@ void TableWriter<Row>::Write(const Row& row) {
   std::vector<std::string> fields;
   Row::Columns(
       row, [&](const char*, const char*, const auto& member) { fields.push_back(Text(member)); });
-  WriteLine(CsvLine(fields));
-}
-
-template <class Row>
-void TableWriter<Row>::WriteLine(const std::string& line) {
-  file_ << line << std::flush;
-  if (!file_) throw Error(path_.string() + ": cannot be written");
+  file_.Write(CsvLine(fields));
 }
 
 template class TableWriter<StepRow>;
@@ -233,29 +219,10 @@ void WriteManifest(const fs::path& directory, nlohmann::json document) {
   WriteWholeFile(path, document.dump(2) + "\n");
 }
 
-void WriteWholeFile(const fs::path& path, const std::string& text) {
-  fs::path temporary = path;
-  temporary += ".tmp";
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) fs::rename(temporary, path, error);
-  if (!file || error) {
-    std::error_code ignored;
-    fs::remove(temporary, ignored);
-    throw Error(path.string() + ": cannot be written");
-  }
-}
-
 nlohmann::json ReadDiagnoses(const fs::path& directory) {
   const fs::path path = directory / "doctor.json";
   if (!fs::exists(path)) return nlohmann::json::array();
-  try {
-    return nlohmann::json::parse(ReadWholeFile(path));
-  } catch (const nlohmann::json::parse_error& error) {
-    throw Error(path.string() + ": not JSON: " + error.what());
-  }
+  return ParseJson(ReadWholeFile(path), path.string());
 }
 
 RunDirectory ReadRunDirectory(const fs::path& directory) {
@@ -265,11 +232,8 @@ RunDirectory ReadRunDirectory(const fs::path& directory) {
   if (!fs::exists(manifest)) {
     throw Error("run directory", directory.string(), "a directory with a manifest.json");
   }
-  try {
-    run.manifest = ParseManifest(nlohmann::json::parse(ReadWholeFile(manifest)), manifest.string());
-  } catch (const nlohmann::json::parse_error& error) {
-    throw Error(manifest.string() + ": not JSON: " + error.what());
-  }
+  run.manifest =
+      ParseManifest(ParseJson(ReadWholeFile(manifest), manifest.string()), manifest.string());
   run.steps = ReadRows<StepRow>(run);
   run.evaluations = ReadRows<EvaluationRow>(run);
   run.layers = ReadRows<LayerRow>(run);

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/rows.h"
+#include "files/output_file.h"
 
 namespace legacy::analysis {
 
@@ -26,10 +26,7 @@ class TableWriter {
   void Write(const Row& row);
 
  private:
-  void WriteLine(const std::string& line);
-
-  std::filesystem::path path_;
-  std::ofstream file_;
+  OutputFile file_;
 };
 
 using StepWriter = TableWriter<StepRow>;
@@ -62,9 +59,6 @@ Manifest ParseManifest(const nlohmann::json& document, const std::string& where)
 // Checks `document` as ParseManifest does, adds "format" and the columns' "units", and writes
 // manifest.json whole or not at all.
 void WriteManifest(const std::filesystem::path& directory, nlohmann::json document);
-
-// Writes `text` whole or not at all (a temporary file beside it, renamed).
-void WriteWholeFile(const std::filesystem::path& path, const std::string& text);
 
 struct RunDirectory {
   std::filesystem::path path;

@@ -1,9 +1,10 @@
 #include "scenarios/gradient_files.h"
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 
 #include "compress/error.h"
+#include "files/output_file.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/observation.h"
 
@@ -31,10 +32,6 @@ std::vector<Unit> Chosen(const std::string& text, std::span<const Unit> layers) 
   return chosen;
 }
 
-void Require(const std::ofstream& file, const std::filesystem::path& path) {
-  if (!file) throw Error(path.string() + ": cannot be written");
-}
-
 }  // namespace
 
 GradientFiles::GradientFiles(const Scenario& scenario, std::span<const Unit> layers,
@@ -44,14 +41,13 @@ GradientFiles::GradientFiles(const Scenario& scenario, std::span<const Unit> lay
       layers_(Chosen(scenario.gradient_layers, layers)) {
   std::filesystem::create_directories(folder_);
   const auto path = folder_ / "layers.txt";
-  std::ofstream file(path);
+  std::ostringstream lines;
   for (const Unit& layer : layers_) {
-    file << layer.name << ' ';
-    for (size_t d = 0; d < layer.shape.size(); ++d) file << (d ? "x" : "") << layer.shape[d];
-    file << '\n';
+    lines << layer.name << ' ';
+    for (size_t d = 0; d < layer.shape.size(); ++d) lines << (d ? "x" : "") << layer.shape[d];
+    lines << '\n';
   }
-  file.flush();
-  Require(file, path);
+  OutputFile(path).Write(lines.str());
 }
 
 void GradientFiles::Write(const std::string& policy, uint64_t seed, int64_t step, int worker,
@@ -59,14 +55,12 @@ void GradientFiles::Write(const std::string& policy, uint64_t seed, int64_t step
   if (worker != 0 || steps_.count(static_cast<int>(step)) == 0) return;
   const auto path = folder_ / (PlainFileName(policy) + "-seed" + std::to_string(seed) + "-step" +
                                std::to_string(step) + ".f32");
-  std::ofstream file(path, std::ios::binary);
+  OutputFile file(path);
   for (const Unit& layer : layers_) {
     const auto part = std::as_bytes(gradient.subspan(layer.offset, layer.numel));
-    file.write(reinterpret_cast<const char*>(part.data()),
-               static_cast<std::streamsize>(part.size()));
+    file.Write({reinterpret_cast<const char*>(part.data()), part.size()});
   }
-  file.flush();
-  Require(file, path);
+  file.Close();
 }
 
 }  // namespace legacy

@@ -1,10 +1,10 @@
 // legacy-replay: times a recorded training, or the user's own trace, on another network.
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <variant>
 
+#include "files/program.h"
 #include "scenarios/command_line.h"
 #include "scenarios/recording.h"
 #include "scenarios/replay.h"
@@ -59,10 +59,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "legacy-replay: %s\n", error.what());
-    return 1;
-  }
+  return legacy::ProgramStatus("legacy-replay", [&] { return Main(argc, argv); });
 }

@@ -2,7 +2,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 
 #include "compress/error.h"
 #include "scenarios/command_line.h"
@@ -11,6 +10,7 @@
 #include "scenarios/run_report.h"
 #include "scenarios/shapes/model_shape.h"
 #ifdef LEGACY_WITH_ADVICE
+#include "files/program.h"
 #include "scenarios/study/advise.h"
 #endif
 
@@ -60,10 +60,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "legacy-scenario: %s\n", error.what());
-    return 1;
-  }
+  return legacy::ProgramStatus("legacy-scenario", [&] { return Main(argc, argv); });
 }

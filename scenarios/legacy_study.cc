@@ -6,18 +6,17 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "analysis/study/store.h"
 #include "analysis/study/study_report.h"
 #include "compress/error.h"
+#include "files/program.h"
+#include "files/whole_file.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/study/commands.h"
 #include "scenarios/study/launch.h"
@@ -35,12 +34,8 @@ extern "C" void Stop(int) { g_stop = 1; }
 // A subcommand's options, and what it does.
 using Action = std::function<int()>;
 
-std::string ReadDefinition(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw legacy::Error(path + ": cannot be read");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+void SayNotes(const legacy::analysis::Study& study) {
+  for (const std::string& note : study.notes) fmt::print(stderr, "note: {}\n", note);
 }
 
 std::vector<std::string> Words(const std::string& text) { return legacy::SplitList(text, ' '); }
@@ -116,7 +111,7 @@ void AddRun(CLI::App& app, Action& chosen) {
   const auto flags = std::make_shared<Flags>();
   CLI::App* command = AddCommand(app, "run", "run a new study", chosen, [flags] {
     const std::string text =
-        legacy::CompleteDefinition(ReadDefinition(flags->file), flags->file, flags->sets);
+        legacy::CompleteDefinition(legacy::ReadWholeFile(flags->file), flags->file, flags->sets);
     const legacy::StudyDefinition definition = legacy::ParseStudy(text, flags->file);
     if (flags->dry_run) {
       fmt::print("{}", legacy::PlanText(legacy::PlanStudy(definition)));
@@ -185,7 +180,9 @@ void AddExport(CLI::App& app, Action& chosen) {
       AddCommand(app, "export", "the database as CSV and JSON files", chosen, [flags] {
         const fs::path out =
             flags->out.empty() ? fs::path(flags->folder) / "export" : fs::path(flags->out);
-        legacy::analysis::ExportStudy(legacy::ReadStudy(flags->folder), out);
+        const legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
+        SayNotes(study);
+        legacy::analysis::ExportStudy(study, out);
         fmt::print(stderr, "written: {}\n", out.string());
         return 0;
       });
@@ -204,6 +201,7 @@ void AddReport(CLI::App& app, Action& chosen) {
   CLI::App* command =
       AddCommand(app, "report", "tables, figures, words, and an interactive page", chosen, [flags] {
         legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
+        SayNotes(study);
         if (!flags->target.empty()) {
           legacy::SetTarget(study, legacy::ParseFraction(flags->target, "--target"));
         }
@@ -338,10 +336,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return Main(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "legacy-study: %s\n", error.what());
-    return 1;
-  }
+  return legacy::ProgramStatus("legacy-study", [&] { return Main(argc, argv); });
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "compress/error.h"
+#include "files/whole_file.h"
 #include "scenarios/network/doctor.h"
 #include "scenarios/network/engines.h"
 
@@ -99,7 +100,7 @@ void StepObserver::Finish() {
   if (Doctors() && observation_.doctor_steps.empty() && !kept_.empty()) Consult(Median());
   if (trace_) {
     const std::string name = "trace-" + PlainFileName(policy_) + "-seed" + std::to_string(seed_);
-    analysis::WriteWholeFile(directory_ / (name + ".json"), trace_->Finish());
+    WriteWholeFile(directory_ / (name + ".json"), trace_->Finish());
     trace_.reset();
   }
 }
@@ -133,7 +134,7 @@ void StepObserver::Consult(const Kept& kept) {
                                                      {"seed", seed_},
                                                      {"step", kept.step},
                                                      {"fidelity", scenario_.doctor_fidelity}}));
-  analysis::WriteWholeFile(directory_ / "doctor.json", diagnoses_.dump(1) + "\n");
+  WriteWholeFile(directory_ / "doctor.json", diagnoses_.dump(1) + "\n");
 }
 
 void StepObserver::AddTrace(int64_t step, TimeNs start, const PricedStep& priced, TimeNs total) {

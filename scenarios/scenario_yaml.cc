@@ -1,5 +1,7 @@
 #include "scenarios/scenario_yaml.h"
 
+#include <yaml-cpp/depthguard.h>
+
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -8,6 +10,7 @@
 #include "compress/error.h"
 #include "compress/exchange.h"
 #include "compress/options.h"
+#include "files/whole_file.h"
 #include "scenarios/methods.h"
 #include "scenarios/network/parse.h"
 
@@ -84,18 +87,12 @@ std::string MarkText(const std::string& where, const YAML::Mark& mark) {
   return where + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1) + ": ";
 }
 
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || std::filesystem::is_directory(path)) throw Error(path + ": cannot be read");
-  return text.str();
-}
-
 YAML::Node ParseYaml(const std::string& text, const std::string& where) {
   try {
     return YAML::Load(text);
-  } catch (const YAML::ParserException& error) {
+  } catch (const YAML::DeepRecursion& error) {
+    throw Error(MarkText(where, error.mark) + "nested deeper than yaml-cpp allows");
+  } catch (const YAML::Exception& error) {
     throw Error(MarkText(where, error.mark) + error.msg);
   }
 }
@@ -143,7 +140,7 @@ void ReadScenario(const YAML::Node& sections, const std::string& where, Scenario
 }
 
 void LoadScenario(const std::string& path, Scenario& scenario) {
-  ReadScenario(ParseYaml(ReadText(path), path), path, scenario);
+  ReadScenario(ParseYaml(ReadWholeFile(path), path), path, scenario);
 }
 
 }  // namespace legacy

@@ -13,8 +13,6 @@ namespace legacy {
 // "file:line:column: "
 std::string MarkText(const std::string& where, const YAML::Mark& mark);
 
-// Throws Error naming the file that cannot be read.
-std::string ReadText(const std::string& path);
 // Throws Error "where:line:column: ..." on text that is no YAML.
 YAML::Node ParseYaml(const std::string& text, const std::string& where);
 

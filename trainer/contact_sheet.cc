@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "compress/error.h"
+#include "files/whole_file.h"
 
 namespace legacy {
 namespace {
@@ -95,13 +96,7 @@ void WriteContactSheet(const ImageSet& images, int columns, int rows,
   }
   const Picture sheet = Arrange(images, columns, rows, kind == ".pgm");
   const std::string bytes = kind == ".png" ? Png(sheet) : Netpbm(sheet);
-  std::filesystem::path part = file;
-  part += ".part";
-  std::ofstream out(part, std::ios::binary);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) throw Error("cannot write " + file.string());
-  std::filesystem::rename(part, file);
+  WriteWholeFile(file, bytes);
 }
 
 }  // namespace legacy

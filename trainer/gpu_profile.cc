@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compress/error.h"
+#include "files/json.h"
 
 namespace legacy {
 namespace {
@@ -13,6 +14,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kInput = "student-t";
 constexpr double kRatio = 0.01;
+constexpr double kMostElements = 1e15;
 
 bool Counts(const Json& result) {
   return result.contains("profile") && result.contains("seconds") && result.at("input") == kInput &&
@@ -22,12 +24,16 @@ bool Counts(const Json& result) {
 // Of each kernel: seconds by elements.
 using Times = std::map<std::string, std::map<int64_t, double>>;
 
-Times TimesOf(const Json& document) {
+Times TimesOf(const Json& document, const std::string& where) {
   Times times;
   for (const Json& result : document.at("results")) {
     if (!Counts(result)) continue;
-    const auto elements = static_cast<int64_t>(result.at("profile_elements").get<double>());
-    times[result.at("profile").get<std::string>()][elements] = result.at("seconds").get<double>();
+    const double elements = result.at("profile_elements").get<double>();
+    if (!(elements >= 1 && elements <= kMostElements)) {
+      throw Error(where + ": profile_elements", Shown(result.at("profile_elements")), "1 to 1e15");
+    }
+    times[result.at("profile").get<std::string>()][static_cast<int64_t>(elements)] =
+        result.at("seconds").get<double>();
   }
   return times;
 }
@@ -49,14 +55,14 @@ std::string SourceOf(const Json& document, const std::string& kernels, const Pro
 Profile GpuProfile(const std::string& json, const std::string& where, const Profile& base,
                    bool operations, const std::string& name) {
   try {
-    const Json document = Json::parse(json);
+    const Json document = ParseJson(json, where);
     if (document.at("program") != "legacy-bench-gpu") {
       throw Error(where + ": program", document.at("program").dump(), "legacy-bench-gpu");
     }
     Profile profile = base;
     profile.name = name;
     std::string measured;
-    for (const auto& [kernel, seconds] : TimesOf(document)) {
+    for (const auto& [kernel, seconds] : TimesOf(document, where)) {
       if (seconds.size() < 2) continue;
       if (!base.kernels.contains(kernel)) {
         throw Error(where + ": profile", kernel, "the kernels of profile '" + base.name + "'");

@@ -11,6 +11,8 @@
 #include <string>
 
 #include "compress/error.h"
+#include "files/program.h"
+#include "files/whole_file.h"
 #include "trainer/calibrate.h"
 #include "trainer/gpu_profile.h"
 #include "trainer/operations.h"
@@ -39,8 +41,7 @@ void Write(const legacy::Profile& profile, const std::string& path) {
     std::fputs(text.c_str(), stdout);
     return;
   }
-  std::ofstream file(path);
-  if (!(file << text << std::flush)) throw legacy::Error("cannot write " + path);
+  legacy::WriteWholeFile(path, text);
   std::fprintf(stderr, "wrote %s\n", path.c_str());
 }
 
@@ -59,20 +60,16 @@ legacy::Profile Measure(const std::string& name, bool quick) {
 
 legacy::Profile FromGpu(const std::string& name, const std::string& path, const std::string& base,
                         bool operations) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) throw legacy::Error("cannot read " + path);
+  const std::string text = legacy::ReadWholeFile(path);
   legacy::Profile rest = legacy::LoadProfile(base);
   if (operations) {
     constexpr int kRuns = 9;
     legacy::MeasureGpuOperations(kRuns, rest);
   }
-  return legacy::GpuProfile(text.str(), path, rest, operations, name.empty() ? "this-gpu" : name);
+  return legacy::GpuProfile(text, path, rest, operations, name.empty() ? "this-gpu" : name);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   CLI::App app(
       "Measures operations, codecs and optimizer on one thread and writes a profile for "
       "the simulated clock.",
@@ -97,12 +94,13 @@ int main(int argc, char** argv) {
   from_gpu->needs(rest);
   rest->needs(from_gpu);
   CLI11_PARSE(app, argc, argv);
-  try {
-    const std::string name = std::filesystem::path(out).stem().string();
-    Write(gpu.empty() ? Measure(name, quick) : FromGpu(name, gpu, base, operations), out);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "legacy-calibrate: %s\n", error.what());
-    return 1;
-  }
+  const std::string name = std::filesystem::path(out).stem().string();
+  Write(gpu.empty() ? Measure(name, quick) : FromGpu(name, gpu, base, operations), out);
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return legacy::ProgramStatus("legacy-calibrate", [&] { return Main(argc, argv); });
 }

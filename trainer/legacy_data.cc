@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "files/program.h"
 #include "trainer/contact_sheet.h"
 #include "trainer/data_catalog.h"
 #include "trainer/data_fetch.h"
@@ -117,20 +118,18 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   curl_global_init(CURL_GLOBAL_DEFAULT);
-  int status = 0;
-  try {
-    status = legacy::Main(argc, argv);
-  } catch (const legacy::NetworkError& error) {
-    std::fprintf(
-        stderr,
-        "legacy-data: %s\nWith no network here, run 'legacy-data fetch' where there is one, "
-        "and copy the data root.\nThe embedded set 'glyphs' needs no files.\n",
-        error.what());
-    status = 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "legacy-data: %s\n", error.what());
-    status = 1;
-  }
+  const int status = legacy::ProgramStatus("legacy-data", [&] {
+    try {
+      return legacy::Main(argc, argv);
+    } catch (const legacy::NetworkError& error) {
+      std::fprintf(
+          stderr,
+          "legacy-data: %s\nWith no network here, run 'legacy-data fetch' where there is one, "
+          "and copy the data root.\nThe embedded set 'glyphs' needs no files.\n",
+          error.what());
+      return 2;
+    }
+  });
   curl_global_cleanup();
   return status;
 }

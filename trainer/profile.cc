@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "compress/error.h"
+#include "files/json.h"
+#include "files/whole_file.h"
 
 namespace legacy {
 namespace {
@@ -77,14 +77,6 @@ class Section {
   const Json& json_;
   std::string where_;
 };
-
-Json ParseJson(const std::string& text, const std::string& where) {
-  try {
-    return Json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw Error(where + ": byte " + std::to_string(error.byte) + ": not valid JSON");
-  }
-}
 
 std::vector<fs::path> Folders() {
   std::vector<fs::path> folders;
@@ -159,7 +151,7 @@ Profile Faster(Profile profile, double device_speed, double codec_speed) {
 }
 
 Profile ParseProfile(const std::string& json, const std::string& where) {
-  const Json document = ParseJson(json, where);
+  const Json document = ParseOrderedJson(json, where);
   const Section root(document, where);
   root.AllowOnly({"name", "source", "launch_seconds", "operations", "kernels"});
   Profile profile;
@@ -201,10 +193,7 @@ std::string FormatProfile(const Profile& profile) {
 
 Profile LoadProfile(const std::string& text) {
   const fs::path path = FindProfile(text);
-  std::ifstream file(path);
-  std::ostringstream content;
-  if (!file || !(content << file.rdbuf())) throw Error("cannot read profile " + path.string());
-  return ParseProfile(content.str(), path.string());
+  return ParseProfile(ReadWholeFile(path), path.string());
 }
 
 std::vector<std::string> ProfileNames() {

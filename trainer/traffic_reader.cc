@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compress/error.h"
+#include "files/json.h"
 #include "trainer/traffic_record.h"
 
 namespace legacy {
@@ -47,14 +48,14 @@ class Reader {
   }
   [[noreturn]] void Fail(const std::string& key, const json& value,
                          const std::string& allowed) const {
-    Fail(key + ": got " + value.dump().substr(0, 80) + "; allowed: " + allowed);
+    throw Error(path_ + ":" + std::to_string(line_) + ": " + key, Shown(value), allowed);
   }
 
   bool Next(json& line) {
     std::string text;
     if (!std::getline(file_, text)) return false;
     ++line_;
-    line = json::parse(text, nullptr, false);
+    line = ParseJson(text, path_ + ":" + std::to_string(line_));
     Require(line.is_object(), "no JSON object");
     return true;
   }
@@ -69,13 +70,7 @@ class Reader {
     return list;
   }
   int64_t Whole(const json& value, const char* key, int64_t least, int64_t most) const {
-    const bool whole = value.is_number_integer() &&
-                       !(value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
-    if (!whole || value.get<int64_t>() < least || value.get<int64_t>() > most) {
-      Fail(key, value,
-           "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    }
-    return value.get<int64_t>();
+    return WholeNumber(value, path_ + ":" + std::to_string(line_) + ": " + key, least, most);
   }
   int64_t WholeAt(const json& object, const char* key, int64_t least, int64_t most) const {
     return Whole(At(object, key), key, least, most);

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 
-#include "compress/error.h"
 #include "trainer/operation_cost.h"
 
 namespace legacy {
@@ -94,7 +93,7 @@ TrafficRecorder::TrafficRecorder(const std::filesystem::path& path, const json& 
                                  const std::vector<std::string>& replay_refused,
                                  std::span<const OperationCost> operations,
                                  std::span<const Unit> layers)
-    : path_(path), file_(path) {
+    : file_(path) {
   json header = {{"format", 1},
                  {"hash", TrainingHash(training)},
                  {"training", training},
@@ -116,10 +115,6 @@ void TrafficRecorder::Write(const std::string& policy, uint64_t seed, const Step
   WriteLine({{"policy", policy}, {"seed", seed}, {"step", work.step}, {"work", entry->second}});
 }
 
-void TrafficRecorder::WriteLine(const json& line) {
-  file_ << line.dump() << '\n';
-  file_.flush();
-  if (!file_) throw Error(path_.string() + ": cannot be written");
-}
+void TrafficRecorder::WriteLine(const json& line) { file_.Write(line.dump() + '\n'); }
 
 }  // namespace legacy

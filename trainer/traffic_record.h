@@ -7,7 +7,6 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "compress/unit.h"
+#include "files/output_file.h"
 #include "trainer/step_work.h"
 
 namespace legacy {
@@ -45,8 +45,7 @@ class TrafficRecorder {
  private:
   void WriteLine(const nlohmann::json& line);
 
-  std::filesystem::path path_;
-  std::ofstream file_;
+  OutputFile file_;
   std::map<std::string, int64_t> known_;  // text of a step's work -> its number
 };
 

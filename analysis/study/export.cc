@@ -10,6 +10,7 @@
 #include "analysis/study/columns.h"
 #include "analysis/study/store.h"
 #include "compress/error.h"
+#include "files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {

@@ -7,9 +7,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,14 +20,14 @@
 #include "analysis/csv.h"
 #include "analysis/study/columns.h"
 #include "compress/error.h"
+#include "files/json.h"
+#include "files/output_file.h"
 
 namespace legacy::analysis {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr size_t kShownCharacters = 80;  // of a value that is refused
 
 template <class T>
 json ToJson(const T& value) {
@@ -41,9 +40,7 @@ json ToJson(const std::optional<T>& value) {
 }
 
 [[noreturn]] void Refuse(const std::string& what, const json& value, const std::string& allowed) {
-  // What is structured may be nested deeper than dump() can go.
-  const std::string text = value.is_structured() ? value.type_name() : value.dump();
-  throw Error(what, text.substr(0, kShownCharacters), allowed);
+  throw Error(what, Shown(value), allowed);
 }
 
 // FromJson(value, what, member): throws Error naming `what` where `value` is of another type.
@@ -188,6 +185,8 @@ StudyTraining TrainingOf(const json& entry) {
 struct Collected {
   std::map<int64_t, StudyPoint> points;
   std::map<std::string, StudyTraining> trainings;
+  int64_t skipped = 0;
+  std::string first_skipped;
 };
 
 // A failure never hides a result.
@@ -199,12 +198,7 @@ void Keep(std::map<Id, Entry>& entries, Entry entry) {
 }
 
 void ReadLine(const std::string& line, Collected& collected) {
-  json entry;
-  try {
-    entry = json::parse(line);
-  } catch (const json::parse_error&) {
-    throw Error("line", line.substr(0, kShownCharacters), "JSON");
-  }
+  const json entry = ParseJson(line, "line");
   if (entry.is_object() && entry.contains("point")) {
     Keep(collected.points, PointOf(entry["point"]));
   } else if (entry.is_object() && entry.contains("training")) {
@@ -223,7 +217,8 @@ void ReadFile(const fs::path& path, Collected& collected) {
     try {
       ReadLine(line, collected);
     } catch (const Error& error) {
-      throw Error(fmt::format("{}:{}: {}", path.string(), number, error.what()));
+      if (collected.skipped++ > 0) continue;
+      collected.first_skipped = fmt::format("{}:{}: {}", path.string(), number, error.what());
     }
   }
   if (file.bad()) throw Error(path.string() + ": cannot be read");
@@ -236,44 +231,40 @@ std::vector<Entry> Values(std::map<Id, Entry>& entries) {
   return values;
 }
 
-// Creates a file of its own for this writer: processes of containers may share host and process id.
-fs::path CreateFile(const fs::path& folder) {
+// A file of its own for this writer: processes of containers may share host and process id.
+OutputFile CreateFile(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(folder.string() + ": cannot be made: " + error.message());
   std::array<char, 256> host = {};
   if (gethostname(host.data(), host.size() - 1) != 0) host = {"host"};
   for (int writer = 1;; ++writer) {
     const fs::path path = folder / fmt::format("{}-{}{}.jsonl", host.data(), getpid(),
                                                writer == 1 ? "" : fmt::format("-{}", writer));
-    if (std::FILE* file = std::fopen(path.c_str(), "wx")) {
-      std::fclose(file);
-      return path;
-    }
-    if (errno != EEXIST) {
-      throw Error(path.string() + ": cannot be written: " + std::generic_category().message(errno));
+    if (!fs::exists(fs::symlink_status(path, error))) {
+      try {
+        return OutputFile(path, OutputFile::Mode::kCreate);
+      } catch (const Error&) {
+        if (!fs::exists(fs::symlink_status(path, error))) throw;  // not made by another meanwhile
+      }
     }
   }
 }
 
-void WriteLine(std::ofstream& file, const fs::path& path, const json& entry) {
-  file << entry.dump(-1, ' ', false, json::error_handler_t::replace) + '\n' << std::flush;
-  if (!file) throw Error(path.string() + ": cannot be written");
+void WriteLine(OutputFile& file, const json& entry) {
+  file.Write(entry.dump(-1, ' ', false, json::error_handler_t::replace) + '\n');
 }
 
 }  // namespace
 
-JournalWriter::JournalWriter(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(folder.string() + ": cannot be made: " + error.message());
-  path_ = CreateFile(folder);
-  file_.open(path_, std::ios::binary | std::ios::app);
-}
+JournalWriter::JournalWriter(const fs::path& folder) : file_(CreateFile(folder)) {}
 
 void JournalWriter::Write(const StudyPoint& point) {
-  WriteLine(file_, path_, {{"point", PointJson(point)}});
+  WriteLine(file_, {{"point", PointJson(point)}});
 }
 
 void JournalWriter::Write(const StudyTraining& training) {
-  WriteLine(file_, path_, {{"training", TrainingJson(training)}});
+  WriteLine(file_, {{"training", TrainingJson(training)}});
 }
 
 JournalEntries ReadJournals(const fs::path& folder) {
@@ -287,7 +278,8 @@ JournalEntries ReadJournals(const fs::path& folder) {
   std::ranges::sort(paths);
   Collected collected;
   for (const fs::path& path : paths) ReadFile(path, collected);
-  return {Values(collected.points), Values(collected.trainings)};
+  return {Values(collected.points), Values(collected.trainings), collected.skipped,
+          collected.first_skipped};
 }
 
 }  // namespace legacy::analysis

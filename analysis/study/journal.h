@@ -3,12 +3,13 @@
 // them all and fills the database. A killed process leaves whole lines but for the last, which is ignored.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "analysis/study/study.h"
+#include "files/output_file.h"
 
 namespace legacy::analysis {
 
@@ -21,17 +22,19 @@ class JournalWriter {
   void Write(const StudyTraining& training);  // done or failed
 
  private:
-  std::filesystem::path path_;
-  std::ofstream file_;
+  OutputFile file_;
 };
 
 struct JournalEntries {
   std::vector<StudyPoint>
       points;  // the last of each id that is done, else the last failed; ascending
   std::vector<StudyTraining> trainings;
+  int64_t skipped = 0;        // whole lines that are no results
+  std::string first_skipped;  // where the first of them is, and what is wrong with it
 };
 
-// All journals of a folder; empty where there is none. Throws Error with file and line on a whole line that is no result.
+// All journals of a folder; empty where there is none. A line that is no result hides no other: it is counted. Throws
+// Error where a journal cannot be read.
 JournalEntries ReadJournals(const std::filesystem::path& folder);
 
 }  // namespace legacy::analysis

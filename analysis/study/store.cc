@@ -11,6 +11,7 @@
 #include "analysis/study/columns.h"
 #include "analysis/study/sqlite.h"
 #include "compress/error.h"
+#include "files/json.h"
 
 namespace legacy::analysis {
 namespace {
@@ -138,8 +139,8 @@ Study ReadHead(SqliteFile& file) {
   study.definition = std::get<std::string>(cells[2]);
   study.baseline = std::get<std::string>(cells[3]);
   if (const double* target = std::get_if<double>(&cells[4])) study.target = *target;
-  json::parse(std::get<std::string>(cells[5])).get_to(study.policies);
-  json::parse(std::get<std::string>(cells[6])).get_to(study.seeds);
+  ParseJson(std::get<std::string>(cells[5]), "policies").get_to(study.policies);
+  ParseJson(std::get<std::string>(cells[6]), "seeds").get_to(study.seeds);
   study.axes = ReadAxes(file);
   CheckTables(study);  // before the axes' names are part of any statement
   return study;

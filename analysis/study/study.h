@@ -143,6 +143,7 @@ struct Study {
   std::vector<StudyAxis> axes;
   std::vector<StudyTraining> trainings;
   std::vector<StudyPoint> points;  // ascending, points[i].id == i
+  std::vector<std::string> notes;  // what of its journals could not be used; not in the database
 };
 
 // Position of an axis; throws Error with the list where there is none of that name.

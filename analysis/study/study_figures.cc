@@ -11,6 +11,7 @@
 #include "analysis/run_directory.h"
 #include "analysis/study/figures/figures.h"
 #include "compress/error.h"
+#include "files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {

@@ -11,6 +11,7 @@
 #include "analysis/study/study_html.h"
 #include "analysis/study/study_tables.h"
 #include "compress/error.h"
+#include "files/whole_file.h"
 
 namespace legacy::analysis {
 namespace {

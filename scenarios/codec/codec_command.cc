@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "compress/error.h"
+#include "files/whole_file.h"
 #include "scenarios/codec/codec_list.h"
 #include "scenarios/codec/layer_list.h"
 #include "scenarios/codec/message_files.h"

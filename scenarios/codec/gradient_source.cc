@@ -10,6 +10,7 @@
 #include "compress/error.h"
 #include "compress/gradients/gradients.h"
 #include "compress/options.h"
+#include "files/whole_file.h"
 #include "scenarios/codec/layer_list.h"
 
 namespace legacy {
@@ -61,13 +62,6 @@ std::string WithLength(const std::string& text, const std::vector<Unit>& units) 
 }
 
 }  // namespace
-
-std::string ReadWholeFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  if (!file || std::filesystem::is_directory(path, error)) throw Error(path + ": cannot be read");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 GradientSource::GradientSource(const GradientOptions& options)
     : units_(GivenLayers(options)), workers_(options.workers), steps_(options.steps) {

@@ -55,7 +55,4 @@ class GradientSource {
   std::vector<std::span<const float>> held_;  // whole files, or the real gradient
 };
 
-// Bytes of a file. Throws Error.
-std::string ReadWholeFile(const std::string& path);
-
 }  // namespace legacy

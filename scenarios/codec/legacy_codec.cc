@@ -1,7 +1,7 @@
 // legacy-codec: what codecs make of gradients, without training or network.
 #include <cstdio>
-#include <exception>
 
+#include "files/program.h"
 #include "scenarios/codec/codec_command_line.h"
 
 namespace {
@@ -12,12 +12,9 @@ int Run(const legacy::CodecListCommand& command) { return legacy::RunCodecListCo
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
+  return legacy::ProgramStatus("legacy-codec", [&] {
     const legacy::CodecCommandLine line = legacy::ParseCodecCommandLine(argc, argv);
     if (line.exit) return *line.exit;
     return std::visit([](const auto& command) { return Run(command); }, line.command);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "legacy-codec: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -1,6 +1,7 @@
 #include "scenarios/codec/message_files.h"
 
 #include "compress/error.h"
+#include "files/whole_file.h"
 #include "scenarios/codec/gradient_source.h"
 #include "scenarios/network/rows.h"
 

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <numeric>
-#include <sstream>
 #include <unordered_map>
 
 #include "analysis/csv.h"
 #include "compress/error.h"
+#include "files/whole_file.h"
 #include "ns3-module/fabric/hash.h"
 #include "ns3-module/fabric/settings.h"
 #include "scenarios/network/flow_sizes.h"
@@ -58,12 +57,8 @@ std::string Trimmed(const std::string& text) {
                                     : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error("--flows", path, "a file that can be read");
-  std::ostringstream text;
-  text << file.rdbuf();
-  std::string result = text.str();
+std::string ReadLines(const std::string& path) {
+  std::string result = ReadWholeFile(path);
   if (!result.empty() && result.back() != '\n') result += '\n';
   return result;
 }
@@ -162,7 +157,7 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
 }  // namespace
 
 std::vector<FlowRequest> ReadFlows(const std::string& path, const Network& network) {
-  const std::string text = ReadText(path);
+  const std::string text = ReadLines(path);
   const HostNames hosts(network);
   analysis::CsvParser parser(path, text);
   std::vector<FlowRequest> flows;

@@ -1,9 +1,9 @@
 // legacy-network: times collectives and flows on a simulated network, without training.
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <iostream>
 
+#include "files/program.h"
 #include "scenarios/network/network_command_line.h"
 
 namespace {
@@ -33,12 +33,9 @@ int Run(const legacy::ValidationOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
+  return legacy::ProgramStatus("legacy-network", [&] {
     const legacy::NetworkCommandLine line = legacy::ParseNetworkCommandLine(argc, argv);
     if (line.exit) return *line.exit;
     return std::visit([](const auto& command) { return Run(command); }, line.command);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "legacy-network: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -8,6 +8,7 @@
 #include "analysis/csv.h"
 #include "analysis/run_directory.h"
 #include "compress/error.h"
+#include "files/whole_file.h"
 
 namespace legacy {
 namespace {
@@ -42,11 +43,16 @@ std::string JsonText(const std::vector<Row>& rows) { return Row(rows).dump(1) + 
 
 void CheckOutput(const std::string& path, const std::string& option) {
   if (path.empty() || path == "-") return;
-  const fs::path folder = fs::absolute(path).parent_path();
+  if (fs::is_directory(path)) throw Error(option, path, "a file; this is a folder");
+  const fs::path place = FollowLinks(path);
+  if (!MayReplace(place)) {
+    if (access(place.c_str(), W_OK) == 0) return;
+    throw Error(option, path, "what may be written to");
+  }
+  const fs::path folder = fs::absolute(place).parent_path();
   if (!fs::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
     throw Error(option, path, "a file in a folder that exists and can be written to, or -");
   }
-  if (fs::is_directory(path)) throw Error(option, path, "a file; this is a folder");
 }
 
 void WriteOutput(const std::string& path, const std::string& text) {
@@ -54,7 +60,7 @@ void WriteOutput(const std::string& path, const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stdout);  // it may hold zeros
     return;
   }
-  analysis::WriteWholeFile(path, text);
+  WriteWholeFile(path, text);
 }
 
 }  // namespace legacy

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compress/error.h"
+#include "files/whole_file.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/network/validation_sections.h"
 
@@ -44,25 +45,6 @@ std::vector<Section> Chosen(const std::vector<std::string>& names) {
   return chosen;
 }
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  if (!file) throw Error(path + ": cannot be read");
-  return content.str();
-}
-
-// Whole or not at all.
-void WriteFile(const std::string& path, const std::string& content) {
-  const std::string temporary = path + ".part";
-  std::ofstream file(temporary, std::ios::binary);
-  file << content;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(temporary, path, error);
-  if (!file || error) throw Error(path + ": cannot be written");
-}
-
 std::string CsvPath(const ValidationOptions& options, const std::string& name) {
   return (std::filesystem::path(options.out_directory) / (name + ".csv")).string();
 }
@@ -79,7 +61,7 @@ void Check(const ValidationOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(options.out_directory, error);
   if (error) throw Error("--out", options.out_directory, "a folder that can be made");
-  if (!options.document.empty()) ReadFile(options.document);
+  if (!options.document.empty()) ReadWholeFile(options.document);
 }
 
 // Prints what a section found and keeps it. Returns what does not hold.
@@ -94,14 +76,14 @@ std::vector<std::string> Keep(const SectionResult& result, const ValidationOptio
     }
     return misses;
   }
-  WriteFile(CsvPath(options, result.csv.name), ToCsv(result.csv));
+  WriteWholeFile(CsvPath(options, result.csv.name), ToCsv(result.csv));
   for (const ValidationTable& table : result.document) Print(table, text);
   if (options.document.empty()) return misses;
-  std::string document = ReadFile(options.document);  // as it is now: sections take minutes
+  std::string document = ReadWholeFile(options.document);  // as it is now: sections take minutes
   for (const ValidationTable& table : result.document) {
     document = WithTable(document, table, options.document);
   }
-  WriteFile(options.document, document);
+  WriteWholeFile(options.document, document);
   return misses;
 }
 

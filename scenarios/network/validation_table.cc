@@ -11,6 +11,7 @@
 
 #include "analysis/csv.h"
 #include "compress/error.h"
+#include "files/whole_file.h"
 
 namespace legacy {
 namespace {
@@ -59,11 +60,7 @@ std::string ToCsv(const ValidationTable& table) {
 }
 
 ValidationTable ReadTable(const std::string& name, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  if (!file) throw Error(path + ": cannot be read; legacy-network validate writes it");
-  std::vector<ValidationRow> rows = ParseRows(path, content.str());
+  std::vector<ValidationRow> rows = ParseRows(path, ReadWholeFile(path));
   if (rows.empty()) throw Error(path + ": is empty");
   ValidationTable table{name, rows.front(), {}};
   for (size_t i = 1; i < rows.size(); ++i) {

@@ -117,6 +117,7 @@ int Conclude(const fs::path& folder, const analysis::Study& study, bool interrup
   const std::string path = ShellWord(folder.string());
   fmt::print(stderr, "{} points: {} done, {} failed, {} pending\n", study.points.size(),
              counts.done, counts.failed, counts.pending);
+  for (const std::string& note : study.notes) fmt::print(stderr, "note: {}\n", note);
   if (counts.failed > 0) {
     fmt::print(stderr, "what failed: legacy-study status {} --failed\n", path);
   }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "compress/error.h"
+#include "files/whole_file.h"
 
 namespace legacy {
 namespace {
@@ -26,28 +27,10 @@ constexpr const char* kDatabase = "study.sqlite";
 constexpr const char* kJournals = "journal";
 constexpr auto kLockPause = std::chrono::milliseconds(20);
 
-std::string ReadText(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw Error(path.string() + ": cannot be read");
-  return text.str();
-}
-
 void Rename(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
   if (error) throw Error(to.string() + ": cannot be written: " + error.message());
-}
-
-// Whole or not at all.
-void WriteText(const fs::path& path, const std::string& text) {
-  const fs::path partial = path.string() + ".partial";
-  std::ofstream file(partial, std::ios::binary);
-  file << text << std::flush;
-  if (!file) throw Error(path.string() + ": cannot be written");
-  file.close();
-  Rename(partial, path);
 }
 
 void CreateDatabase(const fs::path& path, const analysis::Study& study) {
@@ -101,7 +84,7 @@ StudyFolder::StudyFolder(fs::path path, StudyPlan plan)
 StudyFolder StudyFolder::Create(const fs::path& path, StudyPlan plan) {
   const fs::path file = path / kDefinition;
   if (fs::exists(file)) {
-    if (ReadText(file) == plan.definition.text) {
+    if (ReadWholeFile(file) == plan.definition.text) {
       throw Error(path.string() +
                   ": this study is there already; go on with: legacy-study resume " +
                   path.string());
@@ -111,7 +94,7 @@ StudyFolder StudyFolder::Create(const fs::path& path, StudyPlan plan) {
                 "legacy-study resume " +
                 path.string());
   }
-  WriteText(file, plan.definition.text);
+  WriteWholeFile(file, plan.definition.text);
   StudyFolder folder(path, std::move(plan));
   folder.NeedDatabase();
   return folder;
@@ -122,7 +105,7 @@ StudyFolder StudyFolder::Open(const fs::path& path) {
   if (!fs::exists(file)) {
     throw Error(path.string() + ": no study is there (it has no " + kDefinition + ")");
   }
-  return {path, PlanStudy(ParseStudy(ReadText(file), file.string()))};
+  return {path, PlanStudy(ParseStudy(ReadWholeFile(file), file.string()))};
 }
 
 void StudyFolder::NeedDatabase() const {
@@ -174,8 +157,11 @@ StudyLock::StudyLock(const fs::path& study, double seconds) {
 
 StudyLock::~StudyLock() { close(file_); }
 
-Changes Overlay(const analysis::JournalEntries& entries, analysis::Study& study) {
+Changes Overlay(analysis::JournalEntries entries, analysis::Study& study) {
   Changes changes;
+  const auto skip = [&](const std::string& what) {
+    if (entries.skipped++ == 0) entries.first_skipped = what + " is none of the study's";
+  };
   const auto take = [](const auto& entry, auto& known, auto& changed) {
     const bool news = entry.state != known.state || entry.message != known.message;
     if (known.state == analysis::StudyState::kDone || !news) return;
@@ -184,7 +170,8 @@ Changes Overlay(const analysis::JournalEntries& entries, analysis::Study& study)
   };
   for (const analysis::StudyPoint& point : entries.points) {
     if (point.id >= std::ssize(study.points)) {
-      throw Error("journal: point " + std::to_string(point.id) + " is none of the study's");
+      skip("point " + std::to_string(point.id));
+      continue;
     }
     take(point, study.points[static_cast<size_t>(point.id)], changes.points);
   }
@@ -193,9 +180,16 @@ Changes Overlay(const analysis::JournalEntries& entries, analysis::Study& study)
   for (const analysis::StudyTraining& training : entries.trainings) {
     const auto found = positions.find(training.id);
     if (found == positions.end()) {
-      throw Error("journal: training " + training.id + " is none of the study's");
+      skip("training " + training.id);
+      continue;
     }
     take(training, study.trainings[found->second], changes.trainings);
+  }
+  study.notes.clear();
+  if (entries.skipped > 0) {
+    study.notes.push_back(
+        "journals: " + std::to_string(entries.skipped) +
+        " lines are no results and were skipped; the first: " + entries.first_skipped);
   }
   return changes;
 }

@@ -59,12 +59,13 @@ class StudyLock {
   int file_ = -1;
 };
 
-// What journals say over what `study` says, but for results that it has: a done result stays.
+// What journals say over what `study` says, but for results that it has: a done result stays. What is none of the
+// study's is skipped, which its notes say.
 struct Changes {
   std::vector<analysis::StudyPoint> points;
   std::vector<analysis::StudyTraining> trainings;
 };
-Changes Overlay(const analysis::JournalEntries& entries, analysis::Study& study);
+Changes Overlay(analysis::JournalEntries entries, analysis::Study& study);
 
 // The study as it is now: database and journals. Writes nothing, needs no lock.
 analysis::Study ReadStudy(const std::filesystem::path& folder);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compress/error.h"
+#include "files/whole_file.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/scenario_yaml.h"
 #include "scenarios/study/grid_axis.h"
@@ -360,7 +361,7 @@ void Reader::CheckValues() const {
 
 }  // namespace
 
-StudyDefinition LoadStudy(const std::string& path) { return ParseStudy(ReadText(path), path); }
+StudyDefinition LoadStudy(const std::string& path) { return ParseStudy(ReadWholeFile(path), path); }
 
 StudyDefinition ParseStudy(const std::string& text, const std::string& where) {
   return Reader(text, where).Read();

@@ -138,6 +138,7 @@ std::string StatusText(const Study& study) {
     text += AxisRows(study, study.axes[axis].name, study.axes[axis].values,
                      [axis](const StudyPoint& p) { return p.values[axis]; });
   }
+  for (const std::string& note : study.notes) text += "\nnote: " + note + "\n";
   return text;
 }
 

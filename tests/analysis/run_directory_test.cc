@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/analysis/fixture.h"
+#include "tests/message_of.h"
 
 namespace legacy::analysis {
 namespace {
@@ -67,7 +68,10 @@ TEST_F(RunDirectoryTest, RowsAreOnDiskAtOnce) {
 
 TEST_F(RunDirectoryTest, AnUnwritableFileIsAnError) {
   EXPECT_THROW(StepWriter(directory_ / "absent"), Error);
-  EXPECT_THROW(WriteWholeFile(directory_ / "absent" / "file", ""), Error);
+  const std::filesystem::path full = directory_ / "steps.csv";
+  std::filesystem::create_symlink("/dev/full", full);
+  EXPECT_EQ(MessageOf([&] { StepWriter{directory_}; }),
+            full.string() + ": cannot be written: No space left on device");
 }
 
 TEST_F(RunDirectoryTest, AnUnfinishedLastLineIsIgnoredWithANote) {
@@ -133,7 +137,7 @@ TEST_F(RunDirectoryTest, NumbersAndOrderOfEvaluationsAreChecked) {
 TEST_F(RunDirectoryTest, TheManifestIsChecked) {
   EXPECT_NE(ReadError().find("allowed: a directory with a manifest.json"), std::string::npos);
   Put("manifest.json", "{\"format\": 1");
-  EXPECT_NE(ReadError().find("manifest.json: not JSON"), std::string::npos);
+  EXPECT_NE(ReadError().find("manifest.json: byte 13: not valid JSON"), std::string::npos);
   const auto error = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json document = MakeManifest({"dense"}, {1});
     document["format"] = 1;

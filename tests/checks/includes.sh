@@ -8,23 +8,26 @@ set -eu
 cd "$1"
 
 { grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.h' --include='*.cc' --include='*.cu' --include='*.cuh' \
-  analysis compress ns3-module scenarios tests trainer || true; } | awk '
+  analysis compress files ns3-module scenarios tests trainer || true; } | awk '
   # What a folder (tests/X as X) may include: "ours" as a pattern of quoted paths, LibTorch and ns-3 as yes or no.
   function rule(folder, ours, torch, ns3) { known[folder] = ours; torch_in[folder] = torch; ns3_in[folder] = ns3 }
   BEGIN {
-    everything = "^(analysis|compress|ns3-module/fabric|ns3-module/model|ns3-module/helper|scenarios|trainer)/"
+    everything = "^(analysis|compress|files|ns3-module/fabric|ns3-module/model|ns3-module/helper|scenarios|trainer)/"
     rule("compress", "^compress/")
+    rule("files", "^(files/|compress/error\\.h$)")
     rule("ns3-module/fabric", "^ns3-module/fabric/")
     rule("ns3-module", "^((ns3-module/)?(fabric|model|helper|test)|ns3)/", 0, 1)
-    rule("trainer", "^(trainer|compress|ns3-module/fabric)/", 1, 0)
-    rule("analysis", "^(analysis/|compress/error\\.h$)")
+    rule("trainer", "^(trainer|compress|files|ns3-module/fabric)/", 1, 0)
+    rule("analysis", "^(analysis/|files/|compress/error\\.h$)")
     rule("scenarios", everything)
-    rule("scenarios/network", "^(analysis|compress|ns3-module/fabric|ns3-module/helper|scenarios/network)/")
-    rule("scenarios/codec", "^((analysis|compress|ns3-module/fabric|scenarios/codec)/|(scenarios/network/(parse|rows|validation_table)|trainer/(step_work|transfers))\\.h$)")
+    rule("scenarios/network", "^(analysis|compress|files|ns3-module/fabric|ns3-module/helper|scenarios/network)/")
+    rule("scenarios/codec", "^((analysis|compress|files|ns3-module/fabric|scenarios/codec)/|(scenarios/network/(parse|rows|validation_table)|trainer/(step_work|transfers))\\.h$)")
+    rule("scenarios/http", "^(scenarios/http/|compress/error\\.h$)")
     alias["fabric"] = "ns3-module/fabric"
     alias["packet"] = "ns3-module"
     alias["network"] = "scenarios/network"
     alias["codec"] = "scenarios/codec"
+    alias["http"] = "scenarios/http"
     alias["fuzz"] = "compress"
   }
   function folder_of(path, parts) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "compress/gradients/gradients.h"
+#include "files/whole_file.h"
 #include "scenarios/codec/codec_run.h"
 #include "scenarios/codec/layer_list.h"
 #include "tests/codec/codec_testing.h"
