@@ -77,6 +77,17 @@ void CheckWorks(const Recording& recording, const std::string& where) {
   }
 }
 
+// Steps are indices into the record: each stands in steps.csv once, in its order.
+void CheckNextStep(const analysis::StepRow& row, int64_t next, int64_t steps,
+                   const std::string& directory) {
+  if (row.step == next && next < steps) return;
+  throw Error(
+      directory + ": steps.csv: step of " + row.policy + ", seed " + std::to_string(row.seed),
+      std::to_string(row.step),
+      next < steps ? std::to_string(next) + ", the next one"
+                   : "nothing behind step " + std::to_string(steps - 1));
+}
+
 // All trainings of the manifest, each with all its steps, in the record and in steps.csv.
 void CheckSteps(const Recording& recording, const std::string& directory) {
   const Scenario& scenario = recording.scenario;
@@ -86,9 +97,12 @@ void CheckSteps(const Recording& recording, const std::string& directory) {
     const auto same = [&](const auto& row) {
       return row.policy == training.policy && row.seed == training.seed;
     };
-    const auto rows = std::ranges::count_if(recording.run.steps, [&](const auto& row) {
-      return same(row) && row.step < scenario.steps;  // they ascend: exactly 0, 1, ...
-    });
+    int64_t rows = 0;
+    for (const analysis::StepRow& row : recording.run.steps) {
+      if (!same(row)) continue;
+      CheckNextStep(row, rows, scenario.steps, directory);
+      ++rows;
+    }
     const bool finished = std::ranges::any_of(recording.run.network, same);
     if (finished && rows == scenario.steps && std::ssize(training.works) == rows) ++found;
   }
@@ -96,6 +110,15 @@ void CheckSteps(const Recording& recording, const std::string& directory) {
   throw Error(directory + ": " + std::to_string(found) + " of " + std::to_string(trainings) +
               " trainings have all their " + std::to_string(scenario.steps) +
               " steps in steps.csv and traffic.jsonl: only whole runs are replayed");
+}
+
+// A replay evaluates behind the same steps.
+void CheckEvaluations(const Recording& recording, const std::string& where) {
+  for (const analysis::EvaluationRow& row : recording.run.evaluations) {
+    if (row.step >= 1 && row.step <= recording.scenario.steps) continue;
+    throw Error(where + ": step of " + row.policy + ", seed " + std::to_string(row.seed),
+                std::to_string(row.step), "1 to " + std::to_string(recording.scenario.steps));
+  }
 }
 
 // The bytes of each step's messages are in both files.
@@ -107,7 +130,8 @@ void CheckBytes(const Recording& recording, const std::string& where) {
   }
   for (const analysis::StepRow& row : recording.run.steps) {
     const RecordedTraining& training = *training_of.at({row.policy, row.seed});
-    const double bytes = MeanMessageBytes(traffic.works[training.works[row.step]]);
+    const double bytes =
+        MeanMessageBytes(traffic.works.at(training.works.at(static_cast<size_t>(row.step))));
     if (bytes == row.message_bytes) continue;
     throw Error(
         where + ": message_bytes of " + row.policy + ", seed " + std::to_string(row.seed) +
@@ -139,6 +163,7 @@ Recording ReadRecording(const std::string& directory) {
   CheckTraining(recording, manifest);
   CheckWorks(recording, traffic);
   CheckSteps(recording, directory);
+  CheckEvaluations(recording, (path / "evaluations.csv").string());
   CheckBytes(recording, (path / "steps.csv").string());
   return recording;
 }
