@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <thread>
 
 #include "compress/error.h"
+#include "files/whole_file.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/study/shell.h"
 
@@ -51,10 +52,19 @@ std::vector<std::string> WorkLine(const LaunchOptions& options, const std::strin
   return words;
 }
 
-void WriteScript(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (!file) throw Error(path.string() + ": cannot be written");
+// A word of a line that begins with #SBATCH, which has no escapes: what would end the line or the word is refused.
+const std::string& DirectiveWord(const std::string& what, const std::string& word, bool quoted) {
+  const auto wrong = [&](unsigned char c) {
+    return c < ' ' || c == 0x7f || (quoted && (c == '"' || c == '\\'));
+  };
+  if (std::ranges::none_of(word, wrong)) return word;
+  std::string shown = word;
+  std::ranges::replace_if(
+      shown, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  throw Error(what, shown,
+              quoted
+                  ? "for Slurm, a path without line breaks and other control characters, \" and \\"
+                  : "words without line breaks and other control characters");
 }
 
 // The lines that every batch script begins with.
@@ -65,9 +75,10 @@ std::string BatchHead(const LaunchOptions& options, const std::string& job,
       "#SBATCH --job-name=legacy-{}\n"
       "#SBATCH --output=\"{}\"\n"
       "#SBATCH --chdir=\"{}\"\n",
-      job, (options.study / "slurm" / log).string(), fs::current_path().string());
+      job, DirectiveWord("--out", (options.study / "slurm" / log).string(), true),
+      DirectiveWord("current folder", fs::current_path().string(), true));
   for (const std::string& argument : options.arguments) {
-    text += fmt::format("#SBATCH {}\n", argument);
+    text += fmt::format("#SBATCH {}\n", DirectiveWord("--slurm-args", argument, false));
   }
   return text;
 }
@@ -136,18 +147,20 @@ fs::path WriteSlurmScripts(const LaunchOptions& options) {
         job);
   };
   if (options.trainings > 0) {
-    WriteScript(folder / "trainings.sbatch", ArrayScript(options, "trainings", options.trainings));
+    WriteWholeFile(folder / "trainings.sbatch",
+                   ArrayScript(options, "trainings", options.trainings));
     add("trainings");
   }
   if (options.points > 0) {
-    WriteScript(folder / "points.sbatch", ArrayScript(options, "points", options.points));
+    WriteWholeFile(folder / "points.sbatch", ArrayScript(options, "points", options.points));
     add("points");
   }
-  WriteScript(folder / "collect.sbatch",
-              BatchHead(options, "collect", "collect.log") + "\nexec " +
-                  ShellLine({options.program.string(), "collect", options.study.string()}) + "\n");
+  WriteWholeFile(folder / "collect.sbatch",
+                 BatchHead(options, "collect", "collect.log") + "\nexec " +
+                     ShellLine({options.program.string(), "collect", options.study.string()}) +
+                     "\n");
   add("collect");
-  WriteScript(folder / "submit.sh", submit);
+  WriteWholeFile(folder / "submit.sh", submit);
   fs::permissions(folder / "submit.sh", fs::perms::owner_exec, fs::perm_options::add);
   return folder / "submit.sh";
 }
