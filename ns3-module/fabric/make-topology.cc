@@ -86,6 +86,11 @@ Topology MakeFromSource(const TopologyRequest& request)
 
 } // namespace
 
+bool NamesTopologyFile(const std::string& text)
+{
+    return SourceOf(text) != Source::Named;
+}
+
 Topology MakeTopology(const TopologyRequest& request)
 {
     Topology topology = MakeFromSource(request);

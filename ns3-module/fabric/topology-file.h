@@ -48,6 +48,9 @@ TopologyFormat ParseTopologyFormat(const std::string& text);
 /// (HPCC: queues, prices).
 void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream);
 
+/// Whether MakeTopology would read a file for that text.
+bool NamesTopologyFile(const std::string& text);
+
 /// What of a links file's text may be left open.
 struct LinkDefaults
 {

@@ -7,6 +7,7 @@
 #include "compress/error.h"
 #include "compress/number.h"
 #include "ns3-module/fabric/straggler.h"
+#include "ns3-module/fabric/topology-file.h"
 #include "ns3-module/fabric/topology-report.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/replay.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kMostThreads = 2;
 constexpr size_t kMostRemembered = 64;
+constexpr fabric::TimeNs kLongestDelay = 1'000'000'000'000;
 
 int Threads(int wanted) {
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -40,10 +42,11 @@ void CheckFidelity(const std::string& fidelity) {
 
 // A text that names a file would have this program read it for whoever asks.
 void CheckTopology(const std::string& text, const std::set<std::string>& known) {
-  if (known.count(text) > 0) return;
+  if (known.contains(text)) return;
   std::vector<std::string> types;
   for (const fabric::TopologyType& type : fabric::TopologyTypes()) types.push_back(type.name);
-  if (Contains(types, text.substr(0, text.find(':')))) return;
+  const bool type = Contains(types, text.substr(0, text.find(':')));
+  if (type && !fabric::NamesTopologyFile(text)) return;
   const std::vector<std::string> texts(known.begin(), known.end());
   throw Error("network.topology", text,
               "a type with its parameters (" + Join(types, ", ") +
@@ -54,6 +57,19 @@ struct SlowWorkers {
   int64_t count = 0;
   double factor = 1;
 };
+
+// What the question leaves out is as in the study. Where no worker is slow there, a slowdown alone is that of one worker,
+// and a number alone says nothing.
+SlowWorkers SlowWorkersFor(const WhatIfQuestion& question, const SlowWorkers& now) {
+  if (now.count > 0) {
+    return {question.slow_workers.value_or(now.count), question.slowdown.value_or(now.factor)};
+  }
+  if (question.slow_workers.value_or(0) > 0 && !question.slowdown) {
+    throw Error("slow_workers", std::to_string(*question.slow_workers),
+                "together with slowdown, as the study has no slow workers");
+  }
+  return {question.slow_workers.value_or(1), question.slowdown.value_or(1)};
+}
 
 // What slow workers the text of fixed stragglers has; none where it says anything else.
 SlowWorkers SlowWorkersOf(const Scenario& scenario) {
@@ -145,6 +161,9 @@ void WhatIf::SetNetwork(const WhatIfQuestion& question, Scenario& scenario) cons
   const auto before = std::pair(rate(), delay());
   if (question.bandwidth) SetOption(scenario, "network.bandwidth", *question.bandwidth);
   if (question.delay) SetOption(scenario, "network.delay", *question.delay);
+  if (delay() > kLongestDelay) {
+    throw Error("network.delay", scenario.delay, "at most 1000 s");
+  }
   if (std::pair(rate(), delay()) != before) SetOption(scenario, "network.phases", "none");
   if (question.topology) {
     CheckTopology(*question.topology, study_.topologies);
@@ -158,10 +177,8 @@ Scenario WhatIf::ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion
   scenario.fidelity = question.fidelity.value_or(DefaultFidelity(scenario));
   CheckFidelity(scenario.fidelity);
   if (question.slowdown || question.slow_workers) {
-    const SlowWorkers now = SlowWorkersOf(scenario);
-    SetOption(scenario, "network.stragglers",
-              StragglerText({question.slow_workers.value_or(now.count),
-                             question.slowdown.value_or(now.factor)}));
+    const SlowWorkers slow = SlowWorkersFor(question, SlowWorkersOf(scenario));
+    SetOption(scenario, "network.stragglers", StragglerText(slow));
   }
   const auto speed = [&](const std::string& key, const std::optional<double>& factor) {
     if (factor) SetOption(scenario, key, FormatNumber(*factor));

@@ -4,6 +4,7 @@
 
 #include "compress/error.h"
 #include "compress/number.h"
+#include "files/json.h"
 #include "scenarios/network/parse.h"
 
 namespace legacy {
@@ -13,6 +14,7 @@ using nlohmann::json;
 
 // Who asks may echo long texts into long messages.
 constexpr size_t kMostEcho = 200;
+constexpr int64_t kMostWorkers = 1 << 24;
 
 std::string Echo(const json& value) {
   if (value.is_structured()) return value.type_name();  // may be nested thousands deep
@@ -41,6 +43,10 @@ uint64_t Count(const std::string& key, const json& value) {
   throw Error(key, Echo(value), "a whole number from 0 on");
 }
 
+int64_t Workers(const std::string& key, const json& value) {
+  return WholeNumber(value, key, 0, kMostWorkers);
+}
+
 template <class Item, class Parse>
 std::vector<Item> List(const std::string& key, const json& value, Parse parse) {
   if (!value.is_array()) throw Error(key, Echo(value), "a list");
@@ -61,7 +67,7 @@ constexpr Key kKeys[] = {
     {"topology", [](auto& q, auto& key, auto& v) { q.topology = Text(key, v); }},
     {"fidelity", [](auto& q, auto& key, auto& v) { q.fidelity = Text(key, v); }},
     {"slowdown", [](auto& q, auto& key, auto& v) { q.slowdown = Factor(key, v); }},
-    {"slow_workers", [](auto& q, auto& key, auto& v) { q.slow_workers = Count(key, v); }},
+    {"slow_workers", [](auto& q, auto& key, auto& v) { q.slow_workers = Workers(key, v); }},
     {"device_speed", [](auto& q, auto& key, auto& v) { q.device_speed = Factor(key, v); }},
     {"codec_speed", [](auto& q, auto& key, auto& v) { q.codec_speed = Factor(key, v); }},
     {"policies", [](auto& q, auto& key, auto& v) { q.policies = List<std::string>(key, v, Text); }},
@@ -95,9 +101,9 @@ json DefaultsOf(const WhatIfQuestion& question) {
 }  // namespace
 
 WhatIfQuestion ParseQuestion(const std::string& text) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = ParseJson(text, "question");
   if (!document.is_object()) {
-    throw Error("question", text.substr(0, kMostEcho), "a JSON object");
+    throw Error("question", Shown(document), "a JSON object");
   }
   WhatIfQuestion question;
   for (const auto& [name, value] : document.items()) {

@@ -137,8 +137,10 @@ TEST_F(ServeTest, AnswersTwoAtOnceAsOneAfterTheOther) {
 }
 
 TEST_F(ServeTest, RefusesWithTheReason) {
-  ExpectError(Ask("{"), 400, "question: got '{'; allowed: a JSON object");
-  ExpectError(Ask("\xff"), 400, "a JSON object");
+  ExpectError(Ask("{"), 400, "question: byte 2: not valid JSON");
+  ExpectError(Ask("\xff"), 400, "not valid JSON");
+  ExpectError(Ask(std::string(60'000, '[')), 400, "nested deeper");
+  ExpectError(Ask("[]"), 400, "question: got 'array'; allowed: a JSON object");
   ExpectError(Ask(R"({"bandwidth": "fast"})"), 400, "network.bandwidth: got 'fast'; allowed: ");
   ExpectError(Ask(R"({"fidelity": "packet"})"), 400, "got 'packet'; allowed: flow, analytic");
   ExpectError(Ask(R"({"topology": "star:hosts=2"})"), 400, "hosts");

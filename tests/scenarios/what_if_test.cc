@@ -181,6 +181,8 @@ TEST_F(WhatIfTest, RefusesWhatCannotBe) {
       {R"({"bandwidth": "fast"})", "network.bandwidth: got 'fast'"},
       {R"({"bandwidth": -1})", "network.bandwidth: got '-1bps'"},
       {R"({"delay": -1})", "network.delay: got '-1s'"},
+      {R"({"delay": 9e9})", "network.delay: got '9e+09s'; allowed: "},
+      {R"({"slow_workers": 9223372036854775809})", "slow_workers: got '9223372036854775809'"},
       {R"({"fidelity": "packet"})", "network.fidelity: got 'packet'; allowed: flow, analytic"},
       {R"({"topology": "fat-tree:k=3"})", "k"},
       {R"({"topology": "star:hosts=2"})", "hosts"},
@@ -195,7 +197,9 @@ TEST_F(WhatIfTest, RefusesWhatCannotBe) {
 }
 
 TEST_F(WhatIfTest, ReadsNoFileForWhoAsks) {
-  for (const char* file : {"/etc/passwd", "topologies/a.yaml", "a.topo", "hpcc:/etc/passwd", "x"}) {
+  for (const char* file :
+       {"/etc/passwd", "topologies/a.yaml", "a.topo", "hpcc:/etc/passwd", "x", "star:x/y.yaml",
+        "star:/etc/passwd", "star:rate=1Gbps/x.topo", "star:x.txt"}) {
     EXPECT_THAT(Refusal(std::string(R"({"topology": ")") + file + "\"}"),
                 StartsWith(std::string("network.topology: got '") + file))
         << file;
@@ -208,6 +212,19 @@ TEST_F(WhatIfTest, SlowWorkersReplaceStragglers) {
   EXPECT_EQ(ScenarioOf(R"({"slow_workers": 2})").stragglers, "fixed:count=2,factor=2");
   EXPECT_EQ(ScenarioOf(R"({"slow_workers": 0})").stragglers, "none");
   EXPECT_EQ(ScenarioOf(R"({"slowdown": 1})").stragglers, "none");
+}
+
+TEST_F(WhatIfTest, ASlowdownHasAnEffectWhereNoWorkerIsSlow) {
+  WhatIfTraining training = what_if_->study().groups.at(0).trainings.at(0);
+  training.scenario.stragglers = "none";
+  const auto stragglers = [&](const char* json) {
+    return what_if_->ScenarioOf(training, ParseQuestion(json)).stragglers;
+  };
+  EXPECT_EQ(stragglers(R"({"slowdown": 3})"), "fixed:count=1,factor=3");
+  EXPECT_EQ(stragglers(R"({"slowdown": 3, "slow_workers": 2})"), "fixed:count=2,factor=3");
+  EXPECT_EQ(stragglers(R"({"slowdown": 3, "slow_workers": 0})"), "none");
+  EXPECT_THAT(MessageOf([&] { stragglers(R"({"slow_workers": 2})"); }),
+              HasSubstr("slow_workers: got '2'; allowed: together with slowdown"));
 }
 
 TEST_F(WhatIfTest, AnotherRateOrDelayEndsThePhasesOfTheNetwork) {
@@ -232,10 +249,10 @@ TEST_F(WhatIfTest, StopsBetweenStepsAndAtItsLimit) {
 
 TEST(WhatIfJsonTest, RefusesWhatIsNoQuestion) {
   const std::pair<std::string, const char*> cases[] = {
-      {"", "question: got ''; allowed: a JSON object"},
-      {"{", "a JSON object"},
+      {"", "question: byte 1: not valid JSON"},
+      {"{", "not valid JSON"},
       {"[1]", "a JSON object"},
-      {"{\"bandwidth\": \"\xff\"}", "a JSON object"},
+      {"{\"bandwidth\": \"\xff\"}", "not valid JSON"},
       {R"({"bandwith": 1})", "question: got 'bandwith'; allowed: group, bandwidth, delay"},
       {R"({"bandwidth": true})", "bandwidth: got 'true'; allowed: a number"},
       {R"({"topology": 1})", "topology: got '1'; allowed: a text"},

@@ -1,0 +1,46 @@
+// A server for a handful of users, which slow or hostile clients cannot hold up: one thread reads and writes all
+// connections, a few threads answer. Every connection has a time in which its whole request has to arrive, and one in
+// which its whole response has to be taken; where there are too many, the oldest for which nothing is computed is closed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "scenarios/http/http.h"
+
+namespace legacy {
+
+struct HttpServerOptions {
+  std::string bind = "127.0.0.1";
+  int port = 0;  // 0: any that is free
+  int threads = 8;
+  size_t connections = 256;
+  double request_seconds = 10;   // from the connection to the request's last byte
+  double response_seconds = 60;  // from the response's first byte to its last
+  HttpLimits limits = {};
+};
+
+class HttpServer {
+ public:
+  // Called from several threads at once. What it throws is answered as status 500.
+  using Handler = std::function<HttpResponse(const HttpRequest&)>;
+  // The response to what was refused before a handler saw it.
+  using Refuser = std::function<HttpResponse(const HttpRefusal&)>;
+
+  // Takes the port; nobody else may share it. Throws Error where it is no address of this machine, or not free.
+  HttpServer(const HttpServerOptions& options, Handler handler, Refuser refuser);
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  int port() const;
+  void Run();   // until Stop; at once where that came before
+  void Stop();  // from any thread; responses in work are dropped, once their handlers have returned
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace legacy
