@@ -65,12 +65,6 @@ if(LEGACY_TORCH AND LEGACY_STUDIES)
   find_package(CURL REQUIRED)
   find_package(LibArchive REQUIRED)
   find_package(OpenSSL REQUIRED COMPONENTS Crypto)
-
-  # cpp-httplib, which has no CMake package in Debian. These are what Debian compiles it with: they are in its types.
-  find_path(LEGACY_HTTPLIB_INCLUDE httplib.h REQUIRED)
-  find_library(LEGACY_HTTPLIB cpp-httplib REQUIRED)
-  set(LEGACY_HTTPLIB_DEFINITIONS
-      CPPHTTPLIB_OPENSSL_SUPPORT CPPHTTPLIB_ZLIB_SUPPORT CPPHTTPLIB_BROTLI_SUPPORT)
 endif()
 
 if(LEGACY_TESTS)
