@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "compress/error.h"
-#include "files/output_file.h"
 
 namespace legacy {
 namespace {
@@ -22,19 +21,6 @@ constexpr int kMostTries = 100;
   throw Error(path.string() + ": cannot be read: " + std::generic_category().message(error));
 }
 
-// A new file beside `path`, of this process alone.
-OutputFile Beside(const fs::path& path) {
-  for (int i = 0;; ++i) {
-    fs::path name = path;
-    name += "." + std::to_string(getpid());
-    name += "-" + std::to_string(i);
-    name += ".tmp";
-    struct stat found;
-    if (i < kMostTries && lstat(name.c_str(), &found) == 0) continue;
-    return OutputFile(name, OutputFile::Mode::kCreate);
-  }
-}
-
 // Throws Error that names `path`, whatever file it was that failed.
 void Replace(const fs::path& path, std::string_view text) {
   fs::path temporary;
@@ -43,7 +29,7 @@ void Replace(const fs::path& path, std::string_view text) {
     if (!temporary.empty()) fs::remove(temporary, ignored);
   };
   try {
-    OutputFile file = Beside(path);
+    OutputFile file = CreateBeside(path);
     temporary = file.path();
     file.Write(text);
     file.Close();
@@ -60,6 +46,16 @@ void Replace(const fs::path& path, std::string_view text) {
 }
 
 }  // namespace
+
+OutputFile CreateBeside(const fs::path& path) {
+  for (int i = 0;; ++i) {
+    fs::path name = path;
+    name += '.' + std::to_string(getpid()) + '-' + std::to_string(i) + ".tmp";
+    struct stat found;
+    if (i < kMostTries && lstat(name.c_str(), &found) == 0) continue;
+    return OutputFile(name, OutputFile::Mode::kCreate);
+  }
+}
 
 std::string ReadWholeFile(const fs::path& path, size_t most_bytes) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "files/output_file.h"
+
 namespace legacy {
 
 // More than any file of ours has; devices without an end are refused there.
@@ -18,6 +20,9 @@ std::string ReadWholeFile(const std::filesystem::path& path, size_t most_bytes =
 // it was; anything else (a device, a FIFO) is written to. Throws Error "PATH: cannot be written: " with the system's
 // reason.
 void WriteWholeFile(const std::filesystem::path& path, std::string_view text);
+
+// A new file of this process alone beside `path`, to be renamed to it; the caller removes it where it is not.
+OutputFile CreateBeside(const std::filesystem::path& path);
 
 // The name that `path` leads to: links are followed, also one that leads to nothing yet. Throws Error where they go in
 // a circle.

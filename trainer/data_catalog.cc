@@ -17,10 +17,11 @@ const std::vector<std::string> kIdxFiles = {"train-images-idx3-ubyte", "train-la
 
 // One gzipped file each, in the order of kIdxFiles.
 std::vector<RemoteFile> IdxSources(const std::string& place,
-                                   const std::vector<std::string>& digests) {
+                                   const std::vector<std::string>& digests,
+                                   const std::vector<int64_t>& bytes) {
   std::vector<RemoteFile> sources;
   for (size_t i = 0; i < kIdxFiles.size(); ++i) {
-    sources.push_back({place + kIdxFiles[i] + ".gz", digests[i]});
+    sources.push_back({place + kIdxFiles[i] + ".gz", digests[i], bytes[i]});
   }
   return sources;
 }
@@ -37,21 +38,25 @@ CatalogEntry Glyphs() {
 // Digests of the gzip files: MD5 in the README of github.com/zalandoresearch/fashion-mnist; the
 // same files' SHA-256.
 CatalogEntry FashionMnist() {
-  return {.name = "fashion-mnist",
-          .format = Format::kIdx,
-          .folder = "fashion-mnist",
-          .files = kIdxFiles,
-          .sources = IdxSources(
-              "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-              {"sha256:3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-               "sha256:a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-               "sha256:346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-               "sha256:67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"}),
-          .licence = "MIT, (c) 2017 Zalando SE",
-          .mean = {0.2860},
-          .stddev = {0.3530}};
+  return {
+      .name = "fashion-mnist",
+      .format = Format::kIdx,
+      .folder = "fashion-mnist",
+      .files = kIdxFiles,
+      .sources = IdxSources(
+          "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+          {"sha256:3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+           "sha256:a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+           "sha256:346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+           "sha256:67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"},
+          {26421880, 29515, 4422102, 5148}),
+      .licence = "MIT, (c) 2017 Zalando SE",
+      .mean = {0.2860},
+      .stddev = {0.3530}};
 }
 
+// SHA-256 of MNIST's and CIFAR's files as TensorFlow Datasets has them: tensorflow_datasets/url_checksums/ in
+// github.com/tensorflow/datasets. They are of the files whose MD5 the publishers and torchvision print.
 CatalogEntry Mnist() {
   return {.name = "mnist",
           .format = Format::kIdx,
@@ -59,8 +64,11 @@ CatalogEntry Mnist() {
           .files = kIdxFiles,
           .sources = IdxSources(
               "https://ossci-datasets.s3.amazonaws.com/mnist/",
-              {"md5:f68b3c2dcbeaaa9fbdd348bbdeb94873", "md5:d53e105ee54ea40749a09fcbcd1e9432",
-               "md5:9fb629c4189551a2d022fa330f9573f3", "md5:ec29112dd5afa0611ce80d1b7f02629c"}),
+              {"sha256:440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+               "sha256:3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+               "sha256:8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+               "sha256:f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"},
+              {9912422, 28881, 1648877, 4542}),
           .licence = "CC BY-SA 3.0, LeCun, Cortes, Burges",
           .mean = {0.1307},
           .stddev = {0.3081}};
@@ -73,7 +81,8 @@ CatalogEntry Cifar10() {
           .files = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
                     "data_batch_5.bin", "test_batch.bin"},
           .sources = {{"https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
-                       "md5:c32a1d4ab5d03f1284b67883e8d87530", true}},
+                       "sha256:c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+                       170052171, true}},
           .licence = "none stated; cite Krizhevsky 2009",
           .mean = {0.4914, 0.4822, 0.4465},
           .stddev = {0.2470, 0.2435, 0.2616},
@@ -86,7 +95,8 @@ CatalogEntry Cifar100() {
           .folder = "cifar-100-binary",
           .files = {"train.bin", "test.bin"},
           .sources = {{"https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",
-                       "md5:03b5dce01913d631647c71ecec9e9cb8", true}},
+                       "sha256:58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
+                       168513733, true}},
           .licence = "none stated; cite Krizhevsky 2009",
           .classes = 100,
           .mean = {0.5071, 0.4865, 0.4409},

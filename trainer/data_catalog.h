@@ -15,7 +15,8 @@ namespace legacy {
 // them all.
 struct RemoteFile {
   std::string url;
-  std::string digest;  // "sha256:<hex>" or "md5:<hex>", as published
+  std::string digest;  // "sha256:<hex>" of the file's bytes
+  int64_t bytes = 0;   // of the file; a download stops there
   bool archive = false;
 };
 

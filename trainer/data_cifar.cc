@@ -8,15 +8,18 @@ namespace {
 constexpr int kSide = 32;
 constexpr int kChannels = 3;
 constexpr int kCoarseClasses = 20;
+constexpr size_t kMostRecords = 100'000;  // of a file; the sets have 50,000 at most
 
 void AppendRecords(const std::filesystem::path& file, int label_bytes, int classes, ImageSet& set) {
-  const std::vector<uint8_t> bytes = ReadFileOrGzip(file);
   const size_t labels = static_cast<size_t>(label_bytes);
   const size_t record = labels + static_cast<size_t>(set.image_bytes());
+  ImageFile input(file);
+  const std::vector<uint8_t> bytes = input.Read(kMostRecords * record);
   if (bytes.empty() || bytes.size() % record != 0) {
     ThrowFormatError(file, bytes.size(), "end of file",
                      "whole records of " + std::to_string(record) + " bytes, at least one");
   }
+  input.ExpectEnd();
   for (size_t at = 0; at < bytes.size(); at += record) {
     for (size_t i = 0; i < labels; ++i) {
       const int limit = i + 1 == labels ? classes : kCoarseClasses;

@@ -11,48 +11,69 @@
 #include <memory>
 #include <set>
 
+#include "files/whole_file.h"
+
 namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A file under a temporary name, removed unless it was renamed.
+// A file of this process alone under a temporary name, removed unless it was renamed.
 class PartFile {
  public:
-  explicit PartFile(const fs::path& final_name) : final_(final_name), part_(final_name) {
-    part_ += ".part";
-    fs::create_directories(final_.parent_path());
-  }
+  explicit PartFile(const fs::path& final_name) : final_(final_name), file_(Create(final_name)) {}
   ~PartFile() {
     std::error_code ignored;
-    fs::remove(part_, ignored);
+    fs::remove(file_.path(), ignored);
   }
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
 
-  const fs::path& path() const { return part_; }
-  void Keep() const { fs::rename(part_, final_); }
+  OutputFile& file() { return file_; }
+  const fs::path& path() const { return file_.path(); }
+  void Keep() {
+    file_.Close();
+    fs::rename(file_.path(), final_);
+  }
 
  private:
+  static OutputFile Create(const fs::path& final_name) {
+    fs::create_directories(final_name.parent_path());
+    return CreateBeside(final_name);
+  }
+
   fs::path final_;
-  fs::path part_;
+  OutputFile file_;
 };
 
 struct Download {
-  std::ofstream out;
-  const std::string& url;
+  OutputFile& out;
+  const RemoteFile& source;
   const FetchProgress& progress;
+  int64_t bytes = 0;
+  std::string failure;  // what curl does not know
 };
 
 size_t Write(char* bytes, size_t size, size_t count, void* user) {
-  auto& out = static_cast<Download*>(user)->out;
-  out.write(bytes, static_cast<std::streamsize>(size * count));
-  return out ? size * count : 0;
+  auto& download = *static_cast<Download*>(user);
+  const size_t all = size * count;
+  download.bytes += static_cast<int64_t>(all);
+  if (download.bytes > download.source.bytes) {
+    download.failure = "more than its " + std::to_string(download.source.bytes) + " bytes";
+    return 0;
+  }
+  try {
+    download.out.Write({bytes, all});
+  } catch (const Error& error) {  // curl is C
+    download.failure = error.what();
+    return 0;
+  }
+  return all;
 }
 
 int Report(void* user, curl_off_t total, curl_off_t done, curl_off_t, curl_off_t) {
   const auto& download = *static_cast<Download*>(user);
-  if (download.progress) download.progress(download.url, done, total);
+  if (download.progress) download.progress(download.source.url, done, total);
   return 0;
 }
 
@@ -61,32 +82,50 @@ bool MeansNoNetwork(CURLcode code) {
          code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT;
 }
 
-void DownloadTo(const std::string& url, const fs::path& file, const FetchProgress& progress) {
+// "https", and for what lies on this machine "file".
+std::string ProtocolOf(const std::string& url) {
+  for (const char* protocol : {"https", "file"}) {
+    if (url.starts_with(std::string(protocol) + "://")) return protocol;
+  }
+  throw Error("download", url, "an address that begins with https://");
+}
+
+void SetOptions(CURL* curl, Download& download) {
   constexpr long kConnectSeconds = 20;
   constexpr long kStallSeconds = 60;  // gives up after so long below 1 kB/s
-  Download download{std::ofstream(file, std::ios::binary), url, progress};
-  if (!download.out) throw Error("cannot write " + file.string());
+  constexpr long kRedirects = 10;
+  const std::string& url = download.source.url;
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, ProtocolOf(url).c_str());
+  curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kRedirects);
+  curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(download.source.bytes));
+  curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1000L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kStallSeconds);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, Write);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &download);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, Report);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &download);
+}
+
+void DownloadTo(OutputFile& file, const RemoteFile& source, const FetchProgress& progress) {
+  Download download{file, source, progress, 0, {}};
   const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
   std::array<char, CURL_ERROR_SIZE> message{};
-  curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl.get(), CURLOPT_FOLLOWLOCATION, 1L);
-  curl_easy_setopt(curl.get(), CURLOPT_FAILONERROR, 1L);
-  curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl.get(), CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  curl_easy_setopt(curl.get(), CURLOPT_LOW_SPEED_LIMIT, 1000L);
-  curl_easy_setopt(curl.get(), CURLOPT_LOW_SPEED_TIME, kStallSeconds);
+  SetOptions(curl.get(), download);
   curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, message.data());
-  curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, Write);
-  curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &download);
-  curl_easy_setopt(curl.get(), CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(curl.get(), CURLOPT_XFERINFOFUNCTION, Report);
-  curl_easy_setopt(curl.get(), CURLOPT_XFERINFODATA, &download);
   const CURLcode code = curl_easy_perform(curl.get());
-  download.out.close();
-  if (code == CURLE_OK && download.out) return;
-  const std::string reason = message[0] != '\0' ? message.data() : curl_easy_strerror(code);
-  if (MeansNoNetwork(code)) throw NetworkError("no network: " + url + ": " + reason);
-  throw Error("download of " + url + " failed: " + reason);
+  if (code == CURLE_OK) return;
+  const std::string reason = !download.failure.empty() ? download.failure
+                             : message[0] != '\0'      ? message.data()
+                                                       : curl_easy_strerror(code);
+  if (MeansNoNetwork(code)) throw NetworkError("no network: " + source.url + ": " + reason);
+  throw Error("download of " + source.url + " failed: " + reason);
 }
 
 void CheckDigest(const RemoteFile& source, const fs::path& file) {
@@ -98,15 +137,22 @@ void CheckDigest(const RemoteFile& source, const fs::path& file) {
 }
 
 // The archive's current entry into `file`.
-void WriteEntry(archive* input, const fs::path& archive_file, const fs::path& file) {
+void WriteEntry(archive* input, const fs::path& archive_file, OutputFile& file) {
   constexpr size_t kChunk = 1u << 16;
+  constexpr int64_t kMostBytes = int64_t{1} << 30;
   std::vector<char> buffer(kChunk);
-  std::ofstream out(file, std::ios::binary);
   la_ssize_t got = 0;
-  while ((got = archive_read_data(input, buffer.data(), kChunk)) > 0) out.write(buffer.data(), got);
+  int64_t bytes = 0;
+  while ((got = archive_read_data(input, buffer.data(), kChunk)) > 0) {
+    bytes += got;
+    if (bytes > kMostBytes) {
+      throw Error(archive_file.string(),
+                  "a file of more than " + std::to_string(kMostBytes) + " bytes",
+                  "data sets of the catalogue");
+    }
+    file.Write({buffer.data(), static_cast<size_t>(got)});
+  }
   if (got < 0) throw Error(archive_file.string() + ": " + archive_error_string(input));
-  out.close();
-  if (!out) throw Error("cannot write " + file.string());
 }
 
 // Entries are taken by the last part of their name and nothing else is written, so that no archive
@@ -126,8 +172,8 @@ void Unpack(const fs::path& archive_file, const CatalogEntry& entry, const fs::p
     const char* path = archive_entry_pathname(item);
     const std::string name = fs::path(path != nullptr ? path : "").filename().string();
     if (archive_entry_filetype(item) != AE_IFREG || wanted.erase(name) == 0) continue;
-    const PartFile part(folder / name);
-    WriteEntry(input.get(), archive_file, part.path());
+    PartFile part(folder / name);
+    WriteEntry(input.get(), archive_file, part.file());
     part.Keep();
   }
   if (status != ARCHIVE_EOF) {
@@ -176,8 +222,8 @@ void FetchData(const CatalogEntry& entry, const fs::path& data_root,
   for (const RemoteFile& source : entry.sources) {
     const fs::path file = folder / LastPart(source.url);
     if (source.archive ? AllThere(entry, folder) : fs::exists(file)) continue;
-    const PartFile part(file);
-    DownloadTo(source.url, part.path(), progress);
+    PartFile part(file);
+    DownloadTo(part.file(), source, progress);
     CheckDigest(source, part.path());
     if (source.archive) {
       Unpack(part.path(), entry, folder);

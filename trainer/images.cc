@@ -2,11 +2,16 @@
 
 #include <zlib.h>
 
-#include <memory>
+#include <algorithm>
 
 #include "compress/error.h"
 
 namespace legacy {
+namespace {
+
+constexpr unsigned kChunk = 1u << 20;
+
+}  // namespace
 
 void KeepFirst(ImageSet& images, int64_t limit) {
   if (limit <= 0 || limit >= images.samples()) return;
@@ -14,26 +19,38 @@ void KeepFirst(ImageSet& images, int64_t limit) {
   images.labels.resize(static_cast<size_t>(limit));
 }
 
-std::vector<uint8_t> ReadFileOrGzip(const std::filesystem::path& file) {
-  constexpr unsigned kChunk = 1u << 20;
-  // zlib reads a file without gzip's magic as it is.
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> input(gzopen(file.c_str(), "rb"), gzclose);
-  if (!input) throw Error(file.string(), "cannot open", "a readable file");
-  gzbuffer(input.get(), kChunk);
+ImageFile::ImageFile(const std::filesystem::path& file)
+    : path_(file), file_(gzopen(file.c_str(), "rb"), gzclose) {
+  if (!file_) throw Error(file.string(), "cannot open", "a readable file");
+  gzbuffer(file_.get(), kChunk);
+}
+
+std::vector<uint8_t> ImageFile::Read(uint64_t most) {
   std::vector<uint8_t> bytes;
-  int got = 0;
-  do {
+  while (bytes.size() < most) {
     const size_t size = bytes.size();
-    bytes.resize(size + kChunk);
-    got = gzread(input.get(), bytes.data() + size, kChunk);
-    bytes.resize(size + static_cast<size_t>(got > 0 ? got : 0));
-  } while (got > 0);
-  int status = Z_OK;
-  const std::string message = gzerror(input.get(), &status);  // a truncated stream reads as its end
-  if (status != Z_OK && status != Z_STREAM_END) {
-    ThrowFormatError(file, bytes.size(), message, "a complete file, plain or gzip");
+    const auto wanted = static_cast<unsigned>(std::min<uint64_t>(kChunk, most - size));
+    bytes.resize(size + wanted);
+    const int got = gzread(file_.get(), bytes.data() + size, wanted);
+    bytes.resize(size + static_cast<size_t>(std::max(got, 0)));
+    offset_ += static_cast<uint64_t>(std::max(got, 0));
+    if (got < static_cast<int>(wanted)) break;
   }
+  int status = Z_OK;
+  const std::string message = gzerror(file_.get(), &status);  // a truncated stream reads as its end
+  if (status != Z_OK && status != Z_STREAM_END) Fail(message);
   return bytes;
+}
+
+void ImageFile::ExpectEnd() {
+  const uint64_t end = offset_;
+  if (!Read(1).empty()) {
+    ThrowFormatError(path_, end, "more bytes", "the end of the file");
+  }
+}
+
+void ImageFile::Fail(const std::string& message) const {
+  ThrowFormatError(path_, offset_, message, "a complete file, plain or gzip");
 }
 
 void ThrowFormatError(const std::filesystem::path& file, size_t offset, const std::string& found,

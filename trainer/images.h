@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
+
+struct gzFile_s;  // of zlib
 
 namespace legacy {
 
@@ -24,9 +27,27 @@ struct ImageSet {
 // Keeps the first `limit` samples; 0 keeps all.
 void KeepFirst(ImageSet& images, int64_t limit);
 
-// The whole file, gunzipped where it starts with gzip's magic. Throws Error where it cannot be
-// opened, is truncated or fails gzip's own checksum.
-std::vector<uint8_t> ReadFileOrGzip(const std::filesystem::path& file);
+// A file, gunzipped where it starts with gzip's magic, in pieces: a few bytes of gzip may stand for gigabytes, so a reader
+// asks for what the format promises and for no more.
+class ImageFile {
+ public:
+  // Throws Error where it cannot be opened.
+  explicit ImageFile(const std::filesystem::path& file);
+
+  // The next `most` bytes, fewer where the file ends. Memory grows with what is there. Throws Error where gzip's stream is
+  // truncated or fails its own checksum.
+  std::vector<uint8_t> Read(uint64_t most);
+  // Throws Error where there is more.
+  void ExpectEnd();
+  uint64_t offset() const { return offset_; }
+
+ private:
+  [[noreturn]] void Fail(const std::string& message) const;
+
+  std::filesystem::path path_;
+  std::unique_ptr<gzFile_s, int (*)(gzFile_s*)> file_;
+  uint64_t offset_ = 0;
+};
 
 // Throws Error "FILE: offset N: got 'FOUND'; allowed: EXPECTED".
 [[noreturn]] void ThrowFormatError(const std::filesystem::path& file, size_t offset,

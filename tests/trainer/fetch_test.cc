@@ -42,7 +42,8 @@ void WriteTar(const std::filesystem::path& file, const std::vector<std::string>&
 class FetchTest : public testing::Test {
  protected:
   RemoteFile Source(const std::filesystem::path& file, bool is_archive) {
-    return {"file://" + file.string(), "md5:" + FileDigest(file, "md5"), is_archive};
+    return {"file://" + file.string(), "sha256:" + FileDigest(file, "sha256"),
+            static_cast<int64_t>(std::filesystem::file_size(file)), is_archive};
   }
 
   TemporaryFolder server_;
@@ -71,9 +72,9 @@ TEST_F(FetchTest, AWrongDigestLeavesNothing) {
   const auto file = server_.Write("a.bin", {1, 2, 3});
   entry_.sources = {Source(file, false)};
   server_.Write("a.bin", {1, 2, 4});
-  EXPECT_THAT(
-      [&] { FetchData(entry_, root_.path(), nullptr); },
-      ThrowsMessage<Error>(AllOf(HasSubstr("md5 digest"), HasSubstr(FileDigest(file, "md5")))));
+  EXPECT_THAT([&] { FetchData(entry_, root_.path(), nullptr); },
+              ThrowsMessage<Error>(
+                  AllOf(HasSubstr("sha256 digest"), HasSubstr(FileDigest(file, "sha256")))));
   EXPECT_EQ(root_.Count(), 0);
 }
 
@@ -99,9 +100,9 @@ TEST_F(FetchTest, SaysWhatAnArchiveLacks) {
 }
 
 TEST_F(FetchTest, TellsAMissingNetworkFromAMissingFile) {
-  entry_.sources = {{"http://127.0.0.1:1/a.bin", "md5:0"}};  // nothing listens on port 1
+  entry_.sources = {{"https://127.0.0.1:1/a.bin", "sha256:0"}};  // nothing listens on port 1
   EXPECT_THROW(FetchData(entry_, root_.path(), nullptr), NetworkError);
-  entry_.sources = {{"file://" + server_.path().string() + "/a.bin", "md5:0"}};
+  entry_.sources = {{"file://" + server_.path().string() + "/a.bin", "sha256:0"}};
   try {
     FetchData(entry_, root_.path(), nullptr);
     FAIL();
@@ -111,6 +112,43 @@ TEST_F(FetchTest, TellsAMissingNetworkFromAMissingFile) {
     EXPECT_THAT(error.what(), HasSubstr("failed"));
   }
   EXPECT_EQ(root_.Count(), 0);
+}
+
+TEST_F(FetchTest, StopsAtTheSizeThatTheCatalogueKnows) {
+  entry_.sources = {Source(server_.Write("a.bin", {1, 2, 3}), false)};
+  server_.Write("a.bin", std::vector<uint8_t>(100'000));
+  EXPECT_THROW(FetchData(entry_, root_.path(), nullptr), Error);
+  EXPECT_EQ(root_.Count(), 0);
+}
+
+TEST_F(FetchTest, TakesNothingOverHttp) {
+  entry_.sources = {{"http://127.0.0.1:1/a.bin", "sha256:0", 3}};
+  EXPECT_THAT([&] { FetchData(entry_, root_.path(), nullptr); },
+              ThrowsMessage<Error>(HasSubstr("allowed: an address that begins with https://")));
+}
+
+// Another process may fetch the same set, and links of others are not followed.
+TEST_F(FetchTest, ItsPartialFilesAreItsOwn) {
+  server_.Write("elsewhere", {'x'});
+  for (const char* name : {"a.bin.part", "a.bin.tmp"}) {
+    std::filesystem::create_directories(root_.path() / "toy");
+    std::filesystem::create_symlink(server_.path() / "elsewhere", root_.path() / "toy" / name);
+  }
+  entry_.sources = {Source(server_.Write("a.bin", {1, 2, 3}), false)};
+  FetchData(entry_, root_.path(), nullptr);
+  EXPECT_EQ(Content(server_.path() / "elsewhere"), "x");
+  EXPECT_EQ(Content(root_.path() / "toy" / "a.bin"), "\1\2\3");
+}
+
+TEST(CatalogTest, EveryFileHasASha256ASizeAndHttps) {
+  for (const CatalogEntry& entry : DataCatalog()) {
+    for (const RemoteFile& source : entry.sources) {
+      EXPECT_TRUE(source.url.starts_with("https://")) << source.url;
+      EXPECT_TRUE(source.digest.starts_with("sha256:")) << source.url;
+      EXPECT_EQ(source.digest.size(), 7u + 64) << source.url;
+      EXPECT_GT(source.bytes, 0) << source.url;
+    }
+  }
 }
 
 TEST(ContactSheetTest, LaysImagesOutInRows) {

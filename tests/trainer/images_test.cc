@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <zlib.h>
 
 #include "compress/error.h"
@@ -79,6 +80,8 @@ TEST_F(IdxTest, NamesFileOffsetFoundAndExpected) {
   EXPECT_THAT(Reading(BigEndian({0x803, 1, 0, 3}), IdxLabels({1})),
               ThrowsMessage<Error>(AllOf(HasSubstr("offset 8"), HasSubstr("rows 0"))));
   EXPECT_THAT(Reading(BigEndian({0x803, 0x7FFFFFFF, 4096, 4096}), IdxLabels({1})),
+              ThrowsMessage<Error>(HasSubstr("offset 4: got '36028797002186752 bytes of pixels'")));
+  EXPECT_THAT(Reading(BigEndian({0x803, 100'000, 100, 100}), IdxLabels({1})),
               ThrowsMessage<Error>(HasSubstr("offset 16: got 'end of file'")));
   EXPECT_THAT(Reading(IdxImages(2), IdxLabels({1})),
               ThrowsMessage<Error>(AllOf(HasSubstr("/labels: offset 4"), HasSubstr("1 samples"))));
@@ -112,6 +115,29 @@ TEST_F(IdxTest, RefusesATruncatedOrDamagedGzipFile) {
   damaged[damaged.size() - 6] ^= 1;  // in the checksum
   folder_.Write("images.gz", damaged);
   EXPECT_THROW(ReadIdx(file, labels, 10), Error);
+}
+
+// Memory that this process ever had, in bytes.
+int64_t PeakMemory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{1024} * usage.ru_maxrss;
+}
+
+TEST_F(IdxTest, TakesNoMoreOfAGzipFileThanItsHeaderPromises) {
+  constexpr unsigned kMegabytes = 400;
+  const auto file = folder_.path() / "images.gz";
+  gzFile out = gzopen(file.c_str(), "wb1");
+  const Raw images = IdxImages(2);
+  const Raw zeros(1 << 20);
+  gzwrite(out, images.data(), static_cast<unsigned>(images.size()));
+  for (unsigned i = 0; i < kMegabytes; ++i) gzwrite(out, zeros.data(), 1 << 20);
+  gzclose(out);
+  const auto labels = folder_.Write("labels", IdxLabels({1, 2}));
+  const int64_t before = PeakMemory();
+  EXPECT_THAT([&] { ReadIdx(file, labels, 10); },
+              ThrowsMessage<Error>(HasSubstr("offset 28: got 'more bytes'")));
+  EXPECT_LT(PeakMemory() - before, 100 << 20);
 }
 
 Raw CifarRecord(const Raw& labels, uint8_t pixel) {
