@@ -12,6 +12,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr size_t kMostShown = 200;  // characters
 constexpr int64_t kMostWorkers = 1 << 24;
 constexpr int64_t kMostParameters = int64_t{1} << 44;
 
@@ -19,7 +20,8 @@ constexpr int64_t kMostParameters = int64_t{1} << 44;
 [[noreturn]] void Reject(const std::string& where, const json& document, const std::string& key,
                          const std::string& allowed) {
   const bool present = document.is_object() && document.contains(key);
-  throw Error(where + ": " + key, present ? Shown(document[key]) : "nothing", allowed);
+  throw Error(where + ": " + key, present ? document[key].dump().substr(0, kMostShown) : "nothing",
+              allowed);
 }
 
 std::string NeedText(const json& document, const std::string& key, const std::string& where) {

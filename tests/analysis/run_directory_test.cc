@@ -138,6 +138,8 @@ TEST_F(RunDirectoryTest, TheManifestIsChecked) {
   EXPECT_NE(ReadError().find("allowed: a directory with a manifest.json"), std::string::npos);
   Put("manifest.json", "{\"format\": 1");
   EXPECT_NE(ReadError().find("manifest.json: byte 13: not valid JSON"), std::string::npos);
+  Put("manifest.json", std::string(100'000, '[') + std::string(100'000, ']'));
+  EXPECT_NE(ReadError().find("manifest.json: byte 65: nested deeper"), std::string::npos);
   const auto error = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json document = MakeManifest({"dense"}, {1});
     document["format"] = 1;
@@ -150,6 +152,7 @@ TEST_F(RunDirectoryTest, TheManifestIsChecked) {
   EXPECT_NE(error("policies", {"a", "a"}).find("policies: got '[\"a\",\"a\"]'"), std::string::npos);
   EXPECT_NE(error("policies", nullptr).find("policies: got 'null'"), std::string::npos);
   EXPECT_NE(error("seeds", {-1}).find("seeds: got '[-1]'"), std::string::npos);
+  EXPECT_NE(error("workers", 4294967300).find("workers: got '4294967300'"), std::string::npos);
   EXPECT_NE(error("workers", 0).find("workers: got '0'"), std::string::npos);
   EXPECT_NE(error("parameters", 1.5).find("parameters: got '1.5'"), std::string::npos);
   EXPECT_NE(error("target_accuracy", 85).find("target_accuracy: got '85'"), std::string::npos);

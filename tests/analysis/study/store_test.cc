@@ -211,7 +211,7 @@ TEST_F(StudyStoreTest, DamageIsAnErrorThatNamesTheFile) {
             path + "column 'steps': not of its type");
   EXPECT_EQ(error("DELETE FROM points WHERE id = 4"),
             path + "point: got '5'; allowed: id 4, its position");
-  EXPECT_THAT(error("UPDATE study SET seeds = '[1'"), HasSubstr(path + "damaged: "));
+  EXPECT_THAT(error("UPDATE study SET seeds = '[1'"), HasSubstr(path + "seeds: byte 3: "));
   EXPECT_THAT(error("UPDATE axes SET axis = 'a\" FROM x'"), HasSubstr(path + "axis: got"));
   EXPECT_THAT(error("INSERT INTO curves (point, step) VALUES (99, 1)"),
               HasSubstr(path + "damaged: "));
