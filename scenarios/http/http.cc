@@ -116,13 +116,13 @@ HttpReader::State HttpReader::Take(std::string_view bytes) {
 HttpReader::State HttpReader::TakeHead() {
   const size_t end = head_.find(kEnd, searched_);
   if (end == std::string::npos) {
-    if (head_.size() > limits_.head) {
-      return Refuse(kHeadTooLarge, "request line and headers have at most " +
-                                       std::to_string(limits_.head) + " bytes");
-    }
     if (head_.size() > limits_.line && head_.find('\n') > limits_.line) {
       return Refuse(kLineTooLong,
                     "a request line has at most " + std::to_string(limits_.line) + " bytes");
+    }
+    if (head_.size() > limits_.head) {
+      return Refuse(kHeadTooLarge, "request line and headers have at most " +
+                                       std::to_string(limits_.head) + " bytes");
     }
     searched_ = head_.size() < kEnd.size() ? 0 : head_.size() - kEnd.size() + 1;
     return State::kMore;

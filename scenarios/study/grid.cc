@@ -15,6 +15,8 @@ namespace legacy {
 namespace {
 
 constexpr int64_t kMaxPoints = 1'000'000;
+constexpr int64_t kPointsUnasked =
+    20'000;  // planned in about a second; more, where study.max_points says so
 
 // Positions of the values of a point: the axes', then the policy's and the seed's.
 using Position = std::vector<size_t>;
@@ -84,6 +86,7 @@ class Reader {
   std::string where_;
   StudyDefinition study_;
   std::map<std::string, YAML::Node> sections_;
+  int64_t max_points_ = kPointsUnasked;
   std::vector<DraftAxis> axes_;
   std::set<Position> seen_;
 };
@@ -101,16 +104,20 @@ void Reader::ReadSections() {
 }
 
 void Reader::ReadNames() {
-  const std::map<std::string, std::string*> fields = {
-      {"name", &study_.name}, {"title", &study_.title}, {"baseline", &study_.baseline}};
+  std::string most;
+  const std::map<std::string, std::string*> fields = {{"name", &study_.name},
+                                                      {"title", &study_.title},
+                                                      {"baseline", &study_.baseline},
+                                                      {"max_points", &most}};
   ReadMap(Section("study"), "study", where_, [&](const std::string& key, const YAML::Node& node) {
     const auto field = fields.find(key);
     if (field == fields.end()) {
-      throw Error(
-          UnknownText("key", "study." + key, {"study.name", "study.title", "study.baseline"}));
+      throw Error(UnknownText("key", "study." + key,
+                              {"study.name", "study.title", "study.baseline", "study.max_points"}));
     }
     *field->second = ScalarText(node, "study." + key);
   });
+  if (!most.empty()) max_points_ = ParseInteger(most, "study.max_points", 1, kMaxPoints);
   const std::string plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
   if (study_.name.find_first_of(plain) != 0 ||
       study_.name.find_first_not_of(plain + "_-.") != std::string::npos) {
@@ -304,9 +311,11 @@ void Reader::AddProduct(const Selection& selection, const std::vector<Selection>
   double count = static_cast<double>(study_.points.size());
   double product = 1;
   for (const auto& positions : selection) product *= static_cast<double>(positions.size());
-  if (count + product > static_cast<double>(kMaxPoints)) {
-    throw Error(MarkText(where_, mark) + "grid: more than " + std::to_string(kMaxPoints) +
-                " points");
+  if (count + product > static_cast<double>(max_points_)) {
+    throw Error(MarkText(where_, mark) + "grid: points", FormatNumber(count + product),
+                "at most " + std::to_string(max_points_) +
+                    ", or what study.max_points says, up to " + std::to_string(kMaxPoints) +
+                    "; a million take about a minute to plan");
   }
   Position at(selection.size(), 0);
   for (int64_t left = static_cast<int64_t>(product); left > 0; --left) {

@@ -83,7 +83,8 @@ TEST_F(GradientSourceTest, MistakesSayWhereAndWhat) {
   EXPECT_EQ(says(Files({WriteValues("inf", {-kInfinity})})),
             Path("inf") + ": value 0: got '-inf'; allowed: finite numbers");
   EXPECT_EQ(says(Files({WriteFile("empty", "")})), Path("empty") + ": is empty");
-  EXPECT_EQ(says(Files({Path("none")})), Path("none") + ": cannot be read: No such file or directory");
+  EXPECT_EQ(says(Files({Path("none")})),
+            Path("none") + ": cannot be read: No such file or directory");
   EXPECT_EQ(says(Files({folder_.string()})), folder_.string() + ": cannot be read: Is a directory");
   EXPECT_NE(says(Files({good, longer})).find("got '7 values'; allowed: 6"), std::string::npos);
   EXPECT_NE(says({}).find("got 0 sources"), std::string::npos);

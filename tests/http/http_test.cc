@@ -70,6 +70,7 @@ TEST(Http, EverySizeIsBounded) {
   EXPECT_EQ(StatusWith("Content-Length: 99999999999999999999999"), 413);
   EXPECT_EQ(Status("GET /" + std::string(2100, 'x')), 414) << "before the line ends";
   EXPECT_EQ(Status("GET /" + std::string(2100, 'x') + " HTTP/1.1\r\n\r\n"), 414);
+  EXPECT_EQ(Status("GET /" + std::string(20'000, 'x')), 414) << "in one piece as in many";
   EXPECT_EQ(StatusWith("a: " + std::string(17'000, 'x')), 431);
   EXPECT_EQ(Status(kHead + std::string("a: ") + std::string(17'000, 'x')), 431) << "without an end";
   std::string many;

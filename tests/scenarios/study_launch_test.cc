@@ -3,6 +3,7 @@
 
 #include "compress/error.h"
 #include "scenarios/study/launch.h"
+#include "tests/message_of.h"
 #include "tests/scenarios/study_running.h"
 
 namespace legacy {
@@ -95,6 +96,21 @@ TEST_F(StudyRunning, SlurmRunsTheSameStudy) {
   const std::string script = Read(In("a") + "/slurm/points.sbatch");
   EXPECT_NE(script.find("#SBATCH --partition=long\n#SBATCH --time=10:00\n"), std::string::npos);
   EXPECT_EQ(Database("a"), Database("whole"));
+}
+
+// What follows a line break would be a command of the script.
+TEST_F(StudyRunning, SlurmScriptsHoldNoLinesOfOthers) {
+  LaunchOptions options{.program = "legacy-study", .study = folder_ / "study", .trainings = 1};
+  WriteSlurmScripts(options);
+  for (const char* name : {"a\ntouch pwned", "a\" b", "a\\b", "a\rb"}) {
+    options.study = folder_ / name;
+    EXPECT_NE(MessageOf([&] { WriteSlurmScripts(options); }).find("--out: got"), std::string::npos)
+        << name;
+  }
+  options.study = folder_ / "study";
+  options.arguments = {"--time=1\ntouch pwned"};
+  EXPECT_NE(MessageOf([&] { WriteSlurmScripts(options); }).find("--slurm-args: got"),
+            std::string::npos);
 }
 
 TEST_F(StudyRunning, MpiRunsTheSameStudy) {
