@@ -100,7 +100,10 @@ TEST_F(StudyRunning, SlurmRunsTheSameStudy) {
 
 // What follows a line break would be a command of the script.
 TEST_F(StudyRunning, SlurmScriptsHoldNoLinesOfOthers) {
-  LaunchOptions options{.program = "legacy-study", .study = folder_ / "study", .trainings = 1};
+  LaunchOptions options;
+  options.program = "legacy-study";
+  options.study = folder_ / "study";
+  options.trainings = 1;
   WriteSlurmScripts(options);
   for (const char* name : {"a\ntouch pwned", "a\" b", "a\\b", "a\rb"}) {
     options.study = folder_ / name;
