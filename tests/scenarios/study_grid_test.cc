@@ -285,8 +285,7 @@ TEST(StudyGrid, MistakesAreNamedWithLineAndColumn) {
        "s.yaml:5:12: training.workers: got 'many'"},
       {head + "  x: {cases: {a: {}}}\ninclude: [{x: b}]\n",
        "s.yaml:5:12: case: got 'b'; allowed: a"},
-      {head + "  seeds: 10000\n  delay: {from: 1us, to: 1s, points: 20}\n",
-       "grid: points: got '"},
+      {head + "  seeds: 10000\n  delay: {from: 1us, to: 1s, points: 20}\n", "grid: points: got '"},
   };
   for (const auto& entry : cases) {
     const std::string message = ComplaintOf(entry.text);
