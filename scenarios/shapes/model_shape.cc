@@ -9,6 +9,7 @@
 
 #include "compress/error.h"
 #include "compress/message.h"
+#include "files/whole_file.h"
 #include "scenarios/codec/layer_list.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/scenario_yaml.h"
@@ -232,7 +233,7 @@ ModelShape ParseModelShape(const std::string& text, const std::string& where) {
 
 ModelShape LoadModelShape(const std::string& text) {
   const fs::path path = FindShape(text);
-  return ParseModelShape(ReadText(path.string()), path.string());
+  return ParseModelShape(ReadWholeFile(path), path.string());
 }
 
 std::vector<std::string> ModelShapeNames() {

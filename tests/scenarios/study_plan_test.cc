@@ -9,6 +9,7 @@
 
 #include "analysis/run_directory.h"
 #include "compress/error.h"
+#include "files/whole_file.h"
 #include "scenarios/comparison.h"
 #include "scenarios/manifest.h"
 #include "scenarios/recording.h"
@@ -136,7 +137,7 @@ TEST(StudyPlan, IdsStayWhenOtherPointsComeAndGo) {
 }
 
 TEST(StudyPlan, TheExampleOfTheHandbookIsAsItSays) {
-  const std::string handbook = ReadText(LEGACY_ROOT "/docs/studies.md");
+  const std::string handbook = ReadWholeFile(LEGACY_ROOT "/docs/studies.md");
   const std::string fence = "```yaml\n";
   const size_t begin = handbook.find(fence) + fence.size();
   const StudyPlan plan = Plan(handbook.substr(begin, handbook.find("```", begin) - begin));
@@ -154,7 +155,7 @@ std::string WithComma(size_t count) {
 }
 
 TEST(StudyPlan, ShippedStudiesAreThoseOfTheHandbook) {
-  const std::string handbook = ReadText(LEGACY_ROOT "/docs/studies.md");
+  const std::string handbook = ReadWholeFile(LEGACY_ROOT "/docs/studies.md");
   int studies = 0;
   for (const auto& entry : fs::directory_iterator(LEGACY_ROOT "/scenarios/studies")) {
     if (entry.path().extension() != ".yaml") continue;
