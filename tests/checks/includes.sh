@@ -28,7 +28,7 @@ cd "$1"
     alias["network"] = "scenarios/network"
     alias["codec"] = "scenarios/codec"
     alias["http"] = "scenarios/http"
-    alias["fuzz"] = "compress"
+    alias["fuzz"] = "scenarios"
   }
   function folder_of(path, parts) {
     split(path, parts, "/")

@@ -158,7 +158,11 @@ called 'apt-get .*install -y --no-install-recommends clang$'
 called 'cmake --preset fuzz$'
 called 'fuzz .*-max_total_time=7 .*build/fuzz/corpus/codec$'
 fails fuzz --seconds=0
-fails fuzz codec
+succeeds fuzz --runs=9 codec
+called 'fuzz .*-runs=9 .*build/fuzz/corpus/codec$'
+fails fuzz --runs=0
+fails fuzz nothing
+complained "got 'nothing'; allowed: codec"
 touch "$CLONE/crash"
 fails fuzz
 complained 'the fuzzer of codec failed'

@@ -9,12 +9,21 @@ std::vector<Bytes> SchemeSeeds();
 std::vector<Bytes> PolicySeeds();
 std::vector<Bytes> OptionsSeeds();
 
+// Of files and requests, where the programs that read them are built.
+const std::vector<Family>& ReaderFamilies();
+
 std::span<const Family> Families() {
-  static const std::vector<Family> families = {{"message", FuzzMessage, MessageSeeds},
-                                               {"codec", FuzzCodec, CodecSeeds},
-                                               {"scheme", FuzzScheme, SchemeSeeds},
-                                               {"policy", FuzzPolicy, PolicySeeds},
-                                               {"options", FuzzOptions, OptionsSeeds}};
+  static const std::vector<Family> families = [] {
+    std::vector<Family> all = {{"message", FuzzMessage, MessageSeeds},
+                               {"codec", FuzzCodec, CodecSeeds},
+                               {"scheme", FuzzScheme, SchemeSeeds},
+                               {"policy", FuzzPolicy, PolicySeeds},
+                               {"options", FuzzOptions, OptionsSeeds}};
+#ifdef LEGACY_FUZZ_READERS
+    all.insert(all.end(), ReaderFamilies().begin(), ReaderFamilies().end());
+#endif
+    return all;
+  }();
   return families;
 }
 

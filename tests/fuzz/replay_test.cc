@@ -10,8 +10,6 @@
 namespace legacy::fuzz {
 namespace {
 
-constexpr uint32_t kMutations = 3000;  // of each family
-
 Bytes Mutated(Bytes seed, RandomStream& stream) {
   for (uint32_t flips = stream.Below(5); flips > 0 && !seed.empty(); --flips) {
     seed[stream.Below(static_cast<uint32_t>(seed.size()))] =
@@ -27,7 +25,7 @@ TEST(FuzzTargets, SurviveTheirSeedsAndMutationsOfThem) {
     const std::vector<Bytes> seeds = family.seeds();
     ASSERT_GE(seeds.size(), 10u) << family.name;
     for (const Bytes& seed : seeds) family.run(seed);
-    for (uint32_t i = 0; i < kMutations; ++i) {
+    for (uint32_t i = 0; i < family.mutations; ++i) {
       const auto pick = stream.Below(static_cast<uint32_t>(seeds.size()));
       family.run(Mutated(seeds[pick], stream));
     }

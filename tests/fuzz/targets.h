@@ -1,4 +1,4 @@
-// Fuzz targets, one for each family of readers of bytes that others sent. Each takes any input: the first bytes choose what is
+// Fuzz targets, one for each family of readers of bytes that others sent, or of files and requests. Each takes any input: the first bytes choose what is
 // read and how, the rest is read. What must hold is checked by Require; a target that returns was fine. libFuzzer runs them
 // (./waf fuzz), and replay_test.cc with seeds and plain mutations.
 #pragma once
@@ -26,6 +26,7 @@ struct Family {
   const char* name;
   void (*run)(ByteSpan input);
   std::vector<Bytes> (*seeds)();  // inputs that are read to their end
+  uint32_t mutations = 3000;      // of seeds, that the test tries without a fuzzer
 };
 std::span<const Family> Families();
 

@@ -1,0 +1,69 @@
+// The families of readers of files and requests, which need more than compress/.
+#include "tests/fuzz/readers.h"
+
+namespace legacy::fuzz {
+
+// Each beside its target.
+void FuzzJson(ByteSpan input);
+void FuzzProfile(ByteSpan input);
+void FuzzManifest(ByteSpan input);
+void FuzzRun(ByteSpan input);
+void FuzzTraffic(ByteSpan input);
+void FuzzDdpTrace(ByteSpan input);
+void FuzzTopology(ByteSpan input);
+void FuzzHpcc(ByteSpan input);
+void FuzzStragglers(ByteSpan input);
+void FuzzImages(ByteSpan input);
+std::vector<Bytes> JsonSeeds();
+std::vector<Bytes> ProfileSeeds();
+std::vector<Bytes> ManifestSeeds();
+std::vector<Bytes> RunSeeds();
+std::vector<Bytes> TrafficSeeds();
+std::vector<Bytes> DdpTraceSeeds();
+std::vector<Bytes> TopologySeeds();
+std::vector<Bytes> HpccSeeds();
+std::vector<Bytes> StragglersSeeds();
+std::vector<Bytes> ImagesSeeds();
+#ifdef LEGACY_FUZZ_STUDIES
+void FuzzJournal(ByteSpan input);
+void FuzzHttp(ByteSpan input);
+std::vector<Bytes> JournalSeeds();
+std::vector<Bytes> HttpSeeds();
+#endif
+
+const std::vector<Family>& ReaderFamilies() {
+  constexpr uint32_t kFew = 200;  // files cost more than messages
+  static const std::vector<Family> families = {
+      {"json", FuzzJson, JsonSeeds, kFew},
+      {"profile", FuzzProfile, ProfileSeeds, kFew},
+      {"manifest", FuzzManifest, ManifestSeeds, kFew},
+      {"run", FuzzRun, RunSeeds, kFew},
+      {"traffic", FuzzTraffic, TrafficSeeds, kFew},
+      {"ddptrace", FuzzDdpTrace, DdpTraceSeeds, kFew},
+      {"topology", FuzzTopology, TopologySeeds, kFew},
+      {"hpcc", FuzzHpcc, HpccSeeds, kFew},
+      {"stragglers", FuzzStragglers, StragglersSeeds, kFew},
+      {"images", FuzzImages, ImagesSeeds, kFew},
+#ifdef LEGACY_FUZZ_STUDIES
+      {"journal", FuzzJournal, JournalSeeds, kFew},
+      {"http", FuzzHttp, HttpSeeds, kFew},
+#endif
+  };
+  return families;
+}
+
+std::vector<Bytes> TextSeeds(const std::vector<std::string>& texts, const std::string& choice) {
+  constexpr size_t kCuts = 6;
+  std::vector<Bytes> seeds;
+  for (const std::string& text : texts) {
+    seeds.push_back(BytesOf(choice + text));
+    for (size_t cut = 1; cut < kCuts; ++cut) {
+      const size_t at = text.size() * cut / kCuts;
+      seeds.push_back(BytesOf(choice + text.substr(0, at)));
+      seeds.push_back(BytesOf(choice + text.substr(0, at) + text.substr(at / 2)));
+    }
+  }
+  return seeds;
+}
+
+}  // namespace legacy::fuzz

@@ -1,0 +1,88 @@
+// What targets of file readers share: a file in memory whose content changes, folders of such files, seeds from texts.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "compress/error.h"
+#include "ns3-module/fabric/error.h"
+#include "tests/fuzz/targets.h"
+
+namespace legacy::fuzz {
+
+inline std::string TextOf(ByteSpan bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+inline Bytes BytesOf(const std::string& text) {
+  const ByteSpan bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+// Refusals alone may leave a reader; whatever else is thrown ends the program.
+template <typename Read>
+void Refusable(Read read) {
+  try {
+    read();
+  } catch (const Error&) {
+  } catch (const fabric::Error&) {
+  }
+}
+
+// Readers that take a path open it anew each time.
+class MemoryFile {
+ public:
+  MemoryFile() : file_(memfd_create("legacy-fuzz", MFD_CLOEXEC)) {
+    if (file_ < 0) throw std::runtime_error("no file in memory");
+  }
+  ~MemoryFile() { close(file_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
+  void Put(ByteSpan bytes) {
+    if (ftruncate(file_, 0) != 0 ||
+        pwrite(file_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+      throw std::runtime_error("no memory for a file");
+    }
+  }
+
+ private:
+  int file_;
+};
+
+// A folder of links to files in memory, for readers of folders.
+class MemoryFolder {
+ public:
+  explicit MemoryFolder(const std::vector<std::string>& names) : files_(names.size()) {
+    std::string name = (std::filesystem::temp_directory_path() / "legacy-fuzz-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp " + name);
+    path_ = name;
+    for (size_t i = 0; i < names.size(); ++i) {
+      std::filesystem::create_symlink(files_[i].path(), path_ / names[i]);
+    }
+  }
+  ~MemoryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  MemoryFolder(const MemoryFolder&) = delete;
+  MemoryFolder& operator=(const MemoryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  MemoryFile& file(size_t i) { return files_[i]; }
+
+ private:
+  std::vector<MemoryFile> files_;
+  std::filesystem::path path_;
+};
+
+// Each text whole, cut in several places, and with a part of it twice; `choice` in front.
+std::vector<Bytes> TextSeeds(const std::vector<std::string>& texts, const std::string& choice = "");
+
+}  // namespace legacy::fuzz

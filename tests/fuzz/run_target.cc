@@ -1,0 +1,67 @@
+// Run directories: a manifest as it should be, and one CSV file of any content.
+#include <fstream>
+#include <sstream>
+
+#include "analysis/run_directory.h"
+#include "analysis/summary.h"
+#include "files/whole_file.h"
+#include "tests/fuzz/readers.h"
+
+namespace legacy::fuzz {
+namespace {
+
+constexpr const char* kManifest = R"({"format": 1, "program": "p", "policies": ["dense", "topk"],
+  "seeds": [1, 2], "workers": 4, "parameters": 1000, "target_accuracy": 0.8, "fidelity": "flow"})";
+
+const std::vector<std::string>& Names() {
+  static const std::vector<std::string> names = {"manifest.json", "steps.csv", "evaluations.csv",
+                                                 "layers.csv",    "links.csv", "network.csv"};
+  return names;
+}
+
+// Rows of both policies and seeds, as the writers write them.
+template <class Row>
+std::string Written() {
+  const MemoryFolder folder({Row::kFile});
+  analysis::TableWriter<Row> writer(folder.path());
+  for (const char* policy : {"dense", "topk"}) {
+    for (const uint64_t seed : {1, 2}) {
+      Row row;
+      row.policy = policy;
+      row.seed = seed;
+      writer.Write(row);
+    }
+  }
+  return ReadWholeFile(folder.path() / Row::kFile);
+}
+
+}  // namespace
+
+void FuzzRun(ByteSpan bytes) {
+  static MemoryFolder folder(Names());
+  Input input(bytes);
+  const size_t chosen = 1 + input.Take(1) % (Names().size() - 1);
+  folder.file(0).Put(BytesOf(kManifest));
+  for (size_t i = 1; i < Names().size(); ++i) {
+    folder.file(i).Put(i == chosen ? input.Rest() : ByteSpan());
+  }
+  Refusable([&] {
+    const analysis::RunDirectory run = analysis::ReadRunDirectory(folder.path());
+    analysis::Summarise(run);
+  });
+}
+
+std::vector<Bytes> RunSeeds() {
+  const std::string texts[] = {Written<analysis::StepRow>(), Written<analysis::EvaluationRow>(),
+                               Written<analysis::LayerRow>(), Written<analysis::LinkRow>(),
+                               Written<analysis::NetworkRow>()};
+  std::vector<Bytes> seeds;
+  for (size_t i = 0; i < std::size(texts); ++i) {
+    for (Bytes& seed : TextSeeds({texts[i]}, std::string(1, static_cast<char>(i)))) {
+      seeds.push_back(std::move(seed));
+    }
+  }
+  return seeds;
+}
+
+}  // namespace legacy::fuzz
