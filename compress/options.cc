@@ -51,6 +51,11 @@ std::optional<double> ParseNumberOrPercent(std::string text) {
   return value ? std::optional(*value / 100) : std::nullopt;
 }
 
+std::string StepsAllowed(int64_t minimum) {
+  return "whole numbers from " + std::to_string(minimum) + " to " + std::to_string(kMostSteps) +
+         ", or parts of the run (5%)";
+}
+
 std::string Join(const std::vector<std::string>& items) {
   std::string text;
   for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
@@ -118,6 +123,16 @@ int64_t OptionReader::Integer(std::string_view name, int64_t minimum, int64_t ma
            "whole numbers from " + std::to_string(minimum) + " to " + std::to_string(maximum));
   }
   return static_cast<int64_t>(*value);
+}
+
+int64_t OptionReader::Steps(std::string_view name, int64_t minimum, int64_t total_steps) const {
+  const auto part = ParseNumberOrPercent(Text(name));
+  if (!IsPart(name)) {
+    if (!part) Refuse(name, StepsAllowed(minimum));
+    return Integer(name, minimum, kMostSteps);
+  }
+  if (!part || !(*part > 0 && *part <= 1)) Refuse(name, "parts of the run above 0% up to 100%");
+  return std::max<int64_t>(1, std::llround(*part * static_cast<double>(total_steps)));
 }
 
 bool OptionReader::Switch(std::string_view name) const {

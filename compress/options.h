@@ -20,6 +20,8 @@ struct Stage {
 std::vector<Stage> ParseStages(std::string_view text);
 std::string FormatStages(std::span<const Stage> stages);
 
+inline constexpr int64_t kMostSteps = int64_t{1} << 53;
+
 // An option of a stage, for reading and for lists.
 struct OptionSpec {
   std::string name;
@@ -39,6 +41,11 @@ class OptionReader {
   // Numbers take "1%" for 0.01.
   double Number(std::string_view name, double minimum, double maximum) const;
   int64_t Integer(std::string_view name, int64_t minimum, int64_t maximum) const;
+  // Steps: a whole number from `minimum` (kMostSteps at most), or "5%", that part of a run of `total_steps` steps,
+  // rounded, at least 1.
+  int64_t Steps(std::string_view name, int64_t minimum, int64_t total_steps) const;
+  // Whether the option is given as a part: "5%".
+  bool IsPart(std::string_view name) const { return Text(name).ends_with('%'); }
   bool Switch(std::string_view name) const;  // "on", "off"
   // Position of the text in `choices`.
   size_t Choice(std::string_view name, std::span<const std::string_view> choices) const;

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compress/decision.h"
 #include "compress/exchange.h"
 #include "compress/unit.h"
 
@@ -54,6 +55,12 @@ struct StepFeedback {
 enum class PolicyMoment : uint8_t {
   kAgreement,     // gradients are known, nothing is encoded
   kAnnouncement,  // the step's exchanges are done; what is said holds from the next step
+};
+
+// How often a policy will decide in a run, as far as that is known beforehand.
+struct DecisionForecast {
+  int64_t decisions = 0;  // that change what later steps of the run may send
+  std::string remedy;     // option of the policy that makes it decide more often: "period=10%"
 };
 
 class Policy {
@@ -108,10 +115,24 @@ class Policy {
   // another network.
   virtual bool ReadsClock() const { return false; }
 
+  // Of a run of so many steps; nothing where the policy has nothing to decide: it is a schedule, or one parameter.
+  virtual std::optional<DecisionForecast> DecisionsIn([[maybe_unused]] int64_t total_steps) const {
+    return std::nullopt;
+  }
+
+  // What was decided since the last call, in the order of steps; a new object's log begins with what holds at first.
+  std::vector<Decision> TakeDecisions() { return log_.Take(); }
+
   // All state, and back; Load throws Error, changing nothing, on bytes of another policy or model. For policies
   // without state both are empty.
   virtual Bytes Save() const { return {}; }
   virtual void Load(ByteSpan state);
+
+ protected:
+  DecisionLog& log() { return log_; }
+
+ private:
+  DecisionLog log_;  // no state: a training that goes on from one begins another
 };
 
 // One parameter for all units and steps.

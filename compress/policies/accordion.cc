@@ -7,6 +7,8 @@
 //     moved by at least the share eta (or no norm before): critical. The first comparison of two
 //     epochs is after epoch `interval`: epochs 0 to `interval` have low compression.
 //   - only the epochs that are compared are summed: a pass over the gradient in one epoch of ten
+//   - an interval that is a part of the run is one of steps, and sums its first epoch, or all of it
+//     where it is shorter than that
 //   - when the learning rate drops (gradient_watch.h), all units go to low compression until the
 //     next decision, a decision that was just made included; every worker knows the rate, so
 //     nothing is sent
@@ -14,6 +16,9 @@
 //
 // Without low and high: the anchor, and a tenth of what it sends; of ranks and bits the half (2 and
 // 1 in the paper's experiments with PowerSGD).
+#include <algorithm>
+#include <cmath>
+
 #include "compress/policies/announced_policy.h"
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/parameter_scale.h"
@@ -27,28 +32,34 @@ constexpr uint8_t kHigh = 1;
 
 class Accordion : public AnnouncedPolicy {
  public:
-  // A decision after every `interval`-th epoch, the first included.
-  Accordion(const PolicyContext& context, ParameterGrid grid, double eta, int64_t epoch_steps,
+  // Sums the first `sum` steps of every `interval` steps, and decides.
+  Accordion(const PolicyContext& context, ParameterGrid grid, double eta, int64_t sum,
             int64_t interval)
       : AnnouncedPolicy(context, std::move(grid), Choices(context.units.size(), kLow)),
-        epoch_steps_(epoch_steps),
+        sum_(sum),
         interval_(interval),
         gradients_(context.units),
         regimes_(context.units.size(), eta) {}
   std::string_view Name() const override { return "accordion"; }
-  bool ReadsLocalGradient() const override { return step().step / epoch_steps_ % interval_ == 0; }
+  bool ReadsLocalGradient() const override { return step().step % interval_ < sum_; }
   void ObserveLocal(size_t unit, std::span<const float> gradient, std::span<const float>) override {
     gradients_.Add(context().units[unit], gradient);
+  }
+  // The first sum has nothing to be compared with.
+  std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
+    return DecisionForecast{EndsOfPeriods(total_steps, interval_ + sum_, interval_),
+                            "interval=10%"};
   }
 
  protected:
   void OnStep() override {
-    if (rate_.Sees(step().learning_rate)) SetChoices(Choices(choices().size(), kLow));
+    if (!rate_.Sees(step().learning_rate)) return;
+    SetChoices(Choices(choices().size(), kLow), "the learning rate fell");
   }
-  bool IsDue() const override {
-    return ReadsLocalGradient() && (step().step + 1) % epoch_steps_ == 0;
-  }
+  bool IsDue() const override { return step().step % interval_ == sum_ - 1; }
   Choices Choose() override;
+  DecisionGrounds GroundsOf(size_t unit) const override;
+  bool HasDecided() const override { return compared_; }
   WorkList ChoosingWork() const override {
     return {{.kernel = "accumulate", .elements = elements()}};  // of squares
   }
@@ -56,22 +67,52 @@ class Accordion : public AnnouncedPolicy {
   void LoadOwn(StateReader& in) override { LoadParts(in, rate_, regimes_, gradients_); }
 
  private:
-  int64_t epoch_steps_;
-  int64_t interval_;
+  int64_t sum_;       // steps
+  int64_t interval_;  // steps
   GradientSum gradients_;
   CriticalRegimes regimes_;
   RateDrop rate_;
+  // Of the last decision, for people.
+  std::vector<double> moved_;  // by unit: change of the norm, part of that before
+  bool compared_ = false;      // there was a norm before
 };
 
 Choices Accordion::Choose() {
   std::vector<double> norms;
   for (const Unit& unit : context().units) norms.push_back(gradients_.Norm(unit));
   gradients_.Clear();
+  moved_ = regimes_.Moved(norms);
+  compared_ = std::ranges::any_of(moved_, [](double moved) { return std::isfinite(moved); });
   Choices choices;
   for (const bool critical : regimes_.Test(norms)) {
     choices.push_back(critical ? kLow : kHigh);
   }
   return choices;
+}
+
+DecisionGrounds Accordion::GroundsOf(size_t unit) const {
+  const double moved = moved_[unit];
+  if (!std::isfinite(moved)) return {.reason = "no norm before"};
+  const bool critical = choices()[unit] == kLow;
+  return {.budget = regimes_.eta(),
+          .gain = moved,
+          .reason = critical ? "critical: the norm moved" : "the norm hardly moved"};
+}
+
+struct Intervals {
+  int64_t sum = 1;       // steps whose gradients are summed
+  int64_t interval = 1;  // steps
+};
+
+Intervals ReadIntervals(const OptionReader& options, const PolicyContext& context) {
+  const int64_t steps = options.Steps("interval_steps", 0, context.total_steps);
+  const int64_t interval = options.Steps("interval", 1, context.total_steps);
+  const int64_t epoch = context.steps_per_epoch;
+  if (steps > 0) return {steps, steps};
+  if (options.IsPart("interval")) return {std::min(epoch, interval), interval};
+  // More than any run has.
+  if (interval > kMostSteps / epoch) return {epoch, kMostSteps};
+  return {epoch, interval * epoch};
 }
 
 std::unique_ptr<Policy> MakeAccordion(const OptionReader& options, const PolicyContext& context) {
@@ -80,13 +121,10 @@ std::unique_ptr<Policy> MakeAccordion(const OptionReader& options, const PolicyC
   const double low = NumberOrAuto(options, "low", context.parameter, spec.minimum, spec.maximum);
   const double high = NumberOrAuto(options, "high", FromAmount(spec, Amount(spec, low) / divisor),
                                    spec.minimum, spec.maximum);
-  constexpr int64_t kMost = int64_t{1} << 53;
-  const int64_t steps = options.Integer("interval_steps", 0, kMost);
-  const int64_t interval = options.Integer("interval", 1, kMost);
+  const Intervals steps = ReadIntervals(options, context);
   return std::make_unique<Accordion>(
       context, ParameterGrid(*context.scheme, context.units, context.parameter, low, high),
-      options.Number("eta", 0, 1e6), steps > 0 ? steps : context.steps_per_epoch,
-      steps > 0 ? 1 : interval);
+      options.Number("eta", 0, 1e6), steps.sum, steps.interval);
 }
 
 }  // namespace
@@ -101,8 +139,9 @@ PolicyRow AccordionRow() {
                        {"high", "auto", "the parameter's range",
                         "elsewhere; auto: a tenth of what low sends, half of ranks and bits"},
                        {"eta", "0.5", "0 to 1e6", "change of a norm that makes a regime critical"},
-                       {"interval", "10", "1 to 2^53", "epochs between decisions"},
-                       {"interval_steps", "0", "0 to 2^53",
+                       {"interval", "10", "1 to 2^53, or a part of the run",
+                        "epochs between decisions; a part is one of steps"},
+                       {"interval_steps", "0", "0 to 2^53, or a part of the run",
                         "sums and decides over so many steps instead of epochs; 0: epochs"}}},
           MakeAccordion};
 }

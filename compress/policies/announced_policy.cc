@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "compress/codecs/common.h"
 #include "compress/error.h"
@@ -35,6 +36,9 @@ void AnnouncedPolicy::Decide(const StepInfo& step, [[maybe_unused]] std::span<co
                              std::span<double> parameters) {
   assert(units.size() == choices_.size() && parameters.size() == choices_.size());
   step_ = step;
+  if (!log().Started()) {
+    for (size_t i = 0; i < choices_.size(); ++i) Log(step.step, i, {.reason = "start"});
+  }
   OnStep();
   for (size_t i = 0; i < choices_.size(); ++i) parameters[i] = grid_.Parameter(i, choices_[i]);
 }
@@ -91,8 +95,23 @@ void AnnouncedPolicy::Accumulate(int worker, ByteSpan message) {
 
 void AnnouncedPolicy::FinishRound() {
   // Nothing came where worker 0 took no part in the step: what held goes on.
-  if (!received_.empty()) choices_ = std::move(received_);
-  received_.clear();
+  if (received_.empty()) return;
+  choices_ = std::exchange(received_, {});
+  if (HasDecided()) log().Begin();
+  for (size_t i = 0; i < choices_.size(); ++i) Log(step_.step + 1, i, GroundsOf(i));
+}
+
+void AnnouncedPolicy::SetChoices(Choices choices, const std::string& reason) {
+  const Choices before = std::exchange(choices_, std::move(choices));
+  if (before == choices_) return;
+  log().Begin();
+  for (size_t i = 0; i < choices_.size(); ++i) Log(step_.step, i, {.reason = reason});
+}
+
+// Units that the scheme leaves whole have nothing to decide.
+void AnnouncedPolicy::Log(int64_t step, size_t unit, DecisionGrounds grounds) {
+  if (!grid_.Compressed(unit)) return;
+  log().Add(step, unit, grid_.Parameter(unit, choices_[unit]), std::move(grounds));
 }
 
 Bytes AnnouncedPolicy::Save() const {

@@ -38,6 +38,9 @@ class AnnouncedPolicy : public Policy {
   // Whether worker 0 decides at the end of this step; what it decides, and the work of that.
   virtual bool IsDue() const = 0;
   virtual Choices Choose() = 0;
+  // Of the last Choose(): what it went by for the unit, and whether it was a decision at all.
+  virtual DecisionGrounds GroundsOf(size_t unit) const = 0;
+  virtual bool HasDecided() const { return true; }
   virtual WorkList ChoosingWork() const = 0;
   virtual void SaveOwn(StateWriter& out) const = 0;
   // Reads to the end of `in`; throws Error, changing nothing.
@@ -52,10 +55,12 @@ class AnnouncedPolicy : public Policy {
   // all densities or bits, a product with as many columns for ranks.
   OptionTable SquaredErrors(std::span<const float> gradient) const;
   Work ErrorTableWork() const;
-  // Known to every worker without a message.
-  void SetChoices(Choices choices) { choices_ = std::move(choices); }
+  // Known to every worker without a message; holds from this step on.
+  void SetChoices(Choices choices, const std::string& reason);
 
  private:
+  void Log(int64_t step, size_t unit, DecisionGrounds grounds);
+
   PolicyContext context_;
   ParameterGrid grid_;
   int64_t elements_ = 0;  // of all units

@@ -65,6 +65,16 @@ bool RateDrop::Sees(double learning_rate) {
   return drops;
 }
 
+std::vector<double> CriticalRegimes::Moved(std::span<const double> norms) const {
+  std::vector<double> moved;
+  for (size_t unit = 0; unit < norms.size(); ++unit) {
+    const bool known = before_[unit] != 0;
+    moved.push_back(known ? std::abs(before_[unit] - norms[unit]) / before_[unit]
+                          : std::numeric_limits<double>::quiet_NaN());
+  }
+  return moved;
+}
+
 std::vector<bool> CriticalRegimes::Test(std::span<const double> norms) {
   assert(norms.size() == before_.size());
   std::vector<bool> critical(norms.size());

@@ -53,6 +53,9 @@ class CriticalRegimes {
  public:
   CriticalRegimes(size_t units, double eta) : eta_(eta), before_(units, 0.0) {}
 
+  double eta() const { return eta_; }
+  // By what part of the norm before each unit's norm changed; NaN where there was none.
+  std::vector<double> Moved(std::span<const double> norms) const;
   // Whether each unit is critical; `norms` are kept for the next decision.
   std::vector<bool> Test(std::span<const double> norms);
   void Forget();  // the next decision is like the first

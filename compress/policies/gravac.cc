@@ -49,6 +49,7 @@ constexpr Header kHeader = {.codec = static_cast<uint8_t>(CodecId::kPolicy),
                             .count = kFields};
 
 struct GravacOptions {
+  double epsilon = 0.7;  // that branches are weighed by
   int64_t window = 500;
   bool norm_gain = false;
   bool release = false;
@@ -81,6 +82,11 @@ class Gravac : public Policy {
     state_.seconds = feedback.simulated_seconds;
   }
   bool ReadsClock() const override { return true; }
+  // A window ends with the agreement after its last step.
+  std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
+    return DecisionForecast{EndsOfPeriods(total_steps - 1, options_.window, options_.window),
+                            "window=5%"};
+  }
   Bytes Save() const override;
   void Load(ByteSpan state) override;
 
@@ -95,6 +101,8 @@ class Gravac : public Policy {
 
   WorkList ProbeWork() const;
   double Gain(double kept) const;
+  void LogBranch();
+  void LogWindow();
 
   PolicyContext context_;
   GravacOptions options_;
@@ -103,11 +111,14 @@ class Gravac : public Policy {
   State state_;
   Fields sums_{};
   size_t chosen_ = 0;
+  int64_t step_ = 0;
+  double logged_ = 0;  // the density that the log had last
 };
 
 void Gravac::Decide(const StepInfo& step, [[maybe_unused]] std::span<const Unit> units,
                     std::span<double> parameters) {
   assert(units.size() == parameters.size());
+  step_ = step.step;
   const bool drops = state_.rate.Sees(step.learning_rate);
   if (drops && options_.release) state_.scale.Release();
   sums_ = {};
@@ -197,11 +208,39 @@ void Gravac::FinishRound() {
             : branch == GravacBranch::kMinimum ? 1
                                                : Candidates().size() - 1;
   state_.sent_dense = chosen_ == 0;
+  LogBranch();
   // This agreement brought the time of step `steps`, counted from 1.
   if (state_.steps > 0 && static_cast<int64_t>(state_.steps) % options_.window == 0) {
     scale.EndWindow();
+    LogWindow();
   }
   ++state_.steps;
+}
+
+// The branch of the step, where it sends another density than the one before.
+void Gravac::LogBranch() {
+  const double sent = Candidates()[chosen_];
+  if (sent == logged_) return;
+  logged_ = sent;
+  const bool current = chosen_ + 1 == Candidates().size();
+  log().Add(step_, Decision::kAllUnits, sent,
+            {.budget = options_.epsilon,
+             .gain = Gain(sums_[current ? kCurrent : kMinimum]),
+             .seconds = state_.seconds,
+             .reason = chosen_ == 0 ? "dense: no factor keeps enough"
+                       : current    ? "the current factor keeps enough"
+                                    : "the least factor keeps enough"});
+}
+
+// What steps from the next on may compress to.
+void Gravac::LogWindow() {
+  logged_ = 1 / state_.scale.current();
+  log().Begin();
+  log().Add(step_ + 1, Decision::kAllUnits, logged_,
+            {.budget = options_.epsilon,
+             .gain = Gain(sums_[kCurrent]),
+             .seconds = state_.seconds,
+             .reason = state_.scale.stays() ? "window ended: stays" : "window ended"});
 }
 
 Bytes Gravac::Save() const {
@@ -255,7 +294,8 @@ std::unique_ptr<Policy> MakeGravac(const OptionReader& options, const PolicyCont
   const GravacRules rules = {.epsilon = options.Number("eps", 0, 1),
                              .omega = options.Number("omega", 0, 1),
                              .smoothing = std::min(1.0, context.workers / kWorkersOfFullWeight)};
-  const GravacOptions read = {.window = options.Integer("window", 1, int64_t{1} << 53),
+  const GravacOptions read = {.epsilon = rules.epsilon,
+                              .window = options.Steps("window", 1, context.total_steps),
                               .norm_gain = options.Choice("gain", kGains) == 1,
                               .release = options.Switch("release_on_lr"),
                               .charge_dense_probe = options.Switch("charge_dense_probe"),
@@ -275,7 +315,8 @@ PolicyRow GravacRow() {
                        {"theta_min", "10", "1 to 1e6", "lowest compression factor"},
                        {"theta_max", "1000", "theta_min to 1e6", "highest compression factor"},
                        {"scaling", "exponential", "exponential, geometric", "factors between"},
-                       {"window", "500", "1 to 2^53", "steps between changes of the factor"},
+                       {"window", "500", "1 to 2^53, or a part of the run",
+                        "steps between changes of the factor"},
                        {"omega", "0.01", "0 to 1", "relative difference that counts as none"},
                        {"gain", "energy", "energy, norm", "what is compared with eps"},
                        {"probe", "levels", "levels, estimate",

@@ -41,10 +41,16 @@ class Kimad : public AnnouncedPolicy {
   }
   void Observe(const StepFeedback& feedback) override;
   bool ReadsClock() const override { return true; }
+  // The first step's bandwidth is known after it.
+  std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
+    const int64_t first = options_.period == 1 ? 2 : options_.period;
+    return DecisionForecast{EndsOfPeriods(total_steps, first, options_.period), "period=1%"};
+  }
 
  protected:
   bool IsDue() const override { return bandwidth_ > 0 && (step().step + 1) % options_.period == 0; }
   Choices Choose() override;
+  DecisionGrounds GroundsOf(size_t unit) const override;
   WorkList ChoosingWork() const override;
   void SaveOwn(StateWriter& out) const override { out.Real(bandwidth_); }
   void LoadOwn(StateReader& in) override;
@@ -55,7 +61,8 @@ class Kimad : public AnnouncedPolicy {
   KimadOptions options_;
   GradientSum gradient_;  // of the deciding step alone
   OptionTable bytes_;
-  double bandwidth_ = 0;  // bytes per second; 0: not measured yet
+  double bandwidth_ = 0;   // bytes per second; 0: not measured yet
+  double decided_at_ = 0;  // the bandwidth of the last decision
 };
 
 void Kimad::Observe(const StepFeedback& feedback) {
@@ -75,12 +82,21 @@ Choices Kimad::Uniform(double budget) const {
 }
 
 Choices Kimad::Choose() {
+  decided_at_ = bandwidth_;
   const double budget = bandwidth_ * options_.seconds;
   if (!options_.knapsack) return Uniform(budget);
   const OptionTable errors = SquaredErrors(gradient_.TakeMean());
   gradient_.Clear();
   const auto found = SolveKnapsack(bytes_, errors, budget, options_.steps);
   return found ? *found : LeastOf(bytes_, errors);
+}
+
+DecisionGrounds Kimad::GroundsOf(size_t) const {
+  const double budget = decided_at_ * options_.seconds;
+  const double bytes = SumOf(bytes_, choices());
+  return {.budget = budget,
+          .seconds = bytes / decided_at_,
+          .reason = bytes <= budget ? "the best within the bytes" : "not even the least fits"};
 }
 
 WorkList Kimad::ChoosingWork() const {
@@ -100,7 +116,7 @@ std::unique_ptr<Policy> MakeKimad(const OptionReader& options, const PolicyConte
   ParameterGrid grid(*context.scheme, context.units, context.parameter, kRange);
   const KimadOptions read = {.seconds = options.Number("budget", 1e-9, 1e9),
                              .knapsack = options.Choice("split", kSplits) == 1,
-                             .period = options.Integer("period", 1, int64_t{1} << 53),
+                             .period = options.Steps("period", 1, context.total_steps),
                              .smoothing = options.Number("smoothing", 0.001, 1),
                              .steps = options.Integer("steps", 100, 1000000)};
   Choices start = grid.Nearest(1);
@@ -110,17 +126,18 @@ std::unique_ptr<Policy> MakeKimad(const OptionReader& options, const PolicyConte
 }  // namespace
 
 PolicyRow KimadRow() {
-  return {{.name = "kimad",
-           .help = "as many bytes as the measured bandwidth carries in a given time",
-           .paper = "Xin, Canini, Richtarik, Horvath, Kimad: Adaptive Gradient Compression with "
-                    "Bandwidth Awareness, DistributedML 2023",
-           .options = {{"budget", "0.02", "1e-9 to 1e9", "seconds of communication a step"},
-                       {"split", "uniform", "uniform, knapsack",
-                        "how units share the bytes; knapsack is Kimad+"},
-                       {"period", "1", "1 to 2^53", "steps between decisions"},
-                       {"smoothing", "0.3", "0.001 to 1", "weight of a new bandwidth sample"},
-                       {"steps", "1000", "100 to 1000000", "steps of the knapsack's byte axis"}}},
-          MakeKimad};
+  return {
+      {.name = "kimad",
+       .help = "as many bytes as the measured bandwidth carries in a given time",
+       .paper = "Xin, Canini, Richtarik, Horvath, Kimad: Adaptive Gradient Compression with "
+                "Bandwidth Awareness, DistributedML 2023",
+       .options = {{"budget", "0.02", "1e-9 to 1e9", "seconds of communication a step"},
+                   {"split", "uniform", "uniform, knapsack",
+                    "how units share the bytes; knapsack is Kimad+"},
+                   {"period", "1", "1 to 2^53, or a part of the run", "steps between decisions"},
+                   {"smoothing", "0.3", "0.001 to 1", "weight of a new bandwidth sample"},
+                   {"steps", "1000", "100 to 1000000", "steps of the knapsack's byte axis"}}},
+      MakeKimad};
 }
 
 }  // namespace legacy

@@ -76,15 +76,23 @@ class LegacyPolicy : public Policy {
   void Decide(const StepInfo& step, std::span<const Unit> units,
               std::span<double> parameters) override {
     assert(units.size() == parameters.size());
-    const auto& row = schedule_.levels[schedule_.Phase(step.step, step.total_steps)];
+    const int64_t phase = schedule_.Phase(step.step, step.total_steps);
+    const auto& row = schedule_.levels[phase];
     for (size_t i = 0; i < units.size(); ++i) {
       parameters[i] = row[schedule_.Bucket(units[i].numel)];
     }
+    if (phase == logged_) return;
+    if (logged_ >= 0) log().Begin();
+    logged_ = phase;
+    log().AddAll(
+        step.step, parameters,
+        "phase " + std::to_string(phase + 1) + " of " + std::to_string(schedule_.Phases()));
   }
 
  private:
   std::string name_;
   const LegacySchedule schedule_;
+  int64_t logged_ = -1;  // phase
 };
 
 void CheckShape(std::string_view name, const LegacySchedule& schedule) {

@@ -73,11 +73,16 @@ class Lgreco : public AnnouncedPolicy {
     return options_.mean_source ? "the mean gradient" : "";
   }
   bool ReadsClock() const override { return options_.time_cost; }
+  std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
+    return DecisionForecast{EndsOfPeriods(total_steps, options_.start, options_.period),
+                            "period=10%"};
+  }
 
  protected:
   void OnStep() override;
   bool IsDue() const override { return StepsToDecision() == 0; }
   Choices Choose() override;
+  DecisionGrounds GroundsOf(size_t unit) const override { return grounds_.at(unit); }
   WorkList ChoosingWork() const override;
   void SaveOwn(StateWriter& out) const override {
     SaveParts(out, rate_, regimes_, exposed_, gradients_);
@@ -89,6 +94,8 @@ class Lgreco : public AnnouncedPolicy {
   bool Accumulates() const { return StepsToDecision() < options_.accumulate; }
   OptionTable Errors(std::span<const float> gradient) const;
   Choices Reference(std::span<const float> gradient);
+  void Explain(const OptionTable& errors, const OptionTable& costs, const Choices& reference,
+               const Choices& chosen);
 
   std::string name_;
   LgrecoOptions options_;
@@ -97,6 +104,7 @@ class Lgreco : public AnnouncedPolicy {
   ExposedCost exposed_;
   CriticalRegimes regimes_;
   RateDrop rate_;
+  std::vector<DecisionGrounds> grounds_;  // of the last decision, by unit
 };
 
 // Steps from this one to the one that ends with the next decision; the first is that after which
@@ -166,7 +174,26 @@ Choices Lgreco::Choose() {
   const OptionTable errors = Errors(gradient);
   gradients_.Clear();
   exposed_.Clear();
-  return CheapestWithinError(errors, costs, reference, options_.alpha, options_.steps);
+  Choices chosen = CheapestWithinError(errors, costs, reference, options_.alpha, options_.steps);
+  Explain(errors, costs, reference, chosen);
+  return chosen;
+}
+
+void Lgreco::Explain(const OptionTable& errors, const OptionTable& costs, const Choices& reference,
+                     const Choices& chosen) {
+  grounds_.clear();
+  const double budget = options_.alpha * SumOf(errors, reference);
+  for (size_t unit = 0; unit < chosen.size(); ++unit) {
+    const double cost = costs.At(unit, chosen[unit]);
+    const double before = costs.At(unit, reference[unit]);
+    DecisionGrounds grounds{.error = errors.At(unit, chosen[unit]), .budget = budget};
+    if (before > 0) grounds.gain = 1 - cost / before;
+    if (options_.time_cost) grounds.seconds = cost;
+    grounds.reason = cost < before   ? "sends less than the reference"
+                     : cost > before ? "sends more than the reference"
+                                     : "sends as much as the reference";
+    grounds_.push_back(std::move(grounds));
+  }
 }
 
 WorkList Lgreco::ChoosingWork() const {
@@ -176,9 +203,11 @@ WorkList Lgreco::ChoosingWork() const {
 
 std::vector<OptionSpec> LgrecoOptionSpecs() {
   return {
-      {"period", "0", "0 to 2^53", "steps between decisions; 0: an epoch"},
-      {"start", "0", "0 to 2^53", "steps before the first decision; 0: a period"},
-      {"accumulate", "10", "1 to 2^53", "steps before a decision whose gradients are summed"},
+      {"period", "0", "0 to 2^53, or a part of the run", "steps between decisions; 0: an epoch"},
+      {"start", "0", "0 to 2^53, or a part of the run",
+       "steps before the first decision; 0: a period"},
+      {"accumulate", "10", "1 to 2^53, or a part of the run",
+       "steps before a decision whose gradients are summed"},
       {"alpha", "1", "1e-6 to 1e6", "error allowed, times that of the reference"},
       {"metric", "l2", "l2, l2_sq, rel_l2", "what is summed over units as the error"},
       {"steps", "10000", "100 to 1000000", "steps of the error axis; at least 50 a unit"},
@@ -195,13 +224,13 @@ GridRange ReadRange(const OptionReader& options, const Scheme& scheme, double ra
 }
 
 LgrecoOptions ReadOptions(const OptionReader& options, const PolicyContext& context) {
-  constexpr int64_t kMost = int64_t{1} << 53;
+  const int64_t total = context.total_steps;
   LgrecoOptions read;
-  read.period = options.Integer("period", 0, kMost);
+  read.period = options.Steps("period", 0, total);
   if (read.period == 0) read.period = context.steps_per_epoch;
-  read.start = options.Integer("start", 0, kMost);
+  read.start = options.Steps("start", 0, total);
   if (read.start == 0) read.start = read.period;
-  read.accumulate = std::min(options.Integer("accumulate", 1, kMost), read.period);
+  read.accumulate = std::min(options.Steps("accumulate", 1, total), read.period);
   read.alpha = options.Number("alpha", 1e-6, 1e6);
   read.metric = static_cast<Metric>(options.Choice("metric", kMetrics));
   read.steps = std::max(options.Integer("steps", 100, 1000000),

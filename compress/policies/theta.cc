@@ -21,6 +21,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "compress/codecs/common.h"
 #include "compress/cpu/vector.h"
@@ -45,6 +46,7 @@ class ThetaPolicy : public Policy {
     step_ = step;
     highest_rate_ = std::max(highest_rate_, step.learning_rate);
     std::ranges::fill(parameters, Theta());
+    LogTheta(step.step, {.reason = log().Started() ? "the learning rate changed" : "start"});
   }
 
   Bytes Save() const override {
@@ -72,8 +74,17 @@ class ThetaPolicy : public Policy {
   const PolicyContext& context() const { return context_; }
   const StepInfo& step() const { return step_; }
   double highest_rate() const { return highest_rate_; }
+  // A decision that holds from `from` on; where nothing was announced, only a theta that changed is one.
+  void LogTheta(int64_t from, DecisionGrounds grounds, bool announced = false) {
+    const double theta = Theta();
+    if (theta == logged_ && !announced) return;
+    if (log().Started()) log().Begin();
+    logged_ = theta;
+    log().Add(from, Decision::kAllUnits, theta, std::move(grounds));
+  }
 
  private:
+  double logged_ = -1;
   const PolicyContext context_;
   StepInfo step_;
   double highest_rate_ = 0;
@@ -122,9 +133,16 @@ class AnnouncedTheta : public ThetaPolicy {
     CheckAnnounced(number);
     received_ = number;
   }
+  std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
+    return DecisionForecast{EndsOfPeriods(total_steps, interval_, interval_), "interval=5%"};
+  }
   void FinishRound() override {
     // Nothing came where worker 0 took no part in the step: what held goes on.
-    if (received_) Take(*received_);
+    if (received_) {
+      DecisionGrounds grounds = GroundsOf(*received_);
+      Take(*received_);
+      LogTheta(step().step + 1, std::move(grounds), true);
+    }
     received_.reset();
     StartInterval();
   }
@@ -134,6 +152,8 @@ class AnnouncedTheta : public ThetaPolicy {
   virtual double ToAnnounce() const = 0;
   virtual void CheckAnnounced(double number) const = 0;  // throws Error
   virtual void Take(double number) = 0;
+  // Of what was announced, before it is taken.
+  virtual DecisionGrounds GroundsOf(double number) const = 0;
   virtual void StartInterval() = 0;
   double Theta() const override { return theta_; }
   void SetTheta(double theta) { theta_ = theta; }
@@ -190,12 +210,8 @@ class MeasuredTheta : public AnnouncedTheta {
  protected:
   std::string_view Form() const override { return kForms[1]; }
   double ToAnnounce() const override {
-    const double rate = step().learning_rate;
-    const double allowed = smoothness_ > 0      ? smoothness_ * rate
-                           : highest_rate() > 0 ? rate / (4 * highest_rate())
-                                                : 0.25;
     for (size_t i = 0; i < thetas_.size(); ++i) {
-      if (errors_[i] <= allowed * energy_) return thetas_[i];
+      if (errors_[i] <= Allowed() * energy_) return thetas_[i];
     }
     return thetas_.back();
   }
@@ -205,12 +221,28 @@ class MeasuredTheta : public AnnouncedTheta {
                 "one of the " + std::to_string(thetas_.size()) + " that are tried");
   }
   void Take(double number) override { SetTheta(number); }
+  DecisionGrounds GroundsOf(double number) const override {
+    DecisionGrounds grounds{.budget = Allowed()};
+    const auto place = std::ranges::find(thetas_, number) - thetas_.begin();
+    if (energy_ > 0) grounds.error = errors_[static_cast<size_t>(place)] / energy_;
+    grounds.reason = number == thetas_.front()  ? "the anchor's error is allowed"
+                     : number == thetas_.back() ? "nothing else is allowed"
+                                                : "the most that the rate allows";
+    return grounds;
+  }
   void StartInterval() override {
     energy_ = 0;
     errors_.assign(thetas_.size(), 0.0);
   }
 
  private:
+  // Share of the energy that may be lost.
+  double Allowed() const {
+    const double rate = step().learning_rate;
+    if (smoothness_ > 0) return smoothness_ * rate;
+    return highest_rate() > 0 ? rate / (4 * highest_rate()) : 0.25;
+  }
+
   double smoothness_;
   int64_t elements_ = 0;
   std::vector<double> thetas_;  // falling
@@ -256,6 +288,16 @@ class RecoveringTheta : public AnnouncedTheta {
     const double theta = recovery_.factor * Theta();
     SetTheta(theta < kLeast ? 0 : theta);
   }
+  DecisionGrounds GroundsOf(double loss) const override {
+    DecisionGrounds grounds{.error = loss};
+    if (started_) grounds.budget = best_ - recovery_.improvement * std::abs(best_);
+    const bool better = !started_ || loss < grounds.budget;
+    const bool patient = stalled_ + 1 < static_cast<double>(recovery_.patience);
+    grounds.reason = better    ? "the loss fell"
+                     : patient ? "the loss stalls"
+                               : "the loss stalled for too long";
+    return grounds;
+  }
   void StartInterval() override { sum_ = count_ = 0; }
   std::vector<double> Numbers() const override {
     return {highest_rate(), Theta(), sum_, count_, started_, best_, stalled_};
@@ -285,10 +327,9 @@ std::unique_ptr<Policy> MakeTheta(const OptionReader& options, const PolicyConte
                 "theta, as of codec fft");
   }
   CheckParameter(spec, context.parameter);
-  constexpr int64_t kMost = int64_t{1} << 53;
-  const int64_t interval = options.Integer("interval", 1, kMost);
+  const int64_t interval = options.Steps("interval", 1, context.total_steps);
   const double smoothness = NumberOrAuto(options, "smoothness", 0, 1e-9, 1e9);
-  const Recovery recovery = {.patience = options.Integer("patience", 1, kMost),
+  const Recovery recovery = {.patience = options.Integer("patience", 1, kMostSteps),
                              .factor = options.Number("factor", 0, 1),
                              .improvement = options.Number("improvement", 0, 1)};
   switch (options.Choice("form", kForms)) {
@@ -310,14 +351,13 @@ PolicyRow ThetaRow() {
                "stalls",
        .paper = "Wang et al., FFT-based Gradient Sparsification for the Distributed Training of "
                 "Deep Neural Networks, HPDC 2020",
-       .options = {{"form", "lr", "lr, measured, recover", "what theta follows"},
-                   {"interval", "10", "1 to 2^53", "steps between announcements"},
-                   {"smoothness", "auto", "auto, 1e-9 to 1e9",
-                    "measured: L; auto: 1 / (4 highest rate)"},
-                   {"patience", "3", "1 to 2^53", "recover: announcements without a better loss"},
-                   {"factor", "0.5", "0 to 1", "recover: of theta when the loss stalls"},
-                   {"improvement", "0.01", "0 to 1",
-                    "recover: share that a better loss is lower"}}},
+       .options =
+           {{"form", "lr", "lr, measured, recover", "what theta follows"},
+            {"interval", "10", "1 to 2^53, or a part of the run", "steps between announcements"},
+            {"smoothness", "auto", "auto, 1e-9 to 1e9", "measured: L; auto: 1 / (4 highest rate)"},
+            {"patience", "3", "1 to 2^53", "recover: announcements without a better loss"},
+            {"factor", "0.5", "0 to 1", "recover: of theta when the loss stalls"},
+            {"improvement", "0.01", "0 to 1", "recover: share that a better loss is lower"}}},
       MakeTheta};
 }
 

@@ -43,11 +43,17 @@ class Warmup : public Policy {
         step.step < steps_ ? static_cast<int64_t>(static_cast<__int128>(step.step) * last / steps_)
                            : last;
     std::ranges::fill(parameters, stages_[stage]);
+    if (stage == logged_) return;
+    if (logged_ >= 0) log().Begin();
+    logged_ = stage;
+    log().Add(step.step, Decision::kAllUnits, stages_[stage],
+              {.reason = stage == last ? "warm-up is over" : "stage of the warm-up"});
   }
 
  private:
   std::vector<double> stages_;  // parameter of each, the anchor last
   int64_t steps_;               // of the warm-up
+  int64_t logged_ = -1;         // stage
 };
 
 std::unique_ptr<Policy> MakeWarmup(const OptionReader& options, const PolicyContext& context) {
@@ -61,7 +67,7 @@ std::unique_ptr<Policy> MakeWarmup(const OptionReader& options, const PolicyCont
   const auto form = static_cast<Form>(options.Choice("form", kForms));
   int64_t epochs = form == Form::kPublished ? kPublishedEpochs : kFormulaEpochs;
   if (options.Text("epochs") != "auto") epochs = options.Integer("epochs", 1, 1000);
-  int64_t steps = options.Integer("steps", 0, int64_t{1} << 53);
+  int64_t steps = options.Steps("steps", 0, context.total_steps);
   if (steps == 0) steps = epochs * context.steps_per_epoch;
   return std::make_unique<Warmup>(spec, context.parameter, form == Form::kDense, epochs, steps);
 }
@@ -75,7 +81,8 @@ PolicyRow WarmupRow() {
            .options = {{"form", "formula", "formula, published, dense",
                         "stages: DGC's formula, its printed numbers, or everything"},
                        {"epochs", "auto", "1 to 1000", "stages; auto: 5, published 4"},
-                       {"steps", "0", "0 to 2^53", "length of all stages; 0: an epoch each"}}},
+                       {"steps", "0", "0 to 2^53, or a part of the run",
+                        "length of all stages; 0: an epoch each"}}},
           MakeWarmup};
 }
 
