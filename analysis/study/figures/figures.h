@@ -29,6 +29,9 @@ std::vector<StudyFigure> StepFigures(const Study& study, const FigureOptions& op
 // Accuracy against bytes and against simulated time, at some places.
 std::vector<StudyFigure> AccuracyFigures(const Study& study, const FigureOptions& options);
 
+// Final accuracy against bytes a step, over each numeric axis that says how much most policies send.
+std::vector<StudyFigure> VolumeFigures(const Study& study, const FigureOptions& options);
+
 // The axis that places are chosen along: the one with the most values, of equal ones "bandwidth";
 // nothing where no axis has numbers.
 std::optional<size_t> PrimaryAxis(const Study& study);

@@ -8,11 +8,13 @@
 #include "analysis/study/crossover.h"
 #include "analysis/study/figures/parts.h"
 #include "tests/analysis/study/report_folder.h"
+#include "tests/analysis/study/small_study.h"
 #include "tests/analysis/study/study_testing.h"
 
 namespace legacy::analysis {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -105,6 +107,29 @@ TEST(StudyFigures, HaveSpeakingNames) {
   EXPECT_THAT(NamesOf(MakeStudyFigures(MakeStudy())),
               ElementsAre("tta-bandwidth", "tta-workers", "speedup-bandwidth-workers",
                           "break-even-bandwidth", "step-split", "accuracy-bytes", "accuracy-time"));
+}
+
+// Where an axis says how much is sent: a curve a policy, by ascending bytes.
+TEST(StudyFigures, FinalAccuracyAgainstBytesAStep) {
+  const StudyAxis density{"density", "fraction", {"10%", "1%"}, {0.1, 0.01}};
+  Study study = PendingStudy({"topk", "lgreco", "dense"}, {1, 2}, {density});
+  FinishAll(study, [](const StudyPoint&) { return 10.0; });
+  for (StudyPoint& point : study.points) {
+    const bool much = point.values[0] == "10%";
+    const double bytes = point.policy == "dense" ? 4000 : (much ? 1000 : 100);
+    point.figures.message_bytes = bytes * static_cast<double>(point.figures.steps);
+    point.figures.final_accuracy = (much ? 0.9 : 0.8) + 0.01 * static_cast<double>(point.seed);
+  }
+  const StudyFigure figure = Named(MakeStudyFigures(study), "accuracy-volume-density");
+  const auto rows = Block(figure, "lgreco, -");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_DOUBLE_EQ(rows[0][0], 100);
+  EXPECT_DOUBLE_EQ(rows[0][1], 81.5);
+  EXPECT_DOUBLE_EQ(rows[1][0], 1000);
+  EXPECT_NEAR(rows[1][3] - rows[1][1], 100 * 0.01 / std::sqrt(2.0), 1e-9);
+  EXPECT_EQ(Block(figure, "dense, -").size(), 2u);
+  for (StudyPoint& point : study.points) point.figures.message_bytes = 5;
+  EXPECT_THAT(NamesOf(MakeStudyFigures(study)), Not(Contains("accuracy-volume-density")));
 }
 
 TEST(StudyFigures, TimeToAccuracyIsTheMeanWithItsDeviation) {

@@ -1,0 +1,155 @@
+// Final accuracy against bytes a step: where an axis says how much policies send, one curve a policy over its values.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/csv.h"
+#include "analysis/drawing.h"
+#include "analysis/policy_style.h"
+#include "analysis/study/figures/figures.h"
+#include "analysis/study/figures/parts.h"
+#include "analysis/study/quantities.h"
+
+namespace legacy::analysis {
+namespace {
+
+constexpr double kLeastChange =
+    1.2;  // of a policy's bytes along an axis that says how much is sent
+
+struct VolumePoint {
+  double bytes = 0;  // of one worker's messages in a step
+  Spread accuracy;
+};
+
+double DeviationOf(const Spread& spread) {
+  return std::isnan(spread.deviation) ? 0 : spread.deviation;
+}
+
+// Of a policy along the facet, by ascending bytes.
+std::vector<VolumePoint> CurveOf(const Facet& facet, size_t policy) {
+  std::vector<VolumePoint> curve;
+  for (const Place& place : facet.places) {
+    const Outcome& outcome = place.outcomes[policy];
+    if (outcome.done == 0 || !(outcome.steps > 0)) continue;
+    curve.push_back({outcome.message_bytes.mean / outcome.steps, outcome.final_accuracy});
+  }
+  std::ranges::sort(curve, {}, &VolumePoint::bytes);
+  return curve;
+}
+
+bool Changes(const std::vector<VolumePoint>& curve) {
+  return !curve.empty() && curve.back().bytes > kLeastChange * curve.front().bytes;
+}
+
+struct VolumePanel {
+  std::string name;
+  std::vector<std::vector<VolumePoint>> curves;  // of each of the study's policies
+};
+
+// Nothing where most policies send the same along the axis: it says something else, and some adapt to it.
+std::vector<VolumePanel> PanelsOf(const Study& study, size_t axis, size_t limit,
+                                  std::string& note) {
+  std::vector<VolumePanel> panels;
+  int changing = 0, all = 0;
+  for (const Facet& facet : ShownFacets(study, axis, limit, note)) {
+    VolumePanel panel{facet.name, {}};
+    for (size_t p = 0; p < study.policies.size(); ++p) {
+      panel.curves.push_back(CurveOf(facet, p));
+      if (panel.curves.back().size() < 2) continue;
+      ++all;
+      if (Changes(panel.curves.back())) ++changing;
+    }
+    panels.push_back(std::move(panel));
+  }
+  return 2 * changing > all ? panels : std::vector<VolumePanel>();
+}
+
+std::string DrawPanel(const Study& study, const VolumePanel& panel, DataFile& data) {
+  std::vector<std::string> parts;
+  for (size_t p = 0; p < panel.curves.size(); ++p) {
+    std::vector<std::vector<std::string>> rows;
+    for (const VolumePoint& point : panel.curves[p]) {
+      const double deviation = DeviationOf(point.accuracy);
+      rows.push_back({Cell(point.bytes), Cell(100 * point.accuracy.mean),
+                      Cell(100 * (point.accuracy.mean - deviation)),
+                      Cell(100 * (point.accuracy.mean + deviation))});
+    }
+    if (rows.empty()) continue;
+    const PolicyStyle style = StyleOfPolicy(p);
+    const std::string heading =
+        fmt::format("{}, {}", study.policies[p], panel.name.empty() ? "-" : panel.name);
+    parts.push_back(
+        fmt::format("{} using 1:2:3:4 with yerrorlines lc rgb '{}' dt {} lw 1.6 pt {} ps 0.6",
+                    data.Add(heading, {"bytes_a_step", "percent", "low", "high"}, rows),
+                    style.colour, style.dashes, style.point_type));
+  }
+  return PanelTitle(panel.name) + Plot(parts);
+}
+
+struct VolumeAxes {
+  Range x, y;
+};
+
+VolumeAxes AxesOf(const std::vector<VolumePanel>& panels) {
+  VolumeAxes axes;
+  for (const VolumePanel& panel : panels) {
+    for (const auto& curve : panel.curves) {
+      for (const VolumePoint& point : curve) {
+        axes.x.Add(point.bytes);
+        axes.y.Add(100 * (point.accuracy.mean - DeviationOf(point.accuracy)));
+        axes.y.Add(100 * (point.accuracy.mean + DeviationOf(point.accuracy)));
+      }
+    }
+  }
+  return axes;
+}
+
+StudyFigure FigureOf(const Study& study, size_t axis, const std::vector<VolumePanel>& shown) {
+  std::vector<std::string> texts, entries, drawn;
+  for (size_t p = 0; p < study.policies.size(); ++p) {
+    const auto has = [p](const VolumePanel& panel) { return !panel.curves[p].empty(); };
+    if (std::ranges::none_of(shown, has)) continue;
+    texts.push_back(PolicyLabel(study, p));
+    entries.push_back(LineEntry(study, p));
+  }
+  Panels::Size size;
+  if (shown.size() == 1) size = {.width = 620, .height = 400};
+  const Panels panels(shown.size(), size, texts);
+  StudyFigure figure;
+  figure.kind = FigureKind::kVolume;
+  figure.name = "accuracy-volume-" + study.axes[axis].name;
+  figure.heading = "Final accuracy against bytes a step, over " + study.axes[axis].name;
+  figure.axes = {study.axes[axis].name};
+  DataFile data(figure.name);
+  const VolumeAxes axes = AxesOf(shown);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    drawn.push_back(
+        SetAxis("x", axes.x, "B", CanBeLogarithmic(axes.x)) + SetAxis("y", axes.y, "", false) +
+        fmt::format(
+            "set xlabel {} font ',11' offset 0,0.4\nset ylabel {} font ',11' offset 1,0\n",
+            Quote(panels.AtBottom(i) ? AxisLabel("one worker's messages, a step", "B") : ""),
+            Quote(panels.AtLeft(i) ? "final test accuracy [%]" : "")) +
+        DrawPanel(study, shown[i], data));
+  }
+  figure.script =
+      panels.Figure(figure.name, figure.heading, SeedsNote(study, "bars"), drawn, entries);
+  figure.data = data.text();
+  return figure;
+}
+
+}  // namespace
+
+std::vector<StudyFigure> VolumeFigures(const Study& study, const FigureOptions& options) {
+  std::vector<StudyFigure> figures;
+  for (const size_t axis : NumericAxes(study)) {
+    std::string note;
+    const std::vector<VolumePanel> panels = PanelsOf(study, axis, options.facets, note);
+    if (panels.empty()) continue;
+    figures.push_back(FigureOf(study, axis, panels));
+    figures.back().note = note;
+  }
+  return figures;
+}
+
+}  // namespace legacy::analysis
