@@ -79,6 +79,34 @@ std::optional<double> NeedTarget(const json& document, const std::string& where)
   return target.get<double>();
 }
 
+std::map<std::string, int64_t> DecisionsOf(const json& document, const std::string& where) {
+  std::map<std::string, int64_t> decisions;
+  const json counts = document.value("decisions", json::object());
+  const char* allowed = "an object: a whole number from 0 on for each policy that decides";
+  if (!counts.is_object()) Reject(where, document, "decisions", allowed);
+  for (const auto& [policy, count] : counts.items()) {
+    if (!count.is_number_integer() || count.get<int64_t>() < 0) {
+      Reject(where, document, "decisions", allowed);
+    }
+    decisions[policy] = count.get<int64_t>();
+  }
+  return decisions;
+}
+
+std::map<std::string, double> RequestedBytesOf(const json& document, const std::string& where) {
+  std::map<std::string, double> requested;
+  const json numbers = document.value("requested_bytes", json::object());
+  const char* allowed = "an object: a positive number for each policy whose bytes were asked for";
+  if (!numbers.is_object()) Reject(where, document, "requested_bytes", allowed);
+  for (const auto& [policy, bytes] : numbers.items()) {
+    if (!bytes.is_number() || !(bytes.get<double>() > 0)) {
+      Reject(where, document, "requested_bytes", allowed);
+    }
+    requested[policy] = bytes.get<double>();
+  }
+  return requested;
+}
+
 }  // namespace
 
 Manifest ParseManifest(const json& document, const std::string& where) {
@@ -96,6 +124,8 @@ Manifest ParseManifest(const json& document, const std::string& where) {
   manifest.parameters = NeedCount(document, "parameters", where, kMostParameters);
   manifest.target_accuracy = NeedTarget(document, where);
   manifest.fidelity = NeedText(document, "fidelity", where);
+  manifest.decisions = DecisionsOf(document, where);
+  manifest.requested_bytes = RequestedBytesOf(document, where);
   manifest.document = document;
   return manifest;
 }

@@ -9,6 +9,7 @@
 
 #include "analysis/csv.h"
 #include "analysis/curves.h"
+#include "analysis/decision_picture.h"
 #include "analysis/drawing.h"
 #include "analysis/gnuplot.h"
 #include "analysis/policy_style.h"
@@ -228,6 +229,9 @@ std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summar
     if (policy.step_seconds.count > 0) stepped.push_back(&policy);
   }
   if (!stepped.empty()) pictures.push_back(SplitPicture(stepped, summary));
+  if (std::optional<Picture> decisions = DecisionPicture(run, summary)) {
+    pictures.push_back(std::move(*decisions));
+  }
   return pictures;
 }
 

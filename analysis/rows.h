@@ -104,6 +104,37 @@ struct LayerRow {
   }
 };
 
+// What a policy chose for one layer, and why. Unknown where it goes by no such thing: nan.
+struct DecisionRow {
+  static constexpr const char* kFile = "decisions.csv";
+  std::string policy;
+  uint64_t seed = 0;
+  int64_t step = 0;      // the first that it holds for
+  int64_t decision = 0;  // decisions so far, this one included; 0: what holds before the first
+  std::string layer;     // "all": the same parameter for all of them
+  double parameter = 0;
+  double error = 0;          // that the policy takes the compression for
+  double budget = 0;         // what it may spend, or what it compares with
+  double gain = 0;           // what it gets for it, fraction
+  double time_estimate = 0;  // seconds
+  std::string reason;
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("seed", "", row.seed);
+    visit("step", "", row.step);
+    visit("decision", "", row.decision);
+    visit("layer", "", row.layer);
+    visit("parameter", "", row.parameter);
+    visit("error", "", row.error);
+    visit("budget", "", row.budget);
+    visit("gain", "fraction", row.gain);
+    visit("time_estimate", "s", row.time_estimate);
+    visit("reason", "", row.reason);
+  }
+};
+
 // One directed link over a whole training.
 struct LinkRow {
   static constexpr const char* kFile = "links.csv";

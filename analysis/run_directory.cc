@@ -89,7 +89,9 @@ class OrderCheck {
     const std::pair<std::string, uint64_t> training = {row.policy, row.seed};
     if constexpr (requires { row.step; }) {
       const auto [entry, first] = last_.try_emplace(training, row.step);
-      if (!first && row.step <= entry->second) {
+      // A decision has a row for each layer.
+      const bool repeats = std::is_same_v<Row, DecisionRow> && row.step == entry->second;
+      if (!first && row.step <= entry->second && !repeats) {
         throw Error(
             fmt::format("{}:{}: column 'step'", where, record.line), std::to_string(row.step),
             fmt::format("a step after {}, the one before of this policy and seed", entry->second));
@@ -192,6 +194,7 @@ void TableWriter<Row>::Write(const Row& row) {
 template class TableWriter<StepRow>;
 template class TableWriter<EvaluationRow>;
 template class TableWriter<LayerRow>;
+template class TableWriter<DecisionRow>;
 template class TableWriter<LinkRow>;
 template class TableWriter<NetworkRow>;
 template class TableWriter<DoctorRow>;
@@ -199,6 +202,7 @@ template class TableWriter<FidelityRow>;
 template std::vector<std::string> ColumnNames<StepRow>();
 template std::vector<std::string> ColumnNames<EvaluationRow>();
 template std::vector<std::string> ColumnNames<LayerRow>();
+template std::vector<std::string> ColumnNames<DecisionRow>();
 template std::vector<std::string> ColumnNames<LinkRow>();
 template std::vector<std::string> ColumnNames<NetworkRow>();
 template std::vector<std::string> ColumnNames<DoctorRow>();
@@ -211,6 +215,7 @@ void WriteManifest(const fs::path& directory, nlohmann::json document) {
   AddUnits<StepRow>(units);
   AddUnits<EvaluationRow>(units);
   AddUnits<LayerRow>(units);
+  AddUnits<DecisionRow>(units);
   AddUnits<LinkRow>(units);
   AddUnits<NetworkRow>(units);
   AddUnits<DoctorRow>(units);
@@ -237,6 +242,8 @@ RunDirectory ReadRunDirectory(const fs::path& directory) {
   run.steps = ReadRows<StepRow>(run);
   run.evaluations = ReadRows<EvaluationRow>(run);
   run.layers = ReadRows<LayerRow>(run);
+  // Runs from before there was one have none.
+  if (fs::exists(directory / DecisionRow::kFile)) run.decisions = ReadRows<DecisionRow>(run);
   run.links = ReadRows<LinkRow>(run);
   run.network = ReadRows<NetworkRow>(run);
   return run;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ namespace legacy::analysis {
 inline constexpr int kFormatVersion = 1;
 
 // Writes one file of the directory: a header line, then a line a row, flushed, so that a killed run
-// leaves whole lines but for the last. Defined for the six row types. Throws Error naming the file
+// leaves whole lines but for the last. Defined for the row types of rows.h. Throws Error naming the file
 // when the disk refuses.
 template <class Row>
 class TableWriter {
@@ -32,6 +33,7 @@ class TableWriter {
 using StepWriter = TableWriter<StepRow>;
 using EvaluationWriter = TableWriter<EvaluationRow>;
 using LayerWriter = TableWriter<LayerRow>;
+using DecisionWriter = TableWriter<DecisionRow>;
 using LinkWriter = TableWriter<LinkRow>;
 using NetworkWriter = TableWriter<NetworkRow>;
 using DoctorWriter = TableWriter<DoctorRow>;
@@ -50,6 +52,10 @@ struct Manifest {
   int64_t parameters = 0;                 // d, elements of the model's gradient
   std::optional<double> target_accuracy;  // fraction; null in the file: none
   std::string fidelity;
+  // Of policies that decide, decisions that were to be expected in a training; old runs have none.
+  std::map<std::string, int64_t> decisions;
+  // Where policies were to send equally much: message bytes of one worker in a step that were asked for.
+  std::map<std::string, double> requested_bytes;
   nlohmann::json document;
 };
 
@@ -66,6 +72,7 @@ struct RunDirectory {
   std::vector<StepRow> steps;
   std::vector<EvaluationRow> evaluations;
   std::vector<LayerRow> layers;
+  std::vector<DecisionRow> decisions;
   std::vector<LinkRow> links;
   std::vector<NetworkRow> network;
   std::vector<std::string>

@@ -24,6 +24,7 @@ struct SeedRows {
   std::vector<EvaluationRow> evaluations;
   const NetworkRow* network = nullptr;
   std::optional<double> egress_usd;
+  int64_t decisions = 0;
 };
 
 std::map<Key, SeedRows> Group(const RunDirectory& run) {
@@ -33,6 +34,10 @@ std::map<Key, SeedRows> Group(const RunDirectory& run) {
     groups[{row.policy, row.seed}].evaluations.push_back(row);
   }
   for (const NetworkRow& row : run.network) groups[{row.policy, row.seed}].network = &row;
+  for (const DecisionRow& row : run.decisions) {
+    int64_t& decisions = groups[{row.policy, row.seed}].decisions;
+    decisions = std::max(decisions, row.decision);
+  }
   for (const LinkRow& row : run.links) {
     if (!(row.usd_per_gb > 0)) continue;
     std::optional<double>& usd = groups[{row.policy, row.seed}].egress_usd;
@@ -66,6 +71,7 @@ void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int6
   seed.element_ratio = dense / elements;
   seed.payload_ratio = kBytesPerElement * dense / messages;
   seed.traffic_ratio = dense_nic / nic;
+  seed.step_bytes = messages / static_cast<double>(steps.size());
 }
 
 SeedSummary SummariseSeed(uint64_t number, const SeedRows& rows, int64_t parameters,
@@ -108,11 +114,16 @@ Spread SpreadOver(const std::vector<const SeedSummary*>& seeds, double SeedSumma
 
 void AddSpreads(PolicySummary& policy) {
   const std::vector<const SeedSummary*> counted = Counted(policy);
+  for (const SeedSummary* seed : counted) {
+    if (!seed->decisions) continue;
+    policy.decisions = std::min(policy.decisions.value_or(*seed->decisions), *seed->decisions);
+  }
   policy.final_accuracy = SpreadOver(counted, &SeedSummary::final_accuracy);
   policy.best_accuracy = SpreadOver(counted, &SeedSummary::best_accuracy);
   policy.element_ratio = SpreadOver(counted, &SeedSummary::element_ratio);
   policy.payload_ratio = SpreadOver(counted, &SeedSummary::payload_ratio);
   policy.traffic_ratio = SpreadOver(counted, &SeedSummary::traffic_ratio);
+  policy.step_bytes = SpreadOver(counted, &SeedSummary::step_bytes);
   std::vector<double> steps;
   std::vector<double> dollars;
   for (const SeedSummary* seed : counted) {
@@ -210,6 +221,14 @@ void AddNotes(Summary& summary) {
         summary.notes.push_back(who + ": incomplete: no evaluations");
       }
     }
+    if (IsIdle(policy.decisions)) {
+      summary.notes.push_back(
+          fmt::format("{}: its policy {}: {}", MarkedName(policy.name, policy.decisions),
+                      IdleText(*policy.decisions),
+                      *policy.decisions == 0
+                          ? "its figures are those of the parameters that it began with"
+                          : "its figures are mostly those of the parameters that it began with"));
+    }
     if (policy.network.retransmit_timeouts > 0) {
       summary.notes.push_back(
           fmt::format("{}: {} retransmission time-outs: its times hold waiting for lost packets",
@@ -244,6 +263,16 @@ Summary Start(const RunDirectory& run, const SummaryOptions& options) {
 
 }  // namespace
 
+bool IsIdle(const std::optional<int64_t>& decisions) { return decisions && *decisions < 3; }
+
+std::string MarkedName(const std::string& policy, const std::optional<int64_t>& decisions) {
+  return IsIdle(decisions) ? policy + kIdleMark : policy;
+}
+
+std::string IdleText(int64_t decisions) {
+  return decisions == 0 ? "never decided" : decisions == 1 ? "decided once" : "decided twice";
+}
+
 Spread SpreadOf(const std::vector<double>& values) {
   Spread spread;
   spread.count = static_cast<int>(values.size());
@@ -276,12 +305,17 @@ Summary Summarise(const RunDirectory& run, const SummaryOptions& options) {
   for (const std::string& name : run.manifest.policies) {
     PolicySummary policy;
     policy.name = name;
+    const auto requested = run.manifest.requested_bytes.find(name);
+    if (requested != run.manifest.requested_bytes.end()) {
+      policy.requested_bytes = requested->second;
+    }
     policy.complete = true;
     for (const uint64_t seed : run.manifest.seeds) {
       const auto group = groups.find({name, seed});
-      policy.seeds.push_back(SummariseSeed(seed, group == groups.end() ? none : group->second,
-                                           summary.parameters, summary.target));
-      const SeedSummary& added = policy.seeds.back();
+      const SeedRows& rows = group == groups.end() ? none : group->second;
+      policy.seeds.push_back(SummariseSeed(seed, rows, summary.parameters, summary.target));
+      SeedSummary& added = policy.seeds.back();
+      if (run.manifest.decisions.contains(name)) added.decisions = rows.decisions;
       if (added.finished) ++policy.finished;
       if (!added.finished || added.evaluations == 0) policy.complete = false;
     }

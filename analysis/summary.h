@@ -50,7 +50,10 @@ struct SeedSummary {
   double element_ratio = kUnknown;   // d * steps / elements sent
   double payload_ratio = kUnknown;   // 4 d * steps / message bytes
   double traffic_ratio = kUnknown;   // bytes out of a network card: dense fp32 ring / this policy
+  double step_bytes = kUnknown;      // of one worker's messages in a step, mean over the steps
   std::optional<double> egress_usd;  // of the whole training, where links have prices
+  // That the policy made, where it is one that decides and the run says so.
+  std::optional<int64_t> decisions;
   StepSplit step;
 };
 
@@ -91,7 +94,11 @@ struct PolicySummary {
   Spread element_ratio;
   Spread payload_ratio;
   Spread traffic_ratio;
-  Spread egress_usd;  // empty where no link has a price
+  Spread step_bytes;
+  std::optional<double> requested_bytes;  // what step_bytes was to be
+  Spread egress_usd;                      // empty where no link has a price
+  // The fewest of any seed that counts; nothing where the policy has nothing to decide.
+  std::optional<int64_t> decisions;
   Spread step_seconds;
   StepSplit step;  // means over seeds
   NetworkSummary network;
@@ -116,6 +123,13 @@ struct SummaryOptions {
 
 // Throws Error on a baseline that is not a policy of the run and on a target outside (0, 1].
 Summary Summarise(const RunDirectory& run, const SummaryOptions& options = {});
+
+// A policy that decided less than three times was hardly there: its name is marked wherever its figures stand.
+inline constexpr const char* kIdleMark = " †";
+bool IsIdle(const std::optional<int64_t>& decisions);
+std::string MarkedName(const std::string& policy, const std::optional<int64_t>& decisions);
+// "never decided", "decided once", "decided twice". Of idle ones.
+std::string IdleText(int64_t decisions);
 
 // Empty where the target is not reached; `evaluations` of one policy and seed, in order.
 std::optional<double> TimeToAccuracy(const std::vector<EvaluationRow>& evaluations, double target);

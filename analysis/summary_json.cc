@@ -47,7 +47,9 @@ json ToJson(const SeedSummary& seed) {
           {"element_ratio", Number(seed.element_ratio)},
           {"payload_ratio", Number(seed.payload_ratio)},
           {"traffic_ratio", Number(seed.traffic_ratio)},
+          {"step_bytes", Number(seed.step_bytes)},
           {"egress_usd", seed.egress_usd ? json(*seed.egress_usd) : json()},
+          {"decisions", seed.decisions ? json(*seed.decisions) : json()},
           {"step_seconds", ToJson(seed.step)}};
 }
 
@@ -81,7 +83,11 @@ json ToJson(const PolicySummary& policy) {
           {"element_ratio", ToJson(policy.element_ratio)},
           {"payload_ratio", ToJson(policy.payload_ratio)},
           {"traffic_ratio", ToJson(policy.traffic_ratio)},
+          {"step_bytes", ToJson(policy.step_bytes)},
+          {"requested_bytes", policy.requested_bytes ? json(*policy.requested_bytes) : json()},
           {"egress_usd", ToJson(policy.egress_usd)},
+          {"decisions", policy.decisions ? json(*policy.decisions) : json()},
+          {"idle", IsIdle(policy.decisions)},
           {"step_seconds", ToJson(policy.step_seconds)},
           {"step_split_seconds", ToJson(policy.step)},
           {"network", ToJson(policy.network)},

@@ -59,10 +59,10 @@ Table AccuracyTable(const Summary& summary) {
       if (!summary.target) return std::string("-");
       return value.spread.count > 0 ? ShowRatio(value.spread) : ShowReached(value, seeds);
     };
-    std::vector<std::string> row = {policy.name, fmt::format("{}/{}", policy.finished, seeds),
-                                    Show(policy.final_accuracy, 100, 2),
-                                    Show(policy.best_accuracy, 100, 2),
-                                    show_time(policy.time_to_accuracy)};
+    std::vector<std::string> row = {
+        MarkedName(policy.name, policy.decisions), fmt::format("{}/{}", policy.finished, seeds),
+        Show(policy.final_accuracy, 100, 2), Show(policy.best_accuracy, 100, 2),
+        show_time(policy.time_to_accuracy)};
     if (dense) row.push_back(show_ratio(*policy.speedup_dense));
     if (fp16) row.push_back(show_ratio(*policy.speedup_fp16));
     row.push_back(policy.name == summary.baseline ? "baseline"
@@ -79,16 +79,26 @@ Table VolumeTable(const Summary& summary) {
               {}};
   const bool priced = std::ranges::any_of(
       summary.policies, [](const PolicySummary& policy) { return policy.egress_usd.count > 0; });
+  const bool requested = std::ranges::any_of(summary.policies, [](const PolicySummary& policy) {
+    return policy.requested_bytes.has_value();
+  });
+  if (requested) {
+    for (const char* header : {"bytes a step", "asked for"}) table.header.push_back(header);
+  }
   if (priced) table.header.push_back("egress USD");
   for (const PolicySummary& policy : summary.policies) {
-    std::vector<std::string> row = {policy.name, ShowRatio(policy.element_ratio),
-                                    ShowRatio(policy.payload_ratio),
-                                    ShowRatio(policy.traffic_ratio)};
+    std::vector<std::string> row = {
+        MarkedName(policy.name, policy.decisions), ShowRatio(policy.element_ratio),
+        ShowRatio(policy.payload_ratio), ShowRatio(policy.traffic_ratio)};
     const bool known = policy.step_seconds.count > 0;
     row.push_back(ShowTime(policy.step_seconds, 1e3));
     for (const double seconds : {policy.step.compute, policy.step.encode, policy.step.communication,
                                  policy.step.decode, policy.step.wait}) {
       row.push_back(known ? Number(seconds * 1e3) : "-");
+    }
+    if (requested) {
+      row.push_back(Show(policy.step_bytes, 1, 0));
+      row.push_back(policy.requested_bytes ? Fixed(*policy.requested_bytes, 0) : "-");
     }
     if (priced) row.push_back(ShowTime(policy.egress_usd, 1));
     table.rows.push_back(std::move(row));
@@ -103,7 +113,7 @@ Table NetworkTable(const Summary& summary) {
               {}};
   for (const PolicySummary& policy : summary.policies) {
     const NetworkSummary& network = policy.network;
-    std::vector<std::string> row = {policy.name, network.fidelity};
+    std::vector<std::string> row = {MarkedName(policy.name, policy.decisions), network.fidelity};
     const bool simulated = !network.fidelity.empty();
     const bool links = !network.busiest_link.empty();
     for (const int64_t count : {network.events, network.packets, network.fresh_steps,
@@ -201,7 +211,10 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
   line.Add("element_ratio", policy.element_ratio);
   line.Add("payload_ratio", policy.payload_ratio);
   line.Add("traffic_ratio", policy.traffic_ratio);
+  line.Add("step_bytes", policy.step_bytes);
+  line.Add("requested_bytes", policy.requested_bytes.value_or(kUnknown));
   line.Add("egress_usd", policy.egress_usd);
+  line.Add("decisions", policy.decisions ? std::to_string(*policy.decisions) : std::string());
   line.Add("step_seconds", policy.step_seconds);
   line.Add("compute_seconds", policy.step.compute);
   line.Add("encode_seconds", policy.step.encode);

@@ -54,15 +54,16 @@ void AddLegacy(Table& table) {
   table.Add("legacy-both-reversed", "topk", "legacy-both").reversed = true;
 }
 
+// Windows are parts of the run, so that every policy acts in a short one; papers have numbers of steps or epochs.
 void AddAdaptive(Table& table) {
-  table.Add("lgreco", "topk", "lgreco");
-  table.Add("lgreco-qsgd", "qsgd", "lgreco");
-  table.Add("lgreco-powersgd", "powersgd", "lgreco");
-  table.Add("accordion", "topk", "accordion");
-  table.Add("accordion-powersgd", "powersgd", "accordion");
-  table.Add("lgreco-accordion", "powersgd", "lgreco-accordion");
-  table.Add("gravac", "topk", "gravac");
-  table.Add("gravac-dgc", "dgc", "gravac");
+  table.Add("lgreco", "topk", "lgreco:period=10%");
+  table.Add("lgreco-qsgd", "qsgd", "lgreco:period=10%");
+  table.Add("lgreco-powersgd", "powersgd", "lgreco:period=10%");
+  table.Add("accordion", "topk", "accordion:interval=10%");
+  table.Add("accordion-powersgd", "powersgd", "accordion:interval=10%");
+  table.Add("lgreco-accordion", "powersgd", "lgreco-accordion:period=10%");
+  table.Add("gravac", "topk", "gravac:window=5%");
+  table.Add("gravac-dgc", "dgc", "gravac:window=5%");
   table.Add("kimad", "topk", "kimad");
   table.Add("fft-theta", "fft", "theta");
 }

@@ -5,11 +5,14 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <tuple>
 
+#include "scenarios/equal_bytes.h"
 #include "scenarios/gradient_files.h"
 #include "scenarios/manifest.h"
 #include "scenarios/methods.h"
 #include "scenarios/network/cost_estimate.h"
+#include "scenarios/pilot.h"
 #include "scenarios/progress.h"
 #include "scenarios/step_sources.h"
 #include "scenarios/timed_run.h"
@@ -97,7 +100,9 @@ class Comparison : public TimedRun {
       std::fprintf(stderr, "%s\n", sources_->Announcement().c_str());
     }
     for (const Method& method : methods_) {
-      const std::unique_ptr<StepSource> training = MakeSource(method, scenario_.seed, say);
+      const Method& chosen = Chosen(method, scenario_.seed, scenario_);
+      const std::unique_ptr<StepSource> training = MakeSource(chosen, scenario_.seed, say);
+      if (say) SayVolume(method);
       const std::vector<Clock> clocks =
           timing_.MakeClocks(training->Costs(), training->LayerNumels());
       const Clock& clock = clocks.front();
@@ -122,6 +127,8 @@ class Comparison : public TimedRun {
     nlohmann::json manifest =
         ManifestDocument(scenario_, program, command_line, elements_, replay_refused_);
     sources_->Describe(reports_, manifest);
+    manifest["decisions"] = forecasts_;
+    manifest["requested_bytes"] = requested_;
     return manifest;
   }
   std::string Note() const override { return sources_->Note(reports_); }
@@ -149,13 +156,55 @@ class Comparison : public TimedRun {
   }
 
  private:
-  std::unique_ptr<StepSource> MakeSource(const Method& method, uint64_t seed, bool say = false) {
-    const UnitPlan plan =
-        PlanUnits(sources_->Layers(), ParseScope(method.scope),
-                  {.bucket_bytes = fabric::ParseBytes(scenario_.bucket, "clock.bucket")});
-    BuiltMethod built = BuildMethod(method, scenario_, plan.units, sources_->StepsPerEpoch());
-    if (say) std::fprintf(stderr, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
-    const TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
+  // The method as it is trained with that seed and, where it depends on it, on the network of `here`: where volumes are to be
+  // equal in bytes and only pilots can tell them, with the anchor that they found.
+  const Method& Chosen(const Method& method, uint64_t seed, const Scenario& here) {
+    const auto [entry, first] = chosen_.try_emplace({method.name, seed, &here}, EqualBytes{method});
+    if (!first) return entry->second.method;
+    const std::vector<Unit> units = UnitsOf(method);
+    const auto requested = RequestedBytes(method, scenario_, units);
+    if (requested) requested_[method.name] = *requested;
+    const PilotBytes pilot = [&](const Method& candidate) {
+      return BytesOfPilot(*MakeSource(candidate, seed, false, 1), here, DependsOnNetwork(method));
+    };
+    auto found = EqualBytesOf(method, scenario_, units, pilot);
+    if (found) entry->second = std::move(*found);
+    return entry->second.method;
+  }
+
+  // What was asked for and what pilots found, where there were any.
+  void SayVolume(const Method& method) const {
+    const EqualBytes& volume = chosen_.at({method.name, scenario_.seed, &scenario_});
+    if (volume.pilots == 0) return;
+    std::fprintf(stderr, "  %-22s %.0f bytes a step asked for, %.0f in the best of %d pilots%s\n",
+                 "", volume.requested, volume.piloted, volume.pilots,
+                 volume.Reached() ? "" : ": the nearest that it reaches");
+  }
+
+  std::vector<Unit> UnitsOf(const Method& method) const {
+    return PlanUnits({sources_->Layers().begin(), sources_->Layers().end()},
+                     ParseScope(method.scope),
+                     {.bucket_bytes = fabric::ParseBytes(scenario_.bucket, "clock.bucket")})
+        .units;
+  }
+
+  // `workers`: 0 for those of the scenario.
+  std::unique_ptr<StepSource> MakeSource(const Method& method, uint64_t seed, bool say = false,
+                                         int workers = 0) {
+    BuiltMethod built = BuildMethod(method, scenario_, UnitsOf(method), sources_->StepsPerEpoch());
+    if (const auto forecast = built.policy->DecisionsIn(scenario_.steps)) {
+      forecasts_[method.name] = forecast->decisions;
+    }
+    if (say) {
+      std::fprintf(stderr, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
+      const std::string warning = FewDecisions(method, *built.policy, scenario_.steps);
+      if (!warning.empty()) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    }
+    TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
+    if (workers > 0) {
+      options.workers = workers;
+      options.threads = std::min(options.threads, workers);
+    }
     return sources_->Make(options, std::move(built));
   }
 
@@ -182,6 +231,8 @@ class Comparison : public TimedRun {
   // `own`: on the run's own network, so that the training is recorded where that is asked for.
   bool Train(const Method& method, uint64_t seed, std::span<const Place> places, bool own,
              const fs::path& directory, Progress* progress);
+  void WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
+                      TimedEverywhere& timed) const;
   void WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
                    const Sums& sums, TimedEverywhere& timed) const;
   TrafficRecorder* Recorder(const fs::path& directory, const StepSource& training);
@@ -192,6 +243,10 @@ class Comparison : public TimedRun {
   std::vector<Method> methods_;
   std::unique_ptr<StepSources> sources_;
   ComputeReports reports_;
+  // By method, seed and network (its scenario).
+  std::map<std::tuple<std::string, uint64_t, const Scenario*>, EqualBytes> chosen_;
+  std::map<std::string, double> requested_;   // bytes a step by method, where volumes are equal
+  std::map<std::string, int64_t> forecasts_;  // decisions by method, of those that decide
   int64_t elements_ = 0;
   std::vector<std::string> replay_refused_;  // why a record may not be timed on other networks
   std::optional<TrafficRecorder> recorder_;
@@ -208,7 +263,8 @@ TrafficRecorder* Comparison::Recorder(const fs::path& directory, const StepSourc
 
 bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Place> places, bool own,
                        const fs::path& directory, Progress* progress) {
-  const std::unique_ptr<StepSource> training = MakeSource(method, seed);
+  const std::unique_ptr<StepSource> training =
+      MakeSource(Chosen(method, seed, places.front().timing->scenario()), seed);
   TrafficRecorder* recorder = own ? Recorder(directory, *training) : nullptr;
   Sums sums(training->Units().size());
   std::optional<GradientFiles> gradients;
@@ -229,6 +285,7 @@ bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Plac
     const double sent = sums.Add(outcome.units, share);
     timed.Step(outcome.work, start, {outcome.learning_rate, outcome.loss, sent});
     training->Observe(timed.Times());
+    WriteDecisions(method, seed, *training, timed);
     if (recorder) recorder->Write(method.name, seed, outcome.work);
     const bool evaluates = done % scenario_.evaluate_every == 0 || done == scenario_.steps;
     if (evaluates && training->Evaluates()) {
@@ -242,13 +299,28 @@ bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Plac
   return true;
 }
 
+// What was decided in the last step; nothing of what would hold after the training.
+void Comparison::WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
+                                TimedEverywhere& timed) const {
+  for (const Decision& made : training.TakeDecisions()) {
+    if (made.step >= scenario_.steps) continue;
+    const bool all = made.unit == Decision::kAllUnits;
+    const DecisionGrounds& grounds = made.grounds;
+    timed.Write(analysis::DecisionRow{method.name, seed, made.step, made.number,
+                                      all ? "all" : training.Units()[made.unit].name,
+                                      made.parameter, grounds.error, grounds.budget, grounds.gain,
+                                      grounds.seconds, grounds.reason});
+  }
+}
+
 void Comparison::WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
                              const Sums& sums, TimedEverywhere& timed) const {
   const std::span<const Unit> units = training.Units();
   for (size_t u = 0; u < units.size(); ++u) {
-    timed.Write({method.name, seed, units[u].name, units[u].numel,
-                 sums.parameter[u] / static_cast<double>(scenario_.steps), sums.elements[u],
-                 static_cast<double>(sums.bytes[u]) / scenario_.workers});
+    timed.Write(analysis::LayerRow{method.name, seed, units[u].name, units[u].numel,
+                                   sums.parameter[u] / static_cast<double>(scenario_.steps),
+                                   sums.elements[u],
+                                   static_cast<double>(sums.bytes[u]) / scenario_.workers});
   }
 }
 

@@ -89,6 +89,18 @@ bool IsSolved(const Method& method, const Scenario& scenario, const ParameterSpe
   return scenario.volume != "off" || LevelsOf(method, scenario, spec).empty();
 }
 
+bool IsAuto(const Method& method) {
+  return ParseStages(method.policy).front().name == "legacy-auto";
+}
+
+// Volumes in bytes are LEGACY's own way to solve for them.
+std::string PolicyText(const Method& method, const Scenario& scenario) {
+  if (!IsAuto(method) || scenario.volume != "bytes") return method.policy;
+  std::vector<Stage> stages = ParseStages(method.policy);
+  stages.front().options.emplace("volume", "bytes");
+  return FormatStages(stages);
+}
+
 bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
   return method.parameter <= 0 && spec.name == "density";
 }
@@ -170,6 +182,12 @@ std::string Describe(const LegacySchedule& schedule, const ParameterSpec& spec) 
 
 }  // namespace
 
+MethodAnchor AnchorOf(const Method& method, const Scenario& scenario) {
+  MethodAnchor anchor{SchemeOf(method, scenario)};
+  anchor.parameter = ParameterOf(method, scenario, anchor.scheme->Parameter());
+  return anchor;
+}
+
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,
                         int64_t steps_per_epoch) {
   BuiltMethod built;
@@ -188,16 +206,27 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
     return built;
   }
   built.adaptive = !IsUniform(method);
-  built.policy = MakePolicy(method.policy, {.scheme = built.scheme.get(),
-                                            .units = {units.begin(), units.end()},
-                                            .workers = scenario.workers,
-                                            .total_steps = scenario.steps,
-                                            .steps_per_epoch = steps_per_epoch,
-                                            .parameter = parameter,
-                                            .seed = scenario.seed});
+  built.policy = MakePolicy(PolicyText(method, scenario), {.scheme = built.scheme.get(),
+                                                           .units = {units.begin(), units.end()},
+                                                           .workers = scenario.workers,
+                                                           .total_steps = scenario.steps,
+                                                           .steps_per_epoch = steps_per_epoch,
+                                                           .parameter = parameter,
+                                                           .seed = scenario.seed});
   if (!spec.name.empty()) built.description += ", " + spec.name + " " + LevelText(parameter, spec);
   if (!IsUniform(method)) built.description += " by " + method.policy;
   return built;
+}
+
+std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps) {
+  constexpr int64_t kEnough = 3;
+  const std::optional<DecisionForecast> forecast = policy.DecisionsIn(steps);
+  if (!forecast || forecast->decisions >= kEnough) return "";
+  const char* const times[] = {"never decides", "decides once", "decides twice"};
+  return method.name + ": its policy " + method.policy + " " + times[forecast->decisions] + " in " +
+         std::to_string(steps) +
+         " steps; a part of the run makes it act: " + std::string(policy.Name()) + ":" +
+         forecast->remedy;
 }
 
 std::vector<std::string> MethodPolicyNames() {
@@ -231,7 +260,7 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   add("compression.density", density && (!scheduled || IsSolved(method, scenario, spec)));
   add("compression.levels", scheduled && method.levels.empty() && spec.name == "density");
   add("compression.splits", scheduled && method.policy != "legacy-phase");
-  add("compression.volume", scheduled);
+  add("compression.volume", !IsUniform(method));
   add("compression.error_feedback",
       !scheme->NeedsErrorFeedback() && UsesErrorFeedback(*scheme, method, scenario));
   add("compression.rescale_residuals", KeepsResiduals(*scheme, method, scenario));

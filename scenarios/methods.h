@@ -20,11 +20,21 @@ struct BuiltMethod {
   std::string description;  // what was decided: "topk, layers < 10000: 5.0 %, others: 0.62 %"
 };
 
+// What a method's policy begins with: the uniform parameter, or the average density.
+struct MethodAnchor {
+  std::unique_ptr<Scheme> scheme;
+  double parameter = 0;
+};
+MethodAnchor AnchorOf(const Method& method, const Scenario& scenario);
+
 // `units`: what the method compresses as one piece. LEGACY's levels are solved for the scenario's density over
 // `scenario.steps` steps unless given with volume "off". Throws Error on levels that do not fit and on volumes that
 // cannot be reached, with the bound.
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,
                         int64_t steps_per_epoch = 1);
+
+// Where the policy will decide less than three times in so many steps: that, and how to change it. Else "".
+std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps);
 
 // Names that Method::policy may begin with.
 std::vector<std::string> MethodPolicyNames();

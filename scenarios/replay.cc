@@ -18,6 +18,7 @@ struct Rows {
   std::vector<const analysis::StepRow*> steps;
   std::vector<const analysis::EvaluationRow*> evaluations;
   std::vector<const analysis::LayerRow*> layers;
+  std::vector<const analysis::DecisionRow*> decisions;
 };
 
 class Replayer : public TimedRun {
@@ -32,6 +33,9 @@ class Replayer : public TimedRun {
     for (const auto& row : recording.run.layers) {
       rows_[{row.policy, row.seed}].layers.push_back(&row);
     }
+    for (const auto& row : recording.run.decisions) {
+      rows_[{row.policy, row.seed}].decisions.push_back(&row);
+    }
   }
 
   ScenarioTiming& Timing() override { return timing_; }
@@ -41,6 +45,10 @@ class Replayer : public TimedRun {
                           const std::string& command_line) const override {
     nlohmann::json manifest =
         ManifestDocument(scenario_, program, command_line, recording_.run.manifest.parameters, {});
+    const nlohmann::json& recorded = recording_.run.manifest.document;
+    for (const char* key : {"decisions", "requested_bytes"}) {
+      if (recorded.contains(key)) manifest[key] = recorded[key];
+    }
     manifest["replayed"] = {{"directory", recording_.run.path.string()},
                             {"hash", recording_.traffic.hash}};
     return manifest;
@@ -101,6 +109,7 @@ bool Replayer::Time(const RecordedTraining& training, std::span<const Place> pla
     }
     if (stopped_()) return false;
   }
+  for (const analysis::DecisionRow* decision : rows.decisions) timed.Write(*decision);
   for (const analysis::LayerRow* layer : rows.layers) timed.Write(*layer);
   timed.Finish();
   return true;

@@ -269,9 +269,11 @@ std::vector<ScenarioOption> CompressionOptions() {
       Integers<&Scenario::splits>("compression.splits", "--splits",
                                   "LEGACY's sizes in elements; default: the size below which a "
                                   "tenth of the elements lie"),
-      Text<&Scenario::volume, CheckVolume>("compression.volume", "--volume", "elements|bytes|off",
-                                           "LEGACY's levels are scaled to the average volume of "
-                                           "the density, counted so; off: taken as they are"),
+      Text<&Scenario::volume, CheckVolume>(
+          "compression.volume", "--volume", "elements|bytes|off",
+          "LEGACY's levels are scaled to the average volume of "
+          "the density, counted so; off: taken as they are; bytes: "
+          "anchors of adaptive policies too, by pilot trainings"),
       Switch<&Scenario::error_feedback>("compression.error_feedback", "--error-feedback",
                                         "keep what was not sent and add it to the next gradient"),
       Switch<&Scenario::rescale_residuals>("compression.rescale_residuals", "--rescale-residuals",

@@ -115,6 +115,10 @@ void TimedEverywhere::Write(const analysis::LayerRow& row) {
   for (const Place& place : places_) place.sink->Write(row);
 }
 
+void TimedEverywhere::Write(const analysis::DecisionRow& row) {
+  for (const Place& place : places_) place.sink->Write(row);
+}
+
 void TimedEverywhere::Finish() {
   for (TimedTraining& timed : timed_) timed.Finish();
 }

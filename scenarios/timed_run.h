@@ -40,6 +40,7 @@ class TimedEverywhere {
   const StepTimes& Times() const { return timed_.front().Times(); }
   void Evaluated(double loss, double accuracy);
   void Write(const analysis::LayerRow& row);
+  void Write(const analysis::DecisionRow& row);
   void Finish();
 
  private:

@@ -229,6 +229,7 @@ DirectorySink::DirectorySink(const ScenarioTiming& timing, const std::filesystem
     : steps_(directory),
       evaluations_(directory),
       layers_(directory),
+      decisions_(directory),
       links_(directory),
       network_(directory),
       observer_(timing.observation(), timing.scenario(), timing.network(), directory) {}

@@ -138,6 +138,7 @@ class RunSink {
   virtual void Write(const analysis::StepRow& row) = 0;
   virtual void Write(const analysis::EvaluationRow& row) = 0;
   virtual void Write(const analysis::LayerRow& row) = 0;
+  virtual void Write(const analysis::DecisionRow& row) = 0;
   virtual void Write(const analysis::LinkRow& row) = 0;
   virtual void Write(const analysis::NetworkRow& row) = 0;
   // Told of every step; none where nobody looks.
@@ -151,6 +152,7 @@ class DirectorySink : public RunSink {
   void Write(const analysis::StepRow& row) override { steps_.Write(row); }
   void Write(const analysis::EvaluationRow& row) override { evaluations_.Write(row); }
   void Write(const analysis::LayerRow& row) override { layers_.Write(row); }
+  void Write(const analysis::DecisionRow& row) override { decisions_.Write(row); }
   void Write(const analysis::LinkRow& row) override { links_.Write(row); }
   void Write(const analysis::NetworkRow& row) override { network_.Write(row); }
   StepObserver* Observer() override { return &observer_; }
@@ -159,6 +161,7 @@ class DirectorySink : public RunSink {
   analysis::StepWriter steps_;
   analysis::EvaluationWriter evaluations_;
   analysis::LayerWriter layers_;
+  analysis::DecisionWriter decisions_;
   analysis::LinkWriter links_;
   analysis::NetworkWriter network_;
   StepObserver observer_;
@@ -171,6 +174,7 @@ class MemorySink : public RunSink {
   void Write(const analysis::StepRow& row) override { run_.steps.push_back(row); }
   void Write(const analysis::EvaluationRow& row) override { run_.evaluations.push_back(row); }
   void Write(const analysis::LayerRow& row) override { run_.layers.push_back(row); }
+  void Write(const analysis::DecisionRow& row) override { run_.decisions.push_back(row); }
   void Write(const analysis::LinkRow& row) override { run_.links.push_back(row); }
   void Write(const analysis::NetworkRow& row) override { run_.network.push_back(row); }
 

@@ -56,6 +56,8 @@ class StepSource {
   virtual StepOutcome Step(std::span<const int> participants = {}) = 0;
   // Tells the policy what the last step took.
   virtual void Observe(const StepTimes& times) = 0;
+  // What its policy decided since the last call: units by their position in Units().
+  virtual std::vector<Decision> TakeDecisions() = 0;
   // What the workers take the network for, from the next step on.
   virtual void SetLink(const LinkEstimate& link) = 0;
 

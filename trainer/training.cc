@@ -262,6 +262,7 @@ std::span<const Unit> Training::Layers() const { return impl_->layers; }
 std::span<const Unit> Training::Units() const { return impl_->aggregation().plan().units; }
 std::span<const OperationCost> Training::Costs() const { return impl_->costs; }
 
+std::vector<Decision> Training::TakeDecisions() { return impl_->policy->TakeDecisions(); }
 std::vector<float> Training::Weights() const { return impl_->compute->Weights(); }
 std::span<const float> Training::MeanGradient() const { return impl_->compute->Mean(); }
 Model& Training::Replica(int worker) { return *impl_->replicas.at(worker); }

@@ -75,6 +75,7 @@ class Training : public StepSource {
   void Observe(const StepTimes& times) override;
   void SetLink(const LinkEstimate& link) override;
   bool Evaluates() const override { return true; }
+  std::vector<Decision> TakeDecisions() override;
 
   // On the whole test set, with the batch-norm statistics of the worker that took part in the most
   // steps; the lowest of several, so worker 0 where all take part.

@@ -20,6 +20,8 @@ type and unit of every column; docs/results-format.md says what each means. In s
   run.evaluations   an evaluation: step, simulated_seconds (s), message_bytes and nic_bytes so far (B), test_loss,
                     test_accuracy (fraction)
   run.layers        a layer over a training: elements, mean_parameter, elements_sent, message_bytes (B)
+  run.decisions     what a policy chose for a layer: step, decision (its number), layer, parameter, error, budget, gain,
+                    time_estimate (s), reason; a run from before there were such rows has none
   run.links         a directed link over a training: rate_bits_per_second (bit/s), bytes (B), packets, drops, marks,
                     max_queue_bytes (B), busy_seconds (s), utilisations (fractions), usd_per_gb (USD/GB),
                     usd
@@ -47,7 +49,7 @@ except ImportError:
     pandas = None
 
 RUN_FORMAT = 1
-STUDY_FORMAT = 1
+STUDY_FORMAT = 2
 
 
 class ResultsError(Exception):
@@ -101,6 +103,18 @@ COLUMNS = {
         mean_parameter number
         elements_sent number
         message_bytes number B"""),
+    "decisions.csv": _columns("""
+        policy text
+        seed count
+        step count
+        decision count
+        layer text
+        parameter number
+        error number
+        budget number
+        gain number fraction
+        time_estimate number s
+        reason text"""),
     "links.csv": _columns("""
         policy text
         seed count
@@ -180,6 +194,7 @@ COLUMNS = {
         wait_seconds number s
         alpha_beta_step_seconds number s
         egress_usd number USD
+        decisions count
         fidelity_used text
         events count
         packets count
@@ -219,6 +234,7 @@ class Run:
     steps: object
     evaluations: object
     layers: object
+    decisions: object
     links: object
     network: object
     doctor: object
@@ -256,9 +272,9 @@ def read_run(path, frames=None):
         raise ResultsError(f"{path / 'manifest.json'}: format: allowed: {RUN_FORMAT}")
     notes = []
     tables = {}
-    for name in ("steps", "evaluations", "layers", "links", "network", "doctor", "fidelity"):
+    for name in ("steps", "evaluations", "layers", "decisions", "links", "network", "doctor", "fidelity"):
         file = path / f"{name}.csv"
-        if not file.exists() and name not in ("doctor", "fidelity"):
+        if not file.exists() and name not in ("decisions", "doctor", "fidelity"):
             notes.append(f"{file.name} is missing")
         tables[name] = _table(_read_csv(file, notes), COLUMNS[file.name], frames)
     summary = path / "summary.json"

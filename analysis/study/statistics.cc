@@ -120,6 +120,13 @@ void FillVolumes(const Points& points, Outcome& outcome) {
   if (dollars.size() == points.size()) outcome.egress_usd = SpreadOf(dollars);
 }
 
+void FillDecisions(const Points& points, Outcome& outcome) {
+  for (const StudyPoint* point : points) {
+    const std::optional<int64_t>& made = point->figures.decisions;
+    if (made) outcome.decisions = std::min(outcome.decisions.value_or(*made), *made);
+  }
+}
+
 void FillOutcome(const Study& study, Outcome& outcome) {
   Points done;
   for (const int64_t id : outcome.points) {
@@ -134,6 +141,7 @@ void FillOutcome(const Study& study, Outcome& outcome) {
   FillTimes(done, outcome);
   FillSteps(done, outcome);
   FillVolumes(done, outcome);
+  FillDecisions(done, outcome);
 }
 
 void CompareWithBaseline(const Study& study, Place& place) {

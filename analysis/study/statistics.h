@@ -90,6 +90,7 @@ struct Outcome {
   StepSplit step;                             // means
   double alpha_beta_step_seconds = kUnknown;  // mean
   Spread egress_usd;                          // empty where there are no prices
+  std::optional<int64_t> decisions;           // as in PolicySummary
   Speedup speedup;                            // over the baseline; nothing for the baseline itself
 };
 

@@ -10,7 +10,7 @@
 
 namespace legacy::analysis {
 
-inline constexpr int kStudyFormat = 1;
+inline constexpr int kStudyFormat = 2;
 
 // One dimension of the grid, besides policy and seed.
 struct StudyAxis {
@@ -58,6 +58,7 @@ struct PointFigures {
   // mean of a step by the textbook: compute, encode and decode, then each collective's alpha-beta time, nothing overlapped
   double alpha_beta_step_seconds = 0;
   std::optional<double> egress_usd;  // of the whole training, where the topology has prices
+  std::optional<int64_t> decisions;  // that the policy made, where it is one that decides
   std::string fidelity;
   int64_t events = 0;
   int64_t packets = 0;
@@ -89,6 +90,7 @@ struct PointFigures {
     visit("wait_seconds", "s", row.wait_seconds);
     visit("alpha_beta_step_seconds", "s", row.alpha_beta_step_seconds);
     visit("egress_usd", "USD", row.egress_usd);
+    visit("decisions", "", row.decisions);
     visit("fidelity_used", "", row.fidelity);
     visit("events", "", row.events);
     visit("packets", "", row.packets);

@@ -62,6 +62,7 @@ const std::map<std::string, std::string, std::less<>>& LatexEscapes() {
       {"]", "{]}"},
       {"\n", " "},
       {"\r", " "},
+      {"†", "\\(\\dagger\\)"},
       {"±", "\\(\\pm\\)"},
       {"≥", "\\(\\ge\\)"},
       {"≤", "\\(\\le\\)"},

@@ -80,7 +80,8 @@ StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Buil
       if (outcome.planned == 0) continue;
       builder.Row();
       AddAxes(study, place.values, builder);
-      builder.Text("policy", "policy", outcome.policy);
+      builder.Show("policy", MarkedName(outcome.policy, outcome.decisions), false);
+      builder.Raw("policy", outcome.policy);
       builder.Show("seeds", fmt::format("{}/{}", outcome.done, outcome.planned));
       builder.Raw("seeds_planned", outcome.planned);
       builder.Raw("seeds_done", outcome.done);
@@ -169,6 +170,7 @@ void FillVolume(const Study& study, const Outcome& outcome, Builder& builder) {
   builder.Raw("accuracy_difference_deviation", outcome.accuracy_difference.deviation);
   builder.Raw("accuracy_difference", MeanInterval(outcome.accuracy_difference));
   builder.Raw("accuracy_difference_pairs", outcome.accuracy_difference.count);
+  builder.Raw("decisions", outcome.decisions ? std::to_string(*outcome.decisions) : std::string());
 }
 
 void FillEgress(const Study&, const Outcome& outcome, Builder& builder) {
@@ -314,6 +316,17 @@ std::vector<Place> PricedPlaces(std::vector<Place> places) {
   return places;
 }
 
+// Says in the title what marked names mean, where there are any.
+void ExplainMark(StudyTable& table) {
+  for (const std::vector<std::string>& row : table.rows) {
+    for (const std::string& cell : row) {
+      if (!cell.ends_with(kIdleMark)) continue;
+      table.title += ";" + std::string(kIdleMark) + ": its policy decided less than three times";
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<StudyTable> StudyTables(const Study& study) {
@@ -344,6 +357,7 @@ std::vector<StudyTable> StudyTables(const Study& study) {
                               FillEgress));
   tables.push_back(FailedTable(study, places));
   std::erase_if(tables, [](const StudyTable& table) { return table.rows.empty(); });
+  for (StudyTable& table : tables) ExplainMark(table);
   return tables;
 }
 

@@ -22,6 +22,7 @@ class DrawnTraining : public StepSource {
 
   StepOutcome Step(std::span<const int> participants = {}) override;
   void Observe(const StepTimes& times) override;
+  std::vector<Decision> TakeDecisions() override { return policy_->TakeDecisions(); }
   void SetLink(const LinkEstimate& link) override { link_ = link; }
 
   bool Evaluates() const override { return false; }

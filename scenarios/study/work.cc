@@ -32,6 +32,7 @@ analysis::PointFigures FiguresOf(const analysis::RunDirectory& run) {
   figures.payload_ratio = seed.payload_ratio;
   figures.traffic_ratio = seed.traffic_ratio;
   figures.egress_usd = seed.egress_usd;
+  figures.decisions = seed.decisions;
   figures.step_seconds = seed.step.total;
   figures.compute_seconds = seed.step.compute;
   figures.encode_seconds = seed.step.encode;

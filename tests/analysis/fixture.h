@@ -70,6 +70,24 @@ inline void AddTraining(RunDirectory& run, const std::string& policy, uint64_t s
   run.network.push_back(network);
 }
 
+// What a policy decided for `layers` layers at each of `steps`; the first is where it began.
+inline void AddDecisions(RunDirectory& run, const std::string& policy, uint64_t seed, int layers,
+                         const std::vector<int64_t>& steps) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (int layer = 0; layer < layers; ++layer) {
+      DecisionRow row;
+      row.policy = policy;
+      row.seed = seed;
+      row.step = steps[i];
+      row.decision = static_cast<int64_t>(i);
+      row.layer = "layer" + std::to_string(layer);
+      row.parameter = 0.01 * static_cast<double>(i + 1);
+      row.reason = "why, \"so\"";
+      run.decisions.push_back(row);
+    }
+  }
+}
+
 inline RunDirectory MakeRun(const std::vector<std::string>& policies,
                             const std::vector<uint64_t>& seeds) {
   RunDirectory run;

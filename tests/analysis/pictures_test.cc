@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "analysis/curves.h"
+#include "analysis/decision_picture.h"
 #include "analysis/gnuplot.h"
 #include "analysis/report.h"
 #include "tests/analysis/fixture.h"
@@ -64,16 +65,56 @@ TEST_F(PicturesTest, ScriptsAreWrittenWithoutGnuplotToo) {
   }
 }
 
+size_t CountOf(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(DecisionPicture, HasAPanelForEachPolicyAndACurveForEachLayer) {
+  RunDirectory run = MakeRun({"dense", "few", "many", "idle"}, {1, 2});
+  for (const std::string& policy : run.manifest.policies) AddTraining(run, policy, 1, 1, {0.5});
+  AddDecisions(run, "few", 1, 3, {0, 4, 7});
+  AddDecisions(run, "few", 2, 5, {0, 2});  // another seed is not shown
+  AddDecisions(run, "many", 1, 20, {0, 5});
+  AddDecisions(run, "idle", 1, 3, {0});  // nothing changes
+  for (int layer = 0; layer < 20; ++layer) {
+    LayerRow row;
+    row.policy = "many";
+    row.layer = "layer" + std::to_string(layer);
+    row.elements = layer;
+    run.layers.push_back(row);
+  }
+  const auto picture = DecisionPicture(run, Summarise(run));
+  ASSERT_TRUE(picture);
+  const std::string& script = picture->script;
+  EXPECT_EQ(CountOf(script, "plot $"), 2u);
+  EXPECT_EQ(CountOf(script, "with steps"), 3 + kShownLayers);
+  EXPECT_EQ(CountOf(script, "<< END"), 3 + kShownLayers);
+  EXPECT_EQ(CountOf(script, "title 'layer19'"), 1u);
+  EXPECT_EQ(CountOf(script, "title 'layer11'"), 0u);  // the largest eight begin above it
+  EXPECT_NE(script.find("many, seed 1, without 12 smaller layers"), std::string::npos);
+  EXPECT_NE(script.find("$decided0x0 << END\n0 0.01\n4 0.02\n7 0.03\n10 0.03\nEND"),
+            std::string::npos);
+}
+
+TEST(DecisionPicture, IsNoneWhereNothingChanges) {
+  RunDirectory run = MakeRun({"dense"}, {1});
+  AddTraining(run, "dense", 1, 1, {0.5});
+  EXPECT_FALSE(DecisionPicture(run, Summarise(run)));
+}
+
 TEST_F(PicturesTest, AreDrawnWellFormedAndTheSameEachTime) {
   if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
   RunDirectory run = MakeDrawing();
+  AddDecisions(run, run.manifest.policies[1], 1, 2, {0, 5});
   run.path = directory_;
   const DrawnPictures drawn = DrawPictures(run, Summarise(run));
   EXPECT_TRUE(drawn.warnings.empty()) << drawn.warnings[0];
-  EXPECT_EQ(drawn.files.size(), 12u);
+  EXPECT_EQ(drawn.files.size(), 16u);
   std::vector<std::string> first;
   for (const auto& file : drawn.files) first.push_back(Get(file.filename().string()));
-  for (size_t i = 3; i < first.size(); i += 3) {
+  for (size_t i = 4; i < first.size(); i += 3) {
     EXPECT_NE(first[i].find("<svg"), std::string::npos);
     EXPECT_EQ(first[i].find("</svg>"), first[i].find_last_not_of('\n') - 5);
     EXPECT_EQ(first[i + 1].substr(0, 8), "\x89PNG\r\n\x1a\n");
@@ -82,7 +123,7 @@ TEST_F(PicturesTest, AreDrawnWellFormedAndTheSameEachTime) {
     EXPECT_EQ(first[i + 2].substr(0, 5), "%PDF-");
     EXPECT_NE(first[i + 2].find("/CreationDate (D:20000101000000Z)"), std::string::npos);
   }
-  EXPECT_NE(first[3].find("it's 1% {a}_b^c `ls` \"q\" \\n"), std::string::npos);
+  EXPECT_NE(first[4].find("it's 1% {a}_b^c `ls` \"q\" \\n"), std::string::npos);
   DrawPictures(run, Summarise(run));
   for (size_t i = 0; i < first.size(); ++i) {
     EXPECT_EQ(Get(drawn.files[i].filename().string()), first[i]) << drawn.files[i];

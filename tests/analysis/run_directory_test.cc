@@ -134,6 +134,27 @@ TEST_F(RunDirectoryTest, NumbersAndOrderOfEvaluationsAreChecked) {
                              "before of this policy and seed");
 }
 
+TEST_F(RunDirectoryTest, DecisionsHaveManyRowsAStepAndNeverGoBack) {
+  WriteManifest(directory_, MakeManifest({"topk"}, {1}));
+  RunDirectory run;
+  AddDecisions(run, "topk", 1, 2, {0, 7});
+  {
+    DecisionWriter writer(directory_);
+    for (const DecisionRow& row : run.decisions) writer.Write(row);
+  }
+  const std::string text = Get("decisions.csv");
+  EXPECT_EQ(text.substr(0, text.find('\n')),
+            "policy,seed,step,decision,layer,parameter,error,budget,gain,time_estimate,reason");
+  const std::vector<DecisionRow> read = ReadRunDirectory(directory_).decisions;
+  ASSERT_EQ(read.size(), 4u);
+  EXPECT_EQ(read[3].step, 7);
+  EXPECT_EQ(read[3].decision, 1);
+  EXPECT_EQ(read[3].layer, "layer1");
+  EXPECT_EQ(read[3].reason, run.decisions[3].reason);
+  Put("decisions.csv", text + "topk,1,6,2,layer0,0.01,nan,nan,nan,nan,late\n");
+  EXPECT_NE(ReadError().find("decisions.csv:6: column 'step': got '6'"), std::string::npos);
+}
+
 TEST_F(RunDirectoryTest, TheManifestIsChecked) {
   EXPECT_NE(ReadError().find("allowed: a directory with a manifest.json"), std::string::npos);
   Put("manifest.json", "{\"format\": 1");
@@ -157,6 +178,8 @@ TEST_F(RunDirectoryTest, TheManifestIsChecked) {
   EXPECT_NE(error("parameters", 1.5).find("parameters: got '1.5'"), std::string::npos);
   EXPECT_NE(error("target_accuracy", 85).find("target_accuracy: got '85'"), std::string::npos);
   EXPECT_EQ(error("target_accuracy", nullptr), "no error");
+  EXPECT_EQ(error("decisions", {{"dense", 3}}), "no error");
+  EXPECT_NE(error("decisions", {{"dense", -1}}).find("decisions: got"), std::string::npos);
 }
 
 TEST_F(RunDirectoryTest, ABadManifestIsNotWritten) {
@@ -183,6 +206,7 @@ TEST(ResultsFormat, TheDocumentListsEveryColumn) {
   ExpectDescribed<StepRow>(text.str());
   ExpectDescribed<EvaluationRow>(text.str());
   ExpectDescribed<LayerRow>(text.str());
+  ExpectDescribed<DecisionRow>(text.str());
   ExpectDescribed<LinkRow>(text.str());
   ExpectDescribed<NetworkRow>(text.str());
   ExpectDescribed<DoctorRow>(text.str());

@@ -42,6 +42,48 @@ TEST(TextTable, ShowsMeansDeviationsAndCensoredTimes) {
       "topk 2/2 75.00 ± 21.21 85.00 ± 7.07 1/2 reached 1/2 reached 1/2 reached -5.00 ± 21.21 (2)");
 }
 
+TEST(TextTable, MarksPoliciesThatHardlyDecided) {
+  RunDirectory run = MakeRun({"dense", "accordion", "lgreco", "gravac"}, {1, 2});
+  for (const char* policy : {"accordion", "lgreco", "gravac"}) run.manifest.decisions[policy] = 9;
+  for (const std::string& policy : run.manifest.policies) {
+    for (const uint64_t seed : {1, 2}) AddTraining(run, policy, seed, 1, {0.5});
+  }
+  AddDecisions(run, "accordion", 1, 2, {0});  // where it began
+  AddDecisions(run, "lgreco", 1, 2, {0, 2, 4, 6, 8});
+  AddDecisions(run, "lgreco", 2, 2, {0, 2, 4, 6});
+  AddDecisions(run, "gravac", 1, 1, {0, 2, 4, 6});
+  AddDecisions(run, "gravac", 2, 1, {0, 2});  // the fewest of any seed count
+  const Summary summary = Summarise(run);
+  const std::string text = TextTable(summary);
+  EXPECT_EQ(Line(text, "accordion †").find("accordion † 2/2"), 0u);
+  EXPECT_EQ(Line(text, "gravac †").find("gravac † 2/2"), 0u);
+  EXPECT_EQ(Line(text, "lgreco †"), "no such line");
+  EXPECT_EQ(Line(text, "dense †"), "no such line");
+  EXPECT_EQ(Line(text, "note: accordion"),
+            "note: accordion †: its policy never decided: its figures are those of the parameters "
+            "that it began with");
+  EXPECT_EQ(Line(text, "note: gravac").find("note: gravac †: its policy decided once"), 0u);
+  EXPECT_NE(MarkdownTable(summary).find("| accordion † |"), std::string::npos);
+  const nlohmann::json policies = ToJson(summary)["policies"];
+  EXPECT_EQ(policies[0]["decisions"], nullptr);
+  EXPECT_EQ(policies[1]["decisions"], 0);
+  EXPECT_EQ(policies[1]["idle"], true);
+  EXPECT_EQ(policies[2]["decisions"], 3);
+  EXPECT_EQ(policies[2]["idle"], false);
+}
+
+TEST(TextTable, ShowsBytesBesideThoseAskedFor) {
+  RunDirectory run = MakeRun({"dense", "lgreco"}, {1});
+  for (const std::string& policy : run.manifest.policies) AddTraining(run, policy, 1, 1, {0.5});
+  EXPECT_EQ(TextTable(Summarise(run)).find("asked for"), std::string::npos);
+  run.manifest.requested_bytes["lgreco"] = 81.4;
+  const std::string text = TextTable(Summarise(run));
+  const std::string volume = text.substr(text.find("Volume against"));
+  const std::string dense = Line(volume, "dense"), lgreco = Line(volume, "lgreco");
+  EXPECT_EQ(dense.substr(dense.size() - 5), " 80 -");
+  EXPECT_EQ(lgreco.substr(lgreco.size() - 6), " 80 81");
+}
+
 TEST(TextTable, FitsTheTerminal) {
   std::string accents;
   for (int i = 0; i < 100; ++i) accents += "é";

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "compress/error.h"
 #include "scenarios/command_line.h"
@@ -86,8 +87,8 @@ class ReplayTest : public ::testing::Test {
     Scenario scenario = With(ReplayDefaults(recording), options);
     scenario.out = (folder_ / (name + "-replay")).string();
     Replay(recording, scenario, "legacy-replay", "test", never);
-    for (const char* file :
-         {"steps.csv", "evaluations.csv", "layers.csv", "links.csv", "network.csv"}) {
+    for (const char* file : {"steps.csv", "evaluations.csv", "layers.csv", "decisions.csv",
+                             "links.csv", "network.csv"}) {
       const std::string direct = Read(folder_ / (name + "-direct") / file);
       EXPECT_GT(direct.size(), 200u) << file;
       EXPECT_EQ(direct, Read(scenario.out / fs::path(file))) << file;
@@ -205,8 +206,35 @@ TEST_F(ReplayTest, RowsInMemoryAreThoseOfTheDirectory) {
   expect_same(rows.steps);
   expect_same(rows.evaluations);
   expect_same(rows.layers);
+  expect_same(rows.decisions);
   expect_same(rows.links);
   expect_same(rows.network);
+}
+
+// Anchors that pilots found belong to the training: a replay has them, and says what was asked for.
+TEST_F(ReplayTest, EqualBytesOfAdaptivePolicies) {
+  const Options options = {{"compression.volume", "bytes"},
+                           {"compression.policies", "topk,lgreco"},
+                           {"training.steps", "12"},
+                           {"run.record", "on"}};
+  Run(With(Small(), options), "equal");
+  const Recording recording = ReadRecording((folder_ / "equal").string());
+  const std::map<std::string, double>& asked = recording.run.manifest.requested_bytes;
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked.at("lgreco"), asked.at("topk"));
+  std::map<std::string, double> sent;
+  for (const analysis::StepRow& row : recording.run.steps) sent[row.policy] += row.message_bytes;
+  EXPECT_DOUBLE_EQ(sent["topk"] / (2 * 12), asked.at("topk"));
+  EXPECT_NEAR(sent["lgreco"] / (2 * 12), asked.at("lgreco"), 0.25 * asked.at("lgreco"));
+
+  Scenario scenario = With(ReplayDefaults(recording), {{"network.bandwidth", "10Mbps"}});
+  scenario.out = (folder_ / "equal-replay").string();
+  Replay(recording, scenario, "legacy-replay", "test", never);
+  EXPECT_EQ(Read(folder_ / "equal/decisions.csv"), Read(folder_ / "equal-replay/decisions.csv"));
+  const auto manifest = analysis::ReadRunDirectory(scenario.out).manifest;
+  EXPECT_EQ(manifest.requested_bytes, asked);
+  EXPECT_EQ(manifest.decisions, recording.run.manifest.decisions);
+  EXPECT_GE(manifest.decisions.at("lgreco"), 3);
 }
 
 TEST_F(ReplayTest, Packets) {

@@ -10,6 +10,7 @@
 #include "compress/error.h"
 #include "scenarios/command_line.h"
 #include "scenarios/manifest.h"
+#include "scenarios/methods.h"
 #include "scenarios/network/parse.h"
 #include "tests/message_of.h"
 
@@ -113,6 +114,47 @@ TEST(ScenarioOptions, UnknownPolicyAndPolicyTwiceAreRefused) {
   EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("topk-global"), std::string::npos);
   scenario.policies = {"dense", "dense"};
   EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("once"), std::string::npos);
+}
+
+// Two matrices and a vector.
+std::vector<Unit> SomeUnits() {
+  std::vector<Unit> units;
+  int64_t offset = 0;
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{64, 32}, {64}, {128, 64}}) {
+    int64_t numel = 1;
+    for (const int64_t size : shape) numel *= size;
+    const auto id = static_cast<uint32_t>(units.size());
+    units.push_back({.id = id, .name = "any", .shape = shape, .offset = offset, .numel = numel});
+    offset += numel;
+  }
+  return units;
+}
+
+TEST(Methods, BuiltInOnesActInShortRuns) {
+  Scenario scenario;
+  scenario.steps = 60;
+  const std::vector<Unit> units = SomeUnits();
+  for (const std::string& name : BuiltInMethods()) {
+    const Method method = FindMethod(scenario, name);
+    const BuiltMethod built = BuildMethod(method, scenario, units, 234);
+    EXPECT_EQ(FewDecisions(method, *built.policy, scenario.steps), "");
+  }
+}
+
+TEST(Methods, ThoseThatCannotActSaySo) {
+  const Scenario scenario;
+  Method method;
+  method.name = "mine";
+  method.policy = "accordion";  // ten epochs of 31 steps
+  const BuiltMethod built = BuildMethod(method, scenario, SomeUnits(), 31);
+  EXPECT_EQ(
+      FewDecisions(method, *built.policy, scenario.steps),
+      "mine: its policy accordion never decides in 300 steps; a part of the run makes it act: "
+      "accordion:interval=10%");
+  method.policy = "gravac:window=120";
+  EXPECT_NE(FewDecisions(method, *BuildMethod(method, scenario, SomeUnits(), 31).policy, 300)
+                .find("decides twice in 300 steps"),
+            std::string::npos);
 }
 
 TEST_F(ScenarioFile, PrintedScenarioReadsBackToTheSame) {

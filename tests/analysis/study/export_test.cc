@@ -56,7 +56,7 @@ TEST_F(StudyExportTest, TheFilesHaveWhatTheDatabaseHas) {
 TEST_F(StudyExportTest, TheDescriptionHasTheGridAndTheUnits) {
   ExportStudy(AwkwardStudy(), directory_ / "export");
   const auto json = nlohmann::json::parse(Get("export/study.json"));
-  EXPECT_EQ(json["format"], 1);
+  EXPECT_EQ(json["format"], 2);
   EXPECT_EQ(json["policies"], nlohmann::json({"top,k \"1%\"", "dense"}));
   EXPECT_EQ(json["target"], 0.1 + 0.2);
   EXPECT_EQ(json["definition"], AwkwardStudy().definition);

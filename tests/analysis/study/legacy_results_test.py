@@ -156,8 +156,8 @@ class StudyTest(ReaderTest):
                           legacy_results.read_study, self.folder)
         self.expect_error("file is not a database",
                           legacy_results.read_study, self.folder / "run" / "steps.csv")
-        self.sql("UPDATE study SET format = 2")
-        self.expect_error("study.sqlite: format: allowed: 1",
+        self.sql("UPDATE study SET format = 1")
+        self.expect_error("study.sqlite: format: allowed: 2",
                           legacy_results.read_study, self.folder / "study")
 
 

@@ -194,8 +194,8 @@ TEST_F(StudyStoreTest, WhatIsNoStudyIsRefusedByName) {
   EXPECT_EQ(error(), path + ": no such table: study");
   Execute("CREATE TABLE study (format)");
   EXPECT_EQ(error(), path + ": no row in table study");
-  Execute("INSERT INTO study VALUES (2)");
-  EXPECT_EQ(error(), path + ": a study's database of another format than 1");
+  Execute("INSERT INTO study VALUES (1)");
+  EXPECT_EQ(error(), path + ": a study's database of another format than 2");
 }
 
 TEST_F(StudyStoreTest, DamageIsAnErrorThatNamesTheFile) {

@@ -48,6 +48,7 @@ void WriteExample(const fs::path& folder) {
   WriteTable<StepRow>(run);
   WriteTable<EvaluationRow>(run);
   WriteTable<LayerRow>(run);
+  WriteTable<DecisionRow>(run);
   WriteTable<LinkRow>(run);
   WriteTable<NetworkRow>(run);
   WriteTable<DoctorRow>(run);
