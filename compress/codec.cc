@@ -78,6 +78,33 @@ void Codec::MeanOf(std::span<const float> sum, float divisor, std::span<float> m
   for (size_t i = 0; i < mean.size(); ++i) mean[i] = sum[i] / divisor;
 }
 
+WorkList Codec::FinishWork(int64_t numel, double parameter) const {
+  if (Linear(numel, parameter)) return {};
+  return {{"mean", numel}};
+}
+
+WorkList Codec::FeedbackWork(int64_t numel, double parameter, Feeding feeding) const {
+  WorkList work;
+  if (feeding == Feeding::kGradient) work.push_back({"accumulate", numel});
+  AddWork(DecodeWork(numel, parameter), work);
+  AddWork(FinishWork(numel, parameter), work);
+  return work;
+}
+
+WorkList Codec::ErrorWork(int64_t numel, std::span<const double> parameters) const {
+  WorkList work;
+  for (const double parameter : parameters) {
+    AddWork(Work{"copy", numel}, work);
+    AddWork(EncodeWork(numel, parameter), work);
+    if (CountVaries(numel, parameter)) {
+      AddWork(PackWork(ElementsSent(numel, parameter), Feeding::kAdded), work);
+    }
+    AddWork(FeedbackWork(numel, parameter, Feeding::kAdded), work);
+    AddWork(Work{"norm", numel}, work);
+  }
+  return work;
+}
+
 std::vector<double> Codec::SquaredErrors(std::span<const float> values,
                                          std::span<const double> parameters,
                                          const CodecContext& context) const {

@@ -16,6 +16,7 @@
 #include "compress/options.h"
 #include "compress/random.h"
 #include "compress/unit.h"
+#include "compress/work.h"
 
 namespace legacy {
 
@@ -47,16 +48,6 @@ struct CodecContext {
   CodecState* state = nullptr;  // of the sender; none: nothing is remembered
 };
 
-// Device work priced by a codec profile: seconds = launches * floor + elements * per-element of
-// `kernel`.
-struct Work {
-  std::string kernel;  // "topk.encode", "sparse.decode", "cast"; empty: free
-  int64_t elements = 0;
-  int64_t launches = 1;
-};
-
-using WorkList = std::vector<Work>;
-
 class SparseCodec;  // codecs/sparse_codec.h
 
 class Codec {
@@ -77,14 +68,25 @@ class Codec {
   virtual int64_t ElementsSent(int64_t numel, double parameter) const = 0;
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
 
-  // Work of encoding one unit, of adding one message to a sum, and of making the mean of a sum beyond
-  // dividing it, once for all messages.
+  // Work of encoding one unit without what is held, of adding one message to a sum, and of making the
+  // mean of a sum, once for all messages (where the network sums, adding a message does it).
   virtual WorkList EncodeWork(int64_t numel, double parameter) const = 0;
   virtual WorkList DecodeWork(int64_t numel, double parameter) const = 0;
-  virtual WorkList FinishWork([[maybe_unused]] int64_t numel,
-                              [[maybe_unused]] double parameter) const {
+  virtual WorkList FinishWork(int64_t numel, double parameter) const;
+  // What holding back adds to EncodeWork. The default is EncodeWithFeedback's: the sum, the message
+  // decoded again, and the difference.
+  virtual WorkList FeedbackWork(int64_t numel, double parameter, Feeding feeding) const;
+  // Where the number of values depends on the data, the two above are those of finding them; these of
+  // messages of `count` values in all.
+  virtual bool CountVaries([[maybe_unused]] int64_t numel,
+                           [[maybe_unused]] double parameter) const {
+    return false;
+  }
+  virtual WorkList PackWork([[maybe_unused]] int64_t count,
+                            [[maybe_unused]] Feeding feeding) const {
     return {};
   }
+  virtual WorkList UnpackWork([[maybe_unused]] int64_t count) const { return {}; }
 
   // Throws Error on NaN or infinity (naming the unit) and on a parameter outside Parameter().
   virtual Message Encode(std::span<const float> values, const CodecContext& context) const = 0;
@@ -116,6 +118,8 @@ class Codec {
   virtual std::vector<double> SquaredErrors(std::span<const float> values,
                                             std::span<const double> parameters,
                                             const CodecContext& context) const;
+  // What that takes.
+  virtual WorkList ErrorWork(int64_t numel, std::span<const double> parameters) const;
 
   // The same codec, where it is a sparsifier's: for multi-level compression.
   virtual const SparseCodec* Sparse() const { return nullptr; }

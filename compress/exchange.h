@@ -158,6 +158,13 @@ class Scheme {
   virtual std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                             std::span<const double> parameters,
                                             const RandomKey& random) const = 0;
+  // What that takes.
+  virtual WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const = 0;
+  // Of selecting from `numel` values, and no more: what measuring a candidate takes. None without levels.
+  virtual WorkList SelectWork([[maybe_unused]] int64_t numel,
+                              [[maybe_unused]] double parameter) const {
+    return {};
+  }
   virtual std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const = 0;
 };
 

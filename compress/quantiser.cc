@@ -6,6 +6,14 @@
 
 namespace legacy {
 
+Work Quantiser::EncodeWork(int64_t count, double) const {
+  return {std::string(Name()) + ".encode", count};
+}
+
+Work Quantiser::DecodeWork(int64_t count, double) const {
+  return {std::string(Name()) + ".decode", count};
+}
+
 std::span<const QuantiserRow> QuantiserTable() {
   static const std::vector<QuantiserRow> table = {
       Float32Row(), Float16Row(),  Bfloat16Row(), UniformRow(), RbfRow(),    QsgdRow(),

@@ -22,6 +22,16 @@ std::vector<uint32_t> Sparsifier::Support(int64_t, int64_t, const CodecContext&)
   return {};
 }
 
+WorkList Sparsifier::EncodeWork(int64_t numel, double) const {
+  return {{std::string(Name()) + ".encode", numel}};
+}
+
+WorkList Sparsifier::ErrorWork(int64_t numel, std::span<const double> parameters) const {
+  WorkList work = {{"norm", numel}};
+  for (const double parameter : parameters) AddWork(EncodeWork(numel, parameter), work);
+  return work;
+}
+
 std::vector<double> Sparsifier::SquaredErrors(std::span<const float> values,
                                               std::span<const double> parameters,
                                               const CodecContext& context) const {

@@ -46,7 +46,13 @@ class Sparsifier {
   // Of the kernels that do the same on a device; none: there are none.
   virtual std::optional<SparsifierSetting> Setting() const { return std::nullopt; }
 
-  virtual WorkList EncodeWork(int64_t numel, double parameter) const = 0;
+  // Work of Select, without what is held: a kernel of the sparsifier's name (kernel_costs.h). Where that holds a pass
+  // for whatever the data, say so.
+  virtual WorkList EncodeWork(int64_t numel, double parameter) const;
+  // True where the pass that selects adds gradient and residual.
+  virtual bool AddsItself() const { return false; }
+  // True where it also takes out of what is held what it selects.
+  virtual bool TakesOut([[maybe_unused]] Feeding feeding) const { return false; }
 
   // `count`: about how many are wanted (KeptCount of the whole unit and the density); read by methods whose
   // parameter is a density. `values` may be a unit or what a looser selection of it kept (multi-level
@@ -62,6 +68,9 @@ class Sparsifier {
   // Positions for SharedSupport(), as the receivers draw them.
   virtual std::vector<uint32_t> Support(int64_t numel, int64_t count,
                                         const CodecContext& context) const;
+
+  // Of SquaredErrors.
+  virtual WorkList ErrorWork(int64_t numel, std::span<const double> parameters) const;
 
   // ||x - what Select keeps||^2 for each parameter (density), from one pass over the values. The default selects
   // once for each.

@@ -189,6 +189,9 @@ void CheckAllGather(const std::string& text, const std::string& key) {
 void CheckPull(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"union", "dense"});
 }
+void CheckLaunches(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"profile", "fused", "per-layer"});
+}
 
 ScenarioOption Policies() {
   return {"compression.policies",
@@ -381,6 +384,10 @@ std::vector<ScenarioOption> NetworkOptions() {
       Number<&Scenario::codec_speed, 1, 1'000'000>(
           "clock.codec_speed", "--codec-speed",
           "how many times faster they encode and decode than the profile says"),
+      Text<&Scenario::launches, CheckLaunches>(
+          "clock.launches", "--launches", "profile|fused|per-layer",
+          "what shares kernel launches: all layers of a bucket and all messages of a collective "
+          "call (fused), or nothing (per-layer); profile: as the device profile says"),
       Text<&Scenario::bucket, CheckBytes>("clock.bucket", "--bucket", "25MiB",
                                           "gradient bytes that travel together"),
   };

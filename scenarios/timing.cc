@@ -83,6 +83,15 @@ std::vector<double> ExposedSeconds(const fabric::StepTraffic& traffic,
 
 double Seconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
 
+Profile ProfileOf(const Scenario& scenario) {
+  Profile profile =
+      Faster(LoadProfile(scenario.device_profile), scenario.device_speed, scenario.codec_speed);
+  if (scenario.launches != Scenario().launches) {
+    profile.launches = ParseLaunches(scenario.launches, "clock.launches");
+  }
+  return profile;
+}
+
 }  // namespace
 
 double MeanMessageBytes(const StepWork& work) {
@@ -99,8 +108,7 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario)
       networks_(NetworksOf(scenario, phases_)),
       stragglers_(fabric::MakeStragglers(scenario.stragglers)),
       sync_(scenario.sync, "network.sync"),
-      profile_(Faster(LoadProfile(scenario.device_profile), scenario.device_speed,
-                      scenario.codec_speed)),
+      profile_(ProfileOf(scenario)),
       observation_(ParseObservation(scenario, networks_.front())) {
   for (const ScenarioNetwork& network : networks_) {
     const Network& built = *network.network;

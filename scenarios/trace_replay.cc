@@ -148,7 +148,8 @@ Scenario ReplayDefaults(const TraceFile& file) {
 }
 
 bool MayTraceReplayChange(const std::string& key) {
-  if (key == "clock.device_profile") return false;  // its device times are its own
+  // Its device times are its own.
+  if (key == "clock.device_profile" || key == "clock.launches") return false;
   return MayReplayChange(key) || key == "run.seed" || key == "run.seeds";
 }
 

@@ -85,9 +85,7 @@ std::vector<BucketWork> Aggregation::Buckets() const {
   }
   if (agreement_) buckets = {Behind(*agreement_, buckets)};
   if (policy_.ReadsLocalGradient()) {
-    for (const Work& work : policy_.LocalWork()) {
-      AddWork(work, buckets.back().rounds.front().encode);
-    }
+    AddWork(policy_.LocalWork(), buckets.back().rounds.front().encode);
   }
   if (announcement_) buckets.push_back({{}, 0, {*announcement_}});
   return buckets;

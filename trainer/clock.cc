@@ -86,6 +86,7 @@ std::vector<TimeNs> Clock::ComputeTimes(int64_t, int64_t batch_size,
 StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
   StepSeconds seconds;
   seconds.before = ForwardSeconds(work.batch_size);
+  if (!work.whole_gradient.empty()) seconds.whole = WorkSeconds(work.whole_gradient);
   int done = static_cast<int>(operations_.size());  // backward pass ran down to this operation
   for (const BucketWork& bucket : work.buckets) {
     StepSeconds::Bucket& priced = seconds.buckets.emplace_back();

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "compress/error.h"
+#include "compress/kernel_costs.h"
 #include "files/json.h"
 #include "files/whole_file.h"
 
@@ -40,6 +41,8 @@ class Section {
     }
   }
 
+  bool Has(const char* key) const { return json_.contains(key); }
+
   std::string Text(const char* key) const {
     const Json& value = At(key);
     if (!value.is_string() || value.get<std::string>().empty()) {
@@ -56,6 +59,8 @@ class Section {
     }
     return number;
   }
+
+  Section Inner(const char* key) const { return {At(key), where_ + ": " + key}; }
 
   // (name, section) of each member of the object at `key`.
   std::vector<std::pair<std::string, Section>> Sections(const char* key) const {
@@ -77,6 +82,18 @@ class Section {
   const Json& json_;
   std::string where_;
 };
+
+std::map<std::string, KernelRate> Derived(const Section& section) {
+  section.AllowOnly({"launch_seconds", "bytes_per_second"});
+  const double launch_seconds = section.Number("launch_seconds", true);
+  const double bytes_per_second = section.Number("bytes_per_second", false);
+  std::map<std::string, KernelRate> kernels;
+  for (const KernelCost& cost : KernelCosts()) {
+    kernels[std::string(cost.name)] = {cost.launches * launch_seconds,
+                                       cost.bytes / bytes_per_second};
+  }
+  return kernels;
+}
 
 std::vector<fs::path> Folders() {
   std::vector<fs::path> folders;
@@ -103,6 +120,14 @@ std::vector<std::string> Keys(const Map& map) {
 }
 
 }  // namespace
+
+Launches ParseLaunches(const std::string& text, const std::string& where) {
+  const auto found = std::find(kLaunchesTexts.begin(), kLaunchesTexts.end(), text);
+  if (found == kLaunchesTexts.end()) {
+    throw Error(where, text, Join({kLaunchesTexts.begin(), kLaunchesTexts.end()}));
+  }
+  return static_cast<Launches>(found - kLaunchesTexts.begin());
+}
 
 double RoundedFigure(double value) {
   char text[32];
@@ -132,7 +157,8 @@ double Profile::WorkSeconds(const Work& work) const {
   if (rate == kernels.end()) {
     throw Error("profile '" + name + "': kernel", work.kernel, Join(Keys(kernels)));
   }
-  return static_cast<double>(work.launches) * rate->second.launch_seconds +
+  const int64_t sets = launches == Launches::kFused ? work.sets : work.launches;
+  return static_cast<double>(sets) * rate->second.launch_seconds +
          static_cast<double>(work.elements) * rate->second.seconds_per_element;
 }
 
@@ -153,7 +179,8 @@ Profile Faster(Profile profile, double device_speed, double codec_speed) {
 Profile ParseProfile(const std::string& json, const std::string& where) {
   const Json document = ParseOrderedJson(json, where);
   const Section root(document, where);
-  root.AllowOnly({"name", "source", "launch_seconds", "operations", "kernels"});
+  root.AllowOnly(
+      {"name", "source", "launches", "launch_seconds", "operations", "derived_kernels", "kernels"});
   Profile profile;
   profile.name = root.Text("name");
   profile.source = root.Text("source");
@@ -161,12 +188,16 @@ Profile ParseProfile(const std::string& json, const std::string& where) {
     throw Error(where + ": source", profile.source,
                 "measured (machine; command; date), datasheet (documents and assumptions)");
   }
+  if (root.Has("launches")) {
+    profile.launches = ParseLaunches(root.Text("launches"), where + ": launches");
+  }
   profile.launch_seconds = root.Number("launch_seconds", true);
   for (const auto& [kind, section] : root.Sections("operations")) {
     section.AllowOnly({"flops_per_second", "bytes_per_second"});
     profile.operations[kind] = {section.Number("flops_per_second", false),
                                 section.Number("bytes_per_second", false)};
   }
+  if (root.Has("derived_kernels")) profile.kernels = Derived(root.Inner("derived_kernels"));
   for (const auto& [kernel, section] : root.Sections("kernels")) {
     section.AllowOnly({"launch_seconds", "seconds_per_element"});
     profile.kernels[kernel] = {section.Number("launch_seconds", true),
@@ -179,6 +210,7 @@ std::string FormatProfile(const Profile& profile) {
   Json json;
   json["name"] = profile.name;
   json["source"] = profile.source;
+  json["launches"] = kLaunchesTexts[static_cast<size_t>(profile.launches)];
   json["launch_seconds"] = profile.launch_seconds;
   for (const auto& [kind, rate] : profile.operations) {
     json["operations"][kind] = {{"flops_per_second", rate.flops_per_second},

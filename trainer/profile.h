@@ -3,11 +3,17 @@
 //
 //   {"name": "a100-datasheet",
 //    "source": "datasheet (...)",                       or "measured (machine; command; date)"
+//    "launches": "fused",                               or "per-layer"; may be left out: fused
 //    "launch_seconds": 5e-6,                            floor of every operation of the model
 //    "operations": {"conv": {"flops_per_second": 9e13, "bytes_per_second": 1.2e12}, ...},
+//    "derived_kernels": {"launch_seconds": 5e-6, "bytes_per_second": 1.6e12},    may be left out
 //    "kernels": {"topk.encode": {"launch_seconds": 5e-6, "seconds_per_element": 1e-11}, ...}}
+//
+// Derived kernels are those of compress/kernel_costs.h that are not in "kernels": launches of a set * launch_seconds,
+// bytes of an element / bytes_per_second.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -23,11 +29,21 @@ struct OperationRate {
   double bytes_per_second = 0;
 };
 
-// seconds = launches * launch_seconds + elements * seconds_per_element
+// seconds = sets of launches * launch_seconds + elements * seconds_per_element
 struct KernelRate {
   double launch_seconds = 0;
   double seconds_per_element = 0;
 };
+
+// What shares a set of launches.
+enum class Launches : uint8_t {
+  kFused,     // all units of a bucket, and all messages of a collective call: as in compress/cuda
+  kPerLayer,  // nothing: toolkits that loop over tensors and messages
+};
+inline constexpr std::array<const char*, 2> kLaunchesTexts = {"fused", "per-layer"};
+
+// Of one of the texts; throws Error naming `where` for any other.
+Launches ParseLaunches(const std::string& text, const std::string& where);
 
 // Three digits: more than a measurement has only hide what changed.
 double RoundedFigure(double value);
@@ -38,6 +54,7 @@ struct Profile {
   std::string name;
   std::string source;
   double launch_seconds = 0;
+  Launches launches = Launches::kFused;
   std::map<std::string, OperationRate> operations;
   std::map<std::string, KernelRate> kernels;
 

@@ -53,18 +53,19 @@ class WorkerPricing {
   void TakesPart() {
     TimeNs compute = ToNs(seconds_.before, factor_);
     TimeNs encode = 0;
+    if (seconds_.whole) compute += BackwardPass();
     for (size_t b = 0; b < seconds_.buckets.size(); ++b) {
       const StepSeconds::Bucket& bucket = seconds_.buckets[b];
-      compute += ToNs(bucket.compute, factor_);
+      if (!seconds_.whole) compute += ToNs(bucket.compute, factor_);
       if (!bucket.encode.empty()) {
         TimeNs& first = step_.round_encode[b][0][worker_];
-        first = ToNs(bucket.encode[0], factor_);
+        first = ToNs(bucket.encode[0] + (b == 0 ? seconds_.whole.value_or(0) : 0), factor_);
         encode += first;
       }
       step_.traffic.buckets[b].ready[worker_] = compute + encode;
       Rounds(b, true);
     }
-    compute += ToNs(seconds_.after, factor_);
+    if (!seconds_.whole) compute += ToNs(seconds_.after, factor_);
     step_.compute[worker_] = compute;
     step_.encode[worker_] = encode;
     step_.traffic.deviceFree[worker_] = compute + encode;
@@ -81,6 +82,14 @@ class WorkerPricing {
   }
 
  private:
+  TimeNs BackwardPass() const {
+    TimeNs time = ToNs(seconds_.after, factor_);
+    for (const StepSeconds::Bucket& bucket : seconds_.buckets) {
+      time += ToNs(bucket.compute, factor_);
+    }
+    return time;
+  }
+
   // Device work after a round: its decoding, then the encoding of the next round where there is one.
   void Rounds(size_t index, bool encodes) {
     const StepSeconds::Bucket& bucket = seconds_.buckets[index];

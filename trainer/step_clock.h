@@ -3,12 +3,14 @@
 //
 // Each worker has one device queue. It runs: what comes before the backward pass, then for each
 // bucket the backward pass down to it and the encoding of its first round: encoding never overlaps
-// the backward pass for free. All device times are multiplied by the worker's straggler factor and
+// the backward pass for free. What needs the whole gradient first (clipping) comes after the backward pass, and
+// so does then all encoding. All device times are multiplied by the worker's straggler factor and
 // rounded once per segment to the nanosecond. A worker that takes no part in a step stops, with its
 // device free, when that is decided.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,7 +37,9 @@ struct StepSeconds {
     std::vector<double> encode;  // of each round
     std::vector<double> decode;
   };
-  double before = 0;            // update and forward pass
+  double before = 0;  // update and forward pass
+  std::optional<double>
+      whole;  // on the whole gradient; with it all encoding follows the backward pass
   std::vector<Bucket> buckets;  // of the work, in its order
   double after = 0;             // the backward pass behind the last bucket
 };

@@ -17,8 +17,8 @@ bool SameStructure(const BucketWork& a, const BucketWork& b) {
 void AddRound(const RoundWork& round, RoundWork& total) {
   assert(round.bytes.size() == total.bytes.size());
   for (size_t w = 0; w < round.bytes.size(); ++w) total.bytes[w] += round.bytes[w];
-  for (const Work& work : round.encode) AddWork(work, total.encode);
-  for (const Work& work : round.decode) AddWork(work, total.decode);
+  JoinWork(round.encode, total.encode);
+  JoinWork(round.decode, total.decode);
 }
 
 }  // namespace
@@ -29,8 +29,8 @@ RoundWork WorkOf(const Round& round, int workers) {
   work.reduction = round.reduction;
   work.root = round.root;
   work.bytes.resize(static_cast<size_t>(workers));
-  for (const Work& entry : round.encode) AddWork(entry, work.encode);
-  for (const Work& entry : round.decode) AddWork(entry, work.decode);
+  AddWork(round.encode, work.encode);
+  AddWork(round.decode, work.decode);
   return work;
 }
 
@@ -49,17 +49,6 @@ int64_t StepWork::MessageBytes(int worker) const {
     for (const RoundWork& round : bucket.rounds) bytes += round.bytes[worker];
   }
   return bytes;
-}
-
-void AddWork(const Work& work, std::vector<Work>& total) {
-  if (work.kernel.empty()) return;
-  for (Work& entry : total) {
-    if (entry.kernel != work.kernel) continue;
-    entry.elements += work.elements;
-    entry.launches += work.launches;
-    return;
-  }
-  total.push_back(work);
 }
 
 std::vector<BucketWork> MergeUnits(std::span<const BucketWork> units) {

@@ -34,7 +34,10 @@ struct BucketWork {
 struct StepWork {
   int64_t step = 0;
   int workers = 0;
-  int64_t batch_size = 0;                // samples of each worker
+  int64_t batch_size = 0;  // samples of each worker
+  // Of each worker on its whole gradient, before anything is encoded (clipping to a norm): with any, encoding starts
+  // when the backward pass is over.
+  std::vector<Work> whole_gradient = {};
   std::vector<BucketWork> buckets = {};  // in the order in which the backward pass completes them
   // Workers whose gradients count, ascending; empty: all. The others send nothing.
   std::vector<int> participants = {};
@@ -46,13 +49,9 @@ struct StepWork {
   int64_t MessageBytes(int worker) const;
 };
 
-// Adds `work` to `total`: elements and launches are summed kernel by kernel; free work (no kernel)
-// is left out.
-void AddWork(const Work& work, std::vector<Work>& total);
-
 // Units of one bucket, merged: units whose rounds have the same primitives, reductions and roots
-// travel together (bytes and work added). Units with another structure form a bucket of their own;
-// groups are in order of first occurrence.
+// travel together (bytes and work added; what is alike shares its sets of launches). Units with
+// another structure form a bucket of their own; groups are in order of first occurrence.
 std::vector<BucketWork> MergeUnits(std::span<const BucketWork> units);
 
 }  // namespace legacy

@@ -101,7 +101,9 @@ class Reader {
   }
 
   void ReadHeader(const json& line) {
-    WholeAt(line, "format", 1, 1);
+    Require(WholeAt(line, "format", 1, kTrafficFormat) == kTrafficFormat,
+            "format: got 1; allowed: 2; records of format 1 do not say which launches units share: "
+            "record the training again");
     traffic_.hash = TextAt(line, "hash");
     traffic_.training = At(line, "training");
     Require(TrainingHash(traffic_.training) == traffic_.hash,
@@ -164,6 +166,9 @@ class Reader {
     for (const json& bucket : List(line, "buckets")) {
       work.buckets.push_back(ReadBucket(bucket, work.workers));
     }
+    if (line.contains("whole_gradient")) {
+      work.whole_gradient = ReadDeviceWork(List(line, "whole_gradient"));
+    }
     if (line.contains("participants")) {
       for (const json& worker : List(line, "participants")) {
         const int64_t least = work.participants.empty() ? 0 : work.participants.back() + 1;
@@ -204,7 +209,8 @@ class Reader {
     std::vector<Work> works;
     for (const json& entry : list) {
       works.push_back({TextAt(entry, "kernel"), WholeAt(entry, "elements", 0, kMost),
-                       WholeAt(entry, "launches", 0, kMost)});
+                       WholeAt(entry, "launches", 0, kMost), WholeAt(entry, "sets", 0, kMost),
+                       entry.contains("alike") ? WholeAt(entry, "alike", 0, INT64_MAX) : 0});
     }
     return works;
   }

@@ -12,8 +12,11 @@ using nlohmann::json;
 json WorkJson(const std::vector<Work>& works) {
   json list = json::array();
   for (const Work& work : works) {
-    list.push_back(
-        {{"kernel", work.kernel}, {"elements", work.elements}, {"launches", work.launches}});
+    json& entry = list.emplace_back(json{{"kernel", work.kernel},
+                                         {"elements", work.elements},
+                                         {"launches", work.launches},
+                                         {"sets", work.sets}});
+    if (work.alike != 0) entry["alike"] = work.alike;
   }
   return list;
 }
@@ -74,6 +77,7 @@ json ToJson(const StepWork& work) {
         {{"layers", bucket.layers}, {"elements", bucket.elements}, {"rounds", rounds}});
   }
   json step = {{"workers", work.workers}, {"batch", work.batch_size}, {"buckets", buckets}};
+  if (!work.whole_gradient.empty()) step["whole_gradient"] = WorkJson(work.whole_gradient);
   if (!work.participants.empty()) step["participants"] = work.participants;
   return step;
 }
@@ -94,7 +98,7 @@ TrafficRecorder::TrafficRecorder(const std::filesystem::path& path, const json& 
                                  std::span<const OperationCost> operations,
                                  std::span<const Unit> layers)
     : file_(path) {
-  json header = {{"format", 1},
+  json header = {{"format", kTrafficFormat},
                  {"hash", TrainingHash(training)},
                  {"training", training},
                  {"replay_refused", replay_refused}};

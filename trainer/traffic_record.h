@@ -1,7 +1,7 @@
 // The recorded traffic of a training, as text lines of JSON: enough to time the same training on any other network,
 // placement or device without training again. docs/results-format.md describes the lines.
 //
-//   {"format": 1, "hash": "...", "training": {...}, "replay_refused": [], "operations": [...], "layers": [...]}
+//   {"format": 2, "hash": "...", "training": {...}, "replay_refused": [], "operations": [...], "layers": [...]}
 //   {"work": 0, "workers": 16, "batch": 16, "buckets": [...]}                    each different step once
 //   {"policy": "topk", "seed": 1, "step": 0, "work": 0}                          each step
 #pragma once
@@ -20,6 +20,9 @@
 namespace legacy {
 
 struct OperationCost;
+
+// Of the lines. Format 1 did not tell sets of launches for all units of a bucket (Work::sets) from those for each.
+inline constexpr int64_t kTrafficFormat = 2;
 
 // Bytes, rounds and device work of a step, without its number.
 nlohmann::json ToJson(const StepWork& work);

@@ -209,6 +209,9 @@ StepOutcome Training::Step(std::span<const int> participants) {
   outcome.work.step = my.step;
   outcome.work.workers = my.options.workers;
   outcome.work.batch_size = my.options.batch_size;
+  if (now.exchanges && my.scheme->LocalClipNorm(my.options.workers)) {
+    outcome.work.whole_gradient = {{"clip", my.layers.back().offset + my.layers.back().numel}};
+  }
   if (count < my.options.workers) outcome.work.participants = active;
   outcome.work.buckets = my.buckets;
   my.worker_loss = losses[active.front()];

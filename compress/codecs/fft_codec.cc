@@ -103,14 +103,41 @@ std::optional<int64_t> FftCodec::MessageBytes(const Unit& unit, double theta) co
 }
 
 WorkList FftCodec::EncodeWork(int64_t numel, double theta) const {
-  return {{"fft.forward", numel, 1},
-          {"topk.encode", plan_.Bins(numel), 1},
-          quantiser_->EncodeWork(ElementsSent(numel, theta), Fixed())};
+  const int64_t values = ElementsSent(numel, theta);
+  return {{"fft.encode", numel},
+          {"sparse.encode", values / 2},
+          quantiser_->EncodeWork(values, Fixed())};
+}
+
+// One spectrum, of which each parameter's strongest bins are summed and quantised.
+WorkList FftCodec::ErrorWork(int64_t numel, std::span<const double> thetas) const {
+  const int64_t bins = plan_.Bins(numel);
+  WorkList work = {{"fft.forward", numel}, {"norm", bins}};
+  for (const double theta : thetas) {
+    const int64_t values = ElementsSent(numel, theta);
+    AddWork(Work{"topk.encode", bins}, work);
+    AddWork(Work{"norm", values / 2}, work);
+    if (quantiser_->Type() == ValueType::kFloat32) continue;
+    AddWork(quantiser_->EncodeWork(values, Fixed()), work);
+    AddWork(quantiser_->DecodeWork(values, Fixed()), work);
+    AddWork(Work{"norm", values}, work);
+  }
+  return work;
 }
 
 WorkList FftCodec::DecodeWork(int64_t numel, double theta) const {
   const int64_t values = ElementsSent(numel, theta);
-  return {quantiser_->DecodeWork(values, Fixed()), {"sparse.decode", values, 1}};
+  return {quantiser_->DecodeWork(values, Fixed()),
+          {"sparse.decode", values / 2},
+          PositionsWork(index_, plan_.Bins(numel), values / 2)};
+}
+
+// Its own message is not read: what was quantised is decoded where it is, and transformed back.
+WorkList FftCodec::FeedbackWork(int64_t numel, double theta, Feeding feeding) const {
+  WorkList work = {quantiser_->DecodeWork(ElementsSent(numel, theta), Fixed()),
+                   {"fft.inverse", numel}};
+  if (feeding == Feeding::kGradient) work.push_back({"accumulate", numel});
+  return work;
 }
 
 WorkList FftCodec::FinishWork(int64_t numel, [[maybe_unused]] double theta) const {

@@ -44,6 +44,8 @@ class FftCodec : public Codec {
   std::optional<int64_t> MessageBytes(const Unit& unit, double theta) const override;
   WorkList EncodeWork(int64_t numel, double theta) const override;
   WorkList DecodeWork(int64_t numel, double theta) const override;
+  WorkList FeedbackWork(int64_t numel, double theta, Feeding feeding) const override;
+  WorkList ErrorWork(int64_t numel, std::span<const double> thetas) const override;
   WorkList FinishWork(int64_t numel, double theta) const override;
   // Throws Error on magnitudes above 2^100, too: sums over them could overflow.
   Message Encode(std::span<const float> values, const CodecContext& context) const override;

@@ -36,6 +36,12 @@ void ForDecoded(const Quantiser& quantiser, ByteSpan segment, double parameter, 
   }
 }
 
+// Units whose values take other numbers of bits share no launches.
+Work Alike(Work work, double parameter) {
+  work.alike = static_cast<int64_t>(parameter);
+  return work;
+}
+
 }  // namespace
 
 QuantiserCodec::QuantiserCodec(std::unique_ptr<Quantiser> quantiser)
@@ -52,11 +58,23 @@ std::optional<int64_t> QuantiserCodec::MessageBytes(const Unit& unit, double par
 }
 
 WorkList QuantiserCodec::EncodeWork(int64_t numel, double parameter) const {
-  return {quantiser_->EncodeWork(numel, parameter)};
+  return {Alike(quantiser_->EncodeWork(numel, parameter), parameter)};
 }
 
 WorkList QuantiserCodec::DecodeWork(int64_t numel, double parameter) const {
-  return {quantiser_->DecodeWork(numel, parameter)};
+  return {Alike(quantiser_->DecodeWork(numel, parameter), parameter)};
+}
+
+// Gradient and residual are read as often as the values are.
+WorkList QuantiserCodec::FeedbackWork(int64_t numel, double, Feeding) const {
+  return {{"feedback", numel + (quantiser_->Passes() - 1) * numel / 2}};
+}
+
+// In closed form: as many passes as encoding makes.
+WorkList QuantiserCodec::ErrorWork(int64_t numel, std::span<const double> parameters) const {
+  WorkList work;
+  for (const double parameter : parameters) AddWork(EncodeWork(numel, parameter), work);
+  return work;
 }
 
 Message QuantiserCodec::Encode(std::span<const float> values, const CodecContext& context) const {

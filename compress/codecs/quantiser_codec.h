@@ -20,6 +20,8 @@ class QuantiserCodec : public Codec {
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
   WorkList EncodeWork(int64_t numel, double parameter) const override;
   WorkList DecodeWork(int64_t numel, double parameter) const override;
+  WorkList FeedbackWork(int64_t numel, double parameter, Feeding feeding) const override;
+  WorkList ErrorWork(int64_t numel, std::span<const double> parameters) const override;
   Message Encode(std::span<const float> values, const CodecContext& context) const override;
   Message EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
                              const CodecContext& context,

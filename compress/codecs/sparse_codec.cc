@@ -20,6 +20,11 @@ IndexCoding PositionCoding(std::optional<IndexCoding> forced, int64_t numel, int
   return forced.value_or(ShortestIndexCoding(numel, count));
 }
 
+Work PositionsWork(std::optional<IndexCoding> forced, int64_t numel, int64_t count) {
+  const bool bitmap = PositionCoding(forced, numel, count) == IndexCoding::kBitmap;
+  return bitmap ? Work{"bitmap.decode", numel} : Work{"", 0, 0, 0};
+}
+
 SparseCodec::SparseCodec(std::unique_ptr<Sparsifier> sparsifier,
                          std::unique_ptr<Quantiser> quantiser, std::optional<IndexCoding> index)
     : sparsifier_(std::move(sparsifier)),
@@ -81,21 +86,78 @@ std::optional<int64_t> SparseCodec::MessageBytes(const Unit& unit, double parame
 }
 
 WorkList SparseCodec::EncodeWork(int64_t numel, double parameter) const {
-  const Quantiser& values = Values(numel);
-  WorkList work;
-  if (!sparsifier_->SendsWhole(numel)) work = sparsifier_->EncodeWork(numel, parameter);
-  work.push_back(values.EncodeWork(ElementsSent(numel, parameter), ParameterOf(values)));
+  if (IsWhole(numel, parameter)) {
+    const Quantiser& values = Values(numel);
+    return {values.EncodeWork(numel, ParameterOf(values))};
+  }
+  WorkList work = sparsifier_->EncodeWork(numel, parameter);
+  if (!CountVaries(numel, parameter)) {
+    AddWork(PackWork(ElementsSent(numel, parameter), Feeding::kNone), work);
+  }
   return work;
 }
 
 WorkList SparseCodec::DecodeWork(int64_t numel, double parameter) const {
+  if (IsWhole(numel, parameter)) {
+    const Quantiser& values = Values(numel);
+    return {values.DecodeWork(numel, ParameterOf(values))};
+  }
   const int64_t count = ElementsSent(numel, parameter);
-  WorkList work = {{sparsifier_->SharedSupport() ? "randomk.decode" : "sparse.decode", count, 1}};
-  const Quantiser& values = Values(numel);
-  if (values.Type() != ValueType::kFloat32) {
-    work.push_back(values.DecodeWork(count, ParameterOf(values)));
+  WorkList work = UnpackWork(count);
+  if (!sparsifier_->SharedSupport()) AddWork(PositionsWork(index_, numel, count), work);
+  return work;
+}
+
+WorkList SparseCodec::FinishWork(int64_t numel, double parameter) const {
+  if (IsWhole(numel, parameter)) return Codec::FinishWork(numel, parameter);
+  return {{"sparse.sum", numel}};  // of sums that travelled, too: to their places
+}
+
+WorkList SparseCodec::FeedbackWork(int64_t numel, double parameter, Feeding feeding) const {
+  if (IsWhole(numel, parameter)) return {{"feedback", numel}};
+  WorkList work;
+  if (feeding == Feeding::kGradient) {
+    work.push_back({sparsifier_->AddsItself() ? "feedback" : "accumulate", numel});
+  }
+  if (!CountVaries(numel, parameter)) {
+    AddWork(HeldWork(ElementsSent(numel, parameter), feeding), work);
   }
   return work;
+}
+
+// Positions and values are written; positions of what all draw alike are not.
+WorkList SparseCodec::PackWork(int64_t count, Feeding feeding) const {
+  WorkList work;
+  if (!sparsifier_->SharedSupport()) work.push_back({"sparse.encode", count});
+  if (quantiser_->Type() != ValueType::kFloat32 || sparsifier_->SharedSupport()) {
+    AddWork(quantiser_->EncodeWork(count, ParameterOf(*quantiser_)), work);
+  }
+  AddWork(HeldWork(count, feeding), work);
+  return work;
+}
+
+// What is sent is taken out of what is held, and errors of quantised values are put back.
+WorkList SparseCodec::HeldWork(int64_t count, Feeding feeding) const {
+  if (feeding == Feeding::kNone) return {};
+  WorkList work;
+  const Work store = {"entries.store", count};
+  if (!sparsifier_->TakesOut(feeding)) AddWork(store, work);
+  if (quantiser_->Type() != ValueType::kFloat32) AddWork(store, work);
+  return work;
+}
+
+WorkList SparseCodec::UnpackWork(int64_t count) const {
+  const bool shared = sparsifier_->SharedSupport();
+  WorkList work = {{shared ? "randomk.decode" : "sparse.decode", count}};
+  if (quantiser_->Type() != ValueType::kFloat32 || shared) {
+    AddWork(quantiser_->DecodeWork(count, ParameterOf(*quantiser_)), work);
+  }
+  return work;
+}
+
+WorkList SparseCodec::ErrorWork(int64_t numel, std::span<const double> parameters) const {
+  if (quantiser_->Type() != ValueType::kFloat32) return Codec::ErrorWork(numel, parameters);
+  return sparsifier_->ErrorWork(numel, parameters);
 }
 
 Header SparseCodec::HeaderOf(int64_t numel, int64_t count, const CodecContext& context) const {

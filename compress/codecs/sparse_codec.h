@@ -27,6 +27,14 @@ class SparseCodec : public Codec {
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
   WorkList EncodeWork(int64_t numel, double parameter) const override;
   WorkList DecodeWork(int64_t numel, double parameter) const override;
+  WorkList FinishWork(int64_t numel, double parameter) const override;
+  WorkList FeedbackWork(int64_t numel, double parameter, Feeding feeding) const override;
+  bool CountVaries(int64_t numel, double parameter) const override {
+    return !FixedCount(numel, parameter);
+  }
+  WorkList PackWork(int64_t count, Feeding feeding) const override;
+  WorkList UnpackWork(int64_t count) const override;
+  WorkList ErrorWork(int64_t numel, std::span<const double> parameters) const override;
   Message Encode(std::span<const float> values, const CodecContext& context) const override;
   Message EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
                              const CodecContext& context,
@@ -57,6 +65,11 @@ class SparseCodec : public Codec {
   std::optional<int64_t> FixedCount(int64_t numel, double parameter) const;
   // What Select is asked for.
   int64_t Wanted(int64_t numel, double parameter) const;
+  // Whether a unit travels as all its values, known beforehand.
+  bool IsWhole(int64_t numel, double parameter) const {
+    return FixedCount(numel, parameter) == numel;
+  }
+  WorkList HeldWork(int64_t count, Feeding feeding) const;
   // What the values of a unit go through.
   const Quantiser& Values(int64_t numel) const {
     return whole_ && sparsifier_->SendsWhole(numel) ? *whole_ : *quantiser_;
@@ -72,5 +85,7 @@ class SparseCodec : public Codec {
 // How positions of `count` of `numel` elements travel: not at all where all are sent, else as
 // forced or shortest.
 IndexCoding PositionCoding(std::optional<IndexCoding> forced, int64_t numel, int64_t count);
+// What reading such positions takes beyond a look at each: bitmaps are counted through.
+Work PositionsWork(std::optional<IndexCoding> forced, int64_t numel, int64_t count);
 
 }  // namespace legacy

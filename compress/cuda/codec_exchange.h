@@ -70,7 +70,8 @@ class CodecDeviceExchange : public DeviceExchange {
     return {.codec = whole_[unit] ? DenseCodec() : *codec_,
             .unit = units_[unit],
             .parameter = parameters_[unit],
-            .participants = static_cast<int>(participants_.size())};
+            .participants = static_cast<int>(participants_.size()),
+            .memory = MemoryOf(memory_, whole_[unit])};
   }
   // In all messages, where their lengths travel.
   std::optional<int64_t> Values(int unit) const;

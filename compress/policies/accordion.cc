@@ -60,9 +60,7 @@ class Accordion : public AnnouncedPolicy {
   Choices Choose() override;
   DecisionGrounds GroundsOf(size_t unit) const override;
   bool HasDecided() const override { return compared_; }
-  WorkList ChoosingWork() const override {
-    return {{.kernel = "accumulate", .elements = elements()}};  // of squares
-  }
+  WorkList ChoosingWork() const override { return {PassOver("norm")}; }
   void SaveOwn(StateWriter& out) const override { SaveParts(out, rate_, regimes_, gradients_); }
   void LoadOwn(StateReader& in) override { LoadParts(in, rate_, regimes_, gradients_); }
 

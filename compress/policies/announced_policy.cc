@@ -45,7 +45,7 @@ void AnnouncedPolicy::Decide(const StepInfo& step, [[maybe_unused]] std::span<co
 
 WorkList AnnouncedPolicy::LocalWork() const {
   if (!ReadsLocalGradient()) return {};
-  return {{.kernel = "accumulate", .elements = elements_}};
+  return {PassOver("accumulate")};
 }
 
 OptionTable AnnouncedPolicy::SquaredErrors(std::span<const float> gradient) const {
@@ -56,12 +56,10 @@ OptionTable AnnouncedPolicy::SquaredErrors(std::span<const float> gradient) cons
                                         .purpose = Purpose::kStochastic});
 }
 
-Work AnnouncedPolicy::ErrorTableWork() const {
-  if (context_.scheme->Parameter().name != "rank") {
-    return {.kernel = "histogram", .elements = elements_};
-  }
-  const auto columns = static_cast<int64_t>(grid_.Options());
-  return {.kernel = "powersgd.multiply", .elements = elements_ * columns};
+Work AnnouncedPolicy::PassOver(const std::string& kernel) const {
+  return {.kernel = kernel,
+          .elements = elements_,
+          .launches = static_cast<int64_t>(context_.units.size())};
 }
 
 std::optional<Round> AnnouncedPolicy::OpenRound(PolicyMoment moment) {

@@ -51,10 +51,10 @@ class AnnouncedPolicy : public Policy {
   const StepInfo& step() const { return step_; }
   const Choices& choices() const { return choices_; }
   int64_t elements() const { return elements_; }
-  // The grid's, of worker 0's `gradient` in this step, and the work of making them: one pass for
-  // all densities or bits, a product with as many columns for ranks.
+  // The grid's, of worker 0's `gradient` in this step.
   OptionTable SquaredErrors(std::span<const float> gradient) const;
-  Work ErrorTableWork() const;
+  // A kernel's pass over the gradient of every unit.
+  Work PassOver(const std::string& kernel) const;
   // Known to every worker without a message; holds from this step on.
   void SetChoices(Choices choices, const std::string& reason);
 

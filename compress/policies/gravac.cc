@@ -100,6 +100,7 @@ class Gravac : public Policy {
   };
 
   WorkList ProbeWork() const;
+  WorkList ProbeWorkOf(const Unit& unit) const;
   double Gain(double kept) const;
   void LogBranch();
   void LogWindow();
@@ -139,19 +140,25 @@ std::vector<double> Gravac::Candidates() const {
 // step before counts.
 WorkList Gravac::ProbeWork() const {
   if (state_.sent_dense && !options_.charge_dense_probe) return {};
-  const auto launches = static_cast<int64_t>(measured_.size());
+  WorkList work;
+  for (const Unit& unit : measured_) JoinWork(ProbeWorkOf(unit), work);
+  return work;
+}
+
+WorkList Gravac::ProbeWorkOf(const Unit& unit) const {
+  const std::vector<double> densities = Candidates();
+  WorkList work = {{"norm", unit.numel}};
   if (options_.estimate) {
-    Work table{"histogram", 0, launches};
-    for (const Unit& unit : measured_) table.elements += unit.numel;
-    return {table};
+    AddWork(context_.scheme->ErrorWork(unit, densities), work);
+    return work;
   }
-  Work first{"topk.encode", 0, launches};
-  Work second{"topk.encode", 0, launches};
-  for (const Unit& unit : measured_) {
-    first.elements += unit.numel;
-    second.elements += context_.scheme->ElementsSent(unit, 1 / state_.scale.minimum());
+  int64_t from = unit.numel;  // the dense candidate is nothing but the norm
+  for (const double density : std::span(densities).subspan(1)) {
+    AddWork(context_.scheme->SelectWork(from, density), work);
+    from = context_.scheme->ElementsSent(unit, density);
+    AddWork(Work{"norm", from}, work);
   }
-  return {first, second};
+  return work;
 }
 
 std::optional<Round> Gravac::OpenRound(PolicyMoment moment) {

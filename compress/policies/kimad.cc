@@ -102,7 +102,9 @@ DecisionGrounds Kimad::GroundsOf(size_t) const {
 WorkList Kimad::ChoosingWork() const {
   if (!options_.knapsack) return {};
   const auto cells = static_cast<int64_t>(grid().Options() * grid().Units());
-  return {ErrorTableWork(), {.kernel = "lgreco.solve", .elements = cells * options_.steps}};
+  WorkList work = grid().ErrorWork();
+  AddWork(Work{"lgreco.solve", cells * options_.steps}, work);
+  return work;
 }
 
 void Kimad::LoadOwn(StateReader& in) {

@@ -198,7 +198,11 @@ void Lgreco::Explain(const OptionTable& errors, const OptionTable& costs, const 
 
 WorkList Lgreco::ChoosingWork() const {
   const auto cells = static_cast<int64_t>(grid().Options() * grid().Units());
-  return {ErrorTableWork(), {.kernel = "lgreco.solve", .elements = cells * options_.steps}};
+  WorkList work = grid().ErrorWork();
+  if (options_.metric == Metric::kRelative) AddWork(PassOver("norm"), work);
+  if (options_.accordion_eta) AddWork(PassOver("norm"), work);
+  AddWork(Work{"lgreco.solve", cells * options_.steps}, work);
+  return work;
 }
 
 std::vector<OptionSpec> LgrecoOptionSpecs() {

@@ -138,6 +138,16 @@ OptionTable ParameterGrid::Bytes() const {
   return table;
 }
 
+WorkList ParameterGrid::ErrorWork() const {
+  WorkList work;
+  for (size_t unit = 0; unit < Units(); ++unit) {
+    if (!compressed_[unit]) continue;
+    JoinWork(scheme_->ErrorWork(units_[unit], std::span(&parameters_[unit * options_], options_)),
+             work);
+  }
+  return work;
+}
+
 OptionTable ParameterGrid::SquaredErrors(std::span<const float> values,
                                          const RandomKey& random) const {
   OptionTable table(Units(), options_);

@@ -47,6 +47,8 @@ class ParameterGrid {
   // ||x - C(x)||^2 of `values`, which are flat as the units lie in it; 0 where the unit is left
   // whole with that parameter. `random` is completed with each unit's number.
   OptionTable SquaredErrors(std::span<const float> values, const RandomKey& random) const;
+  // What that takes.
+  WorkList ErrorWork() const;
 
  private:
   void Add(size_t unit, std::vector<double> parameters);

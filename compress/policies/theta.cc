@@ -175,7 +175,6 @@ class MeasuredTheta : public AnnouncedTheta {
   // `smoothness` 0: 1 / (4 highest rate).
   MeasuredTheta(const PolicyContext& context, int64_t interval, double smoothness)
       : AnnouncedTheta(context, interval), smoothness_(smoothness) {
-    for (const Unit& unit : context.units) elements_ += unit.numel;
     constexpr double kLeastKept = 0x1p-10;
     double kept = std::max(1 - context.parameter, kLeastKept);
     for (; kept < 1; kept *= std::sqrt(2.0)) thetas_.push_back(1 - kept);
@@ -188,8 +187,15 @@ class MeasuredTheta : public AnnouncedTheta {
   bool ReadsLocalGradient() const override { return IsDue(); }
   WorkList LocalWork() const override {
     if (!IsDue()) return {};
-    return {{.kernel = "fft.forward", .elements = elements_},
-            {.kernel = "histogram", .elements = elements_}};
+    WorkList work;
+    for (const Unit& unit : context().units) {
+      WorkList own = {{"accumulate", unit.numel}, {"norm", unit.numel}};
+      if (context().scheme->Compresses(unit, context().parameter)) {
+        AddWork(context().scheme->ErrorWork(unit, thetas_), own);
+      }
+      JoinWork(own, work);
+    }
+    return work;
   }
   void ObserveLocal(size_t unit, std::span<const float> gradient,
                     std::span<const float> residual) override {
@@ -244,7 +250,6 @@ class MeasuredTheta : public AnnouncedTheta {
   }
 
   double smoothness_;
-  int64_t elements_ = 0;
   std::vector<double> thetas_;  // falling
   // Of the measuring step: never kept over steps.
   double energy_ = 0;

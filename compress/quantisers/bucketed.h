@@ -32,8 +32,6 @@ class BucketedQuantiser : public PartwiseQuantiser {
   const ParameterSpec& Parameter() const override { return settings_.bits; }
   int64_t Bucket() const override { return settings_.bucket; }
   std::optional<int64_t> SegmentBytes(int64_t count, double bits) const override;
-  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
-  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
   void Encode(std::span<const float> values, double bits, const CodecContext& context,
               Bytes& out) const override;
   void Check(ByteSpan segment, int64_t count, double bits) const override;

@@ -18,7 +18,7 @@ class Float32 : public PartwiseQuantiser {
     return int64_t{sizeof(float)} * count;
   }
   // Sent from where they lie; copied to where they belong.
-  Work EncodeWork(int64_t, double) const override { return {"", 0, 0}; }
+  Work EncodeWork(int64_t count, double) const override { return {"copy", count, 1}; }
   Work DecodeWork(int64_t count, double) const override { return {"copy", count, 1}; }
   std::optional<QuantiserSetting> Setting(double) const override {
     return QuantiserSetting{.kind = QuantiserKind::kFloat32};

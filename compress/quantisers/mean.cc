@@ -28,8 +28,6 @@ class Mean : public Quantiser {
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
     return count > 0 ? int64_t{sizeof(float)} : 0;
   }
-  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
-  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
   void Encode(std::span<const float> values, double, const CodecContext&,
               Bytes& out) const override {
     if (values.empty()) return;

@@ -96,8 +96,6 @@ class Natural : public PartwiseQuantiser {
   ValueType Type() const override { return ValueType::kNatural; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool AllowsErrorFeedback(double) const override { return true; }
-  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
-  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
 
   // Between powers a and 2 a: (x - a)(2 a - x).
   double SquaredError(std::span<const float> values, double) const override {

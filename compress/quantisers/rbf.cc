@@ -77,8 +77,7 @@ class Rbf : public Quantiser {
   std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const override {
     return kRangeBytes + cpu::PackedBytes(count, BitsOf(parameter));
   }
-  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
-  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
+  int Passes() const override { return 2; }
 
   std::optional<QuantiserSetting> Setting(double parameter) const override {
     if (settings_.source != RangeSource::kMessage) return std::nullopt;

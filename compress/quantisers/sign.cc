@@ -42,8 +42,7 @@ class SignQuantiser : public PartwiseQuantiser {
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
     return LevelBytes() + cpu::PackedBytes(count, 1);
   }
-  Work EncodeWork(int64_t count, double) const override { return {"sign.encode", count, 1}; }
-  Work DecodeWork(int64_t count, double) const override { return {"sign.decode", count, 1}; }
+  int Passes() const override { return 2; }
 
   void Encode(std::span<const float> values, double, const CodecContext&,
               Bytes& out) const override {

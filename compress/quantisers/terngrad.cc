@@ -33,8 +33,7 @@ class TernGrad : public PartwiseQuantiser {
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
     return kScaleBytes + cpu::PackedBytes(count, cpu::kTernaryBits);
   }
-  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
-  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
+  int Passes() const override { return 2; }
 
   std::optional<QuantiserSetting> Setting(double) const override {
     return QuantiserSetting{.kind = QuantiserKind::kTernGrad, .clip = clip_};

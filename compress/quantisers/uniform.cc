@@ -57,8 +57,7 @@ class Uniform : public Quantiser {
   std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const override {
     return kScaleBytes + cpu::PackedBytes(count, WidthOf(parameter));
   }
-  Work EncodeWork(int64_t count, double) const override { return {"quantise.encode", count, 1}; }
-  Work DecodeWork(int64_t count, double) const override { return {"quantise.decode", count, 1}; }
+  int Passes() const override { return 2; }
 
   std::optional<QuantiserSetting> Setting(double parameter) const override {
     return QuantiserSetting{.kind = QuantiserKind::kUniform, .bits = WidthOf(parameter)};

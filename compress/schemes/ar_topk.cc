@@ -56,6 +56,10 @@ std::vector<double> ArTopKScheme::SquaredErrors(const Unit& unit, std::span<cons
                                       {.unit = unit.id, .parameter = 0, .random = random});
 }
 
+WorkList ArTopKScheme::ErrorWork(const Unit& unit, std::span<const double> parameters) const {
+  return options_.topk->ErrorWork(unit.numel, parameters);
+}
+
 std::optional<int64_t> ArTopKScheme::MessageBytes(const Unit& unit, double density) const {
   if (options_.mode == Mode::kAuto) return std::nullopt;
   if (options_.mode == Mode::kGather) return options_.topk->MessageBytes(unit, density);

@@ -39,6 +39,7 @@ class ArTopKScheme : public Scheme {
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> parameters,
                                     const RandomKey& random) const override;
+  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
 
  private:

@@ -13,6 +13,7 @@
 #include "compress/cpu/vector.h"
 #include "compress/error.h"
 #include "compress/number.h"
+#include "compress/schemes/codec_step.h"
 #include "compress/schemes/topk_cost.h"
 
 namespace legacy {
@@ -64,41 +65,37 @@ void ArTopKExchange::Begin(const StepContext& context) {
 }
 
 Round ArTopKExchange::GatherRound() const {
-  const int64_t numel = unit().numel;
-  const double density = step().parameter;
-  Round round;
-  round.encode = options_.topk->EncodeWork(numel, density);
-  round.decode = options_.topk->DecodeWork(numel, density);
-  if (options_.topk->Linear(numel, density)) {  // all of it
-    round.reduction = Reduction::kSum;
-    round.primitive = Primitive::kAllReduce;
-    return round;
-  }
-  for (Work& work : round.decode) {
-    work.elements *= Participants();
-    work.launches *= Participants();
-  }
-  return round;
+  const CodecStep gathered = {
+      .codec = *options_.topk,
+      .unit = unit(),
+      .parameter = step().parameter,
+      .participants = Participants(),
+      .memory = {.kind = memory().Keeps() ? MemoryKind::kResidual : MemoryKind::kNone}};
+  return gathered.Messages(std::nullopt);
 }
 
 std::optional<Round> ArTopKExchange::NextRound() {
+  const int64_t numel = unit().numel;
+  // Gradient and residual, once.
+  const Work fed = {memory().Keeps() ? "accumulate" : "copy", numel};
   Round round;
   switch (round_) {
     case kGatherRound:
       return GatherRound();
-    case kVarianceRound:
-      round.encode = {{"histogram", unit().numel, 1}};
+    case kVarianceRound:  // sums of values and of squares
+      round.encode = {fed, {.kernel = "norm", .elements = 2 * numel, .launches = 2, .sets = 2}};
       return round;
-    case kPositionsRound:
+    case kPositionsRound:  // the root's, on which all wait
       round.primitive = Primitive::kBroadcast;
       round.root = root_;
-      round.encode = {{"topk.encode", unit().numel, 1}};
+      if (!options_.root_by_variance) round.encode.push_back(fed);
+      round.encode.push_back({"topk.encode", numel});
       return round;
     case kValuesRound:
       round.reduction = Reduction::kSum;
       round.primitive = Primitive::kAllReduce;
-      round.encode = {{"copy", Count(), 1}};
-      round.decode = {{"sparse.decode", Count(), 1}};
+      round.encode = {{"copy", Count()}, {"entries.store", Count()}};
+      round.decode = {{"copy", Count()}, {"mean", numel}, {"entries.store", Count()}};
       return round;
     default:
       return std::nullopt;

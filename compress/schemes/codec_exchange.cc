@@ -63,7 +63,8 @@ CodecStep CodecExchange::Current() const {
           .parameter = step().parameter,
           .participants = Participants(),
           .selected = !step().candidates.empty() && !step().estimate,  // in Measure
-          .requantise = setup_.requantise && !whole_};
+          .requantise = setup_.requantise && !whole_,
+          .memory = MemoryOf(setup_.memory, setup_.whole)};
 }
 
 std::optional<Round> CodecExchange::NextRound() {

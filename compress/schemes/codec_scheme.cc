@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "compress/codecs/quantiser_codec.h"
+#include "compress/codecs/sparse_codec.h"
 #include "compress/error.h"
 #include "compress/schemes/codec_exchange.h"
 
@@ -54,7 +55,8 @@ std::optional<std::vector<PlannedRound>> CodecScheme::Plan(const Unit& unit, dou
                        .unit = unit,
                        .parameter = parameter,
                        .participants = participants,
-                       .requantise = options_.requantise && !whole};
+                       .requantise = options_.requantise && !whole,
+                       .memory = MemoryOf(options_.memory, whole)};
   return std::vector<PlannedRound>{{step.Messages(std::nullopt), *bytes}};
 }
 
@@ -78,6 +80,15 @@ std::vector<double> CodecScheme::SquaredErrors(const Unit& unit, std::span<const
   if (!Compresses(unit, 0)) return std::vector<double>(parameters.size(), 0.0);
   return codec_->SquaredErrors(values, parameters,
                                {.unit = unit.id, .parameter = 0, .random = random});
+}
+
+WorkList CodecScheme::ErrorWork(const Unit& unit, std::span<const double> parameters) const {
+  return Compresses(unit, 0) ? codec_->ErrorWork(unit.numel, parameters) : WorkList();
+}
+
+WorkList CodecScheme::SelectWork(int64_t numel, double parameter) const {
+  const SparseCodec* sparse = codec_->Sparse();
+  return sparse ? sparse->sparsifier().EncodeWork(numel, parameter) : WorkList();
 }
 
 std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const {

@@ -48,6 +48,8 @@ class CodecScheme : public Scheme {
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> parameters,
                                     const RandomKey& random) const override;
+  WorkList SelectWork(int64_t numel, double parameter) const override;
+  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
 
   const std::shared_ptr<const Codec>& codec() const { return codec_; }

@@ -28,7 +28,7 @@ Round CodecStep::Lengths() const {
 
 Round CodecStep::Messages(std::optional<int64_t> values) const {
   Round round;
-  if (!values) round.encode = EncodeWork();
+  round.encode = values ? PackWork(ElementsSent(values)) : EncodeWork();
   round.decode = DecodeWork(values);
   if (requantise) {
     round.reduction = Reduction::kRequantisedSum;
@@ -45,25 +45,57 @@ int64_t CodecStep::ElementsSent(std::optional<int64_t> values) const {
   return codec.ElementsSent(unit.numel, parameter);
 }
 
-WorkList CodecStep::EncodeWork() const {
-  if (selected) return {{"copy", codec.ElementsSent(unit.numel, parameter), 1}};
-  return codec.EncodeWork(unit.numel, parameter);
+Feeding CodecStep::FeedingOf() const {
+  switch (memory.kind) {
+    case MemoryKind::kNone:
+      return Feeding::kNone;
+    case MemoryKind::kResidual:
+      return Feeding::kGradient;
+    case MemoryKind::kMomentum:
+      return Feeding::kAdded;
+  }
+  return Feeding::kNone;
 }
 
-// Of all messages together; where their number of values depends on the data, of those that there
-// are.
-WorkList CodecStep::DecodeWork(std::optional<int64_t> values) const {
-  WorkList work = codec.DecodeWork(unit.numel, parameter);
-  if (requantise) return RequantiseWork(codec, unit.numel, parameter, participants);
-  const bool linear = codec.Linear(unit.numel, parameter);
-  const int64_t one = std::max(codec.ElementsSent(unit.numel, parameter), int64_t{1});
-  const int64_t all = values.value_or(one * participants);
-  for (Work& part : work) {
-    if (linear) break;  // the network adds
-    part.launches *= participants;
-    part.elements = part.elements / one * all;
+// Of a message of `count` values, where that is known only after they were found.
+WorkList CodecStep::PackWork(int64_t count) const {
+  WorkList work;
+  if (codec.CountVaries(unit.numel, parameter)) work = codec.PackWork(count, FeedingOf());
+  if (memory.kind == MemoryKind::kMomentum && memory.masking && count < unit.numel) {
+    AddWork(Work{"entries.store", count}, work);
   }
-  std::ranges::copy(codec.FinishWork(unit.numel, parameter), std::back_inserter(work));
+  return work;
+}
+
+WorkList CodecStep::EncodeWork() const {
+  const int64_t count = codec.ElementsSent(unit.numel, parameter);
+  WorkList work;
+  if (memory.kind == MemoryKind::kMomentum) AddWork(Work{"momentum", unit.numel}, work);
+  if (selected) {
+    AddWork(codec.PackWork(count, FeedingOf()), work);
+  } else {
+    AddWork(codec.EncodeWork(unit.numel, parameter), work);
+  }
+  if (memory.kind != MemoryKind::kNone) {
+    AddWork(codec.FeedbackWork(unit.numel, parameter, FeedingOf()), work);
+  }
+  if (!LengthsTravel()) AddWork(PackWork(count), work);
+  return work;
+}
+
+// Of all messages together: of the one that the network made of them, or of each. Where their number
+// of values depends on the data, of those that there are.
+WorkList CodecStep::DecodeWork(std::optional<int64_t> values) const {
+  const int64_t numel = unit.numel;
+  if (requantise) return RequantiseWork(codec, numel, parameter, participants);
+  WorkList work = codec.DecodeWork(numel, parameter);
+  if (codec.CountVaries(numel, parameter)) {
+    work = codec.UnpackWork(values.value_or(codec.ElementsSent(numel, parameter) * participants));
+    for (Work& part : work) part.launches *= participants;
+  } else if (!codec.Linear(numel, parameter)) {
+    work = Times(std::move(work), participants);
+  }
+  AddWork(codec.FinishWork(numel, parameter), work);
   return work;
 }
 

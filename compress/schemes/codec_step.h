@@ -23,8 +23,9 @@ struct CodecStep {
   const Unit& unit;
   double parameter = 1;
   int participants = 1;
-  bool selected = false;    // what is sent was chosen before
-  bool requantise = false;  // sums are quantised again
+  bool selected = false;                               // what is sent was chosen before
+  bool requantise = false;                             // sums are quantised again
+  MemoryOptions memory = {.kind = MemoryKind::kNone};  // what is held back of the unit
 
   // Whether a round of lengths goes before the messages.
   bool LengthsTravel() const { return !codec.MessageBytes(unit, parameter); }
@@ -35,7 +36,9 @@ struct CodecStep {
   int64_t ElementsSent(std::optional<int64_t> values) const;
 
  private:
+  Feeding FeedingOf() const;
   WorkList EncodeWork() const;
+  WorkList PackWork(int64_t count) const;
   WorkList DecodeWork(std::optional<int64_t> values) const;
 };
 

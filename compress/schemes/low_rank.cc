@@ -12,7 +12,6 @@ namespace legacy {
 namespace {
 
 constexpr int64_t kOversampling = 8;
-constexpr int kPowerRounds = 2;
 
 // In sixteen lanes, folded by halves.
 float Dot(const float* a, const float* b, int64_t length) {
@@ -67,11 +66,11 @@ std::vector<double> LargestSquares(std::span<const float> matrix, MatrixShape sh
   for (int64_t c = 0; c < count; ++c) {
     DrawVector(key, c, std::span(right).subspan(c * shape.columns, shape.columns));
   }
-  for (int round = 0; round <= kPowerRounds; ++round) {
+  for (int round = 0; round <= kRankErrorRounds; ++round) {
     Multiply(matrix, shape, right, left);
     Orthonormalise(left, shape.rows);
     MultiplyTransposed(matrix, shape, left, right);
-    if (round < kPowerRounds) Orthonormalise(right, shape.columns);
+    if (round < kRankErrorRounds) Orthonormalise(right, shape.columns);
   }
   return SquaredSingularValues(right, shape.columns);
 }
@@ -148,11 +147,17 @@ void DrawVector(RandomKey key, int64_t index, std::span<float> vector) {
   for (float& x : vector) x = static_cast<float>(stream.Normal());
 }
 
+int64_t RankErrorVectors(MatrixShape shape, std::span<const int64_t> ranks) {
+  const int64_t full = std::min(shape.rows, shape.columns);
+  if (ranks.empty()) return 0;
+  return std::min(*std::ranges::max_element(ranks) + kOversampling, full);
+}
+
 std::vector<double> RankErrors(std::span<const float> matrix, MatrixShape shape,
                                std::span<const int64_t> ranks, const RandomKey& key) {
   const int64_t full = std::min(shape.rows, shape.columns);
-  if (ranks.empty() || full == 0) return std::vector<double>(ranks.size(), 0.0);
-  const int64_t count = std::min(*std::ranges::max_element(ranks) + kOversampling, full);
+  const int64_t count = RankErrorVectors(shape, ranks);
+  if (count == 0) return std::vector<double>(ranks.size(), 0.0);
   const std::vector<double> squares = LargestSquares(matrix, shape, count, key);
   const double total = cpu::SquaredNorm(matrix);
   std::vector<double> errors;

@@ -37,6 +37,10 @@ void Orthonormalise(std::span<float> vectors, int64_t length);
 // Standard normals; vector c from (seed, step, layer, c) of the key alone.
 void DrawVector(RandomKey key, int64_t index, std::span<float> vector);
 
+// Power rounds of RankErrors, and the vectors that it draws for these ranks: 0 where there is nothing to find.
+inline constexpr int kRankErrorRounds = 2;
+int64_t RankErrorVectors(MatrixShape shape, std::span<const int64_t> ranks);
+
 // ||M - best M of rank r||^2 (Frobenius) for each of `ranks`, from one randomised range finder (Halko, Martinsson and
 // Tropp, SIAM Review 2011, section 4.5) of max(ranks) + 8 vectors and two power rounds: never below the truth by more
 // than rounding, never rising with the rank, 0 at full rank.

@@ -54,12 +54,50 @@ std::vector<Round> PowerSgdScheme::Rounds(const Unit& unit, double rank) const {
   round.reduction = Reduction::kSum;
   round.primitive = Primitive::kAllReduce;
   const int64_t vectors = Vectors(unit, rank);
-  if (vectors == 0) return {round};
-  round.encode = {{"powersgd.multiply", unit.numel * vectors, 1}};
+  const MatrixShape shape = MatrixOf(unit);
+  const Work fed = {Holds(unit) ? "accumulate" : "copy", unit.numel};
+  if (vectors == 0) {
+    round.encode = {fed};
+    round.decode = {{"copy", unit.numel}};
+    return {round};
+  }
+  // Products of matrices of one shape are one call.
+  const Work multiply = {.kernel = "powersgd.multiply",
+                         .elements = unit.numel * vectors,
+                         .alike = AlikeKey({shape.rows, shape.columns, vectors})};
   Round left = round, right = round;
-  left.decode = {{"orthonormalise", MatrixOf(unit).rows * vectors, 1}};
-  right.decode = {{"powersgd.multiply", unit.numel * vectors, 1}, {"copy", unit.numel, 1}};
+  left.encode = {fed, multiply};
+  left.decode = {{"orthonormalise", shape.rows * vectors * vectors}};
+  right.encode = {multiply};
+  right.decode = {{"powersgd.outer", unit.numel * vectors},
+                  {"powersgd.lengths", shape.columns * vectors}};
+  if (Holds(unit)) right.decode.push_back({"feedback", unit.numel});
   return {left, right};
+}
+
+// As RankErrors works: products and bases of all vectors that it draws, and products of those with each other.
+WorkList PowerSgdScheme::ErrorWork(const Unit& unit, std::span<const double> ranks) const {
+  std::vector<int64_t> asked;
+  for (const double rank : ranks) {
+    if (Compresses(unit, rank)) asked.push_back(static_cast<int64_t>(rank));
+  }
+  const MatrixShape shape = MatrixOf(unit);
+  const int64_t count = RankErrorVectors(shape, asked);
+  if (count == 0) return {};
+  constexpr int64_t kRounds = kRankErrorRounds + 1;
+  return {{"norm", unit.numel},
+          {.kernel = "powersgd.multiply",
+           .elements = 2 * kRounds * unit.numel * count,
+           .launches = 2 * kRounds,
+           .sets = 2 * kRounds,
+           .alike = AlikeKey({shape.rows, shape.columns, count})},
+          {.kernel = "orthonormalise",
+           .elements = (kRounds * shape.rows + kRankErrorRounds * shape.columns) * count * count,
+           .launches = kRounds + kRankErrorRounds,
+           .sets = kRounds + kRankErrorRounds},
+          {.kernel = "powersgd.multiply",
+           .elements = shape.columns * count * (count + 1) / 2,
+           .alike = AlikeKey({shape.columns, count})}};
 }
 
 std::optional<int64_t> PowerSgdScheme::MessageBytes(const Unit& unit, double rank) const {

@@ -36,6 +36,7 @@ class PowerSgdScheme : public Scheme {
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> ranks,
                                     const RandomKey& random) const override;
+  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
 
   // Vectors in each factor of the unit; 0 where it is sent whole.

@@ -43,10 +43,12 @@ void Requantise(const Quantiser& quantiser, int owners, int workers, const Codec
 WorkList RequantiseWork(const Codec& codec, int64_t numel, double parameter, int owners) {
   WorkList work = codec.DecodeWork(numel, parameter);  // one slice of each of the messages
   for (Work& part : work) part.launches *= owners;
-  for (Work& part : codec.EncodeWork((numel + owners - 1) / owners, parameter)) {
-    work.push_back(part);
-  }
-  for (Work& part : codec.DecodeWork(numel, parameter)) work.push_back(part);
+  const int64_t slice = (numel + owners - 1) / owners;
+  AddWork(Work{"mean", slice}, work);
+  AddWork(codec.EncodeWork(slice, parameter), work);
+  WorkList slices = codec.DecodeWork(numel, parameter);  // of all owners
+  for (Work& part : slices) part.launches *= owners;
+  AddWork(slices, work);
   return work;
 }
 

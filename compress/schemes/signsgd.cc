@@ -55,8 +55,9 @@ std::optional<Round> SignSgdExchange::NextRound() {
   if (!begun_) return std::nullopt;
   Round round;
   round.reduction = Reduction::kVote;
-  round.encode = {{"sign.encode", unit().numel, 1}};
-  round.decode = {{"sign.decode", unit().numel * Participants(), Participants()}};
+  round.encode = {{"votes.encode", unit().numel}};
+  round.decode = Times({{"votes.decode", unit().numel}}, Participants());
+  round.decode.push_back({"mean", unit().numel});
   return round;
 }
 
@@ -100,6 +101,9 @@ class SignSgdScheme : public Scheme {
       error += rest * rest;
     }
     return std::vector<double>(parameters.size(), error);
+  }
+  WorkList ErrorWork(const Unit& unit, std::span<const double>) const override {
+    return {{"norm", unit.numel}};
   }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
     return std::make_unique<SignSgdExchange>(scale_, unit, workers);

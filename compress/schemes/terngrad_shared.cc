@@ -77,10 +77,12 @@ std::optional<Round> TernGradExchange::NextRound() {
   round.primitive = Primitive::kAllReduce;
   round.reduction = round_ == kScaleRound ? Reduction::kMax : Reduction::kSum;
   if (round_ == kScaleRound) {
-    round.encode = {{"histogram", unit().numel, 1}};
+    // A copy for the second round; moments for the range, and the largest within it.
+    round.encode = {{"copy", unit().numel},
+                    {.kernel = "norm", .elements = 2 * unit().numel, .launches = 2, .sets = 2}};
   } else {
-    round.encode = {{"quantise.encode", unit().numel, 1}};
-    round.decode = {{"quantise.decode", unit().numel, 1}};
+    round.encode = {{"terngrad.encode", unit().numel}};
+    round.decode = {{"terngrad.decode", unit().numel}, {"mean", unit().numel}};
   }
   return round;
 }
@@ -180,6 +182,9 @@ class TernGradScheme : public Scheme {
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> parameters,
                                     const RandomKey& random) const override;
+  WorkList ErrorWork(const Unit& unit, std::span<const double>) const override {
+    return {{"terngrad.encode", unit.numel}};
+  }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
     return std::make_unique<TernGradExchange>(clip_, unit, workers);
   }

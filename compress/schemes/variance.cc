@@ -50,9 +50,6 @@ class Variance : public Sparsifier {
   const ParameterSpec& Parameter() const override { return parameter_; }
   bool FixedCount() const override { return false; }
   bool HasLevels() const override { return false; }
-  WorkList EncodeWork(int64_t numel, double) const override {
-    return {{"threshold.encode", numel, 1}, {"accumulate", numel, 1}};
-  }
   // As a first step: all that is not 0 below alpha = 1, nothing from there on.
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override {

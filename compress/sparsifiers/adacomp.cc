@@ -24,9 +24,6 @@ class AdaComp : public Sparsifier {
   CodecId Id() const override { return CodecId::kAdaComp; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool FixedCount() const override { return false; }
-  WorkList EncodeWork(int64_t numel, double) const override {
-    return {{"threshold.encode", numel, 2}};
-  }
   Selection Select(std::span<const float> values, int64_t,
                    const CodecContext& context) const override {
     return SelectBinwise(values, values, context);

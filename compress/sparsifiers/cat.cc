@@ -75,9 +75,6 @@ class Cat : public Sparsifier {
   CodecId Id() const override { return CodecId::kCat; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool FixedCount() const override { return false; }
-  WorkList EncodeWork(int64_t numel, double) const override {
-    return {{"histogram", numel, 1}, {"topk.encode", numel, 1}};
-  }
   Selection Select(std::span<const float> values, int64_t,
                    const CodecContext& context) const override;
 

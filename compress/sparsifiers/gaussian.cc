@@ -31,10 +31,6 @@ class Gaussian : public Sparsifier {
   CodecId Id() const override { return CodecId::kGaussian; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool FixedCount() const override { return false; }
-  // Of a first threshold that will do.
-  WorkList EncodeWork(int64_t numel, double) const override {
-    return {{"histogram", numel, 1}, {"threshold.encode", numel, 1}};
-  }
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;
 };

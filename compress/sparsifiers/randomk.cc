@@ -23,7 +23,11 @@ class RandomK : public Sparsifier {
     return SparsifierSetting{.kind = SparsifierKind::kRandomK, .unbiased = unbiased_};
   }
   WorkList EncodeWork(int64_t numel, double density) const override {
-    return {{"randomk.encode", KeptCount(numel, density), 1}};
+    return {{"randomk.draw", numel}, {"randomk.encode", KeptCount(numel, density)}};
+  }
+  bool TakesOut(Feeding) const override { return true; }
+  WorkList ErrorWork(int64_t numel, std::span<const double>) const override {
+    return {{"norm", numel}};
   }
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override {

@@ -95,11 +95,6 @@ class RedSync : public Sparsifier {
     return static_cast<int64_t>(sizeof(float)) * numel < options_.small;
   }
   std::string_view OwnQuantiser() const override { return options_.quantised ? "mean" : ""; }
-  // Of a step that searches.
-  WorkList EncodeWork(int64_t numel, double) const override {
-    if (!IsLarge(numel)) return {{"topk.encode", numel, 1}};
-    return {{"histogram", numel, 1}, {"threshold.encode", numel, 1}};
-  }
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;
 

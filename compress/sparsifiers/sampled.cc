@@ -33,10 +33,6 @@ class Sampled : public Sparsifier {
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kSampled, .sample = sample_};
   }
-  // One threshold, the usual case.
-  WorkList EncodeWork(int64_t numel, double) const override {
-    return {{"threshold.encode", numel, 2}};
-  }
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;
 

@@ -85,9 +85,6 @@ class Sidco : public Sparsifier {
   CodecId Id() const override { return CodecId::kSidco; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   bool FixedCount() const override { return false; }
-  WorkList EncodeWork(int64_t numel, double) const override {
-    return {{"histogram", numel, 1}, {"threshold.encode", numel, 1}};
-  }
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;
 

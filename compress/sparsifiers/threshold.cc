@@ -30,9 +30,8 @@ class Threshold : public Sparsifier {
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kThreshold};
   }
-  WorkList EncodeWork(int64_t numel, double) const override {
-    return {{"threshold.encode", numel, 1}};
-  }
+  bool AddsItself() const override { return true; }
+  bool TakesOut(Feeding) const override { return true; }
   Selection Select(std::span<const float> values, int64_t,
                    const CodecContext& context) const override {
     return SelectAtLeast(values, static_cast<float>(context.parameter), context.unit);

@@ -29,9 +29,14 @@ class TopK : public Sparsifier {
     return SparsifierSetting{.kind = SparsifierKind::kTopK};
   }
   WorkList EncodeWork(int64_t numel, double) const override {
-    WorkList work = {{"topk.encode", numel, 1}};
-    if (kth_) work.push_back({"threshold.encode", numel, 1});
+    WorkList work = {{"topk.encode", numel}};
+    if (kth_) work.push_back({"threshold.encode", numel});
     return work;
+  }
+  bool AddsItself() const override { return !kth_; }
+  bool TakesOut(Feeding feeding) const override { return !kth_ && feeding == Feeding::kGradient; }
+  WorkList ErrorWork(int64_t numel, std::span<const double>) const override {
+    return {{"histogram", numel}};
   }
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;

@@ -18,6 +18,7 @@ using fabric::TimeNs;
 Profile ToyProfile() {
   Profile profile;
   profile.name = "toy";
+  profile.launches = Launches::kPerLayer;
   for (const char* kind : {"conv", "linear", "elementwise"}) profile.operations[kind] = {1e9, 1e9};
   profile.kernels["enc"] = {100e-9, 1e-9};
   profile.kernels["dec"] = {200e-9, 1e-9};
@@ -91,6 +92,27 @@ TEST(Clock, ReadyTimesByHand) {
   EXPECT_EQ(step.traffic.buckets[1].rounds[1].computeBefore, (std::vector<TimeNs>(2, 1200)));
   EXPECT_EQ(step.traffic.buckets[1].decode, (std::vector<TimeNs>(2, 700)));
   EXPECT_NEAR(clock.ComputeSeconds(2), (forward + 18000) * 1e-9, 1e-15);
+}
+
+TEST(Clock, FusedLaunchesAreOneSetForEachBucket) {
+  Profile profile = ToyProfile();
+  profile.launches = Launches::kFused;
+  const PricedStep step = Clock(profile, ToyCosts(), kNumels).Price(ToyWork(), {});
+  EXPECT_EQ(step.traffic.buckets[0].decode, (std::vector<TimeNs>(2, 500)));
+}
+
+// A norm is known when all of the gradient is: nothing is encoded before.
+TEST(Clock, WorkOnTheWholeGradientHoldsEncodingBack) {
+  const Clock clock(ToyProfile(), ToyCosts(), kNumels);
+  StepWork work = ToyWork();
+  work.whole_gradient = {{"enc", 900}};
+  const PricedStep step = clock.Price(work, {});
+  const TimeNs computed = 10010 + 18000;
+  EXPECT_EQ(step.traffic.buckets[0].ready, (std::vector<TimeNs>(2, computed + 1000 + 500)));
+  EXPECT_EQ(step.traffic.buckets[1].ready, (std::vector<TimeNs>(2, computed + 1000 + 1000)));
+  EXPECT_EQ(step.compute, (std::vector<TimeNs>(2, computed)));
+  EXPECT_EQ(step.encode, (std::vector<TimeNs>(2, 2000)));
+  EXPECT_EQ(step.traffic.deviceFree, (std::vector<TimeNs>(2, computed + 2000)));
 }
 
 TEST(Clock, StragglersScaleAllDeviceTime) {

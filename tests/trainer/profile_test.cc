@@ -35,8 +35,17 @@ TEST(Profile, PricesOperationsByTheSlowestOfThreeLimits) {
   EXPECT_DOUBLE_EQ(profile.OperationSeconds("conv", 10, 10), 1e-6);
   EXPECT_DOUBLE_EQ(profile.OperationSeconds("conv", 1e6, 10), 1e-3);
   EXPECT_DOUBLE_EQ(profile.OperationSeconds("conv", 10, 1e6), 5e-4);
-  EXPECT_DOUBLE_EQ(profile.WorkSeconds({"copy", 1000, 3}), 4e-6);
+  EXPECT_DOUBLE_EQ(profile.WorkSeconds({"copy", 1000, 3}), 2e-6);
   EXPECT_EQ(profile.WorkSeconds({"", 1000, 3}), 0);
+}
+
+TEST(Profile, ChargesTheSetsOfLaunchesThatItsDeviceMakes) {
+  const Work work = {.kernel = "copy", .elements = 1000, .launches = 12, .sets = 2};
+  Profile profile = ParseProfile(kGood, "toy.json");
+  EXPECT_DOUBLE_EQ(profile.WorkSeconds(work), 3e-6);
+  profile = ParseProfile(Replaced("\"name\"", "\"launches\": \"per-layer\", \"name\""), "toy.json");
+  EXPECT_DOUBLE_EQ(profile.WorkSeconds(work), 13e-6);
+  EXPECT_EQ(ParseProfile(FormatProfile(profile), "again").launches, Launches::kPerLayer);
 }
 
 TEST(Profile, NamesWhatIsNotPriced) {
@@ -65,6 +74,8 @@ TEST(Profile, ErrorsNameFileAndKey) {
   has(Complaint(Replaced("1e9,", "\"fast\",")), "allowed: above 0");
   has(Complaint(Replaced("1e-9", "-1e-9")), "kernels.copy: seconds_per_element");
   has(Complaint(Replaced("datasheet (made up)", "guessed")), "source: got 'guessed'");
+  has(Complaint(Replaced("\"name\"", "\"launches\": \"none\", \"name\"")),
+      "toy.json: launches: got 'none'; allowed: fused, per-layer");
 }
 
 TEST(Profile, SurvivesItsOwnText) {

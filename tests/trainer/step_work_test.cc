@@ -26,6 +26,7 @@ TEST(StepWork, WorkIsAddedKernelByKernel) {
   ASSERT_EQ(total.size(), 2u);
   EXPECT_EQ(total[0].elements, 11);
   EXPECT_EQ(total[0].launches, 4);
+  EXPECT_EQ(total[0].sets, 2) << "one after the other";
   EXPECT_EQ(total[1].elements, 1);
 }
 
@@ -40,12 +41,30 @@ TEST(StepWork, UnitsOfOneStructureTravelTogether) {
   EXPECT_EQ(merged[0].rounds[0].bytes, (std::vector<int64_t>{31, 42}));
   EXPECT_EQ(merged[0].rounds[0].encode[0].elements, 20);
   EXPECT_EQ(merged[0].rounds[0].encode[0].launches, 2);
+  EXPECT_EQ(merged[0].rounds[0].encode[0].sets, 1) << "both units in one set";
   EXPECT_TRUE(merged[1].rounds.empty());
   EXPECT_EQ(merged[2].layers, (std::vector<int>{1})) << "another root travels alone";
 
-  const StepWork step{0, 2, 1, merged};
+  const StepWork step{.workers = 2, .batch_size = 1, .buckets = merged};
   EXPECT_EQ(step.MessageBytes(0), 36);
   EXPECT_EQ(step.MessageBytes(1), 47);
+}
+
+TEST(StepWork, UnitsThatAreNotAlikeShareNoLaunches) {
+  std::vector<BucketWork> units;
+  for (const int64_t bits : {4, 8, 4}) {
+    RoundWork round = Gather({1, 2});
+    round.encode = {{.kernel = "qsgd.encode", .elements = 10, .alike = bits}};
+    units.push_back(Unit(static_cast<int>(units.size()), 10, {round}));
+  }
+  const std::vector<BucketWork> merged = MergeUnits(units);
+  ASSERT_EQ(merged.size(), 1u);
+  const std::vector<Work>& encode = merged[0].rounds[0].encode;
+  ASSERT_EQ(encode.size(), 2u);
+  EXPECT_EQ(encode[0].elements, 20);
+  EXPECT_EQ(encode[0].launches, 2);
+  EXPECT_EQ(encode[0].sets, 1);
+  EXPECT_EQ(encode[1].sets, 1);
 }
 
 }  // namespace

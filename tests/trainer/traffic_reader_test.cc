@@ -28,7 +28,8 @@ StepWork WorkOf(int64_t step, int64_t bytes) {
   second.primitive = Primitive::kAllReduce;
   second.reduction = Reduction::kSum;
   second.bytes = {bytes, bytes};
-  second.encode = {{"topk.encode", 30, 2}};
+  second.encode = {{"topk.encode", 30, 2}, {"qsgd.encode", 30, 4, 2, 8}};
+  work.whole_gradient = {{"clip", 30, 1}};
   second.decode = {{"sparse.decode", 5, 1}};
   work.buckets = {{{1, 0}, 30, {first, second}}};
   return work;
@@ -105,7 +106,9 @@ TEST_F(TrafficReader, RefusesWhatNoRecorderWrites) {
     const char* message;
   } cases[] = {
       {"{\"steps\":2}", "{\"steps\":3}", ":1: hash"},
-      {"\"format\":1", "\"format\":2", ":1: format: got '2"},
+      {"\"format\":2", "\"format\":3", ":1: format: got '3"},
+      {"\"format\":2", "\"format\":1", "record the training again"},
+      {"\"sets\":2", "\"sets\":-2", ":2: sets: got '-2"},
       {"\"elements\":20", "\"elements\":-20", ":1: elements: got '-20"},
       {"\"elements\":20", "\"elements\":1e99", ":1: elements"},
       {"\"forward_flops\":100.0", "\"forward_flops\":-1", ":1: forward_flops"},

@@ -315,6 +315,7 @@ class SpyScheme : public Scheme {
                                     const RandomKey&) const override {
     return std::vector<double>(parameters.size());
   }
+  WorkList ErrorWork(const Unit&, std::span<const double>) const override { return {}; }
   std::optional<int64_t> MessageBytes(const Unit&, double) const override { return std::nullopt; }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
     return std::make_unique<Spy>(dense_->Open(unit, workers), factors_);

@@ -30,6 +30,7 @@ class WholeScheme : public Scheme {
                                     const RandomKey&) const override {
     return std::vector<double>(parameters.size());
   }
+  WorkList ErrorWork(const Unit&, std::span<const double>) const override { return {}; }
   std::unique_ptr<Exchange> Open(const Unit&, int) const override { return nullptr; }
 
  private:

@@ -104,7 +104,7 @@ TEST(CodecScheme, RoundsSayHowTheyTravelAndWhatTheyCost) {
     EXPECT_EQ(round(name).reduction, Reduction::kSum) << name;
     EXPECT_EQ(round(name).primitive, Primitive::kAllReduce) << name;
   }
-  EXPECT_EQ(round("dense").encode.at(0).kernel, "");
+  EXPECT_EQ(round("dense").encode.at(0).kernel, "copy");
   EXPECT_EQ(round("randomk").decode.at(0).elements, 7);
 }
 

@@ -259,7 +259,7 @@ TEST(PowerSgd, TwoAllReducesOfTheirSize) {
     const Round round = exchange->NextRound().value();
     EXPECT_EQ(round.primitive, Primitive::kAllReduce);
     EXPECT_EQ(round.reduction, Reduction::kSum);
-    EXPECT_EQ(round.encode.front().elements, 4 * kRows * kColumns);
+    EXPECT_EQ(round.encode.back().elements, 4 * kRows * kColumns);
     const Message message = exchange->Encode(
         0, side == kRows ? test::Normals(kRows * kColumns, 1) : std::vector<float>());
     EXPECT_EQ(message.size(), 16 + 4 * 4 * side);

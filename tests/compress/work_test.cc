@@ -1,0 +1,209 @@
+// What is charged (compress/work.h): every method's, in amounts that follow from what it does.
+#include "compress/work.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "compress/exchange.h"
+#include "compress/kernel_costs.h"
+#include "compress/policy.h"
+#include "compress/quantiser.h"
+#include "compress/schemes/codec_step.h"
+#include "compress/sparsifier.h"
+#include "tests/compress/policies/policy_driver.h"
+#include "tests/compress/test_data.h"
+
+namespace legacy {
+namespace {
+
+std::set<std::string> Known() {
+  std::set<std::string> names;
+  for (const KernelCost& cost : KernelCosts()) names.emplace(cost.name);
+  return names;
+}
+
+int64_t ElementsOf(const WorkList& work, const std::string& kernel) {
+  int64_t elements = 0;
+  for (const Work& entry : work) elements += entry.kernel == kernel ? entry.elements : 0;
+  return elements;
+}
+
+std::string Text(const WorkList& work) {
+  std::string text;
+  for (const Work& entry : work) {
+    if (entry.kernel.empty()) continue;
+    text += (text.empty() ? "" : ", ") + entry.kernel + " " + std::to_string(entry.elements);
+    if (entry.launches > 1) text += " in " + std::to_string(entry.launches);
+  }
+  return text;
+}
+
+TEST(KernelCosts, AreOrderedAndMoveSomething) {
+  std::string_view before;
+  for (const KernelCost& cost : KernelCosts()) {
+    EXPECT_LT(before, cost.name);
+    before = cost.name;
+    EXPECT_GE(cost.bytes, 0) << cost.name;
+    EXPECT_FALSE(cost.what.empty()) << cost.name;
+    EXPECT_TRUE(cost.launches > 0 || cost.bytes > 0 || cost.name == "lgreco.solve") << cost.name;
+  }
+}
+
+// Rounds of one step of a unit of 64 x 64, of four workers: "encode -> decode; ..."
+std::string Charged(const Scheme& scheme) {
+  const Unit unit{.id = 0, .name = "u", .shape = {64, 64}, .offset = 0, .numel = 4096};
+  constexpr int kWorkers = 4;
+  const auto exchange = scheme.Open(unit, kWorkers);
+  exchange->Begin({.seed = 1, .parameter = scheme.Parameter().fallback});
+  std::string text;
+  for (bool first = true; const auto round = exchange->NextRound(); first = false) {
+    WorkList encode, decode;
+    AddWork(round->encode, encode);
+    AddWork(round->decode, decode);
+    text += (text.empty() ? "" : "; ") + Text(encode) + " -> " + Text(decode);
+    std::vector<Message> messages;
+    for (int w = 0; w < kWorkers; ++w) {
+      const std::vector<float> values = test::Normals(unit.numel, w);
+      messages.push_back(exchange->Encode(w, first ? values : std::vector<float>()));
+    }
+    for (int w = 0; w < kWorkers; ++w) exchange->Accumulate(w, messages[w].bytes);
+    exchange->FinishRound();
+  }
+  return text;
+}
+
+// Of every scheme, with error feedback where it has any: passes over n = 4096 elements, values that are kept (40 at
+// 1 %), messages. A scheme that is not here has no charge that anybody has looked at.
+const std::map<std::string, std::string>& Expected() {
+  static const std::map<std::string, std::string> expected = {
+#include "tests/compress/charged.inc"
+  };
+  return expected;
+}
+
+TEST(Work, OfEverySchemeIsWhatItDoes) {
+  for (const std::string& name : SchemeNames()) {
+    const std::unique_ptr<Scheme> scheme = test::AnyScheme(name);
+    const auto expected = Expected().find(name);
+    const std::string text = Charged(*scheme);
+    if (expected == Expected().end()) {
+      ADD_FAILURE() << "{\"" << name << "\", \"" << text << "\"},";
+      continue;
+    }
+    EXPECT_EQ(text, expected->second) << name;
+  }
+}
+
+TEST(Work, EveryKernelHasACost) {
+  const std::set<std::string> known = Known();
+  const auto check = [&](const WorkList& work, const std::string& what) {
+    for (const Work& entry : work) {
+      EXPECT_TRUE(entry.kernel.empty() || known.contains(entry.kernel))
+          << what << ": " << entry.kernel;
+    }
+  };
+  const Unit unit{.id = 0, .name = "u", .shape = {64, 64}, .offset = 0, .numel = 4096};
+  for (const std::string& name : SchemeNames()) {
+    const std::unique_ptr<Scheme> scheme = test::AnyScheme(name);
+    const std::vector<double> parameters(2, scheme->Parameter().fallback);
+    check(scheme->ErrorWork(unit, parameters), name + ", errors");
+    check(scheme->SelectWork(4096, parameters[0]), name + ", select");
+  }
+  for (const SparsifierRow& row : SparsifierTable()) {
+    for (const QuantiserRow& values : QuantiserTable()) {
+      if (row.info.name == "redsync" || values.info.name == "mean") continue;
+      const auto codec = MakeCodec(row.info.name + "+" + values.info.name);
+      const double parameter = codec->Parameter().fallback;
+      check(codec->EncodeWork(4096, parameter), std::string(codec->Name()));
+      check(codec->PackWork(40, Feeding::kAdded), std::string(codec->Name()));
+      check(codec->DecodeWork(4096, parameter), std::string(codec->Name()));
+    }
+  }
+  for (const PolicyRow& row : PolicyTable()) {
+    const std::string scheme = row.info.name.starts_with("theta") ? "fft" : "topk";
+    const PolicyContext context = {.units = test::MakeUnits({6000, 900, 40}),
+                                   .workers = 3,
+                                   .total_steps = 8,
+                                   .steps_per_epoch = 2,
+                                   .parameter = scheme == "fft" ? 0.85 : 0.02,
+                                   .seed = 9};
+    test::PolicyDriver driver(row.info.name, scheme, context);
+    for (int64_t step = 0; step < 8; ++step) {
+      check(driver.policy().LocalWork(), row.info.name + ", local");
+      const auto result =
+          driver.Step({.step = step, .total_steps = 8, .learning_rate = 1, .steps_per_epoch = 2},
+                      test::NormalGradients(context.units), {.loss = 1, .simulated_seconds = 1});
+      check(result.policy_work, row.info.name);
+    }
+  }
+}
+
+TEST(Work, MessagesAreCountedExactly) {
+  const Unit unit = test::MakeUnit(65536);
+  for (const char* text : {"fft", "fft+rbf", "topk", "topk+qsgd", "qsgd"}) {
+    const auto codec = MakeCodec(text);
+    for (const double parameter : {0.0, 0.01, 0.5, 0.85}) {
+      if (codec->Parameter().name == "bits" || parameter < codec->Parameter().minimum) continue;
+      for (const int workers : {1, 4, 7}) {
+        const CodecStep step = {
+            .codec = *codec, .unit = unit, .parameter = parameter, .participants = workers};
+        if (codec->Linear(unit.numel, parameter)) continue;
+        const WorkList one = codec->DecodeWork(unit.numel, parameter);
+        const WorkList all = step.Messages(std::nullopt).decode;
+        for (const Work& entry : one) {
+          EXPECT_EQ(ElementsOf(all, entry.kernel), entry.elements * workers)
+              << text << " " << entry.kernel;
+        }
+      }
+    }
+  }
+}
+
+// The values that there are, not those that were asked for.
+TEST(Work, ValuesThatDependOnTheDataAreCounted) {
+  const Unit unit = test::MakeUnit(65536);
+  const auto codec = MakeCodec("threshold");
+  const CodecStep step = {.codec = *codec,
+                          .unit = unit,
+                          .parameter = 1,
+                          .participants = 3,
+                          .memory = {.kind = MemoryKind::kResidual}};
+  EXPECT_EQ(Text(step.Lengths().encode), "threshold.encode 65536, feedback 65536");
+  const Round messages = step.Messages(100);
+  EXPECT_EQ(Text(messages.encode), "sparse.encode 33");
+  EXPECT_EQ(Text(messages.decode), "sparse.decode 100 in 3, sparse.sum 65536");
+}
+
+// A power iteration for all ranks: three products each way by as many vectors as the largest rank and 8 take.
+TEST(Work, ErrorTablesAreThoseThatAreMade) {
+  const Unit unit{.id = 0, .name = "u", .shape = {256, 256}, .offset = 0, .numel = 65536};
+  const auto work = [&](const char* scheme, std::vector<double> parameters) {
+    return MakeScheme(scheme)->ErrorWork(unit, parameters);
+  };
+  const int64_t gram = 256 * 16 * 17 / 2;
+  EXPECT_EQ(ElementsOf(work("powersgd", {2, 4, 8}), "powersgd.multiply"), 96 * 65536 + gram);
+  EXPECT_EQ(Text(work("topk", {0.01, 0.1, 0.5})), "histogram 65536");
+  EXPECT_EQ(ElementsOf(work("sidco", {0.01, 0.1, 0.5}), "sidco.encode"), 3 * 65536);
+  EXPECT_EQ(ElementsOf(work("topk+qsgd", {0.01, 0.1, 0.5}), "topk.encode"), 3 * 65536);
+  EXPECT_EQ(ElementsOf(work("fft", {0.5, 0.85}), "fft.forward"), 65536);
+}
+
+TEST(Work, ProbesAreOfTheSchemesSparsifier) {
+  const PolicyContext context = {.units = test::MakeUnits({6000, 900}),
+                                 .workers = 2,
+                                 .total_steps = 4,
+                                 .steps_per_epoch = 2,
+                                 .parameter = 0.02,
+                                 .seed = 9};
+  test::PolicyDriver driver("gravac", "sampled", context);
+  const auto result =
+      driver.Step({.step = 0, .total_steps = 4, .learning_rate = 1, .steps_per_epoch = 2},
+                  test::NormalGradients(context.units), {.loss = 1, .simulated_seconds = 1});
+  EXPECT_GE(ElementsOf(result.policy_work, "sampled.encode"), 6900);
+  EXPECT_EQ(ElementsOf(result.policy_work, "topk.encode"), 0);
+}
+
+}  // namespace
+}  // namespace legacy
