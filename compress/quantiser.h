@@ -43,8 +43,6 @@ class Quantiser {
   // Kernels of the quantiser's name (kernel_costs.h).
   virtual Work EncodeWork(int64_t count, double parameter) const;
   virtual Work DecodeWork(int64_t count, double parameter) const;
-  // How often values are read to be encoded: twice where one scale is that of all.
-  virtual int Passes() const { return 1; }
 
   // Appends the segment. `values` are finite. Stochastic rounding draws from context.random with purpose
   // kStochastic: the draw of value i depends on i and the key alone. context.parameter is the caller's: the

@@ -96,8 +96,8 @@ struct Scenario {
 
   // clock
   std::string device_profile = "a100-datasheet";
-  double device_speed = 1;       // times the profile's: forward, backward, optimizer
-  double codec_speed = 1;        // of encoding and decoding
+  double device_speed = 1;           // times the profile's: forward, backward, optimizer
+  double codec_speed = 1;            // of encoding and decoding
   std::string launches = "profile";  // fused | per-layer | profile: as it says
   std::string bucket = "25MiB";      // of dense fp32 gradient
 

@@ -128,7 +128,7 @@ WorkList FftCodec::ErrorWork(int64_t numel, std::span<const double> thetas) cons
 WorkList FftCodec::DecodeWork(int64_t numel, double theta) const {
   const int64_t values = ElementsSent(numel, theta);
   return {quantiser_->DecodeWork(values, Fixed()),
-          {"sparse.decode", values / 2},
+          {"fft.decode", values / 2},
           PositionsWork(index_, plan_.Bins(numel), values / 2)};
 }
 

@@ -65,9 +65,10 @@ WorkList QuantiserCodec::DecodeWork(int64_t numel, double parameter) const {
   return {Alike(quantiser_->DecodeWork(numel, parameter), parameter)};
 }
 
-// Gradient and residual are read as often as the values are.
+// Of each quantiser its own, as it decodes what it encoded, but for casts.
 WorkList QuantiserCodec::FeedbackWork(int64_t numel, double, Feeding) const {
-  return {{"feedback", numel + (quantiser_->Passes() - 1) * numel / 2}};
+  if (quantiser_->Linear()) return {{"feedback", numel}};
+  return {{std::string(quantiser_->Name()) + ".feedback", numel}};
 }
 
 // In closed form: as many passes as encoding makes.

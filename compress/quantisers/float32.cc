@@ -19,7 +19,7 @@ class Float32 : public PartwiseQuantiser {
   }
   // Sent from where they lie; copied to where they belong.
   Work EncodeWork(int64_t count, double) const override { return {"copy", count, 1}; }
-  Work DecodeWork(int64_t count, double) const override { return {"copy", count, 1}; }
+  Work DecodeWork(int64_t count, double) const override { return {"fp32.decode", count}; }
   std::optional<QuantiserSetting> Setting(double) const override {
     return QuantiserSetting{.kind = QuantiserKind::kFloat32};
   }

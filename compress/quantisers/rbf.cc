@@ -77,7 +77,6 @@ class Rbf : public Quantiser {
   std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const override {
     return kRangeBytes + cpu::PackedBytes(count, BitsOf(parameter));
   }
-  int Passes() const override { return 2; }
 
   std::optional<QuantiserSetting> Setting(double parameter) const override {
     if (settings_.source != RangeSource::kMessage) return std::nullopt;

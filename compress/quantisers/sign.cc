@@ -42,7 +42,6 @@ class SignQuantiser : public PartwiseQuantiser {
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
     return LevelBytes() + cpu::PackedBytes(count, 1);
   }
-  int Passes() const override { return 2; }
 
   void Encode(std::span<const float> values, double, const CodecContext&,
               Bytes& out) const override {

@@ -33,7 +33,6 @@ class TernGrad : public PartwiseQuantiser {
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
     return kScaleBytes + cpu::PackedBytes(count, cpu::kTernaryBits);
   }
-  int Passes() const override { return 2; }
 
   std::optional<QuantiserSetting> Setting(double) const override {
     return QuantiserSetting{.kind = QuantiserKind::kTernGrad, .clip = clip_};

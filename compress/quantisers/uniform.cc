@@ -57,7 +57,6 @@ class Uniform : public Quantiser {
   std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const override {
     return kScaleBytes + cpu::PackedBytes(count, WidthOf(parameter));
   }
-  int Passes() const override { return 2; }
 
   std::optional<QuantiserSetting> Setting(double parameter) const override {
     return QuantiserSetting{.kind = QuantiserKind::kUniform, .bits = WidthOf(parameter)};

@@ -82,7 +82,7 @@ std::optional<Round> TernGradExchange::NextRound() {
                     {.kernel = "norm", .elements = 2 * unit().numel, .launches = 2, .sets = 2}};
   } else {
     round.encode = {{"terngrad.encode", unit().numel}};
-    round.decode = {{"terngrad.decode", unit().numel}, {"mean", unit().numel}};
+    round.decode = {{"terngrad-shared.decode", unit().numel}, {"mean", unit().numel}};
   }
   return round;
 }

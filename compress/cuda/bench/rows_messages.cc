@@ -183,21 +183,21 @@ double MessageBytes(const Case& c) {
 }
 
 template <const QuantiserSetting& setting>
-Row EncodeRow(const char* kernel, const char* profile = nullptr) {
-  return {kernel, profile, Elements, false, EncodeBytes<setting>, EncodeWithFeedback<setting>};
+Row EncodeRow(const char* kernel) {
+  return {kernel, nullptr, nullptr, false, EncodeBytes<setting>, EncodeWithFeedback<setting>};
 }
 template <const QuantiserSetting& setting>
-Row DecodeRow(const char* kernel, const char* profile = nullptr) {
-  return {kernel, profile, Elements, false, DecodeBytes<setting>, Decode<setting>};
+Row DecodeRow(const char* kernel) {
+  return {kernel, nullptr, nullptr, false, DecodeBytes<setting>, Decode<setting>};
 }
 
 }  // namespace
 
 std::vector<Row> MessageRows() {
-  return {EncodeRow<kQsgd>("qsgd.encode", "quantise.encode"),
-          DecodeRow<kQsgd>("qsgd.decode", "quantise.decode"),
-          EncodeRow<kSign>("sign.encode", "sign.encode"),
-          DecodeRow<kSign>("sign.decode", "sign.decode"),
+  return {EncodeRow<kQsgd>("qsgd.encode"),
+          DecodeRow<kQsgd>("qsgd.decode"),
+          EncodeRow<kSign>("sign.encode"),
+          DecodeRow<kSign>("sign.decode"),
           EncodeRow<kMaxMin>("maxmin.encode"),
           DecodeRow<kMaxMin>("maxmin.decode"),
           EncodeRow<kUniform>("uniform.encode"),

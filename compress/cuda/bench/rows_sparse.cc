@@ -202,11 +202,11 @@ double SparseSumBytes(const Case& c) {
 }  // namespace
 
 std::vector<Row> SparseRows() {
-  return {{"topk.feedback", "topk.encode", Elements, true, KeptBytes<3>, TopKFeedback},
-          {"topk", nullptr, nullptr, true, KeptBytes<1>, TopKAlone},
-          {"threshold.feedback", "threshold.encode", Elements, true, KeptBytes<3>, Threshold},
+  return {{"topk.feedback", nullptr, nullptr, true, KeptBytes<3>, TopKFeedback},
+          {"topk", "topk.encode", Elements, true, KeptBytes<1>, TopKAlone},
+          {"threshold.feedback", nullptr, nullptr, true, KeptBytes<3>, Threshold},
           {"sampled.count", nullptr, nullptr, true, Floats<1>, CountAtLeast},
-          {"random-subset", "randomk.encode", Kept, true, RandomSubsetBytes, RandomSubset},
+          {"random-subset", nullptr, nullptr, true, RandomSubsetBytes, RandomSubset},
           {"entries.put", nullptr, nullptr, true, PutEntriesBytes, PutEntries},
           {"sparse-sum-of-8", nullptr, nullptr, true, SparseSumBytes, SparseSum}};
 }
