@@ -6,6 +6,7 @@
 #include <string>
 
 #include "trainer/profile.h"
+#include "trainer/scheme_speed.h"
 
 namespace legacy {
 
@@ -14,8 +15,7 @@ struct CalibrationOptions {
   std::string machine;                // for `source`
   std::string command;
   std::string date;
-  int runs = 9;                   // each figure is the median of so many
-  double seconds_per_run = 0.02;  // a run repeats its work for at least this long
+  Repetition repetition;
 };
 
 Profile Calibrate(const CalibrationOptions& options);

@@ -1,6 +1,8 @@
 // legacy-calibrate: measures this machine on one thread and writes a profile; or writes one from what legacy-bench-gpu
 // measured.
 
+#include <malloc.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <ctime>
@@ -15,6 +17,7 @@
 #include "files/whole_file.h"
 #include "trainer/calibrate.h"
 #include "trainer/gpu_profile.h"
+#include "trainer/kernel_rates.h"
 #include "trainer/operations.h"
 
 namespace {
@@ -45,17 +48,41 @@ void Write(const legacy::Profile& profile, const std::string& path) {
   std::fprintf(stderr, "wrote %s\n", path.c_str());
 }
 
+legacy::Repetition RepetitionOf(bool quick) {
+  return quick ? legacy::Repetition{.runs = 3, .seconds = 0.002} : legacy::Repetition{};
+}
+
 legacy::Profile Measure(const std::string& name, bool quick) {
   legacy::CalibrationOptions options;
   if (!name.empty()) options.name = name;
   options.machine = MachineName() + ", 1 thread";
   options.command = std::string("legacy-calibrate") + (quick ? " --quick" : "");
   options.date = Today();
-  if (quick) {
-    options.runs = 3;
-    options.seconds_per_run = 0.002;
-  }
+  options.repetition = RepetitionOf(quick);
   return legacy::Calibrate(options);
+}
+
+// Memory that is freed stays with the process, as in a program that reuses its buffers: page faults
+// are no part of a codec.
+void KeepFreedMemory() {
+  constexpr int kMost = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, kMost);
+  mallopt(M_TRIM_THRESHOLD, kMost);
+}
+
+// What a profile charges for a step beside what it takes here, scheme by scheme.
+void Check(const std::string& name, int64_t numel, bool quick) {
+  const legacy::Profile profile = legacy::LoadProfile(name);
+  std::printf("%s: charged over measured; %lld elements, 4 messages to decode\n",
+              profile.name.c_str(), static_cast<long long>(numel));
+  std::printf("%-20s%4s%14s%8s%14s%8s\n", "scheme", "EF", "encode, us", "ratio", "decode, us",
+              "ratio");
+  for (const auto& row : legacy::CheckSchemes(profile, numel, RepetitionOf(quick))) {
+    std::printf("%-20s%4s%14.2f%8.2f%14.2f%8.2f\n", row.scheme.scheme.c_str(),
+                row.scheme.error_feedback ? "on" : "off", 1e6 * row.encode_seconds,
+                row.encode_charged / row.encode_seconds, 1e6 * row.decode_seconds,
+                row.decode_charged / row.decode_seconds);
+  }
 }
 
 legacy::Profile FromGpu(const std::string& name, const std::string& path, const std::string& base,
@@ -74,7 +101,8 @@ int Main(int argc, char** argv) {
       "Measures operations, codecs and optimizer on one thread and writes a profile for "
       "the simulated clock.",
       "legacy-calibrate");
-  std::string out, gpu, base;
+  std::string out, gpu, base, check;
+  int64_t elements = 1048576;
   bool quick = false, operations = false;
   app.add_option("--out", out, "file to write; its stem becomes the profile's name")
       ->type_name("FILE");
@@ -91,9 +119,25 @@ int Main(int argc, char** argv) {
                "with --gpu: the models' operations, too, are measured, on this machine's GPU by "
                "LibTorch")
       ->needs(from_gpu);
+  auto* const checked =
+      app.add_option(
+             "--check", check,
+             "write nothing: print what a profile of this machine charges for steps of every "
+             "scheme, over what they take")
+          ->type_name("NAME|FILE")
+          ->excludes(from_gpu);
+  app.add_option("--elements", elements, "with --check: of the unit")
+      ->check(CLI::IsMember({1024, 4096, 16384, 65536, 262144, 1048576, 4194304}))
+      ->capture_default_str()
+      ->needs(checked);
   from_gpu->needs(rest);
   rest->needs(from_gpu);
   CLI11_PARSE(app, argc, argv);
+  KeepFreedMemory();
+  if (!check.empty()) {
+    Check(check, elements, quick);
+    return 0;
+  }
   const std::string name = std::filesystem::path(out).stem().string();
   Write(gpu.empty() ? Measure(name, quick) : FromGpu(name, gpu, base, operations), out);
   return 0;
