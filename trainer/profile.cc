@@ -119,6 +119,15 @@ std::vector<std::string> Keys(const Map& map) {
   return keys;
 }
 
+void CheckSource(const std::string& source, const std::string& where) {
+  for (const char* kind : {"measured (", "datasheet (", "published ("}) {
+    if (source.starts_with(kind)) return;
+  }
+  throw Error(where, source,
+              "measured (machine; command; date), datasheet (documents and assumptions), "
+              "published (paper, its figures and assumptions)");
+}
+
 }  // namespace
 
 Launches ParseLaunches(const std::string& text, const std::string& where) {
@@ -184,10 +193,7 @@ Profile ParseProfile(const std::string& json, const std::string& where) {
   Profile profile;
   profile.name = root.Text("name");
   profile.source = root.Text("source");
-  if (!profile.source.starts_with("measured (") && !profile.source.starts_with("datasheet (")) {
-    throw Error(where + ": source", profile.source,
-                "measured (machine; command; date), datasheet (documents and assumptions)");
-  }
+  CheckSource(profile.source, where + ": source");
   if (root.Has("launches")) {
     profile.launches = ParseLaunches(root.Text("launches"), where + ": launches");
   }

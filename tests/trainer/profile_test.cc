@@ -4,6 +4,7 @@
 
 #include "compress/error.h"
 #include "compress/exchange.h"
+#include "compress/kernel_costs.h"
 
 namespace legacy {
 namespace {
@@ -74,6 +75,7 @@ TEST(Profile, ErrorsNameFileAndKey) {
   has(Complaint(Replaced("1e9,", "\"fast\",")), "allowed: above 0");
   has(Complaint(Replaced("1e-9", "-1e-9")), "kernels.copy: seconds_per_element");
   has(Complaint(Replaced("datasheet (made up)", "guessed")), "source: got 'guessed'");
+  EXPECT_EQ(Complaint(Replaced("datasheet (made up)", "published (a paper)")), "no error");
   has(Complaint(Replaced("\"name\"", "\"launches\": \"none\", \"name\"")),
       "toy.json: launches: got 'none'; allowed: fused, per-layer");
 }
@@ -84,6 +86,44 @@ TEST(Profile, SurvivesItsOwnText) {
   EXPECT_EQ(FormatProfile(again), FormatProfile(profile));
   EXPECT_EQ(again.operations.at("conv").flops_per_second,
             profile.operations.at("conv").flops_per_second);
+}
+
+// Whatever codecs, schemes and policies charge has a row in that table (tests/compress/work_test.cc).
+TEST(Profile, ShippedOnesPriceTheTableOfKernels) {
+  for (const std::string& name : ProfileNames()) {
+    const Profile profile = LoadProfile(name);
+    for (const KernelCost& cost : KernelCosts()) {
+      const std::string kernel(cost.name);
+      ASSERT_TRUE(profile.kernels.contains(kernel)) << name << ": " << kernel;
+      const bool free = cost.launches == 0 && cost.bytes == 0 && kernel != "lgreco.solve";
+      EXPECT_GT(profile.WorkSeconds({kernel, 1'000'000}) + (free ? 1 : 0), 0) << name << kernel;
+    }
+  }
+}
+
+// GraVAC's table 3, in ms: to 10x and then to 1000x of the whole gradient, and of what 10x kept.
+TEST(Profile, GravacsAreWhatThePaperSays) {
+  struct Published {
+    const char* model;
+    int64_t numel;
+    double topk, sampled, redsync, randomk, randomk_levels;
+  };
+  for (const Published& p : {Published{"resnet101", 44549160, 606, 90, 33, 23, 14},
+                             {"vgg16", 138357544, 181, 122, 101.4, 41.6, 31},
+                             {"lstm", 66034000, 200, 88, 69.4, 56.4, 37.4}}) {
+    const Profile profile = LoadProfile(std::string("gravac-v100-") + p.model);
+    const auto ms = [&](const std::string& kernel, double elements) {
+      return 1e3 * profile.WorkSeconds({kernel, static_cast<int64_t>(elements)});
+    };
+    const auto numel = static_cast<double>(p.numel);
+    EXPECT_NEAR(2 * ms("topk.encode", numel), p.topk, 0.01 * p.topk) << p.model;
+    EXPECT_NEAR(2 * ms("sampled.encode", numel), p.sampled, 0.01 * p.sampled) << p.model;
+    EXPECT_NEAR(2 * ms("redsync.encode", numel), p.redsync, 0.01 * p.redsync) << p.model;
+    const double values = ms("randomk.encode", 0.101 * numel);
+    EXPECT_NEAR(2 * ms("randomk.draw", numel) + values, p.randomk, 0.01 * p.randomk) << p.model;
+    EXPECT_NEAR(1.1 * ms("randomk.draw", numel) + values, p.randomk_levels, 0.01 * p.randomk)
+        << p.model;
+  }
 }
 
 TEST(Profile, ShippedOnesPriceEveryKernel) {
