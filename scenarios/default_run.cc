@@ -6,6 +6,20 @@ namespace legacy {
 
 Scenario DefaultRun() {
   Scenario scenario;
+  scenario.model = "patch-resnet20";
+  scenario.workers = 8;
+  scenario.batch = 8;
+  scenario.steps = 150;
+  scenario.learning_rate = 0.3;
+  scenario.warmup_steps = 15;
+  scenario.evaluate_every = 10;
+  scenario.test_limit = 2000;
+  scenario.target = 0.75;
+  scenario.policies = {"dense",        "fp16",         "topk",        "topk-global",
+                       "legacy-layer", "legacy-phase", "legacy-both", "lgreco",
+                       "accordion",    "gravac",       "powersgd",    "fft"};
+  scenario.seeds = 2;
+  scenario.further = "auto";
   for (const char* name : {"fashion-mnist", "cifar10"}) {
     if (!IsHere(FindInCatalog(name), DataRoot(""))) continue;
     scenario.dataset = name;

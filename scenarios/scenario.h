@@ -66,7 +66,7 @@ struct Scenario {
   std::string phases = "none";      // rates and delays that change (phases.h)
   // Other networks that the same trainings are timed on: none | auto | NAME:KEY=VALUE,...;...
   // (further_networks.h)
-  std::string further = "auto";
+  std::string further = "none";
   std::string queue = "0";         // bytes of a switch port; 0: the preset's
   std::string multipath = "ecmp";  // ecmp | spray
   std::string placement = "packed";

@@ -30,14 +30,17 @@ std::string Complaint(const std::string& text) {
   return MessageOf([&] { FurtherNetworks(scenario); });
 }
 
-TEST(FurtherNetworks, AreThreeByDefaultAndNoneWhereTheNetworkWasChosen) {
+TEST(FurtherNetworks, AutoIsThreeAndNoneWhereTheNetworkWasChosen) {
   Scenario scenario;
+  EXPECT_TRUE(Names(scenario).empty());
+  scenario.further = "auto";
   EXPECT_EQ(Names(scenario), (std::vector<std::string>{"10Gbps", "100Gbps", "wan"}));
   scenario.topology = "star";
   EXPECT_EQ(Names(scenario).size(), 3u);
   scenario.bandwidth = "10Gbps";
   EXPECT_TRUE(Names(scenario).empty());
   scenario = {};
+  scenario.further = "auto";
   scenario.sync = "backup:k=2";
   EXPECT_TRUE(Names(scenario).empty());
 }

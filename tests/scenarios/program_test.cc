@@ -29,7 +29,7 @@ constexpr const char* kCsvFiles[] = {"steps.csv", "evaluations.csv", "layers.csv
 // A small run of every policy: seconds, not minutes.
 constexpr const char* kShort =
     " --workers=4 --batch=8 --steps=6 --evaluate-every=2 --warmup-steps=2 --train-limit=400"
-    " --test-limit=100 --pictures=off";
+    " --test-limit=100 --pictures=off --model=small-cnn --dataset=glyphs --seeds=1 --networks=none";
 
 const std::string kFidelity = "--fidelity=" LEGACY_DEFAULT_FIDELITY;
 
@@ -54,10 +54,10 @@ class ProgramTest : public ::testing::Test {
 
 TEST_F(ProgramTest, ComparesAllPoliciesAtTheDefaultFidelity) {
   const Result result =
-      Run(kFidelity + " --topo=fat-tree --record=on --out=" + Out("run") + kShort);
+      Run(kFidelity + " --topo=fat-tree --out=" + Out("run") + kShort + " --networks=auto");
   ASSERT_EQ(result.status, 0) << result.text;
   const json summary = json::parse(Read(Out("run") + "/summary.json"));
-  ASSERT_EQ(summary["policies"].size(), 7u);
+  ASSERT_EQ(summary["policies"].size(), 12u);
   std::string header;
   std::ifstream network(Out("run") + "/network.csv");
   std::getline(network, header);
@@ -73,7 +73,12 @@ TEST_F(ProgramTest, ComparesAllPoliciesAtTheDefaultFidelity) {
     }
     EXPECT_EQ(std::stoll(fields[5]) + std::stoll(fields[6]), 6) << line;
   }
-  EXPECT_EQ(rows, 7);
+  EXPECT_EQ(rows, 12);
+  for (const char* name : {"10Gbps", "100Gbps", "wan"}) {
+    EXPECT_GT(Read(directory_ / "run/networks" / name / "steps.csv").size(), 1000u) << name;
+  }
+  EXPECT_NE(result.text.find("Seconds to the target on each network"), std::string::npos)
+      << result.text;
   // Equal volume: each rule of LEGACY sends what uniform Top-K sends, to a value per layer.
   const double uniform = summary["policies"][2]["element_ratio"]["mean"];
   for (const int policy : {4, 5, 6}) {
