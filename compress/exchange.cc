@@ -4,6 +4,7 @@
 
 #include "compress/error.h"
 #include "compress/schemes/codec_scheme.h"
+#include "compress/schemes/dense_start.h"
 #include "compress/schemes/schemes.h"
 
 namespace legacy {
@@ -33,8 +34,19 @@ void Exchange::Choose(size_t) {
   throw Error("scheme: it has no levels for a policy to choose from within a step");
 }
 
-std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options) {
-  std::vector<Stage> stages = ParseStages(text);
+namespace {
+
+// Takes the option that all schemes have out of the first stage.
+int64_t TakeDenseStart(Stage& stage) {
+  Stage own{.name = stage.name};
+  if (auto node = stage.options.extract(DenseStartOption().name)) {
+    own.options.insert(std::move(node));
+  }
+  return OptionReader(own, {&DenseStartOption(), 1})
+      .Integer(DenseStartOption().name, 0, int64_t{1} << 53);
+}
+
+std::unique_ptr<Scheme> MakePlainScheme(std::vector<Stage> stages, const SchemeOptions& options) {
   for (const SchemeRow& row : SchemeTable()) {
     if (row.info.name != stages.front().name) continue;
     const OptionReader own(stages.front(), row.info.options);
@@ -46,6 +58,14 @@ std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& o
   }
   const CodecSchemeOptions own = TakeOptions(stages.front(), options);
   return std::make_unique<CodecScheme>(MakeCodec(stages), own);
+}
+
+}  // namespace
+
+std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options) {
+  std::vector<Stage> stages = ParseStages(text);
+  const int64_t dense_start = TakeDenseStart(stages.front());
+  return WithDenseStart(MakePlainScheme(std::move(stages), options), dense_start);
 }
 
 std::span<const SchemeRow> SchemeTable() {

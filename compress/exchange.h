@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,6 +56,10 @@ struct PlannedRound {
 struct LinkEstimate {
   double latency_seconds = 0;
   double seconds_per_byte = 0;
+  // Seconds of a round of a unit of `elements` in which worker w sends bytes[w]: the closed form of the collective that
+  // is configured for it. None: that of a ring, or of a tree that broadcasts.
+  std::function<double(const Round& round, int64_t elements, std::span<const int64_t> bytes)>
+      round_seconds = {};
 };
 
 // What one worker's error-fed gradient e would keep: the raw material of gains.
@@ -141,6 +146,8 @@ class Scheme {
   virtual bool ReadsNetwork() const { return false; }
   // False for units that its own rule sends whole (vectors, small matrices): policies leave them alone.
   virtual bool Compresses(const Unit&, [[maybe_unused]] double parameter) const { return true; }
+  // Steps at the start of the training in which all units are sent whole.
+  virtual int64_t DenseSteps() const { return 0; }
   // True where StepContext::candidates are taken.
   virtual bool HasLevels() const { return false; }
   // False where error feedback would diverge, and where rounding is all that is lost (dense, fp16).
@@ -187,7 +194,7 @@ struct SchemeRow {
 std::span<const SchemeRow> SchemeTable();
 
 // From text, "topk", "topk:index=u32+rbf", "powersgd:min_rate=2". Codecs take, beside their own, the options of
-// CodecSchemeOptions() (schemes/codec_scheme.h). Throws Error with the list for any other name.
+// CodecSchemeOptions() (schemes/codec_scheme.h), and all take dense_start (schemes/dense_start.h). Throws Error with the list for any other name.
 std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options = {});
 std::vector<std::string> SchemeNames();
 

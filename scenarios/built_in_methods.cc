@@ -50,6 +50,7 @@ void AddLegacy(Table& table) {
       table.Add((policy + tail).c_str(), scheme, policy);
     }
   }
+  table.Add("legacy-layer-reversed", "topk", "legacy-layer").reversed = true;
   table.Add("legacy-phase-reversed", "topk", "legacy-phase").reversed = true;
   table.Add("legacy-both-reversed", "topk", "legacy-both").reversed = true;
 }

@@ -6,6 +6,7 @@
 
 #include "compress/error.h"
 #include "scenarios/network/parse.h"
+#include "scenarios/presets.h"
 
 namespace legacy {
 namespace {
@@ -68,6 +69,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
       "ns-3 attributes: --ns3::TcpSocket::SegmentSize=1000 and the like reach ns-3.\n"
       "Handbook: docs/. A file with all values: --print-config.");
   std::string file;
+  std::string preset;
   std::vector<std::string> sets;
   if (on_run) {
     app.add_option("RUN", line.run,
@@ -76,6 +78,12 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   }
   app.add_option("--scenario", file, "YAML file; options on the command line win over it")
       ->type_name("FILE");
+  if (!on_run) {
+    app.add_option("--preset", preset,
+                   "set how a paper compresses: " + Join(PresetNames(), ", ") +
+                       "; wins over the file, other options over it")
+        ->type_name("NAME");
+  }
   app.add_option("--set", sets, "set one key, as in --set network.delay=50us; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
@@ -92,6 +100,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
 
   const auto over = [&](Scenario scenario) {
     if (!file.empty()) LoadScenario(file, scenario);
+    if (!preset.empty()) ApplyPreset(preset, scenario);
     for (const std::string& text : sets) {
       const size_t equals = text.find('=');
       if (equals == std::string::npos) throw Error("--set", text, "KEY=VALUE");

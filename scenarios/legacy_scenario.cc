@@ -7,6 +7,7 @@
 #include "scenarios/command_line.h"
 #include "scenarios/comparison.h"
 #include "scenarios/default_run.h"
+#include "scenarios/presets.h"
 #include "scenarios/run_report.h"
 #include "scenarios/shapes/model_shape.h"
 #ifdef LEGACY_WITH_ADVICE
@@ -43,6 +44,7 @@ int Main(int argc, char** argv) {
     return 0;
   }
   legacy::ValidateScenario(line.scenario);
+  std::fputs(legacy::PresetText(line.scenario).c_str(), stderr);
   if (line.print_config) {
     std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
     return 0;

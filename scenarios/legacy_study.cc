@@ -18,6 +18,7 @@
 #include "files/program.h"
 #include "files/whole_file.h"
 #include "scenarios/network/parse.h"
+#include "scenarios/presets.h"
 #include "scenarios/study/commands.h"
 #include "scenarios/study/launch.h"
 #include "scenarios/study/serve.h"
@@ -113,6 +114,7 @@ void AddRun(CLI::App& app, Action& chosen) {
     const std::string text =
         legacy::CompleteDefinition(legacy::ReadWholeFile(flags->file), flags->file, flags->sets);
     const legacy::StudyDefinition definition = legacy::ParseStudy(text, flags->file);
+    fmt::print(stderr, "{}", legacy::PresetText(definition.scenario));
     if (flags->dry_run) {
       fmt::print("{}", legacy::PlanText(legacy::PlanStudy(definition)));
       return 0;

@@ -8,14 +8,12 @@
 #include "compress/number.h"
 #include "compress/options.h"
 #include "compress/policies/equal_volume.h"
-#include "compress/policies/legacy_auto.h"
 #include "compress/policies/legacy_schedule.h"
+#include "compress/policies/legacy_table.h"
 #include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {
-
-constexpr double kSmallShare = 0.1;  // of the elements, in layers below the split that nobody gave
 
 // `text` with an option of its first stage, where the scheme has it and it is not given.
 std::string WithOption(const std::string& text, const std::string& name, const std::string& value) {
@@ -105,53 +103,16 @@ bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
   return method.parameter <= 0 && spec.name == "density";
 }
 
-// The user's levels, cut to what the policy looks at: the layer rule has the first phase, the phase rule the last bucket.
-LegacySchedule GivenSchedule(const Method& method, const std::string& levels,
-                             const Scenario& scenario, const ParameterSpec& spec,
-                             std::span<const Unit> units) {
-  LegacySchedule schedule;
-  schedule.levels =
-      ParseLevels(levels, spec.name == "density" ? LevelUnit::kFraction : LevelUnit::kRaw);
-  if (method.policy == "legacy-layer") schedule.levels.resize(1);
-  if (method.policy == "legacy-phase") {
-    for (std::vector<double>& row : schedule.levels) row = {row.back()};
-  }
-  if (schedule.levels.front().size() > 1) {
-    schedule.splits = scenario.splits;
-    if (schedule.splits.empty()) schedule.splits = {SplitAtShare(units, kSmallShare)};
-  }
-  return schedule;
-}
-
-LegacySchedule DefaultSchedule(const Method& method, const Scenario& scenario,
-                               const VolumeModel& model, double parameter) {
-  AutoShape shape;
-  shape.by_layer = method.policy != "legacy-phase";
-  shape.by_phase = method.policy != "legacy-layer";
-  if (shape.by_layer && scenario.splits.size() > 1) {
-    throw Error("compression.levels", "",
-                "one level for each of the " + std::to_string(scenario.splits.size() + 1) +
-                    " sizes that compression.splits makes");
-  }
-  if (!scenario.splits.empty()) shape.split = scenario.splits.front();
-  return AutoSchedule(model, parameter, shape);
-}
-
-LegacySchedule ScheduleOf(const Method& method, const Scenario& scenario, const Scheme& scheme,
-                          std::span<const Unit> units) {
-  const ParameterSpec& spec = scheme.Parameter();
-  const std::string levels = LevelsOf(method, scenario, spec);
-  VolumeModel model{units, &scheme, scenario.steps,
-                    scenario.volume == "bytes" ? VolumeMeasure::kBytes : VolumeMeasure::kElements};
-  const double parameter = ParameterOf(method, scenario, spec);
-  LegacySchedule schedule = levels.empty() ? DefaultSchedule(method, scenario, model, parameter)
-                                           : GivenSchedule(method, levels, scenario, spec, units);
-  if (method.reversed) std::reverse(schedule.levels.begin(), schedule.levels.end());
-  // Values sent do not depend on bits: those are solved in bytes. What a threshold sends nobody knows beforehand.
-  const std::optional<VolumeMeasure> measure = UsableMeasure(model);
-  if (scenario.volume == "off" || !measure) return schedule;
-  model.measure = *measure;
-  return SolveSchedule(model, schedule, UniformVolume(model, parameter), FreeLevels::kAll).schedule;
+LegacyTable TableOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
+  LegacyTable table = {.levels = LevelsOf(method, scenario, spec),
+                       .splits = scenario.splits,
+                       .split_share = scenario.split_share,
+                       .phase_bounds = scenario.phase_bounds,
+                       .closed_right = scenario.closed_right,
+                       .reversed = method.reversed};
+  if (scenario.volume == "bytes") table.volume = VolumeMeasure::kBytes;
+  if (scenario.volume == "off") table.volume.reset();
+  return table;
 }
 
 std::string LevelText(double level, const ParameterSpec& spec) {
@@ -200,7 +161,10 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   const double parameter = ParameterOf(method, scenario, spec);
   built.parameter = parameter;
   if (IsLegacyTable(method)) {
-    const LegacySchedule schedule = ScheduleOf(method, scenario, *built.scheme, units);
+    const VolumeModel model = {
+        .units = units, .scheme = built.scheme.get(), .total_steps = scenario.steps};
+    const LegacyTable table = TableOf(method, scenario, spec);
+    const LegacySchedule schedule = ScheduleOfTable(method.policy, table, model, parameter);
     built.policy = MakeLegacyPolicy(method.policy, schedule, spec);
     built.description += ", " + spec.name + " " + Describe(schedule, spec);
     return built;
@@ -259,7 +223,12 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   const bool density = IsDensityOfScenario(method, spec);
   add("compression.density", density && (!scheduled || IsSolved(method, scenario, spec)));
   add("compression.levels", scheduled && method.levels.empty() && spec.name == "density");
-  add("compression.splits", scheduled && method.policy != "legacy-phase");
+  const bool by_layer = scheduled && method.policy != "legacy-phase";
+  const bool by_phase = scheduled && method.policy != "legacy-layer";
+  add("compression.splits", by_layer);
+  add("compression.split_share", by_layer && scenario.splits.empty());
+  add("compression.phase_bounds", by_phase);
+  add("compression.closed_right", by_phase);
   add("compression.volume", !IsUniform(method));
   add("compression.error_feedback",
       !scheme->NeedsErrorFeedback() && UsesErrorFeedback(*scheme, method, scenario));

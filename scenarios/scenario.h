@@ -17,11 +17,13 @@ struct Method {
   std::string policy = "uniform";  // "legacy-layer", "gravac:eps=0.9", ...: compress/policy.h
   double parameter = 0;            // the scheme's; 0: the scenario's density, or its default
   std::string levels;              // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, then solved
-  bool reversed = false;           // legacy-phase, legacy-both: tight phases first (a control)
-  int64_t local_steps = 1;         // local SGD: an exchange every so many steps
+  bool reversed = false;    // a control: tight phases first; legacy-layer: small layers tight
+  int64_t local_steps = 1;  // local SGD: an exchange every so many steps
 };
 
 struct Scenario {
+  std::string preset;  // that was applied first (presets.h), for what is printed; "": none
+
   // training
   std::string dataset = "glyphs";
   std::string data_root;
@@ -52,7 +54,10 @@ struct Scenario {
   double density = 0.01;  // average over layers and steps, fraction
   std::string levels;     // LEGACY's levels; "": solved from the density
   std::vector<int64_t>
-      splits;  // LEGACY's sizes; empty: the size below which a tenth of the elements lie
+      splits;  // LEGACY's sizes; empty: the size below which `split_share` of the elements lie
+  double split_share = 0.1;
+  std::string phase_bounds;   // LEGACY's phases end there: "100,200" or "30%,60%"; "": equal ones
+  bool closed_right = false;  // the step on a bound belongs to the phase before it
   std::string volume = "elements";  // equal volume in: elements | bytes | off (levels as they are)
   bool error_feedback = true;
   bool rescale_residuals = true;

@@ -4,6 +4,7 @@
 #include "compress/error.h"
 #include "compress/exchange.h"
 #include "compress/gradients/gradients.h"
+#include "compress/policies/legacy_table.h"
 #include "ns3-module/fabric/collective.h"
 #include "ns3-module/fabric/error.h"
 #include "ns3-module/fabric/synchronisation.h"
@@ -156,6 +157,12 @@ void CheckGradients(const std::string& text, const std::string& key) {
 void CheckVolume(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"elements", "bytes", "off"});
 }
+void CheckLevels(const std::string& text, const std::string&) {
+  if (!text.empty()) ParseLevels(text, LevelUnit::kFraction);
+}
+void CheckPhaseBounds(const std::string& text, const std::string&) {
+  ParsePhaseBounds(text, kMany / 2);
+}
 void CheckIndex(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"auto", "u16", "u32", "bitmap", "packed", "delta"});
 }
@@ -266,12 +273,20 @@ std::vector<ScenarioOption> CompressionOptions() {
       Policies(),
       Fraction<&Scenario::density>("compression.density", "--density",
                                    "average density of the sparse policies, over layers and steps"),
-      Text<&Scenario::levels>("compression.levels", "--levels", "10%,0.5%/1%,0.05%",
-                              "LEGACY's densities: sizes by ',' (small first), phases by '/'; "
-                              "default: solved from the density"),
+      Text<&Scenario::levels, CheckLevels>(
+          "compression.levels", "--levels", "10%,0.5%/1%,0.05%",
+          "LEGACY's densities: sizes by ',' (small first), phases by '/'; "
+          "default: solved from the density"),
       Integers<&Scenario::splits>("compression.splits", "--splits",
-                                  "LEGACY's sizes in elements; default: the size below which a "
-                                  "tenth of the elements lie"),
+                                  "LEGACY's sizes in elements; default: the size below which "
+                                  "split-share of the elements lie"),
+      Fraction<&Scenario::split_share>("compression.split_share", "--split-share",
+                                       "share of the elements below LEGACY's default split"),
+      Text<&Scenario::phase_bounds, CheckPhaseBounds>(
+          "compression.phase_bounds", "--phase-bounds", "100,200|30%,60%",
+          "steps, or parts of the training, at which LEGACY's phases end; default: equal phases"),
+      Switch<&Scenario::closed_right>("compression.closed_right", "--closed-right",
+                                      "the step on a bound belongs to the phase that ends there"),
       Text<&Scenario::volume, CheckVolume>(
           "compression.volume", "--volume", "elements|bytes|off",
           "LEGACY's levels are scaled to the average volume of "

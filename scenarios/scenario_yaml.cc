@@ -13,6 +13,7 @@
 #include "files/whole_file.h"
 #include "scenarios/methods.h"
 #include "scenarios/network/parse.h"
+#include "scenarios/presets.h"
 
 namespace legacy {
 namespace {
@@ -59,7 +60,7 @@ Method ReadMethod(const YAML::Node& node, const std::string& name, const std::st
 }
 
 void CheckSection(const std::string& name) {
-  std::set<std::string> sections = {"methods", "ns3"};
+  std::set<std::string> sections = {"methods", "ns3", "preset"};
   for (const ScenarioOption& option : ScenarioOptions()) {
     sections.insert(option.key.substr(0, option.key.find('.')));
   }
@@ -133,8 +134,13 @@ void ReadMap(const YAML::Node& map, const std::string& name, const std::string& 
 }
 
 void ReadScenario(const YAML::Node& sections, const std::string& where, Scenario& scenario) {
+  // Wherever it stands: what else stands there wins.
+  if (sections.IsMap() && sections["preset"]) {
+    ApplyPreset(ScalarText(sections["preset"], "preset"), scenario);
+  }
   ReadMap(sections, "", where, [&](const std::string& name, const YAML::Node& section) {
     CheckSection(name);
+    if (name == "preset") return;
     ReadSection(section, name, where, scenario);
   });
 }

@@ -115,6 +115,7 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario)
     const fabric::UniformPath path = fabric::TypicalPath(built.topology, built.placement);
     alpha_beta_.push_back({fabric::NeighbourLatency(built.topology, built.placement),
                            static_cast<double>(path.rateBps) / 8});
+    transfers_.push_back(TransfersOf(scenario, built));
     simulators_.emplace_back(FactoryWithFiles(scenario, network), network.network->request,
                              scenario.memoise);
   }
@@ -159,8 +160,23 @@ double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int6
 }
 
 LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
-  const auto& [latency, bytes_per_second] = alpha_beta_[PhaseOf(step)];
-  return {latency, 1 / bytes_per_second};
+  const size_t phase = PhaseOf(step);
+  const auto& [latency, bytes_per_second] = alpha_beta_[phase];
+  return {latency, 1 / bytes_per_second,
+          [this, phase](const Round& round, int64_t elements, std::span<const int64_t> bytes) {
+            return RoundSeconds(phase, round, elements, bytes);
+          }};
+}
+
+double ScenarioTiming::RoundSeconds(size_t phase, const Round& round, int64_t elements,
+                                    std::span<const int64_t> bytes) const {
+  RoundWork work = WorkOf(round, static_cast<int>(bytes.size()));
+  work.bytes.assign(bytes.begin(), bytes.end());
+  BucketWork bucket;
+  bucket.elements = elements;
+  const fabric::CollectiveSpec spec = CollectiveOf(transfers_[phase], bucket, work, false);
+  const auto& [latency, bytes_per_second] = alpha_beta_[phase];
+  return fabric::AlphaBetaSeconds(spec, latency, bytes_per_second);
 }
 
 ScenarioTiming::Counts ScenarioTiming::Simulations() const {

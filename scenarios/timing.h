@@ -76,7 +76,7 @@ class ScenarioTiming {
     bool fresh = false;
   };
   Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step);
-  // What workers take the network for in that step.
+  // What workers take the network for in that step. Not to outlive this.
   LinkEstimate LinkAt(int64_t step) const;
   // Seconds of the step's collectives by the alpha-beta rules, one after the other.
   double AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const;
@@ -104,6 +104,10 @@ class ScenarioTiming {
   const Observation& observation() const { return observation_; }
 
  private:
+  // By the collectives that are configured, on the network of a phase.
+  double RoundSeconds(size_t phase, const Round& round, int64_t elements,
+                      std::span<const int64_t> bytes) const;
+
   const Scenario& scenario_;
   std::vector<NetworkPhase> phases_;
   std::vector<ScenarioNetwork> networks_;  // of each phase
@@ -111,7 +115,8 @@ class ScenarioTiming {
     double latency = 0;  // seconds
     double bytes_per_second = 0;
   };
-  std::vector<AlphaBeta> alpha_beta_;  // what the textbook's rules take them for
+  std::vector<TransferOptions> transfers_;  // of each phase
+  std::vector<AlphaBeta> alpha_beta_;       // what the textbook's rules take them for
   std::unique_ptr<fabric::StragglerModel> stragglers_;
   fabric::Synchronisation sync_;
   Profile profile_;

@@ -234,14 +234,4 @@ ScheduleSolution SolveSchedule(const VolumeModel& model, const LegacySchedule& s
   return solution;
 }
 
-ScheduleSolution SmallModelSchedule(const VolumeModel& model, double target, double small_level,
-                                    double share) {
-  const double fallback = model.scheme->Parameter().fallback;
-  const LegacySchedule start{.splits = {SplitAtShare(model.units, share)},
-                             .phase_bounds = {},
-                             .levels = {{small_level, fallback}},
-                             .closed_right = false};
-  return SolveSchedule(model, start, target, FreeLevels::kLargest);
-}
-
 }  // namespace legacy

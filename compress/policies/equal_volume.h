@@ -62,9 +62,4 @@ struct ScheduleSolution {
 ScheduleSolution SolveSchedule(const VolumeModel& model, const LegacySchedule& schedule,
                                double target, FreeLevels free);
 
-// LEGACY's layer rule for small models: `small_level` below SplitAtShare(units, share), the rest
-// solved for the target.
-ScheduleSolution SmallModelSchedule(const VolumeModel& model, double target,
-                                    double small_level = 0.05, double share = 0.1);
-
 }  // namespace legacy

@@ -1,7 +1,10 @@
 // What a unit's bytes cost in time that is not hidden: the slope beta of exposed communication
 // seconds over bytes, by least squares through the origin over all units that were exposed at all.
-// Units that never were cost nothing. Encoding and decoding go over a unit's elements whatever the
-// parameter: the same for all its options, they change no choice and are left out.
+// Units that never were cost nothing.
+//
+// And what work costs that grows with the parameter (PowerSGD's products with the rank): the slope of
+// all codec seconds over multiply-adds, by least squares with a constant, which takes in launches and
+// passes that no option changes. It is known once the amount has changed, and 0 before.
 #pragma once
 
 #include <span>
@@ -18,8 +21,11 @@ class ExposedCost {
 
   // Of one step, by unit; nothing where both are empty.
   void Add(std::span<const double> bytes, std::span<const double> seconds);
-  // Turns bytes into seconds; leaves them where nothing was added.
-  void Price(OptionTable& bytes) const;
+  // Multiply-adds of one step, and its seconds of encoding and decoding.
+  void AddWork(double amount, double seconds);
+  // Turns bytes and multiply-adds of options into seconds; leaves bytes where nothing was added.
+  void Price(const OptionTable& work, OptionTable& bytes) const;
+  // Forgets bytes; what work costs stays.
   void Clear();
 
   void Save(StateWriter& out) const;
@@ -30,6 +36,11 @@ class ExposedCost {
   double bytes_seconds_ = 0;     // sums of products over exposed units
   double bytes_bytes_ = 0;
   bool measured_ = false;
+  double steps_ = 0;  // whose work was added; means, and sums of products about them
+  double mean_amount_ = 0;
+  double mean_seconds_ = 0;
+  double amount_amount_ = 0;
+  double amount_seconds_ = 0;
 };
 
 }  // namespace legacy

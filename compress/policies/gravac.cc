@@ -9,7 +9,8 @@
 //
 // The paper is silent on workers that differ: here all take the same branch, agreed on before
 // anything is sent. Message of the agreement (an all-reduce; three sums and a maximum): 16-byte
-// header (codec kPolicy, unit 0, 4 elements), then four fp32:
+// header (codec kPolicy, unit 0, 4 elements), then four fp64 (gains are compared with thresholds, and every
+// branch hangs on them):
 //   |C(e, theta_min)|^2   |C(e, theta_cur)|^2   |e|^2   summed over units
 //   seconds that the step before took, 0 where the worker does not know
 // So the throughput of a step, workers / seconds (times the batch, which does not matter:
@@ -23,6 +24,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <cstring>
 
 #include "compress/codecs/common.h"
 #include "compress/error.h"
@@ -180,18 +182,17 @@ Message Gravac::Encode(int, std::span<const Probe> probes) const {
     fields[kAll] += probe.squared;
   }
   fields[kSeconds] = state_.seconds;
-  std::array<float, kFields> sent{};
-  for (size_t i = 0; i < kFields; ++i) sent[i] = static_cast<float>(fields[i]);
-  Message message = StartMessage(kHeader, sizeof sent);
-  AppendFloats(sent, message.bytes);
+  Message message = StartMessage(kHeader, sizeof fields);
+  const auto bytes = std::as_bytes(std::span(fields));
+  message.bytes.insert(message.bytes.end(), bytes.begin(), bytes.end());
   return message;
 }
 
 void Gravac::Accumulate(int, ByteSpan message) {
-  const ByteSpan payload = CheckedPayload(message, kHeader, kFields * sizeof(float));
+  const ByteSpan payload = CheckedPayload(message, kHeader, sizeof(Fields));
   Fields fields{};
+  std::memcpy(fields.data(), payload.data(), sizeof fields);
   for (size_t i = 0; i < kFields; ++i) {
-    fields[i] = FloatAt(payload, i);
     if (std::isfinite(fields[i]) && fields[i] >= 0) continue;
     throw Error("agreement, value " + std::to_string(i), FormatNumber(fields[i]),
                 "finite numbers from 0");

@@ -46,8 +46,8 @@ double ParseFraction(const std::string& text) {
   if (!percent && value && *value > 1) {
     throw Error("levels", text, "'" + text + "%' or a fraction up to 1");
   }
-  if (!value || !(*value >= 0 && *value <= 1)) {
-    throw Error("levels", text, "0% to 100%, or fractions 0 to 1");
+  if (!value || !(*value > 0 && *value <= 1)) {
+    throw Error("levels", text, "above 0% and up to 100%: every layer sends a value at least");
   }
   return *value;
 }
@@ -158,10 +158,6 @@ int64_t LegacySchedule::Bucket(int64_t numel) const {
 
 double LegacySchedule::Level(int64_t step, int64_t total_steps, int64_t numel) const {
   return levels[Phase(step, total_steps)][Bucket(numel)];
-}
-
-LegacySchedule DefaultLegacySchedule() {
-  return {.splits = {10000}, .phase_bounds = {}, .levels = {{0.01, 0.001}}, .closed_right = false};
 }
 
 int64_t SplitAtShare(std::span<const Unit> units, double share) {

@@ -46,9 +46,6 @@ struct LegacySchedule {
   double Level(int64_t step, int64_t total_steps, int64_t numel) const;
 };
 
-// Layer rule of the paper's experiments: 1 % below 10,000 elements, 0.1 % from there on.
-LegacySchedule DefaultLegacySchedule();
-
 // A split for models whose tensors are too small for the default: the largest size such that the
 // tensors below it hold at most `share` of all elements (none of them where already the smallest
 // size holds more).

@@ -8,7 +8,9 @@
 // code does), or the mean gradient, which all workers have. Their mean is taken, not their sum: a
 // constant factor that changes nothing, and keeps values in the range of one gradient.
 //
-// cost=time replaces bytes by exposed seconds (exposed_cost.h).
+// cost=time replaces bytes by exposed seconds and by those of the work that grows with the rank (exposed_cost.h).
+//
+// Where the scheme begins with a dense start, the first decision comes a period after it.
 //
 // lgreco-accordion: the error that may be made is not that of the uniform parameter but of
 // Accordion's choice (gradient_watch.h) between twice and half of what it sends, tested on the same
@@ -56,6 +58,7 @@ class Lgreco : public AnnouncedPolicy {
         options_(options),
         anchor_(this->grid().Nearest(1)),
         gradients_(context.units),
+        work_(this->grid().Work()),
         exposed_(context.units.size()),
         regimes_(context.units.size(), options.accordion_eta.value_or(0)) {}
   std::string_view Name() const override { return name_; }
@@ -101,6 +104,8 @@ class Lgreco : public AnnouncedPolicy {
   LgrecoOptions options_;
   Choices anchor_;
   GradientSum gradients_;
+  OptionTable work_;  // of the grid's options
+  Choices used_;      // in this step
   ExposedCost exposed_;
   CriticalRegimes regimes_;
   RateDrop rate_;
@@ -118,6 +123,7 @@ int64_t Lgreco::StepsToDecision() const {
 
 void Lgreco::OnStep() {
   if (rate_.Sees(step().learning_rate)) regimes_.Forget();
+  used_ = choices();
 }
 
 void Lgreco::ObserveLocal(size_t unit, std::span<const float> gradient,
@@ -128,6 +134,9 @@ void Lgreco::ObserveLocal(size_t unit, std::span<const float> gradient,
 
 void Lgreco::Observe(const StepFeedback& feedback) {
   exposed_.Add(feedback.unit_bytes, feedback.unit_exposed_seconds);
+  if (step().step >= context().scheme->DenseSteps()) {
+    exposed_.AddWork(SumOf(work_, used_), feedback.codec_seconds);
+  }
   if (!ReadsMeanGradient() || feedback.mean_gradient.empty()) return;
   gradients_.AddFlat(feedback.mean_gradient);
   gradients_.CountStep();
@@ -170,7 +179,7 @@ Choices Lgreco::Choose() {
   const std::span<const float> gradient = gradients_.TakeMean();
   const Choices reference = Reference(gradient);
   OptionTable costs = grid().Bytes();
-  if (options_.time_cost) exposed_.Price(costs);
+  if (options_.time_cost) exposed_.Price(work_, costs);
   const OptionTable errors = Errors(gradient);
   gradients_.Clear();
   exposed_.Clear();
@@ -209,7 +218,7 @@ std::vector<OptionSpec> LgrecoOptionSpecs() {
   return {
       {"period", "0", "0 to 2^53, or a part of the run", "steps between decisions; 0: an epoch"},
       {"start", "0", "0 to 2^53, or a part of the run",
-       "steps before the first decision; 0: a period"},
+       "steps before the first decision; 0: a period after the dense start"},
       {"accumulate", "10", "1 to 2^53, or a part of the run",
        "steps before a decision whose gradients are summed"},
       {"alpha", "1", "1e-6 to 1e6", "error allowed, times that of the reference"},
@@ -233,7 +242,7 @@ LgrecoOptions ReadOptions(const OptionReader& options, const PolicyContext& cont
   read.period = options.Steps("period", 0, total);
   if (read.period == 0) read.period = context.steps_per_epoch;
   read.start = options.Steps("start", 0, total);
-  if (read.start == 0) read.start = read.period;
+  if (read.start == 0) read.start = context.scheme->DenseSteps() + read.period;
   read.accumulate = std::min(options.Steps("accumulate", 1, total), read.period);
   read.alpha = options.Number("alpha", 1e-6, 1e6);
   read.metric = static_cast<Metric>(options.Choice("metric", kMetrics));

@@ -148,6 +148,19 @@ WorkList ParameterGrid::ErrorWork() const {
   return work;
 }
 
+OptionTable ParameterGrid::Work() const {
+  OptionTable table(Units(), options_);
+  if (scheme_->Parameter().name != "rank") return table;
+  for (size_t unit = 0; unit < Units(); ++unit) {
+    for (size_t option = 0; option < options_; ++option) {
+      const double rank = Parameter(unit, option);
+      if (!scheme_->Compresses(units_[unit], rank)) continue;
+      table.At(unit, option) = rank * static_cast<double>(units_[unit].numel);
+    }
+  }
+  return table;
+}
+
 OptionTable ParameterGrid::SquaredErrors(std::span<const float> values,
                                          const RandomKey& random) const {
   OptionTable table(Units(), options_);

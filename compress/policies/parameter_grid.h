@@ -44,6 +44,8 @@ class ParameterGrid {
 
   // Bytes that one worker sends; 4 a value where a message's length depends on the data.
   OptionTable Bytes() const;
+  // Multiply-adds of a product that grow with the parameter: those of ranks; 0 for all others.
+  OptionTable Work() const;
   // ||x - C(x)||^2 of `values`, which are flat as the units lie in it; 0 where the unit is left
   // whole with that parameter. `random` is completed with each unit's number.
   OptionTable SquaredErrors(std::span<const float> values, const RandomKey& random) const;

@@ -33,7 +33,7 @@ int64_t BucketedQuantiser::Buckets(int64_t count) const {
 }
 
 std::optional<int64_t> BucketedQuantiser::SegmentBytes(int64_t count, double bits) const {
-  return ScaleBytes() * Buckets(count) + cpu::PackedBytes(count, BitsOf(bits));
+  return ScaleBytes() * Buckets(count) + cpu::PackedBytes(count, Width(BitsOf(bits)));
 }
 
 QuantiserSetting BucketedQuantiser::SettingOf(QuantiserKind kind, double bits) const {
@@ -67,8 +67,9 @@ void BucketedQuantiser::EncodeBlock(std::span<const float> values,
   } else {
     std::ranges::fill(codes, static_cast<uint8_t>(FlatCode(bits)));
   }
-  const auto bytes = cpu::PackedBytes(static_cast<int64_t>(values.size()), bits);
-  cpu::PackCodes(codes, bits, {out, static_cast<size_t>(bytes)});
+  const int width = Width(bits);
+  const auto bytes = cpu::PackedBytes(static_cast<int64_t>(values.size()), width);
+  cpu::PackCodes(codes, width, {out, static_cast<size_t>(bytes)});
 }
 
 void BucketedQuantiser::Encode(std::span<const float> values, double parameter,
@@ -90,7 +91,7 @@ void BucketedQuantiser::Encode(std::span<const float> values, double parameter,
       const int64_t next = first + at + kAhead;
       const float* ahead = next + cpu::kQuantiseBlock <= count ? values.data() + next : nullptr;
       const size_t codes = out.size();
-      out.resize(codes + cpu::PackedBytes(static_cast<int64_t>(block.size()), bits));
+      out.resize(codes + cpu::PackedBytes(static_cast<int64_t>(block.size()), Width(bits)));
       EncodeBlock(block, grid, bits, source, first + at, ahead, out.data() + codes);
     }
   });
@@ -98,10 +99,11 @@ void BucketedQuantiser::Encode(std::span<const float> values, double parameter,
 
 void BucketedQuantiser::Check(ByteSpan segment, int64_t count, double parameter) const {
   const int bits = BitsOf(parameter);
+  const int width = Width(bits);
   CheckLength(segment, *SegmentBytes(count, parameter));
   const ByteSpan packed = segment.subspan(ScaleBytes() * Buckets(count));
-  cpu::CheckPadding(packed, count, bits);
-  const bool any_code = LargestCode(bits) == (1 << bits) - 1;
+  cpu::CheckPadding(packed, count, width);
+  const bool any_code = LargestCode(bits) == (1 << width) - 1;
   ForBuckets(0, count, [&](int64_t bucket, int64_t first, int64_t size) {
     const BucketScale scale = ScaleAt(segment, bucket);
     if (!IsScale(scale)) throw Error("message: the scale of a bucket is none");
@@ -110,8 +112,8 @@ void BucketedQuantiser::Check(ByteSpan segment, int64_t count, double parameter)
     std::array<uint8_t, cpu::kQuantiseBlock> buffer;
     for (int64_t at = 0; at < size; at += cpu::kQuantiseBlock) {
       const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, size - at));
-      const auto bytes = cpu::PackedBytes(static_cast<int64_t>(codes.size()), bits);
-      cpu::UnpackCodes(packed.subspan((first + at) / 8 * bits, bytes), bits, codes);
+      const auto bytes = cpu::PackedBytes(static_cast<int64_t>(codes.size()), width);
+      cpu::UnpackCodes(packed.subspan((first + at) / 8 * width, bytes), width, codes);
       if (cpu::LargestCode(codes) > LargestCode(bits)) {
         throw Error("message: a code is above the largest level");
       }
@@ -126,6 +128,7 @@ void BucketedQuantiser::Check(ByteSpan segment, int64_t count, double parameter)
 void BucketedQuantiser::DecodePart(ByteSpan segment, int64_t count, double parameter, int64_t begin,
                                    std::span<float> values) const {
   const int bits = BitsOf(parameter);
+  const int width = Width(bits);
   const ByteSpan packed = segment.subspan(ScaleBytes() * Buckets(count));
   const int64_t end = begin + static_cast<int64_t>(values.size());
   ForBuckets(begin, end, [&](int64_t bucket, int64_t first, int64_t size) {
@@ -133,8 +136,8 @@ void BucketedQuantiser::DecodePart(ByteSpan segment, int64_t count, double param
     std::array<uint8_t, cpu::kQuantiseBlock> buffer;
     for (int64_t at = 0; at < size; at += cpu::kQuantiseBlock) {
       const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, size - at));
-      const auto bytes = cpu::PackedBytes(static_cast<int64_t>(codes.size()), bits);
-      cpu::UnpackCodes(packed.subspan((first + at) / 8 * bits, bytes), bits, codes);
+      const auto bytes = cpu::PackedBytes(static_cast<int64_t>(codes.size()), width);
+      cpu::UnpackCodes(packed.subspan((first + at) / 8 * width, bytes), width, codes);
       DecodeBucket(codes, scale, bits, values.subspan(first + at - begin, codes.size()));
     }
   });

@@ -24,7 +24,7 @@ struct BucketScale {
 class BucketedQuantiser : public PartwiseQuantiser {
  public:
   struct Settings {
-    ParameterSpec bits;  // "bits"
+    ParameterSpec bits;  // "bits", or another one that says how many (Width)
     int64_t bucket = 512;
     bool stochastic = true;
   };
@@ -42,6 +42,8 @@ class BucketedQuantiser : public PartwiseQuantiser {
  protected:
   explicit BucketedQuantiser(Settings settings) : settings_(std::move(settings)) {}
 
+  // Of a code. `bits` is the parameter, everywhere here: where it is none of bits this says how many they are.
+  virtual int Width(int bits) const { return bits; }
   virtual int Numbers() const = 0;              // fp32 numbers of a scale
   virtual int LargestCode(int bits) const = 0;  // codes above it are malformed
   virtual BucketScale ScaleOf(std::span<const float> values) const = 0;

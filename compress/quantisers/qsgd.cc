@@ -1,5 +1,5 @@
-// qsgd: s = 2^(b-1) - 1 levels on each side of zero, up to the norm of a bucket; a value becomes one of the two levels
-// around it so that its expectation is the value. Alistarh et al., "QSGD: Communication-Efficient SGD via Gradient
+// qsgd: s levels on each side of zero (as given, or 2^(b-1) - 1 of b bits), up to the norm of a bucket; a value becomes one
+// of the two levels around it so that its expectation is the value. Alistarh et al., "QSGD: Communication-Efficient SGD via Gradient
 // Quantization and Encoding", NeurIPS 2017.
 //
 // Scale of a bucket: f32 norm u. Code c, up to 2 s, stands for (c - s) / s * u.
@@ -14,6 +14,7 @@
 //   most B / (4 s^2) < 1 where 4 s^2 > B. Where 4 s^2 <= B equal values y = s / sqrt(B) <= 1/2 give sqrt(B) / s - 1 >= 1. To the
 //   nearest the same condition decides whether at least one y is above 1/2: otherwise all may become zero.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -29,19 +30,24 @@ namespace legacy {
 namespace {
 
 constexpr int kLeastBits = 2;
+constexpr const char* kLevels = "levels";
+constexpr int kMostLevels = 127;  // codes are bytes
 
 class Qsgd : public BucketedQuantiser {
  public:
   Qsgd(Settings settings, bool euclidean)
-      : BucketedQuantiser(std::move(settings)), euclidean_(euclidean) {}
+      : BucketedQuantiser(std::move(settings)),
+        euclidean_(euclidean),
+        by_levels_(this->settings().bits.name == kLevels) {}
   std::string_view Name() const override { return "qsgd"; }
   ValueType Type() const override { return ValueType::kQsgd; }
   bool AllowsErrorFeedback(double bits) const override {
-    const int64_t levels = SideLevels(BitsOf(bits));
+    const int64_t levels = Side(BitsOf(bits));
     if (euclidean_) return 4 * levels * levels > settings().bucket;
     return levels >= 2 || !settings().stochastic;
   }
   std::optional<QuantiserSetting> Setting(double bits) const override {
+    if (by_levels_) return std::nullopt;
     QuantiserSetting setting = SettingOf(QuantiserKind::kQsgd, bits);
     setting.euclidean = euclidean_;
     return setting;
@@ -49,8 +55,13 @@ class Qsgd : public BucketedQuantiser {
 
  protected:
   int Numbers() const override { return 1; }
-  int LargestCode(int bits) const override { return 2 * SideLevels(bits); }
-  int FlatCode(int bits) const override { return SideLevels(bits); }
+  // Levels on each side of zero: as the parameter says, or as fit into so many bits.
+  int Side(int parameter) const { return by_levels_ ? parameter : SideLevels(parameter); }
+  int Width(int parameter) const override {
+    return by_levels_ ? std::bit_width(2u * static_cast<unsigned>(parameter)) : parameter;
+  }
+  int LargestCode(int bits) const override { return 2 * Side(bits); }
+  int FlatCode(int bits) const override { return Side(bits); }
   // Any number from max |x| on leaves the rounding unbiased: a norm beyond the largest float is that.
   BucketScale ScaleOf(std::span<const float> values) const override {
     if (!euclidean_) return {.high = cpu::AbsMax(values)};
@@ -60,22 +71,23 @@ class Qsgd : public BucketedQuantiser {
   }
   std::optional<cpu::CodeGrid> GridOf(const BucketScale& scale, int bits) const override {
     if (scale.high == 0) return std::nullopt;
-    return cpu::SymmetricGrid(scale.high, SideLevels(bits), settings().stochastic);
+    return cpu::SymmetricGrid(scale.high, Side(bits), settings().stochastic);
   }
   bool IsScale(const BucketScale& scale) const override {
     return std::isfinite(scale.high) && !std::signbit(scale.high);
   }
   void DecodeBucket(std::span<const uint8_t> codes, const BucketScale& scale, int bits,
                     std::span<float> values) const override {
-    cpu::DecodeSymmetric(codes, scale.high, SideLevels(bits), values);
+    cpu::DecodeSymmetric(codes, scale.high, Side(bits), values);
   }
   double Origin(const BucketScale& scale, int) const override { return -double{scale.high}; }
   double Step(const BucketScale& scale, int bits) const override {
-    return double{scale.high} / SideLevels(bits);
+    return double{scale.high} / Side(bits);
   }
 
  private:
   bool euclidean_;
+  bool by_levels_;
 };
 
 class QsgdElias : public Qsgd {
@@ -100,7 +112,7 @@ class QsgdElias : public Qsgd {
         cpu::EncodeCodes(bucket, *grid, source, first, std::span(codes).subspan(first, size));
       }
     });
-    cpu::WriteElias(codes, SideLevels(bits), out);
+    cpu::WriteElias(codes, Side(bits), out);
   }
 
   void Decode(ByteSpan segment, double parameter, std::span<float> values) const override {
@@ -109,7 +121,7 @@ class QsgdElias : public Qsgd {
     const int64_t scales = ScaleBytes() * Buckets(count);
     if (static_cast<int64_t>(segment.size()) < scales) throw Error("message: scales end early");
     std::vector<uint8_t> codes(values.size());
-    cpu::ReadElias(segment.subspan(scales), SideLevels(bits), codes);
+    cpu::ReadElias(segment.subspan(scales), Side(bits), codes);
     ForBuckets(0, count, [&](int64_t bucket, int64_t first, int64_t size) {
       const BucketScale scale = ScaleAt(segment, bucket);
       if (!IsScale(scale)) throw Error("message: the scale of a bucket is none");
@@ -126,8 +138,23 @@ class QsgdElias : public Qsgd {
 std::vector<OptionSpec> Options() {
   auto options = BucketOptions("4", "stochastic", kLeastBits);
   options.push_back({"norm", "max", "max, l2", "what the highest level stands for"});
+  options.push_back({kLevels, "0", "0 to 127",
+                     "levels on each side of zero, of any number, where no policy says how many; "
+                     "0: as many as fit into bits"});
   options.push_back({"code", "fixed", "fixed, elias", "elias: the length depends on the data"});
   return options;
+}
+
+// The parameter becomes the number of levels where one is given.
+void ReadLevels(const OptionReader& options, BucketedQuantiser::Settings& settings) {
+  const int64_t levels = options.Integer(kLevels, 0, kMostLevels);
+  if (levels == 0) return;
+  settings.bits = {.name = kLevels,
+                   .minimum = 1,
+                   .maximum = kMostLevels,
+                   .integer = true,
+                   .fallback = static_cast<double>(levels),
+                   .help = "levels on each side of zero"};
 }
 
 }  // namespace
@@ -142,6 +169,7 @@ QuantiserRow QsgdRow() {
             constexpr std::string_view kNorms[] = {"max", "l2"};
             constexpr std::string_view kCodes[] = {"fixed", "elias"};
             auto settings = ReadBucketOptions(options, kLeastBits);
+            ReadLevels(options, settings);
             const bool euclidean = options.Choice("norm", kNorms) == 1;
             if (options.Choice("code", kCodes) == 1) {
               return std::make_unique<QsgdElias>(std::move(settings), euclidean);

@@ -3,7 +3,8 @@
 // Top-K messages are gathered. The worker is chosen in turn (step mod N, of those who take part), or as the one whose
 // error-fed gradient varies most, which a round of 4 bytes a worker (a float, no header) finds out first.
 //
-// flexible-topk gathers in steps where that is faster by the alpha-beta rule (schemes/topk_cost.h), over one residual.
+// flexible-topk gathers in steps where that is faster, over one residual: by the closed forms of the collectives that are
+// configured and the lengths of the messages as they are sent (schemes/round_cost.h).
 // Tyagi and Swany, "Flexible communication for optimal distributed learning over unpredictable networks" (IEEE BigData
 // 2023).
 #pragma once

@@ -14,7 +14,7 @@
 #include "compress/error.h"
 #include "compress/number.h"
 #include "compress/schemes/codec_step.h"
-#include "compress/schemes/topk_cost.h"
+#include "compress/schemes/round_cost.h"
 
 namespace legacy {
 namespace {
@@ -37,21 +37,52 @@ ArTopKExchange::ArTopKExchange(const ArTopKOptions& options, const Unit& unit, i
                    {.kind = options.error_feedback ? MemoryKind::kResidual : MemoryKind::kNone}),
       options_(options) {}
 
-bool ArTopKExchange::Gathers() const {
+bool ArTopKExchange::IsGatheringFaster() const {
   if (options_.mode != ArTopKOptions::Mode::kAuto) {
     return options_.mode == ArTopKOptions::Mode::kGather;
   }
-  const int workers = Participants();
-  const int64_t bytes = int64_t{sizeof(float)} * Count();
-  const LinkEstimate& link = step().link;
-  return GatherSeconds(link, bytes, workers) <=
-         std::min(RingSeconds(link, bytes, workers), TreeSeconds(link, bytes, workers));
+  return GatherSeconds() <= ReduceSeconds();
 }
+
+// Of messages whose length depends on the data the shortest of fixed length is taken.
+double ArTopKExchange::GatherSeconds() const {
+  const auto bytes = options_.topk->MessageBytes(unit(), step().parameter)
+                         .value_or(kHeaderBytes + PositionBytes() + ValueBytes());
+  const std::vector<int64_t> all(static_cast<size_t>(Participants()), bytes);
+  return RoundSeconds(step().link, GatherRound(), unit().numel, all);
+}
+
+double ArTopKExchange::ReduceSeconds() const {
+  const auto workers = static_cast<size_t>(Participants());
+  const auto seconds = [&](Primitive primitive, Reduction reduction, std::span<const int64_t> all) {
+    Round round;
+    round.primitive = primitive;
+    round.reduction = reduction;
+    return RoundSeconds(step().link, round, unit().numel, all);
+  };
+  std::vector<int64_t> positions(workers);
+  positions[0] = kHeaderBytes + PositionBytes();
+  const std::vector<int64_t> values(workers, kHeaderBytes + ValueBytes());
+  const std::vector<int64_t> variances(workers, int64_t{sizeof(float)});
+  return (options_.root_by_variance ? seconds(Primitive::kAllGather, Reduction::kConcat, variances)
+                                    : 0.0) +
+         seconds(Primitive::kBroadcast, Reduction::kConcat, positions) +
+         seconds(Primitive::kAllReduce, Reduction::kSum, values);
+}
+
+int64_t ArTopKExchange::PositionBytes() const {
+  const IndexCoding coding = PositionCoding(options_.index, unit().numel, Count());
+  if (coding == IndexCoding::kNone) return 0;
+  return IndexBytes(coding == IndexCoding::kDelta ? IndexCoding::kU32 : coding, unit().numel,
+                    Count());
+}
+
+int64_t ArTopKExchange::ValueBytes() const { return int64_t{sizeof(float)} * Count(); }
 
 int64_t ArTopKExchange::Count() const { return KeptCount(unit().numel, step().parameter); }
 
 int64_t ArTopKExchange::ElementsSent() const {
-  return Gathers() ? options_.topk->ElementsSent(unit().numel, step().parameter) : Count();
+  return gathers_ ? options_.topk->ElementsSent(unit().numel, step().parameter) : Count();
 }
 
 void ArTopKExchange::Begin(const StepContext& context) {
@@ -60,7 +91,8 @@ void ArTopKExchange::Begin(const StepContext& context) {
   support_.clear();
   largest_ = -1;
   root_ = Participant(static_cast<int>(step().step % Participants()));
-  round_ = Gathers() ? kGatherRound : options_.root_by_variance ? kVarianceRound : kPositionsRound;
+  gathers_ = IsGatheringFaster();
+  round_ = gathers_ ? kGatherRound : options_.root_by_variance ? kVarianceRound : kPositionsRound;
   sum_.assign(round_ == kGatherRound ? unit().numel : Count(), 0.0f);
 }
 
@@ -206,7 +238,7 @@ void ArTopKExchange::FinishRound() { round_ = round_ == kGatherRound ? kDone : r
 void ArTopKExchange::Mean(std::span<float> out) const {
   assert(static_cast<int64_t>(out.size()) == unit().numel);
   const auto count = static_cast<float>(Participants());
-  if (Gathers()) {
+  if (gathers_) {
     for (size_t i = 0; i < out.size(); ++i) out[i] = sum_[i] / count;
     return;
   }

@@ -23,7 +23,11 @@ class ArTopKExchange : public ExchangeBase {
  private:
   enum RoundIndex { kGatherRound, kVarianceRound, kPositionsRound, kValuesRound, kDone };
 
-  bool Gathers() const;
+  bool IsGatheringFaster() const;
+  double GatherSeconds() const;  // as workers take the network for
+  double ReduceSeconds() const;
+  int64_t PositionBytes() const;
+  int64_t ValueBytes() const;
   int64_t Count() const;  // positions
   Header PositionsHeader() const;
   Header ValuesHeader() const;
@@ -37,6 +41,7 @@ class ArTopKExchange : public ExchangeBase {
 
   ArTopKOptions options_;
   int round_ = kDone;
+  bool gathers_ = false;  // in this step
   int root_ = 0;
   float largest_ = -1;             // variance so far
   std::vector<uint32_t> support_;  // empty where all messages are gathered

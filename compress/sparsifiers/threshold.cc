@@ -3,6 +3,7 @@
 // sent, yet error feedback cannot diverge: what is left is below the threshold everywhere, ||x -
 // C(x)||^2 < n threshold^2 whatever ||x|| is (Sahu et al., NeurIPS 2021).
 #include <cmath>
+#include <memory>
 
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
@@ -10,22 +11,24 @@
 namespace legacy {
 namespace {
 
-const ParameterSpec& ThresholdParameter() {
-  static const ParameterSpec spec{.name = "threshold",
-                                  .minimum = 1e-12,
-                                  .maximum = 1e6,
-                                  .integer = false,
-                                  .fallback = 0.01,
-                                  .help = "magnitude from which elements are sent",
-                                  .volume_falls = true};
-  return spec;
+constexpr double kDefault = 0.01;
+
+ParameterSpec ThresholdParameter(double fallback) {
+  return {.name = "threshold",
+          .minimum = 1e-12,
+          .maximum = 1e6,
+          .integer = false,
+          .fallback = fallback,
+          .help = "magnitude from which elements are sent",
+          .volume_falls = true};
 }
 
 class Threshold : public Sparsifier {
  public:
+  explicit Threshold(double fallback) : parameter_(ThresholdParameter(fallback)) {}
   std::string_view Name() const override { return "threshold"; }
   CodecId Id() const override { return CodecId::kThreshold; }
-  const ParameterSpec& Parameter() const override { return ThresholdParameter(); }
+  const ParameterSpec& Parameter() const override { return parameter_; }
   bool FixedCount() const override { return false; }
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kThreshold};
@@ -41,19 +44,24 @@ class Threshold : public Sparsifier {
     return SelectAtLeastWithFeedback(gradient, residual, static_cast<float>(context.parameter),
                                      context.unit);
   }
+
+ private:
+  const ParameterSpec parameter_;
 };
 
 }  // namespace
-
-double ThresholdForBudget(double count) { return 1 / (2 * std::sqrt(count)); }
 
 SparsifierRow ThresholdRow() {
   return {{.name = "threshold",
            .help = "every element that reaches a fixed magnitude",
            .paper = "Sahu et al., Rethinking Gradient Sparsification as Total Error "
-                    "Minimization, NeurIPS 2021"},
-          [](const OptionReader&) -> std::unique_ptr<Sparsifier> {
-            return std::make_unique<Threshold>();
+                    "Minimization, NeurIPS 2021",
+           .options = {{"budget", "0", "0 to 2^53",
+                        "elements a step, of all units; the threshold where none is given is "
+                        "1 / (2 sqrt(budget)); 0: 0.01"}}},
+          [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
+            const auto budget = static_cast<double>(options.Integer("budget", 0, int64_t{1} << 53));
+            return std::make_unique<Threshold>(budget > 0 ? 1 / (2 * std::sqrt(budget)) : kDefault);
           }};
 }
 

@@ -42,6 +42,10 @@ struct Texts {
   std::string workers;
   std::string repeats = "5";
   std::string epoch = "1";
+  std::string splits;
+  std::string split_share = "10%";
+  std::string closed_right = "off";
+  std::string volume = "elements";
 };
 
 void AddText(CLI::App& app, const char* group, const std::string& flag, std::string& value,
@@ -86,6 +90,21 @@ void AddCodecs(CLI::App& app, CodecCommand& command, Texts& texts) {
   AddText(app, kGroup, "--steps-per-epoch", texts.epoch, "N", "for policies");
 }
 
+void AddLegacy(CLI::App& app, CodecCommand& command, Texts& texts) {
+  constexpr const char* kGroup = "Policies legacy-layer, legacy-phase, legacy-both";
+  AddText(app, kGroup, "--levels", command.run.table.levels, "10%,0.5%/1%,0.05%",
+          "sizes by ',' (small first), phases by '/' [solved from the codec's parameter]");
+  AddText(app, kGroup, "--splits", texts.splits, "N,N,...",
+          "sizes in elements [the size below which split-share of the elements lie]");
+  AddText(app, kGroup, "--split-share", texts.split_share, "1%|0.01", "of the default split");
+  AddText(app, kGroup, "--phase-bounds", command.run.table.phase_bounds, "100,200|30%,60%",
+          "steps, or parts of the training, at which phases end [equal phases]");
+  AddText(app, kGroup, "--closed-right", texts.closed_right, "on|off",
+          "the step on a bound belongs to the phase that ends there");
+  AddText(app, kGroup, "--volume", texts.volume, "elements|bytes|off",
+          "levels are scaled to the uniform parameter's volume, counted so; off: as they are");
+}
+
 void AddNetwork(CLI::App& app, Texts& texts) {
   constexpr const char* kGroup = "Network";
   AddText(app, kGroup, "--collective", texts.collective, "KINDS",
@@ -127,8 +146,20 @@ double SecondsOf(const std::string& text, const std::string& option) {
   return static_cast<double>(fabric::ParseTime(text, option)) * 1e-9;
 }
 
+void ApplyTable(const Texts& texts, LegacyTable& table) {
+  for (const std::string& split : SplitList(texts.splits)) {
+    table.splits.push_back(ParseInteger(split, "--splits", 1, INT64_MAX));
+  }
+  table.split_share = ParseFraction(texts.split_share, "--split-share");
+  table.closed_right = ParseSwitch(texts.closed_right, "--closed-right");
+  const std::string volume = ParseChoice(texts.volume, "--volume", {"elements", "bytes", "off"});
+  if (volume == "bytes") table.volume = VolumeMeasure::kBytes;
+  if (volume == "off") table.volume.reset();
+}
+
 void Apply(const Texts& texts, CodecCommand& command) {
   RunOptions& run = command.run;
+  ApplyTable(texts, run.table);
   run.collectives = ParseCollectives(texts.collective);
   if (ParseChoice(texts.error_feedback, "--error-feedback", {"on", "off", "auto"}) != "auto") {
     run.error_feedback = texts.error_feedback == "on";
@@ -162,6 +193,7 @@ CodecCommandLine ParseCodecCommandLine(int argc, char** argv) {
   app.footer(kExamples);
   AddGradients(app, command, texts);
   AddCodecs(app, command, texts);
+  AddLegacy(app, command, texts);
   AddNetwork(app, texts);
   AddOutputs(app, command, texts);
   const CLI::App* list_app = AddList(app, list);

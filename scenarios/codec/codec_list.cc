@@ -12,6 +12,7 @@
 #include "compress/policy.h"
 #include "compress/quantiser.h"
 #include "compress/schemes/codec_scheme.h"
+#include "compress/schemes/dense_start.h"
 #include "compress/sparsifier.h"
 #include "scenarios/codec/codec_run.h"
 
@@ -176,6 +177,7 @@ std::string ListText(const std::vector<std::string>& names) {
     }
     if (names.empty() && title == sections[0].first) {
       text += "every codec also takes: " + OptionLine(CodecSchemeOptionSpecs()) + "\n";
+      text += "every codec and scheme takes: " + OptionLine({&DenseStartOption(), 1}) + "\n";
     }
   }
   for (const std::string& name : names) {
@@ -195,7 +197,9 @@ std::vector<ValidationTable> ListTables() {
                            Cell(entry.collective), Cell(entry.info.paper)});
   }
   ValidationTable common{"codec-options", {"option", "what it does"}, {}};
-  for (const OptionSpec& option : CodecSchemeOptionSpecs()) {
+  std::vector<OptionSpec> options(CodecSchemeOptionSpecs().begin(), CodecSchemeOptionSpecs().end());
+  options.push_back(DenseStartOption());
+  for (const OptionSpec& option : options) {
     common.rows.push_back({"`" + option.name + "=" + option.fallback + "`",
                            Cell("(" + option.allowed + "): " + option.help)});
   }

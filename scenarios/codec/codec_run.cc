@@ -45,6 +45,19 @@ Losses LossesOf(std::span<const double> e, std::span<const float> decoded) {
   return losses;
 }
 
+// LEGACY's tables by their names, all others by their text.
+std::unique_ptr<Policy> PolicyOf(const RunOptions& options, const PolicyContext& context) {
+  const auto tables = LegacyPolicyNames();
+  if (options.policy == "uniform" || std::ranges::find(tables, options.policy) == tables.end()) {
+    return MakePolicy(options.policy, context);
+  }
+  const VolumeModel model = {
+      .units = context.units, .scheme = context.scheme, .total_steps = context.total_steps};
+  return MakeLegacyPolicy(options.policy,
+                          ScheduleOfTable(options.policy, options.table, model, context.parameter),
+                          context.scheme->Parameter());
+}
+
 // One codec on its way through the steps.
 class Trial {
  public:
@@ -53,13 +66,13 @@ class Trial {
     result_.codec = codec;
     scheme_ = OpenScheme(codec, options.error_feedback, &result_.error_feedback);
     result_.parameter = scheme_->Parameter();
-    policy_ = MakePolicy(options.policy, {.scheme = scheme_.get(),
-                                          .units = units_,
-                                          .workers = workers_,
-                                          .total_steps = options.first_step + source.steps(),
-                                          .steps_per_epoch = options.steps_per_epoch,
-                                          .parameter = codec.parameter,
-                                          .seed = options.seed});
+    policy_ = PolicyOf(options, {.scheme = scheme_.get(),
+                                 .units = units_,
+                                 .workers = workers_,
+                                 .total_steps = options.first_step + source.steps(),
+                                 .steps_per_epoch = options.steps_per_epoch,
+                                 .parameter = codec.parameter,
+                                 .seed = options.seed});
     for (const Unit& unit : units_) {
       all_.push_back(scheme_->Open(unit, workers_));
       alone_.push_back(scheme_->Open(unit, 1));
@@ -75,6 +88,7 @@ class Trial {
 
  private:
   void Step(int64_t index);
+  LinkEstimate Link() const;
   void Decide();
   void ObserveLocal(std::span<const float> gradient);
   size_t Agree(const Gradients& gradients);
@@ -90,7 +104,7 @@ class Trial {
             .participants = {},
             .candidates = candidates_,
             .estimate = policy_->EstimatesCandidates(),
-            .link = options_.link};
+            .link = Link()};
   }
   Gradients PartOf(size_t u, const Gradients& gradients) const {
     Gradients parts;
@@ -126,12 +140,25 @@ void Trial::Charge(const RoundWork& round, int64_t elements, CodecRecord& record
                                                       1 / options_.link.seconds_per_byte);
 }
 
+LinkEstimate Trial::Link() const {
+  LinkEstimate link = options_.link;
+  link.round_seconds = [this](const Round& round, int64_t elements,
+                              std::span<const int64_t> bytes) {
+    RoundWork work = WorkOf(round, static_cast<int>(bytes.size()));
+    work.bytes.assign(bytes.begin(), bytes.end());
+    return fabric::AlphaBetaSeconds(CollectiveOf(options_.collectives, work, elements),
+                                    options_.link.latency_seconds,
+                                    1 / options_.link.seconds_per_byte);
+  };
+  return link;
+}
+
 void Trial::Decide() {
   const StepInfo info{.step = step_,
                       .total_steps = options_.first_step + source_.steps(),
                       .learning_rate = 1,
                       .steps_per_epoch = options_.steps_per_epoch,
-                      .link = options_.link};
+                      .link = Link()};
   policy_->Decide(info, units_, parameters_);
 }
 

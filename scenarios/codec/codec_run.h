@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compress/exchange.h"
+#include "compress/policies/legacy_table.h"
 #include "scenarios/codec/gradient_source.h"
 #include "scenarios/codec/traffic.h"
 
@@ -26,6 +27,7 @@ double ParseParameter(const std::string& text, const ParameterSpec& spec, const 
 
 struct RunOptions {
   std::string policy = "uniform";
+  LegacyTable table = {};              // of the policies legacy-layer, legacy-phase and legacy-both
   std::optional<bool> error_feedback;  // none: where the codec allows it
   uint64_t seed = 1;
   int64_t first_step = 0;

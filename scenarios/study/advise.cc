@@ -10,6 +10,7 @@
 
 #include "analysis/run_directory.h"
 #include "compress/error.h"
+#include "compress/policies/legacy_table.h"
 #include "scenarios/manifest.h"
 #include "scenarios/network.h"
 #include "scenarios/network/parse.h"
@@ -123,6 +124,11 @@ Scenario ShortScenario(const AdviseRequest& request) {
   scenario.steps = request.quick_steps;
   if (scenario.warmup_steps > 0) scenario.warmup_steps = InProportion(scenario.warmup_steps, part);
   for (int64_t& step : scenario.decay_steps) step = InProportion(step, part);
+  std::vector<std::string> bounds;
+  for (const int64_t step : ParsePhaseBounds(scenario.phase_bounds, request.scenario.steps)) {
+    bounds.push_back(std::to_string(InProportion(step, part)));
+  }
+  scenario.phase_bounds = Join(bounds, ",");
   scenario.evaluate_every =
       std::min(InProportion(scenario.evaluate_every, part),
                std::max<int64_t>(1, scenario.steps / static_cast<int64_t>(kWindow)));

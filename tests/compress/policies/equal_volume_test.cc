@@ -134,17 +134,6 @@ TEST_F(EqualVolume, ScalesPhasesKeepingTheirRatios) {
   EXPECT_NEAR((51 * levels[0][0] + 50 * levels[1][0]) / 101, 0.01, 2e-5);
 }
 
-TEST_F(EqualVolume, SmallModelPreset) {
-  const auto units = LeNet5();
-  const VolumeModel model = Model(units);
-  const auto solution = SmallModelSchedule(model, 0.01 * 61706);
-  EXPECT_EQ(solution.schedule.splits,
-            (std::vector<int64_t>{10080}));  // 5.9 % of the elements below
-  EXPECT_EQ(solution.schedule.levels[0][0], 0.05);
-  EXPECT_NEAR(solution.realised, 617, 2);
-  EXPECT_NEAR(solution.schedule.levels[0][1], (0.01 - 0.0588 * 0.05) / (1 - 0.0588), 2e-4);
-}
-
 TEST_F(EqualVolume, SaysTheBoundOfWhatCannotBe) {
   const auto units = ResNet18(100);
   const VolumeModel model = Model(units);

@@ -201,7 +201,20 @@ TEST(Gravac, AllWorkersTogetherDecide) {
   const auto result = driver.Step(At(0), gradients, Lasted(1));
   EXPECT_EQ(result.parameters[0], 1);
   ASSERT_EQ(result.agreement.size(), size_t{kWorkers});
-  for (const Message& message : result.agreement) EXPECT_EQ(message.size(), 16 + 16);
+  for (const Message& message : result.agreement) EXPECT_EQ(message.size(), 16 + 32);
+}
+
+// Gains are those of the energies that were measured: fp32 would take 2^24 of 2 (2^24 + 1) for a half.
+TEST(Gravac, EnergiesTravelInFull) {
+  test::PolicyDriver driver("gravac:eps=0.5", "topk", Context());
+  Policy& policy = driver.policy();
+  std::vector<double> parameters(Context().units.size());
+  policy.Decide(At(0), Context().units, parameters);
+  ASSERT_TRUE(policy.OpenRound(PolicyMoment::kAgreement));
+  const std::vector<Probe> probes = {{.squared = 2 * 16777217.0, .kept = {2 * 16777217.0, 0x1p24}}};
+  policy.Accumulate(0, policy.Encode(0, probes).bytes);
+  policy.FinishRound();
+  EXPECT_EQ(policy.Chosen(), 0u);  // everything is sent
 }
 
 TEST(Gravac, ProbesAreCharged) {

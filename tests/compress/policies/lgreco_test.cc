@@ -167,6 +167,42 @@ std::vector<float> FallingSpectra(int64_t step, int worker) {
   return flat;
 }
 
+// What encoding and decoding take beyond a constant, by multiply-adds, is learned once ranks have changed.
+TEST(Lgreco, TimeCountsTheWorkOfRanks) {
+  const auto context = Matrices(4);
+  const std::vector<double> bytes = {800, 800, 800, 400};
+  const std::vector<double> exposed = {0, 1e-3, 1e-3, 0};
+  double of_hidden[2] = {0, 0};
+  for (const bool grows : {false, true}) {
+    test::PolicyDriver driver("lgreco:period=2,accumulate=1,cost=time", "powersgd", context);
+    std::vector<double> ranks(4);
+    for (int64_t step = 0; step < 8; ++step) {
+      driver.policy().Decide(At(step), context.units, ranks);
+      StepFeedback feedback;
+      feedback.unit_bytes = bytes;
+      feedback.unit_exposed_seconds = exposed;
+      feedback.codec_seconds = 1;  // launches
+      const double amount = 4096 * ranks[0] + 6400 * ranks[1];
+      if (grows) feedback.codec_seconds += 1e-3 * amount;
+      driver.Step(At(step), FallingSpectra, feedback);
+      of_hidden[grows] = ranks[0];
+    }
+  }
+  EXPECT_EQ(of_hidden[0], 8);  // its bytes cost nothing
+  EXPECT_LT(of_hidden[1], 8);  // its products do
+}
+
+// Dense first, by either option alike; the first decision comes a period after.
+TEST(Lgreco, StartsAfterADenseStart) {
+  const auto context = Matrices(4);
+  test::PolicyDriver driver("lgreco:period=2,accumulate=1", "powersgd:dense_start=3", context);
+  for (int64_t step = 0; step < 8; ++step) {
+    const auto result = driver.Step(At(step), FallingSpectra);
+    EXPECT_EQ(!result.announcement.empty(), step >= 4 && step % 2 == 0) << step;
+    EXPECT_EQ(result.bytes > 4 * 12644, step < 3) << step;
+  }
+}
+
 TEST(Lgreco, ParametersOfEveryKind) {
   struct Case {
     const char* scheme;

@@ -181,7 +181,7 @@ TEST(Agreement, HostileBytesAreRefused) {
   ASSERT_TRUE(driver.policy().OpenRound(PolicyMoment::kAgreement));
   const std::vector<Probe> probes(3, {.squared = 4, .kept = {4, 1}});
   const Bytes good = driver.policy().Encode(0, probes).bytes;
-  ASSERT_EQ(good.size(), 32u);
+  ASSERT_EQ(good.size(), 48u);
   for (size_t i = 0; i < static_cast<size_t>(kHeaderBytes); ++i) {
     Bytes bad = good;
     bad[i] ^= std::byte{1};
@@ -190,10 +190,10 @@ TEST(Agreement, HostileBytesAreRefused) {
   for (size_t length = 0; length < good.size(); ++length) {
     EXPECT_THROW(driver.policy().Accumulate(0, std::span(good).first(length)), Error);
   }
-  for (const float value : {-1.0f, std::nanf(""), HUGE_VALF}) {
+  for (const double value : {-1.0, std::nan(""), HUGE_VAL}) {
     for (size_t field = 0; field < 4; ++field) {
       Bytes bad = good;
-      std::memcpy(&bad[kHeaderBytes + 4 * field], &value, sizeof value);
+      std::memcpy(&bad[kHeaderBytes + 8 * field], &value, sizeof value);
       EXPECT_THROW(driver.policy().Accumulate(0, bad), Error) << field;
     }
   }

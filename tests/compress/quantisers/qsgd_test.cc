@@ -25,6 +25,26 @@ TEST(Qsgd, KnownBytes) {
   EXPECT_EQ(test::EncodeSegment(*quantiser, values, 3), expected);
 }
 
+// As many levels as fit into bits are those of the bits; others take the bits that they need.
+TEST(Qsgd, LevelsOfAnyNumber) {
+  const auto values = test::Normals(1000, 3);
+  EXPECT_EQ(test::EncodeSegment(*QuantiserOf("qsgd:levels=7"), values, 7),
+            test::EncodeSegment(*QuantiserOf("qsgd"), values, 4));
+  const auto five = QuantiserOf("qsgd:levels=5");
+  EXPECT_EQ(five->Parameter().name, "levels");
+  EXPECT_EQ(five->Parameter().fallback, 5);
+  EXPECT_EQ(five->SegmentBytes(1000, 5), 4 * 2 + 500);  // 11 codes
+  EXPECT_EQ(five->SegmentBytes(1000, 1), 4 * 2 + 250);  // 3 codes
+  EXPECT_EQ(five->SegmentBytes(1000, 127), 4 * 2 + 1000);
+  const std::vector<float> levels = {5, -4, 0, 1, -2, 3, -5};
+  EXPECT_EQ(test::RoundTrip(*five, levels, 5), levels);
+  Bytes segment = test::EncodeSegment(*five, std::vector<float>{5, 0}, 5);
+  segment.back() |= std::byte{0x0F};  // code 15
+  std::vector<float> decoded(2);
+  EXPECT_THROW(five->Decode(segment, 5, decoded), Error);
+  EXPECT_THROW(QuantiserOf("qsgd:levels=128"), Error);
+}
+
 TEST(MaxMin, KnownBytes) {
   const auto quantiser = QuantiserOf("maxmin");
   const std::vector<float> values = {-1, 2, 0, 1, 0.4f, -0.6f};

@@ -2,9 +2,10 @@
 
 #include <bit>
 #include <cstring>
+#include <map>
 
 #include "compress/error.h"
-#include "compress/schemes/topk_cost.h"
+#include "compress/schemes/round_cost.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy {
@@ -13,8 +14,8 @@ namespace {
 constexpr int kWorkers = 8;
 constexpr int64_t kNumel = 1000;
 constexpr double kDensity = 0.1;
-constexpr LinkEstimate kSlowStart = {.latency_seconds = 0.1, .seconds_per_byte = 1e-9};
-constexpr LinkEstimate kThin = {.latency_seconds = 1e-9, .seconds_per_byte = 1e-3};
+const LinkEstimate kSlowStart = {.latency_seconds = 0.1, .seconds_per_byte = 1e-9};
+const LinkEstimate kThin = {.latency_seconds = 1e-9, .seconds_per_byte = 1e-3};
 
 std::vector<std::vector<float>> Gradients(int64_t step) {
   std::vector<std::vector<float>> gradients;
@@ -22,28 +23,44 @@ std::vector<std::vector<float>> Gradients(int64_t step) {
   return gradients;
 }
 
-// By hand, for 1e8 fp32 values at density 0.1 on 8 nodes, 10 ms from each other.
-TEST(TopKCost, OfGathering) {
-  for (const auto& [gigabits, milliseconds] :
-       {std::pair{10.0, 478.0}, {5.0, 926.0}, {1.0, 4510.0}}) {
-    const LinkEstimate link{.latency_seconds = 0.01, .seconds_per_byte = 8e-9 / gigabits};
-    EXPECT_NEAR(1000 * GatherSeconds(link, 40'000'000, 8), milliseconds, 0.01 * milliseconds);
-  }
+TEST(RoundSeconds, OfRingsAndTreesWhereNothingIsConfigured) {
+  const LinkEstimate link{.latency_seconds = 0.5, .seconds_per_byte = 0.25};
+  const std::vector<int64_t> bytes(kWorkers, 100);
+  Round round;
+  EXPECT_DOUBLE_EQ(RoundSeconds(link, round, 25, bytes), 7 * (0.5 + 25));
+  round.primitive = Primitive::kAllReduce;
+  EXPECT_DOUBLE_EQ(RoundSeconds(link, round, 25, bytes), 14 * (0.5 + 25.0 / 8));
+  round.primitive = Primitive::kBroadcast;
+  EXPECT_DOUBLE_EQ(RoundSeconds(link, round, 25, bytes), 3 * (0.5 + 25));
+  EXPECT_EQ(RoundSeconds(link, round, 25, std::span(bytes).first(1)), 0);
 }
 
-// The rules that follow: which is faster changes at these quotients of latency and seconds per byte.
-TEST(TopKCost, CrossesWhereTheRulesSay) {
-  const double bytes = 4e6;
-  const auto crossing = [&](auto one, auto other, double quotient) {
-    const LinkEstimate below{.latency_seconds = 0.999 * quotient, .seconds_per_byte = 1};
-    const LinkEstimate above{.latency_seconds = 1.001 * quotient, .seconds_per_byte = 1};
-    const auto count = static_cast<int64_t>(bytes);
-    return one(below, count, kWorkers) < other(below, count, kWorkers) &&
-           one(above, count, kWorkers) > other(above, count, kWorkers);
-  };
-  EXPECT_TRUE(crossing(RingSeconds, TreeSeconds, bytes * (2 * 3 - 2 * 7.0 / 8) / (2 * (7.0 - 3))));
-  EXPECT_TRUE(crossing(RingSeconds, GatherSeconds, bytes * (1 - 1.0 / 8 - 3.0 / 14)));
-  EXPECT_TRUE(crossing(TreeSeconds, GatherSeconds, bytes * (7.0 / 3 - 1.5)));
+// What is asked of the network are the messages that travel, to the byte, in the rounds that carry them.
+TEST(FlexibleTopK, DecidesByItsMessagesOnTheConfiguredCollectives) {
+  for (const bool reduce_is_faster : {false, true}) {
+    std::map<Primitive, std::vector<int64_t>> asked;
+    LinkEstimate link = kThin;
+    link.round_seconds = [&](const Round& round, int64_t elements, std::span<const int64_t> bytes) {
+      EXPECT_EQ(elements, kNumel);
+      asked[round.primitive] = {bytes.begin(), bytes.end()};
+      return (round.primitive == Primitive::kAllGather) == reduce_is_faster ? 3.0 : 1.0;
+    };
+    for (const char* text : {"flexible-topk", "flexible-topk:index=u32"}) {
+      const auto flexible = MakeScheme(text)->Open(test::MakeUnit(kNumel), kWorkers);
+      std::vector<Message> sent;
+      test::RunStep(*flexible, {.parameter = kDensity, .link = link}, Gradients(0), &sent);
+      ASSERT_EQ(sent.size(), size_t{kWorkers} * (reduce_is_faster ? 2 : 1));
+      for (int w = 0; w < kWorkers; ++w) {
+        const auto own = static_cast<int64_t>(sent[w].size());
+        if (!reduce_is_faster) {
+          EXPECT_EQ(asked[Primitive::kAllGather][w], own);
+          continue;
+        }
+        EXPECT_EQ(asked[Primitive::kBroadcast][w], own);
+        EXPECT_EQ(asked[Primitive::kAllReduce][w], static_cast<int64_t>(sent[kWorkers + w].size()));
+      }
+    }
+  }
 }
 
 TEST(FlexibleTopK, TakesTheFasterWayOverOneResidual) {

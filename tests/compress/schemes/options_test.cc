@@ -7,6 +7,7 @@
 #include "compress/error.h"
 #include "compress/quantiser.h"
 #include "compress/schemes/codec_scheme.h"
+#include "compress/schemes/dense_start.h"
 #include "compress/sparsifier.h"
 #include "tests/compress/test_data.h"
 
@@ -46,6 +47,7 @@ const std::map<std::string, Setting>& Settings() {
       {"powersgd.min_rate", {"1000"}},
       {"qsgd.bits", {"6"}},
       {"qsgd.bucket", {"64"}},
+      {"qsgd.levels", {"5"}},
       {"rbf.bits", {"6"}},
       {"rbf.mantissa", {"2"}},
       {"redsync.masking", {"off", "small=0,memory=momentum"}},
@@ -60,6 +62,7 @@ const std::map<std::string, Setting>& Settings() {
       {"signsgd.scale", {"2"}},
       {"terngrad-shared.clip", {"1"}},
       {"terngrad.clip", {"1"}},
+      {"threshold.budget", {"1"}},
       {"uniform.bits", {"4"}},
       {"variance.alpha", {"3"}},
       {"variance.zeta", {"0.5"}}};
@@ -201,6 +204,31 @@ TEST(Options, EveryOptionOfCodecsAsSchemesActs) {
     }
   }
   EXPECT_EQ(accepted.size(), CodecSchemeOptionSpecs().size());
+}
+
+// Everything is sent first, and then what the scheme sends; what it keeps comes from after the start.
+TEST(Options, EverySchemeCanStartDense) {
+  const Unit unit = UnitFor(DenseStartOption());
+  for (const std::string& name : SchemeNames()) {
+    if (test::AnyScheme(name)->OwnsMomentum()) {
+      EXPECT_THROW(MakeScheme(name + ":dense_start=2"), Error) << name;
+      continue;
+    }
+    const auto scheme = test::AnyScheme(name + ":dense_start=2");
+    EXPECT_EQ(scheme->DenseSteps(), 2) << name;
+    const auto started = scheme->Open(unit, kWorkers),
+               plain = test::AnyScheme(name)->Open(unit, kWorkers);
+    const auto dense = MakeScheme("dense")->Open(unit, kWorkers);
+    for (int64_t step = 0; step < 5; ++step) {
+      const StepContext context = {
+          .seed = 5, .step = step, .parameter = scheme->Parameter().fallback};
+      const auto gradients = Gradients(unit, step, DenseStartOption());
+      plain->Begin(context);  // PowerSGD draws its first factor when it begins
+      EXPECT_EQ(test::RunStep(*started, context, gradients),
+                test::RunStep(step < 2 ? *dense : *plain, context, gradients))
+          << name << " " << step;
+    }
+  }
 }
 
 TEST(Options, PositionsAreCodedAsAsked) {

@@ -45,7 +45,10 @@ TEST(Threshold, RangeDirectionAndBudget) {
   EXPECT_TRUE(codec->Parameter().volume_falls);
   EXPECT_THROW(codec->Encode(test::Normals(4, 1), ContextOf(0)), Error);
   EXPECT_FALSE(codec->MessageBytes(test::MakeUnit(4), 1));
-  EXPECT_NEAR(ThresholdForBudget(0.001 * 11173962), 0.00473, 5e-6);
+  // 1 / (2 sqrt(k)), at which k elements have the norm 1/2 together: of 0.1 % of a ResNet-18.
+  const auto budget = MakeCodec("threshold:budget=11174");
+  EXPECT_NEAR(budget->Parameter().fallback, 0.00473, 5e-6);
+  EXPECT_EQ(codec->Parameter().fallback, 0.01);
 }
 
 }  // namespace

@@ -1,0 +1,101 @@
+#include "compress/policies/legacy_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compress/error.h"
+#include "compress/number.h"
+#include "compress/policies/legacy_auto.h"
+
+namespace legacy {
+namespace {
+
+constexpr std::string_view kLayer = "legacy-layer";
+constexpr std::string_view kPhase = "legacy-phase";
+
+// A step, or where a part of the training ends.
+int64_t ParseBound(std::string text, int64_t total_steps) {
+  const std::string given = text;
+  const bool part = text.ends_with('%');
+  if (part) text.pop_back();
+  const auto number = ParseNumber(text);
+  const double most = part ? 100 : 9e15;
+  if (!number || !(*number > 0 && *number <= most) || (!part && *number != std::floor(*number))) {
+    throw Error("phase bounds", given, "steps from 1, or parts of the training up to 100%");
+  }
+  const double step = part ? *number / 100 * static_cast<double>(total_steps) : *number;
+  return std::max<int64_t>(1, static_cast<int64_t>(step));
+}
+
+int64_t SplitOf(const LegacyTable& table, const VolumeModel& model) {
+  return SplitAtShare(model.units, table.split_share);
+}
+
+// The user's levels, cut to what the policy looks at.
+LegacySchedule Given(std::string_view name, const LegacyTable& table, const VolumeModel& model) {
+  const bool density = model.scheme->Parameter().name == "density";
+  LegacySchedule schedule;
+  schedule.levels = ParseLevels(table.levels, density ? LevelUnit::kFraction : LevelUnit::kRaw);
+  if (name == kLayer) schedule.levels.resize(1);
+  if (name == kPhase) {
+    for (std::vector<double>& row : schedule.levels) row = {row.back()};
+  }
+  if (schedule.levels.front().size() > 1) {
+    schedule.splits = table.splits;
+    if (schedule.splits.empty()) schedule.splits = {SplitOf(table, model)};
+  }
+  return schedule;
+}
+
+LegacySchedule Automatic(std::string_view name, const LegacyTable& table, const VolumeModel& model,
+                         double parameter) {
+  AutoShape shape = {.by_layer = name != kPhase, .by_phase = name != kLayer};
+  if (shape.by_layer && table.splits.size() > 1) {
+    throw Error("levels", "",
+                "one level for each of the " + std::to_string(table.splits.size() + 1) +
+                    " sizes that the splits make");
+  }
+  shape.split = table.splits.empty() ? SplitOf(table, model) : table.splits.front();
+  return AutoSchedule(model, parameter, shape);
+}
+
+void Reverse(std::string_view name, LegacySchedule& schedule) {
+  std::ranges::reverse(schedule.levels);
+  if (name != kLayer) return;
+  for (std::vector<double>& row : schedule.levels) std::ranges::reverse(row);
+}
+
+}  // namespace
+
+std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_steps) {
+  std::vector<int64_t> bounds;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    bounds.push_back(ParseBound(text.substr(begin, end - begin), total_steps));
+    if (bounds.size() > 1 && bounds.back() <= bounds[bounds.size() - 2]) {
+      throw Error("phase bounds", text, "ascending ones");
+    }
+    begin = end + 1;
+  }
+  return bounds;
+}
+
+LegacySchedule ScheduleOfTable(std::string_view name, const LegacyTable& table, VolumeModel model,
+                               double parameter) {
+  model.measure = table.volume.value_or(VolumeMeasure::kElements);
+  LegacySchedule schedule =
+      table.levels.empty() ? Automatic(name, table, model, parameter) : Given(name, table, model);
+  if (table.reversed) Reverse(name, schedule);
+  schedule.closed_right = table.closed_right;
+  if (schedule.Phases() > 1) {
+    schedule.phase_bounds = ParsePhaseBounds(table.phase_bounds, model.total_steps);
+  }
+  schedule.Validate();
+  // Values sent do not depend on bits: those are solved in bytes. What a threshold sends nobody knows beforehand.
+  const std::optional<VolumeMeasure> measure = UsableMeasure(model);
+  if (!table.volume || !measure) return schedule;
+  model.measure = *measure;
+  return SolveSchedule(model, schedule, UniformVolume(model, parameter), FreeLevels::kAll).schedule;
+}
+
+}  // namespace legacy

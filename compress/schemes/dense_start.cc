@@ -1,0 +1,105 @@
+#include "compress/schemes/dense_start.h"
+
+#include <utility>
+
+#include "compress/error.h"
+
+namespace legacy {
+namespace {
+
+class DenseStartExchange : public Exchange {
+ public:
+  DenseStartExchange(std::unique_ptr<Exchange> dense, std::unique_ptr<Exchange> rest, int64_t steps)
+      : dense_(std::move(dense)), rest_(std::move(rest)), steps_(steps), active_(rest_.get()) {}
+
+  void Begin(const StepContext& context) override {
+    rest_->Begin(context);  // refuses from the first step on what it would refuse later
+    active_ = rest_.get();
+    if (context.step >= steps_) return;
+    active_ = dense_.get();
+    active_->Begin(context);
+  }
+  std::optional<Round> NextRound() override { return active_->NextRound(); }
+  Message Encode(int worker, std::span<const float> gradient) override {
+    return active_->Encode(worker, gradient);
+  }
+  void Accumulate(int worker, ByteSpan message) override { active_->Accumulate(worker, message); }
+  void FinishRound() override { active_->FinishRound(); }
+  void Mean(std::span<float> out) const override { active_->Mean(out); }
+  int64_t ElementsSent() const override { return active_->ElementsSent(); }
+  // All state is the scheme's own: what was sent whole left nothing.
+  void RescaleResiduals(float factor) override { rest_->RescaleResiduals(factor); }
+  std::span<const float> Residual(int worker) const override { return rest_->Residual(worker); }
+  Bytes Save() const override { return rest_->Save(); }
+  void Load(ByteSpan state) override { rest_->Load(state); }
+
+ private:
+  std::unique_ptr<Exchange> dense_;
+  std::unique_ptr<Exchange> rest_;
+  int64_t steps_;
+  Exchange* active_;
+};
+
+class DenseStartScheme : public Scheme {
+ public:
+  DenseStartScheme(std::unique_ptr<Scheme> scheme, int64_t steps)
+      : dense_(MakeScheme("dense", {.error_feedback = false})),
+        scheme_(std::move(scheme)),
+        steps_(steps) {}
+  std::string_view Name() const override { return scheme_->Name(); }
+  const ParameterSpec& Parameter() const override { return scheme_->Parameter(); }
+  // After the start, as in the rest.
+  int64_t ElementsSent(const Unit& unit, double parameter) const override {
+    return scheme_->ElementsSent(unit, parameter);
+  }
+  std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
+    return scheme_->MessageBytes(unit, parameter);
+  }
+  bool DependsOnCollective() const override { return scheme_->DependsOnCollective(); }
+  bool ReadsNetwork() const override { return scheme_->ReadsNetwork(); }
+  bool Compresses(const Unit& unit, double parameter) const override {
+    return scheme_->Compresses(unit, parameter);
+  }
+  int64_t DenseSteps() const override { return steps_; }
+  bool UsesErrorFeedback(double parameter) const override {
+    return scheme_->UsesErrorFeedback(parameter);
+  }
+  bool NeedsErrorFeedback() const override { return scheme_->NeedsErrorFeedback(); }
+  std::optional<double> LocalClipNorm(int workers) const override {
+    return scheme_->LocalClipNorm(workers);
+  }
+  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
+                                    std::span<const double> parameters,
+                                    const RandomKey& random) const override {
+    return scheme_->SquaredErrors(unit, values, parameters, random);
+  }
+  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
+    return std::make_unique<DenseStartExchange>(dense_->Open(unit, workers),
+                                                scheme_->Open(unit, workers), steps_);
+  }
+
+ private:
+  std::unique_ptr<Scheme> dense_;
+  std::unique_ptr<Scheme> scheme_;
+  int64_t steps_;
+};
+
+}  // namespace
+
+const OptionSpec& DenseStartOption() {
+  static const OptionSpec option = {
+      "dense_start", "0", "0 to 2^53",
+      "steps at the start in which everything is sent, by all-reduce"};
+  return option;
+}
+
+std::unique_ptr<Scheme> WithDenseStart(std::unique_ptr<Scheme> scheme, int64_t steps) {
+  if (steps == 0) return scheme;
+  if (scheme->OwnsMomentum()) {
+    throw Error("option dense_start of " + std::string(scheme->Name()), std::to_string(steps),
+                "0, as momentum is applied before compression; policy warmup:form=dense starts so");
+  }
+  return std::make_unique<DenseStartScheme>(std::move(scheme), steps);
+}
+
+}  // namespace legacy

@@ -1,0 +1,82 @@
+// Presets: all that a paper sets, and what stands over it.
+#include "scenarios/presets.h"
+
+#include <gtest/gtest.h>
+
+#include "compress/error.h"
+#include "scenarios/methods.h"
+#include "scenarios/scenario_yaml.h"
+#include "scenarios/study/grid.h"
+#include "tests/compress/model_shapes.h"
+#include "tests/message_of.h"
+
+namespace legacy {
+namespace {
+
+Scenario ReadText(const std::string& text) {
+  Scenario scenario;
+  ReadScenario(ParseYaml(text, "test"), "test", scenario);
+  return scenario;
+}
+
+std::string Described(const Scenario& scenario, const std::string& policy) {
+  const auto units = test::ResNet18(10);
+  return BuildMethod(FindMethod(scenario, policy), scenario, units, 100).description;
+}
+
+TEST(Presets, EveryMethodCanBeBuiltAndReadBack) {
+  for (const Preset& preset : Presets()) {
+    Scenario scenario;
+    ApplyPreset(preset.name, scenario);
+    ValidateScenario(scenario);
+    for (const std::string& policy : scenario.policies) {
+      EXPECT_FALSE(Described(scenario, policy).empty()) << preset.name << " " << policy;
+    }
+    EXPECT_EQ(PrintScenario(ReadText(PrintScenario(scenario))), PrintScenario(scenario));
+    for (const auto& setting : preset.settings) {
+      EXPECT_NE(PresetText(scenario).find(setting.first), std::string::npos);
+    }
+    EXPECT_EQ(PresetText(scenario).find("instead of"), std::string::npos);
+  }
+}
+
+TEST(Presets, LegacyAsPublished) {
+  Scenario scenario;
+  ApplyPreset("paper-legacy", scenario);
+  EXPECT_FALSE(scenario.error_feedback);
+  EXPECT_TRUE(scenario.closed_right);
+  EXPECT_EQ(scenario.density, 0.001);
+  EXPECT_NE(Described(scenario, "legacy-layer").find("1 % below 10000 elements, 0.1 %"),
+            std::string::npos)
+      << Described(scenario, "legacy-layer");
+}
+
+TEST(Presets, WhatIsSetBesideThemWins) {
+  // Wherever the preset stands in the file.
+  const Scenario scenario = ReadText("compression: {splits: 500}\npreset: paper-legacy\n");
+  EXPECT_EQ(scenario.splits, std::vector<int64_t>{500});
+  EXPECT_FALSE(scenario.error_feedback);
+  EXPECT_NE(PresetText(scenario).find("compression.splits: 500  (instead of 10000)"),
+            std::string::npos)
+      << PresetText(scenario);
+  EXPECT_EQ(PresetText(Scenario()), "");
+}
+
+TEST(Presets, InStudies) {
+  const StudyDefinition study = ParseStudy(
+      "scenario: {preset: paper-fft, compression: {error_feedback: on}}\n"
+      "grid: {bandwidth: [1Gbps, 2Gbps]}\n",
+      "test.yaml");
+  EXPECT_EQ(study.scenario.preset, "paper-fft");
+  EXPECT_TRUE(study.scenario.error_feedback);
+  EXPECT_EQ(study.scenario.policies.size(), 4u);
+}
+
+TEST(Presets, UnknownOnesAreListed) {
+  Scenario scenario;
+  const std::string message = MessageOf([&] { ApplyPreset("paper", scenario); });
+  EXPECT_NE(message.find("paper-accordion"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace legacy
