@@ -38,7 +38,8 @@ void AddStatic(Table& table) {
     const std::string name = std::string("fft-") + quantiser;
     table.Add(name.c_str(), (std::string("fft+") + quantiser).c_str());
   }
-  table.Add("topk-rbf", "topk+rbf");
+  // FFT's control: the same quantiser and as many bytes.
+  table.Add("topk-rbf", "topk+rbf").bytes_of = "fft@0.85";
   table.Add("local-sgd", "dense").local_steps = 4;
 }
 

@@ -100,7 +100,27 @@ std::string PolicyText(const Method& method, const Scenario& scenario) {
 }
 
 bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
-  return method.parameter <= 0 && spec.name == "density";
+  return method.parameter <= 0 && method.bytes_of.empty() && spec.name == "density";
+}
+
+// The parameter whose messages are as long as those of the scheme that method.bytes_of names.
+double ParameterOfBytes(const Method& method, const Scenario& scenario, const Scheme& scheme,
+                        std::span<const Unit> units) {
+  const size_t at = method.bytes_of.find('@');
+  const std::unique_ptr<Scheme> other = MakeScheme(method.bytes_of.substr(0, at));
+  double parameter = other->Parameter().fallback;
+  if (at != std::string::npos) {
+    parameter = ParseNumber(method.bytes_of.substr(at + 1), "bytes_of", -1e9, 1e9);
+  }
+  VolumeModel model = {.units = units,
+                       .scheme = other.get(),
+                       .total_steps = scenario.steps,
+                       .measure = VolumeMeasure::kBytes};
+  const double target = UniformVolume(model, parameter);
+  model.scheme = &scheme;
+  const LegacySchedule start = {
+      .splits = {}, .phase_bounds = {}, .levels = {{scheme.Parameter().fallback}}};
+  return SolveSchedule(model, start, target, FreeLevels::kAll).schedule.levels[0][0];
 }
 
 LegacyTable TableOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
@@ -158,7 +178,9 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   if (method.local_steps > 1) {
     built.description += ", every " + std::to_string(method.local_steps) + " steps";
   }
-  const double parameter = ParameterOf(method, scenario, spec);
+  const double parameter = method.bytes_of.empty()
+                               ? ParameterOf(method, scenario, spec)
+                               : ParameterOfBytes(method, scenario, *built.scheme, units);
   built.parameter = parameter;
   if (IsLegacyTable(method)) {
     const VolumeModel model = {
@@ -178,6 +200,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
                                                            .parameter = parameter,
                                                            .seed = scenario.seed});
   if (!spec.name.empty()) built.description += ", " + spec.name + " " + LevelText(parameter, spec);
+  if (!method.bytes_of.empty()) built.description += " (as many bytes as " + method.bytes_of + ")";
   if (!IsUniform(method)) built.description += " by " + method.policy;
   return built;
 }

@@ -70,8 +70,14 @@ Preset Gravac() {
        MethodOf("gravac-0.9", "sampled", policy + "0.9", 0.1)}};
 }
 
-// theta .85 and 10 bits, the range from the first steps, no residuals; Top-K with the same quantiser beside it, at the
-// density whose message is as long (a value's position costs it about ten bits).
+// The same quantiser and as many bytes as FFT.
+Method TopKOfFft() {
+  Method method = MethodOf("topk-rbf", "topk+rbf:bits=10,range=calibrated", "uniform");
+  method.bytes_of = "fft+rbf:bits=10@0.85";
+  return method;
+}
+
+// theta .85 and 10 bits, the range from the first steps, no residuals; Top-K with the same quantiser beside it.
 Preset Fft() {
   return {"paper-fft",
           "FFT-based Gradient Sparsification for the Distributed Training of Deep Neural Networks, "
@@ -80,7 +86,7 @@ Preset Fft() {
            {"compression.error_feedback", "off"}},
           {MethodOf("fft", "fft+rbf:bits=10,range=calibrated", "uniform", 0.85),
            MethodOf("fft-theta", "fft+rbf:bits=10,range=calibrated", "theta:form=lr", 0.85),
-           MethodOf("topk-rbf", "topk+rbf:bits=10,range=calibrated", "uniform", 0.12)}};
+           TopKOfFft()}};
 }
 
 // Ranks 2 and 1 and Top-K with 99 % and 10 %, decided every 10 epochs; all matrices are compressed.
@@ -102,6 +108,7 @@ Preset Accordion() {
 std::string DescribeMethod(const Method& method) {
   std::string text = method.scheme + ", policy " + method.policy;
   if (method.parameter > 0) text += ", parameter " + FormatNumber(method.parameter);
+  if (!method.bytes_of.empty()) text += ", as many bytes as " + method.bytes_of;
   if (!method.levels.empty()) text += ", levels " + method.levels;
   return text;
 }

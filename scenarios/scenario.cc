@@ -123,6 +123,9 @@ std::string PrintScenario(const Scenario& scenario) {
       out << YAML::Key << "scope" << YAML::Value << method.scope;
       out << YAML::Key << "policy" << YAML::Value << method.policy;
       out << YAML::Key << "parameter" << YAML::Value << FormatNumber(method.parameter);
+      if (!method.bytes_of.empty()) {
+        out << YAML::Key << "bytes_of" << YAML::Value << method.bytes_of;
+      }
       out << YAML::Key << "levels" << YAML::Value << method.levels;
       out << YAML::Key << "local_steps" << YAML::Value << method.local_steps;
       out << YAML::Key << "reversed" << YAML::Value << (method.reversed ? "on" : "off");

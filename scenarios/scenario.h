@@ -18,6 +18,7 @@ struct Method {
   double parameter = 0;            // the scheme's; 0: the scenario's density, or its default
   std::string levels;              // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, then solved
   bool reversed = false;    // a control: tight phases first; legacy-layer: small layers tight
+  std::string bytes_of;     // another scheme with its parameter, "fft@0.85": sends as many bytes
   int64_t local_steps = 1;  // local SGD: an exchange every so many steps
 };
 

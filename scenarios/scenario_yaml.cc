@@ -35,6 +35,8 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
   } else if (field == "parameter") {
     method.parameter = text.find('%') != std::string::npos ? ParseFraction(text, key)
                                                            : ParseNumber(text, key, 0, 1e9);
+  } else if (field == "bytes_of") {
+    method.bytes_of = text;
   } else if (field == "levels") {
     method.levels = text;
   } else if (field == "local_steps") {
@@ -43,8 +45,8 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
     method.reversed = ParseSwitch(text, key);
   } else {
     throw Error("unknown key '" + key +
-                "'; allowed: scheme, scope, policy, parameter, levels, "
-                "local_steps, reversed");
+                "'; allowed: scheme, scope, policy, parameter, bytes_of, "
+                "levels, local_steps, reversed");
   }
 }
 

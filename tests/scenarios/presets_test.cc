@@ -62,6 +62,23 @@ TEST(Presets, WhatIsSetBesideThemWins) {
   EXPECT_EQ(PresetText(Scenario()), "");
 }
 
+// FFT and its control: one quantiser, messages of one length.
+TEST(Methods, TopKAtTheBytesOfFft) {
+  const auto units = test::ResNet18(10);
+  const Scenario scenario;
+  const auto bytes = [&](const std::string& name) {
+    const BuiltMethod built = BuildMethod(FindMethod(scenario, name), scenario, units, 100);
+    double sum = 0;
+    for (const Unit& unit : units) {
+      sum += static_cast<double>(built.scheme->MessageBytes(unit, built.parameter).value());
+    }
+    return sum;
+  };
+  EXPECT_NEAR(bytes("topk-rbf"), bytes("fft"), 1e-3 * bytes("fft"));
+  Scenario bad = ReadText("methods: {m: {scheme: topk+rbf, bytes_of: \"redsync\"}}\n");
+  EXPECT_THROW(BuildMethod(FindMethod(bad, "m"), bad, units, 100), Error);
+}
+
 TEST(Presets, InStudies) {
   const StudyDefinition study = ParseStudy(
       "scenario: {preset: paper-fft, compression: {error_feedback: on}}\n"
