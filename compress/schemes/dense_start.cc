@@ -73,6 +73,9 @@ class DenseStartScheme : public Scheme {
                                     const RandomKey& random) const override {
     return scheme_->SquaredErrors(unit, values, parameters, random);
   }
+  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override {
+    return scheme_->ErrorWork(unit, parameters);
+  }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
     return std::make_unique<DenseStartExchange>(dense_->Open(unit, workers),
                                                 scheme_->Open(unit, workers), steps_);
