@@ -126,6 +126,6 @@ if command -v nvcc >/dev/null; then
   fresh
   exits 0 --dry-run --arch=90
   printed '^configure +passed'
-  printed 'gpu_tests|legacy-bench-gpu'
+  printed 'gpu_tests|legacy-bench-gpu|cuda_logic_tests'
 fi
 [ "$failures" = 0 ]

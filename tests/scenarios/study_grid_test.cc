@@ -77,7 +77,7 @@ TEST(StudyGrid, AxesAreNamedByFlagsAndMeasuredByTheirOptions) {
     const char* unit;
     std::vector<double> numbers;
   } cases[] = {
-      {"bandwidth: [1Gbps, 2.5e9]", "bandwidth", "bit/s", {1e9, 2.5e9}},
+      {"bandwidth: [1Gbps, 2.5Gbps]", "bandwidth", "bit/s", {1e9, 2.5e9}},
       {"network.bandwidth: [400 Mbit/s]", "bandwidth", "bit/s", {4e8}},
       {"delay: [10us, 0ns]", "delay", "s", {1e-5, 0}},
       {"density: [0.1%, 0.02]", "density", "fraction", {0.001, 0.02}},
