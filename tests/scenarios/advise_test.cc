@@ -130,7 +130,9 @@ TEST_F(AdviseTest, PricesAreAddedUpToTheCent) {
                          "  - {a: host0, b: host1, rate: 1Mbps, delay: 10us, price: 2000/9000}\n";
   const std::string network =
       " --topo=" + file + " --workers=2 --fidelity=analytic --policies=dense,topk";
-  ASSERT_EQ(Run(kTiny + network + " --out=" + In("run") + " --pictures=off 2>&1").status, 0);
+  const std::string alone = " --seeds=1 --dataset=glyphs --networks=none";
+  ASSERT_EQ(Run(kTiny + network + alone + " --out=" + In("run") + " --pictures=off 2>&1").status,
+            0);
   const analysis::RunDirectory run = analysis::ReadRunDirectory(folder_ / "run");
   ASSERT_EQ(run.links.size(), 4u);
   for (const analysis::LinkRow& link : run.links) {
