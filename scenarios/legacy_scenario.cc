@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "compress/error.h"
+#include "files/program.h"
 #include "scenarios/command_line.h"
 #include "scenarios/comparison.h"
 #include "scenarios/default_run.h"
@@ -11,7 +12,6 @@
 #include "scenarios/run_report.h"
 #include "scenarios/shapes/model_shape.h"
 #ifdef LEGACY_WITH_ADVICE
-#include "files/program.h"
 #include "scenarios/study/advise.h"
 #endif
 
