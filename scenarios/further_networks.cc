@@ -6,6 +6,7 @@
 #include "compress/error.h"
 #include "ns3-module/fabric/synchronisation.h"
 #include "scenarios/network/parse.h"
+#include "scenarios/observation.h"
 
 namespace legacy {
 namespace {
@@ -74,15 +75,9 @@ bool IsName(const std::string& name) {
 }
 
 Scenario Alone(Scenario scenario) {
-  const Scenario defaults;
   scenario.further = "none";
-  scenario.doctor = defaults.doctor;
-  scenario.trace_steps = defaults.trace_steps;
-  scenario.pcap = defaults.pcap;
-  scenario.flow_monitor = defaults.flow_monitor;
-  scenario.netanim = defaults.netanim;
   scenario.record = false;
-  return scenario;
+  return Unobserved(std::move(scenario));
 }
 
 }  // namespace

@@ -46,6 +46,16 @@ std::string PlainFileName(std::string policy) {
   return policy;
 }
 
+Scenario Unobserved(Scenario scenario) {
+  const Scenario defaults;
+  scenario.doctor = defaults.doctor;
+  scenario.trace_steps = defaults.trace_steps;
+  scenario.pcap = defaults.pcap;
+  scenario.flow_monitor = defaults.flow_monitor;
+  scenario.netanim = defaults.netanim;
+  return scenario;
+}
+
 Observation ParseObservation(const Scenario& scenario, const ScenarioNetwork& network) {
   Observation observation;
   observation.doctor = scenario.doctor != "off";

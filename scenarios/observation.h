@@ -32,6 +32,9 @@ struct Observation {
 // Throws Error on steps and endpoints that there are not, and on fidelities that this build lacks.
 Observation ParseObservation(const Scenario& scenario, const ScenarioNetwork& network);
 
+// The scenario without the doctor, traces and ns-3's own files.
+Scenario Unobserved(Scenario scenario);
+
 // "0,10-12" of the scenario's steps. Throws Error naming `option`.
 std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
                          const std::string& option);

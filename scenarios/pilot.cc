@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "scenarios/observation.h"
 #include "scenarios/timed_run.h"
 
 namespace legacy {
@@ -9,15 +10,9 @@ namespace {
 
 // The scenario on the cheapest of engines, with nothing left behind.
 Scenario QuickScenario(Scenario scenario) {
-  const Scenario defaults;
   scenario.fidelity = "analytic";
-  scenario.sync = defaults.sync;
-  scenario.doctor = defaults.doctor;
-  scenario.trace_steps = defaults.trace_steps;
-  scenario.pcap = defaults.pcap;
-  scenario.flow_monitor = defaults.flow_monitor;
-  scenario.netanim = defaults.netanim;
-  return scenario;
+  scenario.sync = Scenario().sync;
+  return Unobserved(std::move(scenario));
 }
 
 // The step in which all workers send what the only one does.

@@ -8,6 +8,7 @@
 #include "compress/error.h"
 #include "scenarios/manifest.h"
 #include "scenarios/network/parse.h"
+#include "scenarios/observation.h"
 #include "scenarios/timing.h"
 #include "trainer/traffic_record.h"
 
@@ -179,12 +180,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.further = "none";
   scenario.gradient_steps = defaults.gradient_steps;
   scenario.gradient_layers = defaults.gradient_layers;
-  scenario.doctor = defaults.doctor;
-  scenario.trace_steps = defaults.trace_steps;
-  scenario.pcap = defaults.pcap;
-  scenario.flow_monitor = defaults.flow_monitor;
-  scenario.netanim = defaults.netanim;
-  return scenario;
+  return Unobserved(std::move(scenario));
 }
 
 }  // namespace legacy
