@@ -14,6 +14,7 @@
 
 #include "analysis/study/store.h"
 #include "analysis/study/study_report.h"
+#include "analysis/study/study_tables.h"
 #include "compress/error.h"
 #include "files/program.h"
 #include "files/whole_file.h"
@@ -227,6 +228,36 @@ void AddReport(CLI::App& app, Action& chosen) {
       ->capture_default_str();
 }
 
+void AddTables(CLI::App& app, Action& chosen) {
+  struct Flags {
+    std::string folder;
+    std::string target;
+    std::vector<std::string> names = {"summary"};
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command = AddCommand(
+      app, "tables", "tables of the report in Markdown, to the terminal", chosen, [flags] {
+        legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
+        SayNotes(study);
+        if (!flags->target.empty()) {
+          legacy::SetTarget(study, legacy::ParseFraction(flags->target, "--target"));
+        }
+        const auto tables = legacy::analysis::StudyTables(study);
+        for (const std::string& name : flags->names) {
+          fmt::print("{}", MarkdownOf(legacy::analysis::TableNamed(tables, name)));
+        }
+        return 0;
+      });
+  AddFolder(*command, flags->folder);
+  command
+      ->add_option("NAME", flags->names,
+                   "which: summary, time_to_accuracy, break_even, step, "
+                   "volume, egress, failed")
+      ->capture_default_str();
+  command->add_option("--target", flags->target, "another target accuracy [the study's]")
+      ->type_name("85%|0.85");
+}
+
 void AddServe(CLI::App& app, Action& chosen) {
   struct Flags {
     std::string folder;
@@ -322,6 +353,7 @@ int Main(int argc, char** argv) {
   AddStatus(app, chosen);
   AddExport(app, chosen);
   AddReport(app, chosen);
+  AddTables(app, chosen);
   AddServe(app, chosen);
   AddWork(app, chosen);
   AddCollect(app, chosen);

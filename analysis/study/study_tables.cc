@@ -9,6 +9,7 @@
 #include "analysis/study/crossover.h"
 #include "analysis/study/quantities.h"
 #include "analysis/study/statistics.h"
+#include "compress/error.h"
 
 namespace legacy::analysis {
 namespace {
@@ -61,14 +62,43 @@ class Builder {
   StudyTable table_;
 };
 
-void AddAxes(const Study& study, const std::vector<size_t>& values, Builder& builder) {
-  for (size_t a = 0; a < study.axes.size(); ++a) {
-    const StudyAxis& axis = study.axes[a];
-    const bool numbers = !axis.numbers.empty();
-    builder.Show(ShowAxisName(axis), ShowValue(axis, values[a]), numbers);
-    builder.Raw(axis.name, axis.values[values[a]]);
-    if (numbers) builder.Raw(axis.name + "_number", axis.numbers[values[a]]);
+std::string ShowTime(const Outcome& outcome) {
+  if (outcome.done == 0) return "-";
+  if (outcome.time_to_accuracy.count > 0) return ShowSpread(outcome.time_to_accuracy, "s");
+  return fmt::format("≥ {}, {} of {} reached", ShowQuantity(outcome.time_bound, "s"),
+                     outcome.reached, outcome.done);
+}
+
+std::string ShowAgainstBaseline(const Study& study, const Outcome& outcome) {
+  if (outcome.policy == study.baseline) return "baseline";
+  std::string text = ShowSpeedup(outcome.speedup);
+  const size_t pairs = outcome.speedup.pairs.size();
+  if (outcome.speedup.known() && pairs < study.seeds.size()) {
+    text += fmt::format(" ({})", ShowCount(static_cast<int64_t>(pairs), "pair"));
   }
+  return text;
+}
+
+std::string ShowDifference(const Study& study, const Outcome& outcome) {
+  if (outcome.policy == study.baseline) return "baseline";
+  const Spread& spread = outcome.accuracy_difference;
+  if (spread.count == 0) return "-";
+  std::string text = fmt::format("{:+.2f}", spread.mean * 100);
+  if (const auto interval = MeanInterval(spread)) {
+    text += fmt::format(" [{:+.2f}, {:+.2f}]", interval->low * 100, interval->high * 100);
+  }
+  return text;
+}
+
+void AddAxis(const StudyAxis& axis, size_t value, Builder& builder) {
+  const bool numbers = !axis.numbers.empty();
+  builder.Show(ShowAxisName(axis), ShowValue(axis, value), numbers);
+  builder.Raw(axis.name, axis.values[value]);
+  if (numbers) builder.Raw(axis.name + "_number", axis.numbers[value]);
+}
+
+void AddAxes(const Study& study, const std::vector<size_t>& values, Builder& builder) {
+  for (size_t a = 0; a < study.axes.size(); ++a) AddAxis(study.axes[a], values[a], builder);
 }
 
 // One row for each policy at each place; fill(study, outcome, builder) adds what follows the names.
@@ -92,21 +122,38 @@ StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Buil
   return builder.Take();
 }
 
-std::string ShowTime(const Outcome& outcome) {
-  if (outcome.done == 0) return "-";
-  if (outcome.time_to_accuracy.count > 0) return ShowSpread(outcome.time_to_accuracy, "s");
-  return fmt::format("≥ {}, {} of {} reached", ShowQuantity(outcome.time_bound, "s"),
-                     outcome.reached, outcome.done);
-}
-
-std::string ShowAgainstBaseline(const Study& study, const Outcome& outcome) {
-  if (outcome.policy == study.baseline) return "baseline";
-  std::string text = ShowSpeedup(outcome.speedup);
-  const size_t pairs = outcome.speedup.pairs.size();
-  if (outcome.speedup.known() && pairs < study.seeds.size()) {
-    text += fmt::format(" ({})", ShowCount(static_cast<int64_t>(pairs), "pair"));
+// What one asks first of a method: what it sends, where it ends, how long its steps are and when it
+// is there. Axes with one value are left out, and what needs a training where nothing was trained.
+StudyTable SummaryTable(const Study& study, const std::vector<Place>& places) {
+  Builder builder(
+      "summary",
+      fmt::format("In short, against {}, by pairs of seeds with 95 % intervals", study.baseline));
+  for (const Place& place : places) {
+    const Outcome& base = place.outcomes[PolicyIndex(study, study.baseline)];
+    for (const Outcome& outcome : place.outcomes) {
+      if (outcome.planned == 0) continue;
+      builder.Row();
+      for (size_t a = 0; a < study.axes.size(); ++a) {
+        if (study.axes[a].values.size() > 1) AddAxis(study.axes[a], place.values[a], builder);
+      }
+      builder.Show("policy", MarkedName(outcome.policy, outcome.decisions), false);
+      builder.Raw("policy", outcome.policy);
+      builder.Add("payload ratio", "payload_ratio", outcome.payload_ratio, "");
+      builder.Add("step", "step_seconds", outcome.step_seconds, "s");
+      builder.Show("steps faster", ShowNumber(base.step_seconds.mean / outcome.step_seconds.mean));
+      if (!study.target) continue;
+      builder.Add("final accuracy", "final_accuracy", outcome.final_accuracy, "fraction");
+      builder.Show("points", ShowDifference(study, outcome));
+      builder.Raw("accuracy_difference_mean", outcome.accuracy_difference.mean);
+      builder.Raw("accuracy_difference", MeanInterval(outcome.accuracy_difference));
+      builder.Show("time to " + ShowQuantity(*study.target, "fraction"), ShowTime(outcome));
+      builder.Raw("time_to_accuracy_mean", outcome.time_to_accuracy.mean);
+      builder.Show("times faster", ShowAgainstBaseline(study, outcome));
+      builder.Raw("speedup", outcome.speedup.ratio);
+      builder.Raw("speedup", outcome.speedup.interval);
+    }
   }
-  return text;
+  return builder.Take();
 }
 
 const char* BoundText(const Speedup& speedup) {
@@ -143,17 +190,6 @@ void FillStep(const Study&, const Outcome& outcome, Builder& builder) {
   add("decode", "decode_seconds", outcome.step.decode);
   add("wait", "wait_seconds", outcome.step.wait);
   add("textbook's step", "alpha_beta_step_seconds", outcome.alpha_beta_step_seconds);
-}
-
-std::string ShowDifference(const Study& study, const Outcome& outcome) {
-  if (outcome.policy == study.baseline) return "baseline";
-  const Spread& spread = outcome.accuracy_difference;
-  if (spread.count == 0) return "-";
-  std::string text = fmt::format("{:+.2f}", spread.mean * 100);
-  if (const auto interval = MeanInterval(spread)) {
-    text += fmt::format(" [{:+.2f}, {:+.2f}]", interval->low * 100, interval->high * 100);
-  }
-  return text;
 }
 
 void FillVolume(const Study& study, const Outcome& outcome, Builder& builder) {
@@ -331,7 +367,7 @@ void ExplainMark(StudyTable& table) {
 
 std::vector<StudyTable> StudyTables(const Study& study) {
   const std::vector<Place> places = PlacesOf(study);
-  std::vector<StudyTable> tables;
+  std::vector<StudyTable> tables = {SummaryTable(study, places)};
   if (study.target) {
     tables.push_back(PlaceTable(
         study, places,
@@ -359,6 +395,15 @@ std::vector<StudyTable> StudyTables(const Study& study) {
   std::erase_if(tables, [](const StudyTable& table) { return table.rows.empty(); });
   for (StudyTable& table : tables) ExplainMark(table);
   return tables;
+}
+
+const StudyTable& TableNamed(const std::vector<StudyTable>& tables, const std::string& name) {
+  std::vector<std::string> names;
+  for (const StudyTable& table : tables) {
+    if (table.name == name) return table;
+    names.push_back(table.name);
+  }
+  throw Error("table", name, fmt::format("{}", fmt::join(names, ", ")));
 }
 
 }  // namespace legacy::analysis

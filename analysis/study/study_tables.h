@@ -24,8 +24,12 @@ struct StudyTable {
   std::vector<std::vector<std::string>> csv_rows;
 };
 
-// Those that have rows, in this order: time_to_accuracy, break_even, step, volume, egress, failed.
+// Those that have rows, in this order: summary, time_to_accuracy, break_even, step, volume, egress,
+// failed.
 std::vector<StudyTable> StudyTables(const Study& study);
+
+// Throws Error with the list where there is none of that name.
+const StudyTable& TableNamed(const std::vector<StudyTable>& tables, const std::string& name);
 
 std::string MarkdownOf(const StudyTable& table);  // title in bold, then the table
 std::string CsvOf(const StudyTable& table);

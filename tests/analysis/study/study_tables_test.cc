@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "analysis/csv.h"
+#include "compress/error.h"
 #include "tests/analysis/study/small_study.h"
 #include "tests/analysis/study/study_testing.h"
 
@@ -18,10 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-const StudyTable& Named(const std::vector<StudyTable>& tables, const std::string& name) {
-  return *std::ranges::find(tables, name, &StudyTable::name);
-}
 
 std::vector<std::string> Names(const std::vector<StudyTable>& tables) {
   std::vector<std::string> names;
@@ -51,15 +48,15 @@ TEST(StudyTables, AreRectangular) {
   Forget(study.points[3], "no route");
   for (StudyPoint& point : study.points) point.figures.egress_usd = 0.5;
   const std::vector<StudyTable> tables = StudyTables(study);
-  EXPECT_THAT(Names(tables),
-              ElementsAre("time_to_accuracy", "break_even", "step", "volume", "egress", "failed"));
+  EXPECT_THAT(Names(tables), ElementsAre("summary", "time_to_accuracy", "break_even", "step",
+                                         "volume", "egress", "failed"));
   for (const StudyTable& table : tables) {
     ASSERT_EQ(table.rows.size(), table.csv_rows.size());
     for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.name;
     for (const auto& row : table.csv_rows) EXPECT_EQ(row.size(), table.csv_header.size());
   }
-  EXPECT_EQ(tables[0].rows.size(), 26U * 8);
-  EXPECT_EQ(tables[1].rows.size(), 2U * 7);  // along bandwidth; along workers nothing crosses
+  EXPECT_EQ(tables[1].rows.size(), 26U * 8);
+  EXPECT_EQ(tables[2].rows.size(), 2U * 7);  // along bandwidth; along workers nothing crosses
 }
 
 TEST(StudyTables, HaveTheColumnsOfTheHandbook) {
@@ -79,16 +76,43 @@ TEST(StudyTables, HaveTheColumnsOfTheHandbook) {
 TEST(StudyTables, LeaveOutWhatThereIsNot) {
   Study study = TwoByTwo();
   EXPECT_THAT(Names(StudyTables(study)),
-              ElementsAre("time_to_accuracy", "break_even", "step", "volume"));
+              ElementsAre("summary", "time_to_accuracy", "break_even", "step", "volume"));
   study.target.reset();
-  EXPECT_THAT(Names(StudyTables(study)), ElementsAre("step", "volume"));
+  EXPECT_THAT(Names(StudyTables(study)), ElementsAre("summary", "step", "volume"));
   study.points.clear();
   EXPECT_TRUE(StudyTables(study).empty());
 }
 
+TEST(StudyTables, SumUpVolumeAccuracyStepAndTimes) {
+  Study study = TwoByTwo();
+  study.axes.push_back({"density", "fraction", {"1%"}, {0.01}});
+  for (StudyPoint& point : study.points) {
+    point.values.push_back("1%");
+    point.figures.payload_ratio = point.policy == "topk" ? 50 : 1;
+    point.figures.step_seconds = point.policy == "topk" ? 0.001 : 0.004;
+    point.figures.final_accuracy = point.policy == "topk" ? 0.875 : 0.9;
+  }
+  const std::vector<StudyTable> tables = StudyTables(study);
+  const StudyTable& summary = TableNamed(tables, "summary");
+  EXPECT_EQ(summary.columns[0].header, "bandwidth");  // the density's one value says nothing
+  EXPECT_THAT(summary.rows[1], ElementsAre("1 Gbit/s", "topk", "50.0", "1.00 ms", "4.00", "87.5 %",
+                                           "-2.50 [-2.50, -2.50]", "200 ms", "10.0 [10.0, 10.0]"));
+  EXPECT_EQ(summary.rows[0].back(), "baseline");
+  EXPECT_THROW(TableNamed(tables, "summery"), Error);
+}
+
+TEST(StudyTables, LeaveOutAccuraciesWhereNothingWasTrained) {
+  Study study = TwoByTwo();
+  study.target.reset();
+  const std::vector<StudyTable> tables = StudyTables(study);
+  for (const StudyTable::Column& column : TableNamed(tables, "summary").columns) {
+    EXPECT_THAT(column.header, Not(HasSubstr("accuracy")));
+  }
+}
+
 TEST(StudyTables, ShowTimesForPeopleAndInSeconds) {
   const std::vector<StudyTable> tables = StudyTables(TwoByTwo());
-  const StudyTable& time = Named(tables, "time_to_accuracy");
+  const StudyTable& time = TableNamed(tables, "time_to_accuracy");
   EXPECT_THAT(time.rows[1], ElementsAre("1 Gbit/s", "topk", "2/2", "200 ms", "10.0 [10.0, 10.0]"));
   EXPECT_THAT(time.rows[0], ElementsAre("1 Gbit/s", "dense", "2/2", "2.00 s", "baseline"));
   EXPECT_EQ(Field(time, 1, "bandwidth_number"), "1000000000");
@@ -103,7 +127,7 @@ TEST(StudyTables, ShowCensoredTimesAsBounds) {
   Study study = TwoByTwo();
   Finish(study.points[3], std::nullopt, 4);  // topk, seed 2, at 1 Gbit/s
   const std::vector<StudyTable> tables = StudyTables(study);
-  const StudyTable& time = Named(tables, "time_to_accuracy");
+  const StudyTable& time = TableNamed(tables, "time_to_accuracy");
   EXPECT_EQ(time.rows[1][3], "≥ 2.1 s, 1 of 2 reached");
   EXPECT_EQ(time.rows[1][4], "≤ 2.24");  // the root of 10 x 1/2
   EXPECT_EQ(Field(time, 1, "time_to_accuracy_mean"), "");
@@ -111,7 +135,7 @@ TEST(StudyTables, ShowCensoredTimesAsBounds) {
   EXPECT_EQ(Field(time, 1, "speedup_bound"), "at_most");
   EXPECT_EQ(Field(time, 1, "speedup_low"), "");
   Finish(study.points[1], std::nullopt, 4);  // dense with that seed too: one pair is left
-  EXPECT_EQ(Named(StudyTables(study), "time_to_accuracy").rows[1][4], "10.0 (1 pair)");
+  EXPECT_EQ(TableNamed(StudyTables(study), "time_to_accuracy").rows[1][4], "10.0 (1 pair)");
 }
 
 TEST(StudyTables, ShowUnfinishedPlaces) {
@@ -119,10 +143,10 @@ TEST(StudyTables, ShowUnfinishedPlaces) {
   Forget(study.points[2]);
   Forget(study.points[3]);
   const std::vector<StudyTable> tables = StudyTables(study);
-  EXPECT_THAT(Named(tables, "time_to_accuracy").rows[1],
+  EXPECT_THAT(TableNamed(tables, "time_to_accuracy").rows[1],
               ElementsAre("1 Gbit/s", "topk", "0/2", "-", "-"));
-  EXPECT_EQ(Named(tables, "step").rows[1][4], "-");
-  EXPECT_EQ(Field(Named(tables, "step"), 1, "compute_seconds"), "");
+  EXPECT_EQ(TableNamed(tables, "step").rows[1][4], "-");
+  EXPECT_EQ(Field(TableNamed(tables, "step"), 1, "compute_seconds"), "");
 }
 
 TEST(StudyTables, ShowBreakEvenBesideTheTextbook) {
@@ -131,7 +155,7 @@ TEST(StudyTables, ShowBreakEvenBesideTheTextbook) {
     if (point.policy == "topk") point.figures.alpha_beta_step_seconds *= std::sqrt(10);
   }
   const std::vector<StudyTable> tables = StudyTables(study);
-  const StudyTable& even = Named(tables, "break_even");
+  const StudyTable& even = TableNamed(tables, "break_even");
   ASSERT_EQ(even.rows.size(), 1U);
   EXPECT_THAT(even.rows[0],
               ElementsAre("bandwidth", "everywhere", "topk", "10.0 [10.0, 10.0] Gbit/s",
@@ -153,7 +177,7 @@ TEST(StudyTables, SayWhatSeedsDoThatDoNotCross) {
       const auto& [low, high] = dense[point.seed - 1];
       return point.values[0] == study.axes[0].values[0] ? low : high;
     });
-    return Named(StudyTables(study), "break_even").rows[0][4];
+    return TableNamed(StudyTables(study), "break_even").rows[0][4];
   };
   EXPECT_EQ(verdict({{2, 2}}), "pays over the whole range");
   EXPECT_EQ(verdict({{0.5, 0.5}, {0.5, 0.6}}), "never pays");
@@ -166,7 +190,7 @@ TEST(StudyTables, ListFailuresWithTheirMessages) {
   Study study = TwoByTwo();
   Forget(study.points[5], "topology: got 'a|b'; allowed: <name>\nor a file");
   const std::vector<StudyTable> tables = StudyTables(study);
-  const StudyTable& failed = Named(tables, "failed");
+  const StudyTable& failed = TableNamed(tables, "failed");
   EXPECT_THAT(failed.rows[0], ElementsAre("5", "100 Gbit/s", "dense", "2",
                                           "topology: got 'a|b'; allowed: <name>\nor a file"));
   const std::string markdown = MarkdownOf(failed);
@@ -177,7 +201,7 @@ TEST(StudyTables, ListFailuresWithTheirMessages) {
 
 TEST(StudyTables, AreMarkdownWithAlignment) {
   const std::vector<StudyTable> tables = StudyTables(TwoByTwo());
-  EXPECT_THAT(MarkdownOf(tables[0]),
+  EXPECT_THAT(MarkdownOf(tables[1]),
               HasSubstr("\n| bandwidth | policy | seeds | TTA | speed-up over dense |\n"
                         "|---:|---|---:|---:|---:|\n| 1 Gbit/s | dense | 2/2 | 2.00 s |"));
 }
@@ -191,7 +215,7 @@ TEST(LatexText, EscapesWhatLatexReads) {
 }
 
 TEST(LatexText, OfATableHasARowEach) {
-  const std::string latex = LatexOf(StudyTables(TwoByTwo())[0]);
+  const std::string latex = LatexOf(TableNamed(StudyTables(TwoByTwo()), "time_to_accuracy"));
   EXPECT_THAT(latex, HasSubstr("\\begin{longtable}{rlrrr}\n"));
   EXPECT_THAT(latex, HasSubstr("1 Gbit/s & topk & 2/2 & 200 ms & 10.0 {[}10.0, 10.0{]} \\\\\n"));
   EXPECT_THAT(latex,
