@@ -14,7 +14,7 @@ namespace legacy::analysis {
 namespace {
 
 constexpr int kDigits = 3;  // significant ones
-// Of a time: policies that are so near are named together with the first.
+// Policies whose times are within this part of the first's are named together with it.
 constexpr double kNear = 0.05;
 
 std::string Number(double value) { return Fixed(value, Decimals(value, kDigits)); }
@@ -43,11 +43,21 @@ std::string TimeCell(const PolicySummary& policy) {
   return text + fmt::format(" ({}x)", Number(policy.speedup_dense->spread.mean));
 }
 
-// "1 : 64": what a step of the baseline computes, against what it communicates.
-std::string RatioCell(const NetworkResult& network) {
+// "1 : 64": what a step computes, against what it communicates.
+std::string RatioCell(double ratio) {
+  return std::isfinite(ratio) ? fmt::format("1 : {}", Number(ratio)) : "-";
+}
+
+double BaselineRatio(const NetworkResult& network) {
   const PolicySummary* policy = Find(network.summary, network.summary.baseline);
-  if (policy == nullptr || policy->step.compute <= 0) return "-";
-  return "1 : " + Number(policy->step.communication / policy->step.compute);
+  return policy == nullptr ? kUnknown : policy->step.communication / policy->step.compute;
+}
+
+double WellKnownRatio(const NetworkResult& network, const std::string& model) {
+  for (const auto& [name, ratio] : network.well_known) {
+    if (name == model) return ratio;
+  }
+  return kUnknown;
 }
 
 Table NetworksTable(const std::vector<NetworkResult>& networks) {
@@ -65,11 +75,19 @@ Table NetworksTable(const std::vector<NetworkResult>& networks) {
     }
   }
   table.rows.push_back({own.baseline + ", compute : communication", ""});
-  for (const NetworkResult& network : networks) table.rows.back().push_back(RatioCell(network));
+  for (const NetworkResult& network : networks) {
+    table.rows.back().push_back(RatioCell(BaselineRatio(network)));
+  }
+  for (const auto& [model, own_ratio] : networks.front().well_known) {
+    table.rows.push_back({fmt::format("the same of {}", model), ""});
+    for (const NetworkResult& network : networks) {
+      table.rows.back().push_back(RatioCell(WellKnownRatio(network, model)));
+    }
+  }
   return table;
 }
 
-// By time; those that reached the target with all seeds.
+// The policies that reached the target with all seeds, the fastest first.
 std::vector<const PolicySummary*> Ranked(const Summary& summary) {
   std::vector<const PolicySummary*> ranked;
   for (const PolicySummary& policy : summary.policies) {
@@ -146,11 +164,17 @@ std::vector<NetworkResult> ReadNetworks(const RunDirectory& run, const Summary& 
       const std::string name = entry.at("name").get<std::string>();
       const std::filesystem::path folder = entry.at("directory").get<std::string>();
       networks.push_back(
-          {name, networks.empty() ? own : Summarise(ReadRunDirectory(run.path / folder), options)});
+          {name,
+           networks.empty() ? own : Summarise(ReadRunDirectory(run.path / folder), options),
+           {}});
+      for (const nlohmann::json& known : entry.value("well_known", nlohmann::json::array())) {
+        networks.back().well_known.emplace_back(known.at("model").get<std::string>(),
+                                                known.at("ratio").get<double>());
+      }
     }
   } catch (const nlohmann::json::exception&) {
     throw Error((run.path / "manifest.json").string() + ": networks", list->dump(),
-                "a list of {\"name\": ..., \"directory\": ...}");
+                "a list of {\"name\": ..., \"directory\": ..., \"well_known\": [...]}");
   }
   return networks;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/summary.h"
@@ -12,6 +13,8 @@ namespace legacy::analysis {
 struct NetworkResult {
   std::string name;
   Summary summary;
+  // Of well-known models there: the model with its batch, and a dense step's communication / its computing.
+  std::vector<std::pair<std::string, double>> well_known = {};
 };
 
 // All networks of a run, its own first; empty where it has no others. `own` is the summary of `run`. Throws Error as
@@ -19,7 +22,8 @@ struct NetworkResult {
 std::vector<NetworkResult> ReadNetworks(const RunDirectory& run, const Summary& own,
                                         const SummaryOptions& options);
 
-// A column of time-to-accuracy for each network, and how much longer a dense step communicates there than it computes.
+// A column of time-to-accuracy for each network, and how much longer a dense step communicates there than it computes, of
+// the run's model and of well-known ones.
 std::string NetworksText(const std::vector<NetworkResult>& networks);
 std::string NetworksMarkdown(const std::vector<NetworkResult>& networks);
 // networks.csv: one line a network and policy; seconds and fractions, empty where unknown.

@@ -6,6 +6,7 @@
 
 #include "analysis/run_directory.h"
 #include "scenarios/further_networks.h"
+#include "scenarios/shapes/well_known.h"
 
 namespace legacy {
 namespace {
@@ -30,11 +31,11 @@ class FurtherPlaces {
     }
   }
 
-  // Names and folders, the run's own network first; for its manifest.
-  nlohmann::json Document(const std::string& own) const {
-    nlohmann::json document = {{{"name", own}, {"directory", "."}}};
+  // Names, folders and well-known models' ratios, the run's own network first; for its manifest.
+  nlohmann::json Document(const Scenario& own) const {
+    nlohmann::json document = {Entry(OwnNetworkName(own), ".", own)};
     for (const FurtherNetwork& network : networks_) {
-      document.push_back({{"name", network.name}, {"directory", Folder(network).string()}});
+      document.push_back(Entry(network.name, Folder(network), network.scenario));
     }
     return document;
   }
@@ -61,6 +62,14 @@ class FurtherPlaces {
   }
 
  private:
+  static nlohmann::json Entry(const std::string& name, const fs::path& folder,
+                              const Scenario& scenario) {
+    nlohmann::json entry = {{"name", name}, {"directory", folder.string()}};
+    for (const CommunicationRatio& known : WellKnownRatios(scenario)) {
+      entry["well_known"].push_back({{"model", known.model}, {"ratio", known.ratio}});
+    }
+    return entry;
+  }
   static fs::path Folder(const FurtherNetwork& network) {
     return fs::path("networks") / network.name;
   }
@@ -143,7 +152,7 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   RunResult result;
   result.directory = MakeRunDirectory(chosen.scenario, program);
   nlohmann::json manifest = run->Manifest(program, command_line);
-  if (further.size() > 0) manifest["networks"] = further.Document(OwnNetworkName(scenario));
+  if (further.size() > 0) manifest["networks"] = further.Document(chosen.scenario);
   analysis::WriteManifest(result.directory, manifest);
   further.Open(result.directory, manifest);
   if (chosen.samples > 0) {

@@ -27,7 +27,7 @@ NetworkResult Network(const std::string& name, double dense_communication,
     row.encode_seconds = dense ? 0 : 4e-4;
     row.decode_seconds = dense ? 0 : 6e-4;
   }
-  return {name, Summarise(run)};
+  return {name, Summarise(run), {{"resnet50 x 32 images", dense_communication * 100}}};
 }
 
 std::vector<NetworkResult> SlowAndFast() {
@@ -41,6 +41,8 @@ TEST(NetworkComparison, ShowsATimeForEachNetworkAndTheRatioOfCommunication) {
   EXPECT_NE(text.find("dense, compute : communication"), std::string::npos) << text;
   EXPECT_NE(text.find("1 : 64.0"), std::string::npos) << text;
   EXPECT_NE(text.find("1 : 0.500"), std::string::npos) << text;
+  EXPECT_NE(text.find("the same of resnet50 x 32 images"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 : 6.40"), std::string::npos) << text;
 }
 
 TEST(NetworkComparison, SaysWhoIsFirstAndWhyTheOrderTurns) {
