@@ -221,7 +221,7 @@ std::string NetworksConclusion(const std::vector<NetworkResult>& networks) {
     if (ranked.empty()) continue;
     firsts.push_back(First(network, ranked));
     if (winner != nullptr && winner->name != ranked.front()->name) {
-      turns += " " + Turn(*before, *winner, network, *ranked.front());
+      turns += fmt::format(" {}", Turn(*before, *winner, network, *ranked.front()));
     }
     before = &network;
     winner = ranked.front();
