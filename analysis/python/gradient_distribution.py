@@ -86,9 +86,9 @@ def draw(path, panels, parts):
     """One panel for each layer; curves of values and of the spectrum for each file."""
     columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
-    script = [f"set terminal svg size {320 * columns},{280 * rows} font ',11'", f"set output '{path}'",
+    script = [f"set terminal svg size {330 * columns},{440 * rows} font ',11'", f"set output '{path}'",
               f"set multiplot layout {rows},{columns}", "set logscale x", "set yrange [0:1]", "set format x '%g %%'",
-              "set xlabel 'kept'", "set ylabel 'share of the energy'", "set key bottom right"]
+              "set xlabel 'kept'", "set ylabel 'share of the energy'", "set key below maxcols 2 samplen 2"]
     for layer, curves in panels.items():
         script.append(f"set title '{layer}' noenhanced")
         plots = []
