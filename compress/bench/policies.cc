@@ -162,6 +162,31 @@ void PolicyStepAndTorch(benchmark::State& state, const char* policy) {
 
 #endif
 
+// Two levels of one gradient, 10x and 1,000x: GraVAC's probes, where the second is taken from what the first kept, beside two
+// compressions of the gradient itself (Tyagi and Swany, IEEE CLOUD 2023, table 3). Argument: elements.
+void TwoLevels(benchmark::State& state, const char* scheme_text) {
+  constexpr double kLoose = 0.1, kTight = 0.001;
+  const auto scheme = MakeScheme(scheme_text, {.error_feedback = false});
+  const int64_t n = state.range(0);
+  const auto exchange = scheme->Open(Unit{0, "all", {n}, 0, n}, 1);
+  const auto gradient = Draw("laplace", n);
+  const auto measure = [&](const std::vector<double>& candidates) {
+    exchange->Begin({.seed = 1, .parameter = candidates.front(), .candidates = candidates});
+    benchmark::DoNotOptimize(exchange->Measure(0, gradient));
+  };
+  const Medians medians = TakeTurns(
+      state, Nothing,
+      [&] {
+        measure({kLoose, kTight});
+      },
+      [&] {
+        measure({kLoose});
+        measure({kTight});
+      });
+  Report(state, "times_two_compressions", medians.yardstick / medians.kernel, {});
+  Report(state, "median_ms", 1e3 * medians.kernel, {});
+}
+
 BENCHMARK_CAPTURE(Knapsack, small, {})->Args({62, 7, 10000})->LEGACY_TURNS;
 LEGACY_AIM("Knapsack", Knapsack, AtMost(20))->Args({161, 13, 10000});
 
@@ -182,6 +207,18 @@ LEGACY_POLICY(kimad, "kimad");
 LEGACY_POLICY(kimad_knapsack, "kimad:split=knapsack");
 LEGACY_POLICY(kimad_knapsack_of_ten_steps, "kimad:split=knapsack,period=10");
 #undef LEGACY_POLICY
+
+#define LEGACY_LEVELS(name)                 \
+  BENCHMARK_CAPTURE(TwoLevels, name, #name) \
+      ->Arg(100'000)                        \
+      ->Arg(1'000'000)                      \
+      ->Arg(16'000'000)                     \
+      ->LEGACY_TURNS
+LEGACY_LEVELS(topk);
+LEGACY_LEVELS(sampled);
+LEGACY_LEVELS(redsync);
+LEGACY_LEVELS(randomk);
+#undef LEGACY_LEVELS
 
 }  // namespace
 }  // namespace legacy::bench
