@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/study/statistics.h"
 #include "analysis/study/store.h"
 #include "analysis/study/study_report.h"
 #include "analysis/study/study_tables.h"
@@ -193,25 +194,45 @@ void AddExport(CLI::App& app, Action& chosen) {
   command->add_option("--out", flags->out, "folder [DIR/export]")->type_name("DIR");
 }
 
+// What reports and tables are about.
+struct View {
+  std::string folder;
+  std::string target;
+  std::string baseline;
+
+  void Add(CLI::App& command) {
+    AddFolder(command, folder);
+    command.add_option("--target", target, "another target accuracy [the study's]")
+        ->type_name("85%|0.85");
+    command.add_option("--baseline", baseline, "another policy to compare with [the study's]")
+        ->type_name("POLICY");
+  }
+  legacy::analysis::Study Read() const {
+    legacy::analysis::Study study = legacy::ReadStudy(folder);
+    SayNotes(study);
+    if (!target.empty()) legacy::SetTarget(study, legacy::ParseFraction(target, "--target"));
+    if (!baseline.empty()) {
+      legacy::analysis::PolicyIndex(study, baseline);
+      study.baseline = baseline;
+    }
+    return study;
+  }
+};
+
 void AddReport(CLI::App& app, Action& chosen) {
   struct Flags {
-    std::string folder;
+    View view;
     std::string out;
-    std::string target;
     std::string figures = "on";
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* command =
       AddCommand(app, "report", "tables, figures, words, and an interactive page", chosen, [flags] {
-        legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
-        SayNotes(study);
-        if (!flags->target.empty()) {
-          legacy::SetTarget(study, legacy::ParseFraction(flags->target, "--target"));
-        }
+        const legacy::analysis::Study study = flags->view.Read();
         legacy::analysis::StudyReportOptions options;
         options.figures = legacy::ParseSwitch(flags->figures, "--figures");
         const fs::path out =
-            flags->out.empty() ? fs::path(flags->folder) / "report" : fs::path(flags->out);
+            flags->out.empty() ? fs::path(flags->view.folder) / "report" : fs::path(flags->out);
         const auto report = legacy::analysis::WriteStudyReport(study, out, options);
         for (const std::string& warning : report.warnings) {
           fmt::print(stderr, "warning: {}\n", warning);
@@ -219,10 +240,8 @@ void AddReport(CLI::App& app, Action& chosen) {
         fmt::print(stderr, "written: {} files in {}\n", report.files.size(), out.string());
         return 0;
       });
-  AddFolder(*command, flags->folder);
+  flags->view.Add(*command);
   command->add_option("--out", flags->out, "folder [DIR/report]")->type_name("DIR");
-  command->add_option("--target", flags->target, "another target accuracy [the study's]")
-      ->type_name("85%|0.85");
   command->add_option("--figures", flags->figures, "draw figures; takes most of the time")
       ->type_name("on|off")
       ->capture_default_str();
@@ -230,32 +249,23 @@ void AddReport(CLI::App& app, Action& chosen) {
 
 void AddTables(CLI::App& app, Action& chosen) {
   struct Flags {
-    std::string folder;
-    std::string target;
+    View view;
     std::vector<std::string> names = {"summary"};
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* command = AddCommand(
       app, "tables", "tables of the report in Markdown, to the terminal", chosen, [flags] {
-        legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
-        SayNotes(study);
-        if (!flags->target.empty()) {
-          legacy::SetTarget(study, legacy::ParseFraction(flags->target, "--target"));
-        }
-        const auto tables = legacy::analysis::StudyTables(study);
+        const auto tables = legacy::analysis::StudyTables(flags->view.Read());
         for (const std::string& name : flags->names) {
           fmt::print("{}", MarkdownOf(legacy::analysis::TableNamed(tables, name)));
         }
         return 0;
       });
-  AddFolder(*command, flags->folder);
+  flags->view.Add(*command);
   command
       ->add_option("NAME", flags->names,
-                   "which: summary, time_to_accuracy, break_even, step, "
-                   "volume, egress, failed")
+                   "which: summary, time_to_accuracy, break_even, step, volume, egress, failed")
       ->capture_default_str();
-  command->add_option("--target", flags->target, "another target accuracy [the study's]")
-      ->type_name("85%|0.85");
 }
 
 void AddServe(CLI::App& app, Action& chosen) {
