@@ -28,8 +28,9 @@ class PolicyDriver {
   // Gradient of a worker in a step, flat.
   using Gradients = std::function<std::vector<float>(int64_t step, int worker)>;
 
-  PolicyDriver(const std::string& policy, const std::string& scheme, const PolicyContext& context)
-      : scheme_(MakeScheme(scheme)), context_(context) {
+  PolicyDriver(const std::string& policy, const std::string& scheme, const PolicyContext& context,
+               const SchemeOptions& options = {})
+      : scheme_(MakeScheme(scheme, options)), context_(context) {
     context_.scheme = scheme_.get();
     policy_ = MakePolicy(policy, context_);
     for (const Unit& unit : context_.units) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdio>
 #include <cstring>
 
 #include "compress/error.h"
@@ -180,6 +182,72 @@ TEST(BreakEven, RatioOfAKnownModel) {
   EXPECT_DOUBLE_EQ(BreakEvenRatio(1e9, passes), 2);
   EXPECT_DOUBLE_EQ(BreakEvenRatio(1e9, {}), 1);
   EXPECT_EQ(BreakEvenRatio(2e9, passes), std::numeric_limits<double>::infinity());
+}
+
+// Workers with quadratics 1/2 ||x - c_w||^2 of different centres and noisy gradients, whose mean has its optimum at the
+// mean of the centres; the rate falls as 1 / t, nothing is kept back. Returns the distance to the optimum, over that of
+// the start, after `steps`.
+double NoisyQuadratic(const std::string& policy, double theta, int64_t steps) {
+  constexpr int kWorkers = 4;
+  constexpr int64_t kNumel = 512;
+  constexpr double kNoise = 0.1, kRate = 0.25;
+  PolicyContext context;
+  context.units = test::MakeUnits({kNumel});
+  context.workers = kWorkers;
+  context.total_steps = steps;
+  context.parameter = theta;
+  test::PolicyDriver driver(policy, "fft+fp32", context, {.error_feedback = false});
+  std::vector<std::vector<float>> centres;
+  std::vector<double> optimum(kNumel), x(kNumel);
+  for (int w = 0; w < kWorkers; ++w) {
+    centres.push_back(test::Normals(kNumel, 50 + w));
+    for (int64_t i = 0; i < kNumel; ++i) optimum[i] += centres[w][i] / double{kWorkers};
+  }
+  for (int64_t step = 0; step < steps; ++step) {
+    const double rate = kRate / (1 + static_cast<double>(step) / 50);
+    StepInfo info;
+    info.step = step;
+    info.total_steps = steps;
+    info.learning_rate = rate;
+    const auto gradient = [&](int64_t at, int worker) {
+      std::vector<float> g = test::Normals(kNumel, 1000 + at * kWorkers + worker);
+      for (int64_t i = 0; i < kNumel; ++i) {
+        g[i] = static_cast<float>(x[i] - centres[worker][i] + kNoise * g[i]);
+      }
+      return g;
+    };
+    const std::vector<float> mean = driver.Step(info, gradient).mean;
+    for (int64_t i = 0; i < kNumel; ++i) x[i] -= rate * mean[i];
+  }
+  double squared = 0, start = 0;
+  for (int64_t i = 0; i < kNumel; ++i) {
+    squared += (x[i] - optimum[i]) * (x[i] - optimum[i]);
+    start += optimum[i] * optimum[i];
+  }
+  return std::sqrt(squared / start);
+}
+
+// Wang et al. (HPDC 2020): SGD converges where theta falls with the rate. What workers drop of different gradients does not
+// cancel, so that a constant theta leaves a floor, and the more is dropped the higher.
+TEST(Theta, FallingWithTheRateReachesTheOptimumOfANoisyQuadratic) {
+  constexpr int64_t kSteps = 1000;
+  std::vector<double> distances;
+  std::printf("| theta | distance to the optimum, of that at the start |\n|---|---:|\n");
+  const auto add = [&](const char* name, const std::string& policy, double theta) {
+    distances.push_back(NoisyQuadratic(policy, theta, kSteps));
+    std::printf("| %s | %.4f |\n", name, distances.back());
+  };
+  add("0", "uniform", 0);
+  add(".85", "uniform", 0.85);
+  add(".95", "uniform", 0.95);
+  add(".99", "uniform", 0.99);
+  add(".85, by the rate", "theta:form=lr", 0.85);
+  add(".99, by the rate", "theta:form=lr", 0.99);
+  add(".99, by the measured error", "theta:form=measured", 0.99);
+  EXPECT_LT(distances[4], distances[1] / 2);
+  EXPECT_LT(distances[5], distances[3] / 2);
+  EXPECT_LT(distances[1], distances[2]);
+  EXPECT_LT(distances[2], distances[3]);
 }
 
 }  // namespace
