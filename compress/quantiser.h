@@ -85,6 +85,10 @@ class PartwiseQuantiser : public Quantiser {
   }
 };
 
+// EncodeWork and DecodeWork, and the bytes of the segment where its width is a parameter.
+WorkList QuantiseWork(const Quantiser& quantiser, int64_t count, double parameter);
+WorkList DequantiseWork(const Quantiser& quantiser, int64_t count, double parameter);
+
 struct QuantiserRow {
   MethodInfo info;
   std::unique_ptr<Quantiser> (*make)(const OptionReader& options);

@@ -49,8 +49,8 @@ class Sparsifier {
   // Work of Select, without what is held: a kernel of the sparsifier's name (kernel_costs.h). Where that holds a pass
   // for whatever the data, say so.
   virtual WorkList EncodeWork(int64_t numel, double parameter) const;
-  // True where the pass that selects adds gradient and residual.
-  virtual bool AddsItself() const { return false; }
+  // Of adding gradient and residual: a pass of its own, or a part of that which selects.
+  virtual WorkList SumWork(int64_t numel) const { return {{"accumulate", numel}}; }
   // True where it also takes out of what is held what it selects.
   virtual bool TakesOut([[maybe_unused]] Feeding feeding) const { return false; }
 

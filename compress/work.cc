@@ -16,6 +16,8 @@ Work* EntryOf(const Work& work, WorkList& total) {
 
 }  // namespace
 
+Work Moved(int64_t bytes) { return bytes > 0 ? Work{"moved", bytes} : Work{"", 0, 0, 0}; }
+
 void AddWork(const Work& work, WorkList& total) {
   Work* const entry = EntryOf(work, total);
   if (entry == nullptr) return;

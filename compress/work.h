@@ -20,6 +20,10 @@ struct Work {
 
 using WorkList = std::vector<Work>;
 
+// Bytes that the kernels of a GPU move beside those of their elements: messages, samples, lists of
+// candidates.
+Work Moved(int64_t bytes);
+
 // What is encoded: the gradient; its sum with what is held, made on the way; or that sum, made before (momentum).
 enum class Feeding : uint8_t { kNone, kGradient, kAdded };
 

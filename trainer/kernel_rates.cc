@@ -129,6 +129,7 @@ void MeasureKernels(const KernelSizes& sizes, const Repetition& repetition, Prof
         LineThrough(kernel.elements(kernel.small), seconds(kernel.small),
                     kernel.elements(kernel.large), seconds(kernel.large));
   }
+  profile.kernels["moved"] = {};  // on a processor it is in the rates of the others
   SolveKernels(MeasureParts(sizes, repetition), profile);
 }
 

@@ -103,10 +103,12 @@ std::optional<int64_t> FftCodec::MessageBytes(const Unit& unit, double theta) co
 }
 
 WorkList FftCodec::EncodeWork(int64_t numel, double theta) const {
+  constexpr int64_t kListed = 98;  // bytes of a kept bin: twice as many are listed, and read again
   const int64_t values = ElementsSent(numel, theta);
-  return {{"fft.encode", numel},
-          {"sparse.encode", values / 2},
-          quantiser_->EncodeWork(values, Fixed())};
+  WorkList work = {
+      {"fft.encode", numel}, {"sparse.encode", values / 2}, Moved(kListed * values / 2)};
+  if (Quantises()) AddWork(QuantiseWork(*quantiser_, values, Fixed()), work);
+  return work;
 }
 
 // One spectrum, of which each parameter's strongest bins are summed and quantised.
@@ -117,9 +119,9 @@ WorkList FftCodec::ErrorWork(int64_t numel, std::span<const double> thetas) cons
     const int64_t values = ElementsSent(numel, theta);
     AddWork(Work{"topk.encode", bins}, work);
     AddWork(Work{"norm", values / 2}, work);
-    if (quantiser_->Type() == ValueType::kFloat32) continue;
-    AddWork(quantiser_->EncodeWork(values, Fixed()), work);
-    AddWork(quantiser_->DecodeWork(values, Fixed()), work);
+    if (!Quantises()) continue;
+    AddWork(QuantiseWork(*quantiser_, values, Fixed()), work);
+    AddWork(DequantiseWork(*quantiser_, values, Fixed()), work);
     AddWork(Work{"norm", values}, work);
   }
   return work;
@@ -127,15 +129,20 @@ WorkList FftCodec::ErrorWork(int64_t numel, std::span<const double> thetas) cons
 
 WorkList FftCodec::DecodeWork(int64_t numel, double theta) const {
   const int64_t values = ElementsSent(numel, theta);
-  return {quantiser_->DecodeWork(values, Fixed()),
-          {"fft.decode", values / 2},
-          PositionsWork(index_, plan_.Bins(numel), values / 2)};
+  WorkList work = {{"fft.decode", values / 2},
+                   PositionsWork(index_, plan_.Bins(numel), values / 2)};
+  if (Quantises()) AddWork(DequantiseWork(*quantiser_, values, Fixed()), work);
+  return work;
 }
 
-// Its own message is not read: what was quantised is decoded where it is, and transformed back.
+// Its own message is not read: what was quantised is decoded where it is, and transformed back into
+// what is held, which is read for that.
 WorkList FftCodec::FeedbackWork(int64_t numel, double theta, Feeding feeding) const {
-  WorkList work = {quantiser_->DecodeWork(ElementsSent(numel, theta), Fixed()),
-                   {"fft.inverse", numel}};
+  constexpr int64_t kTransformed = 19;  // bytes of a bin: its coefficients are written and read
+  const int64_t values = ElementsSent(numel, theta);
+  WorkList work;
+  if (Quantises()) work = DequantiseWork(*quantiser_, values, Fixed());
+  AddWork({{"fft.inverse", numel}, Moved(4 * numel + kTransformed * values / 2)}, work);
   if (feeding == Feeding::kGradient) work.push_back({"accumulate", numel});
   return work;
 }
@@ -258,7 +265,7 @@ std::vector<double> FftCodec::SquaredErrors(std::span<const float> values,
     double energy = 0;
     for (const uint32_t bin : kept) energy += spectrum.power[bin];
     double error = std::max(0.0, total - energy) / square;
-    if (quantiser_->Type() != ValueType::kFloat32) {
+    if (Quantises()) {
       error += QuantisationError(spectrum, kept, forgetful);
     }
     errors.push_back(error);

@@ -72,6 +72,7 @@ class FftCodec : public Codec {
   double QuantisationError(const Spectrum& spectrum, std::span<const uint32_t> kept,
                            const CodecContext& context) const;
   Header HeaderOf(int64_t numel, const CodecContext& context) const;
+  bool Quantises() const { return quantiser_->Type() != ValueType::kFloat32; }
   double Fixed() const { return quantiser_->Parameter().fallback; }  // the quantiser's parameter
 
   std::unique_ptr<Quantiser> quantiser_;

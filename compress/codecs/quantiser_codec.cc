@@ -37,12 +37,18 @@ void ForDecoded(const Quantiser& quantiser, ByteSpan segment, double parameter, 
 }
 
 // Units whose values take other numbers of bits share no launches.
-Work Alike(Work work, double parameter) {
-  work.alike = static_cast<int64_t>(parameter);
+WorkList Alike(WorkList work, double parameter) {
+  for (Work& entry : work) entry.alike = static_cast<int64_t>(parameter);
   return work;
 }
 
 }  // namespace
+
+// Of each quantiser its own, as it decodes what it encoded, but for casts.
+WorkList QuantiserFeedbackWork(const Quantiser& quantiser, int64_t numel) {
+  if (quantiser.Linear()) return {{"feedback", numel}};
+  return {{std::string(quantiser.Name()) + ".feedback", numel}};
+}
 
 QuantiserCodec::QuantiserCodec(std::unique_ptr<Quantiser> quantiser)
     : quantiser_(std::move(quantiser)),
@@ -58,17 +64,15 @@ std::optional<int64_t> QuantiserCodec::MessageBytes(const Unit& unit, double par
 }
 
 WorkList QuantiserCodec::EncodeWork(int64_t numel, double parameter) const {
-  return {Alike(quantiser_->EncodeWork(numel, parameter), parameter)};
+  return Alike(QuantiseWork(*quantiser_, numel, parameter), parameter);
 }
 
 WorkList QuantiserCodec::DecodeWork(int64_t numel, double parameter) const {
-  return {Alike(quantiser_->DecodeWork(numel, parameter), parameter)};
+  return Alike(DequantiseWork(*quantiser_, numel, parameter), parameter);
 }
 
-// Of each quantiser its own, as it decodes what it encoded, but for casts.
 WorkList QuantiserCodec::FeedbackWork(int64_t numel, double, Feeding) const {
-  if (quantiser_->Linear()) return {{"feedback", numel}};
-  return {{std::string(quantiser_->Name()) + ".feedback", numel}};
+  return QuantiserFeedbackWork(*quantiser_, numel);
 }
 
 // In closed form: as many passes as encoding makes.

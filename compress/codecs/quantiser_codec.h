@@ -9,6 +9,9 @@
 
 namespace legacy {
 
+// What error feedback adds to encoding a whole unit by `quantiser`.
+WorkList QuantiserFeedbackWork(const Quantiser& quantiser, int64_t numel);
+
 class QuantiserCodec : public Codec {
  public:
   explicit QuantiserCodec(std::unique_ptr<Quantiser> quantiser);

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "compress/codecs/common.h"
+#include "compress/codecs/quantiser_codec.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
 #include "compress/error.h"
@@ -88,7 +89,7 @@ std::optional<int64_t> SparseCodec::MessageBytes(const Unit& unit, double parame
 WorkList SparseCodec::EncodeWork(int64_t numel, double parameter) const {
   if (IsWhole(numel, parameter)) {
     const Quantiser& values = Values(numel);
-    return {values.EncodeWork(numel, ParameterOf(values))};
+    return QuantiseWork(values, numel, ParameterOf(values));
   }
   WorkList work = sparsifier_->EncodeWork(numel, parameter);
   if (!CountVaries(numel, parameter)) {
@@ -100,7 +101,7 @@ WorkList SparseCodec::EncodeWork(int64_t numel, double parameter) const {
 WorkList SparseCodec::DecodeWork(int64_t numel, double parameter) const {
   if (IsWhole(numel, parameter)) {
     const Quantiser& values = Values(numel);
-    return {values.DecodeWork(numel, ParameterOf(values))};
+    return DequantiseWork(values, numel, ParameterOf(values));
   }
   const int64_t count = ElementsSent(numel, parameter);
   WorkList work = UnpackWork(count);
@@ -114,34 +115,34 @@ WorkList SparseCodec::FinishWork(int64_t numel, double parameter) const {
 }
 
 WorkList SparseCodec::FeedbackWork(int64_t numel, double parameter, Feeding feeding) const {
-  if (IsWhole(numel, parameter)) return {{"feedback", numel}};
+  if (IsWhole(numel, parameter)) return QuantiserFeedbackWork(Values(numel), numel);
   WorkList work;
-  if (feeding == Feeding::kGradient) {
-    work.push_back({sparsifier_->AddsItself() ? "feedback" : "accumulate", numel});
-  }
+  if (feeding == Feeding::kGradient) work = sparsifier_->SumWork(numel);
   if (!CountVaries(numel, parameter)) {
     AddWork(HeldWork(ElementsSent(numel, parameter), feeding), work);
   }
   return work;
 }
 
-// Positions and values are written; positions of what all draw alike are not.
+// Positions and values go from list to list, 32 bytes each, and are written; what all draw alike
+// has no positions.
 WorkList SparseCodec::PackWork(int64_t count, Feeding feeding) const {
   WorkList work;
-  if (!sparsifier_->SharedSupport()) work.push_back({"sparse.encode", count});
+  if (!sparsifier_->SharedSupport()) work = {{"sparse.encode", count}, Moved(32 * count)};
   if (quantiser_->Type() != ValueType::kFloat32 || sparsifier_->SharedSupport()) {
-    AddWork(quantiser_->EncodeWork(count, ParameterOf(*quantiser_)), work);
+    AddWork(QuantiseWork(*quantiser_, count, ParameterOf(*quantiser_)), work);
   }
   AddWork(HeldWork(count, feeding), work);
   return work;
 }
 
-// What is sent is taken out of what is held, and errors of quantised values are put back.
+// What is sent is taken out of what is held, and errors of quantised values are put back. Where the
+// pass that selects takes out, that writes most of a sector of 32 bytes.
 WorkList SparseCodec::HeldWork(int64_t count, Feeding feeding) const {
   if (feeding == Feeding::kNone) return {};
   WorkList work;
   const Work store = {"entries.store", count};
-  if (!sparsifier_->TakesOut(feeding)) AddWork(store, work);
+  AddWork(sparsifier_->TakesOut(feeding) ? Moved(24 * count) : store, work);
   if (quantiser_->Type() != ValueType::kFloat32) AddWork(store, work);
   return work;
 }
@@ -150,7 +151,7 @@ WorkList SparseCodec::UnpackWork(int64_t count) const {
   const bool shared = sparsifier_->SharedSupport();
   WorkList work = {{shared ? "randomk.decode" : "sparse.decode", count}};
   if (quantiser_->Type() != ValueType::kFloat32 || shared) {
-    AddWork(quantiser_->DecodeWork(count, ParameterOf(*quantiser_)), work);
+    AddWork(DequantiseWork(*quantiser_, count, ParameterOf(*quantiser_)), work);
   }
   return work;
 }

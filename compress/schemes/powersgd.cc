@@ -4,6 +4,7 @@
 
 #include "compress/codecs/common.h"
 #include "compress/error.h"
+#include "compress/kernel_costs.h"
 #include "compress/schemes/powersgd_exchange.h"
 #include "compress/schemes/schemes.h"
 
@@ -11,6 +12,14 @@ namespace legacy {
 namespace {
 
 constexpr double kLargestRate = 1e6;
+
+// `count` products that read or write a matrix of `numel`: their multiply-adds, and what these do
+// not hide of that.
+WorkList ProductWork(const Work& products, int64_t numel, int64_t count) {
+  const auto hidden =
+      static_cast<int64_t>(kMultiplyAddBytes * static_cast<double>(products.elements));
+  return {products, Moved(4 * numel * count - hidden)};
+}
 
 }  // namespace
 
@@ -62,15 +71,17 @@ std::vector<Round> PowerSgdScheme::Rounds(const Unit& unit, double rank) const {
     return {round};
   }
   // Products of matrices of one shape are one call.
-  const Work multiply = {.kernel = "powersgd.multiply",
-                         .elements = unit.numel * vectors,
-                         .alike = AlikeKey({shape.rows, shape.columns, vectors})};
+  const WorkList multiply = ProductWork({.kernel = "powersgd.multiply",
+                                         .elements = unit.numel * vectors,
+                                         .alike = AlikeKey({shape.rows, shape.columns, vectors})},
+                                        unit.numel, 1);
   Round left = round, right = round;
-  left.encode = {fed, multiply};
+  left.encode = {fed};
+  AddWork(multiply, left.encode);
   left.decode = {{"orthonormalise", shape.rows * vectors * vectors}};
-  right.encode = {multiply};
-  right.decode = {{"powersgd.outer", unit.numel * vectors},
-                  {"powersgd.lengths", shape.columns * vectors}};
+  right.encode = multiply;
+  right.decode = ProductWork({"powersgd.outer", unit.numel * vectors}, unit.numel, 1);
+  right.decode.push_back({"powersgd.lengths", shape.columns * vectors});
   if (Holds(unit)) right.decode.push_back({"feedback", unit.numel});
   return {left, right};
 }
@@ -85,19 +96,22 @@ WorkList PowerSgdScheme::ErrorWork(const Unit& unit, std::span<const double> ran
   const int64_t count = RankErrorVectors(shape, asked);
   if (count == 0) return {};
   constexpr int64_t kRounds = kRankErrorRounds + 1;
-  return {{"norm", unit.numel},
-          {.kernel = "powersgd.multiply",
-           .elements = 2 * kRounds * unit.numel * count,
-           .launches = 2 * kRounds,
-           .sets = 2 * kRounds,
-           .alike = AlikeKey({shape.rows, shape.columns, count})},
-          {.kernel = "orthonormalise",
-           .elements = (kRounds * shape.rows + kRankErrorRounds * shape.columns) * count * count,
-           .launches = kRounds + kRankErrorRounds,
-           .sets = kRounds + kRankErrorRounds},
-          {.kernel = "powersgd.multiply",
-           .elements = shape.columns * count * (count + 1) / 2,
-           .alike = AlikeKey({shape.columns, count})}};
+  WorkList work = ProductWork({.kernel = "powersgd.multiply",
+                               .elements = 2 * kRounds * unit.numel * count,
+                               .launches = 2 * kRounds,
+                               .sets = 2 * kRounds,
+                               .alike = AlikeKey({shape.rows, shape.columns, count})},
+                              unit.numel, 2 * kRounds);
+  AddWork({{"norm", unit.numel},
+           {.kernel = "orthonormalise",
+            .elements = (kRounds * shape.rows + kRankErrorRounds * shape.columns) * count * count,
+            .launches = kRounds + kRankErrorRounds,
+            .sets = kRounds + kRankErrorRounds},
+           {.kernel = "powersgd.multiply",
+            .elements = shape.columns * count * (count + 1) / 2,
+            .alike = AlikeKey({shape.columns, count})}},
+          work);
+  return work;
 }
 
 std::optional<int64_t> PowerSgdScheme::MessageBytes(const Unit& unit, double rank) const {

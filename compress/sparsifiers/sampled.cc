@@ -33,6 +33,7 @@ class Sampled : public Sparsifier {
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kSampled, .sample = sample_};
   }
+  WorkList EncodeWork(int64_t numel, double density) const override;
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;
 
@@ -41,6 +42,36 @@ class Sampled : public Sparsifier {
 
   double sample_;
 };
+
+// How likely a threshold that is the t-th magnitude of a sample selects far too many: fewer than t
+// of the sample are above what selects that many, and their number is about Poisson's.
+double ProbabilityOfTooMany(int64_t t) {
+  const double mean = SampledRule::kTooMany * static_cast<double>(t);
+  double term = std::exp(-mean), sum = 0;
+  for (int64_t i = 0; i < t && term > 0; ++i) {
+    sum += term;
+    term *= mean / static_cast<double>(i + 1);
+  }
+  return sum;
+}
+
+// A sector of 32 bytes for each value of the sample, and what a second Top-K takes in the mean. Of
+// a model's many units that are as likely as kSome to need it one does.
+WorkList Sampled::EncodeWork(int64_t numel, double density) const {
+  constexpr double kSome = 0.1;
+  const int64_t count = KeptCount(numel, density);
+  WorkList work = {{"sampled.encode", numel}};
+  if (count >= numel) return work;
+  const StridedSample sample = SampleOf(sample_, numel, count, {});
+  AddWork(Moved(32 * std::min(sample.size, numel / 8)), work);
+  if (sample.stride == 1) return work;
+  const double again = ProbabilityOfTooMany(TopOfSample(sample, numel, count));
+  work.push_back({.kernel = "topk.encode",
+                  .elements = static_cast<int64_t>(again * static_cast<double>(numel)),
+                  .launches = again > 0.5 ? 1 : 0,
+                  .sets = again > kSome ? 1 : 0});
+  return work;
+}
 
 float Sampled::Threshold(std::span<const float> values, int64_t count,
                          const CodecContext& context) const {

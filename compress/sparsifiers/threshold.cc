@@ -33,7 +33,7 @@ class Threshold : public Sparsifier {
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kThreshold};
   }
-  bool AddsItself() const override { return true; }
+  WorkList SumWork(int64_t numel) const override { return {{"feedback", numel}}; }
   bool TakesOut(Feeding) const override { return true; }
   Selection Select(std::span<const float> values, int64_t,
                    const CodecContext& context) const override {

@@ -172,7 +172,7 @@ TEST(Work, ValuesThatDependOnTheDataAreCounted) {
                           .memory = {.kind = MemoryKind::kResidual}};
   EXPECT_EQ(Text(step.Lengths().encode), "threshold.encode 65536, feedback 65536");
   const Round messages = step.Messages(100);
-  EXPECT_EQ(Text(messages.encode), "sparse.encode 33");
+  EXPECT_EQ(Text(messages.encode), "sparse.encode 33, moved 1848 in 2");
   EXPECT_EQ(Text(messages.decode), "sparse.decode 100 in 3, sparse.sum 65536");
 }
 
@@ -202,7 +202,7 @@ TEST(Work, ProbesAreOfTheSchemesSparsifier) {
       driver.Step({.step = 0, .total_steps = 4, .learning_rate = 1, .steps_per_epoch = 2},
                   test::NormalGradients(context.units), {.loss = 1, .simulated_seconds = 1});
   EXPECT_GE(ElementsOf(result.policy_work, "sampled.encode"), 6900);
-  EXPECT_EQ(ElementsOf(result.policy_work, "topk.encode"), 0);
+  EXPECT_LT(ElementsOf(result.policy_work, "topk.encode"), 6900 / 2);  // where far too many pass
 }
 
 }  // namespace
