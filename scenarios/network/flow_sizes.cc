@@ -7,6 +7,7 @@
 
 #include "compress/error.h"
 #include "compress/number.h"
+#include "ns3-module/fabric/units.h"
 
 namespace legacy {
 namespace {
@@ -26,8 +27,12 @@ FlowSizes::Point ParseLine(const std::string& line, const std::string& where) {
   words >> bytes >> probability;
   const std::optional<double> first = ParseNumber(bytes);
   const std::optional<double> second = ParseNumber(probability);
-  if (!first || !second || !(*first >= 0) || !(*second >= 0) || words >> rest) {
-    throw Error(where, line, "bytes and a probability, such as '10000 0.15'");
+  const auto within = [](const std::optional<double>& value, double most) {
+    return value && *value >= 0 && *value <= most;  // nan is not
+  };
+  if (!within(first, static_cast<double>(fabric::kMostBytes)) || !within(second, 100) ||
+      words >> rest) {
+    throw Error(where, line, "bytes up to 64 TiB and a probability, such as '10000 0.15'");
   }
   return {*first, *second};
 }

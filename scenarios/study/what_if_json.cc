@@ -107,7 +107,7 @@ WhatIfQuestion ParseQuestion(const std::string& text) {
   }
   WhatIfQuestion question;
   for (const auto& [name, value] : document.items()) {
-    const auto key = std::ranges::find_if(kKeys, [&](const Key& k) { return k.name == name; });
+    const auto key = std::ranges::find(kKeys, name, &Key::name);
     if (key == std::end(kKeys)) {
       std::vector<std::string> names;
       for (const Key& known : kKeys) names.push_back(known.name);

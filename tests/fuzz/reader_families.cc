@@ -14,6 +14,10 @@ void FuzzTopology(ByteSpan input);
 void FuzzHpcc(ByteSpan input);
 void FuzzStragglers(ByteSpan input);
 void FuzzImages(ByteSpan input);
+void FuzzFlows(ByteSpan input);
+void FuzzGradients(ByteSpan input);
+void FuzzScenario(ByteSpan input);
+void FuzzShape(ByteSpan input);
 std::vector<Bytes> JsonSeeds();
 std::vector<Bytes> ProfileSeeds();
 std::vector<Bytes> ManifestSeeds();
@@ -24,11 +28,19 @@ std::vector<Bytes> TopologySeeds();
 std::vector<Bytes> HpccSeeds();
 std::vector<Bytes> StragglersSeeds();
 std::vector<Bytes> ImagesSeeds();
+std::vector<Bytes> FlowsSeeds();
+std::vector<Bytes> GradientsSeeds();
+std::vector<Bytes> ScenarioSeeds();
+std::vector<Bytes> ShapeSeeds();
 #ifdef LEGACY_FUZZ_STUDIES
 void FuzzJournal(ByteSpan input);
 void FuzzHttp(ByteSpan input);
+void FuzzStudy(ByteSpan input);
+void FuzzQuestion(ByteSpan input);
 std::vector<Bytes> JournalSeeds();
 std::vector<Bytes> HttpSeeds();
+std::vector<Bytes> StudySeeds();
+std::vector<Bytes> QuestionSeeds();
 #endif
 
 const std::vector<Family>& ReaderFamilies() {
@@ -44,9 +56,15 @@ const std::vector<Family>& ReaderFamilies() {
       {"hpcc", FuzzHpcc, HpccSeeds, kFew},
       {"stragglers", FuzzStragglers, StragglersSeeds, kFew},
       {"images", FuzzImages, ImagesSeeds, kFew},
+      {"flows", FuzzFlows, FlowsSeeds, kFew},
+      {"gradients", FuzzGradients, GradientsSeeds, kFew},
+      {"scenario", FuzzScenario, ScenarioSeeds, kFew},
+      {"shape", FuzzShape, ShapeSeeds, kFew},
 #ifdef LEGACY_FUZZ_STUDIES
       {"journal", FuzzJournal, JournalSeeds, kFew},
       {"http", FuzzHttp, HttpSeeds, kFew},
+      {"study", FuzzStudy, StudySeeds, kFew},
+      {"question", FuzzQuestion, QuestionSeeds, kFew},
 #endif
   };
   return families;

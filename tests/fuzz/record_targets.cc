@@ -1,45 +1,19 @@
 // Recorded traffic, and traces of users' own trainings.
 #include "files/whole_file.h"
 #include "tests/fuzz/readers.h"
+#include "tests/trainer/recorded_traffic.h"
 #include "trainer/ddp_trace.h"
 #include "trainer/traffic_reader.h"
-#include "trainer/traffic_record.h"
 
 namespace legacy::fuzz {
 namespace {
 
-StepWork WorkOf(int64_t bytes) {
-  StepWork work;
-  work.workers = 2;
-  work.batch_size = 8;
-  RoundWork first;
-  first.primitive = Primitive::kBroadcast;
-  first.root = 1;
-  first.bytes = {0, 12};
-  RoundWork second;
-  second.primitive = Primitive::kAllReduce;
-  second.reduction = Reduction::kSum;
-  second.bytes = {bytes, bytes};
-  second.encode = {{"topk.encode", 30, 2}};
-  second.decode = {{"sparse.decode", 5, 1}};
-  work.buckets = {{{1, 0}, 30, {first, second}}};
-  return work;
-}
-
 std::string Recorded() {
   const MemoryFile file;
-  std::vector<OperationCost> costs(2);
-  costs[0] = {"conv", 100, 20.5, 80, {0}};
-  costs[1] = {"linear", 60, 8, 40, {1}};
-  std::vector<Unit> layers(2);
-  layers[0] = {0, "conv.weight", {20}, 0, 20};
-  layers[1] = {1, "fc.weight", {10}, 20, 10};
-  TrafficRecorder recorder(file.path(), {{"steps", 2}}, {}, costs, layers);
+  TrafficRecorder recorder = ExampleRecorder(file.path());
   for (const char* policy : {"a", "b"}) {
     for (int64_t step = 0; step < 3; ++step) {
-      StepWork work = WorkOf(100 + step % 2);
-      work.step = step;
-      recorder.Write(policy, 7, work);
+      recorder.Write(policy, 7, ExampleWork(step, 100 + step % 2));
     }
   }
   return ReadWholeFile(file.path());

@@ -1,10 +1,17 @@
-// Journals of studies, and requests to the what-if server.
+// Definitions and journals of studies, and requests and questions to the what-if server.
 #include "analysis/study/journal.h"
+#include "files/whole_file.h"
 #include "scenarios/http/http.h"
+#include "scenarios/study/grid.h"
+#include "scenarios/study/what_if_json.h"
 #include "tests/fuzz/readers.h"
 
 namespace legacy::fuzz {
 namespace {
+
+constexpr const char* kQuestion =
+    R"({"group": 1, "bandwidth": 1e9, "delay": "10us", "topology": "fat-tree", "slowdown": 1.5,)"
+    R"( "slow_workers": 2, "device_speed": 1, "fidelity": "flow", "policies": ["topk"], "seeds": [1]})";
 
 HttpReader ReadHttp(std::string_view text, size_t piece) {
   HttpReader reader;
@@ -47,9 +54,7 @@ void FuzzHttp(ByteSpan bytes) {
 }
 
 std::vector<Bytes> HttpSeeds() {
-  const std::string question =
-      R"({"group": 1, "bandwidth": 1e9, "delay": "10us", "topology": "fat-tree", "slowdown": 1.5,)"
-      R"( "slow_workers": 2, "device_speed": 1, "fidelity": "flow", "policies": ["topk"], "seeds": [1]})";
+  const std::string question = kQuestion;
   return TextSeeds(
       {"GET /api/study HTTP/1.1\r\nHost: localhost:8717\r\nRange: bytes=0-1\r\n\r\n",
        "POST /api/what-if HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -57,5 +62,43 @@ std::vector<Bytes> HttpSeeds() {
            std::to_string(question.size()) + "\r\n\r\n" + question},
       "\x20");
 }
+
+// Every point of a definition that is accepted has values of its own, and a scenario that can be made.
+void FuzzStudy(ByteSpan input) {
+  Refusable([&] {
+    const StudyDefinition definition = ParseStudy(TextOf(input), "f.yaml");
+    Require(!definition.points.empty());
+    for (const StudyDefinition::Combination* point :
+         {&definition.points.front(), &definition.points.back()}) {
+      Require(point->values.size() == definition.axes.size());
+      for (size_t a = 0; a < definition.axes.size(); ++a) {
+        Require(point->values[a] < definition.axes[a].settings.size());
+      }
+      ScenarioOf(definition, *point);
+    }
+  });
+}
+
+std::vector<Bytes> StudySeeds() {
+  std::vector<std::string> texts = {
+      "study: {name: a, max_points: 100}\nscenario: {compression: {policies: [dense, topk]}}\n"
+      "grid:\n  bandwidth: {from: 1Gbps, to: 9Gbps, step: 2Gbps}\n  workers: [4, 8]\n  seeds: 2\n"
+      "  o: {values: [1, 2], set: {topo: \"leaf-spine:oversubscription={}\"}}\n"
+      "  l: {cases: {lan: {delay: 10us}, wan: {delay: 10ms, transport: wan}}}\n"
+      "include: [{bandwidth: 1Tbps, workers: 64}]\nexclude: [{policy: [dense], l: wan}]\n"};
+  for (const char* name : {"stragglers", "workers", "oversubscription"}) {
+    texts.push_back(ReadWholeFile(std::string(LEGACY_ROOT "/scenarios/studies/") + name + ".yaml"));
+  }
+  return TextSeeds(texts);
+}
+
+void FuzzQuestion(ByteSpan input) {
+  Refusable([&] {
+    const WhatIfQuestion question = ParseQuestion(TextOf(input));
+    Require(question.slow_workers.value_or(0) >= 0);
+  });
+}
+
+std::vector<Bytes> QuestionSeeds() { return TextSeeds({kQuestion, "{\"codec_speed\": 0.5}"}); }
 
 }  // namespace legacy::fuzz

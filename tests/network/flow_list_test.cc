@@ -129,11 +129,13 @@ TEST(FlowSizesTest, FilesInPercentOrFractions) {
   const FlowSizes sizes = FlowSizes::FromText(path, "cdf");
   EXPECT_DOUBLE_EQ(sizes.Mean(), 0.5 * 500 + 0.5 * 2000);
   EXPECT_EQ(sizes.At(0.75), 2000);
-  for (const auto& [text, expected] :
-       std::vector<std::pair<std::string, std::string>>{{"0 0\n10 0.5\n", "last probability"},
-                                                        {"0 0\n10 x\n", ":2: got '10 x'"},
-                                                        {"0 0.5\n10 0.4\n", ":2: got '10 0.4'"},
-                                                        {"", "last probability"}}) {
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"0 0\n10 0.5\n", "last probability"},
+           {"0 0\n10 x\n", ":2: got '10 x'"},
+           {"0 0.5\n10 0.4\n", ":2: got '10 0.4'"},
+           {"inf 1\n", ":1: got 'inf 1'; allowed: bytes"},
+           {"1e14 1\n", "allowed: bytes up to 64 TiB"},
+           {"", "last probability"}}) {
     std::ofstream(path) << text;
     const std::string message = MessageOf([&] { FlowSizes::FromText(path, "cdf"); });
     EXPECT_NE(message.find(expected), std::string::npos) << message;

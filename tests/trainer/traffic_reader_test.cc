@@ -8,46 +8,20 @@
 #include <sstream>
 
 #include "compress/error.h"
-#include "trainer/traffic_record.h"
+#include "tests/trainer/recorded_traffic.h"
 
 namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
 
-StepWork WorkOf(int64_t step, int64_t bytes) {
-  StepWork work;
-  work.step = step;
-  work.workers = 2;
-  work.batch_size = 8;
-  RoundWork first;
-  first.primitive = Primitive::kBroadcast;
-  first.root = 1;
-  first.bytes = {0, 12};
-  RoundWork second;
-  second.primitive = Primitive::kAllReduce;
-  second.reduction = Reduction::kSum;
-  second.bytes = {bytes, bytes};
-  second.encode = {{"topk.encode", 30, 2}, {"qsgd.encode", 30, 4, 2, 8}};
-  work.whole_gradient = {{"clip", 30, 1}};
-  second.decode = {{"sparse.decode", 5, 1}};
-  work.buckets = {{{1, 0}, 30, {first, second}}};
-  return work;
-}
-
 class TrafficReader : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::vector<OperationCost> costs(2);
-    costs[0] = {"conv", 100, 20.5, 80, {0}};
-    costs[1] = {"linear", 60, 8, 40, {1}};
-    std::vector<Unit> layers(2);
-    layers[0] = {0, "conv.weight", {20}, 0, 20};
-    layers[1] = {1, "fc.weight", {10}, 20, 10};
-    TrafficRecorder recorder(path_, {{"steps", 2}}, {}, costs, layers);
-    recorder.Write("a", 7, WorkOf(0, 100));
-    recorder.Write("a", 7, WorkOf(1, 200));
-    recorder.Write("b", 7, WorkOf(0, 100));
+    TrafficRecorder recorder = ExampleRecorder(path_);
+    recorder.Write("a", 7, ExampleWork(0, 100));
+    recorder.Write("a", 7, ExampleWork(1, 200));
+    recorder.Write("b", 7, ExampleWork(0, 100));
   }
   void TearDown() override { fs::remove(path_); }
 
@@ -91,8 +65,8 @@ TEST_F(TrafficReader, ReadsWhatWasWritten) {
   EXPECT_EQ(traffic.operations[0].forward_bytes, 20.5);
   EXPECT_EQ(traffic.operations[1].parameters, std::vector<int>{1});
   ASSERT_EQ(traffic.works.size(), 2u);
-  EXPECT_EQ(ToJson(traffic.works[0]), ToJson(WorkOf(0, 100)));
-  EXPECT_EQ(ToJson(traffic.works[1]), ToJson(WorkOf(0, 200)));
+  EXPECT_EQ(ToJson(traffic.works[0]), ToJson(ExampleWork(0, 100)));
+  EXPECT_EQ(ToJson(traffic.works[1]), ToJson(ExampleWork(0, 200)));
   ASSERT_EQ(traffic.trainings.size(), 2u);
   EXPECT_EQ(traffic.trainings[0].works, (std::vector<size_t>{0, 1}));
   EXPECT_EQ(traffic.trainings[1].policy, "b");
