@@ -9,7 +9,7 @@
 namespace legacy {
 namespace {
 
-constexpr unsigned kChunk = 1u << 20;
+constexpr unsigned kChunk = 1u << 16;
 
 }  // namespace
 

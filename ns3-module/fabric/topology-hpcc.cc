@@ -1,4 +1,5 @@
-// Reader of the HPCC simulator's topology text, line by line.
+// Reader of the HPCC simulator's topology text, line by line. Nodes are made once all links are read and each host has one,
+// so that what a file costs is in proportion to its length, whatever its first line announces.
 #include "error.h"
 #include "topology-file.h"
 #include "topology-graph.h"
@@ -8,6 +9,9 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace legacy::fabric
@@ -37,13 +41,12 @@ class HpccFile
         const int switches = Integer(1, "switches", 0, nodes - 1);
         const int links = Integer(2, "links", 0, TopologyBuild::kMaxLinks);
         ReadSwitches(nodes, switches);
-        AddNodes(nodes);
         for (int i = 0; i < links; ++i)
         {
             Next("link " + std::to_string(i + 1) + " of " + std::to_string(links) +
                      " as source, destination, rate, delay and error rate",
                  kLinkWords);
-            AddLink(nodes);
+            ReadLink(nodes);
         }
         if (Advance())
         {
@@ -51,6 +54,12 @@ class HpccFile
                             " links that the first line announces",
                         Line(),
                         "nothing");
+        }
+        CheckHosts(nodes);
+        AddNodes(nodes);
+        for (const auto& [link, place] : m_links)
+        {
+            AddLink(link, place);
         }
         return m_builder.Finish(m_path);
     }
@@ -137,7 +146,6 @@ class HpccFile
     /// Their numbers, usually all in one line.
     void ReadSwitches(int nodes, int count)
     {
-        m_switchPlace.assign(nodes, "");
         for (int read = 0; read < count;)
         {
             if (!Advance())
@@ -154,12 +162,30 @@ class HpccFile
                                 m_words[word].text,
                                 std::to_string(count) + " of them, as the first line says");
                 }
-                std::string& place = m_switchPlace[Integer(word, "switch", 0, nodes - 1)];
-                if (!place.empty())
+                const int node = Integer(word, "switch", 0, nodes - 1);
+                if (!m_switchPlace.emplace(node, Place(word)).second)
                 {
                     throw Error(Place(word) + ": switch", m_words[word].text, "each switch once");
                 }
-                place = Place(word);
+            }
+        }
+    }
+
+    /// Finish would say the same, once all nodes that the first line announces were made.
+    void CheckHosts(int nodes) const
+    {
+        std::set<int> linked;
+        for (const auto& [link, place] : m_links)
+        {
+            linked.insert({link.a, link.b});
+        }
+        for (int i = 0; i < nodes; ++i)
+        {
+            if (m_switchPlace.count(i) == 0 && linked.count(i) == 0)
+            {
+                throw Error(m_path + ": links of host" + std::to_string(i),
+                            "none",
+                            "at least one for each host");
             }
         }
     }
@@ -169,25 +195,23 @@ class HpccFile
         m_node.resize(nodes);
         for (int i = 0; i < nodes; ++i)
         {
-            if (m_switchPlace[i].empty())
+            if (m_switchPlace.count(i) == 0)
             {
                 m_node[i] = m_builder.AddHost("host" + std::to_string(i), m_path);
             }
         }
-        for (int i = 0; i < nodes; ++i)
+        for (const auto& [node, place] : m_switchPlace)
         {
-            if (!m_switchPlace[i].empty())
-            {
-                m_node[i] = m_builder.AddSwitch("switch" + std::to_string(i), m_switchPlace[i]);
-            }
+            m_node[node] = m_builder.AddSwitch("switch" + std::to_string(node), place);
         }
     }
 
-    void AddLink(int nodes)
+    /// A link between numbers in the file.
+    void ReadLink(int nodes)
     {
         Link link;
-        link.a = m_node[Integer(0, "source", 0, nodes - 1)];
-        link.b = m_node[Integer(1, "destination", 0, nodes - 1)];
+        link.a = Integer(0, "source", 0, nodes - 1);
+        link.b = Integer(1, "destination", 0, nodes - 1);
         link.rateBps = ParseRate(m_words[2].text, Place(2) + ": rate");
         link.delay = ParseTime(m_words[3].text, Place(3) + ": delay");
         // Negated, so that NaN fails.
@@ -195,15 +219,23 @@ class HpccFile
         {
             throw Error(Place(4) + ": error rate", m_words[4].text, "0 to below 1");
         }
-        m_builder.AddLink(link, Place(0));
+        m_links.emplace_back(link, Place(0));
+    }
+
+    void AddLink(Link link, const std::string& place)
+    {
+        link.a = m_node[link.a];
+        link.b = m_node[link.b];
+        m_builder.AddLink(link, place);
     }
 
     std::string m_path;
     std::ifstream m_file;
     int m_line = 0;
-    std::vector<Word> m_words;              ///< of the line
-    std::vector<std::string> m_switchPlace; ///< by number in the file; empty: a host
-    std::vector<int> m_node;                ///< by number in the file
+    std::vector<Word> m_words;                         ///< of the line
+    std::map<int, std::string> m_switchPlace;          ///< by number in the file
+    std::vector<std::pair<Link, std::string>> m_links; ///< with their places
+    std::vector<int> m_node;                           ///< by number in the file
     GraphBuilder m_builder;
 };
 
