@@ -126,6 +126,7 @@ Summary Summarise(const RunDirectory& run, const SummaryOptions& options = {});
 
 // A policy that decided less than three times was hardly there: its name is marked wherever its figures stand.
 inline constexpr const char* kIdleMark = " †";
+inline constexpr const char* kIdleLegend = "†: its policy decided less than three times";
 bool IsIdle(const std::optional<int64_t>& decisions);
 std::string MarkedName(const std::string& policy, const std::optional<int64_t>& decisions);
 // "never decided", "decided once", "decided twice". Of idle ones.

@@ -145,7 +145,7 @@ std::vector<Cells> TableOf(const Study& study, const Place& place) {
   if (priced) rows.front().push_back("egress USD");
   for (const Outcome& outcome : place.outcomes) {
     const bool base = outcome.policy == study.baseline;
-    Cells row = {outcome.policy,
+    Cells row = {MarkedName(outcome.policy, outcome.decisions),
                  ReachedText(outcome),
                  base ? "baseline" : ShowSpeedup(outcome.speedup),
                  Fixed(outcome.final_accuracy.mean * 100, 1),
@@ -233,6 +233,9 @@ std::string AdviceText(const Study& study, const Advice& advice) {
   text += "Know that\n";
   if (!question.target.empty()) text += "* " + question.target + "\n";
   for (const std::string& caveat : question.caveats) text += "* " + caveat + "\n";
+  const bool marked = std::ranges::any_of(
+      advice.place.outcomes, [](const Outcome& outcome) { return IsIdle(outcome.decisions); });
+  if (marked) text += std::string("* ") + kIdleLegend + ".\n";
   return text + "\nA full study: " + question.command + "\n";
 }
 

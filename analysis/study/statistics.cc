@@ -120,11 +120,13 @@ void FillVolumes(const Points& points, Outcome& outcome) {
   if (dollars.size() == points.size()) outcome.egress_usd = SpreadOf(dollars);
 }
 
-void FillDecisions(const Points& points, Outcome& outcome) {
+std::optional<int64_t> FewestDecisions(const Points& points) {
+  std::optional<int64_t> fewest;
   for (const StudyPoint* point : points) {
     const std::optional<int64_t>& made = point->figures.decisions;
-    if (made) outcome.decisions = std::min(outcome.decisions.value_or(*made), *made);
+    if (made) fewest = std::min(fewest.value_or(*made), *made);
   }
+  return fewest;
 }
 
 void FillOutcome(const Study& study, Outcome& outcome) {
@@ -141,7 +143,7 @@ void FillOutcome(const Study& study, Outcome& outcome) {
   FillTimes(done, outcome);
   FillSteps(done, outcome);
   FillVolumes(done, outcome);
-  FillDecisions(done, outcome);
+  outcome.decisions = FewestDecisions(done);
 }
 
 void CompareWithBaseline(const Study& study, Place& place) {
@@ -266,6 +268,14 @@ std::vector<Place> PlacesOf(const Study& study) {
     result.push_back(std::move(place));
   }
   return result;
+}
+
+std::string MarkedName(const Study& study, const std::string& policy) {
+  Points done;
+  for (const StudyPoint& point : study.points) {
+    if (point.policy == policy && point.state == StudyState::kDone) done.push_back(&point);
+  }
+  return MarkedName(policy, FewestDecisions(done));
 }
 
 size_t PolicyIndex(const Study& study, const std::string& name) {

@@ -191,6 +191,8 @@ json Packed(const Study& study, const HtmlOptions& options) {
     const PolicyStyle style = StyleOfPolicy(p);
     styles.push_back({{"colour", style.colour}, {"mark", style.mark}, {"dashes", style.dashes}});
   }
+  std::vector<std::string> names;
+  for (const std::string& policy : study.policies) names.push_back(MarkedName(study, policy));
   json seeds = json::array();  // as texts: JavaScript's numbers hold 53 bits
   for (const uint64_t seed : study.seeds) seeds.push_back(std::to_string(seed));
   return {{"format", kStudyFormat},
@@ -200,6 +202,8 @@ json Packed(const Study& study, const HtmlOptions& options) {
           {"baseline", study.baseline},
           {"target", PackedValue(study.target)},
           {"policies", study.policies},
+          {"names", names},  // of the policies, as they are shown
+          {"legend", names == study.policies ? "" : kIdleLegend},
           {"styles", styles},
           {"seeds", seeds},
           {"axes", axes},

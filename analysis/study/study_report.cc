@@ -83,6 +83,9 @@ std::string WhatWasRun(const Study& study) {
   const Counts points = CountStates(study.points), trainings = CountStates(study.trainings);
   std::vector<std::string> seeds;
   for (const uint64_t seed : study.seeds) seeds.push_back(std::to_string(seed));
+  std::vector<std::string> policies;
+  for (const std::string& policy : study.policies) policies.push_back(MarkedName(study, policy));
+  const bool marked = policies != study.policies;
   std::string text = fmt::format("# {}\n\n{}## What was run\n\n",
                                  Plain(study.title.empty() ? study.name : study.title),
                                  WhatIsMissing(points, trainings));
@@ -90,7 +93,8 @@ std::string WhatWasRun(const Study& study) {
   text += fmt::format("| study | {} |\n", Plain(study.name));
   text += fmt::format("| points | {}, {} done |\n", points.all(), points.done);
   text += fmt::format("| trainings | {}, {} done |\n", trainings.all(), trainings.done);
-  text += fmt::format("| policies | {} |\n", Listed(study.policies));
+  text += fmt::format("| policies | {}{} |\n", Listed(policies),
+                      marked ? fmt::format(" ({})", kIdleLegend) : "");
   text += fmt::format("| baseline | {} |\n", Plain(study.baseline));
   text += fmt::format("| seeds | {}, paired across policies |\n", fmt::join(seeds, ", "));
   text += fmt::format("| target accuracy | {} |\n", study.target

@@ -267,9 +267,11 @@ std::string ShowSimple(double bandwidth) {
   return bandwidth == 0 ? "never pays" : ShowQuantity(bandwidth, "bit/s");
 }
 
-void FillBreakEven(const StudyAxis& axis, const BreakEven& even, double simple, Builder& builder) {
+void FillBreakEven(const Study& study, const StudyAxis& axis, const BreakEven& even, double simple,
+                   Builder& builder) {
   const Crossover& simulated = even.simulated;
-  builder.Text("policy", "policy", simulated.policy);
+  builder.Show("policy", MarkedName(study, simulated.policy), false);
+  builder.Raw("policy", simulated.policy);
   builder.Show("break-even", simulated.crosses()
                                  ? ShowEstimate(simulated.x, simulated.interval, axis.unit)
                                  : "-");
@@ -317,7 +319,7 @@ StudyTable BreakEvenTable(const Study& study) {
             bandwidth ? SimpleBreakEvenOf(facet, PolicyIndex(study, even.simulated.policy),
                                           PolicyIndex(study, study.baseline))
                       : kUnknown;
-        FillBreakEven(study.axes[axis], even, simple, builder);
+        FillBreakEven(study, study.axes[axis], even, simple, builder);
       }
     }
   }
@@ -357,7 +359,7 @@ void ExplainMark(StudyTable& table) {
   for (const std::vector<std::string>& row : table.rows) {
     for (const std::string& cell : row) {
       if (!cell.ends_with(kIdleMark)) continue;
-      table.title += ";" + std::string(kIdleMark) + ": its policy decided less than three times";
+      table.title += std::string("; ") + kIdleLegend;
       return;
     }
   }

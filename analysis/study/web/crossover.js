@@ -132,13 +132,13 @@ function breakEvenFigure(view) {
     .filter((result) => result.policy === policy && result[kind].x !== null)
     .map(({[kind]: {x, low, high}}) => ({
       x, y: rowOf(row, policy), low, high,
-      tip: [study.policies[policy], ...parts, quantity(x, axis.unit, 3), kind].join(', ')})));
+      tip: [study.names[policy], ...parts, quantity(x, axis.unit, 3), kind].join(', ')})));
   const datasets = shown.flatMap((policy) => {
     const look = lookOf(study.styles[policy]);
     return [
-      lineDataset(look, study.policies[policy], marks('simulated', policy), {
+      lineDataset(look, study.names[policy], marks('simulated', policy), {
         showLine: false, spread: 'x', pointRadius: 5}),
-      lineDataset(look, `${study.policies[policy]}, textbook`, marks('textbook', policy), {
+      lineDataset(look, `${study.names[policy]}, textbook`, marks('textbook', policy), {
         unlisted: true, showLine: false, pointStyle: 'crossRot', pointRotation: 0, pointRadius: 5}),
     ];
   });
@@ -157,7 +157,7 @@ function breakEvenFigure(view) {
       head: [...headings('', 'Network', 'Policy'), ...headings(axis.unit, 'Break-even', 'From', 'To', 'Textbook'),
              heading('Seeds')],
       rows: facets.flatMap(({parts, results}) => results.map(({policy, simulated, textbook}) => [
-        parts.join(', ') || 'the study', study.policies[policy],
+        parts.join(', ') || 'the study', nameCell(study, policy),
         ...[simulated.x, simulated.low, simulated.high, textbook.x].map((x) => numberCell(x, axis.unit)),
         verdictText(simulated) + (simulated.x !== null && !simulated.below ? ', ahead above it' : '')])),
     },

@@ -58,6 +58,8 @@ const axisScale = (axis, title) => axisOptions({
   names: axis.numbers.length ? null : axis.values, values: axis.numbers,
 });
 
+const nameCell = (study, policy) => ({text: study.names[policy], value: study.policies[policy]});
+
 const speedupCell = (speedup) => speedup === null ? {text: 'baseline', value: null} : {
   text: speedupText(speedup), value: speedup.ratio, small: intervalText(speedup.interval, factorText)};
 
@@ -69,7 +71,7 @@ function timePoints(view, policy) {
   const axis = view.study.axes[view.x];
   return ascending(axis).map((i) => {
     const times = timesOf(runsOf(view, atAlong(view, view.x, i), policy));
-    const tip = `${view.study.policies[policy]}, ${valueText(axis, i)}: ${timeText(times)}`;
+    const tip = `${view.study.names[policy]}, ${valueText(axis, i)}: ${timeText(times)}`;
     const {mean, deviation} = times.spread;
     return {i, times, exact: {x: positionOn(axis, i), y: times.spread.count ? mean : null, tip,
                               low: Math.max(mean - deviation, LEAST_BAR * mean), high: mean + deviation},
@@ -92,7 +94,7 @@ function timeTable(view, series) {
       const speedup = speedupAt(view, atAlong(view, view.x, i), policy);
       table.rows.push([
         {text: valueText(axis, i), value: axis.numbers.length ? axis.numbers[i] : axis.values[i]},
-        view.study.policies[policy],
+        nameCell(view.study, policy),
         {text: times.spread.count ? quantity(times.spread.mean, 's') : `≥ ${quantity(times.bound, 's')}`,
          value: times.spread.count ? times.spread.mean : null},
         numberCell(times.spread.deviation, 's', 2), times.reached, times.done,
@@ -112,7 +114,7 @@ function timeFigure(view) {
   const datasets = [];
   for (const {policy, points} of series) {
     const look = lookOf(view.study.styles[policy]);
-    const name = view.study.policies[policy];
+    const name = view.study.names[policy];
     datasets.push(lineDataset(look, name, points.map((point) => point.exact), {spread: 'y'}));
     datasets.push(lineDataset(look, `${name}, not reached`, points.map((point) => point.censored), {
       unlisted: true, showLine: false, pointStyle: 'triangle', pointRotation: 0, pointRadius: 6,
@@ -128,7 +130,7 @@ function timeFigure(view) {
     pointStyle: 'star', pointRadius: 7, pointBorderWidth: 2, borderColor: inkColour(), backgroundColor: inkColour(),
     data: crossings.map(({policy, simulated}) => ({
       x: simulated.x, y: simulated.seconds,
-      tip: `${view.study.policies[policy]} breaks even with ${view.study.baseline} at ` +
+      tip: `${view.study.names[policy]} breaks even with ${view.study.baseline} at ` +
         quantity(simulated.x, axis.unit, 3)})),
   });
   const reached = series.reduce((sum, {points}) => sum + points.filter((point) => point.exact.y !== null).length, 0);
@@ -169,7 +171,7 @@ function mapFigure(view, choice) {
   return {
     table: {
       class: 'map',
-      caption: `Speed-up of ${study.policies[choice.policy]} over ${study.baseline}${place ? `, ${place}` : ''}`,
+      caption: `Speed-up of ${study.names[choice.policy]} over ${study.baseline}${place ? `, ${place}` : ''}`,
       head: [`${capitalised(humanName(rows.name))} \\ ${humanName(columns.name)}`,
              ...ascending(columns).map((c) => valueText(columns, c))],
       rows: cells.map((row) => [valueText(rows, row[0].r), ...row.map(({speedup}) =>
@@ -199,7 +201,7 @@ function stepFigure(view) {
     chart: {
       type: 'bar',
       data: {
-        labels: shown.map((policy) => study.policies[policy]),
+        labels: shown.map((policy) => study.names[policy]),
         datasets: PARTS.map((part, i) => ({
           label: part, data: parts[i], backgroundColor: onScheme(PART_COLOURS[part]), borderColor: inkColour(),
           borderWidth: 0.5, pointStyle: 'rect',
@@ -222,7 +224,7 @@ function stepFigure(view) {
       head: [heading('Policy'), ...headings('s', ...PARTS.map(capitalised), 'Step', 'Deviation over seeds')],
       rows: shown.map((policy, row) => {
         const step = spreadAt(view, view.at, policy, 'step_seconds');
-        return [study.policies[policy], ...parts.map((values) => numberCell(values[row], 's')),
+        return [nameCell(study, policy), ...parts.map((values) => numberCell(values[row], 's')),
                 numberCell(step.mean, 's'), numberCell(step.deviation, 's', 2)];
       }),
     },
@@ -265,7 +267,7 @@ function accuracyChart(series, xTitle, xUnit, target) {
 function accuracyFigure(view, column, xTitle, xUnit) {
   const {study} = view;
   const series = view.policies.map((policy) => ({
-    policy, name: study.policies[policy], look: lookOf(study.styles[policy]),
+    policy, name: study.names[policy], look: lookOf(study.styles[policy]),
     points: meanCurve(study, doneOf(view, view.at, policy), column),
   })).filter(({points}) => points.length > 0);
   return {
@@ -275,8 +277,9 @@ function accuracyFigure(view, column, xTitle, xUnit) {
       caption: `Test accuracy, means over seeds, ${placeText(view)}`,
       head: [...headings('', 'Policy', 'Step'), heading(xTitle, xUnit),
              ...headings('fraction', 'Test accuracy', 'Deviation')],
-      rows: series.flatMap(({name, points}) => points.map(({step, x, y, high}) => [
-        name, step, numberCell(x, xUnit), numberCell(y, 'fraction'), numberCell(high - y, 'fraction', 2)])),
+      rows: series.flatMap(({policy, points}) => points.map(({step, x, y, high}) => [
+        nameCell(study, policy), step, numberCell(x, xUnit), numberCell(y, 'fraction'),
+        numberCell(high - y, 'fraction', 2)])),
     },
     summary: `Test accuracy of ${series.length} policies against ${xTitle.toLowerCase()}, ${placeText(view)}.`,
   };

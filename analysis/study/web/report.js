@@ -117,7 +117,7 @@ function showFigure(panel, figure) {
 // ---- Choices.
 
 function togglePolicy(name) {
-  const box = byId(`policy-${study.policies.indexOf(name)}`);
+  const box = byId(`policy-${study.names.indexOf(name)}`);
   if (box) box.click();
 }
 
@@ -154,7 +154,7 @@ function mapControls(choice) {
     choice[key] = value;
     redraw();
   };
-  const policies = study.policies.map((name, i) => [i, name]).filter(([i]) => i !== study.base);
+  const policies = study.names.map((name, i) => [i, name]).filter(([i]) => i !== study.base);
   return [selectField('Policy', 'map-policy', policies, choice.policy, pick('policy')),
           selectField('Rows', 'map-rows', axes, choice.rows, pick('rows')),
           selectField('Columns', 'map-columns', axes, choice.columns, pick('columns'))];
@@ -171,6 +171,7 @@ function showFacts() {
     failed ? `${failed} failed` : '', pending ? `${pending} pending` : '',
     study.target === null ? 'no target accuracy' : `target accuracy ${quantity(study.target, 'fraction')}`,
     `baseline ${study.baseline}`].filter(Boolean).join(' · ');
+  if (study.legend) byId('legend').textContent = `${study.legend}.`;
   if (study.curves.stride > 1) byId('thinned').textContent = `Curves show one of ${study.curves.stride} evaluations.`;
 }
 
@@ -181,7 +182,7 @@ function addFailures() {
     summary: 'What these points stopped with; they are holes in all figures.',
     table: {caption: 'Failed points',
             head: ['Point', 'Policy', 'Seed', ...study.axes.map(({name}) => humanName(name)), 'Message'],
-            rows: ids.map((id) => [id, study.policies[study.points.policy[id]], study.seeds[study.points.seed[id]],
+            rows: ids.map((id) => [id, nameCell(study, study.points.policy[id]), study.seeds[study.points.seed[id]],
               ...study.axes.map((axis, a) => axis.values[study.points.axes[a][id]]), study.points.failures[id]])},
   })});
 }
@@ -243,7 +244,7 @@ function start() {
   Chart.defaults.font.family = 'system-ui, sans-serif';
   showFacts();
   byId('filters').append(placeFields(),
-    checkBoxes('Policies', 'policy', study.policies, (chosen) => view.policies = chosen),
+    checkBoxes('Policies', 'policy', study.names, (chosen) => view.policies = chosen),
     checkBoxes('Seeds', 'seed', study.seeds, (chosen) => view.seeds = chosen));
   byId('choices').open = matchMedia('(min-width: 900px)').matches;
   addPanels();

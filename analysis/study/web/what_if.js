@@ -73,6 +73,7 @@ function answeredSeries(view, answer) {
     const chosen = runs.filter((run) => seeds.has(String(run.seed)));
     return {
       policy, chosen,
+      name: view.study.names[position] ?? policy,
       shown: shown.has(policy),
       look: lookOf(view.study.styles[Math.max(0, position)]),
       runs: chosen.map((run) => ({seed: run.seed, time: run.time_to_accuracy, end: run.simulated_seconds})),
@@ -95,12 +96,12 @@ function whatIfFigure(view, answer) {
   const all = answeredSeries(view, answer);
   const base = all.find(({policy}) => policy === view.study.baseline);
   const series = all.filter(({shown}) => shown);
-  const rows = series.map(({policy, chosen, runs}) => {
+  const rows = series.map(({policy, name, chosen, runs}) => {
     const times = timesOf(runs);
     const speedup = base && policy !== base.policy ? speedupOf(base.runs, runs) : null;
     const part = (name) => numberCell(spreadOf(chosen.map((run) => run.parts[name])).mean, 's', 3);
     return {times, cells: [
-      policy, {text: timeText(times), value: times.spread.count ? times.spread.mean : null},
+      {text: name, value: policy}, {text: timeText(times), value: times.spread.count ? times.spread.mean : null},
       `${times.reached} of ${times.done}`, speedupCell(speedup),
       numberCell(spreadOf(chosen.map((run) => run.step_seconds)).mean, 's', 3), ...PARTS.map(part)]};
   });
@@ -111,7 +112,7 @@ function whatIfFigure(view, answer) {
   });
   return {
     key: 'what-if',
-    chart: accuracyChart(series.map(({policy, look, chosen}) => ({name: policy, look, points: answeredCurve(chosen)})),
+    chart: accuracyChart(series.map(({name, look, chosen}) => ({name, look, points: answeredCurve(chosen)})),
       'Simulated time', 's', view.study.target),
     table: {
       class: 'bars',

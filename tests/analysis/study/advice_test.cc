@@ -101,6 +101,17 @@ TEST(Advice, CompressOnASlowLink) {
   EXPECT_THAT(text, Not(HasSubstr("egress")));
 }
 
+TEST(Advice, MarksPoliciesThatDecidedTooSeldom) {
+  Study study = MakeSimpleStudy();
+  EXPECT_THAT(AdviceText(study, Ask(study, kSlowLink)), Not(HasSubstr("†")));
+  for (StudyPoint& point : study.points) {
+    if (point.policy == "small") point.figures.decisions = 1;
+  }
+  const std::string text = AdviceText(study, Ask(study, kSlowLink));
+  EXPECT_THAT(text, HasSubstr("  small †  "));
+  EXPECT_THAT(text, HasSubstr("* †: its policy decided less than three times.\n"));
+}
+
 TEST(Advice, DoNotOnAFastLink) {
   const Study study = MakeSimpleStudy();
   const Advice advice = Ask(study, kFastLink);

@@ -69,6 +69,29 @@ TEST_F(StudyReportTest, SaysWhatIsMissing) {
   EXPECT_THAT(Text(), HasSubstr("no route to h3"));
 }
 
+TEST_F(StudyReportTest, MarksPoliciesThatDecidedTooSeldom) {
+  Study study = MakeStudy();
+  Write(study, {.figures = false});
+  EXPECT_THAT(Text(), Not(HasSubstr("†")));
+  EXPECT_THAT(Get("report/index.html"), HasSubstr(R"("legend":"")"));
+  for (StudyPoint& point : study.points) {
+    if (point.policy == "legacy") point.figures.decisions = point.seed == 2 ? 2 : 7;
+    if (point.policy == "fp16") point.figures.decisions = 3;
+  }
+  Write(study, {.figures = false});
+  const std::string legend = "†: its policy decided less than three times";
+  EXPECT_THAT(Text(), HasSubstr("legacy-uniform, legacy † (" + legend + ") |"));
+  for (const char* table : {"Where the time of a step goes: means of a step; ", "Break-even"}) {
+    const std::string text = Text().substr(Text().find(table));
+    EXPECT_THAT(text.substr(0, text.find('\n')), HasSubstr(legend)) << table;
+    EXPECT_THAT(text, HasSubstr("| legacy † |")) << table;
+  }
+  EXPECT_THAT(Get("report/index.html"), HasSubstr(R"("fp16",)"));
+  EXPECT_THAT(Get("report/index.html"), HasSubstr(R"("legacy-uniform","legacy †"])"));
+  EXPECT_THAT(Get("report/index.html"), HasSubstr(R"("legend":")" + legend + '"'));
+  EXPECT_THAT(Get("report/tables/step.csv"), Not(HasSubstr("†")));
+}
+
 TEST_F(StudyReportTest, NothingDoneIsAReportToo) {
   Study study = MakeStudy();
   for (StudyPoint& point : study.points) Forget(point);
