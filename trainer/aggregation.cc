@@ -1,6 +1,7 @@
 #include "trainer/aggregation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -31,6 +32,16 @@ int64_t BytesOf(std::span<const RoundWork> rounds) {
 }
 
 }  // namespace
+
+std::vector<Work> ClipWork(const Scheme& scheme, int workers, int64_t elements) {
+  if (!scheme.LocalClipNorm(workers)) return {};
+  return {{"clip", elements}};
+}
+
+float ClipFactor(double limit, double squared_norm) {
+  const double norm = std::sqrt(squared_norm);
+  return norm > limit ? static_cast<float>(limit / norm) : 1;
+}
 
 Aggregation::Aggregation(UnitPlan plan, Policy& policy, int workers)
     : plan_(std::move(plan)), policy_(policy), workers_(workers), books_(plan_.units.size()) {}
@@ -97,6 +108,22 @@ std::vector<UnitOutcome> Aggregation::Outcomes() const {
     outcomes.push_back({book.parameter, book.elements, BytesOf(book.rounds)});
   }
   return outcomes;
+}
+
+void Aggregation::Observe(StepFeedback feedback, std::span<const BucketWork> buckets,
+                          const StepTimes& times) const {
+  std::vector<double> bytes(plan_.units.size());
+  if (!buckets.empty()) bytes = UnitBytes();
+  const std::vector<double> exposed =
+      UnitExposedSeconds(buckets, bytes, times.bucket_exposed_seconds);
+  feedback.simulated_seconds = times.simulated_seconds;
+  feedback.compute_seconds = times.compute_seconds;
+  feedback.codec_seconds = times.codec_seconds;
+  feedback.communication_seconds = times.communication_seconds;
+  feedback.message_bytes = std::accumulate(bytes.begin(), bytes.end(), 0.0);
+  feedback.unit_bytes = bytes;
+  feedback.unit_exposed_seconds = exposed;
+  policy_.Observe(feedback);
 }
 
 std::vector<double> Aggregation::UnitBytes() const {

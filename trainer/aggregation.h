@@ -35,6 +35,20 @@ struct UnitOutcome {
   int64_t bytes = 0;     // of the messages of all
 };
 
+// What a step took, for policies that read the clock.
+struct StepTimes {
+  double simulated_seconds = 0;  // of the step
+  double compute_seconds = 0;    // mean over the workers, as the next two
+  double codec_seconds = 0;
+  double communication_seconds = 0;                 // not hidden behind computing
+  std::vector<double> bucket_exposed_seconds = {};  // of StepWork::buckets: its part of the above
+};
+
+// What clipping a worker's gradient of so many elements takes; nothing where the scheme does not clip it.
+std::vector<Work> ClipWork(const Scheme& scheme, int workers, int64_t elements);
+// What a gradient is multiplied by so that its norm is at most `limit`.
+float ClipFactor(double limit, double squared_norm);
+
 class Aggregation {
  public:
   // `policy` outlives this.
@@ -52,12 +66,10 @@ class Aggregation {
   // Of the finished step.
   std::vector<BucketWork> Buckets() const;
   std::vector<UnitOutcome> Outcomes() const;
-  std::vector<double> UnitBytes() const;  // of one participant's messages, mean over them
-  // Of each unit: its share, by `unit_bytes`, of the time of the bucket that it travels in. `buckets` and `bucket_seconds`
-  // are of one length.
-  std::vector<double> UnitExposedSeconds(std::span<const BucketWork> buckets,
-                                         std::span<const double> unit_bytes,
-                                         std::span<const double> bucket_seconds) const;
+  // Tells the policy what the step took. `feedback` has its number, loss and mean gradient; `buckets` is what it sent, empty
+  // in a local step.
+  void Observe(StepFeedback feedback, std::span<const BucketWork> buckets,
+               const StepTimes& times) const;
 
  protected:
   struct UnitBook {
@@ -84,6 +96,13 @@ class Aggregation {
   std::vector<UnitBook> books_;     // by unit
 
  private:
+  std::vector<double> UnitBytes() const;  // of one participant's messages, mean over them
+  // Of each unit: its share, by `unit_bytes`, of the time of the bucket that it travels in. `buckets` and `bucket_seconds`
+  // are of one length.
+  std::vector<double> UnitExposedSeconds(std::span<const BucketWork> buckets,
+                                         std::span<const double> unit_bytes,
+                                         std::span<const double> bucket_seconds) const;
+
   std::optional<RoundWork> agreement_;  // of the step
   std::optional<RoundWork> announcement_;
 };

@@ -97,8 +97,8 @@ void HostCompute::CheckFinite(const ComputeStep& step, int worker,
 void HostCompute::ClipLocally(std::span<float> gradient) const {
   const std::optional<double> limit = job_.scheme.LocalClipNorm(job_.options.workers);
   if (!limit) return;
-  const double norm = std::sqrt(cpu::SquaredNorm(gradient));
-  if (norm > *limit) cpu::Scale(gradient, static_cast<float>(*limit / norm));
+  const float factor = ClipFactor(*limit, cpu::SquaredNorm(gradient));
+  if (factor < 1) cpu::Scale(gradient, factor);
 }
 
 void HostCompute::Finish(const ComputeStep& step) {

@@ -23,15 +23,6 @@ struct StepOutcome {
   std::vector<UnitOutcome> units;
 };
 
-// What a step took, for policies that read the clock.
-struct StepTimes {
-  double simulated_seconds = 0;  // of the step
-  double compute_seconds = 0;    // mean over the workers, as the next two
-  double codec_seconds = 0;
-  double communication_seconds = 0;                 // not hidden behind computing
-  std::vector<double> bucket_exposed_seconds = {};  // of StepWork::buckets: its part of the above
-};
-
 // Sees the gradient of each worker and step, flat, before anything is compressed. Called from any thread.
 using GradientHook = std::function<void(int64_t step, int worker, std::span<const float> gradient)>;
 

@@ -209,8 +209,9 @@ StepOutcome Training::Step(std::span<const int> participants) {
   outcome.work.step = my.step;
   outcome.work.workers = my.options.workers;
   outcome.work.batch_size = my.options.batch_size;
-  if (now.exchanges && my.scheme->LocalClipNorm(my.options.workers)) {
-    outcome.work.whole_gradient = {{"clip", my.layers.back().offset + my.layers.back().numel}};
+  if (now.exchanges) {
+    outcome.work.whole_gradient =
+        ClipWork(*my.scheme, my.options.workers, my.layers.back().offset + my.layers.back().numel);
   }
   if (count < my.options.workers) outcome.work.participants = active;
   outcome.work.buckets = my.buckets;
@@ -221,22 +222,12 @@ StepOutcome Training::Step(std::span<const int> participants) {
 
 void Training::Observe(const StepTimes& times) {
   Impl& my = *impl_;
-  const Aggregation& aggregation = my.aggregation();
-  std::vector<double> bytes(aggregation.plan().units.size());
-  if (!my.buckets.empty()) bytes = aggregation.UnitBytes();
-  const std::vector<double> exposed =
-      aggregation.UnitExposedSeconds(my.buckets, bytes, times.bucket_exposed_seconds);
   const bool reads_mean = my.policy->ReadsMeanGradient();
-  my.policy->Observe({.step = my.step - 1,
-                      .loss = my.worker_loss,
-                      .mean_gradient = reads_mean ? my.compute->Mean() : std::span<const float>(),
-                      .simulated_seconds = times.simulated_seconds,
-                      .compute_seconds = times.compute_seconds,
-                      .codec_seconds = times.codec_seconds,
-                      .communication_seconds = times.communication_seconds,
-                      .message_bytes = std::accumulate(bytes.begin(), bytes.end(), 0.0),
-                      .unit_bytes = bytes,
-                      .unit_exposed_seconds = exposed});
+  my.aggregation().Observe(
+      {.step = my.step - 1,
+       .loss = my.worker_loss,
+       .mean_gradient = reads_mean ? my.compute->Mean() : std::span<const float>()},
+      my.buckets, times);
 }
 
 void Training::SetLink(const LinkEstimate& link) { impl_->link = link; }

@@ -38,6 +38,7 @@ void DrawnAggregation::Begin(uint64_t seed, const StepInfo& step,
   seed_ = seed;
   info_ = step;
   open_.assign(units_.size(), 0);
+  clips_.clear();
 }
 
 void DrawnAggregation::Finish() {
@@ -59,6 +60,24 @@ int64_t DrawnAggregation::UnitsDrawn() const {
 }
 
 std::vector<float> DrawnAggregation::Draw(size_t unit, int worker) {
+  std::vector<float> values = Unclipped(unit, worker);
+  const float factor = ClipOf(worker);
+  if (factor < 1) cpu::Scale(values, factor);
+  return values;
+}
+
+// The norm is that of all units, which are drawn for it.
+float DrawnAggregation::ClipOf(int worker) {
+  const std::optional<double> limit = scheme_.LocalClipNorm(workers_);
+  if (!limit) return 1;
+  const auto [entry, fresh] = clips_.try_emplace(worker, 1);
+  if (!fresh) return entry->second;
+  double squared = 0;
+  for (size_t u = 0; u < units_.size(); ++u) squared += cpu::SquaredNorm(Unclipped(u, worker));
+  return entry->second = ClipFactor(*limit, squared);
+}
+
+std::vector<float> DrawnAggregation::Unclipped(size_t unit, int worker) {
   const Unit& place = plan_.units[unit];
   std::vector<float> values =
       DrawGradient(TextOf(gradients_.text, place.numel, seed_), static_cast<uint32_t>(worker),

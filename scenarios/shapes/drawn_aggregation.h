@@ -20,6 +20,7 @@ namespace legacy {
 // Which gradients are drawn. The values of a tensor of n elements are those of the text's distribution, times
 // 1 / sqrt(n), so that all tensors have the same norm in expectation, and times 1 / (1 + 9 t) at the part t of the steps: over
 // a run the norm falls tenfold, most of it early, as that of trainings does. Draws are keyed by (seed, worker, step, unit).
+// Where the scheme clips (Scheme::LocalClipNorm), so is the gradient of all units together.
 struct DrawnGradients {
   std::string text = "laplace";  // of compress/gradients
   int64_t steps = 3;             // that are drawn after a change; later ones repeat the last
@@ -68,6 +69,8 @@ class DrawnAggregation : public Aggregation {
   };
 
   std::vector<float> Draw(size_t unit, int worker);
+  std::vector<float> Unclipped(size_t unit, int worker);
+  float ClipOf(int worker);
   void ShowGradients();
   bool Measured(size_t unit) const;
   void Agree();
@@ -89,6 +92,7 @@ class DrawnAggregation : public Aggregation {
   std::vector<char> open_;  // units whose exchange has measured in this step
   size_t chosen_ = 0;
   int64_t values_drawn_ = 0;
+  std::map<int, float> clips_;  // by worker, of the step: the factor of its gradient
 };
 
 }  // namespace legacy

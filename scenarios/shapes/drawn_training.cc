@@ -1,7 +1,6 @@
 #include "scenarios/shapes/drawn_training.h"
 
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "compress/error.h"
@@ -60,6 +59,7 @@ StepOutcome DrawnTraining::Step(std::span<const int> participants) {
     aggregation_.Finish();
     buckets_ = aggregation_.Buckets();
     outcome.units = aggregation_.Outcomes();
+    outcome.work.whole_gradient = ClipWork(*scheme_, options_.workers, shape_.Elements());
   }
   outcome.work.buckets = buckets_;
   ++step_;
@@ -67,20 +67,7 @@ StepOutcome DrawnTraining::Step(std::span<const int> participants) {
 }
 
 void DrawnTraining::Observe(const StepTimes& times) {
-  std::vector<double> bytes(Units().size());
-  if (!buckets_.empty()) bytes = aggregation_.UnitBytes();
-  const std::vector<double> exposed =
-      aggregation_.UnitExposedSeconds(buckets_, bytes, times.bucket_exposed_seconds);
-  policy_->Observe({.step = step_ - 1,
-                    .loss = kUnknown,
-                    .mean_gradient = {},
-                    .simulated_seconds = times.simulated_seconds,
-                    .compute_seconds = times.compute_seconds,
-                    .codec_seconds = times.codec_seconds,
-                    .communication_seconds = times.communication_seconds,
-                    .message_bytes = std::accumulate(bytes.begin(), bytes.end(), 0.0),
-                    .unit_bytes = bytes,
-                    .unit_exposed_seconds = exposed});
+  aggregation_.Observe({.step = step_ - 1, .loss = kUnknown, .mean_gradient = {}}, buckets_, times);
 }
 
 Evaluation DrawnTraining::Evaluate() { return {kUnknown, kUnknown}; }

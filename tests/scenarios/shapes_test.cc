@@ -195,6 +195,30 @@ TEST(DrawnAggregation, DrawsWhatDependsOnTheDataAFewTimesForEachParameter) {
   EXPECT_EQ(bytes[1], bytes[4]);
 }
 
+// Of each worker's whole gradient: the first layers alone are shorter than the limit of the second case.
+TEST(DrawnTraining, ClipsWhatIsDrawnAndChargesIt) {
+  const ModelShape shape = Small();
+  const auto step = [&](const std::string& text) {
+    TrainingOptions options;
+    options.workers = 4;
+    DrawnTraining training(options, shape, 1, {.text = "gaussian"}, MakeUniformPolicy(0.01),
+                           MakeScheme("threshold" + text));
+    return training.Step();
+  };
+  const StepOutcome free = step("");
+  EXPECT_TRUE(free.work.whole_gradient.empty());
+  EXPECT_GT(free.units[2].elements, 0);
+  // Four units of norm 1: a limit of 4 / sqrt(4 workers) is just theirs, one of 1.8 is not.
+  for (const auto& [text, equal] : std::vector<std::pair<std::string, bool>>{
+           {":local_clip=4.5", true}, {":local_clip=3.6", false}}) {
+    const StepOutcome clipped = step(text);
+    ASSERT_EQ(clipped.work.whole_gradient.size(), 1u);
+    EXPECT_EQ(clipped.work.whole_gradient[0].kernel, "clip");
+    EXPECT_EQ(clipped.work.whole_gradient[0].elements, shape.Elements());
+    EXPECT_EQ(clipped.units[2].elements == free.units[2].elements, equal) << text;
+  }
+}
+
 TEST(DrawnTraining, RefusesPoliciesThatFollowATraining) {
   const ModelShape shape = Small();
   auto scheme = MakeScheme("fft");
