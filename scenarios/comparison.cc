@@ -102,7 +102,7 @@ class Comparison : public TimedRun {
     for (const Method& method : methods_) {
       const Method& chosen = Chosen(method, scenario_.seed, scenario_);
       const std::unique_ptr<StepSource> training = MakeSource(chosen, scenario_.seed, say);
-      if (say) SayVolume(method);
+      if (say) SayVolume(method, scenario_);
       const std::vector<Clock> clocks =
           timing_.MakeClocks(training->Costs(), training->LayerNumels());
       const Clock& clock = clocks.front();
@@ -141,6 +141,7 @@ class Comparison : public TimedRun {
   }
   // What depends on the network is trained on each of them, the rest once for all.
   bool Run(std::span<const Place> places, Progress* progress, const fs::path& directory) override {
+    for (const Place& place : places.subspan(1)) PilotOn(place);
     for (int s = 0; s < scenario_.seeds; ++s) {
       for (const Method& method : methods_) {
         const size_t together = DependsOnNetwork(method) ? 1 : places.size();
@@ -172,13 +173,25 @@ class Comparison : public TimedRun {
     return entry->second.method;
   }
 
-  // What was asked for and what pilots found, where there were any.
-  void SayVolume(const Method& method) const {
-    const EqualBytes& volume = chosen_.at({method.name, scenario_.seed, &scenario_});
+  // What is asked for is the same everywhere; the anchor that sends it is not, where the policy reads the clock.
+  void PilotOn(const Place& place) {
+    for (const Method& method : methods_) {
+      if (!DependsOnNetwork(method)) continue;
+      const Scenario& here = place.timing->scenario();
+      Chosen(method, scenario_.seed, here);
+      if (chosen_.at({method.name, scenario_.seed, &here}).pilots == 0) continue;
+      std::fprintf(stderr, "on %s\n", place.timing->Description().c_str());
+      SayVolume(method, here);
+    }
+  }
+
+  // What was asked for and what pilots found there, where there were any.
+  void SayVolume(const Method& method, const Scenario& here) const {
+    const EqualBytes& volume = chosen_.at({method.name, scenario_.seed, &here});
     if (volume.pilots == 0) return;
     std::fprintf(stderr, "  %-22s %.0f bytes a step asked for, %.0f in the best of %d pilots%s\n",
-                 "", volume.requested, volume.piloted, volume.pilots,
-                 volume.Reached() ? "" : ": the nearest that it reaches");
+                 &here == &scenario_ ? "" : method.name.c_str(), volume.requested, volume.piloted,
+                 volume.pilots, volume.Reached() ? "" : ": the nearest that it reaches");
   }
 
   std::vector<Unit> UnitsOf(const Method& method) const {

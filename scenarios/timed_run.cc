@@ -13,6 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+void Say(const std::string& lead, const ScenarioTiming& timing) {
+  std::fprintf(stderr, "%s%s\n", lead.c_str(), timing.Description().c_str());
+  const std::string warning = timing.Warning();
+  if (!warning.empty()) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+}
+
 // The further networks of a run, each with its run directory.
 class FurtherPlaces {
  public:
@@ -26,8 +32,7 @@ class FurtherPlaces {
   size_t size() const { return networks_.size(); }
   void Say() const {
     for (size_t i = 0; i < size(); ++i) {
-      std::fprintf(stderr, "  and on %s: %s\n", networks_[i].name.c_str(),
-                   timings_[i]->Description().c_str());
+      legacy::Say("  and on " + networks_[i].name + ": ", *timings_[i]);
     }
   }
 
@@ -141,7 +146,7 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   const std::unique_ptr<TimedRun> run = make(chosen.scenario);
   ScenarioTiming& timing = run->Timing();
   FurtherPlaces further(chosen.scenario);
-  std::fprintf(stderr, "%s%s\n", run->Title().c_str(), timing.Description().c_str());
+  Say(run->Title(), timing);
   further.Say();
   const CostEstimate estimate = run->Estimate(true);
   if (timing.Packets()) {

@@ -213,6 +213,14 @@ std::string ScenarioTiming::Description() const {
          network.placement.description + "), " + rate + ", " + scenario_.fidelity + " fidelity";
 }
 
+std::string ScenarioTiming::Warning() const {
+  for (const ScenarioNetwork& phase : networks_) {
+    std::string warning = ClockWarning(scenario_.fidelity, *phase.network);
+    if (!warning.empty()) return warning;
+  }
+  return "";
+}
+
 void ScenarioTiming::RequirePackets() const {
   if (Packets() && scenario_.workers > 1 && Simulations().engine.packets == 0) {
     throw Error("packet fidelity was asked for, but no packet was simulated");

@@ -69,6 +69,8 @@ class ScenarioTiming {
   bool Packets() const { return scenario_.fidelity == "packet"; }
   // "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity"
   std::string Description() const;
+  // What legacy-network warns of as well (ClockWarning), of the first phase that gives cause; "": nothing.
+  std::string Warning() const;
   // The phase of a step. Its clock is the one of that position.
   size_t PhaseOf(int64_t step) const { return legacy::PhaseOf(phases_, step, scenario_.steps); }
   struct Simulated {

@@ -218,6 +218,17 @@ TEST_F(ProgramTest, LeavesFilesOfNs3) {
   EXPECT_NE(Read(Out("m.xml")).find("<FlowMonitor"), std::string::npos);
 }
 
+TEST_F(ProgramTest, WarnsWhereFramesAreTooShortForNs3) {
+  if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
+  for (const auto& [rate, warns] : {std::pair("200Gbps", true), std::pair("1Gbps", false)}) {
+    const Result result = Run("--policies=dense --topo=star --delay=1us --out=" + Out(rate) +
+                              kShort + " --bandwidth=" + rate);
+    ASSERT_EQ(result.status, 0) << result.text;
+    EXPECT_EQ(result.text.find("warning: a frame of 1500 bytes lasts") != std::string::npos, warns)
+        << result.text;
+  }
+}
+
 TEST_F(ProgramTest, RecordHoldsTheTrainingWhateverTheNetwork) {
   const std::string common =
       std::string("--policies=topk,ar-topk --record=on --fidelity=analytic") + kShort;

@@ -404,6 +404,15 @@ TEST_F(ReplayTest, RefusesFilesThatDoNotBelongTogether) {
     EXPECT_NE(message.find(entry.message), std::string::npos) << entry.fresh << "\n" << message;
   }
   const std::string steps = Read(folder_ / "recorded/steps.csv");
+  // A further row behind the last of a training, which indexes nothing that was recorded.
+  const size_t last = steps.find("dense,1,3,") + std::string("dense,1,3,").size();
+  const std::string rest = steps.substr(last, steps.find('\n', last) - last);
+  for (const std::string step : {"4", "100000", "1000000000000"}) {
+    const std::string row = "dense,1,3," + rest;
+    const std::string message = Changed("steps.csv", row, row + "\ndense,1," + step + "," + rest);
+    EXPECT_NE(message.find("got '" + step + "'; allowed: nothing behind step 3"), std::string::npos)
+        << message;
+  }
   const std::string cut = steps.substr(0, steps.rfind(Replayable().back() + ","));
   EXPECT_NE(Changed("steps.csv", steps, cut).find(short_of_one), std::string::npos);
   const std::string work = "\"work\":0}";
