@@ -1,56 +1,20 @@
-// Whole-program runs of legacy-scenario: what a user types, what is left behind.
+// Whole runs of legacy-scenario: what a user types, what is left behind.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
-#include "tests/programs.h"
+#include "tests/scenarios/program_testing.h"
 
 namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr const char* kCsvFiles[] = {"steps.csv", "evaluations.csv", "layers.csv", "links.csv",
-                                     "network.csv"};
-
-// A small run of every policy: seconds, not minutes.
-constexpr const char* kShort =
-    " --workers=4 --batch=8 --steps=6 --evaluate-every=2 --warmup-steps=2 --train-limit=400"
-    " --test-limit=100 --pictures=off --model=small-cnn --dataset=glyphs --seeds=1 --networks=none";
-
-const std::string kFidelity = "--fidelity=" LEGACY_DEFAULT_FIDELITY;
-
-class ProgramTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    directory_ = fs::path(::testing::TempDir()) /
-                 (std::string("legacy-program-") +
-                  ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
-  std::string Out(const std::string& name) const { return (directory_ / name).string(); }
-  Result Run(const std::string& arguments) const {
-    return Shell(std::string(LEGACY_SCENARIO_PROGRAM) + " " + arguments + " 2>&1");
-  }
-
-  fs::path directory_;
-};
 
 TEST_F(ProgramTest, ComparesAllPoliciesAtTheDefaultFidelity) {
   const Result result =
@@ -114,119 +78,6 @@ TEST_F(ProgramTest, RememberedStepsEqualFreshOnes) {
   EXPECT_EQ(Read(Out("a") + "/evaluations.csv"), Read(Out("b") + "/evaluations.csv"));
   EXPECT_EQ(Read(Out("a") + "/links.csv"), Read(Out("b") + "/links.csv"));
   EXPECT_NE(Read(Out("a") + "/network.csv"), Read(Out("b") + "/network.csv"));
-}
-
-// Ends of steps in nanoseconds, of one policy.
-std::vector<int64_t> EndsOfSteps(const fs::path& run, const std::string& policy) {
-  std::istringstream lines(Read(run / "steps.csv"));
-  std::string line;
-  std::getline(lines, line);
-  const auto fields_of = [](const std::string& text) {
-    std::vector<std::string> fields;
-    std::istringstream stream(text);
-    for (std::string field; std::getline(stream, field, ',');) fields.push_back(field);
-    return fields;
-  };
-  const std::vector<std::string> header = fields_of(line);
-  const auto column = std::find(header.begin(), header.end(), "simulated_seconds") - header.begin();
-  std::vector<int64_t> ends;
-  while (std::getline(lines, line)) {
-    const std::vector<std::string> fields = fields_of(line);
-    if (fields[0] == policy) ends.push_back(std::llround(1e9 * std::stod(fields[column])));
-  }
-  return ends;
-}
-
-// Slices by process and track, in nanoseconds, in the order of their starts.
-using Slices = std::vector<std::pair<int64_t, int64_t>>;
-std::map<std::pair<int, int>, Slices> Tracks(const fs::path& file) {
-  const auto ns = [](const json& us) { return std::llround(1e3 * us.get<double>()); };
-  std::map<std::pair<int, int>, Slices> tracks;
-  const json trace = json::parse(Read(file));
-  for (const json& event : trace["traceEvents"]) {
-    if (event["ph"] != "X") continue;
-    const int64_t start = ns(event["ts"]);
-    tracks[{event["pid"], event["tid"]}].emplace_back(start, start + ns(event["dur"]));
-  }
-  for (auto& [track, slices] : tracks) std::sort(slices.begin(), slices.end());
-  return tracks;
-}
-
-TEST_F(ProgramTest, TracesAndDoctorLookAtStepsWithoutChangingThem) {
-  const std::string common =
-      kFidelity + " --policies=dense,topk,ar-topk --topo=fat-tree --seeds=2" + kShort;
-  ASSERT_EQ(Run(common + " --out=" + Out("plain")).status, 0);
-  const Result result =
-      Run(common + " --doctor --trace-steps=0,3-4 --trace-workers=all --out=" + Out("seen"));
-  ASSERT_EQ(result.status, 0) << result.text;
-  for (const char* file : kCsvFiles) {
-    EXPECT_EQ(Read(directory_ / "plain" / file), Read(directory_ / "seen" / file)) << file;
-  }
-  const json diagnoses = json::parse(Read(Out("seen") + "/doctor.json"));
-  ASSERT_EQ(diagnoses.size(), 3u);  // of the first seed
-  for (const json& diagnosis : diagnoses) {
-    EXPECT_EQ(diagnosis["seed"], 1);
-    EXPECT_NE(result.text.find(diagnosis["verdict"].get<std::string>()), std::string::npos);
-    EXPECT_GT(diagnosis["remedies"].size(), 5u);
-  }
-  for (const std::string policy : {"dense", "topk", "ar-topk"}) {
-    const std::vector<int64_t> ends = EndsOfSteps(directory_ / "seen", policy);
-    const auto tracks = Tracks(directory_ / "seen" / ("trace-" + policy + "-seed1.json"));
-    std::vector<int64_t> filled(4);  // what a worker's device does and waits for
-    for (const auto& [track, slices] : tracks) {
-      for (size_t i = 0; i < slices.size(); ++i) {
-        if (i > 0) {
-          EXPECT_LE(slices[i - 1].second, slices[i].first) << policy << track.second;
-        }
-        if (track.second < 2) filled[track.first] += slices[i].second - slices[i].first;
-      }
-      EXPECT_LE(slices.back().second, ends[4]) << policy;
-    }
-    for (const int64_t time : filled) {  // steps 0, 3 and 4, exactly
-      EXPECT_NEAR(time, ends[0] + ends[4] - ends[2], 1) << policy;
-    }
-  }
-}
-
-TEST_F(ProgramTest, ObservingRefusesWhatThereIsNot) {
-  const std::string common =
-      std::string("--fidelity=flow --policies=topk --out=") + Out("no") + kShort;
-  const std::pair<const char*, const char*> cases[] = {
-      {" --trace-steps=6", "network.trace_steps: got '6'; allowed: "},
-      {" --trace-steps=0 --trace-workers=4", "network.trace_workers: got '4'; allowed: "},
-      {" --doctor=2-9", "network.doctor: got '9'; allowed: "},
-      {" --doctor --doctor-fidelity=guess", "--doctor-fidelity: got 'guess'; allowed: "},
-      {" --netanim=a.xml", "network.fidelity: got 'flow'; allowed: packet"}};
-  for (const auto& [options, message] : cases) {
-    const Result result = Run(common + options);
-    EXPECT_EQ(result.status, 1);
-    EXPECT_NE(result.text.find(message), std::string::npos) << result.text;
-  }
-  EXPECT_FALSE(fs::exists(Out("no")));
-}
-
-TEST_F(ProgramTest, LeavesFilesOfNs3) {
-  if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
-  const Result result = Run("--policies=topk --topo=star --pcap=" + Out("p") +
-                            " --flow-monitor=" + Out("m.xml") + " --out=" + Out("run") + kShort);
-  ASSERT_EQ(result.status, 0) << result.text;
-  int captures = 0;
-  for (const auto& entry : fs::directory_iterator(directory_)) {
-    captures += entry.path().extension() == ".pcap" ? 1 : 0;
-  }
-  EXPECT_GE(captures, 4);
-  EXPECT_NE(Read(Out("m.xml")).find("<FlowMonitor"), std::string::npos);
-}
-
-TEST_F(ProgramTest, WarnsWhereFramesAreTooShortForNs3) {
-  if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
-  for (const auto& [rate, warns] : {std::pair("200Gbps", true), std::pair("1Gbps", false)}) {
-    const Result result = Run("--policies=dense --topo=star --delay=1us --out=" + Out(rate) +
-                              kShort + " --bandwidth=" + rate);
-    ASSERT_EQ(result.status, 0) << result.text;
-    EXPECT_EQ(result.text.find("warning: a frame of 1500 bytes lasts") != std::string::npos, warns)
-        << result.text;
-  }
 }
 
 TEST_F(ProgramTest, RecordHoldsTheTrainingWhateverTheNetwork) {
@@ -349,94 +200,6 @@ TEST_F(ProgramTest, TheDeviceIsChosenAndSaid) {
   EXPECT_FALSE(fs::exists(Out("cuda")));
 }
 
-TEST_F(ProgramTest, PrintedConfigurationIsAScenarioFile) {
-  const Result printed = Run("--density=0.5% --topo=star --print-config");
-  ASSERT_EQ(printed.status, 0);
-  std::ofstream(Out("scenario.yaml")) << printed.text;
-  EXPECT_EQ(Run("--scenario=" + Out("scenario.yaml") + " --print-config").text, printed.text);
-}
-
-// Each kind of mistake: a message with where, what and what is allowed; nothing is left behind.
-TEST_F(ProgramTest, BrokenScenariosSayWhatIsWrong) {
-  const std::vector<std::pair<std::string, std::string>> cases = {
-      {"--topo=fat-tree:k=3", "k"},
-      {"--topo=moebius", "fat-tree"},
-      {"--topo=missing.yaml", "missing.yaml"},
-      {"--topo=fat-tree:k=4 --workers=17", "17"},
-      {"--bandwidth=quick", "--bandwidth: got 'quick'"},
-      {"--placement=diagonal", "packed"},
-      {"--stragglers=often", "lognormal"},
-      {"--stragglers=fixed:workers=99,factor=2", "99"},
-      {"--stragglers=trace:file=missing.csv", "missing.csv"},
-      {"--sync=async", "--sync: got 'async'; allowed: barrier, backup:k=2"},
-      {"--sync=backup:k=4", "k below the number of 4 workers"},
-      {"--sync=deadline:factor=2,min=5", "min at most the number of 4 workers"},
-      {"--density=150%", "--density: got '150%'"},
-      {"--policies=dense,zip", "legacy-both"},
-      {"--levels=5%,1%/1%", "levels"},
-      {"--levels=0.1%,50% --splits=10,20", "split"},
-      {"--model=vgg99", "resnet20"},
-      {"--model=resnet9 --dataset=imagenet", "fashion-mnist"},
-      {"--dataset=mnist --data-root=" + Out("empty"), "legacy-data fetch"},
-      {"--device-profile=abacus", "a100-datasheet"},
-      {"--ns3::TcpSocket::SegmentSize=large", "SegmentSize"},
-      {"--mtu=575", "mtu: got '575'"},
-      {"--bandwidth=10", "a rate with its unit"},
-      {"--ns3::TcpSocket::SegmentSise=1000", "SegmentSize"},
-      {"--scenario=missing.yaml", "missing.yaml"},
-      {"--learning-rate=0", "rate"},
-  };
-  fs::create_directories(Out("empty"));
-  for (const auto& [arguments, expected] : cases) {
-    const bool needs_ns3 = arguments.find("--ns3::") != std::string::npos;
-    if (needs_ns3 && std::string(LEGACY_DEFAULT_FIDELITY) != "packet") continue;
-    const Result result = Run(kFidelity + kShort + " --out=" + Out("run") + " " + arguments);
-    EXPECT_EQ(result.status, 1) << arguments << "\n" << result.text;
-    EXPECT_NE(result.text.find(expected), std::string::npos) << arguments << "\n" << result.text;
-    EXPECT_FALSE(fs::exists(Out("run"))) << arguments;
-  }
-}
-
-TEST_F(ProgramTest, AnExistingRunIsKept) {
-  const std::string common =
-      std::string("--policies=fp16 --fidelity=analytic --out=") + Out("run") + kShort;
-  ASSERT_EQ(Run(common).status, 0);
-  const std::string before = Read(Out("run") + "/steps.csv");
-  const Result again = Run(common + " --seed=5");
-  EXPECT_EQ(again.status, 1);
-  EXPECT_NE(again.text.find("--overwrite=on"), std::string::npos);
-  EXPECT_EQ(Read(Out("run") + "/steps.csv"), before);
-  EXPECT_EQ(Run(common + " --seed=5 --overwrite=on").status, 0);
-  EXPECT_NE(Read(Out("run") + "/steps.csv"), before);
-}
-
-TEST_F(ProgramTest, InterruptLeavesAConsistentDirectory) {
-  const pid_t child = fork();
-  if (child == 0) {
-    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(9);
-    const std::string out = "--out=" + Out("run");
-    execl(LEGACY_SCENARIO_PROGRAM, LEGACY_SCENARIO_PROGRAM, "--policies=dense,topk",
-          "--fidelity=analytic", "--steps=100000", "--workers=2", "--batch=4", "--evaluate-every=5",
-          "--train-limit=400", "--test-limit=50", "--pictures=off", out.c_str(), nullptr);
-    _exit(9);
-  }
-  for (int i = 0; i < 3000 && Read(Out("run") + "/evaluations.csv").size() < 300; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  kill(child, SIGINT);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
-  EXPECT_TRUE(fs::exists(Out("run") + "/summary.json"));
-  for (const char* file : {"steps.csv", "evaluations.csv"}) {
-    EXPECT_EQ(Read(directory_ / "run" / file).back(), '\n') << file;
-  }
-  const Result report =
-      Shell(std::string(LEGACY_REPORT_PROGRAM) + " --no-pictures " + Out("run") + " 2>&1");
-  EXPECT_EQ(report.status, 0) << report.text;
-}
-
 TEST_F(ProgramTest, AutoTakesPacketsWhereTheyAreAffordableAndSamplesThemElsewhere) {
   const std::string common = std::string("--topo=star --policies=topk --fidelity=auto") +
                              " --stragglers=lognormal:sigma=0.3" + kShort;
@@ -457,32 +220,6 @@ TEST_F(ProgramTest, AutoTakesPacketsWhereTheyAreAffordableAndSamplesThemElsewher
   EXPECT_EQ(header, "policy,seed,step,flow_seconds,packet_seconds,difference");
   EXPECT_EQ(row.rfind("topk,1,0,", 0), 0u) << row;
   EXPECT_LT(std::abs(std::stod(row.substr(row.rfind(',') + 1))), 0.05);
-}
-
-// Every command of the README names programs, options and files that exist.
-TEST_F(ProgramTest, CommandsOfTheReadmeAreUnderstood) {
-  const struct {
-    std::string start;  // of the commands
-    std::string program;
-    std::string more;  // so that it only says what it would do
-    int least;         // number of commands
-  } programs[] = {
-      {"legacy-scenario ", LEGACY_SCENARIO_PROGRAM " ", " --print-config", 8},
-      {"legacy-replay scenarios/", LEGACY_REPLAY_PROGRAM " scenarios/", " --print-config", 1},
-      {"legacy-study run ", LEGACY_STUDY_PROGRAM " run ", " --dry-run", 1}};
-  for (const auto& [start, program, more, least] : programs) {
-    const std::string command = "./waf --run " + start;
-    std::istringstream readme(Read(LEGACY_README));
-    int commands = 0;
-    for (std::string line; std::getline(readme, line);) {
-      if (line.rfind(command, 0) != 0) continue;
-      const Result result =
-          Shell("cd " LEGACY_ROOT " && " + program + line.substr(command.size()) + more + " 2>&1");
-      EXPECT_EQ(result.status, 0) << line << "\n" << result.text;
-      ++commands;
-    }
-    EXPECT_GE(commands, least) << start;
-  }
 }
 
 // The two fidelities agree on an idle star to what TCP adds.

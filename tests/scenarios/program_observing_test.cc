@@ -1,0 +1,133 @@
+// Whole runs of legacy-scenario that look at steps: traces, the doctor, files and limits of ns-3.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/scenarios/program_testing.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// Ends of steps in nanoseconds, of one policy.
+std::vector<int64_t> EndsOfSteps(const fs::path& run, const std::string& policy) {
+  std::istringstream lines(Read(run / "steps.csv"));
+  std::string line;
+  std::getline(lines, line);
+  const auto fields_of = [](const std::string& text) {
+    std::vector<std::string> fields;
+    std::istringstream stream(text);
+    for (std::string field; std::getline(stream, field, ',');) fields.push_back(field);
+    return fields;
+  };
+  const std::vector<std::string> header = fields_of(line);
+  const auto column = std::find(header.begin(), header.end(), "simulated_seconds") - header.begin();
+  std::vector<int64_t> ends;
+  while (std::getline(lines, line)) {
+    const std::vector<std::string> fields = fields_of(line);
+    if (fields[0] == policy) ends.push_back(std::llround(1e9 * std::stod(fields[column])));
+  }
+  return ends;
+}
+
+// Slices by process and track, in nanoseconds, in the order of their starts.
+using Slices = std::vector<std::pair<int64_t, int64_t>>;
+std::map<std::pair<int, int>, Slices> Tracks(const fs::path& file) {
+  const auto ns = [](const json& us) { return std::llround(1e3 * us.get<double>()); };
+  std::map<std::pair<int, int>, Slices> tracks;
+  const json trace = json::parse(Read(file));
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    const int64_t start = ns(event["ts"]);
+    tracks[{event["pid"], event["tid"]}].emplace_back(start, start + ns(event["dur"]));
+  }
+  for (auto& [track, slices] : tracks) std::sort(slices.begin(), slices.end());
+  return tracks;
+}
+
+TEST_F(ProgramTest, TracesAndDoctorLookAtStepsWithoutChangingThem) {
+  const std::string common =
+      kFidelity + " --policies=dense,topk,ar-topk --topo=fat-tree --seeds=2" + kShort;
+  ASSERT_EQ(Run(common + " --out=" + Out("plain")).status, 0);
+  const Result result =
+      Run(common + " --doctor --trace-steps=0,3-4 --trace-workers=all --out=" + Out("seen"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  for (const char* file : kCsvFiles) {
+    EXPECT_EQ(Read(directory_ / "plain" / file), Read(directory_ / "seen" / file)) << file;
+  }
+  const json diagnoses = json::parse(Read(Out("seen") + "/doctor.json"));
+  ASSERT_EQ(diagnoses.size(), 3u);  // of the first seed
+  for (const json& diagnosis : diagnoses) {
+    EXPECT_EQ(diagnosis["seed"], 1);
+    EXPECT_NE(result.text.find(diagnosis["verdict"].get<std::string>()), std::string::npos);
+    EXPECT_GT(diagnosis["remedies"].size(), 5u);
+  }
+  for (const std::string policy : {"dense", "topk", "ar-topk"}) {
+    const std::vector<int64_t> ends = EndsOfSteps(directory_ / "seen", policy);
+    const auto tracks = Tracks(directory_ / "seen" / ("trace-" + policy + "-seed1.json"));
+    std::vector<int64_t> filled(4);  // what a worker's device does and waits for
+    for (const auto& [track, slices] : tracks) {
+      for (size_t i = 0; i < slices.size(); ++i) {
+        if (i > 0) {
+          EXPECT_LE(slices[i - 1].second, slices[i].first) << policy << track.second;
+        }
+        if (track.second < 2) filled[track.first] += slices[i].second - slices[i].first;
+      }
+      EXPECT_LE(slices.back().second, ends[4]) << policy;
+    }
+    for (const int64_t time : filled) {  // steps 0, 3 and 4, exactly
+      EXPECT_NEAR(time, ends[0] + ends[4] - ends[2], 1) << policy;
+    }
+  }
+}
+
+TEST_F(ProgramTest, ObservingRefusesWhatThereIsNot) {
+  const std::string common =
+      std::string("--fidelity=flow --policies=topk --out=") + Out("no") + kShort;
+  const std::pair<const char*, const char*> cases[] = {
+      {" --trace-steps=6", "network.trace_steps: got '6'; allowed: "},
+      {" --trace-steps=0 --trace-workers=4", "network.trace_workers: got '4'; allowed: "},
+      {" --doctor=2-9", "network.doctor: got '9'; allowed: "},
+      {" --doctor --doctor-fidelity=guess", "--doctor-fidelity: got 'guess'; allowed: "},
+      {" --netanim=a.xml", "network.fidelity: got 'flow'; allowed: packet"}};
+  for (const auto& [options, message] : cases) {
+    const Result result = Run(common + options);
+    EXPECT_EQ(result.status, 1);
+    EXPECT_NE(result.text.find(message), std::string::npos) << result.text;
+  }
+  EXPECT_FALSE(fs::exists(Out("no")));
+}
+
+TEST_F(ProgramTest, LeavesFilesOfNs3) {
+  if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
+  const Result result = Run("--policies=topk --topo=star --pcap=" + Out("p") +
+                            " --flow-monitor=" + Out("m.xml") + " --out=" + Out("run") + kShort);
+  ASSERT_EQ(result.status, 0) << result.text;
+  int captures = 0;
+  for (const auto& entry : fs::directory_iterator(directory_)) {
+    captures += entry.path().extension() == ".pcap" ? 1 : 0;
+  }
+  EXPECT_GE(captures, 4);
+  EXPECT_NE(Read(Out("m.xml")).find("<FlowMonitor"), std::string::npos);
+}
+
+TEST_F(ProgramTest, WarnsWhereFramesAreTooShortForNs3) {
+  if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
+  for (const auto& [rate, warns] : {std::pair("200Gbps", true), std::pair("1Gbps", false)}) {
+    const Result result = Run("--policies=dense --topo=star --delay=1us --out=" + Out(rate) +
+                              kShort + " --bandwidth=" + rate);
+    ASSERT_EQ(result.status, 0) << result.text;
+    EXPECT_EQ(result.text.find("warning: a frame of 1502 bytes lasts") != std::string::npos, warns)
+        << result.text;
+  }
+}
+
+}  // namespace
+}  // namespace legacy

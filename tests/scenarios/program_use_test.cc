@@ -1,0 +1,137 @@
+// Whole runs of legacy-scenario as its users meet it: files, mistakes, interrupts, the README.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "tests/scenarios/program_testing.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+TEST_F(ProgramTest, PrintedConfigurationIsAScenarioFile) {
+  const Result printed = Run("--density=0.5% --topo=star --print-config");
+  ASSERT_EQ(printed.status, 0);
+  std::ofstream(Out("scenario.yaml")) << printed.text;
+  EXPECT_EQ(Run("--scenario=" + Out("scenario.yaml") + " --print-config").text, printed.text);
+}
+
+// Each kind of mistake: a message with where, what and what is allowed; nothing is left behind.
+TEST_F(ProgramTest, BrokenScenariosSayWhatIsWrong) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"--topo=fat-tree:k=3", "k"},
+      {"--topo=moebius", "fat-tree"},
+      {"--topo=missing.yaml", "missing.yaml"},
+      {"--topo=fat-tree:k=4 --workers=17", "17"},
+      {"--bandwidth=quick", "--bandwidth: got 'quick'"},
+      {"--placement=diagonal", "packed"},
+      {"--stragglers=often", "lognormal"},
+      {"--stragglers=fixed:workers=99,factor=2", "99"},
+      {"--stragglers=trace:file=missing.csv", "missing.csv"},
+      {"--sync=async", "--sync: got 'async'; allowed: barrier, backup:k=2"},
+      {"--sync=backup:k=4", "k below the number of 4 workers"},
+      {"--sync=deadline:factor=2,min=5", "min at most the number of 4 workers"},
+      {"--density=150%", "--density: got '150%'"},
+      {"--policies=dense,zip", "legacy-both"},
+      {"--levels=5%,1%/1%", "levels"},
+      {"--levels=0.1%,50% --splits=10,20", "split"},
+      {"--model=vgg99", "resnet20"},
+      {"--model=resnet9 --dataset=imagenet", "fashion-mnist"},
+      {"--dataset=mnist --data-root=" + Out("empty"), "legacy-data fetch"},
+      {"--device-profile=abacus", "a100-datasheet"},
+      {"--ns3::TcpSocket::SegmentSize=large", "SegmentSize"},
+      {"--mtu=575", "mtu: got '575'"},
+      {"--bandwidth=10", "a rate with its unit"},
+      {"--ns3::TcpSocket::SegmentSise=1000", "SegmentSize"},
+      {"--scenario=missing.yaml", "missing.yaml"},
+      {"--learning-rate=0", "rate"},
+  };
+  fs::create_directories(Out("empty"));
+  for (const auto& [arguments, expected] : cases) {
+    const bool needs_ns3 = arguments.find("--ns3::") != std::string::npos;
+    if (needs_ns3 && std::string(LEGACY_DEFAULT_FIDELITY) != "packet") continue;
+    const Result result = Run(kFidelity + kShort + " --out=" + Out("run") + " " + arguments);
+    EXPECT_EQ(result.status, 1) << arguments << "\n" << result.text;
+    EXPECT_NE(result.text.find(expected), std::string::npos) << arguments << "\n" << result.text;
+    EXPECT_FALSE(fs::exists(Out("run"))) << arguments;
+  }
+}
+
+TEST_F(ProgramTest, AnExistingRunIsKept) {
+  const std::string common =
+      std::string("--policies=fp16 --fidelity=analytic --out=") + Out("run") + kShort;
+  ASSERT_EQ(Run(common).status, 0);
+  const std::string before = Read(Out("run") + "/steps.csv");
+  const Result again = Run(common + " --seed=5");
+  EXPECT_EQ(again.status, 1);
+  EXPECT_NE(again.text.find("--overwrite=on"), std::string::npos);
+  EXPECT_EQ(Read(Out("run") + "/steps.csv"), before);
+  EXPECT_EQ(Run(common + " --seed=5 --overwrite=on").status, 0);
+  EXPECT_NE(Read(Out("run") + "/steps.csv"), before);
+}
+
+TEST_F(ProgramTest, InterruptLeavesAConsistentDirectory) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(9);
+    const std::string out = "--out=" + Out("run");
+    execl(LEGACY_SCENARIO_PROGRAM, LEGACY_SCENARIO_PROGRAM, "--policies=dense,topk",
+          "--fidelity=analytic", "--steps=100000", "--workers=2", "--batch=4", "--evaluate-every=5",
+          "--train-limit=400", "--test-limit=50", "--pictures=off", out.c_str(), nullptr);
+    _exit(9);
+  }
+  for (int i = 0; i < 3000 && Read(Out("run") + "/evaluations.csv").size() < 300; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_TRUE(fs::exists(Out("run") + "/summary.json"));
+  for (const char* file : {"steps.csv", "evaluations.csv"}) {
+    EXPECT_EQ(Read(directory_ / "run" / file).back(), '\n') << file;
+  }
+  const Result report =
+      Shell(std::string(LEGACY_REPORT_PROGRAM) + " --no-pictures " + Out("run") + " 2>&1");
+  EXPECT_EQ(report.status, 0) << report.text;
+}
+
+// Every command of the README names programs, options and files that exist.
+TEST_F(ProgramTest, CommandsOfTheReadmeAreUnderstood) {
+  const struct {
+    std::string start;  // of the commands
+    std::string program;
+    std::string more;  // so that it only says what it would do
+    int least;         // number of commands
+  } programs[] = {
+      {"legacy-scenario ", LEGACY_SCENARIO_PROGRAM " ", " --print-config", 8},
+      {"legacy-replay scenarios/", LEGACY_REPLAY_PROGRAM " scenarios/", " --print-config", 1},
+      {"legacy-study run ", LEGACY_STUDY_PROGRAM " run ", " --dry-run", 1}};
+  for (const auto& [start, program, more, least] : programs) {
+    const std::string command = "./waf --run " + start;
+    std::istringstream readme(Read(LEGACY_README));
+    int commands = 0;
+    for (std::string line; std::getline(readme, line);) {
+      if (line.rfind(command, 0) != 0) continue;
+      const Result result =
+          Shell("cd " LEGACY_ROOT " && " + program + line.substr(command.size()) + more + " 2>&1");
+      EXPECT_EQ(result.status, 0) << line << "\n" << result.text;
+      ++commands;
+    }
+    EXPECT_GE(commands, least) << start;
+  }
+}
+
+}  // namespace
+}  // namespace legacy
