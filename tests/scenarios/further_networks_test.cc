@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "analysis/run_directory.h"
 #include "compress/error.h"
 #include "scenarios/comparison.h"
 #include "tests/message_of.h"
@@ -75,10 +76,8 @@ TEST(FurtherNetworks, RefuseWhatTheyAreNot) {
   EXPECT_NE(MessageOf([&] { FurtherNetworks(scenario); }).find("network.sync"), std::string::npos);
 }
 
-// gravac looks at the clock, so that it is trained on each network; the others are trained once.
-TEST(FurtherNetworks, LeaveTheFilesOfTrainingThere) {
-  const fs::path folder = fs::path(::testing::TempDir()) / ("further-" + std::to_string(getpid()));
-  fs::remove_all(folder);
+// Trainings of a second: gravac looks at the clock, so that it is trained on each network; the others are trained once.
+Scenario ShortRun() {
   Scenario scenario;
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
            {"training.model", "small-cnn"},
@@ -98,6 +97,13 @@ TEST(FurtherNetworks, LeaveTheFilesOfTrainingThere) {
     SetOption(scenario, key, value);
   }
   scenario.methods["gravac"] = {"gravac", "topk", "layer", "gravac:window=1"};
+  return scenario;
+}
+
+TEST(FurtherNetworks, LeaveTheFilesOfTrainingThere) {
+  const fs::path folder = fs::path(::testing::TempDir()) / ("further-" + std::to_string(getpid()));
+  fs::remove_all(folder);
+  const Scenario scenario = ShortRun();
   Scenario both = scenario;
   both.further = "far:delay=3ms,bandwidth=20Mbps";
   both.out = (folder / "both").string();
@@ -115,6 +121,30 @@ TEST(FurtherNetworks, LeaveTheFilesOfTrainingThere) {
   }
   EXPECT_NE(Read(folder / "both/steps.csv"), Read(folder / "both/networks/far/steps.csv"));
   EXPECT_NE(Read(folder / "both/manifest.json").find("\"networks/far\""), std::string::npos);
+  fs::remove_all(folder);
+}
+
+// What is asked for is the scheme's with the anchor, the same everywhere; pilots find the anchor of each network.
+TEST(FurtherNetworks, HavePilotsOfTheirOwnWhereThePolicyReadsTheClock) {
+  const fs::path folder = fs::path(::testing::TempDir()) / ("piloted-" + std::to_string(getpid()));
+  fs::remove_all(folder);
+  Scenario both = ShortRun();
+  SetOption(both, "compression.volume", "bytes");
+  SetOption(both, "compression.policies", "topk,gravac");
+  both.out = (folder / "both").string();
+  both.further = "far:delay=3ms,bandwidth=20Mbps";
+  ::testing::internal::CaptureStderr();
+  RunComparison(both, "legacy-scenario", "test", never);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  const size_t own = said.find("bytes a step asked for");
+  const size_t far = said.find("on 4 workers on star", own);
+  ASSERT_NE(far, std::string::npos) << said;
+  EXPECT_NE(said.find("gravac", far), std::string::npos);
+  EXPECT_NE(said.find("bytes a step asked for", far), std::string::npos);
+  const auto asked = analysis::ReadRunDirectory(folder / "both").manifest.requested_bytes;
+  EXPECT_EQ(asked.size(), 2u);
+  EXPECT_EQ(analysis::ReadRunDirectory(folder / "both/networks/far").manifest.requested_bytes,
+            asked);
   fs::remove_all(folder);
 }
 
