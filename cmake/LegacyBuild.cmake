@@ -128,10 +128,11 @@ function(legacy_test_flags name standard)
   endif()
 endfunction()
 
-# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [LONG]): a GoogleTest binary, one ctest entry a case. LONG: one
-# entry in all, with the label long. What is tested is compiled as elsewhere, tests themselves with -O1.
+# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [WHOLE | LONG]): a GoogleTest binary, one ctest
+# entry a case. WHOLE: one entry in all, for cases that share what is dear to set up. LONG: the same, with the label long.
+# FILTER: the cases to run, as in --gtest_filter. What is tested is compiled as elsewhere, tests themselves with -O1.
 function(legacy_test name)
-  cmake_parse_arguments(ARG "LONG" "STANDARD;PREFIX" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "LONG;WHOLE" "STANDARD;PREFIX;FILTER" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_STANDARD)
     set(ARG_STANDARD 20)
   endif()
@@ -145,8 +146,12 @@ function(legacy_test name)
     legacy_not_by_default(${name} legacy-long-tests)
     add_test(NAME ${ARG_PREFIX}${name} COMMAND ${name})
     set_tests_properties(${ARG_PREFIX}${name} PROPERTIES LABELS long TIMEOUT 3600)
+  elseif(ARG_WHOLE)
+    add_test(NAME ${ARG_PREFIX}${name} COMMAND ${name})
+    set_tests_properties(${ARG_PREFIX}${name} PROPERTIES TIMEOUT 900)
   else()
-    gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300)
+    gtest_discover_tests(${name} TEST_PREFIX "${ARG_PREFIX}" TEST_FILTER "${ARG_FILTER}" DISCOVERY_MODE PRE_TEST
+                         PROPERTIES TIMEOUT 300)
   endif()
 endfunction()
 
