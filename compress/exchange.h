@@ -49,10 +49,11 @@ struct Round {
 // A round whose messages have a length that is known beforehand.
 struct PlannedRound {
   Round round;
-  int64_t bytes = 0;  // of each participant's message
+  int64_t bytes = 0;  // of each participant's message; of a broadcast, of the root's alone
 };
 
-// What workers take the network for: a message of b bytes to a neighbour takes latency + b * seconds_per_byte.
+// What workers take the network for: a message of b bytes to a neighbour takes latency + b * seconds_per_byte. And what
+// they take their devices for.
 struct LinkEstimate {
   double latency_seconds = 0;
   double seconds_per_byte = 0;
@@ -60,6 +61,8 @@ struct LinkEstimate {
   // is configured for it. None: that of a ring, or of a tree that broadcasts.
   std::function<double(const Round& round, int64_t elements, std::span<const int64_t> bytes)>
       round_seconds = {};
+  // Seconds of that work on a worker's device. None: it is not known, and counts as free.
+  std::function<double(const WorkList& work)> work_seconds = {};
 };
 
 // What one worker's error-fed gradient e would keep: the raw material of gains.
@@ -138,6 +141,14 @@ class Scheme {
   // none: lengths depend on the data, or on who takes part.
   virtual std::optional<std::vector<PlannedRound>> Plan(const Unit&, double, int) const {
     return std::nullopt;
+  }
+  // The rounds to expect of an exchange on that link. Where lengths depend on the data they are those of what the
+  // parameter asks for. None: the scheme cannot tell.
+  virtual std::optional<std::vector<PlannedRound>> ExpectedRounds(const Unit& unit,
+                                                                  double parameter,
+                                                                  int participants,
+                                                                  const LinkEstimate&) const {
+    return Plan(unit, parameter, participants);
   }
   // True where the reduction's arithmetic depends on the network's collective: such a training
   // cannot be replayed.

@@ -165,6 +165,11 @@ LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
   return {latency, 1 / bytes_per_second,
           [this, phase](const Round& round, int64_t elements, std::span<const int64_t> bytes) {
             return RoundSeconds(phase, round, elements, bytes);
+          },
+          [this](const WorkList& work) {
+            double seconds = 0;
+            for (const Work& entry : work) seconds += profile_.WorkSeconds(entry);
+            return seconds;
           }};
 }
 

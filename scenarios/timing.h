@@ -78,7 +78,7 @@ class ScenarioTiming {
     bool fresh = false;
   };
   Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step);
-  // What workers take the network for in that step. Not to outlive this.
+  // What workers take the network and their devices for in that step. Not to outlive this.
   LinkEstimate LinkAt(int64_t step) const;
   // Seconds of the step's collectives by the alpha-beta rules, one after the other.
   double AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const;

@@ -3,9 +3,9 @@
 #include <array>
 
 #include "compress/codecs/common.h"
-#include "compress/codecs/sparse_codec.h"
 #include "compress/error.h"
 #include "compress/schemes/ar_topk_exchange.h"
+#include "compress/schemes/ar_topk_step.h"
 #include "compress/schemes/schemes.h"
 
 namespace legacy {
@@ -63,12 +63,18 @@ WorkList ArTopKScheme::ErrorWork(const Unit& unit, std::span<const double> param
 std::optional<int64_t> ArTopKScheme::MessageBytes(const Unit& unit, double density) const {
   if (options_.mode == Mode::kAuto) return std::nullopt;
   if (options_.mode == Mode::kGather) return options_.topk->MessageBytes(unit, density);
-  const int64_t count = KeptCount(unit.numel, density);
-  const IndexCoding coding = PositionCoding(options_.index, unit.numel, count);
-  if (coding == IndexCoding::kDelta) return std::nullopt;
-  const int64_t variance = options_.root_by_variance ? sizeof(float) : 0;
-  return variance + 2 * kHeaderBytes + IndexBytes(coding, unit.numel, count) +
-         int64_t{sizeof(float)} * count;
+  const ArTopKStep step{.options = options_, .unit = unit, .density = density};
+  if (step.Coding() == IndexCoding::kDelta) return std::nullopt;
+  int64_t bytes = 0;
+  for (const PlannedRound& planned : step.Reduced()) bytes += planned.bytes;
+  return bytes;
+}
+
+std::optional<std::vector<PlannedRound>> ArTopKScheme::ExpectedRounds(
+    const Unit& unit, double density, int participants, const LinkEstimate& link) const {
+  CheckParameter(DensityParameter(), density);
+  const ArTopKStep step{options_, unit, density, participants};
+  return step.Gathers(link) ? step.Gathered() : step.Reduced();
 }
 
 std::unique_ptr<Exchange> ArTopKScheme::Open(const Unit& unit, int workers) const {

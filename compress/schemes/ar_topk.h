@@ -36,6 +36,9 @@ class ArTopKScheme : public Scheme {
   int64_t ElementsSent(const Unit& unit, double density) const override;
   // Of the worker that broadcasts: positions and values. Empty where the way depends on the network.
   std::optional<int64_t> MessageBytes(const Unit& unit, double density) const override;
+  std::optional<std::vector<PlannedRound>> ExpectedRounds(const Unit& unit, double density,
+                                                          int participants,
+                                                          const LinkEstimate& link) const override;
   bool ReadsNetwork() const override { return options_.mode == ArTopKOptions::Mode::kAuto; }
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> parameters,

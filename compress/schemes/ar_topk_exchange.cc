@@ -13,8 +13,6 @@
 #include "compress/cpu/vector.h"
 #include "compress/error.h"
 #include "compress/number.h"
-#include "compress/schemes/codec_step.h"
-#include "compress/schemes/round_cost.h"
 
 namespace legacy {
 namespace {
@@ -37,49 +35,9 @@ ArTopKExchange::ArTopKExchange(const ArTopKOptions& options, const Unit& unit, i
                    {.kind = options.error_feedback ? MemoryKind::kResidual : MemoryKind::kNone}),
       options_(options) {}
 
-bool ArTopKExchange::IsGatheringFaster() const {
-  if (options_.mode != ArTopKOptions::Mode::kAuto) {
-    return options_.mode == ArTopKOptions::Mode::kGather;
-  }
-  return GatherSeconds() <= ReduceSeconds();
+ArTopKStep ArTopKExchange::Step() const {
+  return {options_, unit(), step().parameter, Participants()};
 }
-
-// Of messages whose length depends on the data the shortest of fixed length is taken.
-double ArTopKExchange::GatherSeconds() const {
-  const auto bytes = options_.topk->MessageBytes(unit(), step().parameter)
-                         .value_or(kHeaderBytes + PositionBytes() + ValueBytes());
-  const std::vector<int64_t> all(static_cast<size_t>(Participants()), bytes);
-  return RoundSeconds(step().link, GatherRound(), unit().numel, all);
-}
-
-double ArTopKExchange::ReduceSeconds() const {
-  const auto workers = static_cast<size_t>(Participants());
-  const auto seconds = [&](Primitive primitive, Reduction reduction, std::span<const int64_t> all) {
-    Round round;
-    round.primitive = primitive;
-    round.reduction = reduction;
-    return RoundSeconds(step().link, round, unit().numel, all);
-  };
-  std::vector<int64_t> positions(workers);
-  positions[0] = kHeaderBytes + PositionBytes();
-  const std::vector<int64_t> values(workers, kHeaderBytes + ValueBytes());
-  const std::vector<int64_t> variances(workers, int64_t{sizeof(float)});
-  return (options_.root_by_variance ? seconds(Primitive::kAllGather, Reduction::kConcat, variances)
-                                    : 0.0) +
-         seconds(Primitive::kBroadcast, Reduction::kConcat, positions) +
-         seconds(Primitive::kAllReduce, Reduction::kSum, values);
-}
-
-int64_t ArTopKExchange::PositionBytes() const {
-  const IndexCoding coding = PositionCoding(options_.index, unit().numel, Count());
-  if (coding == IndexCoding::kNone) return 0;
-  return IndexBytes(coding == IndexCoding::kDelta ? IndexCoding::kU32 : coding, unit().numel,
-                    Count());
-}
-
-int64_t ArTopKExchange::ValueBytes() const { return int64_t{sizeof(float)} * Count(); }
-
-int64_t ArTopKExchange::Count() const { return KeptCount(unit().numel, step().parameter); }
 
 int64_t ArTopKExchange::ElementsSent() const {
   return gathers_ ? options_.topk->ElementsSent(unit().numel, step().parameter) : Count();
@@ -91,52 +49,23 @@ void ArTopKExchange::Begin(const StepContext& context) {
   support_.clear();
   largest_ = -1;
   root_ = Participant(static_cast<int>(step().step % Participants()));
-  gathers_ = IsGatheringFaster();
-  round_ = gathers_ ? kGatherRound : options_.root_by_variance ? kVarianceRound : kPositionsRound;
-  sum_.assign(round_ == kGatherRound ? unit().numel : Count(), 0.0f);
-}
-
-Round ArTopKExchange::GatherRound() const {
-  const CodecStep gathered = {
-      .codec = *options_.topk,
-      .unit = unit(),
-      .parameter = step().parameter,
-      .participants = Participants(),
-      .memory = {.kind = memory().Keeps() ? MemoryKind::kResidual : MemoryKind::kNone}};
-  return gathered.Messages(std::nullopt);
+  gathers_ = Step().Gathers(step().link);
+  rounds_ = gathers_ ? Step().Gathered() : Step().Reduced();
+  first_ = gathers_ ? kGatherRound : options_.root_by_variance ? kVarianceRound : kPositionsRound;
+  round_ = first_;
+  sum_.assign(gathers_ ? unit().numel : Count(), 0.0f);
 }
 
 std::optional<Round> ArTopKExchange::NextRound() {
-  const int64_t numel = unit().numel;
-  // Gradient and residual, once.
-  const Work fed = {memory().Keeps() ? "accumulate" : "copy", numel};
-  Round round;
-  switch (round_) {
-    case kGatherRound:
-      return GatherRound();
-    case kVarianceRound:  // sums of values and of squares
-      round.encode = {fed, {.kernel = "norm", .elements = 2 * numel, .launches = 2, .sets = 2}};
-      return round;
-    case kPositionsRound:  // the root's, on which all wait
-      round.primitive = Primitive::kBroadcast;
-      round.root = root_;
-      if (!options_.root_by_variance) round.encode.push_back(fed);
-      round.encode.push_back({"topk.encode", numel});
-      return round;
-    case kValuesRound:
-      round.reduction = Reduction::kSum;
-      round.primitive = Primitive::kAllReduce;
-      round.encode = {{"copy", Count()}, {"entries.store", Count()}};
-      round.decode = {{"copy", Count()}, {"mean", numel}, {"entries.store", Count()}};
-      return round;
-    default:
-      return std::nullopt;
-  }
+  if (round_ == kDone) return std::nullopt;
+  Round round = rounds_[static_cast<size_t>(round_ - first_)].round;
+  if (round_ == kPositionsRound) round.root = root_;
+  return round;
 }
 
 Header ArTopKExchange::PositionsHeader() const {
   return {.codec = static_cast<uint8_t>(CodecId::kPositions),
-          .index = PositionCoding(options_.index, unit().numel, Count()),
+          .index = Step().Coding(),
           .unit = unit().id,
           .numel = static_cast<uint32_t>(unit().numel),
           .count = static_cast<uint32_t>(Count())};

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "compress/schemes/ar_topk.h"
+#include "compress/schemes/ar_topk_step.h"
 #include "compress/schemes/exchange_base.h"
 
 namespace legacy {
@@ -23,15 +23,10 @@ class ArTopKExchange : public ExchangeBase {
  private:
   enum RoundIndex { kGatherRound, kVarianceRound, kPositionsRound, kValuesRound, kDone };
 
-  bool IsGatheringFaster() const;
-  double GatherSeconds() const;  // as workers take the network for
-  double ReduceSeconds() const;
-  int64_t PositionBytes() const;
-  int64_t ValueBytes() const;
-  int64_t Count() const;  // positions
+  ArTopKStep Step() const;
+  int64_t Count() const { return Step().Count(); }
   Header PositionsHeader() const;
   Header ValuesHeader() const;
-  Round GatherRound() const;
   void Compensate(int worker, std::span<const float> gradient);
   Message EncodePositions(int worker);
   Message EncodeValues(int worker);
@@ -40,6 +35,8 @@ class ArTopKExchange : public ExchangeBase {
   void AddValues(ByteSpan message);
 
   ArTopKOptions options_;
+  std::vector<PlannedRound> rounds_;  // of this step
+  int first_ = kDone;                 // that of the first of them
   int round_ = kDone;
   bool gathers_ = false;  // in this step
   int root_ = 0;

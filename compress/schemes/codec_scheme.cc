@@ -49,15 +49,31 @@ std::optional<std::vector<PlannedRound>> CodecScheme::Plan(const Unit& unit, dou
                                                            int participants) const {
   const std::optional<int64_t> bytes = MessageBytes(unit, parameter);
   if (!bytes) return std::nullopt;
+  const CodecStep step = StepOf(unit, parameter, participants);
+  return std::vector<PlannedRound>{{step.Messages(std::nullopt), *bytes}};
+}
+
+std::optional<std::vector<PlannedRound>> CodecScheme::ExpectedRounds(
+    const Unit& unit, double parameter, int participants, const LinkEstimate& link) const {
+  if (MessageBytes(unit, parameter)) {
+    return Scheme::ExpectedRounds(unit, parameter, participants, link);
+  }
+  const CodecStep step = StepOf(unit, parameter, participants);
+  const int64_t values = codec_->ElementsSent(unit.numel, parameter);
+  return std::vector<PlannedRound>{{step.Lengths(), int64_t{sizeof(uint32_t)}},
+                                   {step.Messages(values * participants),
+                                    kHeaderBytes + values * int64_t{2 * sizeof(uint32_t)}}};
+}
+
+CodecStep CodecScheme::StepOf(const Unit& unit, double parameter, int participants) const {
   const bool whole = !Compresses(unit, parameter);
   CheckCodecStep(*codec_, parameter, !whole && options_.memory.kind != MemoryKind::kNone);
-  const CodecStep step{.codec = whole ? DenseCodec() : *codec_,
-                       .unit = unit,
-                       .parameter = parameter,
-                       .participants = participants,
-                       .requantise = options_.requantise && !whole,
-                       .memory = MemoryOf(options_.memory, whole)};
-  return std::vector<PlannedRound>{{step.Messages(std::nullopt), *bytes}};
+  return {.codec = whole ? DenseCodec() : *codec_,
+          .unit = unit,
+          .parameter = parameter,
+          .participants = participants,
+          .requantise = options_.requantise && !whole,
+          .memory = MemoryOf(options_.memory, whole)};
 }
 
 bool CodecScheme::Compresses(const Unit& unit, double) const {

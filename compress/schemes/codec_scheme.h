@@ -16,6 +16,7 @@
 
 #include "compress/exchange.h"
 #include "compress/options.h"
+#include "compress/schemes/codec_step.h"
 #include "compress/schemes/memory.h"
 
 namespace legacy {
@@ -39,6 +40,10 @@ class CodecScheme : public Scheme {
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
   std::optional<std::vector<PlannedRound>> Plan(const Unit& unit, double parameter,
                                                 int participants) const override;
+  // Values and positions of 32 bits where lengths depend on the data.
+  std::optional<std::vector<PlannedRound>> ExpectedRounds(const Unit& unit, double parameter,
+                                                          int participants,
+                                                          const LinkEstimate& link) const override;
   bool DependsOnCollective() const override { return options_.requantise; }
   bool Compresses(const Unit& unit, double parameter) const override;
   bool HasLevels() const override { return codec_->Sparse() != nullptr; }
@@ -56,6 +61,9 @@ class CodecScheme : public Scheme {
   const CodecSchemeOptions& options() const { return options_; }
 
  private:
+  // Throws Error where the parameter is none of the codec's. Not to outlive `unit`.
+  CodecStep StepOf(const Unit& unit, double parameter, int participants) const;
+
   std::shared_ptr<const Codec> codec_;  // shared with the exchanges, which may outlive the scheme
   CodecSchemeOptions options_;
   std::string name_;

@@ -55,6 +55,11 @@ class DenseStartScheme : public Scheme {
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
     return scheme_->MessageBytes(unit, parameter);
   }
+  std::optional<std::vector<PlannedRound>> ExpectedRounds(const Unit& unit, double parameter,
+                                                          int participants,
+                                                          const LinkEstimate& link) const override {
+    return scheme_->ExpectedRounds(unit, parameter, participants, link);
+  }
   bool DependsOnCollective() const override { return scheme_->DependsOnCollective(); }
   bool ReadsNetwork() const override { return scheme_->ReadsNetwork(); }
   bool Compresses(const Unit& unit, double parameter) const override {

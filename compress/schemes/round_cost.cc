@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace legacy {
 
@@ -20,6 +21,18 @@ double RoundSeconds(const LinkEstimate& link, const Round& round, int64_t elemen
     default:
       return (workers - 1) * (link.latency_seconds + transfer);
   }
+}
+
+double RoundsSeconds(const LinkEstimate& link, std::span<const PlannedRound> rounds,
+                     int64_t elements, int participants) {
+  double seconds = 0;
+  for (const auto& [round, bytes] : rounds) {
+    const bool one_sends = round.primitive == Primitive::kBroadcast;
+    std::vector<int64_t> all(static_cast<size_t>(participants), one_sends ? 0 : bytes);
+    all[static_cast<size_t>(round.root)] = bytes;
+    seconds += RoundSeconds(link, round, elements, all);
+  }
+  return seconds;
 }
 
 }  // namespace legacy

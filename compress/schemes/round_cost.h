@@ -17,4 +17,8 @@ namespace legacy {
 double RoundSeconds(const LinkEstimate& link, const Round& round, int64_t elements,
                     std::span<const int64_t> bytes);
 
+// Of rounds of so many participants, one after the other.
+double RoundsSeconds(const LinkEstimate& link, std::span<const PlannedRound> rounds,
+                     int64_t elements, int participants);
+
 }  // namespace legacy

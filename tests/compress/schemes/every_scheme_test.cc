@@ -127,6 +127,45 @@ TEST(EveryExchange, SendsWhatItsSchemePlans) {
   EXPECT_GT(planned, 20);
 }
 
+// The rounds that a scheme with a density tells a policy to expect. Lengths and work that depend on
+// the data are not compared.
+TEST(EveryExchange, AsksForTheRoundsToExpect) {
+  const Unit unit = test::MakeUnit(kNumel, 1);
+  const LinkEstimate slow_start = {.latency_seconds = 0.1, .seconds_per_byte = 1e-9};
+  const LinkEstimate thin = {.latency_seconds = 1e-9, .seconds_per_byte = 1e-3};
+  for (const char* text : {"topk", "topk:index=u16", "topk:index=delta", "ar-topk", "sidco",
+                           "ar-topk:root=variance,index=u32", "flexible-topk", "topk:dense_start=1",
+                           "flexible-topk:mode=gather", "randomk"}) {
+    const auto scheme = MakeScheme(text);
+    const bool exact = scheme->MessageBytes(unit, 0.02) || scheme->ReadsNetwork();
+    for (const LinkEstimate& link : {slow_start, thin}) {
+      const auto expected = scheme->ExpectedRounds(unit, 0.02, kWorkers, link);
+      ASSERT_TRUE(expected) << text;
+      const auto exchange = scheme->Open(unit, kWorkers);
+      exchange->Begin({.seed = 4, .step = kWorkers, .parameter = 0.02, .link = link});
+      const auto gradients = Gradients(0);
+      for (size_t r = 0; r < expected->size(); ++r) {
+        const PlannedRound& planned = expected->at(r);
+        const std::optional<Round> round = exchange->NextRound();
+        ASSERT_TRUE(round) << text;
+        EXPECT_EQ(round->primitive, planned.round.primitive) << text;
+        EXPECT_EQ(round->reduction, planned.round.reduction) << text;
+        if (exact) EXPECT_EQ(Listed(round->encode), Listed(planned.round.encode)) << text;
+        if (exact) EXPECT_EQ(Listed(round->decode), Listed(planned.round.decode)) << text;
+        for (int w = 0; w < kWorkers; ++w) {
+          const Message message = exchange->Encode(
+              w, r == 0 ? std::span<const float>(gradients[w]) : std::span<const float>());
+          const bool sends = round->primitive != Primitive::kBroadcast || w == round->root;
+          if (exact) EXPECT_EQ(message.size(), sends ? planned.bytes : 0) << text;
+          exchange->Accumulate(w, message.bytes);
+        }
+        exchange->FinishRound();
+      }
+      EXPECT_FALSE(exchange->NextRound()) << text;
+    }
+  }
+}
+
 TEST(EveryExchange, RefusesStatesThatAreNotItsOwn) {
   for (const Case& one : Cases()) {
     const auto exchange = Open(one);

@@ -1,0 +1,68 @@
+#include "compress/schemes/ar_topk_step.h"
+
+#include "compress/codecs/common.h"
+#include "compress/codecs/sparse_codec.h"
+#include "compress/schemes/codec_step.h"
+#include "compress/schemes/round_cost.h"
+
+namespace legacy {
+
+using Mode = ArTopKOptions::Mode;
+
+int64_t ArTopKStep::Count() const { return KeptCount(unit.numel, density); }
+
+IndexCoding ArTopKStep::Coding() const {
+  return PositionCoding(options.index, unit.numel, Count());
+}
+
+int64_t ArTopKStep::PositionBytes() const {
+  const IndexCoding coding = Coding();
+  if (coding == IndexCoding::kNone) return 0;
+  return IndexBytes(coding == IndexCoding::kDelta ? IndexCoding::kU32 : coding, unit.numel,
+                    Count());
+}
+
+std::vector<PlannedRound> ArTopKStep::Gathered() const {
+  const CodecStep step = {
+      .codec = *options.topk,
+      .unit = unit,
+      .parameter = density,
+      .participants = participants,
+      .memory = {.kind = options.error_feedback ? MemoryKind::kResidual : MemoryKind::kNone}};
+  const int64_t bytes = options.topk->MessageBytes(unit, density)
+                            .value_or(kHeaderBytes + PositionBytes() + ValueBytes());
+  return {{step.Messages(std::nullopt), bytes}};
+}
+
+std::vector<PlannedRound> ArTopKStep::Reduced() const {
+  const int64_t numel = unit.numel;
+  // Gradient and residual, once.
+  const Work fed = {options.error_feedback ? "accumulate" : "copy", numel};
+  std::vector<PlannedRound> rounds;
+  Round positions;  // the root's, on which all wait
+  positions.primitive = Primitive::kBroadcast;
+  if (options.root_by_variance) {  // sums of values and of squares
+    Round variance;
+    variance.encode = {fed, {.kernel = "norm", .elements = 2 * numel, .launches = 2, .sets = 2}};
+    rounds.push_back({std::move(variance), int64_t{sizeof(float)}});
+  } else {
+    positions.encode.push_back(fed);
+  }
+  positions.encode.push_back({"topk.encode", numel});
+  rounds.push_back({std::move(positions), kHeaderBytes + PositionBytes()});
+  Round values;
+  values.reduction = Reduction::kSum;
+  values.primitive = Primitive::kAllReduce;
+  values.encode = {{"copy", Count()}, {"entries.store", Count()}};
+  values.decode = {{"copy", Count()}, {"mean", numel}, {"entries.store", Count()}};
+  rounds.push_back({std::move(values), kHeaderBytes + ValueBytes()});
+  return rounds;
+}
+
+bool ArTopKStep::Gathers(const LinkEstimate& link) const {
+  if (options.mode != Mode::kAuto) return options.mode == Mode::kGather;
+  return RoundsSeconds(link, Gathered(), unit.numel, participants) <=
+         RoundsSeconds(link, Reduced(), unit.numel, participants);
+}
+
+}  // namespace legacy

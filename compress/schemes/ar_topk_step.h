@@ -1,0 +1,31 @@
+// A step of AR-Topk of one unit, gathered or reduced: its rounds, what they do and how long their
+// messages are.
+#pragma once
+
+#include <vector>
+
+#include "compress/schemes/ar_topk.h"
+
+namespace legacy {
+
+struct ArTopKStep {
+  const ArTopKOptions& options;
+  const Unit& unit;
+  double density = 1;
+  int participants = 1;
+
+  int64_t Count() const;  // positions
+  IndexCoding Coding() const;
+  // Messages whose length depends on the data are planned as the shortest of fixed length.
+  std::vector<PlannedRound> Gathered() const;
+  // The root of the broadcast is chosen by the exchange.
+  std::vector<PlannedRound> Reduced() const;
+  // Whether messages are gathered: as configured, or where that is no slower on the link.
+  bool Gathers(const LinkEstimate& link) const;
+
+ private:
+  int64_t PositionBytes() const;
+  int64_t ValueBytes() const { return int64_t{sizeof(float)} * Count(); }
+};
+
+}  // namespace legacy
