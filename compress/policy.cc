@@ -48,9 +48,9 @@ PolicyRow UniformRow() {
 }  // namespace
 
 std::span<const PolicyRow> PolicyTable() {
-  static const std::vector<PolicyRow> table = {UniformRow(), LegacyAutoRow(), WarmupRow(),
-                                               LgrecoRow(),  AccordionRow(),  LgrecoAccordionRow(),
-                                               GravacRow(),  KimadRow(),      ThetaRow()};
+  static const std::vector<PolicyRow> table = {
+      UniformRow(),         LegacyAutoRow(), WarmupRow(), LgrecoRow(),   AccordionRow(),
+      LgrecoAccordionRow(), GravacRow(),     KimadRow(),  FlexibleRow(), ThetaRow()};
   return table;
 }
 

@@ -155,8 +155,8 @@ struct PolicyRow {
   std::unique_ptr<Policy> (*make)(const OptionReader& options, const PolicyContext& context);
 };
 
-// uniform, legacy-auto, warmup, lgreco, accordion, lgreco-accordion, gravac, kimad, theta. LEGACY's own tables are made
-// from levels (policies/legacy_schedule.h).
+// uniform, legacy-auto, warmup, lgreco, accordion, lgreco-accordion, gravac, kimad, flexible, theta. LEGACY's own tables
+// are made from levels (policies/legacy_schedule.h).
 std::span<const PolicyRow> PolicyTable();
 // From text: "gravac:eps=0.9". Throws Error with the list for any other name, and where the policy does not fit the
 // scheme.

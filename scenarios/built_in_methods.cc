@@ -67,6 +67,7 @@ void AddAdaptive(Table& table) {
   table.Add("gravac", "topk", "gravac:window=5%");
   table.Add("gravac-dgc", "dgc", "gravac:window=5%");
   table.Add("kimad", "topk", "kimad");
+  table.Add("flexible", "flexible-topk", "flexible");
   table.Add("fft-theta", "fft", "theta");
 }
 

@@ -29,7 +29,8 @@ constexpr ScaledOption kScaledOptions[] = {{"accordion", "low", Rule::kParameter
                                            {"accordion", "high", Rule::kParameter, 0, 0},
                                            {"gravac", "theta_min", Rule::kDivided, 1, 1e6},
                                            {"gravac", "theta_max", Rule::kDivided, 1, 1e6},
-                                           {"kimad", "budget", Rule::kMultiplied, 1e-9, 1e9}};
+                                           {"kimad", "budget", Rule::kMultiplied, 1e-9, 1e9},
+                                           {"flexible", "scale", Rule::kMultiplied, 0.01, 10}};
 
 const PolicyRow& RowOf(const Stage& stage) { return FindRow("policy", stage.name, PolicyTable()); }
 

@@ -14,7 +14,8 @@
 namespace legacy {
 
 // `method` with all that says how much it sends times `factor`: its anchor, which is `anchor`; Accordion's low and high where
-// they are given; GraVAC's factors, divided by it; of Kimad the seconds alone. Within what each may be.
+// they are given; GraVAC's factors, divided by it; of Kimad the seconds alone;
+// flexible's densities. Within what each may be.
 Method ScaledMethod(const Method& method, const ParameterSpec& spec, double anchor, double factor);
 
 // Message bytes of one worker in a step, mean over a pilot of the method.

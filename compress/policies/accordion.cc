@@ -121,7 +121,8 @@ std::unique_ptr<Policy> MakeAccordion(const OptionReader& options, const PolicyC
                                    spec.minimum, spec.maximum);
   const Intervals steps = ReadIntervals(options, context);
   return std::make_unique<Accordion>(
-      context, ParameterGrid(*context.scheme, context.units, context.parameter, low, high),
+      context,
+      ParameterGrid(*context.scheme, context.units, context.parameter, std::vector{low, high}),
       options.Number("eta", 0, 1e6), steps.sum, steps.interval);
 }
 

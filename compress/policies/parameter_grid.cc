@@ -93,13 +93,12 @@ ParameterGrid::ParameterGrid(const Scheme& scheme, std::span<const Unit> units, 
 }
 
 ParameterGrid::ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor,
-                             double first, double second)
+                             const std::vector<double>& parameters)
     : scheme_(&scheme), units_(units.begin(), units.end()), anchor_(anchor) {
   if (scheme.Parameter().name.empty()) Refuse(scheme, "a parameter");
-  for (const double parameter : {anchor, first, second}) {
-    CheckParameter(scheme.Parameter(), parameter);
-  }
-  for (size_t unit = 0; unit < units_.size(); ++unit) Add(unit, {first, second});
+  CheckParameter(scheme.Parameter(), anchor);
+  for (const double parameter : parameters) CheckParameter(scheme.Parameter(), parameter);
+  for (size_t unit = 0; unit < units_.size(); ++unit) Add(unit, parameters);
 }
 
 void ParameterGrid::Add(size_t unit, std::vector<double> parameters) {

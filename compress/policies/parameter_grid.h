@@ -29,9 +29,9 @@ class ParameterGrid {
   // Throws Error where the scheme's parameter is none of the above.
   ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor,
                 const GridRange& range);
-  // The same two parameters for every unit, or the anchor where units are left whole.
-  ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor, double first,
-                double second);
+  // The same parameters for every unit, or the anchor where units are left whole.
+  ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor,
+                const std::vector<double>& parameters);
 
   size_t Units() const { return compressed_.size(); }
   size_t Options() const { return options_; }

@@ -12,6 +12,7 @@ PolicyRow AccordionRow();        // accordion.cc
 PolicyRow LgrecoAccordionRow();  // lgreco.cc
 PolicyRow GravacRow();           // gravac.cc
 PolicyRow KimadRow();            // kimad.cc
+PolicyRow FlexibleRow();         // flexible.cc
 PolicyRow ThetaRow();            // theta.cc
 
 // Of decisions at the ends of the steps first - 1, first - 1 + period, ... (from 0): those that a step of the run

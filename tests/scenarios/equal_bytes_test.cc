@@ -94,6 +94,7 @@ TEST(EqualBytes, EveryPolicysAmountsFollowTheFactor) {
   EXPECT_EQ(scaled("gravac:theta_min=1").policy, "gravac:theta_max=500,theta_min=1");
   EXPECT_EQ(scaled("kimad").policy, "kimad:budget=0.04");
   EXPECT_EQ(scaled("kimad").parameter, 0.01);
+  EXPECT_EQ(scaled("flexible").policy, "flexible:scale=2");
   const auto fft = MakeScheme("fft");
   const Method theta = ScaledMethod(MethodOf("theta", "fft"), fft->Parameter(), 0.85, 2);
   EXPECT_NEAR(theta.parameter, 0.7, 1e-12);  // twice as much is kept

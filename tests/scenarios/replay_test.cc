@@ -320,12 +320,14 @@ TEST(ReplayRefusals, NameMethodsThatReadTheClockTheNetworkOrTheCollective) {
   EXPECT_EQ(ReplayRefusals(scenario), std::vector<std::string>{});
   scenario.methods["sums"] = {.name = "sums", .scheme = "qsgd:reduction=requantise"};
   scenario.methods["timed"] = {.name = "timed", .policy = "lgreco:cost=time"};
-  scenario.policies = {"dense", "gravac", "kimad", "timed", "flexible-topk", "sums"};
+  scenario.methods["ratios"] = {.name = "ratios", .policy = "flexible"};
+  scenario.policies = {"dense", "gravac", "kimad", "timed", "ratios", "flexible-topk", "sums"};
   EXPECT_EQ(
       ReplayRefusals(scenario),
       (std::vector<std::string>{"gravac: its policy reads the simulated clock",
                                 "kimad: its policy reads the simulated clock",
                                 "timed: its policy reads the simulated clock",
+                                "ratios: its policy reads the simulated clock",
                                 "flexible-topk: its scheme reads the network's latency and rate",
                                 "sums: its arithmetic depends on the collective"}));
 }

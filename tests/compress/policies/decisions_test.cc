@@ -85,7 +85,10 @@ TEST(Decisions, AreForecastAsTheyAreMade) {
                         {"kimad:period=10%", 40, 9},
                         {"gravac", 300, 0},
                         {"gravac", 502, 1},
-                        {"gravac:window=5%", 100, 19}};
+                        {"gravac:window=5%", 100, 19},
+                        {"flexible", 31, 3},
+                        {"flexible", 32, 4},
+                        {"flexible:interval=5%", 100, 20}};
   for (const Case& run : cases) {
     test::PolicyDriver driver(run.policy, "topk", Context(run.steps));
     const auto forecast = driver.policy().DecisionsIn(run.steps);
@@ -123,7 +126,7 @@ TEST(Decisions, TellEveryParameterOfEveryStep) {
   for (const char* policy :
        {"legacy-auto", "warmup:steps=12", "lgreco:period=5", "lgreco:period=5,cost=time",
         "lgreco-accordion:period=5", "accordion:interval_steps=5", "gravac:eps=0.4,window=5",
-        "kimad:budget=0.0001", "kimad:split=knapsack,budget=0.0001"}) {
+        "kimad:budget=0.0001", "kimad:split=knapsack,budget=0.0001", "flexible"}) {
     ExpectLogTellsAll(policy, "topk", 0.1);
   }
   for (const char* form : {"lr", "measured", "recover"}) {
@@ -154,7 +157,8 @@ TEST(Decisions, HaveTheirGrounds) {
 }
 
 TEST(Decisions, RemediesMakePoliciesAct) {
-  for (const char* policy : {"lgreco", "accordion", "lgreco-accordion", "gravac", "kimad"}) {
+  for (const char* policy :
+       {"lgreco", "accordion", "lgreco-accordion", "gravac", "kimad", "flexible"}) {
     test::PolicyDriver idle(policy, "topk", Context(300));
     const std::string remedy = idle.policy().DecisionsIn(300)->remedy;
     test::PolicyDriver acting(policy + (":" + remedy), "topk", Context(300));

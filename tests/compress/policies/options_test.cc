@@ -21,6 +21,9 @@ const std::map<std::string, Setting>& Settings() {
       {"accordion.interval", {"2"}},
       {"accordion.interval_steps", {"3"}},
       {"accordion.low", {"0.1"}},
+      {"flexible.change", {"1000", "interval=1"}},
+      {"flexible.interval", {"3"}},
+      {"flexible.scale", {"2"}},
       {"gravac.charge_dense_probe", {"off", "eps=1"}},
       {"gravac.eps", {"0.3"}},
       {"gravac.gain", {"norm", "eps=0.5,window=2"}},
@@ -86,7 +89,7 @@ PolicyContext Context(const std::string& scheme) {
           .seed = 9};
 }
 
-// The rate falls once, the loss stalls, times and exposure vary.
+// The rate falls once, the loss stalls, times and exposure vary, the network becomes slow.
 Trace TraceOf(const std::string& policy) {
   static const std::vector<double> bytes = {100, 100, 100}, exposed = {0, 1e-4, 2e-4};
   const std::string scheme = policy.starts_with("theta") ? "fft" : "topk";
@@ -110,9 +113,13 @@ Trace TraceOf(const std::string& policy) {
     feedback.unit_bytes = bytes;
     feedback.unit_exposed_seconds = exposed;
     const double rate = step < 15 ? 1 : 0.1;
-    const auto result =
-        driver.Step({.step = step, .total_steps = 24, .learning_rate = rate, .steps_per_epoch = 4},
-                    gradients, feedback);
+    const auto result = driver.Step(
+        {.step = step,
+         .total_steps = 24,
+         .learning_rate = rate,
+         .steps_per_epoch = 4,
+         .link = {.latency_seconds = 1e-4, .seconds_per_byte = step < 12 ? 1e-8 : 1e-6}},
+        gradients, feedback);
     trace.parameters.push_back(result.parameters);
     trace.announcements.push_back(result.announcement);
     for (const Work& work : result.policy_work) {

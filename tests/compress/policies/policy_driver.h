@@ -91,7 +91,7 @@ class PolicyDriver {
                             .participants = {},
                             .candidates = candidates,
                             .estimate = policy_->EstimatesCandidates(),
-                            .link = {}});
+                            .link = step.link});
     }
     if (candidates.empty()) return;
     std::vector<std::vector<Probe>> probes(all.size());

@@ -19,7 +19,8 @@ constexpr const char* kPolicies[] = {"uniform",
                                      "accordion:interval_steps=3",
                                      "gravac:eps=0.4,window=2",
                                      "kimad:split=knapsack,budget=0.001",
-                                     "kimad"};
+                                     "kimad",
+                                     "flexible:interval=2"};
 
 PolicyContext Context(const std::vector<int64_t>& sizes = {3000, 200, 40}) {
   return {.scheme = nullptr,
@@ -32,8 +33,12 @@ PolicyContext Context(const std::vector<int64_t>& sizes = {3000, 200, 40}) {
 }
 
 StepInfo At(int64_t step) {
-  return {
-      .step = step, .total_steps = 20, .learning_rate = step < 9 ? 1 : 0.1, .steps_per_epoch = 4};
+  return {.step = step,
+          .total_steps = 20,
+          .learning_rate = step < 9 ? 1 : 0.1,
+          .steps_per_epoch = 4,
+          .link = {.latency_seconds = 1e-5 * static_cast<double>(step / 3 + 1),
+                   .seconds_per_byte = 1e-8}};
 }
 
 const std::vector<double> kBytes = {100, 100, 100};

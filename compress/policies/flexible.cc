@@ -1,0 +1,289 @@
+// The search over ratios of flexible communication (Tyagi and Swany, "Flexible communication for
+// optimal distributed learning over unpredictable networks", IEEE BigData 2023): from time to time
+// worker 0 looks at the network and at its error-fed gradient e, and picks one of five densities for
+// all units, by three objectives:
+//
+//   t_comp   seconds of encoding and decoding: the work that the scheme charges at that density, at
+//            the prices of the device's profile (LinkEstimate::work_seconds); the paper measures
+//   t_sync   seconds of the collectives that are configured, by their closed forms
+//            (schemes/round_cost.h), as if all units travelled in one bucket
+//   1/gain   |e|^2 / |C(e)|^2 over the units that are compressed, from one error table
+//
+// The paper approximates the Pareto front by NSGA-II. Here five candidates are all compared with
+// each other, which is exact and takes no generations. The paper leaves open which point of the
+// front is taken: here it is the one nearest to the ideal point, with distances in parts of the
+// ideal's values (pareto.h). Distances in parts of the objectives' ranges are as common, but a time
+// that is linear in the density looks the same on every network then, so that neither latency nor
+// rate would ever matter.
+//
+// It looks in the first step after a dense start, and then every `interval` steps. It searches at
+// the first look, and again where latency, seconds per byte or the gain of the density that holds
+// moved by more than the part `change` of what they were at the last search. Every look is
+// announced (announced_policy.h), as only worker 0 knows the gain, and takes the passes of the
+// error table. Before the first announcement the candidate nearest to the anchor holds.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "compress/cpu/vector.h"
+#include "compress/error.h"
+#include "compress/policies/announced_policy.h"
+#include "compress/policies/gradient_watch.h"
+#include "compress/policies/pareto.h"
+#include "compress/policies/policies.h"
+#include "compress/schemes/round_cost.h"
+
+namespace legacy {
+namespace {
+
+constexpr std::array kDensities = {0.001, 0.004, 0.011, 0.033, 0.1};
+
+struct FlexibleOptions {
+  int64_t interval = 10;
+  double change = 0.1;
+};
+
+// What a density costs and keeps at a look.
+struct Outlook {
+  double compute_seconds = 0;
+  double sync_seconds = 0;
+  double gain = 0;
+};
+
+// What a search went by.
+struct Sight {
+  bool searched = false;
+  double latency = 0;
+  double seconds_per_byte = 0;
+  double gain = 0;  // of the density that was chosen
+};
+
+bool Moved(double before, double now, double change) {
+  return std::abs(now - before) > change * std::abs(before);
+}
+
+class Flexible : public AnnouncedPolicy {
+ public:
+  Flexible(const PolicyContext& context, ParameterGrid grid, Choices start,
+           const FlexibleOptions& options)
+      : AnnouncedPolicy(context, std::move(grid), std::move(start)),
+        options_(options),
+        gradient_(context.units) {}
+  std::string_view Name() const override { return "flexible"; }
+  bool ReadsLocalGradient() const override { return IsDue(); }
+  void ObserveLocal(size_t unit, std::span<const float> gradient,
+                    std::span<const float> residual) override {
+    gradient_.Add(context().units[unit], gradient, residual);
+    if (unit + 1 == context().units.size()) gradient_.CountStep();
+  }
+  // Decisions follow the network's latency and rate.
+  bool ReadsClock() const override { return true; }
+  // A look that keeps the density is a decision too.
+  std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
+    return DecisionForecast{EndsOfPeriods(total_steps, FirstLook() + 1, options_.interval),
+                            "interval=5%"};
+  }
+
+ protected:
+  bool IsDue() const override {
+    const int64_t since = step().step - FirstLook();
+    return since >= 0 && since % options_.interval == 0;
+  }
+  Choices Choose() override;
+  DecisionGrounds GroundsOf(size_t unit) const override;
+  WorkList ChoosingWork() const override;
+  void SaveOwn(StateWriter& out) const override;
+  void LoadOwn(StateReader& in) override;
+
+ private:
+  int64_t FirstLook() const { return context().scheme->DenseSteps(); }
+  uint8_t Holding() const;
+  Outlook CostsOf(uint8_t option) const;
+  void Look();
+  std::string WhatMoved() const;
+  uint8_t Search();
+
+  FlexibleOptions options_;
+  GradientSum gradient_;  // of the step of a look alone
+  Sight last_;
+  // Of the last look, for the search and for people.
+  std::vector<Outlook> outlooks_;  // by option
+  OptionTable errors_{0, 0};
+  std::vector<double> energies_;  // by unit; 0 where it is left whole
+  std::string reason_;
+};
+
+// All units that are compressed have the same option.
+uint8_t Flexible::Holding() const {
+  for (size_t unit = 0; unit < grid().Units(); ++unit) {
+    if (grid().Compressed(unit)) return choices()[unit];
+  }
+  return 0;
+}
+
+// Rounds of one kind carry all units' messages, as they do in a bucket.
+Outlook Flexible::CostsOf(uint8_t option) const {
+  struct Joint {
+    PlannedRound planned;
+    int64_t elements = 0;
+  };
+  std::map<std::tuple<size_t, Primitive, Reduction>, Joint> joints;
+  const LinkEstimate& link = step().link;
+  for (size_t u = 0; u < grid().Units(); ++u) {
+    const Unit& unit = context().units[u];
+    const auto rounds = context().scheme->ExpectedRounds(unit, grid().Parameter(u, option),
+                                                         context().workers, link);
+    for (size_t i = 0; i < rounds->size(); ++i) {
+      const auto& [round, bytes] = rounds->at(i);
+      Joint& joint = joints[{i, round.primitive, round.reduction}];
+      joint.planned.round.primitive = round.primitive;
+      joint.planned.round.reduction = round.reduction;
+      JoinWork(round.encode, joint.planned.round.encode);
+      JoinWork(round.decode, joint.planned.round.decode);
+      joint.planned.bytes += bytes;
+      joint.elements += unit.numel;
+    }
+  }
+  Outlook costs;
+  for (const auto& [kind, joint] : joints) {
+    const Round& round = joint.planned.round;
+    if (link.work_seconds) {
+      costs.compute_seconds += link.work_seconds(round.encode) + link.work_seconds(round.decode);
+    }
+    costs.sync_seconds +=
+        RoundsSeconds(link, {&joint.planned, 1}, joint.elements, context().workers);
+  }
+  return costs;
+}
+
+// A gradient of zeros loses nothing.
+void Flexible::Look() {
+  const std::span<const float> gradient = gradient_.TakeMean();
+  errors_ = SquaredErrors(gradient);
+  energies_.assign(grid().Units(), 0.0);
+  double energy = 0;
+  for (size_t u = 0; u < grid().Units(); ++u) {
+    if (!grid().Compressed(u)) continue;
+    const Unit& unit = context().units[u];
+    energies_[u] = cpu::SquaredNorm(gradient.subspan(unit.offset, unit.numel));
+    energy += energies_[u];
+  }
+  gradient_.Clear();
+  outlooks_.clear();
+  for (size_t option = 0; option < grid().Options(); ++option) {
+    outlooks_.push_back(CostsOf(static_cast<uint8_t>(option)));
+    const double lost = SumOf(errors_, Choices(grid().Units(), static_cast<uint8_t>(option)));
+    outlooks_.back().gain = energy > 0 ? std::max(0.0, 1 - lost / energy) : 1;
+  }
+}
+
+std::string Flexible::WhatMoved() const {
+  const double gain = outlooks_[Holding()].gain;
+  const LinkEstimate& link = step().link;
+  if (!last_.searched) return "first search";
+  if (Moved(last_.latency, link.latency_seconds, options_.change)) return "the latency moved";
+  if (Moved(last_.seconds_per_byte, link.seconds_per_byte, options_.change)) {
+    return "the rate moved";
+  }
+  return Moved(last_.gain, gain, options_.change) ? "the gain moved" : "";
+}
+
+uint8_t Flexible::Search() {
+  std::vector<Objectives> points;
+  for (const Outlook& outlook : outlooks_) {
+    points.push_back({outlook.compute_seconds, outlook.sync_seconds, 1 / outlook.gain});
+  }
+  // Where nothing keeps anything there is nothing to choose.
+  const std::vector<size_t> front = ParetoFront(points);
+  const auto chosen =
+      front.empty() ? Holding() : static_cast<uint8_t>(NearestToIdeal(points, front));
+  last_ = {.searched = true,
+           .latency = step().link.latency_seconds,
+           .seconds_per_byte = step().link.seconds_per_byte,
+           .gain = outlooks_[chosen].gain};
+  return chosen;
+}
+
+Choices Flexible::Choose() {
+  // Worker 0 took no part in the step, and will not be heard.
+  if (gradient_.steps() == 0) return choices();
+  Look();
+  reason_ = WhatMoved();
+  if (!reason_.empty()) return Choices(grid().Units(), Search());
+  reason_ = "kept: neither the network nor the gain moved";
+  return choices();
+}
+
+DecisionGrounds Flexible::GroundsOf(size_t unit) const {
+  const uint8_t option = choices()[unit];
+  const Outlook& outlook = outlooks_[option];
+  return {.error = energies_[unit] > 0 ? errors_.At(unit, option) / energies_[unit] : 0,
+          .budget = options_.change,
+          .gain = outlook.gain,
+          .seconds = outlook.compute_seconds + outlook.sync_seconds,
+          .reason = reason_};
+}
+
+WorkList Flexible::ChoosingWork() const {
+  WorkList norms;
+  for (size_t u = 0; u < grid().Units(); ++u) {
+    if (grid().Compressed(u)) JoinWork({{"norm", context().units[u].numel}}, norms);
+  }
+  WorkList work = grid().ErrorWork();
+  AddWork(norms, work);
+  return work;
+}
+
+void Flexible::SaveOwn(StateWriter& out) const {
+  out.Number(last_.searched ? 1 : 0);
+  for (const double number : {last_.latency, last_.seconds_per_byte, last_.gain}) out.Real(number);
+}
+
+void Flexible::LoadOwn(StateReader& in) {
+  Sight last;
+  last.searched = in.Number("searched", 1) == 1;
+  last.latency = in.Real("latency");
+  last.seconds_per_byte = in.Real("seconds per byte");
+  last.gain = in.Real("gain");
+  in.ExpectEnd();
+  last_ = last;
+}
+
+void CheckScheme(const Scheme& scheme) {
+  const std::string& name = scheme.Parameter().name;
+  if (name == "density") return;
+  throw Error("policy flexible with scheme " + std::string(scheme.Name()),
+              name.empty() ? "no parameter" : "parameter " + name, "schemes with a density");
+}
+
+std::unique_ptr<Policy> MakeFlexible(const OptionReader& options, const PolicyContext& context) {
+  CheckScheme(*context.scheme);
+  const double scale = options.Number("scale", 0.01, 10);
+  std::vector<double> densities;
+  for (const double density : kDensities) densities.push_back(scale * density);
+  ParameterGrid grid(*context.scheme, context.units, context.parameter, densities);
+  const FlexibleOptions read = {.interval = options.Steps("interval", 1, context.total_steps),
+                                .change = options.Number("change", 0, 1e6)};
+  Choices start = grid.Nearest(1);
+  return std::make_unique<Flexible>(context, std::move(grid), std::move(start), read);
+}
+
+}  // namespace
+
+PolicyRow FlexibleRow() {
+  return {
+      {.name = "flexible",
+       .help = "of five densities the best balance of compressing, communicating and what is kept",
+       .paper = "Tyagi and Swany, Flexible communication for optimal distributed learning over "
+                "unpredictable networks, IEEE BigData 2023",
+       .options = {{"interval", "10", "1 to 2^53, or a part of the run", "steps between looks"},
+                   {"change", "0.1", "0 to 1e6",
+                    "part by which latency, rate or gain moves before it searches again"},
+                   {"scale", "1", "0.01 to 10",
+                    "times the densities 0.1, 0.033, 0.011, 0.004 and 0.001"}}},
+      MakeFlexible};
+}
+
+}  // namespace legacy
