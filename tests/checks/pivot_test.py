@@ -34,6 +34,11 @@ class Tables(unittest.TestCase):
                          ["| bandwidth | dense | topk |", "|---|---:|---:|", "| 1Gbps | 1,070 [1,000, 1,100] | 250 [200, 300] |",
                           "| 10Gbps | 10.9 [10.0, 12.0] | - |"])
 
+    def test_a_value_per_another(self):
+        result = self.run_program("pivot", "--rows", "bandwidth", "--columns", "policy", "--value", "time_low", "--per", "time_mean",
+                                  "--unit", "%", "--where", "fidelity=flow", "--only", "topk,dense")
+        self.assertEqual(result.stdout.splitlines()[2:], ["| 1Gbps | 80.0 | 93.5 |", "| 10Gbps | - | 91.7 |"])
+
     def test_what_is_ambiguous_or_unknown_is_refused(self):
         self.assertIn("two rows", self.run_program("pivot", "--rows", "bandwidth", "--columns", "policy", "--value", "time_mean").stderr)
         self.assertIn("allowed: bandwidth, fidelity",
