@@ -225,12 +225,14 @@ TEST(Gravac, ProbesAreCharged) {
     EXPECT_TRUE(driver.policy().ReadsClock());
     driver.Step(At(0), HeavyTails, Lasted(1));  // dense
     const WorkList work = driver.Step(At(1), HeavyTails, Lasted(1)).policy_work;
-    ASSERT_EQ(work.size(), charged ? 2u : 0u);
+    ASSERT_EQ(work.size(), charged ? 3u : 0u);
     if (!charged) continue;
     EXPECT_EQ(work[0].kernel, "norm");
     EXPECT_EQ(work[0].elements, 20300 + 2030);
     EXPECT_EQ(work[1].kernel, "topk.encode");
     EXPECT_EQ(work[1].elements, 20300) << "nothing stricter is tried yet";
+    EXPECT_EQ(work[2].kernel, "moved");
+    EXPECT_GT(work[2].elements, 0) << "the sample and the candidates of Top-K";
   }
 }
 
