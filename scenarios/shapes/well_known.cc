@@ -27,7 +27,7 @@ Scenario OneDenseStep(const Scenario& scenario, const Known& known) {
   one.steps = 1;
   one.further = "none";
   one.stragglers = "none";
-  one.fidelity = "flow";
+  one.fidelity = "analytic";
   one.record = false;
   return one;
 }

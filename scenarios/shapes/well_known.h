@@ -14,7 +14,7 @@ struct CommunicationRatio {
   double ratio = 0;   // seconds of a dense step's communication / of its computing
 };
 
-// On the network, the devices and with as many workers as `scenario` has; without stragglers, by flows. Shapes alone
+// On the network, the devices and with as many workers as `scenario` has; without stragglers, by closed forms. Shapes alone
 // (docs/shapes.md). Throws Error on networks and profiles that cannot be.
 std::vector<CommunicationRatio> WellKnownRatios(const Scenario& scenario);
 
