@@ -15,9 +15,8 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr size_t kNameLimit = 26;  // characters of a layer's name
-constexpr double kLogRatio = 5;  // of the most to the least parameter, above which y is logarithmic
-constexpr int kPanelWidth = 620;  // points
+constexpr size_t kLayerNameLimit = 26;  // characters of a layer's name
+constexpr int kPanelWidth = 620;        // points
 constexpr int kPanelHeight = 260;
 
 struct StepParameter {
@@ -126,7 +125,7 @@ std::string PlotOf(const Panel& panel, size_t number, int64_t steps) {
     parts.push_back(
         fmt::format("$decided{}x{} using 1:2 with steps lc rgb '{}' dt {} lw 1.6 title {}", number,
                     c, style.colour, style.dashes,
-                    Quote(layer == "all" ? "all layers" : Shorten(layer, kNameLimit))));
+                    Quote(layer == "all" ? "all layers" : Shorten(layer, kLayerNameLimit))));
   }
   return fmt::format("set title {} noenhanced\n{} logscale y\nset xrange [0:{}]\nplot {}\n",
                      Quote(panel.title), IsLogarithmic(panel) ? "set" : "unset", steps,

@@ -8,6 +8,10 @@
 
 namespace legacy::analysis {
 
+// An axis is logarithmic where the greatest value is more than this many times the least: a
+// linear one would hide the small values.
+inline constexpr double kLogRatio = 5;
+
 struct Unit {
   const char* name;
   double size;

@@ -24,11 +24,6 @@ std::string Seconds(double seconds) {
   return seconds >= 1e-3 ? Number(seconds * 1e3) + " ms" : Number(seconds * 1e6) + " us";
 }
 
-const PolicySummary* Find(const Summary& summary, const std::string& name) {
-  const auto found = std::ranges::find(summary.policies, name, &PolicySummary::name);
-  return found == summary.policies.end() ? nullptr : &*found;
-}
-
 // Nan where not all seeds reached the target.
 double TimeOf(const PolicySummary& policy) { return policy.time_to_accuracy.spread.mean; }
 double CodecSeconds(const PolicySummary& policy) { return policy.step.encode + policy.step.decode; }
@@ -49,7 +44,7 @@ std::string RatioCell(double ratio) {
 }
 
 double BaselineRatio(const NetworkResult& network) {
-  const PolicySummary* policy = Find(network.summary, network.summary.baseline);
+  const PolicySummary* policy = FindPolicy(network.summary, network.summary.baseline);
   return policy == nullptr ? kUnknown : policy->step.communication / policy->step.compute;
 }
 
@@ -144,7 +139,7 @@ std::string Why(const PolicySummary& winner, const PolicySummary& other) {
 
 std::string Turn(const NetworkResult& from, const PolicySummary& before, const NetworkResult& to,
                  const PolicySummary& after) {
-  const PolicySummary* loser = Find(to.summary, before.name);
+  const PolicySummary* loser = FindPolicy(to.summary, before.name);
   std::string text = fmt::format("From {} to {} the order turns: ", from.name, to.name);
   if (loser->time_to_accuracy.spread.count == 0) {
     return text + fmt::format("{} does not reach the target there with every seed.", loser->name);

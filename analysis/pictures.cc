@@ -22,10 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kNameLimit = 30;  // characters of a policy's name
+constexpr size_t kPolicyNameLimit = 30;  // characters of a policy's name
 constexpr int kMarksOnCurve = 12;
-// Above this ratio of the dearest to the cheapest training, a linear axis hides the cheap ones.
-constexpr double kLogRatio = 5;
 
 std::string Preamble(const std::string& title, const std::string& subtitle) {
   return fmt::format(
@@ -122,7 +120,7 @@ std::string CurvePlot(const std::vector<Curve>& curves, const Summary& summary) 
         "$curve{} using 1:2 with linespoints lc rgb '{}' dt {} lw 1.6 pt {} ps 0.7 "
         "pointinterval {} title {}",
         i, style.colour, style.dashes, style.point_type, std::max(1, points / kMarksOnCurve),
-        Quote(Shorten(curves[i].policy, kNameLimit))));
+        Quote(Shorten(curves[i].policy, kPolicyNameLimit))));
   }
   if (summary.target) {
     const std::string percent = FormatNumber(std::round(*summary.target * 1e4) / 100);
@@ -185,7 +183,8 @@ Picture SplitPicture(const std::vector<const PolicySummary*>& policies, const Su
                                  summary.workers, summary.fidelity));
   std::vector<std::string> names;
   for (size_t i = 0; i < policies.size(); ++i) {
-    names.push_back(fmt::format("{} -{}", QuoteTick(Shorten(policies[i]->name, kNameLimit)), i));
+    names.push_back(
+        fmt::format("{} -{}", QuoteTick(Shorten(policies[i]->name, kPolicyNameLimit)), i));
   }
   script += fmt::format("set xlabel 'mean step time [{}]'\nset ytics scale 0 ({}) noenhanced\n",
                         unit.name, fmt::join(names, ", "));

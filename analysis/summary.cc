@@ -167,15 +167,10 @@ Spread AccuracyDifference(const PolicySummary& policy, const PolicySummary& base
   return SpreadOf(differences);
 }
 
-const PolicySummary* Find(const Summary& summary, const std::string& name) {
-  const auto found = std::ranges::find(summary.policies, name, &PolicySummary::name);
-  return found == summary.policies.end() ? nullptr : &*found;
-}
-
 void Compare(Summary& summary) {
-  const PolicySummary* baseline = Find(summary, summary.baseline);
-  const PolicySummary* dense = Find(summary, "dense");
-  const PolicySummary* fp16 = Find(summary, "fp16");
+  const PolicySummary* baseline = FindPolicy(summary, summary.baseline);
+  const PolicySummary* dense = FindPolicy(summary, "dense");
+  const PolicySummary* fp16 = FindPolicy(summary, "fp16");
   for (PolicySummary& policy : summary.policies) {
     policy.accuracy_difference = AccuracyDifference(policy, *baseline);
     if (dense != nullptr) policy.speedup_dense = SpeedUp(policy, *dense);
@@ -262,6 +257,11 @@ Summary Start(const RunDirectory& run, const SummaryOptions& options) {
 }
 
 }  // namespace
+
+const PolicySummary* FindPolicy(const Summary& summary, const std::string& name) {
+  const auto found = std::ranges::find(summary.policies, name, &PolicySummary::name);
+  return found == summary.policies.end() ? nullptr : &*found;
+}
 
 bool IsIdle(const std::optional<int64_t>& decisions) { return decisions && *decisions < 3; }
 

@@ -116,6 +116,9 @@ struct Summary {
   std::vector<std::string> notes;  // incomplete trainings, time-outs, what the reader ignored
 };
 
+// The policy of this name, or null.
+const PolicySummary* FindPolicy(const Summary& summary, const std::string& name);
+
 struct SummaryOptions {
   std::optional<double> target;  // fraction; default: the manifest's
   std::string baseline;          // default: "dense", else the first policy

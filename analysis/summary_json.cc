@@ -9,19 +9,19 @@ namespace {
 
 using nlohmann::json;
 
-json Number(double value) { return std::isfinite(value) ? json(value) : json(); }
+json NumberOrNull(double value) { return std::isfinite(value) ? json(value) : json(); }
 
 json ToJson(const Spread& spread) {
   return {{"count", spread.count},
-          {"mean", Number(spread.mean)},
-          {"deviation", Number(spread.deviation)}};
+          {"mean", NumberOrNull(spread.mean)},
+          {"deviation", NumberOrNull(spread.deviation)}};
 }
 
 json ToJson(const CensoredSpread& censored, size_t seeds) {
   return {{"reached", censored.reached},
           {"of", seeds},
-          {"mean", Number(censored.spread.mean)},
-          {"deviation", Number(censored.spread.deviation)}};
+          {"mean", NumberOrNull(censored.spread.mean)},
+          {"deviation", NumberOrNull(censored.spread.deviation)}};
 }
 
 json ToJson(const std::optional<CensoredSpread>& censored, size_t seeds) {
@@ -41,13 +41,13 @@ json ToJson(const SeedSummary& seed) {
           {"steps", seed.steps},
           {"evaluations", seed.evaluations},
           {"simulated_seconds", seed.simulated_seconds},
-          {"final_accuracy", Number(seed.final_accuracy)},
-          {"best_accuracy", Number(seed.best_accuracy)},
+          {"final_accuracy", NumberOrNull(seed.final_accuracy)},
+          {"best_accuracy", NumberOrNull(seed.best_accuracy)},
           {"time_to_accuracy_seconds", time ? json(*time) : json()},
-          {"element_ratio", Number(seed.element_ratio)},
-          {"payload_ratio", Number(seed.payload_ratio)},
-          {"traffic_ratio", Number(seed.traffic_ratio)},
-          {"step_bytes", Number(seed.step_bytes)},
+          {"element_ratio", NumberOrNull(seed.element_ratio)},
+          {"payload_ratio", NumberOrNull(seed.payload_ratio)},
+          {"traffic_ratio", NumberOrNull(seed.traffic_ratio)},
+          {"step_bytes", NumberOrNull(seed.step_bytes)},
           {"egress_usd", seed.egress_usd ? json(*seed.egress_usd) : json()},
           {"decisions", seed.decisions ? json(*seed.decisions) : json()},
           {"step_seconds", ToJson(seed.step)}};
@@ -63,8 +63,8 @@ json ToJson(const NetworkSummary& network) {
           {"drops", network.drops},
           {"marks", network.marks},
           {"busiest_link", network.busiest_link},
-          {"busiest_utilisation", Number(network.busiest_utilisation)},
-          {"busiest_peak_utilisation", Number(network.busiest_peak)}};
+          {"busiest_utilisation", NumberOrNull(network.busiest_utilisation)},
+          {"busiest_peak_utilisation", NumberOrNull(network.busiest_peak)}};
 }
 
 json ToJson(const PolicySummary& policy) {

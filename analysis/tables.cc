@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kTimeDigits = 4;  // significant digits
 constexpr int kRatioDigits = 3;
-std::string Number(double value) { return Fixed(value, Decimals(value, kTimeDigits)); }
+std::string TimeNumber(double value) { return Fixed(value, Decimals(value, kTimeDigits)); }
 
 // What the seeds agree on is shown without a deviation.
 std::string Show(const Spread& spread, double scale, int decimals, bool sign = false) {
@@ -94,7 +94,7 @@ Table VolumeTable(const Summary& summary) {
     row.push_back(ShowTime(policy.step_seconds, 1e3));
     for (const double seconds : {policy.step.compute, policy.step.encode, policy.step.communication,
                                  policy.step.decode, policy.step.wait}) {
-      row.push_back(known ? Number(seconds * 1e3) : "-");
+      row.push_back(known ? TimeNumber(seconds * 1e3) : "-");
     }
     if (requested) {
       row.push_back(Show(policy.step_bytes, 1, 0));
@@ -164,7 +164,7 @@ std::vector<Table> Tables(const Summary& summary) {
 std::string Heading(const Summary& summary) {
   const std::string target =
       summary.target ? fmt::format("target accuracy {} % (mean of the last 3 evaluations)",
-                                   Number(*summary.target * 100))
+                                   TimeNumber(*summary.target * 100))
                      : std::string("no target accuracy");
   return fmt::format(
       "{}: {} workers, {} parameters, fidelity {}, seeds {}\n"

@@ -35,7 +35,7 @@ void Policy::Load(ByteSpan state) {
 
 namespace {
 
-PolicyRow UniformRow() {
+PolicyRow UniformPolicyRow() {
   return {{.name = "uniform",
            .help = "one parameter for all units and steps",
            .paper = "",
@@ -49,7 +49,7 @@ PolicyRow UniformRow() {
 
 std::span<const PolicyRow> PolicyTable() {
   static const std::vector<PolicyRow> table = {
-      UniformRow(),         LegacyAutoRow(), WarmupRow(), LgrecoRow(),   AccordionRow(),
+      UniformPolicyRow(),   LegacyAutoRow(), WarmupRow(), LgrecoRow(),   AccordionRow(),
       LgrecoAccordionRow(), GravacRow(),     KimadRow(),  FlexibleRow(), ThetaRow()};
   return table;
 }

@@ -26,7 +26,7 @@ std::vector<RemoteFile> IdxSources(const std::string& place,
   return sources;
 }
 
-CatalogEntry Glyphs() {
+CatalogEntry EmbeddedGlyphs() {
   return {.name = "glyphs",
           .format = Format::kEmbedded,
           .licence = "BSD-3-Clause, drawn by this program",
@@ -137,8 +137,8 @@ ImageSet LoadCifar(const CatalogEntry& entry, const fs::path& folder, bool train
 }  // namespace
 
 const std::vector<CatalogEntry>& DataCatalog() {
-  static const std::vector<CatalogEntry> catalog = {Glyphs(), FashionMnist(), Mnist(), Cifar10(),
-                                                    Cifar100()};
+  static const std::vector<CatalogEntry> catalog = {EmbeddedGlyphs(), FashionMnist(), Mnist(),
+                                                    Cifar10(), Cifar100()};
   return catalog;
 }
 

@@ -10,14 +10,14 @@ using nlohmann::json;
 
 json Number(double value) { return std::isfinite(value) ? json(value) : json(); }
 
-json Range(const std::optional<Interval>& interval) {
+json IntervalJson(const std::optional<Interval>& interval) {
   return interval ? json::array({Number(interval->low), Number(interval->high)}) : json();
 }
 
 json ToJson(const Spread& spread) {
   return {{"mean", Number(spread.mean)},
           {"deviation", Number(spread.deviation)},
-          {"interval", Range(MeanInterval(spread))}};
+          {"interval", IntervalJson(MeanInterval(spread))}};
 }
 
 const char* Text(AdviceVerdict verdict) {
@@ -54,7 +54,7 @@ json ToJson(const Speedup& speedup) {
   return {{"standing", Text(StandingOf(speedup))},
           {"ratio", Number(speedup.ratio)},
           {"bound", Text(speedup.bound)},
-          {"interval", Range(speedup.interval)},
+          {"interval", IntervalJson(speedup.interval)},
           {"pairs", speedup.pairs.size()}};
 }
 
@@ -83,7 +83,7 @@ json ToJson(const BreakEven& even) {
   const Crossover& crossover = even.simulated;
   return {{"policy", crossover.policy},
           {"bandwidth_bits_per_second", Number(crossover.x)},
-          {"interval", Range(crossover.interval)},
+          {"interval", IntervalJson(crossover.interval)},
           {"pays", crossover.crosses() ? json(crossover.faster_below ? "below" : "above") : json()},
           {"seeds",
            {{"crossing", crossover.crossing},

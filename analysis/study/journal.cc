@@ -138,7 +138,7 @@ json PointJson(const StudyPoint& point) {
   return entry;
 }
 
-StudyPoint PointOf(const json& entry) {
+StudyPoint PointFromJson(const json& entry) {
   StudyPoint point;
   Read(entry, "id", point.id);
   if (point.id < 0) Refuse("id", entry["id"], "0 or more");
@@ -169,7 +169,7 @@ json TrainingJson(const StudyTraining& training) {
           {"configuration", training.configuration}};
 }
 
-StudyTraining TrainingOf(const json& entry) {
+StudyTraining TrainingFromJson(const json& entry) {
   StudyTraining training;
   Read(entry, "id", training.id);
   Read(entry, "policy", training.policy);
@@ -200,9 +200,9 @@ void Keep(std::map<Id, Entry>& entries, Entry entry) {
 void ReadLine(const std::string& line, Collected& collected) {
   const json entry = ParseJson(line, "line");
   if (entry.is_object() && entry.contains("point")) {
-    Keep(collected.points, PointOf(entry["point"]));
+    Keep(collected.points, PointFromJson(entry["point"]));
   } else if (entry.is_object() && entry.contains("training")) {
-    Keep(collected.trainings, TrainingOf(entry["training"]));
+    Keep(collected.trainings, TrainingFromJson(entry["training"]));
   } else {
     Refuse("line", entry, "{\"point\": ...}, {\"training\": ...}");
   }

@@ -12,37 +12,37 @@ namespace legacy::analysis {
 namespace {
 
 // A unit as it is printed, and how many base units it is.
-struct Scale {
+struct UnitScale {
   double size = 1;
   std::string unit;
 };
 
 template <size_t n>
-Scale Largest(const std::array<Scale, n>& scales,
-              double value) {  // ascending; the largest that fits
-  Scale best = scales.front();
-  for (const Scale& scale : scales) {
+UnitScale Largest(const std::array<UnitScale, n>& scales,
+                  double value) {  // ascending; the largest that fits
+  UnitScale best = scales.front();
+  for (const UnitScale& scale : scales) {
     if (std::abs(value) >= scale.size * (1 - 1e-9)) best = scale;
   }
   return best;
 }
 
-Scale ScaleOf(double value, const std::string& unit) {
+UnitScale UnitScaleOf(double value, const std::string& unit) {
   if (unit == "fraction") return {0.01, "%"};
   if (unit == "bit/s") {
-    static const std::array<Scale, 5> kRates = {
+    static const std::array<UnitScale, 5> kRates = {
         {{1, "bit/s"}, {1e3, "kbit/s"}, {1e6, "Mbit/s"}, {1e9, "Gbit/s"}, {1e12, "Tbit/s"}}};
     return Largest(kRates, value);
   }
   if (unit == "B") {
-    static const std::array<Scale, 5> kBytes = {
+    static const std::array<UnitScale, 5> kBytes = {
         {{1, "B"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}, {1e12, "TB"}}};
     return Largest(kBytes, value);
   }
   if (unit == "s") {
-    static const std::array<Scale, 4> kTimes = {
+    static const std::array<UnitScale, 4> kTimes = {
         {{1e-9, "ns"}, {1e-6, "µs"}, {1e-3, "ms"}, {1, "s"}}};
-    return value == 0 ? Scale{1, "s"} : Largest(kTimes, value);
+    return value == 0 ? UnitScale{1, "s"} : Largest(kTimes, value);
   }
   return {1, unit};
 }
@@ -57,7 +57,7 @@ std::string ShowNumber(double value, int digits) { return Fixed(value, Decimals(
 
 std::string ShowQuantity(double value, const std::string& unit, int digits) {
   if (!std::isfinite(value)) return ShowNumber(value);
-  const Scale scale = ScaleOf(value, unit);
+  const UnitScale scale = UnitScaleOf(value, unit);
   std::string number = ShowNumber(value / scale.size, digits);
   if (number.find('.') != std::string::npos) {
     number.erase(number.find_last_not_of('0') + 1);
@@ -68,7 +68,7 @@ std::string ShowQuantity(double value, const std::string& unit, int digits) {
 
 std::string ShowSpread(const Spread& spread, const std::string& unit, int digits) {
   if (spread.count == 0) return "-";
-  const Scale scale = ScaleOf(spread.mean, unit);
+  const UnitScale scale = UnitScaleOf(spread.mean, unit);
   const int decimals = Decimals(spread.mean / scale.size, digits);
   std::string number = Fixed(spread.mean / scale.size, decimals);
   const bool agreed = !(spread.deviation > 1e-9 * std::abs(spread.mean));
@@ -79,7 +79,7 @@ std::string ShowSpread(const Spread& spread, const std::string& unit, int digits
 std::string ShowEstimate(double mean, const std::optional<Interval>& interval,
                          const std::string& unit, int digits) {
   if (!std::isfinite(mean)) return ShowNumber(mean);
-  const Scale scale = ScaleOf(mean, unit);
+  const UnitScale scale = UnitScaleOf(mean, unit);
   std::string text = ShowNumber(mean / scale.size, digits);
   if (interval) {
     text += fmt::format(" [{}, {}]", ShowNumber(interval->low / scale.size, digits),

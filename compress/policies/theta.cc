@@ -33,7 +33,7 @@
 namespace legacy {
 namespace {
 
-constexpr std::string_view kForms[] = {"lr", "measured", "recover"};
+constexpr std::string_view kThetaForms[] = {"lr", "measured", "recover"};
 
 class ThetaPolicy : public Policy {
  public:
@@ -95,7 +95,7 @@ class RateTheta : public ThetaPolicy {
   using ThetaPolicy::ThetaPolicy;
 
  protected:
-  std::string_view Form() const override { return kForms[0]; }
+  std::string_view Form() const override { return kThetaForms[0]; }
   double Theta() const override {
     if (!(highest_rate() > 0)) return context().parameter;
     const double fallen = std::max(0.0, step().learning_rate / highest_rate());
@@ -214,7 +214,7 @@ class MeasuredTheta : public AnnouncedTheta {
   }
 
  protected:
-  std::string_view Form() const override { return kForms[1]; }
+  std::string_view Form() const override { return kThetaForms[1]; }
   double ToAnnounce() const override {
     for (size_t i = 0; i < thetas_.size(); ++i) {
       if (errors_[i] <= Allowed() * energy_) return thetas_[i];
@@ -274,7 +274,7 @@ class RecoveringTheta : public AnnouncedTheta {
   }
 
  protected:
-  std::string_view Form() const override { return kForms[2]; }
+  std::string_view Form() const override { return kThetaForms[2]; }
   bool IsDue() const override { return count_ > 0 && AnnouncedTheta::IsDue(); }
   double ToAnnounce() const override { return sum_ / count_; }
   void CheckAnnounced(double number) const override {
@@ -337,7 +337,7 @@ std::unique_ptr<Policy> MakeTheta(const OptionReader& options, const PolicyConte
   const Recovery recovery = {.patience = options.Integer("patience", 1, kMostSteps),
                              .factor = options.Number("factor", 0, 1),
                              .improvement = options.Number("improvement", 0, 1)};
-  switch (options.Choice("form", kForms)) {
+  switch (options.Choice("form", kThetaForms)) {
     case 0:
       return std::make_unique<RateTheta>(context);
     case 1:

@@ -18,7 +18,7 @@ namespace legacy {
 namespace {
 
 enum class Form : uint8_t { kFormula, kPublished, kDense };
-constexpr std::string_view kForms[] = {"formula", "published", "dense"};
+constexpr std::string_view kWarmupForms[] = {"formula", "published", "dense"};
 constexpr int64_t kFormulaEpochs = 5;
 constexpr int64_t kPublishedEpochs = 4;
 
@@ -64,7 +64,7 @@ std::unique_ptr<Policy> MakeWarmup(const OptionReader& options, const PolicyCont
                 spec.name.empty() ? "no parameter" : "parameter " + spec.name,
                 "schemes with the parameter density or theta");
   }
-  const auto form = static_cast<Form>(options.Choice("form", kForms));
+  const auto form = static_cast<Form>(options.Choice("form", kWarmupForms));
   int64_t epochs = form == Form::kPublished ? kPublishedEpochs : kFormulaEpochs;
   if (options.Text("epochs") != "auto") epochs = options.Integer("epochs", 1, 1000);
   int64_t steps = options.Steps("steps", 0, context.total_steps);

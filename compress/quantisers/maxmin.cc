@@ -15,7 +15,7 @@
 namespace legacy {
 namespace {
 
-constexpr int kLeastBits = 1;
+constexpr int kMaxMinLeastBits = 1;
 
 class MaxMin : public BucketedQuantiser {
  public:
@@ -59,9 +59,9 @@ QuantiserRow MaxMinRow() {
            .help = "equally distant levels from the least to the greatest value of each bucket",
            .paper = "Markov et al., CGX: Adaptive System Support for Communication-Efficient Deep "
                     "Learning, Middleware 2022",
-           .options = BucketOptions("4", "nearest", kLeastBits)},
+           .options = BucketOptions("4", "nearest", kMaxMinLeastBits)},
           [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
-            return std::make_unique<MaxMin>(ReadBucketOptions(options, kLeastBits));
+            return std::make_unique<MaxMin>(ReadBucketOptions(options, kMaxMinLeastBits));
           }};
 }
 

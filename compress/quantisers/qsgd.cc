@@ -29,7 +29,7 @@
 namespace legacy {
 namespace {
 
-constexpr int kLeastBits = 2;
+constexpr int kQsgdLeastBits = 2;
 constexpr const char* kLevels = "levels";
 constexpr int kMostLevels = 127;  // codes are bytes
 
@@ -136,7 +136,7 @@ class QsgdElias : public Qsgd {
 };
 
 std::vector<OptionSpec> Options() {
-  auto options = BucketOptions("4", "stochastic", kLeastBits);
+  auto options = BucketOptions("4", "stochastic", kQsgdLeastBits);
   options.push_back({"norm", "max", "max, l2", "what the highest level stands for"});
   options.push_back({kLevels, "0", "0 to 127",
                      "levels on each side of zero, of any number, where no policy says how many; "
@@ -168,7 +168,7 @@ QuantiserRow QsgdRow() {
           [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
             constexpr std::string_view kNorms[] = {"max", "l2"};
             constexpr std::string_view kCodes[] = {"fixed", "elias"};
-            auto settings = ReadBucketOptions(options, kLeastBits);
+            auto settings = ReadBucketOptions(options, kQsgdLeastBits);
             ReadLevels(options, settings);
             const bool euclidean = options.Choice("norm", kNorms) == 1;
             if (options.Choice("code", kCodes) == 1) {

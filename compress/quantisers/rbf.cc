@@ -29,9 +29,9 @@ constexpr double kMargin = 1.25;  // headroom over what was seen
 
 // What is kept of a unit, in the upper half of CodecState::numbers: the lower half is the
 // sparsifier's.
-class Memory {
+class RangeMemory {
  public:
-  explicit Memory(CodecState& state) : numbers_(std::span(state.numbers).last<4>()) {}
+  explicit RangeMemory(CodecState& state) : numbers_(std::span(state.numbers).last<4>()) {}
   double& steps() { return numbers_[0]; }  // that had a value other than zero
   double& highest() { return numbers_[1]; }
   double& lowest() { return numbers_[2]; }
@@ -133,7 +133,7 @@ RangeFloat Rbf::Format(std::span<const float> values, int bits, CodecState* stat
   int mantissa = 0;
   const bool zeros = range.highest == 0 && range.lowest == 0;
   if (state != nullptr && settings_.source != RangeSource::kMessage && !zeros) {
-    Memory memory(*state);
+    RangeMemory memory(*state);
     const double seen = memory.steps();
     if (settings_.source == RangeSource::kAverage) {
       const double weight = seen == 0 ? 1 : 1 / kWindow;

@@ -21,7 +21,7 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kScaleBytes = sizeof(float);
+constexpr int64_t kTernScaleBytes = sizeof(float);
 
 class TernGrad : public PartwiseQuantiser {
  public:
@@ -31,7 +31,7 @@ class TernGrad : public PartwiseQuantiser {
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool AllowsErrorFeedback(double) const override { return false; }
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
-    return kScaleBytes + cpu::PackedBytes(count, cpu::kTernaryBits);
+    return kTernScaleBytes + cpu::PackedBytes(count, cpu::kTernaryBits);
   }
 
   std::optional<QuantiserSetting> Setting(double) const override {
@@ -64,7 +64,7 @@ class TernGrad : public PartwiseQuantiser {
     CheckLength(segment, *SegmentBytes(count, 0));
     const float scale = FloatAt(segment, 0);
     if (!std::isfinite(scale) || std::signbit(scale)) throw Error("message: the scale is none");
-    const ByteSpan packed = segment.subspan(kScaleBytes);
+    const ByteSpan packed = segment.subspan(kTernScaleBytes);
     cpu::CheckPadding(packed, count, cpu::kTernaryBits);
     std::array<uint8_t, cpu::kQuantiseBlock> buffer;
     for (int64_t first = 0; first < count; first += cpu::kQuantiseBlock) {
@@ -79,7 +79,7 @@ class TernGrad : public PartwiseQuantiser {
 
   void DecodePart(ByteSpan segment, int64_t, double, int64_t begin,
                   std::span<float> values) const override {
-    const ByteSpan packed = segment.subspan(kScaleBytes);
+    const ByteSpan packed = segment.subspan(kTernScaleBytes);
     const auto count = static_cast<int64_t>(values.size());
     std::array<uint8_t, cpu::kQuantiseBlock> buffer;
     for (int64_t first = 0; first < count; first += cpu::kQuantiseBlock) {

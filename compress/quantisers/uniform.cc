@@ -15,9 +15,9 @@
 namespace legacy {
 namespace {
 
-constexpr int kLeastBits = 2;
-constexpr int kMostBits = 16;
-constexpr int64_t kScaleBytes = 4;
+constexpr int kUniformLeastBits = 2;
+constexpr int kUniformMostBits = 16;
+constexpr int64_t kMaximumBytes = 4;
 
 int WidthOf(double parameter) { return static_cast<int>(std::lround(parameter)); }
 
@@ -43,8 +43,8 @@ class Uniform : public Quantiser {
  public:
   explicit Uniform(int64_t bits)
       : parameter_{.name = "bits",
-                   .minimum = kLeastBits,
-                   .maximum = kMostBits,
+                   .minimum = kUniformLeastBits,
+                   .maximum = kUniformMostBits,
                    .integer = true,
                    .fallback = static_cast<double>(bits),
                    .help = "of a value"} {}
@@ -55,7 +55,7 @@ class Uniform : public Quantiser {
   // To the nearest level, one of which is zero: |x - Q(x)| <= |x| for every value.
   bool AllowsErrorFeedback(double) const override { return true; }
   std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const override {
-    return kScaleBytes + cpu::PackedBytes(count, WidthOf(parameter));
+    return kMaximumBytes + cpu::PackedBytes(count, WidthOf(parameter));
   }
 
   std::optional<QuantiserSetting> Setting(double parameter) const override {
@@ -83,12 +83,12 @@ class Uniform : public Quantiser {
       throw Error("message: largest magnitude", FormatNumber(max), "finite, not negative");
     }
     const int32_t levels = SideLevels(WidthOf(parameter));
-    ReadPacked(segment.subspan(kScaleBytes), WidthOf(parameter), 2 * static_cast<uint32_t>(levels),
-               values, [&](std::span<const uint32_t> codes, std::span<float> block) {
-                 cpu::Dispatch<DecodeBody>(cpu::ActiveSimd(), codes.data(),
-                                           static_cast<int64_t>(codes.size()), max, levels,
-                                           block.data());
-               });
+    ReadPacked(
+        segment.subspan(kMaximumBytes), WidthOf(parameter), 2 * static_cast<uint32_t>(levels),
+        values, [&](std::span<const uint32_t> codes, std::span<float> block) {
+          cpu::Dispatch<DecodeBody>(cpu::ActiveSimd(), codes.data(),
+                                    static_cast<int64_t>(codes.size()), max, levels, block.data());
+        });
   }
 
   double SquaredError(std::span<const float> values, double parameter) const override {
@@ -115,7 +115,8 @@ QuantiserRow UniformRow() {
            .paper = "",
            .options = {{"bits", "8", "2 to 16", "of a value"}}},
           [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
-            return std::make_unique<Uniform>(options.Integer("bits", kLeastBits, kMostBits));
+            return std::make_unique<Uniform>(
+                options.Integer("bits", kUniformLeastBits, kUniformMostBits));
           }};
 }
 

@@ -13,7 +13,7 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr int kMaxNodes = 65536; ///< hosts, and switches
+constexpr int kMostDeclaredNodes = 65536; ///< hosts, and switches
 constexpr double kMaxErrorRate = 0.999999;
 
 std::string Place(const std::string& path, const YAML::Mark& mark)
@@ -112,7 +112,7 @@ class LinksFile
         const YAML::Node nodes = std::as_const(m_root)[key];
         if (!nodes || !nodes.IsSequence())
         {
-            const int count = m_settings.Int(key, 0, hosts ? 1 : 0, kMaxNodes);
+            const int count = m_settings.Int(key, 0, hosts ? 1 : 0, kMostDeclaredNodes);
             for (int i = 0; i < count; ++i)
             {
                 AddNode(hosts, prefix + std::to_string(i), Place(m_path, nodes.Mark()));

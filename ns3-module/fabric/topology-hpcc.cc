@@ -20,7 +20,7 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr int kMaxNodes = 1 << 20;
+constexpr int kMaxHpccNodes = 1 << 20;
 constexpr size_t kLinkWords = 5;
 
 class HpccFile
@@ -37,7 +37,7 @@ class HpccFile
     Topology Read()
     {
         Next("the numbers of nodes, switches and links", 3);
-        const int nodes = Integer(0, "nodes", 1, kMaxNodes);
+        const int nodes = Integer(0, "nodes", 1, kMaxHpccNodes);
         const int switches = Integer(1, "switches", 0, nodes - 1);
         const int links = Integer(2, "links", 0, TopologyBuild::kMaxLinks);
         ReadSwitches(nodes, switches);

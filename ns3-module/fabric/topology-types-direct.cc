@@ -18,7 +18,7 @@ constexpr int kMaxHosts = TopologyBuild::kMaxHosts;
 constexpr int kGpusPerNode = 8;
 constexpr int kFastLink = 8; ///< rate of the links inside a node over that of other links
 
-int CeilDivide(int64_t a, int64_t b)
+int PartsOf(int64_t a, int64_t b)
 {
     return static_cast<int>((a + b - 1) / b);
 }
@@ -54,8 +54,7 @@ Grid NearCube(int needed, int z)
         const int least = (x + 1) / 2;
         for (int y = least; y <= x; ++y)
         {
-            const int depth =
-                z ? z : std::max(least, CeilDivide(needed, static_cast<int64_t>(x) * y));
+            const int depth = z ? z : std::max(least, PartsOf(needed, static_cast<int64_t>(x) * y));
             const Grid grid{x, y, depth};
             if ((z || depth <= y) && Count(grid) >= needed && Better(grid, best))
             {
@@ -72,10 +71,10 @@ std::pair<int, int> NodeSizes(TopologyBuild& build)
     const int needed = build.Needed();
     const int wished = build.settings.Int("nodes", 0, 1, kMaxHosts);
     // At least two nodes of two, else there is no network, or no rails to join.
-    const int usual = std::clamp(CeilDivide(needed, 2), 2, kGpusPerNode);
+    const int usual = std::clamp(PartsOf(needed, 2), 2, kGpusPerNode);
     const int gpus =
-        build.settings.Int("gpus", wished ? CeilDivide(needed, wished) : usual, 1, kMaxHosts);
-    const int nodes = wished ? wished : std::max(2, CeilDivide(needed, gpus));
+        build.settings.Int("gpus", wished ? PartsOf(needed, wished) : usual, 1, kMaxHosts);
+    const int nodes = wished ? wished : std::max(2, PartsOf(needed, gpus));
     build.CheckHosts(static_cast<int64_t>(nodes) * gpus,
                      build.settings.Has("nodes") ? "nodes" : "gpus",
                      AtLeast("nodes x gpus", build));
@@ -111,7 +110,7 @@ Topology MakeTorus(TopologyBuild& build)
     else if (grid[0] == 0 || grid[1] == 0)
     {
         int& open = grid[0] ? grid[1] : grid[0];
-        open = CeilDivide(needed, static_cast<int64_t>(std::max(grid[0], grid[1])) * grid[2]);
+        open = PartsOf(needed, static_cast<int64_t>(std::max(grid[0], grid[1])) * grid[2]);
     }
     build.CheckHosts(Count(grid), key, AtLeast("x y z", build));
     return BuildTorus(grid[0], grid[1], grid[2], build.TierOf("host"), build.TierOf("router"));
@@ -139,7 +138,7 @@ Topology MakeDragonfly(TopologyBuild& build)
     size.hosts = settings.Int("hosts", p, 1, kMaxHosts);
     size.routers = settings.Int("routers", std::min(2 * size.hosts, kMaxHosts), 1, kMaxHosts);
     const int64_t groupHosts = static_cast<int64_t>(size.hosts) * size.routers;
-    size.groups = settings.Int("groups", std::max(2, CeilDivide(needed, groupHosts)), 1, kMaxHosts);
+    size.groups = settings.Int("groups", std::max(2, PartsOf(needed, groupHosts)), 1, kMaxHosts);
     const std::string key = settings.Has("groups") ? "groups" : "routers";
     build.CheckHosts(size.groups * groupHosts, key, AtLeast("groups x routers x hosts", build));
     const int64_t ports = groupHosts / std::max(1, size.groups - 1);

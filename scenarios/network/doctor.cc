@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ns3-module/fabric/topology-graph.h"
+#include "scenarios/network/measure.h"
 
 namespace legacy {
 namespace {
@@ -16,8 +17,6 @@ using fabric::TimeNs;
 
 // To the tenth, and no "-0.0".
 double Percent(double fraction) { return std::round(1000 * fraction) / 10 + 0.0; }
-
-double Seconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
 
 TimeNs LowerMedian(std::vector<TimeNs> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
@@ -62,7 +61,8 @@ class Doctor {
   }
 
   void Add(Bound bound, const std::string& name, const std::string& change, TimeNs total) {
-    const double gain = diagnosis_.total > 0 ? 1 - Seconds(total) / Seconds(diagnosis_.total) : 0;
+    const double gain =
+        diagnosis_.total > 0 ? 1 - InSeconds(total) / InSeconds(diagnosis_.total) : 0;
     diagnosis_.remedies.push_back({bound, name, change, total, gain});
   }
 
@@ -115,7 +115,7 @@ void Doctor::TryWorkers() {
   for (int w = 0; w < traffic_.workers; ++w) {
     if (device_[w] <= median) continue;
     ++slow;
-    const double ratio = Seconds(median) / Seconds(device_[w]);
+    const double ratio = InSeconds(median) / InSeconds(device_[w]);
     all[w] = {ratio, ratio, ratio};
   }
   if (slow == 0) return;
@@ -151,7 +151,7 @@ void Doctor::TryLinks(const fabric::StepTiming& timing) {
   diagnosis_.busiest_link =
       topology.NodeName(topology.From(directed)) + ">" + topology.NodeName(topology.To(directed));
   diagnosis_.busiest_rate = topology.LinkOf(directed).rateBps;
-  diagnosis_.busiest_utilisation = Seconds(busiest->busy) / Seconds(timing.total);
+  diagnosis_.busiest_utilisation = InSeconds(busiest->busy) / InSeconds(timing.total);
   TryRates(directed / 2);
 }
 
@@ -262,7 +262,7 @@ std::vector<nlohmann::ordered_json> DoctorRows(const Diagnosis& diagnosis,
     row["remedy"] = remedy.name;
     row["bound"] = ToString(remedy.bound);
     row["change"] = remedy.change;
-    row["step_seconds"] = Seconds(remedy.total);
+    row["step_seconds"] = InSeconds(remedy.total);
     row["gain"] = remedy.gain;
     row["verdict"] = verdict ? 1 : 0;
     rows.push_back(std::move(row));

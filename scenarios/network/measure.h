@@ -16,6 +16,8 @@
 
 namespace legacy {
 
+inline double InSeconds(fabric::TimeNs time) { return static_cast<double>(time) / 1e9; }
+
 // One repetition at one fidelity.
 struct Measurement {
   std::string fidelity;

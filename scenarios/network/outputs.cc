@@ -16,7 +16,7 @@ using analysis::CsvLine;
 using analysis::FormatNumber;
 using fabric::TimeNs;
 
-std::string Seconds(TimeNs time) { return FormatNumber(static_cast<double>(time) / 1e9); }
+std::string SecondsText(TimeNs time) { return FormatNumber(static_cast<double>(time) / 1e9); }
 
 double Share(TimeNs part, TimeNs whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
@@ -45,7 +45,7 @@ std::string LinksCsv(const PreparedExperiment& prepared,
                        std::to_string(topology.LinkOf(directed).rateBps),
                        std::to_string(link.bytes), std::to_string(link.packets),
                        std::to_string(link.drops), std::to_string(link.marks),
-                       std::to_string(link.maxQueueBytes), Seconds(link.busy),
+                       std::to_string(link.maxQueueBytes), SecondsText(link.busy),
                        FormatNumber(Share(link.busy, m.timing.total)), FormatNumber(link.peak)});
     }
   }
@@ -67,9 +67,9 @@ std::string FlowsCsv(const PreparedExperiment& prepared,
           IdealTime({flow.source, flow.destination, flow.bytes, recorded.start}, network);
       text += CsvLine({m.fidelity, std::to_string(m.repetition), NodeName(network, flow.source),
                        NodeName(network, flow.destination), std::to_string(flow.bytes),
-                       std::to_string(list ? flow.tag : flow.tag >> 48), Seconds(recorded.start),
-                       Seconds(recorded.end), Seconds(time), Seconds(ideal),
-                       FormatNumber(ideal > 0 ? Share(time, ideal) : 1)});
+                       std::to_string(list ? flow.tag : flow.tag >> 48),
+                       SecondsText(recorded.start), SecondsText(recorded.end), SecondsText(time),
+                       SecondsText(ideal), FormatNumber(ideal > 0 ? Share(time, ideal) : 1)});
     }
   }
   return text;
@@ -83,7 +83,8 @@ std::string FinishCsv(const PreparedExperiment& prepared,
     for (size_t w = 0; w < m.timing.finish.size(); ++w) {
       text += CsvLine({m.fidelity, std::to_string(m.repetition), std::to_string(w),
                        NodeName(*prepared.network, static_cast<int>(w)),
-                       Seconds(m.traffic.buckets.front().ready[w]), Seconds(m.timing.finish[w])});
+                       SecondsText(m.traffic.buckets.front().ready[w]),
+                       SecondsText(m.timing.finish[w])});
     }
   }
   return text;

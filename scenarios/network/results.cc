@@ -21,8 +21,6 @@ std::string ColumnName(std::string option) {
   return option;
 }
 
-double Seconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
-
 // Nanoseconds; they need not fit TimeNs.
 double SumOf(const std::vector<TimeNs>& times) {
   return static_cast<double>(std::accumulate(times.begin(), times.end(), fabric::WideTime{0}));
@@ -38,7 +36,7 @@ struct Times {
 Times TimesOf(const std::vector<const Measurement*>& measurements) {
   Times times{INFINITY, 0, 0};
   for (const Measurement* m : measurements) {
-    const double seconds = Seconds(m->Time());
+    const double seconds = InSeconds(m->Time());
     times.least = std::min(times.least, seconds);
     times.most = std::max(times.most, seconds);
     times.mean += seconds / static_cast<double>(measurements.size());
@@ -69,7 +67,7 @@ std::optional<double> Difference(const PreparedExperiment& prepared,
   if (m.fidelity == reference) return std::nullopt;
   for (const Measurement& other : measurements) {
     if (other.fidelity == reference && other.repetition == m.repetition && other.Time() > 0) {
-      return Seconds(m.Time()) / Seconds(other.Time()) - 1;
+      return InSeconds(m.Time()) / InSeconds(other.Time()) - 1;
     }
   }
   return std::nullopt;
@@ -110,28 +108,28 @@ void AddCollective(const PreparedExperiment& prepared, const Measurement& m, Row
   const Experiment& e = prepared.experiment;
   const std::vector<TimeNs>& ready = m.traffic.buckets.front().ready;
   const std::vector<TimeNs>& finish = m.timing.finish;
-  const double time = Seconds(m.Time());
+  const double time = InSeconds(m.Time());
   const int64_t bytes = CollectiveBytes(e, prepared.kind);
   const std::optional<double> factor = BusFactor(prepared.kind, e.Workers());
   const double rate = time > 0 ? 8 * static_cast<double>(bytes) / time : 0;
   row["kind"] = fabric::ToString(prepared.kind);
   row["collective_bytes"] = bytes;
-  row["ready_first_seconds"] = Seconds(*std::min_element(ready.begin(), ready.end()));
-  row["ready_last_seconds"] = Seconds(*std::max_element(ready.begin(), ready.end()));
-  row["finish_min_seconds"] = Seconds(*std::min_element(finish.begin(), finish.end()));
+  row["ready_first_seconds"] = InSeconds(*std::min_element(ready.begin(), ready.end()));
+  row["ready_last_seconds"] = InSeconds(*std::max_element(ready.begin(), ready.end()));
+  row["finish_min_seconds"] = InSeconds(*std::min_element(finish.begin(), finish.end()));
   row["finish_mean_seconds"] = SumOf(finish) / 1e9 / static_cast<double>(finish.size());
-  row["finish_max_seconds"] = Seconds(m.timing.total);
+  row["finish_max_seconds"] = InSeconds(m.timing.total);
   row["slowest_worker"] = std::max_element(finish.begin(), finish.end()) - finish.begin();
   row["time_seconds"] = time;
   row["algorithm_bits_per_second"] = rate;
   row["bus_bits_per_second"] = factor ? Row(rate * *factor) : Row(nullptr);
   const std::optional<TimeNs> formula = ClosedForm(prepared);
-  row["closed_form_seconds"] = formula ? Row(Seconds(*formula)) : Row(nullptr);
+  row["closed_form_seconds"] = formula ? Row(InSeconds(*formula)) : Row(nullptr);
 }
 
 void AddFlows(const PreparedExperiment& prepared, const Measurement& m, Row& row) {
   const FlowStatistics s = StatisticsOf(prepared, m);
-  row["time_seconds"] = Seconds(m.timing.total);
+  row["time_seconds"] = InSeconds(m.timing.total);
   row["fct_mean_seconds"] = s.mean;
   row["fct_p50_seconds"] = s.p50;
   row["fct_p99_seconds"] = s.p99;
@@ -251,7 +249,7 @@ FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measuremen
   for (const RecordedFlow& flow : measurement.flows) {
     const TimeNs time = flow.end - flow.start;
     const TimeNs ideal = IdealTime(prepared.flows[flow.flow.tag], *prepared.network);
-    times.push_back(Seconds(time));
+    times.push_back(InSeconds(time));
     slowdowns.push_back(ideal > 0 ? static_cast<double>(time) / static_cast<double>(ideal) : 1);
   }
   std::sort(times.begin(), times.end());
@@ -281,7 +279,7 @@ std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment
     }
     row["difference"] = OrNull(Difference(prepared, measurements, m));
     AddCounters(m, row);
-    for (const TimeNs finish : m.timing.finish) row["finish_seconds"].push_back(Seconds(finish));
+    for (const TimeNs finish : m.timing.finish) row["finish_seconds"].push_back(InSeconds(finish));
     rows.push_back(std::move(row));
   }
   return rows;

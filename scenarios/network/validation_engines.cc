@@ -17,7 +17,7 @@ using fabric::TimeNs;
 constexpr double kUncongestedPercent = 5;
 constexpr double kCongestedPercent = 15;
 
-std::string Seconds(TimeNs time) { return FormatFixed(static_cast<double>(time) * 1e-9, 9); }
+std::string FixedSeconds(TimeNs time) { return FormatFixed(static_cast<double>(time) * 1e-9, 9); }
 
 // Of `measured` against `expected`, in percent.
 double Percent(TimeNs measured, TimeNs expected) {
@@ -145,7 +145,7 @@ ValidationRow CollectiveRow(const ValidationCase& one) {
       SpecOf(experiment, prepared.kind, *prepared.network, 0), path, experiment.network.transport);
   ValidationRow row{std::string(fabric::ToString(prepared.kind)) + ", " +
                         fabric::FormatBytes(experiment.bytes.front()),
-                    Seconds(form)};
+                    FixedSeconds(form)};
   for (const char* fidelity : {"analytic", "flow", "packet"}) {
     row.push_back(FormatFixed(Percent(TimeOf(ExperimentOf(one, {fidelity})), form), 2));
   }
@@ -208,9 +208,9 @@ ValidationRow FidelityRow(const ValidationCase& one) {
   return {one.options,
           shared > kContended ? "congested" : "uncongested",
           FormatFixed(100 * shared, 1),
-          Seconds(packet.Time()),
-          Seconds(flow.Time()),
-          Seconds(analytic),
+          FixedSeconds(packet.Time()),
+          FixedSeconds(flow.Time()),
+          FixedSeconds(analytic),
           FormatFixed(Percent(flow.Time(), packet.Time()), 2),
           FormatFixed(Percent(analytic, packet.Time()), 2),
           std::to_string(packet.timing.counters.retransmitTimeouts)};

@@ -14,7 +14,7 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kMaxPoints = 1'000'000;
+constexpr int64_t kMaxStudyPoints = 1'000'000;
 constexpr int64_t kPointsUnasked =
     20'000;  // planned in about a second; more, where study.max_points says so
 
@@ -117,7 +117,7 @@ void Reader::ReadNames() {
     }
     *field->second = ScalarText(node, "study." + key);
   });
-  if (!most.empty()) max_points_ = ParseInteger(most, "study.max_points", 1, kMaxPoints);
+  if (!most.empty()) max_points_ = ParseInteger(most, "study.max_points", 1, kMaxStudyPoints);
   const std::string plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
   if (study_.name.find_first_of(plain) != 0 ||
       study_.name.find_first_not_of(plain + "_-.") != std::string::npos) {
@@ -314,7 +314,7 @@ void Reader::AddProduct(const Selection& selection, const std::vector<Selection>
   if (count + product > static_cast<double>(max_points_)) {
     throw Error(MarkText(where_, mark) + "grid: points", FormatNumber(count + product),
                 "at most " + std::to_string(max_points_) +
-                    ", or what study.max_points says, up to " + std::to_string(kMaxPoints) +
+                    ", or what study.max_points says, up to " + std::to_string(kMaxStudyPoints) +
                     "; a million take about a minute to plan");
   }
   Position at(selection.size(), 0);

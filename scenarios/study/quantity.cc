@@ -16,7 +16,7 @@ constexpr double kNanosecondsPerSecond = 1e9;
 constexpr int kLogDigits = 3;
 constexpr int kLinearDigits =
     12;  // enough for any step that is written down; drops the noise of adding
-constexpr int64_t kMaxPoints = 10'000;
+constexpr int64_t kMaxValues = 10'000;
 
 struct Scale {
   const char* unit;
@@ -130,8 +130,8 @@ std::vector<std::string> LogSteps(OptionKind kind, const std::string& from, cons
                                   int64_t points) {
   const double first = Required(kind, from, "from");
   const double last = Required(kind, to, "to");
-  if (points < 2 || points > kMaxPoints) {
-    throw Error("points", std::to_string(points), "2 to " + std::to_string(kMaxPoints));
+  if (points < 2 || points > kMaxValues) {
+    throw Error("points", std::to_string(points), "2 to " + std::to_string(kMaxValues));
   }
   if (first <= 0) throw Error("from", from, "above 0, where points divide the logarithm");
   if (last <= first) throw Error("to", to, "above from, " + from);
@@ -154,8 +154,8 @@ std::vector<std::string> LinearSteps(OptionKind kind, const std::string& from,
   if (width <= 0) throw Error("step", step, "above 0");
   if (last <= first) throw Error("to", to, "above from, " + from);
   const double steps = std::round((last - first) / width);
-  if (steps >= kMaxPoints) {
-    throw Error("step", step, "at most " + std::to_string(kMaxPoints) + " values");
+  if (steps >= kMaxValues) {
+    throw Error("step", step, "at most " + std::to_string(kMaxValues) + " values");
   }
   if (std::abs(first + steps * width - last) > 1e-9 * std::abs(last)) {
     throw Error("to", to, "from and a whole number of steps of " + step);

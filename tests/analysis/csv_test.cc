@@ -9,7 +9,7 @@
 #include "compress/error.h"
 #include "compress/random.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::csv_test {
 namespace {
 
 TEST(FormatNumber, IsPositionalForUsualSizes) {
@@ -90,4 +90,4 @@ TEST(Csv, NamesTheLineOfStrayQuotes) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::csv_test

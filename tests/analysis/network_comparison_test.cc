@@ -6,7 +6,7 @@
 #include "tests/analysis/fixture.h"
 #include "tests/message_of.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::network_comparison_test {
 namespace {
 
 using ::testing::Test;
@@ -92,4 +92,4 @@ TEST(NetworkComparison, RefusesAManifestWhoseListIsNone) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::network_comparison_test

@@ -8,7 +8,7 @@
 #include "analysis/report.h"
 #include "tests/analysis/fixture.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::pictures_test {
 namespace {
 
 // Names that gnuplot would take for markup, quotes or formats.
@@ -172,4 +172,4 @@ TEST_F(PicturesTest, TheReportOfARunOnDisk) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::pictures_test

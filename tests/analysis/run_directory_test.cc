@@ -7,7 +7,7 @@
 #include "tests/analysis/fixture.h"
 #include "tests/message_of.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::run_directory_test {
 namespace {
 
 const char kNetworkHeader[] =
@@ -213,4 +213,4 @@ TEST(ResultsFormat, TheDocumentListsEveryColumn) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::run_directory_test

@@ -5,7 +5,7 @@
 #include "analysis/tables.h"
 #include "tests/analysis/fixture.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::summary_test {
 namespace {
 
 std::vector<EvaluationRow> Evaluations(const std::vector<double>& accuracies) {
@@ -190,4 +190,4 @@ TEST(SpreadOf, FewValues) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::summary_test

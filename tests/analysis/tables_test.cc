@@ -6,7 +6,7 @@
 #include "analysis/table_text.h"
 #include "tests/analysis/fixture.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::tables_test {
 namespace {
 
 Summary MakeSummary(const std::string& name) {
@@ -132,4 +132,4 @@ TEST(Tables, AreTheSameEachTime) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::tables_test

@@ -155,11 +155,11 @@ called 'apt-get .*install -y --no-install-recommends libsimgrid-dev$'
 fresh && forget clang
 succeeds fuzz --seconds=7
 called 'apt-get .*install -y --no-install-recommends clang$'
-called 'cmake --preset fuzz$'
-called 'fuzz .*-max_total_time=7 .*build/fuzz/corpus/codec$'
+called 'cmake --preset asan$'
+called 'fuzz .*-max_total_time=7 .*build/asan/corpus/codec$'
 fails fuzz --seconds=0
 succeeds fuzz --runs=9 codec
-called 'fuzz .*-runs=9 .*build/fuzz/corpus/codec$'
+called 'fuzz .*-runs=9 .*build/asan/corpus/codec$'
 fails fuzz --runs=0
 fails fuzz nothing
 complained "got 'nothing'; allowed: codec"
@@ -190,7 +190,7 @@ succeeds install --prefix="$tree/to here"
 called "cmake --install .* --prefix $tree/to here\$"
 fails install
 fails --profile=fast build
-complained 'release debug asan tsan fuzz cuda'
+complained 'release debug asan tsan cuda'
 fails --jobs=0 build
 fails build --jobs=two
 fails nonsense

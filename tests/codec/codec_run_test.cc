@@ -13,7 +13,7 @@
 #include "tests/compress/model_shapes.h"
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::codec_run_test {
 namespace {
 
 using CodecRunTest = CodecFiles;
@@ -218,4 +218,4 @@ TEST(Traffic, KindsCarryWhatTheyCan) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::codec_run_test

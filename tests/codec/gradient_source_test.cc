@@ -6,7 +6,7 @@
 #include "tests/codec/codec_testing.h"
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::gradient_source_test {
 namespace {
 
 using GradientSourceTest = CodecFiles;
@@ -125,4 +125,4 @@ TEST(LayerList, RefusesWhatIsNoShapeOrLayer) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::gradient_source_test

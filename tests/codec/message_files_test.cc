@@ -10,7 +10,7 @@
 #include "tests/codec/codec_testing.h"
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::message_files_test {
 namespace {
 
 using MessageFiles = CodecFiles;
@@ -133,4 +133,4 @@ TEST_F(MessageFiles, FloatsAreRaw) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::message_files_test

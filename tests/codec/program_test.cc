@@ -14,7 +14,7 @@
 #include "analysis/csv.h"
 #include "tests/programs.h"
 
-namespace legacy {
+namespace legacy::program_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -248,4 +248,4 @@ TEST_F(CodecProgram, CommandsOfTheHandbookRun) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::program_test

@@ -5,7 +5,7 @@
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::fuzz_test {
 namespace {
 
 constexpr int kRounds = 4000;
@@ -96,4 +96,4 @@ TEST(Fuzz, StateSurvivesAnyBytes) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::fuzz_test

@@ -6,7 +6,7 @@
 #include "compress/error.h"
 #include "compress/random.h"
 
-namespace legacy {
+namespace legacy::message_test {
 namespace {
 
 constexpr IndexCoding kCodings[] = {IndexCoding::kU16, IndexCoding::kU32, IndexCoding::kBitmap,
@@ -139,4 +139,4 @@ TEST(Indices, RefusesHostileBytes) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::message_test

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace legacy {
+namespace legacy::random_test {
 namespace {
 
 // Known answers of philox4x32-10 that are distributed with Random123.
@@ -77,4 +77,4 @@ TEST(RandomStream, FillGivesTheNextDraws) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::random_test

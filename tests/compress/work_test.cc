@@ -15,7 +15,7 @@
 #include "tests/compress/policies/policy_driver.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::work_test {
 namespace {
 
 std::set<std::string> Known() {
@@ -206,4 +206,4 @@ TEST(Work, ProbesAreOfTheSchemesSparsifier) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::work_test

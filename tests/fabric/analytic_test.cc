@@ -6,7 +6,7 @@
 #include "ns3-module/fabric/topology-builders.h"
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::analytic_test {
 namespace {
 
 // Flows that all leave at the start.
@@ -235,4 +235,4 @@ TEST(Analytic, AParameterServerNeedsAHost) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::analytic_test

@@ -10,7 +10,7 @@
 #include "ns3-module/fabric/topology-builders.h"
 #include "tests/fabric/collective_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::closed_form_test {
 namespace {
 
 constexpr int kServers = 4;
@@ -230,4 +230,4 @@ TEST(TypicalPath, IsThatOfNeighbours) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::closed_form_test

@@ -5,7 +5,7 @@
 
 #include "tests/fabric/collective_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::collective_ring_test {
 namespace {
 
 int RoundOf(const Flow& flow) { return static_cast<int>(flow.tag & 0xFFFF'FFFF); }
@@ -145,4 +145,4 @@ TEST(ParameterServer, PullsFollowTheLastPush) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::collective_ring_test

@@ -10,7 +10,7 @@
 #include "ns3-module/fabric/pieces.h"
 #include "tests/fabric/collective_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::collective_test {
 namespace {
 
 class EveryKind : public testing::TestWithParam<CollectiveKind> {};
@@ -241,4 +241,4 @@ TEST(Collective, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::collective_test

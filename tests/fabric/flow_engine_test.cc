@@ -9,7 +9,7 @@
 #include "ns3-module/fabric/topology-builders.h"
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::flow_engine_test {
 namespace {
 
 constexpr int64_t kGbps = 1'000'000'000;
@@ -318,4 +318,4 @@ TEST(FlowEngine, AcksShareTwoWayLinks) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::flow_engine_test

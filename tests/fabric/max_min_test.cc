@@ -7,7 +7,7 @@
 
 #include "ns3-module/fabric/max-min.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::max_min_test {
 namespace {
 
 struct Wanted {
@@ -158,4 +158,4 @@ TEST(MaxMin, ADistantChangeIsNotReported) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::max_min_test

@@ -7,7 +7,7 @@
 #include "ns3-module/fabric/topology-builders.h"
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::placement_test {
 namespace {
 
 TEST(Placement, PackedFillsHostsInOrder) {
@@ -116,4 +116,4 @@ TEST(Placement, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::placement_test

@@ -7,7 +7,7 @@
 #include "ns3-module/fabric/topology-builders.h"
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::step_test {
 namespace {
 
 // 8 Gbit/s, so that a byte takes a nanosecond; 1 us a hop; no headers and no ACKs: n <= 1000 bytes
@@ -295,4 +295,4 @@ TEST(Step, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::step_test

@@ -7,7 +7,7 @@
 
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::straggler_test {
 namespace {
 
 // Factors of 50 workers over 400 steps.
@@ -138,4 +138,4 @@ TEST(Straggler, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::straggler_test

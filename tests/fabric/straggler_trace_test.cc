@@ -7,7 +7,7 @@
 #include "ns3-module/fabric/straggler.h"
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::straggler_trace_test {
 namespace {
 
 class TraceTest : public ::testing::Test {
@@ -94,4 +94,4 @@ TEST_F(TraceTest, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::straggler_trace_test

@@ -4,7 +4,7 @@
 
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::synchronisation_test {
 namespace {
 
 Participation Decide(const std::string& text, const std::vector<TimeNs>& ready) {
@@ -75,4 +75,4 @@ TEST(Synchronisation, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::synchronisation_test

@@ -6,7 +6,7 @@
 #include "ns3-module/fabric/topology.h"
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::topology_file_test {
 namespace {
 
 TopologyRequest Request(const std::string& text, int hosts_needed = 0) {
@@ -149,4 +149,4 @@ TEST(TopologyFile, ShippedFilesAreWhatTheyAreCalled) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::topology_file_test

@@ -12,7 +12,7 @@
 #include "ns3-module/fabric/topology.h"
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::topology_graph_file_test {
 namespace {
 
 // A file that is there while the object is.
@@ -317,4 +317,4 @@ TEST(GraphFile, DotNamesEveryNodeAndLink) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::topology_graph_file_test

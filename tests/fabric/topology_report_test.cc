@@ -7,7 +7,7 @@
 #include "ns3-module/fabric/topology-report.h"
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::topology_report_test {
 namespace {
 
 Topology Make(const std::string& text) {
@@ -171,4 +171,4 @@ TEST(DrawTopology, ColoursAndTellsWhatEachDirectionCarried) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::topology_report_test

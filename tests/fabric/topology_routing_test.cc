@@ -10,7 +10,7 @@
 #include "tests/fabric/fabric_testing.h"
 #include "tests/fabric/topology_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::topology_routing_test {
 namespace {
 
 Topology Make(const std::string& text) {
@@ -185,4 +185,4 @@ TEST(Routing, ThreadsThatAskAtOnceGetTheSameRoutes) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::topology_routing_test

@@ -9,7 +9,7 @@
 #include "tests/fabric/fabric_testing.h"
 #include "tests/fabric/topology_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::topology_test {
 namespace {
 
 class FatTree : public testing::TestWithParam<int> {};
@@ -188,4 +188,4 @@ TEST(Topology, OtherLinksKeepTheRoutes) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::topology_test

@@ -11,7 +11,7 @@
 #include "ns3-module/fabric/topology.h"
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::topology_types_test {
 namespace {
 
 Topology Make(const std::string& text, int hosts_needed = 0) {
@@ -223,4 +223,4 @@ TEST(Types, EveryOneMakesWhatIsNeededAndNamesItsParameters) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::topology_types_test

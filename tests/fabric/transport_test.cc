@@ -6,7 +6,7 @@
 
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::transport_test {
 namespace {
 
 TEST(Transport, EverySegmentPaysItsHeader) {
@@ -94,4 +94,4 @@ TEST(Transport, PresetsByName) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::transport_test

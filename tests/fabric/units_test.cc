@@ -6,7 +6,7 @@
 
 #include "tests/fabric/fabric_testing.h"
 
-namespace legacy::fabric {
+namespace legacy::fabric::units_test {
 namespace {
 
 TEST(Units, ParsesEveryUnit) {
@@ -70,4 +70,4 @@ TEST(Units, SerialisationRoundsUpAndDoesNotOverflow) {
 }
 
 }  // namespace
-}  // namespace legacy::fabric
+}  // namespace legacy::fabric::units_test

@@ -6,7 +6,7 @@
 
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::json_test {
 namespace {
 
 std::string Nested(int levels) {
@@ -55,4 +55,4 @@ TEST(Json, WholeNumbersAreNeverCut) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::json_test

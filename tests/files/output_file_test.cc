@@ -16,7 +16,7 @@
 #include "files/whole_file.h"
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::output_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -156,4 +156,4 @@ TEST(Program, AFullOutputIsAnError) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::output_file_test

@@ -7,7 +7,7 @@
 #include "compress/random.h"
 #include "tests/fuzz/targets.h"
 
-namespace legacy::fuzz {
+namespace legacy::fuzz::replay_test {
 namespace {
 
 Bytes Mutated(Bytes seed, RandomStream& stream) {
@@ -52,4 +52,4 @@ TEST(FuzzTargets, TamperingReachesEveryKind) {
 }
 
 }  // namespace
-}  // namespace legacy::fuzz
+}  // namespace legacy::fuzz::replay_test

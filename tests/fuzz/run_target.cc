@@ -10,7 +10,7 @@
 namespace legacy::fuzz {
 namespace {
 
-constexpr const char* kManifest = R"({"format": 1, "program": "p", "policies": ["dense", "topk"],
+constexpr const char* kRunManifest = R"({"format": 1, "program": "p", "policies": ["dense", "topk"],
   "seeds": [1, 2], "workers": 4, "parameters": 1000, "target_accuracy": 0.8, "fidelity": "flow"})";
 
 const std::vector<std::string>& Names() {
@@ -41,7 +41,7 @@ void FuzzRun(ByteSpan bytes) {
   static MemoryFolder folder(Names());
   Input input(bytes);
   const size_t chosen = 1 + input.Take(1) % (Names().size() - 1);
-  folder.file(0).Put(BytesOf(kManifest));
+  folder.file(0).Put(BytesOf(kRunManifest));
   for (size_t i = 1; i < Names().size(); ++i) {
     folder.file(i).Put(i == chosen ? input.Rest() : ByteSpan());
   }

@@ -7,7 +7,7 @@
 namespace legacy::fuzz {
 namespace {
 
-constexpr int kSteps = 3;
+constexpr int kSchemeSteps = 3;
 
 void RunStep(Exchange& exchange, const StepContext& context, int workers, const Unit& unit,
              Input& input) {
@@ -47,7 +47,7 @@ void FuzzScheme(ByteSpan bytes) {
     const double parameter = parameters[input.Take(1) % parameters.size()];
     const std::unique_ptr<Exchange> exchange = scheme->Open(unit, workers);
     exchange->Load(Tampered(exchange->Save(), input));
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < kSchemeSteps; ++step) {
       RunStep(*exchange, {.seed = 1, .step = step, .parameter = parameter}, workers, unit, input);
     }
     exchange->Load(Tampered(exchange->Save(), input));

@@ -11,7 +11,7 @@
 #include "compress/error.h"
 #include "tests/http/client.h"
 
-namespace legacy {
+namespace legacy::http_server_test {
 namespace {
 
 constexpr const char* kGet = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -117,4 +117,4 @@ TEST(HttpServer, NeedsAFreeAddressOfThisMachine) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::http_server_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace legacy {
+namespace legacy::http_test {
 namespace {
 
 using State = HttpReader::State;
@@ -88,4 +88,4 @@ TEST(Http, ResponsesSayTheirLengthAndEnd) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::http_test

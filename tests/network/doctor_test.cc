@@ -8,7 +8,7 @@
 #include "ns3-module/fabric/topology-builders.h"
 #include "tests/network/network_testing.h"
 
-namespace legacy {
+namespace legacy::doctor_test {
 namespace {
 
 using fabric::StepTraffic;
@@ -224,4 +224,4 @@ TEST(Doctor, SaysAllOfItInTwelveLines) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::doctor_test

@@ -4,7 +4,7 @@
 
 #include "tests/network/network_testing.h"
 
-namespace legacy {
+namespace legacy::engines_test {
 namespace {
 
 TEST(Engines, EveryFidelityMakesTheEngineOfItsName) {
@@ -25,4 +25,4 @@ TEST(Engines, UnknownFidelityNamesTheOption) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::engines_test

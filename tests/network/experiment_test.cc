@@ -7,7 +7,7 @@
 
 #include "tests/network/network_testing.h"
 
-namespace legacy {
+namespace legacy::experiment_test {
 namespace {
 
 using fabric::CollectiveKind;
@@ -155,4 +155,4 @@ TEST(Measure, RepetitionsDrawTheirOwnStragglers) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::experiment_test

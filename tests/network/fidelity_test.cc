@@ -7,7 +7,7 @@
 #include "ns3-module/fabric/topology-builders.h"
 #include "scenarios/network/engines.h"
 
-namespace legacy {
+namespace legacy::fidelity_test {
 namespace {
 
 bool HasPackets() {
@@ -65,4 +65,4 @@ TEST(Fidelity, SamplesEveryMthStepAndReportsTheDifference) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::fidelity_test

@@ -11,7 +11,7 @@
 #include "scenarios/network/flow_sizes.h"
 #include "tests/network/network_testing.h"
 
-namespace legacy {
+namespace legacy::flow_list_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -64,7 +64,7 @@ TEST_F(FlowList, MistakesNameTheLine) {
       {"source,destination,bytes\n", "no flow"},
   };
   for (const auto& [text, expected] : cases) {
-    const std::string message = MessageOf([&] { Read(text); });
+    const std::string message = MessageOf([&text = text] { Read(text); });
     EXPECT_NE(message.find(expected), std::string::npos) << text << message;
   }
 }
@@ -162,4 +162,4 @@ TEST_F(FlowList, FlowsStartWhenTheyShould) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::flow_list_test

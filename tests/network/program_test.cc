@@ -12,7 +12,7 @@
 #include "analysis/csv.h"
 #include "tests/programs.h"
 
-namespace legacy {
+namespace legacy::program_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -327,4 +327,4 @@ TEST_F(NetworkProgram, CommandsOfTheHandbookRun) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::program_test

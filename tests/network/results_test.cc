@@ -7,7 +7,7 @@
 #include "scenarios/network/outputs.h"
 #include "tests/network/network_testing.h"
 
-namespace legacy {
+namespace legacy::results_test {
 namespace {
 
 using fabric::CollectiveKind;
@@ -111,4 +111,4 @@ TEST(Results, MeansOfLongTimesDoNotOverflow) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::results_test

@@ -4,7 +4,7 @@
 
 #include "tests/network/network_testing.h"
 
-namespace legacy {
+namespace legacy::sweep_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -41,7 +41,7 @@ TEST(Sweep, MistakesAreNamed) {
       {"workers=1..8:+1KB", "step"},
   };
   for (const auto& [text, expected] : cases) {
-    const std::string message = MessageOf([&] { ParseSweep(text); });
+    const std::string message = MessageOf([&text = text] { ParseSweep(text); });
     EXPECT_NE(message.find(expected), std::string::npos) << text << ": " << message;
   }
   EXPECT_NE(MessageOf([] {
@@ -56,4 +56,4 @@ TEST(Sweep, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::sweep_test

@@ -10,7 +10,7 @@
 #include "scenarios/network/outputs.h"
 #include "tests/network/network_testing.h"
 
-namespace legacy {
+namespace legacy::trace_test {
 namespace {
 
 using nlohmann::json;
@@ -118,4 +118,4 @@ TEST(Trace, EndpointLists) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::trace_test

@@ -15,7 +15,7 @@
 #include "scenarios/network/validation_sections.h"
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::validation_test {
 namespace {
 
 using testing::ElementsAre;
@@ -152,4 +152,4 @@ TEST(ContendedFraction, CountsOverlapOfDifferentConnectionsOnOneLink) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::validation_test

@@ -16,7 +16,7 @@
 #include "scenarios/study/plan.h"
 #include "tests/programs.h"
 
-namespace legacy {
+namespace legacy::advise_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -233,4 +233,4 @@ TEST(AdviseRequest, DenseIsAlwaysCompared) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::advise_test

@@ -10,7 +10,7 @@
 #include "compress/policies/equal_volume.h"
 #include "scenarios/methods.h"
 
-namespace legacy {
+namespace legacy::equal_bytes_test {
 namespace {
 
 Method MethodOf(const std::string& policy, const std::string& scheme = "topk") {
@@ -153,4 +153,4 @@ TEST(EqualBytes, LegacyAutoIsSolvedInBytes) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::equal_bytes_test

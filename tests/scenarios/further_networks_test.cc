@@ -12,7 +12,7 @@
 #include "tests/message_of.h"
 #include "tests/programs.h"
 
-namespace legacy {
+namespace legacy::further_networks_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -149,4 +149,4 @@ TEST(FurtherNetworks, HavePilotsOfTheirOwnWhereThePolicyReadsTheClock) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::further_networks_test

@@ -11,7 +11,7 @@
 #include "compress/error.h"
 #include "scenarios/comparison.h"
 
-namespace legacy {
+namespace legacy::gradient_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -87,4 +87,4 @@ TEST_F(GradientFilesTest, TakeChosenLayersAndRefuseOthers) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::gradient_files_test

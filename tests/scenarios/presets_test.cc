@@ -10,7 +10,7 @@
 #include "tests/compress/model_shapes.h"
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::presets_test {
 namespace {
 
 Scenario ReadText(const std::string& text) {
@@ -96,4 +96,4 @@ TEST(Presets, UnknownOnesAreListed) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::presets_test

@@ -10,7 +10,7 @@
 
 #include "tests/scenarios/program_testing.h"
 
-namespace legacy {
+namespace legacy::program_observing_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ TEST_F(ProgramTest, WarnsWhereFramesAreTooShortForNs3) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::program_observing_test

@@ -10,7 +10,7 @@
 
 #include "tests/scenarios/program_testing.h"
 
-namespace legacy {
+namespace legacy::program_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -237,4 +237,4 @@ TEST_F(ProgramTest, FidelitiesAgreeOnAnIdleStar) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::program_test

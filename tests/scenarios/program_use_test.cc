@@ -13,7 +13,7 @@
 
 #include "tests/scenarios/program_testing.h"
 
-namespace legacy {
+namespace legacy::program_use_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,4 +134,4 @@ TEST_F(ProgramTest, CommandsOfTheReadmeAreUnderstood) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::program_use_test

@@ -18,7 +18,7 @@
 #include "tests/message_of.h"
 #include "tests/programs.h"
 
-namespace legacy {
+namespace legacy::replay_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -423,4 +423,4 @@ TEST_F(ReplayTest, RefusesFilesThatDoNotBelongTogether) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::replay_test

@@ -14,7 +14,7 @@
 #include "scenarios/network/parse.h"
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::scenario_test {
 namespace {
 
 class ScenarioFile : public ::testing::Test {
@@ -242,4 +242,4 @@ TEST(ScenarioCommandLine, HelpEndsWithoutFailure) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::scenario_test

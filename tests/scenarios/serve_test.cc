@@ -14,7 +14,7 @@
 #include "tests/http/client.h"
 #include "tests/scenarios/what_if_testing.h"
 
-namespace legacy {
+namespace legacy::serve_test {
 namespace {
 
 using nlohmann::json;
@@ -222,4 +222,4 @@ TEST_F(ServeTest, NeedsAStudyWithARecordedTraining) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::serve_test

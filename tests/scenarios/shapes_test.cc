@@ -18,7 +18,7 @@
 #include "trainer/host_aggregation.h"
 #include "trainer/traffic_record.h"
 
-namespace legacy {
+namespace legacy::shapes_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -305,4 +305,4 @@ TEST_F(ShapeRun, RefusesWhatOnlyATrainingReads) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::shapes_test

@@ -8,7 +8,7 @@
 #include "scenarios/study/quantity.h"
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::study_grid_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -295,4 +295,4 @@ TEST(StudyGrid, MistakesAreNamedWithLineAndColumn) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::study_grid_test

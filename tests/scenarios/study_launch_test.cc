@@ -6,7 +6,7 @@
 #include "tests/message_of.h"
 #include "tests/scenarios/study_running.h"
 
-namespace legacy {
+namespace legacy::study_launch_test {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -135,4 +135,4 @@ TEST_F(StudyRunning, MpiRunsTheSameStudy) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::study_launch_test

@@ -19,7 +19,7 @@
 #include "trainer/traffic_reader.h"
 #include "trainer/traffic_record.h"
 
-namespace legacy {
+namespace legacy::study_plan_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -347,4 +347,4 @@ TEST_F(StudyTrainingTest, PointsAreReplaysOfTheirTrainings) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::study_plan_test

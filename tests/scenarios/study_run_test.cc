@@ -11,7 +11,7 @@
 #include "scenarios/study/folder.h"
 #include "tests/scenarios/study_running.h"
 
-namespace legacy {
+namespace legacy::study_run_test {
 namespace {
 
 using analysis::StudyState;
@@ -221,4 +221,4 @@ TEST_F(StudyRunning, APointsCommandReplaysIt) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::study_run_test

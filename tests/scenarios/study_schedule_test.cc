@@ -9,7 +9,7 @@
 #include "scenarios/study/schedule.h"
 #include "scenarios/study/shell.h"
 
-namespace legacy {
+namespace legacy::study_schedule_test {
 namespace {
 
 using analysis::StudyState;
@@ -136,4 +136,4 @@ TEST(ShellWords, AreReadBackAsTheyWere) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::study_schedule_test

@@ -15,7 +15,7 @@
 #include "scenarios/timing.h"
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::trace_replay_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -262,4 +262,4 @@ TEST_F(TraceReplayTest, RefusesWhatTheTraceSays) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::trace_replay_test

@@ -14,7 +14,7 @@
 #include "tests/message_of.h"
 #include "tests/scenarios/what_if_testing.h"
 
-namespace legacy {
+namespace legacy::what_if_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -282,4 +282,4 @@ TEST(WhatIfJsonTest, WritesWhatWasNotReachedAsNull) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::what_if_test

@@ -6,7 +6,7 @@
 
 #include "compress/error.h"
 
-namespace legacy {
+namespace legacy::bucket_plan_test {
 namespace {
 
 std::vector<Unit> Layers(const std::vector<int64_t>& numels) {
@@ -84,4 +84,4 @@ TEST(BucketPlan, RefusesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::bucket_plan_test

@@ -8,7 +8,7 @@
 #include "ns3-module/fabric/engine.h"
 #include "trainer/operation_cost.h"
 
-namespace legacy {
+namespace legacy::clock_test {
 namespace {
 
 using fabric::CollectiveKind;
@@ -344,4 +344,4 @@ TEST(SplitStep, AddsUpOnARealFabric) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::clock_test

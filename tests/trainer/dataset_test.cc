@@ -7,7 +7,7 @@
 #include "trainer/data_catalog.h"
 #include "trainer/glyphs.h"
 
-namespace legacy {
+namespace legacy::dataset_test {
 namespace {
 
 TEST(DatasetTest, HoldsTheImagesOfItsReader) {
@@ -49,4 +49,4 @@ TEST(DatasetTest, RefusesUnknownNames) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::dataset_test

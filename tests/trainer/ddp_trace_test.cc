@@ -11,7 +11,7 @@
 #include "compress/error.h"
 #include "trainer/measured_clock.h"
 
-namespace legacy {
+namespace legacy::ddp_trace_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -213,4 +213,4 @@ TEST_F(DdpTraceFile, RefusesWhatGrows) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::ddp_trace_test

@@ -17,7 +17,7 @@
 #include "trainer/traffic_record.h"
 #include "trainer/training.h"
 
-namespace legacy {
+namespace legacy::device_training_test {
 namespace {
 
 using test::EmulatedAccelerator;
@@ -288,4 +288,4 @@ TEST(ChooseDevice, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::device_training_test

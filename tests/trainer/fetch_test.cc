@@ -8,7 +8,7 @@
 #include "trainer/contact_sheet.h"
 #include "trainer/data_fetch.h"
 
-namespace legacy {
+namespace legacy::fetch_test {
 namespace {
 
 using ::testing::AllOf;
@@ -167,4 +167,4 @@ TEST(ContactSheetTest, LaysImagesOutInRows) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::fetch_test

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-namespace legacy {
+namespace legacy::glyphs_test {
 namespace {
 
 // FNV-1a.
@@ -63,4 +63,4 @@ TEST(GlyphsTest, PicturesDiffer) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::glyphs_test

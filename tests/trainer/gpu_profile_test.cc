@@ -4,7 +4,7 @@
 
 #include "compress/error.h"
 
-namespace legacy {
+namespace legacy::gpu_profile_test {
 namespace {
 
 Profile Base() {
@@ -72,4 +72,4 @@ TEST(GpuProfile, RefusesOtherTexts) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::gpu_profile_test

@@ -9,7 +9,7 @@
 #include "tests/trainer/temporary_folder.h"
 #include "trainer/data_catalog.h"
 
-namespace legacy {
+namespace legacy::images_test {
 namespace {
 
 using ::testing::AllOf;
@@ -212,4 +212,4 @@ TEST(RealDataTest, FashionMnistIsWhole) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::images_test

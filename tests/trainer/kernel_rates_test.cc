@@ -5,7 +5,7 @@
 #include "compress/error.h"
 #include "compress/kernel_costs.h"
 
-namespace legacy {
+namespace legacy::kernel_rates_test {
 namespace {
 
 // Times of parts by known rates; solving finds these rates.
@@ -62,4 +62,4 @@ TEST(KernelRates, CoverTheTableOfKernels) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::kernel_rates_test

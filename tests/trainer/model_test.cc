@@ -9,7 +9,7 @@
 
 #include "compress/error.h"
 
-namespace legacy {
+namespace legacy::model_test {
 namespace {
 
 using ::testing::AllOf;
@@ -214,4 +214,4 @@ TEST(ModelTest, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::model_test

@@ -9,7 +9,7 @@
 #include "trainer/model.h"
 #include "trainer/training.h"
 
-namespace legacy {
+namespace legacy::policy_rounds_test {
 namespace {
 
 const Dataset& Glyphs() {
@@ -225,4 +225,4 @@ TEST(Momentum, IsAppliedOnce) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::policy_rounds_test

@@ -6,7 +6,7 @@
 #include "compress/exchange.h"
 #include "compress/kernel_costs.h"
 
-namespace legacy {
+namespace legacy::profile_test {
 namespace {
 
 // clang-format off
@@ -166,4 +166,4 @@ TEST(Profile, ShippedOnesPriceEveryKernel) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::profile_test

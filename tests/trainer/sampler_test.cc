@@ -6,7 +6,7 @@
 
 #include "compress/error.h"
 
-namespace legacy {
+namespace legacy::sampler_test {
 namespace {
 
 std::vector<int64_t> Taken(Sampler& sampler, int64_t step, int workers) {
@@ -51,4 +51,4 @@ TEST(Sampler, RefusesBatchesThatTheDataCannotFill) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::sampler_test

@@ -4,7 +4,7 @@
 
 #include "compress/error.h"
 
-namespace legacy {
+namespace legacy::schedule_test {
 namespace {
 
 TEST(Schedule, WarmsUpThenStepsDown) {
@@ -43,4 +43,4 @@ TEST(Schedule, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::schedule_test

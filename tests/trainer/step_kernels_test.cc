@@ -12,7 +12,7 @@
 #include "trainer/cuda/step_kernels_on.h"
 #include "trainer/optimizer.h"
 
-namespace legacy {
+namespace legacy::step_kernels_test {
 namespace {
 
 std::vector<Unit> Layers(const std::vector<int64_t>& numels) {
@@ -88,4 +88,4 @@ TEST(StepKernels, WhatIsNotFiniteIsFoundInItsLayer) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::step_kernels_test

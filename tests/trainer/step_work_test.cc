@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace legacy {
+namespace legacy::step_work_test {
 namespace {
 
 BucketWork Unit(int layer, int64_t elements, std::vector<RoundWork> rounds) {
@@ -68,4 +68,4 @@ TEST(StepWork, UnitsThatAreNotAlikeShareNoLaunches) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::step_work_test

@@ -10,7 +10,7 @@
 #include "compress/error.h"
 #include "tests/trainer/recorded_traffic.h"
 
-namespace legacy {
+namespace legacy::traffic_reader_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -115,4 +115,4 @@ TEST_F(TrafficReader, RefusesWhatNoRecorderWrites) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::traffic_reader_test

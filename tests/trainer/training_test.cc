@@ -13,7 +13,7 @@
 #include "trainer/one_thread.h"
 #include "trainer/sampler.h"
 
-namespace legacy {
+namespace legacy::training_test {
 namespace {
 
 const Dataset& Glyphs() {
@@ -441,4 +441,4 @@ TEST(Batch, AugmentationShiftsAndMirrors) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::training_test

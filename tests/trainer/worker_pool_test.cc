@@ -7,7 +7,7 @@
 
 #include "compress/error.h"
 
-namespace legacy {
+namespace legacy::worker_pool_test {
 namespace {
 
 TEST(WorkerPool, RunsEachIndexOnceOnAValidThread) {
@@ -56,4 +56,4 @@ TEST(WorkerPool, ReportsTheLowestFailureAndGoesOn) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::worker_pool_test

@@ -20,9 +20,7 @@ namespace legacy::analysis {
 namespace {
 
 constexpr int kTextbookMark = 12;  // open diamond
-constexpr int kCensoredMark = 8;   // open triangle
-constexpr const char* kGrey = "#555555";
-constexpr int kRowHeight = 26;
+constexpr int kDotRowHeight = 26;
 constexpr double kApart = 0.17;  // of a row: the dot above, the second mark below its middle
 
 struct Dot {
@@ -59,7 +57,8 @@ Panels::Size SizeOf(const ChartFrame& frame, size_t charts) {
   size.width = charts == 1 ? 520 : 330;
   size.left = 12;
   size.names = 16 + static_cast<int>(6.6 * static_cast<double>(longest));
-  size.height = size.top + size.bottom + kRowHeight * static_cast<int>(frame.policies.size()) + 8;
+  size.height =
+      size.top + size.bottom + kDotRowHeight * static_cast<int>(frame.policies.size()) + 8;
   return size;
 }
 

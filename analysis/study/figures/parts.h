@@ -30,6 +30,9 @@ class DataFile {
 std::string Cell(double value);             // a number of a data file
 std::string Cell(const std::string& text);  // a text of a data file, quoted
 
+inline constexpr int kCensoredMark = 8;  // open triangle: the target was not reached
+inline constexpr const char* kGrey = "#555555";
+
 // The least and the most of what an axis shows.
 struct Range {
   double low = std::numeric_limits<double>::infinity();

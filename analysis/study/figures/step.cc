@@ -15,7 +15,7 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr int kRowHeight = 22;
+constexpr int kStepRowHeight = 22;
 constexpr double kHalfBar = 0.36;  // of a row
 
 std::string Rows(const Study& study, const std::vector<size_t>& policies, bool names) {
@@ -84,7 +84,7 @@ std::vector<StudyFigure> StepFigures(const Study& study, const FigureOptions& op
   size.left = 12;
   size.names = 16 + static_cast<int>(6.6 * static_cast<double>(longest));
   size.width = shown.size() == 1 ? 480 : 300;
-  size.height = size.top + size.bottom + 8 + kRowHeight * static_cast<int>(policies.size());
+  size.height = size.top + size.bottom + 8 + kStepRowHeight * static_cast<int>(policies.size());
   const Panels panels(shown.size(), size, {"communication"}, ColumnsOf(shown));
 
   StudyFigure figure;

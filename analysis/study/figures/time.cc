@@ -17,12 +17,10 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr int kCensoredMark = 8;     // open triangle
 constexpr int kCrossingMark = 6;     // open circle
 constexpr double kLabelLength = 66;  // points, of the label of a crossing
 constexpr double kLabelGap = 11;     // points between labels of crossings
 constexpr double kLeastBar = 0.1;    // of the mean: where a bar ends that would reach 0 or below
-constexpr const char* kGrey = "#555555";
 
 bool IsCensored(const Outcome& outcome) {
   return outcome.done > 0 && outcome.reached < outcome.done;

@@ -8,7 +8,7 @@
 
 #include "tests/analysis/study/small_study.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::crossover_test {
 namespace {
 
 using Time = std::optional<double>;
@@ -199,4 +199,4 @@ TEST(BreakEven, BySimpleConditionFromMeansOfSteps) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::crossover_test

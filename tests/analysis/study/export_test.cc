@@ -3,7 +3,7 @@
 #include "analysis/csv.h"
 #include "tests/analysis/study/store_fixture.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::export_test {
 namespace {
 
 class StudyExportTest : public StudyStoreTest {
@@ -90,4 +90,4 @@ TEST(StudyFormat, TheDocumentListsEveryColumn) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::export_test

@@ -5,7 +5,7 @@
 #include "tests/analysis/study/store_fixture.h"
 #include "tests/analysis/study/study_testing.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::journal_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -131,4 +131,4 @@ TEST_F(JournalTest, AFolderThatCannotBeIsAnError) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::journal_test

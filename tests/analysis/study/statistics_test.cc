@@ -11,7 +11,7 @@
 #include "tests/analysis/study/small_study.h"
 #include "tests/analysis/study/study_testing.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::statistics_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -243,4 +243,4 @@ TEST(Planes, HoldEveryPlaceOnceAndHoles) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::statistics_test

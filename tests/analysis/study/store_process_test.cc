@@ -11,7 +11,7 @@
 
 #include "tests/analysis/study/store_fixture.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::store_process_test {
 namespace {
 
 constexpr int kKills = 15;
@@ -126,4 +126,4 @@ TEST_F(StudyStoreTest, ReadersBesideAWriterSeeWholePuts) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::store_process_test

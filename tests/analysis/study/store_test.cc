@@ -9,7 +9,7 @@
 #include "tests/analysis/study/store_fixture.h"
 #include "tests/analysis/study/study_testing.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::store_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -243,4 +243,4 @@ TEST_F(StudyStoreTest, AFolderThatMayNotBeWrittenCanBeRead) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::store_test

@@ -11,7 +11,7 @@
 #include "tests/analysis/study/small_study.h"
 #include "tests/analysis/study/study_testing.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::study_figures_test {
 namespace {
 
 using ::testing::Contains;
@@ -299,4 +299,4 @@ TEST_F(StudyFiguresTest, AFolderThatCannotBeMadeIsAnError) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::study_figures_test

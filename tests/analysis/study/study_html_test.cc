@@ -11,7 +11,7 @@
 #include "compress/error.h"
 #include "tests/analysis/study/study_testing.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::study_html_test {
 namespace {
 
 using nlohmann::json;
@@ -142,4 +142,4 @@ TEST(StudyHtmlTest, IsSmallWhereNothingIsShared) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::study_html_test

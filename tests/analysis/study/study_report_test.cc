@@ -6,7 +6,7 @@
 #include "tests/analysis/study/report_folder.h"
 #include "tests/analysis/study/study_testing.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::study_report_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -129,4 +129,4 @@ TEST_F(StudyReportTest, AFolderThatCannotBeMadeIsAnError) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::study_report_test

@@ -13,7 +13,7 @@
 #include "tests/analysis/study/small_study.h"
 #include "tests/analysis/study/study_testing.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::study_tables_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -224,4 +224,4 @@ TEST(LatexText, OfATableHasARowEach) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::study_tables_test

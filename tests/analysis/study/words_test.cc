@@ -7,7 +7,7 @@
 #include "tests/analysis/study/small_study.h"
 #include "tests/analysis/study/study_testing.h"
 
-namespace legacy::analysis {
+namespace legacy::analysis::words_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -194,4 +194,4 @@ TEST(AccuracyWords, SayBytesAndWhatDiffers) {
 }
 
 }  // namespace
-}  // namespace legacy::analysis
+}  // namespace legacy::analysis::words_test

@@ -9,7 +9,7 @@
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::codec_test {
 namespace {
 
 CodecContext Context(double parameter, uint32_t unit = 0, uint64_t step = 0) {
@@ -249,4 +249,4 @@ TEST(RandomK, Moments) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::codec_test

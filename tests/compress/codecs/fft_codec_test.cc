@@ -11,7 +11,7 @@
 #include "compress/schemes/codec_step.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::fft_codec_test {
 namespace {
 
 CodecContext Context(double theta, uint32_t unit = 0) {
@@ -296,4 +296,4 @@ TEST(Fft, RefusesHostileBytesBeforeTheSumIsTouched) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::fft_codec_test

@@ -5,7 +5,7 @@
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cpu {
+namespace legacy::cpu::bitpack_test {
 namespace {
 
 constexpr int64_t kCounts[] = {0, 1, 7, 8, 9, 31, 32, 33, 127, 128, 129, 1003};
@@ -104,4 +104,4 @@ TEST(Bitpack, PaddingMustBeZero) {
 }
 
 }  // namespace
-}  // namespace legacy::cpu
+}  // namespace legacy::cpu::bitpack_test

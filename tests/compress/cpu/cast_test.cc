@@ -12,7 +12,7 @@
 
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::cast_test {
 namespace {
 
 // By the definition in IEEE 754, in double precision.
@@ -174,4 +174,4 @@ TEST(Bfloat16, EveryWayStopsAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::cast_test

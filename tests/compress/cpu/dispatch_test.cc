@@ -4,7 +4,7 @@
 
 #include "compress/error.h"
 
-namespace legacy::cpu {
+namespace legacy::cpu::dispatch_test {
 namespace {
 
 TEST(Dispatch, ChoosesTheBestUnlessAsked) {
@@ -24,4 +24,4 @@ TEST(Dispatch, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace legacy::cpu
+}  // namespace legacy::cpu::dispatch_test

@@ -8,7 +8,7 @@
 #include "compress/cpu/spectrum.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cpu {
+namespace legacy::cpu::fft_test {
 namespace {
 
 using Coefficients = std::vector<std::complex<double>>;
@@ -168,4 +168,4 @@ TEST(SpectrumPlan, IsLinear) {
 }
 
 }  // namespace
-}  // namespace legacy::cpu
+}  // namespace legacy::cpu::fft_test

@@ -10,7 +10,7 @@
 #include "compress/gradients/gradients.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cpu {
+namespace legacy::cpu::histogram_test {
 namespace {
 
 constexpr double kBinWidth = 1.0 / 32;  // relative
@@ -227,4 +227,4 @@ TEST(MagnitudeCurve, NothingIsNothing) {
 }
 
 }  // namespace
-}  // namespace legacy::cpu
+}  // namespace legacy::cpu::histogram_test

@@ -5,7 +5,7 @@
 #include "compress/cpu/ternary.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cpu {
+namespace legacy::cpu::quantise_test {
 namespace {
 
 constexpr int64_t kCounts[] = {1, 15, 16, 63, 64, 65, 500, 512, 513, 1500};
@@ -148,4 +148,4 @@ TEST(Ternary, ScaleAboveTheLargestKeepsTheExpectation) {
 }
 
 }  // namespace
-}  // namespace legacy::cpu
+}  // namespace legacy::cpu::quantise_test

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-namespace legacy::cpu {
+namespace legacy::cpu::random_subset_test {
 namespace {
 
 // The header's definition: the first `count` distinct positions, with every draw looked at alone.
@@ -55,4 +55,4 @@ TEST(RandomSubset, Uniform) {
 }
 
 }  // namespace
-}  // namespace legacy::cpu
+}  // namespace legacy::cpu::random_subset_test

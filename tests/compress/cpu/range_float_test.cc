@@ -7,7 +7,7 @@
 
 #include "tests/compress/test_data.h"
 
-namespace legacy::cpu {
+namespace legacy::cpu::range_float_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -181,4 +181,4 @@ TEST(BestMantissa, OfGaussianAndLaplaceValues) {
 }
 
 }  // namespace
-}  // namespace legacy::cpu
+}  // namespace legacy::cpu::range_float_test

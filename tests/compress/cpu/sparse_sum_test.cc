@@ -5,7 +5,7 @@
 #include "compress/cpu/random_subset.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cpu {
+namespace legacy::cpu::sparse_sum_test {
 namespace {
 
 TEST(SumSparse, GivesTheBitsOfOneWorkerAfterTheOther) {
@@ -40,4 +40,4 @@ TEST(SumSparse, GivesTheBitsOfOneWorkerAfterTheOther) {
 }
 
 }  // namespace
-}  // namespace legacy::cpu
+}  // namespace legacy::cpu::sparse_sum_test

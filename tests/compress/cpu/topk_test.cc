@@ -8,7 +8,7 @@
 #include "compress/gradients/gradients.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cpu {
+namespace legacy::cpu::topk_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -215,4 +215,4 @@ TEST(ClearAt, ClearsNegativeValuesToo) {
 }
 
 }  // namespace
-}  // namespace legacy::cpu
+}  // namespace legacy::cpu::topk_test

@@ -8,7 +8,7 @@
 
 #include "tests/compress/test_data.h"
 
-namespace legacy::cpu {
+namespace legacy::cpu::vector_test {
 namespace {
 
 constexpr int64_t kSizes[] = {0, 1, 31, 32, 33, 1023, 1024, 1025, 70001, 1024 * 1024 + 7};
@@ -91,4 +91,4 @@ TEST(Vector, FindsTheFirstNonFinite) {
 }
 
 }  // namespace
-}  // namespace legacy::cpu
+}  // namespace legacy::cpu::vector_test

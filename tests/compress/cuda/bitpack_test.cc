@@ -4,7 +4,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::bitpack_test {
 namespace {
 
 constexpr int64_t kCounts[] = {0, 1, 7, 31, 32, 33, 2047, 2049, 8191, 8192, 8193, 20001};
@@ -91,4 +91,4 @@ TEST(CudaBitpack, SeesPaddingThatIsSet) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::bitpack_test

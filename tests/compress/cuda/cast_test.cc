@@ -7,7 +7,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::cast_test {
 namespace {
 
 template <class Rule, class Out, class In>
@@ -67,4 +67,4 @@ TEST(CudaCast, WithoutAlignment) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::cast_test

@@ -6,7 +6,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::dgc_test {
 namespace {
 
 const std::vector<int64_t> kLayers = {1, 33, 0, 5000, 4096};
@@ -140,4 +140,4 @@ TEST(CudaDgc, StepsAreTheCpus) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::dgc_test

@@ -4,7 +4,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::entries_test {
 namespace {
 
 const std::vector<int64_t> kLengths = {1, 0, 33, 9000, 4096, 31};
@@ -151,4 +151,4 @@ TEST(CudaSampled, CountsWhatIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::entries_test

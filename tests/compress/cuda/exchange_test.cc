@@ -7,7 +7,7 @@
 #include "tests/compress/cuda/run_step.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::exchange_test {
 namespace {
 
 constexpr int kWorkers = 3;
@@ -372,4 +372,4 @@ TEST(CudaExchange, SaysWhatHasNoKernels) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::exchange_test

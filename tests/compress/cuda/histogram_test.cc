@@ -7,7 +7,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::histogram_test {
 namespace {
 
 // Of each segment.
@@ -82,4 +82,4 @@ TEST(CudaHistogram, ACurveGivesTheCpusAnswers) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::histogram_test

@@ -11,7 +11,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::message_test {
 namespace {
 
 // What messages are made of, and the CPU's messages.
@@ -333,4 +333,4 @@ TEST(CudaMessage, CodecsSendTheSame) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::message_test

@@ -15,7 +15,7 @@
 #include "compress/cuda/stream_operations.cuh"
 #endif
 
-namespace legacy::cuda {
+namespace legacy::cuda::powersgd_exchange_test {
 namespace {
 
 std::vector<Unit> Units(const std::vector<std::vector<int64_t>>& shapes) {
@@ -272,4 +272,4 @@ TEST(CudaPowerSgdExchange, NamesWorkerAndUnitOfWhatIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::powersgd_exchange_test

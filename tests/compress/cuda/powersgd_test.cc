@@ -9,7 +9,7 @@
 #include "compress/cuda/powersgd.h"
 #endif
 
-namespace legacy::cuda {
+namespace legacy::cuda::powersgd_test {
 namespace {
 
 constexpr double kUnit = 0x1p-24;  // u of fp32
@@ -165,4 +165,4 @@ TEST(CudaPowerSgd, ScalesByPowersOfTwoAsTheCpuDoes) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::powersgd_test

@@ -7,7 +7,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::quantise_test {
 namespace {
 
 constexpr uint64_t kStep = 3;
@@ -287,4 +287,4 @@ TEST(CudaQuantise, RefusesSettings) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::quantise_test

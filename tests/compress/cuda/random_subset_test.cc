@@ -7,7 +7,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::random_subset_test {
 namespace {
 
 RandomKey Key(uint32_t unit) {
@@ -121,4 +121,4 @@ TEST(CudaRandomSubset, TakesScalesAndClearsWhatIsKept) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::random_subset_test

@@ -5,7 +5,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::sparse_sum_test {
 namespace {
 
 // Of all workers and segments.
@@ -84,4 +84,4 @@ TEST(CudaSparseSum, BitsAreTheCpus) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::sparse_sum_test

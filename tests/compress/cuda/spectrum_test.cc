@@ -12,7 +12,7 @@
 #include "compress/gradients/gradients.h"
 #include "tests/compress/cuda/device_under_test.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::spectrum_test {
 namespace {
 
 using cpu::SpectrumPlan;
@@ -334,4 +334,4 @@ TEST(CudaSpectrum, AddsBackWhatTheCpuAdds) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::spectrum_test

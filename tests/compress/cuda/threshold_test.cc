@@ -6,7 +6,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::threshold_test {
 namespace {
 
 struct Result {
@@ -163,4 +163,4 @@ TEST(CudaThreshold, CountsWhatIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::threshold_test

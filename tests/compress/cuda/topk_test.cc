@@ -5,7 +5,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::topk_test {
 namespace {
 
 struct Result {
@@ -182,4 +182,4 @@ TEST(CudaTopK, CountsWhatIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::topk_test

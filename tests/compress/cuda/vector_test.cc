@@ -6,7 +6,7 @@
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::vector_test {
 namespace {
 
 const std::vector<int64_t> kLengths = {0,    1, 31,   33,   1000,   1024, 1025,
@@ -87,4 +87,4 @@ TEST(CudaVector, LoopsOverDenseVectors) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::vector_test

@@ -19,7 +19,7 @@
 #include "tests/compress/counted_memory.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::cuda {
+namespace legacy::cuda::work_test {
 namespace {
 
 constexpr int kWorkers = 3;
@@ -361,4 +361,4 @@ TEST(CudaWork, MultiplyAddsAreWhatIsCharged) {
 }
 
 }  // namespace
-}  // namespace legacy::cuda
+}  // namespace legacy::cuda::work_test

@@ -10,7 +10,7 @@
 #include "tests/compress/examples/rate_policy.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::examples_test {
 namespace {
 
 std::string ReadFile(const std::string& path) {
@@ -63,4 +63,4 @@ TEST(Examples, TheHandbookShowsThem) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::examples_test

@@ -9,7 +9,7 @@
 #include "compress/codec.h"
 #include "tests/message_of.h"
 
-namespace legacy {
+namespace legacy::gradients_test {
 namespace {
 
 double Share(const std::vector<float>& values, bool (*wanted)(float)) {
@@ -101,4 +101,4 @@ TEST(Gradients, RealOnesAreWholeAndFinite) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::gradients_test

@@ -3,7 +3,7 @@
 #include "compress/error.h"
 #include "tests/compress/policies/policy_driver.h"
 
-namespace legacy {
+namespace legacy::accordion_test {
 namespace {
 
 constexpr double kLow = 0.1;
@@ -143,4 +143,4 @@ TEST(Accordion, Options) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::accordion_test

@@ -7,7 +7,7 @@
 #include "compress/options.h"
 #include "tests/compress/policies/policy_driver.h"
 
-namespace legacy {
+namespace legacy::decisions_test {
 namespace {
 
 PolicyContext Context(int64_t total_steps) {
@@ -173,4 +173,4 @@ TEST(Decisions, AreNoneOfSchedules) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::decisions_test

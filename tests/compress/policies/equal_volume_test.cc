@@ -6,7 +6,7 @@
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::equal_volume_test {
 namespace {
 
 using test::LeNet5;
@@ -164,4 +164,4 @@ TEST_F(EqualVolume, NeedsLengthsThatAreKnown) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::equal_volume_test

@@ -8,7 +8,7 @@
 #include "compress/policies/pareto.h"
 #include "tests/compress/policies/policy_driver.h"
 
-namespace legacy {
+namespace legacy::flexible_test {
 namespace {
 
 // Bandwidth-bound, and latency-bound: 10 Mbit/s and 100 Gbit/s behind 100 us.
@@ -218,4 +218,4 @@ TEST(Flexible, Options) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::flexible_test

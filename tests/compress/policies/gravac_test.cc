@@ -7,7 +7,7 @@
 #include "compress/policies/gravac_scale.h"
 #include "tests/compress/policies/policy_driver.h"
 
-namespace legacy {
+namespace legacy::gravac_test {
 namespace {
 
 using Factors = std::vector<double>;
@@ -285,4 +285,4 @@ TEST(Gravac, RefusesSchemesWithoutLevels) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::gravac_test

@@ -3,7 +3,7 @@
 #include "compress/error.h"
 #include "tests/compress/policies/policy_driver.h"
 
-namespace legacy {
+namespace legacy::kimad_test {
 namespace {
 
 PolicyContext Context() {
@@ -93,4 +93,4 @@ TEST(Kimad, Options) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::kimad_test

@@ -9,7 +9,7 @@
 
 #include "compress/random.h"
 
-namespace legacy {
+namespace legacy::knapsack_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -209,4 +209,4 @@ TEST(LeastOf, TiesGoToTheSecondFigure) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::knapsack_test

@@ -10,7 +10,7 @@
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::legacy_auto_test {
 namespace {
 
 // A scheme whose only parameter is a whole number of bits, ranks, ...: `bytes` a unit and level.
@@ -163,4 +163,4 @@ TEST(LegacyAuto, PolicyOfTheTable) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::legacy_auto_test

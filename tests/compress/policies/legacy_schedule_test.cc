@@ -6,7 +6,7 @@
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::legacy_schedule_test {
 namespace {
 
 LegacySchedule Table(std::vector<int64_t> splits, std::vector<int64_t> bounds,
@@ -155,4 +155,4 @@ TEST(SplitAtShare, SmallTensorsHoldAtMostTheShare) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::legacy_schedule_test

@@ -6,7 +6,7 @@
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::legacy_table_test {
 namespace {
 
 using Levels = std::vector<std::vector<double>>;
@@ -86,4 +86,4 @@ TEST_F(LegacyTableTest, NothingIsNoLevel) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::legacy_table_test

@@ -6,7 +6,7 @@
 #include "compress/error.h"
 #include "tests/compress/policies/policy_driver.h"
 
-namespace legacy {
+namespace legacy::lgreco_test {
 namespace {
 
 constexpr double kDensity = 0.02;
@@ -277,4 +277,4 @@ TEST(LgrecoAccordion, ErrorOfTheRegime) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::lgreco_test

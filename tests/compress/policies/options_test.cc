@@ -5,7 +5,7 @@
 
 #include "tests/compress/policies/policy_driver.h"
 
-namespace legacy {
+namespace legacy::options_test {
 namespace {
 
 // A value of an option that is not its default, and options without which it has no meaning.
@@ -148,4 +148,4 @@ TEST(PolicyOptions, EveryOptionOfEveryPolicyActs) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::options_test

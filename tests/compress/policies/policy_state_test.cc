@@ -6,7 +6,7 @@
 #include "compress/error.h"
 #include "tests/compress/policies/policy_driver.h"
 
-namespace legacy {
+namespace legacy::policy_state_test {
 namespace {
 
 constexpr const char* kPolicies[] = {"uniform",
@@ -206,4 +206,4 @@ TEST(Agreement, HostileBytesAreRefused) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::policy_state_test

@@ -8,7 +8,7 @@
 #include "compress/policies/break_even.h"
 #include "tests/compress/policies/policy_driver.h"
 
-namespace legacy {
+namespace legacy::theta_test {
 namespace {
 
 PolicyContext Context(double theta) {
@@ -251,4 +251,4 @@ TEST(Theta, FallingWithTheRateReachesTheOptimumOfANoisyQuadratic) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::theta_test

@@ -6,7 +6,7 @@
 #include "compress/policy.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::warmup_test {
 namespace {
 
 // The parameter in the middle of each of the first `epochs` epochs of 10 steps.
@@ -67,4 +67,4 @@ TEST(Warmup, RefusesOtherParameters) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::warmup_test

@@ -6,7 +6,7 @@
 #include "compress/quantiser.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::mean_test {
 namespace {
 
 TEST(Mean, OneNumberAndItsError) {
@@ -44,4 +44,4 @@ TEST(Mean, NothingAndBadBytes) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::mean_test

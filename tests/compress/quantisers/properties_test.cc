@@ -4,7 +4,7 @@
 #include "compress/error.h"
 #include "tests/compress/quantisers/quantiser_data.h"
 
-namespace legacy {
+namespace legacy::properties_test {
 namespace {
 
 using test::QuantiserOf;
@@ -231,4 +231,4 @@ TEST(Quantisers, OptionsAreChecked) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::properties_test

@@ -5,7 +5,7 @@
 #include "compress/error.h"
 #include "tests/compress/quantisers/quantiser_data.h"
 
-namespace legacy {
+namespace legacy::qsgd_test {
 namespace {
 
 using test::QuantiserOf;
@@ -259,4 +259,4 @@ TEST(Elias, SameValuesAsFixedWidth) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::qsgd_test

@@ -8,7 +8,7 @@
 #include "compress/quantiser.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::range_test {
 namespace {
 
 std::unique_ptr<Quantiser> Make(const std::string& text) {
@@ -182,4 +182,4 @@ TEST(Rbf, AverageFollowsTheRange) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::range_test

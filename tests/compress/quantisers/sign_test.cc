@@ -4,7 +4,7 @@
 #include "compress/error.h"
 #include "tests/compress/quantisers/quantiser_data.h"
 
-namespace legacy {
+namespace legacy::sign_test {
 namespace {
 
 using test::QuantiserOf;
@@ -156,4 +156,4 @@ TEST(Natural, MalformedSegments) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::sign_test

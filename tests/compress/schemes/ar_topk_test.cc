@@ -5,7 +5,7 @@
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::ar_topk_test {
 namespace {
 
 constexpr int kWorkers = 3;
@@ -73,4 +73,4 @@ TEST(ArTopK, RefusesNonFiniteGradientsOfAnyWorker) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::ar_topk_test

@@ -7,7 +7,7 @@
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::codec_scheme_test {
 namespace {
 
 constexpr int kWorkers = 4;
@@ -214,4 +214,4 @@ TEST(EveryScheme, ParameterMayChangeAndOneWorkerIsEnough) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::codec_scheme_test

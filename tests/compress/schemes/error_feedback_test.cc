@@ -7,7 +7,7 @@
 #include "compress/schemes/memory.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::error_feedback_test {
 namespace {
 
 constexpr double kDensity = 0.05;
@@ -143,4 +143,4 @@ TEST(State, RefusesOtherStates) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::error_feedback_test

@@ -7,7 +7,7 @@
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::every_scheme_test {
 namespace {
 
 constexpr int kWorkers = 3;
@@ -259,4 +259,4 @@ TEST(EveryExchange, SurvivesHostileBytesInEveryRound) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::every_scheme_test

@@ -8,7 +8,7 @@
 #include "compress/schemes/round_cost.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::flexible_topk_test {
 namespace {
 
 constexpr int kWorkers = 8;
@@ -134,4 +134,4 @@ TEST(ArTopK, RefusesVariancesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::flexible_topk_test

@@ -8,7 +8,7 @@
 #include "compress/exchange.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::lengths_test {
 namespace {
 
 constexpr int kWorkers = 3;
@@ -133,4 +133,4 @@ TEST(Requantised, OnlyOfQuantisersInBuckets) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::lengths_test

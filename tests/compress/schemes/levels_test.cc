@@ -7,7 +7,7 @@
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::levels_test {
 namespace {
 
 constexpr int64_t kNumel = 1000;
@@ -166,4 +166,4 @@ TEST(Levels, RefusesWhatHasNone) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::levels_test

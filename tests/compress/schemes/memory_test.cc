@@ -7,7 +7,7 @@
 #include "compress/exchange.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::memory_test {
 namespace {
 
 constexpr int64_t kNumel = 400;
@@ -132,4 +132,4 @@ TEST(Dgc, OptionsAndClipping) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::memory_test

@@ -11,7 +11,7 @@
 #include "compress/sparsifier.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::options_test {
 namespace {
 
 constexpr int kWorkers = 3;
@@ -265,4 +265,4 @@ TEST(Options, TernGradClipsByItsOwnOption) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::options_test

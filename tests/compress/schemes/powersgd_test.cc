@@ -9,7 +9,7 @@
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::powersgd_test {
 namespace {
 
 constexpr int64_t kRows = 30;
@@ -281,4 +281,4 @@ TEST(PowerSgd, RefusesBadParametersAndStates) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::powersgd_test

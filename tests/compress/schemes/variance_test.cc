@@ -8,7 +8,7 @@
 #include "compress/exchange.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::variance_test {
 namespace {
 
 constexpr int64_t kNumel = 300;
@@ -349,4 +349,4 @@ TEST(Variance, SaysWhatItIs) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::variance_test

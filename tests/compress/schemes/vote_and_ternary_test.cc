@@ -8,7 +8,7 @@
 #include "compress/error.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy {
+namespace legacy::vote_and_ternary_test {
 namespace {
 
 constexpr int64_t kNumel = 333;
@@ -164,4 +164,4 @@ TEST(TernGradShared, RefusesCodesThatAreNone) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::vote_and_ternary_test

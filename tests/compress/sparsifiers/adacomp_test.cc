@@ -2,7 +2,7 @@
 
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
-namespace legacy {
+namespace legacy::adacomp_test {
 namespace {
 
 using test::ContextOf;
@@ -42,4 +42,4 @@ TEST(AdaComp, GradientAndResidualCount) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::adacomp_test

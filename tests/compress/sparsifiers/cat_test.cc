@@ -4,7 +4,7 @@
 
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
-namespace legacy {
+namespace legacy::cat_test {
 namespace {
 
 using test::ContextOf;
@@ -65,4 +65,4 @@ TEST(Cat, CostsDecide) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::cat_test

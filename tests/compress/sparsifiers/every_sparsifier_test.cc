@@ -8,7 +8,7 @@
 #include "compress/error.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
-namespace legacy {
+namespace legacy::every_sparsifier_test {
 namespace {
 
 using test::ContextOf;
@@ -176,4 +176,4 @@ TEST(EverySparsifier, ContractsWhereItKeepsTheLargest) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::every_sparsifier_test

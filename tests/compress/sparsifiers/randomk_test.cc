@@ -2,7 +2,7 @@
 
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
-namespace legacy {
+namespace legacy::randomk_test {
 namespace {
 
 using test::ContextOf;
@@ -41,4 +41,4 @@ TEST(RandomK, ExpectedErrors) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::randomk_test

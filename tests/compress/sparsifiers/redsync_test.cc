@@ -4,7 +4,7 @@
 #include "compress/error.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
-namespace legacy {
+namespace legacy::redsync_test {
 namespace {
 
 using test::ContextOf;
@@ -173,4 +173,4 @@ TEST(RedSync, QuantisedWholeUnitsAndOptions) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::redsync_test

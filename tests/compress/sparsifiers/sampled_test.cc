@@ -3,7 +3,7 @@
 #include "compress/codecs/common.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
-namespace legacy {
+namespace legacy::sampled_test {
 namespace {
 
 using test::ContextOf;
@@ -62,4 +62,4 @@ TEST(Sampled, StartFollowsTheKey) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::sampled_test

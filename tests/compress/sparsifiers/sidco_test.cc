@@ -3,7 +3,7 @@
 #include "compress/codecs/common.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
-namespace legacy {
+namespace legacy::sidco_test {
 namespace {
 
 using test::ContextOf;
@@ -133,4 +133,4 @@ TEST(Gaussian, HitsTheDensityOfItsDistribution) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::sidco_test

@@ -4,7 +4,7 @@
 #include "compress/sparsifiers/sparsifiers.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
-namespace legacy {
+namespace legacy::threshold_test {
 namespace {
 
 using test::ContextOf;
@@ -52,4 +52,4 @@ TEST(Threshold, RangeDirectionAndBudget) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::threshold_test

@@ -7,7 +7,7 @@
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
-namespace legacy {
+namespace legacy::topk_test {
 namespace {
 
 using test::ContextOf;
@@ -105,4 +105,4 @@ TEST(TopK, ErrorsOfAllDensitiesFromOneRead) {
 }
 
 }  // namespace
-}  // namespace legacy
+}  // namespace legacy::topk_test

@@ -4,7 +4,7 @@
 
 #include "compress/error.h"
 
-namespace legacy::bench {
+namespace legacy::bench::report_test {
 namespace {
 
 Work NoWork(const Case&, uint32_t, Arena&) { return {}; }
@@ -74,4 +74,4 @@ TEST(GpuBenchReport, JsonHasWhatAProfileNeeds) {
 }
 
 }  // namespace
-}  // namespace legacy::bench
+}  // namespace legacy::bench::report_test
