@@ -283,7 +283,7 @@ bool HasDensityLevels(const Scheme& scheme) {
   return scheme.HasLevels() && scheme.Parameter().name == "density";
 }
 
-void CheckScheme(const Scheme& scheme) {
+void CheckDensityLevels(const Scheme& scheme) {
   if (HasDensityLevels(scheme)) return;
   std::string known;
   for (const std::string& name : SchemeNames()) {
@@ -295,7 +295,7 @@ void CheckScheme(const Scheme& scheme) {
 }
 
 std::unique_ptr<Policy> MakeGravac(const OptionReader& options, const PolicyContext& context) {
-  CheckScheme(*context.scheme);
+  CheckDensityLevels(*context.scheme);
   const double theta_min = options.Number("theta_min", 1, 1e6);
   const double theta_max = options.Number("theta_max", theta_min, 1e6);
   const auto scaling = static_cast<GravacScaling>(options.Choice("scaling", kScalings));

@@ -64,7 +64,7 @@ TEST_F(FlowList, MistakesNameTheLine) {
       {"source,destination,bytes\n", "no flow"},
   };
   for (const auto& [text, expected] : cases) {
-    const std::string message = MessageOf([&text = text] { Read(text); });
+    const std::string message = MessageOf([&, &text = text] { Read(text); });
     EXPECT_NE(message.find(expected), std::string::npos) << text << message;
   }
 }
