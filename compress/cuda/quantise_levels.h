@@ -128,6 +128,7 @@ struct UniformMethod : MeasureMagnitude {
 
     LEGACY_DEVICE uint32_t Code(float x, uint32_t) const {
       const float level = UniformLevel(x, max, static_cast<float>(levels));
+      if (!IsFinite(level)) return 0;  // of a unit that is refused
       return static_cast<uint32_t>(static_cast<int32_t>(level) + levels) & 0xFFFF;
     }
   };
