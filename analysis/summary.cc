@@ -263,7 +263,9 @@ const PolicySummary* FindPolicy(const Summary& summary, const std::string& name)
   return found == summary.policies.end() ? nullptr : &*found;
 }
 
-bool IsIdle(const std::optional<int64_t>& decisions) { return decisions && *decisions < 3; }
+bool IsIdle(const std::optional<int64_t>& decisions) {
+  return decisions && *decisions < kFewestDecisions;
+}
 
 std::string MarkedName(const std::string& policy, const std::optional<int64_t>& decisions) {
   return IsIdle(decisions) ? policy + kIdleMark : policy;

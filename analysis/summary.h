@@ -127,7 +127,8 @@ struct SummaryOptions {
 // Throws Error on a baseline that is not a policy of the run and on a target outside (0, 1].
 Summary Summarise(const RunDirectory& run, const SummaryOptions& options = {});
 
-// A policy that decided less than three times was hardly there: its name is marked wherever its figures stand.
+// A policy that decided less often was hardly there: its name is marked wherever its figures stand.
+inline constexpr int64_t kFewestDecisions = 3;
 inline constexpr const char* kIdleMark = " †";
 inline constexpr const char* kIdleLegend = "†: its policy decided less than three times";
 bool IsIdle(const std::optional<int64_t>& decisions);

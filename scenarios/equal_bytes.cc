@@ -135,7 +135,7 @@ bool NeedsPilots(const Method& method) {
 std::optional<double> RequestedBytes(const Method& method, const Scenario& scenario,
                                      std::span<const Unit> units) {
   if (scenario.volume != "bytes") return std::nullopt;
-  const MethodAnchor anchor = AnchorOf(method, scenario);
+  const MethodAnchor anchor = AnchorOf(method, scenario, units);
   if (anchor.scheme->Parameter().name.empty()) return std::nullopt;
   for (const Unit& unit : units) {
     if (!anchor.scheme->MessageBytes(unit, anchor.parameter)) return std::nullopt;
@@ -148,7 +148,7 @@ std::optional<EqualBytes> EqualBytesOf(const Method& method, const Scenario& sce
                                        std::span<const Unit> units, const PilotBytes& pilot) {
   const std::optional<double> requested = RequestedBytes(method, scenario, units);
   if (!requested || !NeedsPilots(method)) return std::nullopt;
-  const MethodAnchor anchor = AnchorOf(method, scenario);
+  const MethodAnchor anchor = AnchorOf(method, scenario, units);
   return SolveEqualBytes(method, anchor.scheme->Parameter(), anchor.parameter, *requested, pilot);
 }
 

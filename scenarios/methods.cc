@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
+#include "analysis/summary.h"
 #include "compress/error.h"
 #include "compress/number.h"
 #include "compress/options.h"
@@ -163,25 +165,26 @@ std::string Describe(const LegacySchedule& schedule, const ParameterSpec& spec) 
 
 }  // namespace
 
-MethodAnchor AnchorOf(const Method& method, const Scenario& scenario) {
+MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<const Unit> units) {
   MethodAnchor anchor{SchemeOf(method, scenario)};
-  anchor.parameter = ParameterOf(method, scenario, anchor.scheme->Parameter());
+  anchor.parameter = method.bytes_of.empty()
+                         ? ParameterOf(method, scenario, anchor.scheme->Parameter())
+                         : ParameterOfBytes(method, scenario, *anchor.scheme, units);
   return anchor;
 }
 
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,
                         int64_t steps_per_epoch) {
   BuiltMethod built;
-  built.scheme = SchemeOf(method, scenario);
+  MethodAnchor anchor = AnchorOf(method, scenario, units);
+  const double parameter = anchor.parameter;
+  built.parameter = parameter;
+  built.scheme = std::move(anchor.scheme);
   const ParameterSpec& spec = built.scheme->Parameter();
   built.description = method.scheme + " by " + method.scope;
   if (method.local_steps > 1) {
     built.description += ", every " + std::to_string(method.local_steps) + " steps";
   }
-  const double parameter = method.bytes_of.empty()
-                               ? ParameterOf(method, scenario, spec)
-                               : ParameterOfBytes(method, scenario, *built.scheme, units);
-  built.parameter = parameter;
   if (IsLegacyTable(method)) {
     const VolumeModel model = {
         .units = units, .scheme = built.scheme.get(), .total_steps = scenario.steps};
@@ -206,9 +209,8 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
 }
 
 std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps) {
-  constexpr int64_t kEnough = 3;
   const std::optional<DecisionForecast> forecast = policy.DecisionsIn(steps);
-  if (!forecast || forecast->decisions >= kEnough) return "";
+  if (!forecast || forecast->decisions >= kFewestDecisions) return "";
   const char* const times[] = {"never decides", "decides once", "decides twice"};
   return method.name + ": its policy " + method.policy + " " + times[forecast->decisions] + " in " +
          std::to_string(steps) +
@@ -232,7 +234,7 @@ std::string NetworkDependence(const Method& method, const Scenario& scenario) {
   // What a policy reads does not depend on the model.
   const Unit unit{.id = 0, .name = "any", .shape = {64, 64}, .offset = 0, .numel = 64 * 64};
   const BuiltMethod built = BuildMethod(method, scenario, {&unit, 1});
-  return built.policy->ReadsClock() ? "its policy reads the simulated clock" : "";
+  return built.policy->ReadsClock() ? "its policy reads simulated times or rates" : "";
 }
 
 std::vector<std::string> UnreadOptions(const Method& method, const Scenario& scenario) {

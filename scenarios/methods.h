@@ -25,7 +25,7 @@ struct MethodAnchor {
   std::unique_ptr<Scheme> scheme;
   double parameter = 0;
 };
-MethodAnchor AnchorOf(const Method& method, const Scenario& scenario);
+MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<const Unit> units);
 
 // `units`: what the method compresses as one piece. LEGACY's levels are solved for the scenario's density over
 // `scenario.steps` steps unless given with volume "off". Throws Error on levels that do not fit and on volumes that
@@ -33,7 +33,7 @@ MethodAnchor AnchorOf(const Method& method, const Scenario& scenario);
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,
                         int64_t steps_per_epoch = 1);
 
-// Where the policy will decide less than three times in so many steps: that, and how to change it. Else "".
+// Where the policy will decide less than kFewestDecisions times in so many steps: that, and how to change it. Else "".
 std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps);
 
 // Names that Method::policy may begin with.

@@ -324,10 +324,10 @@ TEST(ReplayRefusals, NameMethodsThatReadTheClockTheNetworkOrTheCollective) {
   scenario.policies = {"dense", "gravac", "kimad", "timed", "ratios", "flexible-topk", "sums"};
   EXPECT_EQ(
       ReplayRefusals(scenario),
-      (std::vector<std::string>{"gravac: its policy reads the simulated clock",
-                                "kimad: its policy reads the simulated clock",
-                                "timed: its policy reads the simulated clock",
-                                "ratios: its policy reads the simulated clock",
+      (std::vector<std::string>{"gravac: its policy reads simulated times or rates",
+                                "kimad: its policy reads simulated times or rates",
+                                "timed: its policy reads simulated times or rates",
+                                "ratios: its policy reads simulated times or rates",
                                 "flexible-topk: its scheme reads the network's latency and rate",
                                 "sums: its arithmetic depends on the collective"}));
 }
