@@ -210,7 +210,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
 
 std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps) {
   const std::optional<DecisionForecast> forecast = policy.DecisionsIn(steps);
-  if (!forecast || forecast->decisions >= kFewestDecisions) return "";
+  if (!forecast || forecast->decisions >= analysis::kFewestDecisions) return "";
   const char* const times[] = {"never decides", "decides once", "decides twice"};
   return method.name + ": its policy " + method.policy + " " + times[forecast->decisions] + " in " +
          std::to_string(steps) +

@@ -33,7 +33,7 @@ MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,
                         int64_t steps_per_epoch = 1);
 
-// Where the policy will decide less than kFewestDecisions times in so many steps: that, and how to change it. Else "".
+// Where the policy will decide less than analysis::kFewestDecisions times in so many steps: that, and how to change it. Else "".
 std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps);
 
 // Names that Method::policy may begin with.
