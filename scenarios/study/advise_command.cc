@@ -12,7 +12,7 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kMostSteps = 1'000'000'000;
+constexpr int64_t kMostQuickSteps = 1'000'000'000;
 constexpr const char* kProgram = "legacy-scenario advise";
 
 std::string Footer(const Scenario& defaults) {
@@ -67,7 +67,7 @@ int AdviseCommand(int argc, char** argv, const volatile std::sig_atomic_t& stop)
   if (line.exit) return *line.exit;
   request.scenario = line.scenario;
   if (!quick_steps.empty()) {
-    request.quick_steps = ParseInteger(quick_steps, "--quick-steps", 1, kMostSteps);
+    request.quick_steps = ParseInteger(quick_steps, "--quick-steps", 1, kMostQuickSteps);
   }
   if (!jobs.empty()) request.jobs = static_cast<int>(ParseInteger(jobs, "--jobs", 1, 1000));
   request = CompleteRequest(std::move(request));

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kEndOfLog = 400;  // bytes
-constexpr auto kTick = std::chrono::milliseconds(200);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 constexpr auto kPatience = std::chrono::seconds(10);  // after SIGTERM
 constexpr int kNotFound = 127;                        // as shells have it
 
@@ -56,7 +56,7 @@ void Stop(pid_t pid) {
   int status = 0;
   kill(pid, SIGTERM);
   for (const auto end = std::chrono::steady_clock::now() + kPatience;
-       std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(kTick)) {
+       std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(kBetweenLooks)) {
     if (HasEnded(pid, status)) return;
   }
   kill(pid, SIGKILL);
@@ -110,7 +110,7 @@ int RunProgram(const std::vector<std::string>& words, const fs::path& log,
       return -1;
     }
     tick();
-    std::this_thread::sleep_for(kTick);
+    std::this_thread::sleep_for(kBetweenLooks);
   }
   if (status == kNotFound) throw Error(words.front() + ": no such program is installed");
   return status;

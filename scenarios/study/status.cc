@@ -23,7 +23,7 @@ using analysis::Study;
 using analysis::StudyPoint;
 using analysis::StudyState;
 
-struct Counts {
+struct StateCounts {
   std::array<int64_t, 3> of = {};  // by StudyState
 
   void Add(StudyState state) { ++of[static_cast<size_t>(state)]; }
@@ -31,7 +31,7 @@ struct Counts {
   int64_t Total() const { return of[0] + of[1] + of[2]; }
 };
 
-std::string CountsLine(const char* what, const Counts& counts) {
+std::string CountsLine(const char* what, const StateCounts& counts) {
   return fmt::format("{:<10} {:>6}: {} done, {} failed, {} pending\n", what, counts.Total(),
                      counts.Of(StudyState::kDone), counts.Of(StudyState::kFailed),
                      counts.Of(StudyState::kPending));
@@ -54,11 +54,11 @@ std::string Place(const Study& study, const StudyPoint& point) {
 std::string AxisRows(const Study& study, const std::string& name,
                      const std::vector<std::string>& values,
                      const std::function<std::string(const StudyPoint&)>& value_of) {
-  std::map<std::string, Counts> counts;
+  std::map<std::string, StateCounts> counts;
   for (const StudyPoint& point : study.points) counts[value_of(point)].Add(point.state);
   std::string text;
   for (const std::string& value : values) {
-    const Counts& row = counts[value];
+    const StateCounts& row = counts[value];
     text += fmt::format("{:<20} {:<24} {:>8} {:>8} {:>8}\n", name, value, row.Of(StudyState::kDone),
                         row.Of(StudyState::kFailed), row.Of(StudyState::kPending));
   }
@@ -121,8 +121,8 @@ std::string PlanText(const StudyPlan& plan) {
 }
 
 std::string StatusText(const Study& study) {
-  Counts points;
-  Counts trainings;
+  StateCounts points;
+  StateCounts trainings;
   for (const StudyPoint& point : study.points) points.Add(point.state);
   for (const analysis::StudyTraining& training : study.trainings) trainings.Add(training.state);
   std::string text = Name(study) + "\n" + CountsLine("points", points) +

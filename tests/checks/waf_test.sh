@@ -33,9 +33,13 @@ case $* in
     printf '0m0s 0m0s\n0m2s 0m0.5s\n' >"$2/timings/two/b/c.o"
     printf '0m0s 0m0s\n1m30s 0m1s\n' >"$2/timings/two/d.o" ;;
   *'--target legacy-fuzz')
-    echo 'mkdir -p "$1/codec"' >"$2/bin/legacy-fuzz-seeds"
-    echo '[ ! -e "$CLONE/crash" ] && echo "fuzz $*" >>"$LOG"' >"$2/bin/legacy-fuzz-codec"
-    chmod +x "$2"/bin/legacy-fuzz-* ;;
+    cat >"$2/bin/legacy-fuzz" <<'FUZZ'
+case $1 in
+  --seeds=*) mkdir -p "${1#--seeds=}/codec" && exit ;;
+esac
+[ ! -e "$CLONE/crash" ] && echo "fuzz $*" >>"$LOG"
+FUZZ
+    chmod +x "$2/bin/legacy-fuzz" ;;
   *'--target legacy-'*)
     program=$2/bin/${*##*--target }
     printf '#!/bin/sh\nprintf "[%%s]\\n" "$@" "$OMP_WAIT_POLICY" "$(pwd)"\n' >"$program"
