@@ -17,7 +17,7 @@ endif()
 # Sources of a target are compiled several at once, which reads what they include once: half the processor time.
 # Helpers of two sources of a target may then not share a name; ninja takes longer after a change to one of them.
 option(CMAKE_UNITY_BUILD "Compile the sources of a target in batches" ON)
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8 CACHE STRING "So many at most, 0: all")
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16 CACHE STRING "So many at most, 0: all")
 
 # legacy_separate_sources(target): each of its sources is compiled alone.
 function(legacy_separate_sources target)

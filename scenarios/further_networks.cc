@@ -12,7 +12,7 @@ namespace legacy {
 namespace {
 
 constexpr const char* kKey = "network.further";
-constexpr const char* kForm =
+constexpr const char* kNetworkForm =
     "none, auto, or networks such as 10Gbps:bandwidth=10Gbps;wan:topology=star,delay=20ms";
 constexpr const char* kAuto =
     "10Gbps:bandwidth=10Gbps;100Gbps:bandwidth=100Gbps;"
@@ -94,7 +94,7 @@ std::vector<FurtherNetwork> FurtherNetworks(const Scenario& scenario) {
   std::vector<FurtherNetwork> networks;
   for (const std::string& part : SplitList(text, ';')) {
     const size_t colon = part.find(':');
-    if (colon == std::string::npos) throw Error(kKey, part, kForm);
+    if (colon == std::string::npos) throw Error(kKey, part, kNetworkForm);
     FurtherNetwork network{part.substr(0, colon), Alone(scenario)};
     if (!IsName(network.name)) {
       throw Error(kKey, network.name, "a name of letters, digits, '-', '_' and '.'");

@@ -10,10 +10,10 @@
 namespace legacy {
 namespace {
 
-constexpr const char* kForm =
+constexpr const char* kPhasesForm =
     "none, c1, c2, or phases such as 0%:bandwidth=25Gbps,delay=1ms;50%:delay=50ms";
 
-std::string Preset(const std::string& text) {
+std::string TextOfPreset(const std::string& text) {
   if (text == "c1") {
     return "0%:bandwidth=25Gbps,delay=500us;24%:bandwidth=1Gbps;48%:delay=25ms;"
            "72%:bandwidth=25Gbps";
@@ -65,9 +65,9 @@ std::vector<NetworkPhase> ParsePhases(const std::string& text, const std::string
   NetworkPhase phase{0, bandwidth, delay};
   if (text == "none") return {phase};
   std::vector<NetworkPhase> phases;
-  for (const std::string& part : Split(Preset(text), ';')) {
+  for (const std::string& part : Split(TextOfPreset(text), ';')) {
     const size_t colon = part.find(':');
-    if (colon == std::string::npos) throw Error(key, part, kForm);
+    if (colon == std::string::npos) throw Error(key, part, kPhasesForm);
     phase.begin = part.substr(0, colon) == "0" || part.substr(0, colon) == "0%"
                       ? 0
                       : ParseFraction(part.substr(0, colon), key);

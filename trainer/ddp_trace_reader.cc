@@ -13,16 +13,15 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kMostWorkers = 65536;
 constexpr int64_t kMostSteps = 10'000'000;           // of a training: rows of its steps.csv
 constexpr int64_t kMostBytes = int64_t{1} << 44;     // sums over all workers stay far below 2^63
 constexpr int64_t kMostMessages = int64_t{1} << 24;  // of a step: a short line may stand for many
 constexpr double kMostSeconds = 86400;               // sums of nanoseconds stay far below 2^63
 constexpr const char* kFirstLine = "legacy-trace 1";
 
-class Reader {
+class DdpReader {
  public:
-  explicit Reader(const std::filesystem::path& path) : lines_(path) {}
+  explicit DdpReader(const std::filesystem::path& path) : lines_(path) {}
 
   DdpTrace Read() {
     ReadFirstLine();
@@ -37,7 +36,7 @@ class Reader {
   }
 
  private:
-  using Handler = void (Reader::*)();
+  using Handler = void (DdpReader::*)();
   static const std::map<std::string_view, Handler> kKeywords;
 
   const Word& Keyword() const { return lines_.words().front(); }
@@ -114,7 +113,7 @@ class Reader {
   void ReadWorkers() {
     Require(trace_.workers == 0, "workers once, before the first step");
     RequireValues(1, 1, "workers N");
-    trace_.workers = static_cast<int>(Whole(Value(0), "workers", 1, kMostWorkers));
+    trace_.workers = static_cast<int>(Whole(Value(0), "workers", 1, kMostRecordedWorkers));
   }
 
   void ReadLayer() {
@@ -178,11 +177,11 @@ class Reader {
     has_compute_ = true;
   }
 
-  void ReadRate() { ReadOnce(Step().learning_rate, "rate NUMBER", &Reader::Loss); }
-  void ReadLoss() { ReadOnce(Step().loss, "loss NUMBER", &Reader::Loss); }
+  void ReadRate() { ReadOnce(Step().learning_rate, "rate NUMBER", &DdpReader::Loss); }
+  void ReadLoss() { ReadOnce(Step().loss, "loss NUMBER", &DdpReader::Loss); }
 
   void ReadOnce(std::optional<double>& value, const char* usage,
-                double (Reader::*read)(const Word&, const char*) const) {
+                double (DdpReader::*read)(const Word&, const char*) const) {
     Require(!value, "each once in a step");
     RequireValues(1, 1, usage);
     value = (this->*read)(Value(0), "number");
@@ -367,25 +366,25 @@ class Reader {
   std::optional<PerWorker<double>> encode_;  // of the round to come
 };
 
-const std::map<std::string_view, Reader::Handler> Reader::kKeywords = {
-    {"legacy-trace", &Reader::ReadVersion},
-    {"workers", &Reader::ReadWorkers},
-    {"layer", &Reader::ReadLayer},
-    {"method", &Reader::ReadMethod},
-    {"step", &Reader::ReadStep},
-    {"compute", &Reader::ReadCompute},
-    {"rate", &Reader::ReadRate},
-    {"loss", &Reader::ReadLoss},
-    {"accuracy", &Reader::ReadAccuracy},
-    {"bucket", &Reader::ReadBucket},
-    {"ready", &Reader::ReadReady},
-    {"elements", &Reader::ReadSent},
-    {"encode", &Reader::ReadEncode},
-    {"send", &Reader::ReadSend},
-    {"decode", &Reader::ReadDecode}};
+const std::map<std::string_view, DdpReader::Handler> DdpReader::kKeywords = {
+    {"legacy-trace", &DdpReader::ReadVersion},
+    {"workers", &DdpReader::ReadWorkers},
+    {"layer", &DdpReader::ReadLayer},
+    {"method", &DdpReader::ReadMethod},
+    {"step", &DdpReader::ReadStep},
+    {"compute", &DdpReader::ReadCompute},
+    {"rate", &DdpReader::ReadRate},
+    {"loss", &DdpReader::ReadLoss},
+    {"accuracy", &DdpReader::ReadAccuracy},
+    {"bucket", &DdpReader::ReadBucket},
+    {"ready", &DdpReader::ReadReady},
+    {"elements", &DdpReader::ReadSent},
+    {"encode", &DdpReader::ReadEncode},
+    {"send", &DdpReader::ReadSend},
+    {"decode", &DdpReader::ReadDecode}};
 
 }  // namespace
 
-DdpTrace ReadDdpTrace(const std::filesystem::path& path) { return Reader(path).Read(); }
+DdpTrace ReadDdpTrace(const std::filesystem::path& path) { return DdpReader(path).Read(); }
 
 }  // namespace legacy

@@ -31,6 +31,8 @@ struct BucketWork {
   std::vector<RoundWork> rounds;
 };
 
+inline constexpr int64_t kMostRecordedWorkers = 65536;  // what readers of recordings allow
+
 struct StepWork {
   int64_t step = 0;
   int workers = 0;

@@ -15,13 +15,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t kMostWorkers = 65536;
 // Of elements, bytes and launches: sums over all workers stay far below 2^63.
 constexpr int64_t kMost = int64_t{1} << 44;
 
-class Reader {
+class TrafficReader {
  public:
-  explicit Reader(const std::filesystem::path& path) : path_(path.string()), file_(path) {
+  explicit TrafficReader(const std::filesystem::path& path) : path_(path.string()), file_(path) {
     if (!file_) throw Error(path_ + ": cannot be read");
   }
 
@@ -161,7 +160,7 @@ class Reader {
     WholeAt(line, "work", static_cast<int64_t>(traffic_.works.size()),
             static_cast<int64_t>(traffic_.works.size()));
     StepWork work;
-    work.workers = static_cast<int>(WholeAt(line, "workers", 1, kMostWorkers));
+    work.workers = static_cast<int>(WholeAt(line, "workers", 1, kMostRecordedWorkers));
     work.batch_size = WholeAt(line, "batch", 1, 1 << 20);
     for (const json& bucket : List(line, "buckets")) {
       work.buckets.push_back(ReadBucket(bucket, work.workers));
@@ -243,6 +242,8 @@ std::vector<int64_t> RecordedTraffic::LayerNumels() const {
   return numels;
 }
 
-RecordedTraffic ReadTraffic(const std::filesystem::path& path) { return Reader(path).Read(); }
+RecordedTraffic ReadTraffic(const std::filesystem::path& path) {
+  return TrafficReader(path).Read();
+}
 
 }  // namespace legacy

@@ -25,7 +25,7 @@
 namespace legacy {
 namespace {
 
-constexpr double kLargestClip = 1e6;
+constexpr double kMostDeviations = 1e6;
 constexpr int kLevels = 1;          // codes 0, 1, 2
 constexpr int kWidestByteCode = 8;  // bits
 
@@ -214,7 +214,7 @@ SchemeRow TernGradSharedRow() {
           [](const OptionReader& own, std::span<const Stage> rest,
              const SchemeOptions&) -> std::unique_ptr<Scheme> {
             if (!rest.empty()) throw Error("scheme terngrad-shared: it takes no second stage");
-            return std::make_unique<TernGradScheme>(own.Number("clip", 0, kLargestClip));
+            return std::make_unique<TernGradScheme>(own.Number("clip", 0, kMostDeviations));
           }};
 }
 

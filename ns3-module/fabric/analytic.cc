@@ -26,7 +26,7 @@ enum What
 };
 
 /// Of one endpoint to another.
-struct Connection
+struct EndpointPair
 {
     std::vector<DirectedLink> route; ///< none between endpoints on one node
     TimeNs lastHead = 0;             ///< of the newest flow: at the last link,
@@ -37,8 +37,8 @@ struct Connection
 struct InFlight
 {
     Flow flow;
-    Connection* connection = nullptr; ///< none where no byte travels
-    TimeNs lastByte = 0;              ///< earliest end on the last link
+    EndpointPair* connection = nullptr; ///< none where no byte travels
+    TimeNs lastByte = 0;                ///< earliest end on the last link
 };
 
 class AnalyticEngine : public EventEngine
@@ -88,7 +88,7 @@ class AnalyticEngine : public EventEngine
     }
 
   private:
-    Connection& ConnectionOf(int source, int destination);
+    EndpointPair& ConnectionOf(int source, int destination);
     TimeNs PassFirstLinks(InFlight& inFlight);
     void ServeLastLink(int graph, uint64_t slot);
     void Arrive(int graph, uint64_t slot);
@@ -97,13 +97,13 @@ class AnalyticEngine : public EventEngine
 
     std::vector<InFlight> m_inFlight; ///< by slot
     std::vector<uint64_t> m_freeSlots;
-    std::unordered_map<uint64_t, Connection> m_connections; ///< by endpoints
+    std::unordered_map<uint64_t, EndpointPair> m_connections; ///< by endpoints
     std::vector<TimeNs> m_egressFree;  ///< first links of routes, by directed link
     std::vector<TimeNs> m_ingressFree; ///< last links of routes
     std::vector<LinkCounters> m_links;
 };
 
-Connection& AnalyticEngine::ConnectionOf(int source, int destination)
+EndpointPair& AnalyticEngine::ConnectionOf(int source, int destination)
 {
     const uint64_t ends = static_cast<uint64_t>(source) << 32 | static_cast<uint32_t>(destination);
     auto [entry, added] = m_connections.try_emplace(ends);
@@ -122,7 +122,7 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
     TimeNs when = m_now;
     if (flow.bytes > 0)
     {
-        Connection& connection = ConnectionOf(flow.source, flow.destination);
+        EndpointPair& connection = ConnectionOf(flow.source, flow.destination);
         if (!connection.route.empty())
         {
             inFlight.connection = &connection;
@@ -166,7 +166,7 @@ TimeNs AnalyticEngine::PassFirstLinks(InFlight& inFlight)
 void AnalyticEngine::ServeLastLink(int graph, uint64_t slot)
 {
     const InFlight& inFlight = m_inFlight[slot];
-    Connection& connection = *inFlight.connection;
+    EndpointPair& connection = *inFlight.connection;
     const DirectedLink last = connection.route.back();
     const Link& link = m_topology.LinkOf(last);
     TimeNs& free = m_ingressFree[last];

@@ -15,7 +15,6 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr double kPi = 3.14159265358979323846;
 /// Keeps these draws apart from those of other uses of a seed.
 constexpr uint64_t kStragglerStream = 0x736C6F77ULL;
 
@@ -204,7 +203,7 @@ Drawn::Quantile LognormalQuantile(Settings& settings)
     return [sigma](double first, double second)
     {
         const double radius = std::sqrt(-2 * std::log(first));
-        const double normal = radius * std::cos(2 * kPi * second);
+        const double normal = radius * std::cos(2 * M_PI * second);
         return std::exp(sigma * normal);
     };
 }

@@ -13,9 +13,8 @@ namespace
 
 constexpr double kMargin = 50;
 constexpr double kTierHeight = 120;
-constexpr double kLetter = 6; ///< width of one in a label
-constexpr double kUnit = 90;  ///< of the topology's own places
-constexpr double kPi = 3.14159265358979323846;
+constexpr double kLetter = 6;   ///< width of one in a label
+constexpr double kUnit = 90;    ///< of the topology's own places
 constexpr int kMostLabels = 80; ///< nodes of a circle or grid that all have their names
 
 size_t LongestName(const Topology& topology, const std::vector<int>& nodes)
@@ -155,7 +154,7 @@ std::vector<std::vector<int>> HostsOfSwitches(const Topology& topology)
 /// Point `at` of `slots` on a circle, clockwise from the bottom, so that the first are on the left.
 Position OnCircle(double radius, double at, double slots)
 {
-    const double angle = 2 * kPi * at / slots + kPi / 2;
+    const double angle = 2 * M_PI * at / slots + M_PI / 2;
     return Position{radius * std::cos(angle), radius * std::sin(angle)};
 }
 
@@ -177,7 +176,7 @@ void PlaceCircle(const Topology& topology, Layout& layout)
         slots += room(node);
     }
     const bool alone = topology.NodeCount() - topology.Hosts().size() == 1;
-    const double outer = std::max(kLeastRadius, kHostStep * slots / (2 * kPi));
+    const double outer = std::max(kLeastRadius, kHostStep * slots / (2 * M_PI));
     const double inner = alone ? 0 : outer - kRing;
     double slot = 0;
     for (int node = 0; node <= topology.NodeCount(); ++node)

@@ -14,8 +14,6 @@ using fabric::CollectiveKind;
 using fabric::CollectiveSpec;
 using fabric::Payload;
 
-constexpr int64_t kDenseBytes = 4;  // fp32
-
 // Kinds that need nothing but the messages.
 std::vector<CollectiveKind> Allowed() {
   using enum CollectiveKind;
@@ -93,7 +91,7 @@ double CardBytes(const CollectiveSpec& spec) {
 
 double DenseCardBytes(int workers, int64_t elements) {
   CollectiveSpec ring;
-  ring.bytes.assign(static_cast<size_t>(workers), kDenseBytes * elements);
+  ring.bytes.assign(static_cast<size_t>(workers), static_cast<int64_t>(sizeof(float)) * elements);
   return CardBytes(ring);
 }
 

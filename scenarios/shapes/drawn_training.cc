@@ -8,7 +8,7 @@
 namespace legacy {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotTrained = std::numeric_limits<double>::quiet_NaN();
 
 std::unique_ptr<Policy> Checked(std::unique_ptr<Policy> policy) {
   const std::string needs(policy->NeedsTraining());
@@ -36,7 +36,7 @@ StepOutcome DrawnTraining::Step(std::span<const int> participants) {
   StepOutcome outcome;
   outcome.step = step_;
   outcome.learning_rate = LearningRate(options_.schedule, step_, options_.total_steps);
-  outcome.loss = kUnknown;
+  outcome.loss = kNotTrained;
   outcome.work.step = step_;
   outcome.work.workers = options_.workers;
   outcome.work.batch_size = options_.batch_size;
@@ -67,10 +67,11 @@ StepOutcome DrawnTraining::Step(std::span<const int> participants) {
 }
 
 void DrawnTraining::Observe(const StepTimes& times) {
-  aggregation_.Observe({.step = step_ - 1, .loss = kUnknown, .mean_gradient = {}}, buckets_, times);
+  aggregation_.Observe({.step = step_ - 1, .loss = kNotTrained, .mean_gradient = {}}, buckets_,
+                       times);
 }
 
-Evaluation DrawnTraining::Evaluate() { return {kUnknown, kUnknown}; }
+Evaluation DrawnTraining::Evaluate() { return {kNotTrained, kNotTrained}; }
 
 ComputeReport DrawnTraining::Report() const {
   const int64_t drawn = aggregation_.UnitsDrawn();

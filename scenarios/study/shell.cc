@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr size_t kEndOfLog = 400;  // bytes
 constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
 constexpr auto kPatience = std::chrono::seconds(10);  // after SIGTERM
-constexpr int kNotFound = 127;                        // as shells have it
+constexpr int kNoProgram = 127;                       // as shells have it
 
 [[noreturn]] void Become(const std::vector<std::string>& words, int log, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -41,7 +41,7 @@ constexpr int kNotFound = 127;                        // as shells have it
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
-  _exit(kNotFound);
+  _exit(kNoProgram);
 }
 
 // Exit status, or nothing while it runs.
@@ -112,7 +112,7 @@ int RunProgram(const std::vector<std::string>& words, const fs::path& log,
     tick();
     std::this_thread::sleep_for(kBetweenLooks);
   }
-  if (status == kNotFound) throw Error(words.front() + ": no such program is installed");
+  if (status == kNoProgram) throw Error(words.front() + ": no such program is installed");
   return status;
 }
 
