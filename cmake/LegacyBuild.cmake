@@ -29,11 +29,13 @@ set(timed "${CMAKE_SOURCE_DIR}/cmake/timed.sh ${CMAKE_BINARY_DIR}/timings <TARGE
 set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE "${timed} <OBJECT>")
 set_property(GLOBAL PROPERTY RULE_LAUNCH_LINK "${timed} <TARGET>")
 
-# legacy_light_folder(): what this folder and those below do takes no time, but to compile: under a sanitizer, which doubles
-# that, without optimization.
+# legacy_light_folder([SANITIZED]): what this folder and those below do takes no time, but to compile. So it is hardly
+# optimized, and not at all under a sanitizer, which doubles that. SANITIZED: there alone.
 macro(legacy_light_folder)
   if(LEGACY_SANITIZE)
     add_compile_options(-O0)
+  elseif(NOT "${ARGV0}" STREQUAL "SANITIZED")
+    add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
   endif()
 endmacro()
 

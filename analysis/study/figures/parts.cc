@@ -16,6 +16,7 @@ namespace {
 
 constexpr size_t kNameLimit = 28;      // characters of a policy's name in a legend
 constexpr double kCharacterWidth = 7;  // of the legend's font, points
+constexpr double kLineHeight = 17.5;   // of the legend, points
 constexpr int kHeadingHeight = 56;
 constexpr int kTickGap = 34;  // that a tick's label needs at least, as part of 1,000 of its axis
 
@@ -206,10 +207,13 @@ Panels::Panels(size_t count, const Size& size, const std::vector<std::string>& l
   for (const std::string& text : legend) longest = std::max(longest, DisplayWidth(text));
   legend_ =
       legend.empty() ? 20 : 64 + static_cast<int>(kCharacterWidth * static_cast<double>(longest));
+  legend_height_ = size_.top + static_cast<int>(kLineHeight * static_cast<double>(legend.size()));
 }
 
 int Panels::width() const { return size_.names + columns_ * size_.width + legend_; }
-int Panels::height() const { return rows_ * size_.height + kHeadingHeight; }
+int Panels::height() const {
+  return std::max(rows_ * size_.height, legend_height_) + kHeadingHeight;
+}
 
 std::string Panels::Place(size_t panel) const {
   const int left = size_.names + static_cast<int>(panel) % columns_ * size_.width;

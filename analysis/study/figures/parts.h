@@ -94,6 +94,7 @@ class Panels {
   int columns_;
   int rows_;
   int legend_;  // width
+  int legend_height_;
 };
 
 // "plot a, \ b, \ c"

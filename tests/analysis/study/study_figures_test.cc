@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "analysis/gnuplot.h"
 #include "analysis/policy_style.h"
 #include "analysis/study/crossover.h"
@@ -186,6 +188,19 @@ TEST(StudyFigures, MapsHoldLogarithmsAndBounds) {
   EXPECT_NEAR(rows[0][6], std::log2(dense / fp16), 1e-9);
   EXPECT_THAT(figure.data, HasSubstr("\"≤"));
   EXPECT_THAT(figure.script, HasSubstr("set palette defined"));
+}
+
+TEST(StudyFigures, LegendsOfManyPoliciesFit) {
+  std::vector<std::string> policies;
+  for (int i = 0; i < 30; ++i) policies.push_back("p" + std::to_string(i));
+  Study study =
+      PendingStudy(policies, {1}, {{"bandwidth", "bit/s", {"1Gbps", "10Gbps"}, {1e9, 1e10}}});
+  FinishAll(study, [](const StudyPoint&) { return 10.0; });
+  const std::string script = Named(MakeStudyFigures(study), "accuracy-bytes").script;
+  const std::regex size("terminal svg size (\\d+),(\\d+)");
+  std::smatch match;
+  ASSERT_TRUE(std::regex_search(script, match, size));
+  EXPECT_GT(std::stoi(match[2]), 30 * 17);
 }
 
 TEST(StudyFigures, MoreFacetsThanPanelsAreSaid) {
