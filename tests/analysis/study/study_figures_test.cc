@@ -196,7 +196,7 @@ TEST(StudyFigures, LegendsOfManyPoliciesFit) {
   Study study =
       PendingStudy(policies, {1}, {{"bandwidth", "bit/s", {"1Gbps", "10Gbps"}, {1e9, 1e10}}});
   FinishAll(study, [](const StudyPoint&) { return 10.0; });
-  const std::string script = Named(MakeStudyFigures(study), "accuracy-bytes").script;
+  const std::string script = Named(MakeStudyFigures(study), "tta-bandwidth").script;
   const std::regex size("terminal svg size (\\d+),(\\d+)");
   std::smatch match;
   ASSERT_TRUE(std::regex_search(script, match, size));
