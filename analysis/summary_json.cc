@@ -1,15 +1,12 @@
 // summary.json. Unknown values (no deviation of one seed, no time where the target was not reached)
 // are null.
-#include <cmath>
-
 #include "analysis/summary.h"
+#include "files/json.h"
 
 namespace legacy::analysis {
 namespace {
 
 using nlohmann::json;
-
-json NumberOrNull(double value) { return std::isfinite(value) ? json(value) : json(); }
 
 json ToJson(const Spread& spread) {
   return {{"count", spread.count},

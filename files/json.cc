@@ -1,5 +1,6 @@
 #include "files/json.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "compress/error.h"
@@ -60,6 +61,10 @@ int64_t WholeNumber(const nlohmann::json& value, const std::string& what, int64_
                 "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   }
   return value.get<int64_t>();
+}
+
+nlohmann::json NumberOrNull(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
 }
 
 std::string Shown(const nlohmann::json& value) {

@@ -23,6 +23,9 @@ nlohmann::ordered_json ParseOrderedJson(std::string_view text, const std::string
 int64_t WholeNumber(const nlohmann::json& value, const std::string& what, int64_t least,
                     int64_t most);
 
+// Null where it is not finite: JSON has no such numbers.
+nlohmann::json NumberOrNull(double value);
+
 // `value` as it stands in a message: its first characters, and of lists and objects only what they are.
 std::string Shown(const nlohmann::json& value);
 

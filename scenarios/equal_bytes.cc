@@ -132,10 +132,11 @@ bool NeedsPilots(const Method& method) {
   return name != "legacy-auto" && std::ranges::find(known, name) == known.end();
 }
 
-std::optional<double> RequestedBytes(const Method& method, const Scenario& scenario,
-                                     std::span<const Unit> units) {
-  if (scenario.volume != "bytes") return std::nullopt;
-  const MethodAnchor anchor = AnchorOf(method, scenario, units);
+namespace {
+
+// Of a method that begins with `anchor`.
+std::optional<double> BytesOf(const MethodAnchor& anchor, const Method& method,
+                              const Scenario& scenario, std::span<const Unit> units) {
   if (anchor.scheme->Parameter().name.empty()) return std::nullopt;
   for (const Unit& unit : units) {
     if (!anchor.scheme->MessageBytes(unit, anchor.parameter)) return std::nullopt;
@@ -144,11 +145,20 @@ std::optional<double> RequestedBytes(const Method& method, const Scenario& scena
   return UniformVolume(model, anchor.parameter) / static_cast<double>(method.local_steps);
 }
 
+}  // namespace
+
+std::optional<double> RequestedBytes(const Method& method, const Scenario& scenario,
+                                     std::span<const Unit> units) {
+  if (scenario.volume != "bytes") return std::nullopt;
+  return BytesOf(AnchorOf(method, scenario, units), method, scenario, units);
+}
+
 std::optional<EqualBytes> EqualBytesOf(const Method& method, const Scenario& scenario,
                                        std::span<const Unit> units, const PilotBytes& pilot) {
-  const std::optional<double> requested = RequestedBytes(method, scenario, units);
-  if (!requested || !NeedsPilots(method)) return std::nullopt;
+  if (scenario.volume != "bytes" || !NeedsPilots(method)) return std::nullopt;
   const MethodAnchor anchor = AnchorOf(method, scenario, units);
+  const std::optional<double> requested = BytesOf(anchor, method, scenario, units);
+  if (!requested) return std::nullopt;
   return SolveEqualBytes(method, anchor.scheme->Parameter(), anchor.parameter, *requested, pilot);
 }
 

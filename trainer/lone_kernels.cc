@@ -23,7 +23,6 @@ namespace {
 
 using Call = std::function<void()>;
 
-constexpr double kDensity = 0.01;
 constexpr float kMessages = 4;
 
 std::vector<float> Drawn(int64_t numel) {
@@ -89,7 +88,7 @@ void AddEntries(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
                        const auto& sparse = *codec->Sparse();
                        return [=, &sparse, selected = selection(numel)] {
                          sparse.Pack(selected, numel,
-                                     {.unit = 0, .parameter = kDensity, .random = {}});
+                                     {.unit = 0, .parameter = kMeasuredDensity, .random = {}});
                        };
                      }});
   kernels.push_back({"entries.store", sizes.small, sizes.large, kept, [=](int64_t numel) -> Call {

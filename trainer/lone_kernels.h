@@ -16,6 +16,9 @@ struct KernelSizes {
   int64_t large = 1 << 20;
 };
 
+// What sparse kernels and schemes keep where they are measured.
+inline constexpr double kMeasuredDensity = 0.01;
+
 struct LoneKernel {
   std::string name;
   int64_t small, large;                                        // sizes

@@ -9,11 +9,11 @@
 #include <span>
 
 #include "compress/gradients/gradients.h"
+#include "trainer/lone_kernels.h"
 
 namespace legacy {
 namespace {
 
-constexpr double kSchemeDensity = 0.01;
 constexpr double kThreshold = 4.6;  // 1 % of what exponential tails of scale 1 have
 
 double Median(std::vector<double> values) {
@@ -177,7 +177,7 @@ double ProcessorSeconds() {
 std::vector<SchemeCase> CasesOf(const std::string& scheme) {
   const auto kept = MakeScheme(scheme, {.error_feedback = true});
   const ParameterSpec& spec = kept->Parameter();
-  const double parameter = spec.name == "density"     ? kSchemeDensity
+  const double parameter = spec.name == "density"     ? kMeasuredDensity
                            : spec.name == "threshold" ? kThreshold
                                                       : spec.fallback;
   std::vector<SchemeCase> cases;

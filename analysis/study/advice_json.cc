@@ -1,22 +1,20 @@
 // Advice for programs.
-#include <cmath>
-
 #include "analysis/study/advice.h"
+#include "files/json.h"
 
 namespace legacy::analysis {
 namespace {
 
 using nlohmann::json;
 
-json Number(double value) { return std::isfinite(value) ? json(value) : json(); }
-
 json IntervalJson(const std::optional<Interval>& interval) {
-  return interval ? json::array({Number(interval->low), Number(interval->high)}) : json();
+  return interval ? json::array({NumberOrNull(interval->low), NumberOrNull(interval->high)})
+                  : json();
 }
 
 json ToJson(const Spread& spread) {
-  return {{"mean", Number(spread.mean)},
-          {"deviation", Number(spread.deviation)},
+  return {{"mean", NumberOrNull(spread.mean)},
+          {"deviation", NumberOrNull(spread.deviation)},
           {"interval", IntervalJson(MeanInterval(spread))}};
 }
 
@@ -52,7 +50,7 @@ const char* Text(Bound bound) {
 
 json ToJson(const Speedup& speedup) {
   return {{"standing", Text(StandingOf(speedup))},
-          {"ratio", Number(speedup.ratio)},
+          {"ratio", NumberOrNull(speedup.ratio)},
           {"bound", Text(speedup.bound)},
           {"interval", IntervalJson(speedup.interval)},
           {"pairs", speedup.pairs.size()}};
@@ -82,7 +80,7 @@ json ToJson(const Outcome& outcome, bool baseline) {
 json ToJson(const BreakEven& even) {
   const Crossover& crossover = even.simulated;
   return {{"policy", crossover.policy},
-          {"bandwidth_bits_per_second", Number(crossover.x)},
+          {"bandwidth_bits_per_second", NumberOrNull(crossover.x)},
           {"interval", IntervalJson(crossover.interval)},
           {"pays", crossover.crosses() ? json(crossover.faster_below ? "below" : "above") : json()},
           {"seeds",
@@ -90,7 +88,7 @@ json ToJson(const BreakEven& even) {
             {"ahead", crossover.ahead},
             {"behind", crossover.behind},
             {"unknown", crossover.unknown}}},
-          {"textbook_bits_per_second", Number(even.textbook.x)}};
+          {"textbook_bits_per_second", NumberOrNull(even.textbook.x)}};
 }
 
 }  // namespace

@@ -35,9 +35,9 @@ namespace
 
 enum FlowEvent
 {
-    kReady,         ///< a connection may start its next flow; payload: the connection
-    kSent,          ///< maybe its flow's last byte leaves; payload: the connection
-    kFlowDelivered, ///< payload: the flow's slot
+    kReady,   ///< a connection may start its next flow; payload: the connection
+    kSent,    ///< maybe its flow's last byte leaves; payload: the connection
+    kArrived, ///< payload: the flow's slot
 };
 
 constexpr int kNone = -1;
@@ -316,10 +316,7 @@ void FlowEngine::SendNext(int number)
         connection.first = m_slots[slot].next;
         connection.last = connection.first == kNone ? kNone : connection.last;
         connection.lastArrival = std::max(connection.lastArrival, m_now);
-        Push(connection.lastArrival,
-             kFlowDelivered,
-             m_slots[slot].graph,
-             static_cast<uint64_t>(slot));
+        Push(connection.lastArrival, kArrived, m_slots[slot].graph, static_cast<uint64_t>(slot));
     }
 }
 
@@ -391,7 +388,7 @@ bool FlowEngine::Settle()
 
 void FlowEngine::Handle(int what, int, uint64_t payload)
 {
-    if (what == kFlowDelivered)
+    if (what == kArrived)
     {
         const auto slot = static_cast<int>(payload);
         const Slot arrived = m_slots[slot];
@@ -437,7 +434,7 @@ void FlowEngine::Finish(int number)
     const TimeNs latency =
         RoundedTime(connection.path.delay + firstFrame * connection.path.byteTime);
     connection.lastArrival = std::max(connection.lastArrival, Later(m_now, latency));
-    Push(connection.lastArrival, kFlowDelivered, m_slots[slot].graph, static_cast<uint64_t>(slot));
+    Push(connection.lastArrival, kArrived, m_slots[slot].graph, static_cast<uint64_t>(slot));
     connection.sending = kNone;
     connection.scheduled = kNever;
     m_rates.Stop(number);

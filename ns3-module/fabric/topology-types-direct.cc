@@ -20,7 +20,7 @@ constexpr int kFastLink = 8; ///< rate of the links inside a node over that of o
 
 int PartsOf(int64_t a, int64_t b)
 {
-    return static_cast<int>((a + b - 1) / b);
+    return static_cast<int>(CeilDivide(a, b));
 }
 
 std::string AtLeast(const std::string& product, const TopologyBuild& build)

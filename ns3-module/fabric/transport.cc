@@ -14,11 +14,6 @@ constexpr int64_t kMiB = 1 << 20;
 constexpr int kPacketHeaders = 52; ///< IPv4 20 + TCP 20 + timestamps 12
 constexpr int64_t kUsualFrame = 1502;
 
-int64_t CeilDivide(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /// Bytes that fit on a path of `rateBps` in one round trip.
 int64_t BandwidthDelay(int64_t rateBps, TimeNs roundTrip)
 {

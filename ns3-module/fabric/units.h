@@ -29,6 +29,12 @@ std::string FormatRate(int64_t bitsPerSecond);
 std::string FormatTime(TimeNs time);
 std::string FormatBytes(int64_t bytes);
 
+/// a / b rounded up, of a >= 0 and b > 0.
+constexpr int64_t CeilDivide(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 /// Sums and products of times that need not fit.
 __extension__ using WideTime = __int128;
 

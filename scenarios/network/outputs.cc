@@ -7,6 +7,7 @@
 #include "analysis/csv.h"
 #include "compress/error.h"
 #include "ns3-module/fabric/topology-report.h"
+#include "scenarios/network/measure.h"
 #include "scenarios/network/trace.h"
 
 namespace legacy {
@@ -16,7 +17,7 @@ using analysis::CsvLine;
 using analysis::FormatNumber;
 using fabric::TimeNs;
 
-std::string SecondsText(TimeNs time) { return FormatNumber(static_cast<double>(time) / 1e9); }
+std::string SecondsText(TimeNs time) { return FormatNumber(InSeconds(time)); }
 
 double Share(TimeNs part, TimeNs whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;

@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kTick = std::chrono::milliseconds(200);
 constexpr auto kQueueLook = std::chrono::seconds(3);  // how often the queue is asked
 
 // Who says the rank and the number of ranks. Slurm sets its own names in batch scripts, too, where nothing runs once for
@@ -182,7 +181,7 @@ bool WaitSlurm(const std::vector<std::string>& jobs, const std::function<void()>
     while (std::chrono::steady_clock::now() < look) {
       if (stop) return false;
       tick();
-      std::this_thread::sleep_for(kTick);
+      std::this_thread::sleep_for(kBetweenLooks);
     }
   }
 }

@@ -23,8 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kEndOfLog = 400;  // bytes
-constexpr auto kBetweenLooks = std::chrono::milliseconds(200);
+constexpr size_t kEndOfLog = 400;                     // bytes
 constexpr auto kPatience = std::chrono::seconds(10);  // after SIGTERM
 constexpr int kNoProgram = 127;                       // as shells have it
 

@@ -1,6 +1,7 @@
 // Command lines for a shell, and programs beside this one.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -19,6 +20,9 @@ struct ShellResult {
   std::string text;  // standard output and error
 };
 ShellResult RunShell(const std::string& line);
+
+// Between two looks at what runs elsewhere.
+inline constexpr std::chrono::milliseconds kBetweenLooks{200};
 
 // Runs a program, looked up in PATH, its output behind what `log` has. It gets SIGTERM where `stop` is set or this process
 // dies. Returns its exit status, or -1 where it was stopped or died. Throws Error where it cannot be started.
