@@ -22,13 +22,18 @@ std::vector<uint32_t> Sparsifier::Support(int64_t, int64_t, const CodecContext&)
   return {};
 }
 
-WorkList Sparsifier::EncodeWork(int64_t numel, double) const {
+WorkList Sparsifier::EncodeWork(int64_t numel, double, int64_t) const {
   return {{std::string(Name()) + ".encode", numel}};
 }
 
 WorkList Sparsifier::ErrorWork(int64_t numel, std::span<const double> parameters) const {
   WorkList work = {{"norm", numel}};
-  for (const double parameter : parameters) AddWork(EncodeWork(numel, parameter), work);
+  constexpr int64_t kListed = 16;  // bytes of a position and a value, written and read
+  const bool density = Parameter().name == DensityParameter().name;
+  for (const double parameter : parameters) {
+    AddWork(EncodeWork(numel, parameter, 0), work);
+    if (density) AddWork(Moved(kListed * KeptCount(numel, parameter)), work);
+  }
   return work;
 }
 
@@ -43,9 +48,7 @@ std::vector<double> Sparsifier::SquaredErrors(std::span<const float> values,
     const int64_t count = KeptCount(static_cast<int64_t>(values.size()), parameter);
     double error = total;
     const Selection selection = Select(values, count, own);
-    for (const uint32_t i : selection.positions) {
-      error -= static_cast<double>(values[i]) * static_cast<double>(values[i]);
-    }
+    for (const float x : selection.values) error -= double{x} * x;
     errors.push_back(error > 0 ? error : 0);
   }
   return errors;

@@ -19,7 +19,8 @@ struct SchemeCase {
 };
 
 // The schemes of the table, each without and with error feedback where it can be: densities are 1 %,
-// a threshold passes about as much, other parameters are at their default.
+// a threshold passes about as much, other parameters are at their default. RedSync looks for its
+// threshold in every step, whatever the size.
 std::vector<SchemeCase> MeasuredSchemes();
 // The same of one scheme.
 std::vector<SchemeCase> CasesOf(const std::string& scheme);

@@ -102,7 +102,7 @@ std::optional<int64_t> FftCodec::MessageBytes(const Unit& unit, double theta) co
   return kHeaderBytes + IndexBytes(coding, bins, kept) + *segment;
 }
 
-WorkList FftCodec::EncodeWork(int64_t numel, double theta) const {
+WorkList FftCodec::EncodeWork(int64_t numel, double theta, int64_t) const {
   constexpr int64_t kListed = 98;  // bytes of a kept bin: twice as many are listed, and read again
   const int64_t values = ElementsSent(numel, theta);
   WorkList work = {
@@ -111,7 +111,8 @@ WorkList FftCodec::EncodeWork(int64_t numel, double theta) const {
   return work;
 }
 
-// One spectrum, of which each parameter's strongest bins are summed and quantised.
+// One spectrum, of which each parameter's strongest bins are summed and quantised: a power and two
+// coefficients of each, in a sector of 32 bytes each.
 WorkList FftCodec::ErrorWork(int64_t numel, std::span<const double> thetas) const {
   const int64_t bins = plan_.Bins(numel);
   WorkList work = {{"fft.forward", numel}, {"norm", bins}};
@@ -119,6 +120,7 @@ WorkList FftCodec::ErrorWork(int64_t numel, std::span<const double> thetas) cons
     const int64_t values = ElementsSent(numel, theta);
     AddWork(Work{"topk.encode", bins}, work);
     AddWork(Work{"norm", values / 2}, work);
+    AddWork(Moved((Quantises() ? 96 : 32) * values / 2), work);
     if (!Quantises()) continue;
     AddWork(QuantiseWork(*quantiser_, values, Fixed()), work);
     AddWork(DequantiseWork(*quantiser_, values, Fixed()), work);

@@ -63,7 +63,7 @@ std::optional<int64_t> QuantiserCodec::MessageBytes(const Unit& unit, double par
   return segment ? std::optional(kHeaderBytes + *segment) : std::nullopt;
 }
 
-WorkList QuantiserCodec::EncodeWork(int64_t numel, double parameter) const {
+WorkList QuantiserCodec::EncodeWork(int64_t numel, double parameter, int64_t) const {
   return Alike(QuantiseWork(*quantiser_, numel, parameter), parameter);
 }
 
@@ -75,10 +75,12 @@ WorkList QuantiserCodec::FeedbackWork(int64_t numel, double, Feeding) const {
   return QuantiserFeedbackWork(*quantiser_, numel);
 }
 
-// In closed form: as many passes as encoding makes.
+// In closed form: as many passes as encoding makes, and no message.
 WorkList QuantiserCodec::ErrorWork(int64_t numel, std::span<const double> parameters) const {
   WorkList work;
-  for (const double parameter : parameters) AddWork(EncodeWork(numel, parameter), work);
+  for (const double parameter : parameters) {
+    AddWork(quantiser_->EncodeWork(numel, parameter), work);
+  }
   return work;
 }
 

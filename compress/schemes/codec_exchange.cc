@@ -61,6 +61,7 @@ CodecStep CodecExchange::Current() const {
   return {.codec = Active(),
           .unit = unit(),
           .parameter = step().parameter,
+          .step = step().step,
           .participants = Participants(),
           .selected = !step().candidates.empty() && !step().estimate,  // in Measure
           .requantise = setup_.requantise && !whole_,

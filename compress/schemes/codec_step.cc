@@ -74,7 +74,7 @@ WorkList CodecStep::EncodeWork() const {
   if (selected) {
     AddWork(codec.PackWork(count, FeedingOf()), work);
   } else {
-    AddWork(codec.EncodeWork(unit.numel, parameter), work);
+    AddWork(codec.EncodeWork(unit.numel, parameter, step), work);
   }
   if (memory.kind != MemoryKind::kNone) {
     AddWork(codec.FeedbackWork(unit.numel, parameter, FeedingOf()), work);

@@ -22,6 +22,7 @@ struct CodecStep {
   const Codec& codec;  // that makes the messages
   const Unit& unit;
   double parameter = 1;
+  int64_t step = 0;  // of the training
   int participants = 1;
   bool selected = false;                               // what is sent was chosen before
   bool requantise = false;                             // sums are quantised again

@@ -81,7 +81,7 @@ std::optional<Round> TernGradExchange::NextRound() {
     round.encode = {{"copy", unit().numel},
                     {.kernel = "norm", .elements = 2 * unit().numel, .launches = 2, .sets = 2}};
   } else {
-    round.encode = {{"terngrad.encode", unit().numel}};
+    round.encode = {{"terngrad-shared.encode", unit().numel}};
     round.decode = {{"terngrad-shared.decode", unit().numel}, {"mean", unit().numel}};
   }
   return round;

@@ -50,6 +50,11 @@ class Variance : public Sparsifier {
   const ParameterSpec& Parameter() const override { return parameter_; }
   bool FixedCount() const override { return false; }
   bool HasLevels() const override { return false; }
+  WorkList ErrorWork(int64_t numel, std::span<const double> alphas) const override {
+    WorkList work = Sparsifier::ErrorWork(numel, alphas);
+    for (size_t i = 0; i < alphas.size(); ++i) AddWork(Work{"copy", numel}, work);
+    return work;
+  }
   // As a first step: all that is not 0 below alpha = 1, nothing from there on.
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override {

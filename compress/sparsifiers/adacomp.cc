@@ -24,6 +24,10 @@ class AdaComp : public Sparsifier {
   CodecId Id() const override { return CodecId::kAdaComp; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool FixedCount() const override { return false; }
+  // The gradient is read again beside the sum.
+  WorkList SumWork(int64_t numel) const override {
+    return {{"accumulate", numel}, Moved(int64_t{sizeof(float)} * numel)};
+  }
   Selection Select(std::span<const float> values, int64_t,
                    const CodecContext& context) const override {
     return SelectBinwise(values, values, context);

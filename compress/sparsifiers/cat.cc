@@ -8,14 +8,16 @@
 // values cost nothing, so the ends of packets are all that is tried, up to the first decrease or to
 // the maximum of all. Zeros are not sent.
 //
-// The largest magnitudes are selected and sorted as far as they are needed (one pass of 4 bytes an
-// element, and another for every fourfold).
+// Three passes of 4 bytes an element: the norm, a histogram that tells about how many of the largest
+// magnitudes will be looked at, and their selection; then they are sorted. Where the histogram's
+// bins told too few, a fourth.
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
 
 #include "compress/codecs/common.h"
+#include "compress/cpu/histogram.h"
 #include "compress/cpu/vector.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
@@ -33,10 +35,14 @@ struct CatOptions {
 // Energies of the largest values, worked out as far as asked.
 class Front {
  public:
-  Front(std::span<const float> values, uint32_t unit) : values_(values), unit_(unit) {}
+  // `expected`: of which the energy will be asked.
+  Front(std::span<const float> values, uint32_t unit, int64_t expected)
+      : values_(values), unit_(unit) {
+    Extend(expected);
+  }
   // ||top_count||^2; count <= values.size().
   double Energy(int64_t count) {
-    if (count > static_cast<int64_t>(energy_.size())) Extend(count);
+    if (count > static_cast<int64_t>(energy_.size())) Extend(4 * count);
     return count > 0 ? energy_[count - 1] : 0;
   }
   // The `count` largest without zeros; Energy(count) was asked before.
@@ -46,9 +52,7 @@ class Front {
 
  private:
   void Extend(int64_t count) {
-    constexpr int64_t kFirst = 1 << 14;
-    const auto all = static_cast<int64_t>(values_.size());
-    largest_ = SelectLargest(values_, std::min(all, std::max(kFirst, 4 * count)), unit_);
+    largest_ = SelectLargest(values_, std::min(count, std::ssize(values_)), unit_);
     std::vector<float> sorted = largest_.values;
     std::ranges::sort(sorted, std::greater<>(), [](float x) { return std::abs(x); });
     energy_.clear();
@@ -79,6 +83,12 @@ class Cat : public Sparsifier {
                    const CodecContext& context) const override;
 
  private:
+  struct Choice {
+    int64_t count = 0;   // that has the largest gain
+    int64_t looked = 0;  // the largest count whose energy was asked
+  };
+  template <class Energy>
+  Choice Choose(int64_t numel, double total, Energy energy) const;
   double Cost(int64_t packets) const {
     return options_.packet_cost * static_cast<double>(packets) + options_.message_cost;
   }
@@ -86,28 +96,40 @@ class Cat : public Sparsifier {
   CatOptions options_;
 };
 
-Selection Cat::Select(std::span<const float> values, int64_t, const CodecContext& context) const {
-  CheckFinite(values, context.unit);
-  const auto numel = static_cast<int64_t>(values.size());
-  if (numel == 0) return {};
+// Of `numel` values; `energy`(count) of the largest, at most `total`.
+template <class Energy>
+Cat::Choice Cat::Choose(int64_t numel, double total, Energy energy) const {
   const int64_t value_bits = 32 + std::bit_width(static_cast<uint64_t>(numel - 1));
-  const double total =
-      cpu::SquaredNorm(values) * (1 + 1e-9);  // a bound, whatever the order of sums
-  Front front(values, context.unit);
-  int64_t best_count = 0, count = 0;
+  Choice choice;
   double best = 0;
-  for (int64_t packets = 1; count < numel; ++packets) {
-    count = std::min(numel, packets * 8 * options_.packet_bytes / value_bits);
-    const double gain = front.Energy(count) / Cost(packets);
+  for (int64_t packets = 1; choice.looked < numel; ++packets) {
+    const int64_t count = std::min(numel, packets * 8 * options_.packet_bytes / value_bits);
+    choice.looked = count;
+    const double gain = energy(count) / Cost(packets);
     if (gain > best) {
       best = gain;
-      best_count = count;
+      choice.count = count;
     } else if (options_.first_decrease && gain < best) {
       break;
     }
     if (total / Cost(packets + 1) <= best) break;  // none of the others can be better
   }
-  return front.Take(best_count);
+  return choice;
+}
+
+Selection Cat::Select(std::span<const float> values, int64_t, const CodecContext& context) const {
+  constexpr double kOfBins = 1.05;  // energies within bins are interpolated
+  const auto numel = static_cast<int64_t>(values.size());
+  if (numel == 0) return {};
+  const double squares = cpu::SquaredNorm(values);
+  if (!std::isfinite(squares)) CheckFinite(values, context.unit);
+  const double total = squares * (1 + 1e-9);  // a bound, whatever the order of sums
+  const auto curve = cpu::MagnitudeCurve::Of(values);
+  const Choice about =
+      Choose(numel, total, [&](int64_t count) { return curve.KeptSquared(count); });
+  const auto expected = static_cast<int64_t>(kOfBins * static_cast<double>(about.looked));
+  Front front(values, context.unit, expected);
+  return front.Take(Choose(numel, total, [&](int64_t k) { return front.Energy(k); }).count);
 }
 
 }  // namespace

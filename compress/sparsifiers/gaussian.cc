@@ -1,8 +1,8 @@
 // Gaussian-k: the threshold mean + z deviation of a normal distribution, with P(|N(0,1)| > z) =
 // density, halved where it selects less than 2/3 of what is asked and multiplied by 1.5 where it
 // selects more than 4/3, up to 3 times. What it selects is sent, however many; the exact Top-K
-// where that is nothing. On heavy tails it selects too few. One pass of 4 bytes an element for the
-// moments and one for each threshold.
+// where that is nothing. On heavy tails it selects too few. A pass of 4 bytes an element for each of the
+// two moments and for each threshold.
 #include <cmath>
 
 #include "compress/codecs/common.h"
@@ -37,13 +37,14 @@ class Gaussian : public Sparsifier {
 
 Selection Gaussian::Select(std::span<const float> values, int64_t count,
                            const CodecContext& context) const {
-  CheckFinite(values, context.unit);
   const auto numel = static_cast<double>(values.size());
   if (count >= static_cast<int64_t>(values.size())) return SelectAtLeast(values, 0, context.unit);
+  const double squares = cpu::SquaredNorm(values);
+  if (!std::isfinite(squares)) CheckFinite(values, context.unit);
   double sum = 0;
   for (const float x : values) sum += x;
   const double mean = sum / numel;
-  const double variance = std::max(0.0, cpu::SquaredNorm(values) / numel - mean * mean);
+  const double variance = std::max(0.0, squares / numel - mean * mean);
   const auto wanted = static_cast<double>(count);
   double threshold = std::abs(mean + TwoSidedQuantile(wanted / numel) * std::sqrt(variance));
   Selection selection;

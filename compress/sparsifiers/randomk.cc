@@ -22,7 +22,7 @@ class RandomK : public Sparsifier {
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kRandomK, .unbiased = unbiased_};
   }
-  WorkList EncodeWork(int64_t numel, double density) const override {
+  WorkList EncodeWork(int64_t numel, double density, int64_t) const override {
     return {{"randomk.draw", numel}, {"randomk.encode", KeptCount(numel, density)}};
   }
   bool TakesOut(Feeding) const override { return true; }

@@ -95,6 +95,7 @@ class RedSync : public Sparsifier {
     return static_cast<int64_t>(sizeof(float)) * numel < options_.small;
   }
   std::string_view OwnQuantiser() const override { return options_.quantised ? "mean" : ""; }
+  WorkList EncodeWork(int64_t numel, double density, int64_t step) const override;
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;
 
@@ -128,6 +129,20 @@ Selection RedSync::Select(std::span<const float> values, int64_t count,
     signed_ones.values.push_back(selection.values[i]);
   }
   return signed_ones;
+}
+
+// Of a training that keeps its density. Where thresholds are of one sign they take turns, and the
+// other's values are made zeros first.
+WorkList RedSync::EncodeWork(int64_t numel, double, int64_t step) const {
+  WorkList work;
+  if (options_.quantised) work.push_back({"copy", numel});
+  const int64_t used = options_.quantised ? step / 2 : step;
+  if (!IsLarge(numel)) {
+    AddWork(SelectLargestWork(numel), work);
+  } else {
+    work.push_back({used % options_.reuse == 0 ? "redsync.encode" : "threshold.encode", numel});
+  }
+  return work;
 }
 
 // The threshold in use is kept as {threshold, steps it still serves, density} at 3 * memory of the

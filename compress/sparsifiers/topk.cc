@@ -28,14 +28,14 @@ class TopK : public Sparsifier {
     if (kth_) return std::nullopt;
     return SparsifierSetting{.kind = SparsifierKind::kTopK};
   }
-  WorkList EncodeWork(int64_t numel, double) const override {
-    WorkList work = {{"topk.encode", numel}, SampleWork(numel)};
+  WorkList EncodeWork(int64_t numel, double, int64_t) const override {
+    WorkList work = SelectLargestWork(numel);
     if (kth_) work.push_back({"threshold.encode", numel});
     return work;
   }
   WorkList SumWork(int64_t numel) const override {
     if (kth_) return Sparsifier::SumWork(numel);
-    return {{"feedback", numel}, SampleWork(numel)};
+    return {{"feedback", numel}, TopKSampleWork(numel)};
   }
   bool TakesOut(Feeding feeding) const override { return !kth_ && feeding == Feeding::kGradient; }
   WorkList ErrorWork(int64_t numel, std::span<const double>) const override {
@@ -51,9 +51,6 @@ class TopK : public Sparsifier {
                                     const CodecContext& context) const override;
 
  private:
-  // A sample of 16384 values, each in a sector of 32 bytes, as far as there are so many.
-  static Work SampleWork(int64_t numel) { return Moved(32 * std::min<int64_t>(numel / 8, 16384)); }
-
   bool kth_;
 };
 

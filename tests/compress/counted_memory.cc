@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <new>
 #include <utility>
@@ -13,8 +14,11 @@ namespace {
 constexpr size_t kBytes = size_t{1} << 30;
 constexpr size_t kAlignment = 256;
 constexpr size_t kSector = 32;
+constexpr size_t kLeast = 2048;  // smaller blocks that a processor uses are not counted
+constexpr uint32_t kCached = CountedProcessor::kCacheBytes / kSector;
 
-// When a sector was read and written last: the number of that launch.
+// When a sector was read and written last: the number of that launch; of a processor, how many
+// sectors had been moved until then.
 struct Sector {
   uint32_t read = 0, written = 0;
 };
@@ -22,8 +26,9 @@ struct Sector {
 // Null, so that nothing lies there, until memory is asked for.
 constinit std::byte* memory = nullptr;
 constinit Sector* sectors = nullptr;
-constinit uint32_t launch = 1;
+constinit uint32_t now = kCached;
 constinit int64_t moved = 0;
+constinit bool processor = false;
 
 void* Map(size_t bytes) {
   void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -46,16 +51,26 @@ Blocks& TheBlocks() {
   return blocks;
 }
 
+inline size_t OffsetOf(const void* at) {
+  return reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(memory);
+}
+inline bool IsCounted(const void* at) { return memory != nullptr && OffsetOf(at) < kBytes; }
+
 template <bool write>
 inline void Touch(const void* at, size_t bytes) {
-  const size_t begin = reinterpret_cast<uintptr_t>(at) - reinterpret_cast<uintptr_t>(memory);
-  if (begin >= kBytes || bytes == 0) return;
+  if (!IsCounted(at) || bytes == 0) return;
+  const size_t begin = OffsetOf(at);
   const size_t last = (begin + bytes - 1) / kSector;
   for (size_t i = begin / kSector; i <= last; ++i) {
-    uint32_t& touched = write ? sectors[i].written : sectors[i].read;
-    if (touched == launch) continue;
-    touched = launch;
-    moved += kSector;
+    Sector& sector = sectors[i];
+    uint32_t& touched = write ? sector.written : sector.read;
+    const uint32_t last_touched =
+        write || !processor ? touched : std::max(sector.read, sector.written);
+    if (now - last_touched >= (processor ? kCached : 1)) {
+      now += processor ? 1 : 0;
+      moved += kSector;
+    }
+    touched = now;
   }
 }
 
@@ -92,13 +107,30 @@ void CountedMemory::Free(void* freed) {
 }
 
 void CountedMemory::BeginLaunch() {
-  ++launch;
+  ++now;
   moved = 0;
 }
 
 int64_t CountedMemory::Take() { return std::exchange(moved, 0); }
 
+CountedProcessor::CountedProcessor() { processor = true; }
+CountedProcessor::~CountedProcessor() { processor = false; }
+
 }  // namespace legacy::test
+
+void* operator new(size_t bytes) {
+  if (legacy::test::processor && bytes >= legacy::test::kLeast) {
+    return legacy::test::CountedMemory::Allocate(bytes);
+  }
+  void* const made = std::malloc(std::max<size_t>(bytes, 1));
+  if (made == nullptr) throw std::bad_alloc();
+  return made;
+}
+void operator delete(void* freed) noexcept {
+  if (legacy::test::IsCounted(freed)) return legacy::test::CountedMemory::Free(freed);
+  std::free(freed);
+}
+void operator delete(void* freed, size_t) noexcept { operator delete(freed); }
 
 // What the compiler calls (its sanitizer.def), as far as the kernels need it.
 using legacy::test::Touch;
@@ -129,5 +161,23 @@ char __tsan_atomic8_load(const volatile char* at, int) {
 }
 int __tsan_atomic32_fetch_add(volatile int* at, int x, int) {
   return __atomic_fetch_add(at, x, __ATOMIC_SEQ_CST);
+}
+// What the linker puts before the library's (--wrap).
+void* __real_memcpy(void* to, const void* from, size_t bytes);
+void* __real_memmove(void* to, const void* from, size_t bytes);
+void* __real_memset(void* to, int value, size_t bytes);
+void* __wrap_memcpy(void* to, const void* from, size_t bytes) {
+  Touch<false>(from, bytes);
+  Touch<true>(to, bytes);
+  return __real_memcpy(to, from, bytes);
+}
+void* __wrap_memmove(void* to, const void* from, size_t bytes) {
+  Touch<false>(from, bytes);
+  Touch<true>(to, bytes);
+  return __real_memmove(to, from, bytes);
+}
+void* __wrap_memset(void* to, int value, size_t bytes) {
+  Touch<true>(to, bytes);
+  return __real_memset(to, value, bytes);
 }
 }

@@ -1,0 +1,147 @@
+// What methods say that they take (Work), against the bytes that their code moves on a processor
+// (counted_memory.h): of methods that have no kernels, and of error tables, which policies ask for.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "compress/exchange.h"
+#include "compress/kernel_costs.h"
+#include "tests/compress/counted_memory.h"
+#include "tests/compress/test_data.h"
+
+namespace legacy::processor_work_test {
+namespace {
+
+constexpr int64_t kNumel = int64_t{1} << 20;
+constexpr double kTolerance = 0.1;
+
+// Plain loops: functions of vector instructions are not counted.
+const int kPlain = setenv("LEGACY_SIMD", "plain", 1);
+
+// `beside`: bytes an element that this code moves and a kernel would not, and why.
+struct Case {
+  const char* scheme;
+  bool feedback;
+  double beside;
+  const char* why;
+};
+
+double BytesOf(const WorkList& work) {
+  double bytes = 0;
+  for (const KernelCost& cost : KernelCosts()) {
+    for (const Work& entry : work) {
+      if (entry.kernel == cost.name) bytes += static_cast<double>(entry.elements) * cost.bytes;
+    }
+  }
+  return bytes / static_cast<double>(kNumel);
+}
+
+Unit Matrix() {
+  return {.id = 0, .name = "u", .shape = {1024, 1024}, .offset = 0, .numel = kNumel};
+}
+
+void ExpectCharged(const char* what, const Case& one, int64_t counted, double charged) {
+  const double bytes = static_cast<double>(counted) / static_cast<double>(kNumel) - one.beside;
+  std::printf("%-44s %-3s %-6s %9.2f %9.2f %9.2f %+7.1f %%\n", one.scheme,
+              one.feedback ? "on" : "off", what, bytes + one.beside, one.beside, charged,
+              100 * (charged / bytes - 1));
+  EXPECT_NEAR(charged / bytes, 1, kTolerance) << one.scheme << ": " << one.why;
+}
+
+// The one worker's encoding in the third step of a training.
+void ExpectEncoding(const Case& one) {
+  const auto scheme = MakeScheme(one.scheme, {.error_feedback = one.feedback});
+  const test::CountedProcessor processor;
+  const Unit unit = Matrix();
+  const auto exchange = scheme->Open(unit, 1);
+  int64_t counted = 0;
+  double charged = 0;
+  for (int64_t step = 0; step < 3; ++step) {
+    const std::vector<float> gradient = test::Normals(kNumel, 5 + step);
+    exchange->Begin({.seed = 1, .step = step, .parameter = scheme->Parameter().fallback});
+    counted = 0;
+    charged = 0;
+    for (bool first = true; const auto round = exchange->NextRound(); first = false) {
+      test::CountedMemory::Take();
+      const Message message =
+          exchange->Encode(0, first ? std::span<const float>(gradient) : std::span<const float>());
+      counted += test::CountedMemory::Take();
+      charged += BytesOf(round->encode);
+      exchange->Accumulate(0, message.bytes);
+      exchange->FinishRound();
+    }
+  }
+  ExpectCharged("encode", one, counted, charged);
+}
+
+// What ends in histograms has tables of 0.8 MB.
+constexpr double kTables = 0.8;
+
+TEST(ProcessorWork, EncodingMovesWhatIsCharged) {
+  const char* const finite = "a pass looks for what is not finite";
+  for (const bool feedback : {false, true}) {
+    for (const Case& one : {
+             Case{"redsync", feedback, 0, ""},
+             {"redsync:large=0,reuse=1", feedback, kTables + (feedback ? 4 : 0),
+              "tables; a pass gathers the bin in which the search ends, where it ends in one"},
+             {"redsync:large=0", feedback, 0, "the third step uses the first one's threshold"},
+             {"redsync:large=0,reuse=1,quantised=on", feedback, 12 + kTables + (feedback ? 0 : 4),
+              "the same; one pass looks for what is not finite, one clears the other sign"},
+             {"sidco", feedback, kTables, "tables"},
+             {"adacomp:bins=10", feedback, feedback ? 4 : 3.4, finite},
+             {"cat:c0=20", feedback, kTables, "tables"},
+             {"gaussian", feedback, 0, ""},
+             {"ar-topk", feedback, 4, finite},
+             {"ar-topk:root=variance", feedback, 4, finite},
+         }) {
+      ExpectEncoding(one);
+    }
+  }
+  ExpectEncoding({"mean", false, 4, finite});
+  ExpectEncoding({"signsgd", false, 4, finite});
+  ExpectEncoding(
+      {"terngrad-shared", false, 14.3,
+       "a pass looks for what is not finite; two more take sums; codes are bytes first"});
+  ExpectEncoding({"variance:alpha=4", true, 4, finite});
+}
+
+void ExpectErrors(const Case& one, const std::vector<double>& parameters) {
+  const auto scheme = MakeScheme(one.scheme, {.error_feedback = one.feedback});
+  const test::CountedProcessor processor;
+  const Unit unit = Matrix();
+  const std::vector<float> values = test::Normals(kNumel, 3);
+  test::CountedMemory::Take();
+  scheme->SquaredErrors(unit, values, parameters, {});
+  const int64_t counted = test::CountedMemory::Take();
+  ExpectCharged("errors", one, counted, BytesOf(scheme->ErrorWork(unit, parameters)));
+}
+
+TEST(ProcessorWork, ErrorTablesMoveWhatIsCharged) {
+  for (const Case& one : {
+           Case{"topk", true, kTables, "tables"},
+           {"ar-topk", true, kTables, "tables"},
+           {"flexible-topk", true, kTables, "tables"},
+           {"topk+qsgd", true, 0, ""},
+           {"randomk", true, 0, ""},
+           {"sampled", true, 0, ""},
+           {"dgc", true, 0, ""},
+           {"redsync", true, 0, ""},
+           {"sidco", true, 2 * kTables, "tables"},
+           {"gaussian", true, 0, ""},
+       }) {
+    ExpectErrors(one, {0.01, 0.05});
+  }
+  ExpectErrors({"threshold", true, 0, ""}, {3, 2.5});
+  for (const char* name : {"uniform", "qsgd", "maxmin", "rbf"}) {
+    ExpectErrors({name, false, 0, ""}, {4, 8});
+  }
+  ExpectErrors({"fft", true, 4, "a pass looks for what is too large"}, {0.85, 0.95});
+  ExpectErrors({"powersgd", true, 0, ""}, {2, 4});
+  ExpectErrors({"variance", true, 4, "a pass looks for what is not finite"}, {1.5});
+}
+
+}  // namespace
+}  // namespace legacy::processor_work_test
