@@ -111,16 +111,19 @@ WorkList FftCodec::EncodeWork(int64_t numel, double theta, int64_t) const {
   return work;
 }
 
-// One spectrum, of which each parameter's strongest bins are summed and quantised: a power and two
-// coefficients of each, in a sector of 32 bytes each.
+// One spectrum, of which each parameter's strongest bins are summed and quantised.
 WorkList FftCodec::ErrorWork(int64_t numel, std::span<const double> thetas) const {
+  // Bytes of a kept bin: its position, and two candidates of 8, written and read; a power and two
+  // coefficients, each in a sector.
+  constexpr int64_t kListed = 8 + 2 * 16, kSector = 32;
+  const int64_t sectors = Quantises() ? 3 : 1;
   const int64_t bins = plan_.Bins(numel);
   WorkList work = {{"fft.forward", numel}, {"norm", bins}};
   for (const double theta : thetas) {
     const int64_t values = ElementsSent(numel, theta);
     AddWork(Work{"topk.encode", bins}, work);
     AddWork(Work{"norm", values / 2}, work);
-    AddWork(Moved((Quantises() ? 96 : 32) * values / 2), work);
+    AddWork(Moved((kListed + sectors * kSector) * values / 2), work);
     if (!Quantises()) continue;
     AddWork(QuantiseWork(*quantiser_, values, Fixed()), work);
     AddWork(DequantiseWork(*quantiser_, values, Fixed()), work);

@@ -60,7 +60,12 @@ class Accordion : public AnnouncedPolicy {
   Choices Choose() override;
   DecisionGrounds GroundsOf(size_t unit) const override;
   bool HasDecided() const override { return compared_; }
-  WorkList ChoosingWork() const override { return {PassOver("norm")}; }
+  bool ReadsResidual() const override { return false; }
+  WorkList ChoosingWork() const override {
+    WorkList work = Clearing();
+    AddWork(PassOver("norm"), work);
+    return work;
+  }
   void SaveOwn(StateWriter& out) const override { SaveParts(out, rate_, regimes_, gradients_); }
   void LoadOwn(StateReader& in) override { LoadParts(in, rate_, regimes_, gradients_); }
 

@@ -43,9 +43,12 @@ void AnnouncedPolicy::Decide(const StepInfo& step, [[maybe_unused]] std::span<co
   for (size_t i = 0; i < choices_.size(); ++i) parameters[i] = grid_.Parameter(i, choices_[i]);
 }
 
+// Gradient, what is held, and their sum over some steps.
 WorkList AnnouncedPolicy::LocalWork() const {
   if (!ReadsLocalGradient()) return {};
-  return {PassOver("accumulate")};
+  WorkList work = {PassOver("accumulate")};
+  if (ReadsResidual()) work.push_back(Moved(int64_t{sizeof(float)} * elements_));
+  return work;
 }
 
 OptionTable AnnouncedPolicy::SquaredErrors(std::span<const float> gradient) const {

@@ -231,7 +231,8 @@ WorkList Flexible::ChoosingWork() const {
   for (size_t u = 0; u < grid().Units(); ++u) {
     if (grid().Compressed(u)) JoinWork({{"norm", context().units[u].numel}}, norms);
   }
-  WorkList work = grid().ErrorWork();
+  WorkList work = Clearing();
+  AddWork(grid().ErrorWork(), work);
   AddWork(norms, work);
   return work;
 }

@@ -102,7 +102,8 @@ DecisionGrounds Kimad::GroundsOf(size_t) const {
 WorkList Kimad::ChoosingWork() const {
   if (!options_.knapsack) return {};
   const auto cells = static_cast<int64_t>(grid().Options() * grid().Units());
-  WorkList work = grid().ErrorWork();
+  WorkList work = Clearing();
+  AddWork(grid().ErrorWork(), work);
   AddWork(Work{"lgreco.solve", cells * options_.steps}, work);
   return work;
 }

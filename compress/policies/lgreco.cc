@@ -207,7 +207,10 @@ void Lgreco::Explain(const OptionTable& errors, const OptionTable& costs, const 
 
 WorkList Lgreco::ChoosingWork() const {
   const auto cells = static_cast<int64_t>(grid().Options() * grid().Units());
-  WorkList work = grid().ErrorWork();
+  WorkList work = Clearing();
+  const bool several = std::min(options_.accumulate, options_.period) > 1;
+  if (several) AddWork(PassOver("copy"), work);  // their mean
+  AddWork(grid().ErrorWork(), work);
   if (options_.metric == Metric::kRelative) AddWork(PassOver("norm"), work);
   if (options_.accordion_eta) AddWork(PassOver("norm"), work);
   AddWork(Work{"lgreco.solve", cells * options_.steps}, work);

@@ -21,6 +21,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "compress/codecs/common.h"
@@ -199,8 +200,11 @@ class MeasuredTheta : public AnnouncedTheta {
   }
   void ObserveLocal(size_t unit, std::span<const float> gradient,
                     std::span<const float> residual) override {
-    std::vector<float> fed(gradient.begin(), gradient.end());
-    if (!residual.empty()) cpu::Add(residual, fed);
+    const auto sum = std::make_unique_for_overwrite<float[]>(gradient.size());
+    const std::span<float> fed(sum.get(), gradient.size());
+    for (size_t i = 0; i < fed.size(); ++i) {
+      fed[i] = residual.empty() ? gradient[i] : gradient[i] + residual[i];
+    }
     energy_ += cpu::SquaredNorm(fed);
     const Unit& own = context().units[unit];
     if (!context().scheme->Compresses(own, context().parameter)) return;

@@ -4,11 +4,13 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compress/exchange.h"
 #include "compress/kernel_costs.h"
+#include "compress/policy.h"
 #include "tests/compress/counted_memory.h"
 #include "tests/compress/test_data.h"
 
@@ -141,6 +143,89 @@ TEST(ProcessorWork, ErrorTablesMoveWhatIsCharged) {
   ExpectErrors({"fft", true, 4, "a pass looks for what is too large"}, {0.85, 0.95});
   ExpectErrors({"powersgd", true, 0, ""}, {2, 4});
   ExpectErrors({"variance", true, 4, "a pass looks for what is not finite"}, {1.5});
+}
+
+// Worker 0 of one: what it is shown, measures, and says.
+void ExpectPolicy(const Case& one, const char* policy_text) {
+  constexpr int64_t kSteps = 8;
+  const auto scheme = MakeScheme(one.scheme, {.error_feedback = one.feedback});
+  const test::CountedProcessor processor;
+  const Unit unit = Matrix();
+  const auto exchange = scheme->Open(unit, 1);
+  const auto policy = MakePolicy(policy_text, {.scheme = scheme.get(),
+                                               .units = {unit},
+                                               .workers = 1,
+                                               .total_steps = kSteps,
+                                               .steps_per_epoch = 2,
+                                               .parameter = scheme->Parameter().fallback,
+                                               .seed = 9});
+  std::vector<float> mean(kNumel);
+  int64_t counted = 0;
+  double charged = 0;
+  const auto count = [&](const auto& call) {
+    test::CountedMemory::Take();
+    call();
+    counted += test::CountedMemory::Take();
+  };
+  for (int64_t step = 0; step < kSteps; ++step) {
+    const std::vector<float> gradient = test::Normals(kNumel, 5 + step);
+    std::vector<double> decided(1);
+    policy->Decide({.step = step, .total_steps = kSteps, .learning_rate = 1, .steps_per_epoch = 2},
+                   {&unit, 1}, decided);
+    if (policy->ReadsLocalGradient()) {
+      charged += BytesOf(policy->LocalWork());
+      count([&] { policy->ObserveLocal(0, gradient, exchange->Residual(0)); });
+    }
+    const std::vector<double> candidates = policy->Candidates();
+    exchange->Begin({.seed = 9,
+                     .step = step,
+                     .parameter = decided[0],
+                     .candidates = candidates,
+                     .estimate = policy->EstimatesCandidates()});
+    if (!candidates.empty()) {
+      std::vector<Probe> probes(1);
+      count([&] { probes[0] = exchange->Measure(0, gradient); });
+      charged += BytesOf(policy->OpenRound(PolicyMoment::kAgreement)->encode);
+      policy->Accumulate(0, policy->Encode(0, probes).bytes);
+      policy->FinishRound();
+      exchange->Choose(policy->Chosen());
+    }
+    for (bool first = candidates.empty(); exchange->NextRound(); first = false) {
+      const Message message =
+          exchange->Encode(0, first ? std::span<const float>(gradient) : std::span<const float>());
+      exchange->Accumulate(0, message.bytes);
+      exchange->FinishRound();
+    }
+    exchange->Mean(mean);
+    std::optional<Round> round;
+    count([&] { round = policy->OpenRound(PolicyMoment::kAnnouncement); });
+    if (round) {
+      charged += BytesOf(round->encode);
+      policy->Accumulate(0, policy->Encode(0, {}).bytes);
+      policy->FinishRound();
+    }
+    count([&] {
+      policy->Observe({.step = step,
+                       .loss = 1,
+                       .mean_gradient = mean,
+                       .simulated_seconds = 1,
+                       .communication_seconds = 1,
+                       .message_bytes = 1e5});
+    });
+  }
+  ExpectCharged(policy_text, one, counted, charged);
+}
+
+TEST(ProcessorWork, PoliciesMoveWhatIsCharged) {
+  ExpectPolicy({"topk", true, 4 * kTables, "tables"}, "lgreco");
+  ExpectPolicy({"topk", true, 8 * kTables, "tables"}, "lgreco-accordion");
+  ExpectPolicy({"topk", true, 0, ""}, "accordion");
+  ExpectPolicy({"topk", true, 96, "the exchange is charged the sum"}, "gravac:theta_min=100");
+  ExpectPolicy({"topk", true, 96 + 8 * kTables, "the same; tables"}, "gravac:probe=estimate");
+  ExpectPolicy({"topk", true, 0, ""}, "kimad:split=knapsack,period=2");
+  ExpectPolicy({"flexible-topk", true, 4 * kTables, "tables"}, "flexible:interval=2");
+  ExpectPolicy({"fft+fp32", true, 16, "a pass looks for what is too large"},
+               "theta:form=measured,interval=2");
 }
 
 }  // namespace

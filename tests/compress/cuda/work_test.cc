@@ -14,54 +14,18 @@
 
 #include "compress/cuda/exchange_on.h"
 #include "compress/cuda/host_operations.h"
-#include "compress/kernel_costs.h"
 #include "compress/schemes/codec_scheme.h"
-#include "tests/compress/counted_memory.h"
+#include "tests/compress/cuda/counting_device.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::cuda::work_test {
 namespace {
 
+using test::CostOf;
+using test::CountingDevice;
+using test::Counts;
+
 constexpr int kWorkers = 3;
-
-struct Counts {
-  int64_t launches = 0;
-  int64_t bytes = 0;
-  int64_t multiply_adds = 0;  // of PowerSGD's products
-};
-
-// Runs kernels on the host, and counts.
-class CountingDevice : public HostDevice {
- public:
-  template <class Kernel>
-  void Launch(int64_t blocks, const typename Kernel::Args& args) {
-    CountLaunch([&] { HostDevice::Launch<Kernel>(blocks, args); });
-  }
-  template <class Call>
-  void CountLaunch(Call call) const {
-    test::CountedMemory::BeginLaunch();
-    call();
-    ++counts_->launches;
-    counts_->bytes += test::CountedMemory::Take();
-  }
-  void CountMultiplyAdds(int64_t count) const { counts_->multiply_adds += count; }
-  Counts Take() const { return std::exchange(*counts_, {}); }
-
-  static void* Allocate(size_t bytes) { return test::CountedMemory::Allocate(bytes); }
-  static void Free(void* memory) { test::CountedMemory::Free(memory); }
-  // No launches, but traffic.
-  void Clear(void* memory, size_t bytes) {
-    HostDevice::Clear(memory, bytes);
-    counts_->bytes += static_cast<int64_t>(bytes);
-  }
-  void Copy(void* to, const void* from, size_t bytes) {
-    HostDevice::Copy(to, from, bytes);
-    counts_->bytes += 2 * static_cast<int64_t>(bytes);
-  }
-
- private:
-  std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();  // of all copies
-};
 
 // A call for matrices of one shape is a launch.
 class CountingProducts {
@@ -99,13 +63,6 @@ std::unique_ptr<DeviceExchange> Open(const CountingDevice& device, const Scheme&
   }
   std::string why;
   return OpenExchangeOn(device, scheme, units, workers, &why);
-}
-
-const KernelCost& CostOf(const std::string& kernel) {
-  for (const KernelCost& cost : KernelCosts()) {
-    if (cost.name == kernel) return cost;
-  }
-  throw Error("kernel", kernel, "those of the table");
 }
 
 int64_t Launches(const WorkList& work) {

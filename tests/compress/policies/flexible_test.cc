@@ -182,10 +182,12 @@ TEST(Flexible, IsChargedAtLooksAlone) {
   test::PolicyDriver driver("flexible:interval=2", "topk", Context());
   const auto gradients = test::NormalGradients(Context().units);
   const auto look = driver.Step(At(0, kFast), gradients).policy_work;
-  ASSERT_EQ(look.size(), 2u);
-  EXPECT_EQ(look[0].kernel, "histogram");
-  EXPECT_EQ(look[1].kernel, "norm");
-  for (const Work& work : look) EXPECT_EQ(work.elements, 25700);
+  ASSERT_EQ(look.size(), 3u);
+  EXPECT_EQ(look[0].kernel, "moved");  // its sum is made zero
+  EXPECT_EQ(look[0].elements, 4 * 25700);
+  EXPECT_EQ(look[1].kernel, "histogram");
+  EXPECT_EQ(look[2].kernel, "norm");
+  for (const Work& work : std::span(look).subspan(1)) EXPECT_EQ(work.elements, 25700);
   EXPECT_TRUE(driver.Step(At(1, kFast), gradients).policy_work.empty());
   EXPECT_TRUE(driver.policy().LocalWork().empty());
 }

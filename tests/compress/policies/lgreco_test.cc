@@ -251,10 +251,13 @@ TEST(Lgreco, WorkAndMetrics) {
   for (const std::string metric : {"l2", "l2_sq", "rel_l2"}) {
     test::PolicyDriver driver("lgreco:period=1,steps=1000,metric=" + metric, "topk", context);
     const auto result = driver.Step(At(0), test::NormalGradients(context.units));
-    ASSERT_EQ(driver.policy().LocalWork().size(), 1u);
-    EXPECT_EQ(driver.policy().LocalWork()[0].elements, 400);
-    ASSERT_EQ(result.policy_work.size(), metric == "rel_l2" ? 3u : 2u);
-    EXPECT_EQ(result.policy_work[0].kernel, "histogram");
+    const WorkList local = driver.policy().LocalWork();
+    ASSERT_EQ(local.size(), 2u);
+    EXPECT_EQ(local[0].elements, 400);      // summed,
+    EXPECT_EQ(local[1].elements, 4 * 400);  // with what is held
+    ASSERT_EQ(result.policy_work.size(), metric == "rel_l2" ? 4u : 3u);
+    EXPECT_EQ(result.policy_work[0].kernel, "moved");  // the sum is made zero
+    EXPECT_EQ(result.policy_work[1].kernel, "histogram");
     EXPECT_EQ(result.policy_work.back().kernel, "lgreco.solve");
     EXPECT_EQ(result.policy_work.back().elements, 2 * 13 * 1000);
   }
