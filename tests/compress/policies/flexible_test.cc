@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "compress/error.h"
 #include "compress/policies/pareto.h"
