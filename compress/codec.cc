@@ -95,7 +95,7 @@ WorkList Codec::ErrorWork(int64_t numel, std::span<const double> parameters) con
   WorkList work;
   for (const double parameter : parameters) {
     AddWork(Work{"copy", numel}, work);
-    AddWork(EncodeWork(numel, parameter, 0), work);
+    AddWork(EncodeWork(numel, {.parameter = parameter, .random = {}}), work);
     if (CountVaries(numel, parameter)) {
       AddWork(PackWork(ElementsSent(numel, parameter), Feeding::kAdded), work);
     }

@@ -68,10 +68,10 @@ class Codec {
   virtual int64_t ElementsSent(int64_t numel, double parameter) const = 0;
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
 
-  // Work of encoding one unit in that step of a training, without what is held, of adding one message
-  // to a sum, and of making the mean of a sum, once for all messages (where the network sums, adding a
-  // message does it).
-  virtual WorkList EncodeWork(int64_t numel, double parameter, int64_t step) const = 0;
+  // Work of encoding one unit in that context (without a state: as in a first step), without the
+  // residual's; of adding one message to a sum; and of making the mean of a sum, once for all
+  // messages (where the network sums, adding a message does it).
+  virtual WorkList EncodeWork(int64_t numel, const CodecContext& context) const = 0;
   virtual WorkList DecodeWork(int64_t numel, double parameter) const = 0;
   virtual WorkList FinishWork(int64_t numel, double parameter) const;
   // What holding back adds to EncodeWork. The default is EncodeWithFeedback's: the sum, the message

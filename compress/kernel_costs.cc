@@ -1,8 +1,10 @@
 #include "compress/kernel_costs.h"
 
 #include <algorithm>
-#include <array>
+#include <string>
 #include <vector>
+
+#include "compress/error.h"
 
 namespace legacy {
 namespace {
@@ -75,11 +77,11 @@ constexpr KernelCost kCosts[] = {
     {"votes.encode", 1, 4.13, "sign.encode without its sums"},
 };
 
-// What has no kernels in compress/cuda, as kernels that are there, one after the other, and what one
-// of them moves besides.
+// A method without kernels is charged as kernels that exist, one after the other, and the bytes that
+// one of them moves besides.
 struct Composed {
   std::string_view name;
-  std::array<std::string_view, 3> parts;
+  std::string_view parts[3];
   double bytes;
   std::string_view what;
 };
@@ -101,8 +103,10 @@ constexpr Composed kComposed[] = {
     {"votes.decode", {"sign.decode"}, 0, "sign.decode"},
 };
 
-constexpr const KernelCost& CostOf(std::string_view name) {
-  return *std::ranges::find(kCosts, name, &KernelCost::name);
+const KernelCost& CostOf(std::string_view name) {
+  const auto* const found = std::ranges::find(kCosts, name, &KernelCost::name);
+  if (found == std::end(kCosts)) throw Error("kernel", std::string(name), "those of the table");
+  return *found;
 }
 
 std::vector<KernelCost> AllCosts() {

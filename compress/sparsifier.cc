@@ -22,7 +22,7 @@ std::vector<uint32_t> Sparsifier::Support(int64_t, int64_t, const CodecContext&)
   return {};
 }
 
-WorkList Sparsifier::EncodeWork(int64_t numel, double, int64_t) const {
+WorkList Sparsifier::EncodeWork(int64_t numel, const CodecContext&) const {
   return {{std::string(Name()) + ".encode", numel}};
 }
 
@@ -31,7 +31,7 @@ WorkList Sparsifier::ErrorWork(int64_t numel, std::span<const double> parameters
   constexpr int64_t kListed = 16;  // bytes of a position and a value, written and read
   const bool density = Parameter().name == DensityParameter().name;
   for (const double parameter : parameters) {
-    AddWork(EncodeWork(numel, parameter, 0), work);
+    AddWork(EncodeWork(numel, {.parameter = parameter, .random = {}}), work);
     if (density) AddWork(Moved(kListed * KeptCount(numel, parameter)), work);
   }
   return work;

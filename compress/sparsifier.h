@@ -46,9 +46,9 @@ class Sparsifier {
   // Of the kernels that do the same on a device; none: there are none.
   virtual std::optional<SparsifierSetting> Setting() const { return std::nullopt; }
 
-  // Work of Select in that step of a training, without what is held: a kernel of the sparsifier's
-  // name (kernel_costs.h). Searches that serve several steps are made in the first of them.
-  virtual WorkList EncodeWork(int64_t numel, double parameter, int64_t step) const;
+  // Work of Select in that context, without the residual's: a kernel of the sparsifier's name
+  // (kernel_costs.h). Searches that serve several steps are due where the state says so.
+  virtual WorkList EncodeWork(int64_t numel, const CodecContext& context) const;
   // Of adding gradient and residual: a pass of its own, or a part of that which selects.
   virtual WorkList SumWork(int64_t numel) const { return {{"accumulate", numel}}; }
   // True where it also takes out of what is held what it selects.

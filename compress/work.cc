@@ -16,6 +16,10 @@ Work* EntryOf(const Work& work, WorkList& total) {
 
 }  // namespace
 
+WorkList TopKWork(int64_t numel) { return {{"topk.encode", numel}, TopKSampleWork(numel)}; }
+
+Work TopKSampleWork(int64_t numel) { return Moved(32 * std::min<int64_t>(numel / 8, 16384)); }
+
 Work Moved(int64_t bytes) { return bytes > 0 ? Work{"moved", bytes} : Work{"", 0, 0, 0}; }
 
 void AddWork(const Work& work, WorkList& total) {

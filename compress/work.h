@@ -24,6 +24,11 @@ using WorkList = std::vector<Work>;
 // candidates.
 Work Moved(int64_t bytes);
 
+// Selecting the largest magnitudes of `numel` values; and the sample alone that tells where they
+// begin: 16384 values, each in a sector of 32 bytes, as far as there are so many.
+WorkList TopKWork(int64_t numel);
+Work TopKSampleWork(int64_t numel);
+
 // What is encoded: the gradient; its sum with what is held, made on the way; or that sum, made before (momentum).
 enum class Feeding : uint8_t { kNone, kGradient, kAdded };
 

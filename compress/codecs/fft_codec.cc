@@ -102,9 +102,9 @@ std::optional<int64_t> FftCodec::MessageBytes(const Unit& unit, double theta) co
   return kHeaderBytes + IndexBytes(coding, bins, kept) + *segment;
 }
 
-WorkList FftCodec::EncodeWork(int64_t numel, double theta, int64_t) const {
+WorkList FftCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
   constexpr int64_t kListed = 98;  // bytes of a kept bin: twice as many are listed, and read again
-  const int64_t values = ElementsSent(numel, theta);
+  const int64_t values = ElementsSent(numel, context.parameter);
   WorkList work = {
       {"fft.encode", numel}, {"sparse.encode", values / 2}, Moved(kListed * values / 2)};
   if (Quantises()) AddWork(QuantiseWork(*quantiser_, values, Fixed()), work);
@@ -113,15 +113,15 @@ WorkList FftCodec::EncodeWork(int64_t numel, double theta, int64_t) const {
 
 // One spectrum, of which each parameter's strongest bins are summed and quantised.
 WorkList FftCodec::ErrorWork(int64_t numel, std::span<const double> thetas) const {
-  // Bytes of a kept bin: its position, and two candidates of 8, written and read; a power and two
-  // coefficients, each in a sector.
-  constexpr int64_t kListed = 8 + 2 * 16, kSector = 32;
+  // Bytes of a kept bin: its position and one candidate and a half, of 4 and 8 bytes, written and
+  // read; a power and two coefficients, each in a sector.
+  constexpr int64_t kListed = 8 + 16 + 8, kSector = 32;
   const int64_t sectors = Quantises() ? 3 : 1;
   const int64_t bins = plan_.Bins(numel);
   WorkList work = {{"fft.forward", numel}, {"norm", bins}};
   for (const double theta : thetas) {
     const int64_t values = ElementsSent(numel, theta);
-    AddWork(Work{"topk.encode", bins}, work);
+    AddWork(TopKWork(bins), work);
     AddWork(Work{"norm", values / 2}, work);
     AddWork(Moved((kListed + sectors * kSector) * values / 2), work);
     if (!Quantises()) continue;

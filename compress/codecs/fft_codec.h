@@ -42,7 +42,7 @@ class FftCodec : public Codec {
   bool AllowsErrorFeedback(double theta) const override;
   int64_t ElementsSent(int64_t numel, double theta) const override;  // two for each kept bin
   std::optional<int64_t> MessageBytes(const Unit& unit, double theta) const override;
-  WorkList EncodeWork(int64_t numel, double theta, int64_t step) const override;
+  WorkList EncodeWork(int64_t numel, const CodecContext& context) const override;
   WorkList DecodeWork(int64_t numel, double theta) const override;
   WorkList FeedbackWork(int64_t numel, double theta, Feeding feeding) const override;
   WorkList ErrorWork(int64_t numel, std::span<const double> thetas) const override;

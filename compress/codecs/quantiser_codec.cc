@@ -63,8 +63,8 @@ std::optional<int64_t> QuantiserCodec::MessageBytes(const Unit& unit, double par
   return segment ? std::optional(kHeaderBytes + *segment) : std::nullopt;
 }
 
-WorkList QuantiserCodec::EncodeWork(int64_t numel, double parameter, int64_t) const {
-  return Alike(QuantiseWork(*quantiser_, numel, parameter), parameter);
+WorkList QuantiserCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
+  return Alike(QuantiseWork(*quantiser_, numel, context.parameter), context.parameter);
 }
 
 WorkList QuantiserCodec::DecodeWork(int64_t numel, double parameter) const {

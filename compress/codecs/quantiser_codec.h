@@ -21,7 +21,7 @@ class QuantiserCodec : public Codec {
   bool AllowsErrorFeedback(double parameter) const override;
   int64_t ElementsSent(int64_t numel, double) const override { return numel; }
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
-  WorkList EncodeWork(int64_t numel, double parameter, int64_t step) const override;
+  WorkList EncodeWork(int64_t numel, const CodecContext& context) const override;
   WorkList DecodeWork(int64_t numel, double parameter) const override;
   WorkList FeedbackWork(int64_t numel, double parameter, Feeding feeding) const override;
   WorkList ErrorWork(int64_t numel, std::span<const double> parameters) const override;

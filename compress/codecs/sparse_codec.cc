@@ -86,14 +86,14 @@ std::optional<int64_t> SparseCodec::MessageBytes(const Unit& unit, double parame
   return kHeaderBytes + IndexBytes(coding, unit.numel, *count) + *segment;
 }
 
-WorkList SparseCodec::EncodeWork(int64_t numel, double parameter, int64_t step) const {
-  if (IsWhole(numel, parameter)) {
+WorkList SparseCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
+  if (IsWhole(numel, context.parameter)) {
     const Quantiser& values = Values(numel);
     return QuantiseWork(values, numel, ParameterOf(values));
   }
-  WorkList work = sparsifier_->EncodeWork(numel, parameter, step);
-  if (!CountVaries(numel, parameter)) {
-    AddWork(PackWork(ElementsSent(numel, parameter), Feeding::kNone), work);
+  WorkList work = sparsifier_->EncodeWork(numel, context);
+  if (!CountVaries(numel, context.parameter)) {
+    AddWork(PackWork(ElementsSent(numel, context.parameter), Feeding::kNone), work);
   }
   return work;
 }

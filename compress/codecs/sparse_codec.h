@@ -25,7 +25,7 @@ class SparseCodec : public Codec {
   bool AllowsErrorFeedback(double parameter) const override;
   int64_t ElementsSent(int64_t numel, double parameter) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
-  WorkList EncodeWork(int64_t numel, double parameter, int64_t step) const override;
+  WorkList EncodeWork(int64_t numel, const CodecContext& context) const override;
   WorkList DecodeWork(int64_t numel, double parameter) const override;
   WorkList FinishWork(int64_t numel, double parameter) const override;
   WorkList FeedbackWork(int64_t numel, double parameter, Feeding feeding) const override;

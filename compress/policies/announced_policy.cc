@@ -43,11 +43,12 @@ void AnnouncedPolicy::Decide(const StepInfo& step, [[maybe_unused]] std::span<co
   for (size_t i = 0; i < choices_.size(); ++i) parameters[i] = grid_.Parameter(i, choices_[i]);
 }
 
-// Gradient, what is held, and their sum over some steps.
+// The pass reads gradient, residual and sum, and writes the sum.
 WorkList AnnouncedPolicy::LocalWork() const {
   if (!ReadsLocalGradient()) return {};
   WorkList work = {PassOver("accumulate")};
-  if (ReadsResidual()) work.push_back(Moved(int64_t{sizeof(float)} * elements_));
+  const bool residual = ReadsResidual() && context_.scheme->UsesErrorFeedback(context_.parameter);
+  if (residual) work.push_back(Moved(int64_t{sizeof(float)} * elements_));
   return work;
 }
 

@@ -57,7 +57,7 @@ class AnnouncedPolicy : public Policy {
   Work PassOver(const std::string& kernel) const;
   // Making the sum of GradientSum zero again, which is no launch.
   WorkList Clearing() const { return {Moved(int64_t{sizeof(float)} * elements_)}; }
-  // False where what is held counts for nothing.
+  // False where residuals count for nothing.
   virtual bool ReadsResidual() const { return true; }
   // Known to every worker without a message; holds from this step on.
   void SetChoices(Choices choices, const std::string& reason);

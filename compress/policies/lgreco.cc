@@ -208,8 +208,7 @@ void Lgreco::Explain(const OptionTable& errors, const OptionTable& costs, const 
 WorkList Lgreco::ChoosingWork() const {
   const auto cells = static_cast<int64_t>(grid().Options() * grid().Units());
   WorkList work = Clearing();
-  const bool several = std::min(options_.accumulate, options_.period) > 1;
-  if (several) AddWork(PassOver("copy"), work);  // their mean
+  if (options_.accumulate > 1) AddWork(PassOver("copy"), work);  // their mean
   AddWork(grid().ErrorWork(), work);
   if (options_.metric == Metric::kRelative) AddWork(PassOver("norm"), work);
   if (options_.accordion_eta) AddWork(PassOver("norm"), work);

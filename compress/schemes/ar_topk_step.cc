@@ -48,7 +48,7 @@ std::vector<PlannedRound> ArTopKStep::Reduced() const {
   } else {
     positions.encode.push_back(fed);
   }
-  positions.encode.push_back({"topk.encode", numel});
+  AddWork(TopKWork(numel), positions.encode);
   rounds.push_back({std::move(positions), kHeaderBytes + PositionBytes()});
   Round values;
   values.reduction = Reduction::kSum;

@@ -61,7 +61,6 @@ CodecStep CodecExchange::Current() const {
   return {.codec = Active(),
           .unit = unit(),
           .parameter = step().parameter,
-          .step = step().step,
           .participants = Participants(),
           .selected = !step().candidates.empty() && !step().estimate,  // in Measure
           .requantise = setup_.requantise && !whole_,
@@ -70,7 +69,10 @@ CodecStep CodecExchange::Current() const {
 
 std::optional<Round> CodecExchange::NextRound() {
   if (round_ == kDone) return std::nullopt;
-  if (round_ == kLengthsRound && Current().LengthsTravel()) return Current().Lengths();
+  if (CodecStep now = Current(); round_ == kLengthsRound && now.LengthsTravel()) {
+    if (step().candidates.empty()) now.sender = SenderContext(Participant(0));
+    return now.Lengths();
+  }
   round_ = kMessagesRound;
   return Current().Messages(lengths_.empty() ? std::nullopt : std::optional(WaitingValues()));
 }

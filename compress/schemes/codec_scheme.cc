@@ -104,7 +104,8 @@ WorkList CodecScheme::ErrorWork(const Unit& unit, std::span<const double> parame
 
 WorkList CodecScheme::SelectWork(int64_t numel, double parameter) const {
   const SparseCodec* sparse = codec_->Sparse();
-  return sparse ? sparse->sparsifier().EncodeWork(numel, parameter, 0) : WorkList();
+  return sparse ? sparse->sparsifier().EncodeWork(numel, {.parameter = parameter, .random = {}})
+                : WorkList();
 }
 
 std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const {

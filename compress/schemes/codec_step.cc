@@ -74,7 +74,9 @@ WorkList CodecStep::EncodeWork() const {
   if (selected) {
     AddWork(codec.PackWork(count, FeedingOf()), work);
   } else {
-    AddWork(codec.EncodeWork(unit.numel, parameter, step), work);
+    CodecContext context = sender;
+    context.parameter = parameter;
+    AddWork(codec.EncodeWork(unit.numel, context), work);
   }
   if (memory.kind != MemoryKind::kNone) {
     AddWork(codec.FeedbackWork(unit.numel, parameter, FeedingOf()), work);

@@ -45,7 +45,7 @@ WorkList RequantiseWork(const Codec& codec, int64_t numel, double parameter, int
   for (Work& part : work) part.launches *= owners;
   const int64_t slice = (numel + owners - 1) / owners;
   AddWork(Work{"mean", slice}, work);
-  AddWork(codec.EncodeWork(slice, parameter, 0), work);
+  AddWork(codec.EncodeWork(slice, {.parameter = parameter, .random = {}}), work);
   WorkList slices = codec.DecodeWork(numel, parameter);  // of all owners
   for (Work& part : slices) part.launches *= owners;
   AddWork(slices, work);

@@ -35,7 +35,7 @@ struct CatOptions {
 // Energies of the largest values, worked out as far as asked.
 class Front {
  public:
-  // `expected`: of which the energy will be asked.
+  // `expected`: how many of the largest values will be asked for.
   Front(std::span<const float> values, uint32_t unit, int64_t expected)
       : values_(values), unit_(unit) {
     Extend(expected);
@@ -79,6 +79,9 @@ class Cat : public Sparsifier {
   CodecId Id() const override { return CodecId::kCat; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool FixedCount() const override { return false; }
+  WorkList EncodeWork(int64_t numel, const CodecContext&) const override {
+    return {{"cat.encode", numel}, TopKSampleWork(numel)};
+  }
   Selection Select(std::span<const float> values, int64_t,
                    const CodecContext& context) const override;
 
@@ -96,7 +99,7 @@ class Cat : public Sparsifier {
   CatOptions options_;
 };
 
-// Of `numel` values; `energy`(count) of the largest, at most `total`.
+// Picks a count of `numel` values; energy(count) is that of the largest, at most `total`.
 template <class Energy>
 Cat::Choice Cat::Choose(int64_t numel, double total, Energy energy) const {
   const int64_t value_bits = 32 + std::bit_width(static_cast<uint64_t>(numel - 1));

@@ -80,12 +80,6 @@ Selection SelectLargest(std::span<const float> values, int64_t k, uint32_t unit)
   return selection;
 }
 
-WorkList SelectLargestWork(int64_t numel) {
-  return {{"topk.encode", numel}, TopKSampleWork(numel)};
-}
-
-Work TopKSampleWork(int64_t numel) { return Moved(32 * std::min<int64_t>(numel / 8, 16384)); }
-
 float SmallestMagnitude(const Selection& selection) {
   float smallest = std::abs(selection.values.front());
   for (const float x : selection.values) smallest = std::min(smallest, std::abs(x));

@@ -19,10 +19,6 @@ Selection SelectAtLeastWithFeedback(std::span<const float> gradient, std::span<f
 
 // The `k` largest magnitudes (all where there are fewer), ties to the lower index. One pass.
 Selection SelectLargest(std::span<const float> values, int64_t k, uint32_t unit);
-// What that takes on a device; and its sample alone, of 16384 values, each in a sector of 32 bytes, as
-// far as there are so many.
-WorkList SelectLargestWork(int64_t numel);
-Work TopKSampleWork(int64_t numel);
 
 // The smallest magnitude of a selection that is not empty.
 float SmallestMagnitude(const Selection& selection);

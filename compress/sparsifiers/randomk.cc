@@ -22,8 +22,8 @@ class RandomK : public Sparsifier {
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kRandomK, .unbiased = unbiased_};
   }
-  WorkList EncodeWork(int64_t numel, double density, int64_t) const override {
-    return {{"randomk.draw", numel}, {"randomk.encode", KeptCount(numel, density)}};
+  WorkList EncodeWork(int64_t numel, const CodecContext& context) const override {
+    return {{"randomk.draw", numel}, {"randomk.encode", KeptCount(numel, context.parameter)}};
   }
   bool TakesOut(Feeding) const override { return true; }
   WorkList ErrorWork(int64_t numel, std::span<const double>) const override {

@@ -95,13 +95,19 @@ class RedSync : public Sparsifier {
     return static_cast<int64_t>(sizeof(float)) * numel < options_.small;
   }
   std::string_view OwnQuantiser() const override { return options_.quantised ? "mean" : ""; }
-  WorkList EncodeWork(int64_t numel, double density, int64_t step) const override;
+  WorkList EncodeWork(int64_t numel, const CodecContext& context) const override;
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;
 
  private:
   bool IsLarge(int64_t numel) const {
     return static_cast<int64_t>(sizeof(float)) * numel > options_.large;
+  }
+  // The threshold that serves this step, as it is remembered; null where none does.
+  static double* Reused(const CodecContext& context, size_t memory) {
+    if (context.state == nullptr) return nullptr;
+    double* const state = context.state->numbers.data() + 3 * memory;
+    return state[1] > 0 && state[2] == context.parameter ? state : nullptr;
   }
   Selection OfMagnitudes(std::span<const float> values, int64_t count, size_t memory,
                          const CodecContext& context) const;
@@ -131,17 +137,17 @@ Selection RedSync::Select(std::span<const float> values, int64_t count,
   return signed_ones;
 }
 
-// Of a training that keeps its density. Where thresholds are of one sign they take turns, and the
-// other's values are made zeros first.
-WorkList RedSync::EncodeWork(int64_t numel, double, int64_t step) const {
+// Where one sign is sent, values of the other are made zeros first.
+WorkList RedSync::EncodeWork(int64_t numel, const CodecContext& context) const {
   WorkList work;
   if (options_.quantised) work.push_back({"copy", numel});
-  const int64_t used = options_.quantised ? step / 2 : step;
   if (!IsLarge(numel)) {
-    AddWork(SelectLargestWork(numel), work);
-  } else {
-    work.push_back({used % options_.reuse == 0 ? "redsync.encode" : "threshold.encode", numel});
+    AddWork(TopKWork(numel), work);
+    return work;
   }
+  const bool negative = options_.quantised && context.random.step % 2 == 1;
+  const bool due = Reused(context, negative ? 1 : 0) == nullptr;
+  work.push_back({due ? "redsync.encode" : "threshold.encode", numel});
   return work;
 }
 
@@ -153,9 +159,9 @@ Selection RedSync::OfMagnitudes(std::span<const float> values, int64_t count, si
     return SelectLargest(values, count, context.unit);
   }
   double* state = context.state ? context.state->numbers.data() + 3 * memory : nullptr;
-  if (state && state[1] > 0 && state[2] == context.parameter) {
-    state[1] -= 1;
-    return SelectAtLeast(values, static_cast<float>(state[0]), context.unit);
+  if (double* const reused = Reused(context, memory)) {
+    reused[1] -= 1;
+    return SelectAtLeast(values, static_cast<float>(reused[0]), context.unit);
   }
   Ranks ranks(values, context.unit);
   const std::optional<float> threshold =

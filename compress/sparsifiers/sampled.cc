@@ -33,7 +33,7 @@ class Sampled : public Sparsifier {
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kSampled, .sample = sample_};
   }
-  WorkList EncodeWork(int64_t numel, double density, int64_t step) const override;
+  WorkList EncodeWork(int64_t numel, const CodecContext& context) const override;
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;
 
@@ -57,9 +57,9 @@ double ProbabilityOfTooMany(int64_t t) {
 
 // A sector of 32 bytes for each value of the sample, and what a second Top-K takes in the mean. Of
 // a model's many units that are as likely as kSome to need it one does.
-WorkList Sampled::EncodeWork(int64_t numel, double density, int64_t) const {
+WorkList Sampled::EncodeWork(int64_t numel, const CodecContext& context) const {
   constexpr double kSome = 0.1;
-  const int64_t count = KeptCount(numel, density);
+  const int64_t count = KeptCount(numel, context.parameter);
   WorkList work = {{"sampled.encode", numel}};
   if (count >= numel) return work;
   const StridedSample sample = SampleOf(sample_, numel, count, {});

@@ -28,8 +28,8 @@ class TopK : public Sparsifier {
     if (kth_) return std::nullopt;
     return SparsifierSetting{.kind = SparsifierKind::kTopK};
   }
-  WorkList EncodeWork(int64_t numel, double, int64_t) const override {
-    WorkList work = SelectLargestWork(numel);
+  WorkList EncodeWork(int64_t numel, const CodecContext&) const override {
+    WorkList work = TopKWork(numel);
     if (kth_) work.push_back({"threshold.encode", numel});
     return work;
   }

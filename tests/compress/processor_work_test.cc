@@ -88,12 +88,14 @@ TEST(ProcessorWork, EncodingMovesWhatIsCharged) {
     for (const Case& one : {
              Case{"redsync", feedback, 0, ""},
              {"redsync:large=0,reuse=1", feedback, kTables + (feedback ? 4 : 0),
-              "tables; a pass gathers the bin in which the search ends, where it ends in one"},
+              "tables; with these draws the search ends in a bin, which a pass gathers"},
              {"redsync:large=0", feedback, 0, "the third step uses the first one's threshold"},
              {"redsync:large=0,reuse=1,quantised=on", feedback, 12 + kTables + (feedback ? 0 : 4),
-              "the same; one pass looks for what is not finite, one clears the other sign"},
+              "tables; one pass looks for what is not finite, one clears the other sign; without "
+              "feedback the search ends in a bin"},
              {"sidco", feedback, kTables, "tables"},
-             {"adacomp:bins=10", feedback, feedback ? 4 : 3.4, finite},
+             {"adacomp:bins=10", feedback, feedback ? 4 : 3.4,
+              "a pass looks for what is not finite; kept values are charged .6 more than here"},
              {"cat:c0=20", feedback, kTables, "tables"},
              {"gaussian", feedback, 0, ""},
              {"ar-topk", feedback, 4, finite},
@@ -145,7 +147,7 @@ TEST(ProcessorWork, ErrorTablesMoveWhatIsCharged) {
   ExpectErrors({"variance", true, 4, "a pass looks for what is not finite"}, {1.5});
 }
 
-// Worker 0 of one: what it is shown, measures, and says.
+// Counts what the only worker observes, measures and announces.
 void ExpectPolicy(const Case& one, const char* policy_text) {
   constexpr int64_t kSteps = 8;
   const auto scheme = MakeScheme(one.scheme, {.error_feedback = one.feedback});

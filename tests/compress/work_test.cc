@@ -116,7 +116,8 @@ TEST(Work, EveryKernelHasACost) {
       if (row.info.name == "redsync" || values.info.name == "mean") continue;
       const auto codec = MakeCodec(row.info.name + "+" + values.info.name);
       const double parameter = codec->Parameter().fallback;
-      check(codec->EncodeWork(4096, parameter, 0), std::string(codec->Name()));
+      check(codec->EncodeWork(4096, {.parameter = parameter, .random = {}}),
+            std::string(codec->Name()));
       check(codec->PackWork(40, Feeding::kAdded), std::string(codec->Name()));
       check(codec->DecodeWork(4096, parameter), std::string(codec->Name()));
     }

@@ -18,7 +18,7 @@ class BlockSparsifier : public Sparsifier {
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   // Whole blocks: a few more elements than asked for where the last block is short.
   bool FixedCount() const override { return false; }
-  WorkList EncodeWork(int64_t numel, double, int64_t) const override {
+  WorkList EncodeWork(int64_t numel, const CodecContext&) const override {
     return {{"threshold.encode", numel, 1}};
   }
 
