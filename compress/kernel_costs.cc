@@ -77,8 +77,8 @@ constexpr KernelCost kCosts[] = {
     {"votes.encode", 1, 4.13, "sign.encode without its sums"},
 };
 
-// A method without kernels is charged as kernels that exist, one after the other, and the bytes that
-// one of them moves besides.
+// A method without kernels is charged as kernels that exist, one after the other, and the bytes
+// that one of them moves besides.
 struct Composed {
   std::string_view name;
   std::string_view parts[3];

@@ -33,8 +33,8 @@ MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,
                         int64_t steps_per_epoch = 1);
 
-// Says that the policy will decide fewer than analysis::kFewestDecisions times in so many steps, and
-// how to change that; "" where it decides often enough.
+// Says that the policy will decide fewer than analysis::kFewestDecisions times in so many steps,
+// and how to change that; "" where it decides often enough.
 std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps);
 
 // Names that Method::policy may begin with.

@@ -8,9 +8,9 @@
 // values cost nothing, so the ends of packets are all that is tried, up to the first decrease or to
 // the maximum of all. Zeros are not sent.
 //
-// Three passes of 4 bytes an element: the norm, a histogram that tells about how many of the largest
-// magnitudes will be looked at, and their selection; then they are sorted. Where the histogram's
-// bins told too few, a fourth.
+// It makes three passes of 4 bytes an element: the norm, a histogram that tells about how many of
+// the largest magnitudes will be looked at, and their selection; then they are sorted. Where the
+// histogram's bins told too few, there is a fourth.
 #include <algorithm>
 #include <bit>
 #include <cmath>

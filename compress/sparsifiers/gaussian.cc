@@ -1,8 +1,8 @@
 // Gaussian-k: the threshold mean + z deviation of a normal distribution, with P(|N(0,1)| > z) =
 // density, halved where it selects less than 2/3 of what is asked and multiplied by 1.5 where it
 // selects more than 4/3, up to 3 times. What it selects is sent, however many; the exact Top-K
-// where that is nothing. On heavy tails it selects too few. A pass of 4 bytes an element for each of the
-// two moments and for each threshold.
+// where that is nothing. On heavy tails it selects too few. Each of the two moments and each
+// threshold takes a pass of 4 bytes an element.
 #include <cmath>
 
 #include "compress/codecs/common.h"

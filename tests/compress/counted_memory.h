@@ -1,6 +1,7 @@
 // Counts the bytes that code moves to and from a memory of its own. The code is compiled with
 // -fsanitize=thread, which calls a function at every load and store; counted_memory.cc has those
-// functions, instead of the sanitizer's library. The linker sends it memcpy, memmove and memset too.
+// functions, instead of the sanitizer's library. The linker sends it memcpy, memmove and memset,
+// too.
 #pragma once
 
 #include <cstddef>
