@@ -177,6 +177,29 @@ TEST(Work, ValuesThatDependOnTheDataAreCounted) {
   EXPECT_EQ(Text(messages.decode), "sparse.decode 100 in 3, sparse.sum 65536");
 }
 
+// In the first step of five, and where the density has changed.
+TEST(Work, SearchesOfRedSyncAreChargedWhereTheyAreMade) {
+  const auto scheme = MakeScheme("redsync:large=0,small=0");
+  const Unit unit = test::MakeUnit(4096);
+  const auto exchange = scheme->Open(unit, 1);
+  std::string searched;
+  for (int64_t step = 7; step < 17; ++step) {
+    const double density = step < 14 ? 0.01 : 0.02;
+    exchange->Begin({.seed = 1, .step = step, .parameter = density});
+    const auto round = exchange->NextRound();
+    searched += ElementsOf(round->encode, "redsync.encode") > 0 ? 's' : '-';
+    EXPECT_EQ(
+        ElementsOf(round->encode, "redsync.encode") + ElementsOf(round->encode, "threshold.encode"),
+        4096);
+    exchange->Accumulate(0, exchange->Encode(0, test::Normals(4096, step)).bytes);
+    exchange->FinishRound();
+    exchange->NextRound();
+    exchange->Accumulate(0, exchange->Encode(0, {}).bytes);
+    exchange->FinishRound();
+  }
+  EXPECT_EQ(searched, "s----s-s--");
+}
+
 // A power iteration for all ranks: three products each way by as many vectors as the largest rank and 8 take.
 TEST(Work, ErrorTablesAreThoseThatAreMade) {
   const Unit unit{.id = 0, .name = "u", .shape = {256, 256}, .offset = 0, .numel = 65536};
