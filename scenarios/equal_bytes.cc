@@ -134,7 +134,7 @@ bool NeedsPilots(const Method& method) {
 
 namespace {
 
-// Of a method that begins with `anchor`.
+// The bytes that `method` asks for; `anchor` is what it begins with.
 std::optional<double> BytesOf(const MethodAnchor& anchor, const Method& method,
                               const Scenario& scenario, std::span<const Unit> units) {
   if (anchor.scheme->Parameter().name.empty()) return std::nullopt;

@@ -16,7 +16,7 @@ struct KernelSizes {
   int64_t large = 1 << 20;
 };
 
-// What sparse kernels and schemes keep where they are measured.
+// The density at which sparse kernels and schemes are measured.
 inline constexpr double kMeasuredDensity = 0.01;
 
 struct LoneKernel {

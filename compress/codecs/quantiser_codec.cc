@@ -75,7 +75,7 @@ WorkList QuantiserCodec::FeedbackWork(int64_t numel, double, Feeding) const {
   return QuantiserFeedbackWork(*quantiser_, numel);
 }
 
-// In closed form: as many passes as encoding makes, and no message.
+// The closed form makes as many passes as encoding does, and writes no message.
 WorkList QuantiserCodec::ErrorWork(int64_t numel, std::span<const double> parameters) const {
   WorkList work;
   for (const double parameter : parameters) {

@@ -165,7 +165,7 @@ char __tsan_atomic8_load(const volatile char* at, int) {
 int __tsan_atomic32_fetch_add(volatile int* at, int x, int) {
   return __atomic_fetch_add(at, x, __ATOMIC_SEQ_CST);
 }
-// What the linker puts before the library's (--wrap).
+// The linker calls these in place of the library's functions (--wrap).
 void* __real_memcpy(void* to, const void* from, size_t bytes);
 void* __real_memmove(void* to, const void* from, size_t bytes);
 void* __real_memset(void* to, int value, size_t bytes);

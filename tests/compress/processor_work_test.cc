@@ -1,5 +1,5 @@
-// What methods say that they take (Work), against the bytes that their code moves on a processor
-// (counted_memory.h): of methods that have no kernels, and of error tables, which policies ask for.
+// Compares the work that is charged (Work) with the bytes that the code moves on a processor
+// (counted_memory.h), for encoding without kernels, for error tables and for policies.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -79,7 +79,7 @@ void ExpectEncoding(const Case& one) {
   ExpectCharged("encode", one, counted, charged);
 }
 
-// What ends in histograms has tables of 0.8 MB.
+// A histogram has tables of 0.8 MB.
 constexpr double kTables = 0.8;
 
 TEST(ProcessorWork, EncodingMovesWhatIsCharged) {

@@ -177,7 +177,7 @@ TEST(Work, ValuesThatDependOnTheDataAreCounted) {
   EXPECT_EQ(Text(messages.decode), "sparse.decode 100 in 3, sparse.sum 65536");
 }
 
-// In the first step of five, and where the density has changed.
+// RedSync searches in the first of five steps, and where the density has changed.
 TEST(Work, SearchesOfRedSyncAreChargedWhereTheyAreMade) {
   const auto scheme = MakeScheme("redsync:large=0,small=0");
   const Unit unit = test::MakeUnit(4096);

@@ -1,5 +1,5 @@
-// What a training's step is charged beside its exchanges, against what its kernels do on a device
-// that counts (tests/compress/cuda/counting_device.h).
+// Compares what clipping and the optimizer are charged with what their kernels do on a device that
+// counts (tests/compress/cuda/counting_device.h).
 #include <gtest/gtest.h>
 
 #include "tests/compress/cuda/counting_device.h"
