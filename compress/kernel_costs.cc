@@ -103,9 +103,9 @@ constexpr Composed kComposed[] = {
     {"votes.decode", {"sign.decode"}, 0, "sign.decode"},
 };
 
-const KernelCost& CostOf(std::string_view name) {
-  const auto* const found = std::ranges::find(kCosts, name, &KernelCost::name);
-  if (found == std::end(kCosts)) throw Error("kernel", std::string(name), "those of the table");
+const KernelCost& Find(std::span<const KernelCost> costs, std::string_view name) {
+  const auto found = std::ranges::find(costs, name, &KernelCost::name);
+  if (found == costs.end()) throw Error("kernel", std::string(name), "those of the table");
   return *found;
 }
 
@@ -115,8 +115,8 @@ std::vector<KernelCost> AllCosts() {
     KernelCost cost = {composed.name, 0, composed.bytes, composed.what};
     for (const std::string_view part : composed.parts) {
       if (part.empty()) continue;
-      cost.launches += CostOf(part).launches;
-      cost.bytes += CostOf(part).bytes;
+      cost.launches += Find(kCosts, part).launches;
+      cost.bytes += Find(kCosts, part).bytes;
     }
     all.push_back(cost);
   }
@@ -130,5 +130,7 @@ std::span<const KernelCost> KernelCosts() {
   static const std::vector<KernelCost> all = AllCosts();
   return all;
 }
+
+const KernelCost& CostOf(std::string_view kernel) { return Find(KernelCosts(), kernel); }
 
 }  // namespace legacy

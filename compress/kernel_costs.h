@@ -23,5 +23,7 @@ struct KernelCost {
 
 // Ascending by name.
 std::span<const KernelCost> KernelCosts();
+// The row of that name. Throws Error where there is none.
+const KernelCost& CostOf(std::string_view kernel);
 
 }  // namespace legacy

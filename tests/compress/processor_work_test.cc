@@ -33,10 +33,9 @@ struct Case {
 
 double BytesOf(const WorkList& work) {
   double bytes = 0;
-  for (const KernelCost& cost : KernelCosts()) {
-    for (const Work& entry : work) {
-      if (entry.kernel == cost.name) bytes += static_cast<double>(entry.elements) * cost.bytes;
-    }
+  for (const Work& entry : work) {
+    if (entry.kernel.empty()) continue;  // free
+    bytes += static_cast<double>(entry.elements) * CostOf(entry.kernel).bytes;
   }
   return bytes / static_cast<double>(kNumel);
 }

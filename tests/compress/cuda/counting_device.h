@@ -3,12 +3,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "compress/cuda/host_operations.h"
-#include "compress/error.h"
-#include "compress/kernel_costs.h"
 #include "tests/compress/counted_memory.h"
 
 namespace legacy::test {
@@ -50,12 +47,5 @@ class CountingDevice : public cuda::HostDevice {
  private:
   std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();  // of all copies
 };
-
-inline const KernelCost& CostOf(const std::string& kernel) {
-  for (const KernelCost& cost : KernelCosts()) {
-    if (cost.name == kernel) return cost;
-  }
-  throw Error("kernel", kernel, "those of the table");
-}
 
 }  // namespace legacy::test

@@ -14,6 +14,7 @@
 
 #include "compress/cuda/exchange_on.h"
 #include "compress/cuda/host_operations.h"
+#include "compress/kernel_costs.h"
 #include "compress/schemes/codec_scheme.h"
 #include "tests/compress/cuda/counting_device.h"
 #include "tests/compress/test_data.h"
@@ -21,7 +22,6 @@
 namespace legacy::cuda::work_test {
 namespace {
 
-using test::CostOf;
 using test::CountingDevice;
 using test::Counts;
 

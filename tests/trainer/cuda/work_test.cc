@@ -2,6 +2,7 @@
 // counts (tests/compress/cuda/counting_device.h).
 #include <gtest/gtest.h>
 
+#include "compress/kernel_costs.h"
 #include "tests/compress/cuda/counting_device.h"
 #include "tests/compress/test_data.h"
 #include "trainer/cuda/step_kernels.h"
@@ -11,7 +12,6 @@ namespace legacy::step_work_test {
 namespace {
 
 using cuda::DeviceArray;
-using test::CostOf;
 using test::CountingDevice;
 using test::Counts;
 
