@@ -1,5 +1,7 @@
 # How our code is compiled; the only place for flags.
 
+include(CheckLinkerFlag)
+
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build profile" FORCE)
 endif()
@@ -29,6 +31,13 @@ set(timed "${CMAKE_SOURCE_DIR}/cmake/timed.sh ${CMAKE_BINARY_DIR}/timings <TARGE
 set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE "${timed} <OBJECT>")
 set_property(GLOBAL PROPERTY RULE_LAUNCH_LINK "${timed} <TARGET>")
 
+# Gold where there is one (GNU's binutils): LibTorch's programs link in a quarter of the time. It warns of what the address
+# sanitizer exports.
+check_linker_flag(CXX -fuse-ld=gold LEGACY_GOLD)
+if(LEGACY_GOLD AND NOT LEGACY_SANITIZE)
+  add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=gold>)
+endif()
+
 # legacy_light_folder([SANITIZED]): what this folder and those below do takes no time, but to compile. So it is hardly
 # optimized, and not at all under a sanitizer, which doubles that. SANITIZED: there alone.
 macro(legacy_light_folder)
@@ -45,9 +54,15 @@ function(legacy_flags target standard)
   # No contraction to fused multiply-add behind our back: results must not depend on the optimiser's mood.
   target_compile_options(${target} PRIVATE -ffp-contract=off)
   if(LEGACY_SANITIZE)
-    # Null pointers and ends of objects are the address sanitizer's, at half the time.
-    target_compile_options(${target} PUBLIC -fsanitize=${LEGACY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-                                            -fno-sanitize=null,object-size,pointer-overflow)
+    # Null pointers and ends of objects are the address sanitizer's, at half the time; light folders read no numbers
+    # where bytes lie.
+    set(unchecked null,object-size,pointer-overflow)
+    get_directory_property(options COMPILE_OPTIONS)
+    if("-O0" IN_LIST options)
+      string(APPEND unchecked ",alignment")
+    endif()
+    target_compile_options(${target} PUBLIC -fsanitize=${LEGACY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_compile_options(${target} PRIVATE -fno-sanitize=${unchecked})
     target_link_options(${target} PUBLIC -fsanitize=${LEGACY_SANITIZE})
   endif()
 endfunction()
@@ -125,42 +140,35 @@ endfunction()
 add_custom_target(legacy-long-tests)
 add_custom_target(legacy-benchmarks)
 
-# GoogleTest's header, which takes a third of the time that most tests take to compile, is precompiled once, and under a
-# sanitizer once more for light folders. Flags that decide what code is must be those of its users: executables with -O1,
-# or -O0 in light folders.
-function(legacy_test_headers name)
-  file(WRITE "${CMAKE_BINARY_DIR}/${name}.cc" "")
-  add_library(${name} OBJECT EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/${name}.cc")
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-  target_link_libraries(${name} PRIVATE GTest::gtest_main)
-  target_compile_options(${name} PRIVATE -fPIE ${ARGN})
-  legacy_test_flags(${name} 20)
-  target_precompile_headers(${name} PRIVATE <gtest/gtest.h>)
+# GoogleTest's header, which takes a third of the time that most tests take to compile, is precompiled once. Flags that
+# decide what code is must be those of its users: executables without optimization.
+function(legacy_test_headers)
+  file(WRITE "${CMAKE_BINARY_DIR}/legacy_test_headers.cc" "")
+  add_library(legacy_test_headers OBJECT EXCLUDE_FROM_ALL "${CMAKE_BINARY_DIR}/legacy_test_headers.cc")
+  set_target_properties(legacy_test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_link_libraries(legacy_test_headers PRIVATE GTest::gtest_main)
+  legacy_flags(legacy_test_headers 20)
+  target_compile_options(legacy_test_headers PRIVATE -fPIE -O0)
+  target_precompile_headers(legacy_test_headers PRIVATE <gtest/gtest.h>)
 endfunction()
 
-function(legacy_test_flags name standard)
-  legacy_flags(${name} ${standard})
-  if(NOT LEGACY_SANITIZE)  # their profiles say it themselves
-    target_compile_options(${name} PRIVATE -O1)
-  endif()
-endfunction()
-
-# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [WHOLE | LONG]): a GoogleTest binary, one ctest
-# entry a case. WHOLE: one entry in all, for cases that share what is dear to set up. LONG: the same, with the label long.
-# FILTER: the cases to run, as in --gtest_filter. What is tested is compiled as elsewhere, tests themselves with -O1.
+# legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [OPTIMIZED] [WHOLE | LONG]): a GoogleTest binary,
+# one ctest entry a case. WHOLE: one entry in all, for cases that share what is dear to set up. LONG: the same, with the
+# label long. FILTER: the cases to run, as in --gtest_filter. What is tested is compiled as elsewhere, tests themselves
+# without optimization, OPTIMIZED: with -O1.
 function(legacy_test name)
-  cmake_parse_arguments(ARG "LONG;WHOLE" "STANDARD;PREFIX;FILTER" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "LONG;OPTIMIZED;WHOLE" "STANDARD;PREFIX;FILTER" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_STANDARD)
     set(ARG_STANDARD 20)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest_main)
-  legacy_test_flags(${name} ${ARG_STANDARD})
-  if(ARG_STANDARD EQUAL 20)
-    get_directory_property(options COMPILE_OPTIONS)
-    if("-O0" IN_LIST options)  # a light folder under a sanitizer
-      target_precompile_headers(${name} REUSE_FROM legacy_light_test_headers)
-    else()
+  legacy_flags(${name} ${ARG_STANDARD})
+  if(ARG_OPTIMIZED)
+    target_compile_options(${name} PRIVATE -O1)
+  else()
+    target_compile_options(${name} PRIVATE -O0)
+    if(ARG_STANDARD EQUAL 20)
       target_precompile_headers(${name} REUSE_FROM legacy_test_headers)
     endif()
   endif()

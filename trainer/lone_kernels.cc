@@ -124,7 +124,7 @@ void AddSpectra(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
       plan.Forward(values, cpu::SpectrumScale(cpu::AbsMax(values)), re, re + bins, re + 2 * bins);
     };
   }));
-  kernels.push_back(Elementwise("fft.inverse", sizes, [codec, &plan](int64_t numel) {
+  kernels.push_back(Elementwise("fft.inverse", sizes, [codec](int64_t numel) {
     const auto out = std::make_shared<std::vector<float>>(numel);
     const auto spectrum = Drawn(codec->SumSize(numel));
     return [codec, out, spectrum] { codec->MeanOf(spectrum, kMessages, *out); };

@@ -228,7 +228,7 @@ class StudyTrainingTest : public ::testing::Test {
              {"training.workers", "2"},
              {"training.batch", "4"},
              {"training.steps", "3"},
-             {"training.evaluate_every", "1"},
+             {"training.evaluate_every", "3"},
              {"training.warmup_steps", "3"},  // so that the rate changes, and residuals with it
              {"training.train_limit", "100"},
              {"training.test_limit", "40"},
@@ -285,8 +285,16 @@ fs::path StudyTrainingTest::folder_;
 // For every policy and every option of compression: trainings that are said to be the same are the same to the bit, and an
 // option that is kept changes the training of some policy.
 TEST_F(StudyTrainingTest, TrainingsThatAreCalledEqualAreEqual) {
+  const Scenario equal = With(Small(), "compression.volume", "elements");
   for (const char* volume : {"elements", "off"}) {
-    const Scenario base = With(Small(), "compression.volume", volume);
+    Scenario base = With(equal, "compression.volume", volume);
+    if (volume == std::string("off")) {  // others do what they did
+      std::erase_if(base.policies, [&](const std::string& policy) {
+        return policy != "dense" && policy != "fp16" &&
+               TrainingDocument(TrainingOf(Of(base, policy))) ==
+                   TrainingDocument(TrainingOf(Of(equal, policy)));
+      });
+    }
     const auto trained = Train(base, volume);
     ASSERT_EQ(trained.size(), base.policies.size());
     for (const auto& [key, value] :
