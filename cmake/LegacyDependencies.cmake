@@ -59,6 +59,10 @@ if(LEGACY_TORCH)
     set(CMAKE_CUDA_${setting} "${own_${setting}}")
   endforeach()
   unset(CMAKE_CUDA_STANDARD)
+  # What libstdc++ does anyway, but a command line of its own, which a precompiled header of others does not fit.
+  get_target_property(options torch INTERFACE_COMPILE_OPTIONS)
+  list(REMOVE_ITEM options "-D_GLIBCXX_USE_CXX11_ABI=1")
+  set_target_properties(torch PROPERTIES INTERFACE_COMPILE_OPTIONS "${options}")
 endif()
 
 if(LEGACY_TORCH AND LEGACY_STUDIES)

@@ -26,47 +26,6 @@ TEST_F(ProgramTest, PrintedConfigurationIsAScenarioFile) {
   EXPECT_EQ(Run("--scenario=" + Out("scenario.yaml") + " --print-config").text, printed.text);
 }
 
-// Each kind of mistake: a message with where, what and what is allowed; nothing is left behind.
-TEST_F(ProgramTest, BrokenScenariosSayWhatIsWrong) {
-  const std::vector<std::pair<std::string, std::string>> cases = {
-      {"--topo=fat-tree:k=3", "k"},
-      {"--topo=moebius", "fat-tree"},
-      {"--topo=missing.yaml", "missing.yaml"},
-      {"--topo=fat-tree:k=4 --workers=17", "17"},
-      {"--bandwidth=quick", "--bandwidth: got 'quick'"},
-      {"--placement=diagonal", "packed"},
-      {"--stragglers=often", "lognormal"},
-      {"--stragglers=fixed:workers=99,factor=2", "99"},
-      {"--stragglers=trace:file=missing.csv", "missing.csv"},
-      {"--sync=async", "--sync: got 'async'; allowed: barrier, backup:k=2"},
-      {"--sync=backup:k=4", "k below the number of 4 workers"},
-      {"--sync=deadline:factor=2,min=5", "min at most the number of 4 workers"},
-      {"--density=150%", "--density: got '150%'"},
-      {"--policies=dense,zip", "legacy-both"},
-      {"--levels=5%,1%/1%", "levels"},
-      {"--levels=0.1%,50% --splits=10,20", "split"},
-      {"--model=vgg99", "resnet20"},
-      {"--model=resnet9 --dataset=imagenet", "fashion-mnist"},
-      {"--dataset=mnist --data-root=" + Out("empty"), "legacy-data fetch"},
-      {"--device-profile=abacus", "a100-datasheet"},
-      {"--ns3::TcpSocket::SegmentSize=large", "SegmentSize"},
-      {"--mtu=575", "mtu: got '575'"},
-      {"--bandwidth=10", "a rate with its unit"},
-      {"--ns3::TcpSocket::SegmentSise=1000", "SegmentSize"},
-      {"--scenario=missing.yaml", "missing.yaml"},
-      {"--learning-rate=0", "rate"},
-  };
-  fs::create_directories(Out("empty"));
-  for (const auto& [arguments, expected] : cases) {
-    const bool needs_ns3 = arguments.find("--ns3::") != std::string::npos;
-    if (needs_ns3 && std::string(LEGACY_DEFAULT_FIDELITY) != "packet") continue;
-    const Result result = Run(kFidelity + kShort + " --out=" + Out("run") + " " + arguments);
-    EXPECT_EQ(result.status, 1) << arguments << "\n" << result.text;
-    EXPECT_NE(result.text.find(expected), std::string::npos) << arguments << "\n" << result.text;
-    EXPECT_FALSE(fs::exists(Out("run"))) << arguments;
-  }
-}
-
 TEST_F(ProgramTest, AnExistingRunIsKept) {
   const std::string common =
       std::string("--policies=fp16 --fidelity=analytic --out=") + Out("run") + kShort;

@@ -1,0 +1,85 @@
+// What legacy-scenario refuses, by the calls that it consists of: as a program it would load LibTorch for each case.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/command_line.h"
+#include "scenarios/comparison.h"
+#include "scenarios/default_run.h"
+#include "tests/message_of.h"
+
+namespace legacy::broken_scenarios_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t never = 0;
+
+std::string Complaint(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<std::string> arguments{std::istream_iterator<std::string>(words), {}};
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  return MessageOf([&] {
+    const CommandLine line = ParseCommandLine(static_cast<int>(argv.size()), argv.data(), "test",
+                                              "", std::nullopt, DefaultRun());
+    ValidateScenario(line.scenario);
+    RunComparison(line.scenario, "test", line.text, never);
+  });
+}
+
+// Each kind of mistake: a message with where, what and what is allowed; nothing is left behind.
+TEST(BrokenScenarios, SayWhatIsWrong) {
+  const std::string folder =
+      (fs::path(::testing::TempDir()) / ("legacy-broken-" + std::to_string(getpid()))).string();
+  fs::create_directories(folder + "/empty");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"--topo=fat-tree:k=3", "k"},
+      {"--topo=moebius", "fat-tree"},
+      {"--topo=missing.yaml", "missing.yaml"},
+      {"--topo=fat-tree:k=4 --workers=17", "17"},
+      {"--bandwidth=quick", "--bandwidth: got 'quick'"},
+      {"--placement=diagonal", "packed"},
+      {"--stragglers=often", "lognormal"},
+      {"--stragglers=fixed:workers=99,factor=2", "99"},
+      {"--stragglers=trace:file=missing.csv", "missing.csv"},
+      {"--sync=async", "--sync: got 'async'; allowed: barrier, backup:k=2"},
+      {"--sync=backup:k=4", "k below the number of 4 workers"},
+      {"--sync=deadline:factor=2,min=5", "min at most the number of 4 workers"},
+      {"--density=150%", "--density: got '150%'"},
+      {"--policies=dense,zip", "legacy-both"},
+      {"--levels=5%,1%/1%", "levels"},
+      {"--levels=0.1%,50% --splits=10,20", "split"},
+      {"--model=vgg99", "resnet20"},
+      {"--model=resnet9 --dataset=imagenet", "fashion-mnist"},
+      {"--dataset=mnist --data-root=" + folder + "/empty", "legacy-data fetch"},
+      {"--device-profile=abacus", "a100-datasheet"},
+      {"--ns3::TcpSocket::SegmentSize=large", "SegmentSize"},
+      {"--mtu=575", "mtu: got '575'"},
+      {"--bandwidth=10", "a rate with its unit"},
+      {"--ns3::TcpSocket::SegmentSise=1000", "SegmentSize"},
+      {"--scenario=missing.yaml", "missing.yaml"},
+      {"--learning-rate=0", "rate"},
+  };
+  for (const auto& [option, expected] : cases) {
+    if (option.rfind("--ns3::", 0) == 0 && std::string(LEGACY_DEFAULT_FIDELITY) != "packet")
+      continue;
+    const std::string message = Complaint("test --fidelity=" LEGACY_DEFAULT_FIDELITY
+                                          " --workers=4 --batch=8 --steps=6 --warmup-steps=2 "
+                                          "--train-limit=400 --test-limit=100 --out=" +
+                                          folder + "/run " + option);
+    EXPECT_NE(message.find(expected), std::string::npos) << option << "\n" << message;
+    EXPECT_FALSE(fs::exists(folder + "/run")) << option;
+  }
+  fs::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace legacy::broken_scenarios_test
