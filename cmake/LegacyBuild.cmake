@@ -153,8 +153,9 @@ function(legacy_test_headers)
 endfunction()
 
 # legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [OPTIMIZED] [WHOLE | LONG]): a GoogleTest binary,
-# one ctest entry a case. WHOLE: one entry in all, for cases that share what is dear to set up. LONG: the same, with the
-# label long. FILTER: the cases to run, as in --gtest_filter. What is tested is compiled as elsewhere, tests themselves
+# one ctest entry a case. WHOLE: one entry in all, for cases that share what is dear to set up; under a sanitizer always,
+# as starting a process takes longer there than most cases. LONG: the same, with the label long. FILTER: the cases to run,
+# as in --gtest_filter. What is tested is compiled as elsewhere, tests themselves
 # without optimization, OPTIMIZED: with -O1.
 function(legacy_test name)
   cmake_parse_arguments(ARG "LONG;OPTIMIZED;WHOLE" "STANDARD;PREFIX;FILTER" "SOURCES;LIBRARIES" ${ARGN})
@@ -176,7 +177,7 @@ function(legacy_test name)
     legacy_not_by_default(${name} legacy-long-tests)
     add_test(NAME ${ARG_PREFIX}${name} COMMAND ${name})
     set_tests_properties(${ARG_PREFIX}${name} PROPERTIES LABELS long TIMEOUT 3600)
-  elseif(ARG_WHOLE)
+  elseif(ARG_WHOLE OR LEGACY_SANITIZE)
     add_test(NAME ${ARG_PREFIX}${name} COMMAND ${name})
     set_tests_properties(${ARG_PREFIX}${name} PROPERTIES TIMEOUT 900)
   else()

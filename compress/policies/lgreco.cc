@@ -104,8 +104,9 @@ class Lgreco : public AnnouncedPolicy {
   LgrecoOptions options_;
   Choices anchor_;
   GradientSum gradients_;
-  OptionTable work_;  // of the grid's options
-  Choices used_;      // in this step
+  int64_t summed_ = 0;  // gradients, for the last decision
+  OptionTable work_;    // of the grid's options
+  Choices used_;        // in this step
   ExposedCost exposed_;
   CriticalRegimes regimes_;
   RateDrop rate_;
@@ -176,6 +177,7 @@ Choices Lgreco::Reference(std::span<const float> gradient) {
 }
 
 Choices Lgreco::Choose() {
+  summed_ = gradients_.steps();
   const std::span<const float> gradient = gradients_.TakeMean();
   const Choices reference = Reference(gradient);
   OptionTable costs = grid().Bytes();
@@ -208,7 +210,9 @@ void Lgreco::Explain(const OptionTable& errors, const OptionTable& costs, const 
 WorkList Lgreco::ChoosingWork() const {
   const auto cells = static_cast<int64_t>(grid().Options() * grid().Units());
   WorkList work = Clearing();
-  if (options_.accumulate > 1) AddWork(PassOver("copy"), work);  // their mean
+  for (int64_t i = 0; options_.mean_source && i < summed_; ++i)
+    AddWork(PassOver("accumulate"), work);
+  if (summed_ > 1) AddWork(PassOver("copy"), work);  // their mean
   AddWork(grid().ErrorWork(), work);
   if (options_.metric == Metric::kRelative) AddWork(PassOver("norm"), work);
   if (options_.accordion_eta) AddWork(PassOver("norm"), work);

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,14 @@ Unit Matrix() {
   return {.id = 0, .name = "u", .shape = {1024, 1024}, .offset = 0, .numel = kNumel};
 }
 
+// Of a step, in memory that is counted.
+const std::vector<float>& Gradient(int64_t step) {
+  static std::map<int64_t, std::vector<float>> gradients;
+  std::vector<float>& gradient = gradients[step];
+  if (gradient.empty()) gradient = test::Normals(kNumel, 5 + step);
+  return gradient;
+}
+
 void ExpectCharged(const char* what, const Case& one, int64_t counted, double charged) {
   const double bytes = static_cast<double>(counted) / static_cast<double>(kNumel) - one.beside;
   std::printf("%-44s %-3s %-6s %9.2f %9.2f %9.2f %+7.1f %%\n", one.scheme,
@@ -61,7 +70,7 @@ void ExpectEncoding(const Case& one) {
   int64_t counted = 0;
   double charged = 0;
   for (int64_t step = 0; step < 3; ++step) {
-    const std::vector<float> gradient = test::Normals(kNumel, 5 + step);
+    const std::vector<float>& gradient = Gradient(step);
     exchange->Begin({.seed = 1, .step = step, .parameter = scheme->Parameter().fallback});
     counted = 0;
     charged = 0;
@@ -169,7 +178,7 @@ void ExpectPolicy(const Case& one, const char* policy_text) {
     counted += test::CountedMemory::Take();
   };
   for (int64_t step = 0; step < kSteps; ++step) {
-    const std::vector<float> gradient = test::Normals(kNumel, 5 + step);
+    const std::vector<float>& gradient = Gradient(step);
     std::vector<double> decided(1);
     policy->Decide({.step = step, .total_steps = kSteps, .learning_rate = 1, .steps_per_epoch = 2},
                    {&unit, 1}, decided);
@@ -219,6 +228,7 @@ void ExpectPolicy(const Case& one, const char* policy_text) {
 
 TEST(ProcessorWork, PoliciesMoveWhatIsCharged) {
   ExpectPolicy({"topk", true, 4 * kTables, "tables"}, "lgreco");
+  ExpectPolicy({"topk", true, 4 * kTables, "tables"}, "lgreco:source=mean");
   ExpectPolicy({"topk", true, 8 * kTables, "tables"}, "lgreco-accordion");
   ExpectPolicy({"topk", true, 0, ""}, "accordion");
   ExpectPolicy({"topk", true, 96, "the exchange is charged the sum"}, "gravac:theta_min=100");

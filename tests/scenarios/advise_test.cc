@@ -5,15 +5,19 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "analysis/run_directory.h"
 #include "analysis/summary.h"
 #include "compress/error.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/plan.h"
+#include "tests/message_of.h"
 #include "tests/programs.h"
 
 namespace legacy::advise_test {
@@ -181,9 +185,12 @@ TEST_F(AdviseTest, PrintConfigIsTheFullStudy) {
 
 TEST_F(AdviseTest, MistakesSayWhatIsAllowed) {
   const auto text_of = [&](const std::string& arguments) {
-    const Result result = Advise(arguments + " 2>&1");
-    EXPECT_NE(result.status, 0) << arguments;
-    return result.text;
+    std::istringstream line(std::string("advise") + kTiny + kQuick + " " + arguments);
+    std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    static volatile std::sig_atomic_t never = 0;
+    return MessageOf([&] { AdviseCommand(static_cast<int>(argv.size()), argv.data(), never); });
   };
   EXPECT_NE(text_of("--policies=dense").find("at least one policy to compare it with"),
             std::string::npos);
@@ -195,6 +202,10 @@ TEST_F(AdviseTest, MistakesSayWhatIsAllowed) {
   EXPECT_NE(text_of("--topo=star:hosts=2").find("hosts"), std::string::npos);
   EXPECT_NE(text_of("--bandwidth=fast").find("--bandwidth: got 'fast'"), std::string::npos);
   EXPECT_NE(text_of("--dataset=mnist --data-root=/nowhere").find("/nowhere"), std::string::npos);
+  const Result result = Advise("--quick-steps=3 2>&1");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.text.find("legacy-scenario: --quick-steps: got '3'"), std::string::npos)
+      << result.text;
   EXPECT_EQ(Advise("--nonsense 2>&1").status, 2);
   EXPECT_TRUE(fs::is_empty(folder_ / "tmp"));
 }

@@ -36,12 +36,12 @@ inline std::string SmallStudy(const std::string& more = "") {
          (more.empty() ? "  fidelity: [analytic, flow]\n" : more);
 }
 
-// Trainings, and points of one training, that take about a second: a process can be caught at them.
+// Trainings, and points of one training, that take about half a second: a process can be caught at them.
 inline constexpr int kSlowPoints = 8;
 inline std::string SlowStudy() {
   std::string text = SmallStudy("  topo: [\"fat-tree:k=24\"]\n");
   const std::string steps = "steps: 4,";
-  return text.replace(text.find(steps), steps.size(), "steps: 400,");
+  return text.replace(text.find(steps), steps.size(), "steps: 200,");
 }
 
 class StudyRunning : public ::testing::Test {
