@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -84,6 +85,20 @@ void ReadSection(const YAML::Node& section, const std::string& name, const std::
   });
 }
 
+// yaml-cpp takes other bytes, and prints something else in their place.
+void CheckUtf8(const std::string& text, const std::string& where) {
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    try {
+      nlohmann::json(line).dump();
+    } catch (const nlohmann::json::exception&) {
+      throw Error(where + ":" + std::to_string(number) +
+                  ": bytes that are no text; allowed: UTF-8");
+    }
+  }
+}
+
 }  // namespace
 
 std::string MarkText(const std::string& where, const YAML::Mark& mark) {
@@ -91,6 +106,7 @@ std::string MarkText(const std::string& where, const YAML::Mark& mark) {
 }
 
 YAML::Node ParseYaml(const std::string& text, const std::string& where) {
+  CheckUtf8(text, where);
   try {
     return YAML::Load(text);
   } catch (const YAML::DeepRecursion& error) {

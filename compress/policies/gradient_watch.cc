@@ -55,7 +55,7 @@ void GradientSum::Save(StateWriter& out) const {
 }
 
 void GradientSum::Load(StateReader& in) {
-  steps_ = static_cast<int64_t>(in.Number("steps", std::numeric_limits<int64_t>::max()));
+  steps_ = static_cast<int64_t>(in.Number("steps", std::numeric_limits<int32_t>::max()));
   in.Floats(sum_);
 }
 

@@ -210,8 +210,11 @@ void Lgreco::Explain(const OptionTable& errors, const OptionTable& costs, const 
 WorkList Lgreco::ChoosingWork() const {
   const auto cells = static_cast<int64_t>(grid().Options() * grid().Units());
   WorkList work = Clearing();
-  for (int64_t i = 0; options_.mean_source && i < summed_; ++i)
-    AddWork(PassOver("accumulate"), work);
+  if (options_.mean_source) {
+    Work sums = PassOver("accumulate");
+    for (int64_t* const number : {&sums.elements, &sums.launches, &sums.sets}) *number *= summed_;
+    AddWork(sums, work);
+  }
   if (summed_ > 1) AddWork(PassOver("copy"), work);  // their mean
   AddWork(grid().ErrorWork(), work);
   if (options_.metric == Metric::kRelative) AddWork(PassOver("norm"), work);

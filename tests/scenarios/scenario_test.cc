@@ -197,6 +197,12 @@ TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
   EXPECT_NE(Load("network:\n  bandwidth: fast\n").find("network.bandwidth"), std::string::npos);
 }
 
+TEST_F(ScenarioFile, BytesThatAreNoUtf8AreRefused) {
+  EXPECT_EQ(Load("training: {workers: 4}\nmethods: {\xc3\xa9: {bytes_of: dense}}\n"), "no error");
+  EXPECT_EQ(Load("training: {workers: 4}\nmethods: {\xff: {bytes_of: dense}}\n"),
+            path_ + ":2: bytes that are no text; allowed: UTF-8");
+}
+
 TEST(ScenarioCommandLine, LaterWins) {
   const std::string path = ::testing::TempDir() + "later-wins.yaml";
   std::ofstream(path) << "network: {bandwidth: 5Gbps, delay: 1ms}\ntraining: {steps: 7}\n";

@@ -4,6 +4,7 @@
 
 #include "compress/codecs/common.h"
 #include "compress/error.h"
+#include "compress/policies/gradient_watch.h"
 #include "tests/compress/policies/policy_driver.h"
 
 namespace legacy::policy_state_test {
@@ -51,6 +52,24 @@ StepFeedback Feedback(int64_t step) {
   feedback.unit_bytes = kBytes;
   feedback.unit_exposed_seconds = exposed;
   return feedback;
+}
+
+// A sum of as many gradients as 64 bits count would take as long to charge.
+TEST(PolicyState, SumsOfMoreStepsThanATrainingHasAreRefused) {
+  const std::vector<Unit> units = test::MakeUnits({2});
+  GradientSum sum(units);
+  for (const auto& [steps, allowed] : {std::pair(int64_t{1} << 40, false), {3, true}}) {
+    StateWriter out;
+    out.Number(static_cast<uint64_t>(steps));
+    out.Floats(std::vector<float>{1, 2});
+    const Bytes state = out.Take();
+    StateReader in(state);
+    if (allowed) {
+      EXPECT_NO_THROW(sum.Load(in));
+    } else {
+      EXPECT_THROW(sum.Load(in), Error);
+    }
+  }
 }
 
 class EveryPolicy : public testing::TestWithParam<const char*> {
