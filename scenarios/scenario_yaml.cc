@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/depthguard.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -85,6 +86,15 @@ void ReadSection(const YAML::Node& section, const std::string& name, const std::
   });
 }
 
+// yaml-cpp prints a carriage return as a break of lines; others have no meaning.
+const std::string& CheckedText(const std::string& text, const std::string& key) {
+  const auto is_control = [](unsigned char c) {
+    return (c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
+  };
+  if (std::ranges::none_of(text, is_control)) return text;
+  throw Error(key + ": has control characters; allowed: text");
+}
+
 // yaml-cpp takes other bytes, and prints something else in their place.
 void CheckUtf8(const std::string& text, const std::string& where) {
   std::istringstream lines(text);
@@ -117,13 +127,13 @@ YAML::Node ParseYaml(const std::string& text, const std::string& where) {
 }
 
 std::string ScalarText(const YAML::Node& node, const std::string& key) {
-  if (node.IsScalar()) return node.Scalar();
+  if (node.IsScalar()) return CheckedText(node.Scalar(), key);
   if (node.IsNull()) return "";
   if (!node.IsSequence()) throw Error(key + ": expected a value or a list of values");
   std::vector<std::string> items;
   for (const YAML::Node& item : node) {
     if (!item.IsScalar()) throw Error(key + ": expected a list of plain values");
-    items.push_back(item.Scalar());
+    items.push_back(CheckedText(item.Scalar(), key));
   }
   return Join(items, ",");
 }
@@ -142,6 +152,7 @@ void ReadMap(const YAML::Node& map, const std::string& name, const std::string& 
       throw Error(mark + (name.empty() ? "" : name + ".") + key + ": stands twice");
     }
     try {
+      CheckedText(key, "a key");
       each(key, entry.second);
     } catch (const Error& error) {
       const std::string what = error.what();

@@ -197,10 +197,19 @@ TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
   EXPECT_NE(Load("network:\n  bandwidth: fast\n").find("network.bandwidth"), std::string::npos);
 }
 
-TEST_F(ScenarioFile, BytesThatAreNoUtf8AreRefused) {
+TEST_F(ScenarioFile, BytesThatAreNotUtf8AreRefused) {
   EXPECT_EQ(Load("training: {workers: 4}\nmethods: {\xc3\xa9: {bytes_of: dense}}\n"), "no error");
   EXPECT_EQ(Load("training: {workers: 4}\nmethods: {\xff: {bytes_of: dense}}\n"),
             path_ + ":2: bytes that are no text; allowed: UTF-8");
+}
+
+TEST_F(ScenarioFile, ControlCharactersAreRefused) {
+  for (const char* const text :
+       {"methods: {mine: {levels: [3, 4\r]}}\n", "methods: {mine: {levels: \"3\\r\"}}\n",
+        "methods: {\"mi\\x01ne\": {levels: 3}}\n"}) {
+    EXPECT_NE(Load(text).find("has control characters; allowed: text"), std::string::npos) << text;
+  }
+  EXPECT_EQ(Load("training:\r\n  workers: 4\r\n"), "no error");
 }
 
 TEST(ScenarioCommandLine, LaterWins) {
