@@ -42,7 +42,7 @@ class RangeMemory {
   SignedRange Widened() {
     const auto widen = [&](double own, double other) {
       const double wide = kMargin * (own > 0 ? own : other);
-      return static_cast<float>(std::min<double>(wide, std::numeric_limits<float>::max()));
+      return static_cast<float>(std::clamp<double>(wide, 0, std::numeric_limits<float>::max()));
     };
     return {widen(highest(), lowest()), widen(lowest(), highest())};
   }
@@ -146,7 +146,8 @@ RangeFloat Rbf::Format(std::span<const float> values, int bits, CodecState* stat
     } else {
       range = memory.Widened();
       if (memory.mantissa() == 0) memory.mantissa() = Mantissa(bits, range, values);
-      mantissa = std::min(static_cast<int>(memory.mantissa()), RangeFloat::MostMantissa(bits));
+      mantissa = static_cast<int>(
+          std::clamp<double>(memory.mantissa(), 1, RangeFloat::MostMantissa(bits)));
     }
     memory.steps() = std::min(seen + 1, kWindow);
   }

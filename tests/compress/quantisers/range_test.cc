@@ -170,6 +170,20 @@ TEST(Rbf, ASignThatNeverCameHasARange) {
   EXPECT_EQ(Decode(*quantiser, Encode(*quantiser, negative, 10, &state), 10, 3)[0], -1);
 }
 
+// States come from files, so any finite number may stand in them.
+TEST(Rbf, AnyStateGivesAFormat) {
+  const std::vector<float> x = {1, -0.5f, 0.3f};
+  for (const char* const name : {"rbf:range=calibrated", "rbf:range=ema"}) {
+    const auto quantiser = Make(name);
+    for (const double number : {1e159, -1e300, 0.5}) {
+      CodecState state;
+      std::ranges::fill(std::span(state.numbers).last<3>(), number);
+      state.numbers[4] = 10;  // steps: the range is fixed
+      EXPECT_EQ(Decode(*quantiser, Encode(*quantiser, x, 10, &state), 10, 3).size(), 3u) << number;
+    }
+  }
+}
+
 TEST(Rbf, AverageFollowsTheRange) {
   const auto quantiser = Make("rbf:range=ema,mantissa=8");
   CodecState state;
