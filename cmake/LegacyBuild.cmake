@@ -55,8 +55,8 @@ function(legacy_flags target standard)
   # No contraction to fused multiply-add behind our back: results must not depend on the optimiser's mood.
   target_compile_options(${target} PRIVATE -ffp-contract=off)
   if(LEGACY_SANITIZE)
-    # Null pointers and ends of objects are the address sanitizer's, at half the time; light folders read no numbers
-    # where bytes lie.
+    # Null pointers and ends of objects are the address sanitizer's, at half the time. Light folders read text, no numbers
+    # in the middle of bytes: their accesses are aligned.
     set(unchecked null,object-size,pointer-overflow)
     get_directory_property(options COMPILE_OPTIONS)
     if("-O0" IN_LIST options)
@@ -78,7 +78,7 @@ function(legacy_library name)
   target_include_directories(legacy_${name} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/legacy>)
   legacy_flags(legacy_${name} ${ARG_STANDARD})
-  if(LEGACY_FUZZ)  # fuzzers follow what they reach in libraries, not what is compared there, which takes half their time
+  if(LEGACY_FUZZ)  # fuzzers follow what they reach in libraries; what is compared there would take a quarter of some families' time
     target_compile_options(legacy_${name} PRIVATE -fsanitize=fuzzer-no-link -fno-sanitize-coverage=trace-cmp)
   endif()
   set_property(GLOBAL APPEND PROPERTY LEGACY_LIBRARIES ${name})
@@ -156,8 +156,7 @@ endfunction()
 # legacy_test(name SOURCES ... LIBRARIES ... [PREFIX text] [FILTER cases] [OPTIMIZED] [WHOLE | LONG]): a GoogleTest binary,
 # one ctest entry a case. WHOLE: one entry in all, for cases that share what is dear to set up; under a sanitizer always,
 # as starting a process takes longer there than most cases. LONG: the same, with the label long. FILTER: the cases to run,
-# as in --gtest_filter. What is tested is compiled as elsewhere, tests themselves
-# without optimization, OPTIMIZED: with -O1.
+# as in --gtest_filter. What is tested is compiled as elsewhere, tests themselves without optimization, OPTIMIZED: with -O1.
 function(legacy_test name)
   cmake_parse_arguments(ARG "LONG;OPTIMIZED;WHOLE" "STANDARD;PREFIX;FILTER" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT ARG_STANDARD)

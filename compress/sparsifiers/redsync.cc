@@ -137,7 +137,7 @@ Selection RedSync::Select(std::span<const float> values, int64_t count,
   return signed_ones;
 }
 
-// Where one sign is sent, a pass sets the values of the other to zero first.
+// A quantised message holds values of one sign: a pass sets those of the other to zero first.
 WorkList RedSync::EncodeWork(int64_t numel, const CodecContext& context) const {
   WorkList work;
   if (options_.quantised) work.push_back({"copy", numel});

@@ -45,7 +45,7 @@ Unit Matrix() {
   return {.id = 0, .name = "u", .shape = {1024, 1024}, .offset = 0, .numel = kNumel};
 }
 
-// Of a step, in memory that is counted.
+// The gradient of a step is drawn while a CountedProcessor lives, so that reading it is counted.
 const std::vector<float>& Gradient(int64_t step) {
   static std::map<int64_t, std::vector<float>> gradients;
   std::vector<float>& gradient = gradients[step];

@@ -1,4 +1,4 @@
-// What legacy-scenario refuses, by the calls that it consists of: as a program it would load LibTorch for each case.
+// These cases make the calls that legacy-scenario consists of: each start of the program would load LibTorch.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -30,6 +30,7 @@ std::string Complaint(const std::string& text) {
   return MessageOf([&] {
     const CommandLine line = ParseCommandLine(static_cast<int>(argv.size()), argv.data(), "test",
                                               "", std::nullopt, DefaultRun());
+    EXPECT_FALSE(line.exit.has_value());  // the line itself is right
     ValidateScenario(line.scenario);
     RunComparison(line.scenario, "test", line.text, never);
   });
