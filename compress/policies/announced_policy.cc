@@ -68,12 +68,13 @@ Work AnnouncedPolicy::PassOver(const std::string& kernel) const {
 
 std::optional<Round> AnnouncedPolicy::OpenRound(PolicyMoment moment) {
   if (moment != PolicyMoment::kAnnouncement || !IsDue()) return std::nullopt;
+  Round round{.reduction = Reduction::kConcat,
+              .primitive = Primitive::kBroadcast,
+              .root = 0,
+              .encode = ChoosingWork(),
+              .decode = {}};
   decided_ = Choose();
-  return Round{.reduction = Reduction::kConcat,
-               .primitive = Primitive::kBroadcast,
-               .root = 0,
-               .encode = ChoosingWork(),
-               .decode = {}};
+  return round;
 }
 
 Message AnnouncedPolicy::Encode(int worker, std::span<const Probe>) const {

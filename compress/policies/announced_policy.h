@@ -35,7 +35,8 @@ class AnnouncedPolicy : public Policy {
  protected:
   // At the beginning of a step, before its parameters are given out.
   virtual void OnStep() {}
-  // Whether worker 0 decides at the end of this step; what it decides, and the work of that.
+  // Whether worker 0 decides at the end of this step; what it decides, and the work of that, which
+  // is asked for first.
   virtual bool IsDue() const = 0;
   virtual Choices Choose() = 0;
   // Of the last Choose(): what it went by for the unit, and whether it was a decision at all.

@@ -104,9 +104,8 @@ class Lgreco : public AnnouncedPolicy {
   LgrecoOptions options_;
   Choices anchor_;
   GradientSum gradients_;
-  int64_t summed_ = 0;  // gradients, for the last decision
-  OptionTable work_;    // of the grid's options
-  Choices used_;        // in this step
+  OptionTable work_;  // of the grid's options
+  Choices used_;      // in this step
   ExposedCost exposed_;
   CriticalRegimes regimes_;
   RateDrop rate_;
@@ -177,7 +176,6 @@ Choices Lgreco::Reference(std::span<const float> gradient) {
 }
 
 Choices Lgreco::Choose() {
-  summed_ = gradients_.steps();
   const std::span<const float> gradient = gradients_.TakeMean();
   const Choices reference = Reference(gradient);
   OptionTable costs = grid().Bytes();
@@ -212,10 +210,11 @@ WorkList Lgreco::ChoosingWork() const {
   WorkList work = Clearing();
   if (options_.mean_source) {
     Work sums = PassOver("accumulate");
-    for (int64_t* const number : {&sums.elements, &sums.launches, &sums.sets}) *number *= summed_;
+    for (int64_t* const number : {&sums.elements, &sums.launches, &sums.sets})
+      *number *= gradients_.steps();
     AddWork(sums, work);
   }
-  if (summed_ > 1) AddWork(PassOver("copy"), work);  // their mean
+  if (gradients_.steps() > 1) AddWork(PassOver("copy"), work);  // their mean
   AddWork(grid().ErrorWork(), work);
   if (options_.metric == Metric::kRelative) AddWork(PassOver("norm"), work);
   if (options_.accordion_eta) AddWork(PassOver("norm"), work);
