@@ -38,6 +38,9 @@ if(LEGACY_GOLD AND NOT LEGACY_SANITIZE)
   add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=gold>)
 endif()
 
+# For sources that take no time, but to compile.
+set(legacy_lightly $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+
 # legacy_light_folder([SANITIZED]): what this folder and those below do takes no time, but to compile. So it is hardly
 # optimized, and not at all under a sanitizer, which doubles that. SANITIZED: there alone. With -DCMAKE_CXX_FLAGS_DEBUG=-O2
 # instead of the preset's -O1, as for long fuzzing (docs/evidence.md), all is optimized.
@@ -45,7 +48,7 @@ macro(legacy_light_folder)
   if(LEGACY_SANITIZE AND CMAKE_CXX_FLAGS_DEBUG MATCHES "-O1")
     add_compile_options(-O0)
   elseif(NOT "${ARGV0}" STREQUAL "SANITIZED")
-    add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
+    add_compile_options(${legacy_lightly})
   endif()
 endmacro()
 

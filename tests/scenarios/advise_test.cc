@@ -8,15 +8,14 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "analysis/run_directory.h"
 #include "analysis/summary.h"
 #include "compress/error.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/plan.h"
+#include "tests/arguments.h"
 #include "tests/message_of.h"
 #include "tests/programs.h"
 
@@ -185,12 +184,9 @@ TEST_F(AdviseTest, PrintConfigIsTheFullStudy) {
 
 TEST_F(AdviseTest, MistakesSayWhatIsAllowed) {
   const auto text_of = [&](const std::string& arguments) {
-    std::istringstream line(std::string("advise") + kTiny + kQuick + " " + arguments);
-    std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
+    Arguments line(std::string("advise") + kTiny + kQuick + " " + arguments);
     static volatile std::sig_atomic_t never = 0;
-    return MessageOf([&] { AdviseCommand(static_cast<int>(argv.size()), argv.data(), never); });
+    return MessageOf([&] { AdviseCommand(line.count(), line.values(), never); });
   };
   EXPECT_NE(text_of("--policies=dense").find("at least one policy to compare it with"),
             std::string::npos);

@@ -4,8 +4,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "scenarios/command_line.h"
 #include "scenarios/comparison.h"
 #include "scenarios/default_run.h"
+#include "tests/arguments.h"
 #include "tests/message_of.h"
 
 namespace legacy::broken_scenarios_test {
@@ -23,13 +22,10 @@ namespace fs = std::filesystem;
 volatile std::sig_atomic_t never = 0;
 
 std::string Complaint(const std::string& text) {
-  std::istringstream words(text);
-  std::vector<std::string> arguments{std::istream_iterator<std::string>(words), {}};
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
+  Arguments arguments(text);
   return MessageOf([&] {
-    const CommandLine line = ParseCommandLine(static_cast<int>(argv.size()), argv.data(), "test",
-                                              "", std::nullopt, DefaultRun());
+    const CommandLine line = ParseCommandLine(arguments.count(), arguments.values(), "test", "",
+                                              std::nullopt, DefaultRun());
     EXPECT_FALSE(line.exit.has_value());  // the line itself is right
     ValidateScenario(line.scenario);
     RunComparison(line.scenario, "test", line.text, never);

@@ -15,6 +15,7 @@
 #include "scenarios/network/engines.h"
 #include "scenarios/network/parse.h"
 #include "scenarios/phases.h"
+#include "tests/arguments.h"
 #include "tests/message_of.h"
 #include "tests/programs.h"
 
@@ -280,13 +281,12 @@ TEST_F(ReplayTest, OptionsStartFromTheRecordedNetwork) {
   Recording recording;
   const auto parse = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "legacy-replay");
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
+    Arguments line(std::move(arguments));
     const auto defaults = [&](const std::string& run) {
       recording = ReadRecording(run);
       return ReplayDefaults(recording);
     };
-    return ParseCommandLine(static_cast<int>(argv.size()), argv.data(), "legacy-replay", "test",
+    return ParseCommandLine(line.count(), line.values(), "legacy-replay", "test",
                             OnRun{defaults, MayReplayChange});
   };
   const std::string run = (folder_ / "recorded").string();

@@ -12,6 +12,7 @@
 #include "scenarios/manifest.h"
 #include "scenarios/methods.h"
 #include "scenarios/network/parse.h"
+#include "tests/arguments.h"
 #include "tests/message_of.h"
 
 namespace legacy::scenario_test {
@@ -37,9 +38,8 @@ class ScenarioFile : public ::testing::Test {
 
 CommandLine Parse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "legacy-scenario");
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  return ParseCommandLine(static_cast<int>(argv.size()), argv.data(), "legacy-scenario", "test");
+  Arguments line(std::move(arguments));
+  return ParseCommandLine(line.count(), line.values(), "legacy-scenario", "test");
 }
 
 TEST(ScenarioOptions, CollectivesMustCarryTheirRounds) {

@@ -48,8 +48,7 @@ class StudyRunning : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(::testing::TempDir()) /
-              ("legacy-study-" + std::to_string(getpid()) + "-" + test->name());
+    folder_ = Own(test->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     Define(SmallStudy());
@@ -71,11 +70,9 @@ class StudyRunning : public ::testing::Test {
   // A run of the study that is never disturbed: a copy, where a test has run the same.
   void RunWhole(const std::string& name) const {
     static std::map<std::string, fs::path> whole;  // by definition
-    static const fs::path copies =
-        fs::path(::testing::TempDir()) / ("legacy-study-" + std::to_string(getpid()) + "-whole");
     fs::path& kept = whole[Read(Definition())];
     if (kept.empty()) {
-      const fs::path out = copies / std::to_string(whole.size());
+      const fs::path out = Copies() / std::to_string(whole.size());
       fs::remove_all(out);
       const Result result = Run({"run", Definition(), "--out=" + out.string(), "--jobs=2"});
       ASSERT_EQ(result.status, 0) << result.text;
@@ -83,9 +80,12 @@ class StudyRunning : public ::testing::Test {
     }
     fs::copy(kept, In(name), fs::copy_options::recursive);
   }
-  static void TearDownTestSuite() {
-    fs::remove_all(fs::path(::testing::TempDir()) /
-                   ("legacy-study-" + std::to_string(getpid()) + "-whole"));
+  static void TearDownTestSuite() { fs::remove_all(Copies()); }
+  static fs::path Copies() { return Own("whole"); }
+  // A path that no other test or process uses.
+  static fs::path Own(const std::string& name) {
+    return fs::path(::testing::TempDir()) /
+           ("legacy-study-" + std::to_string(getpid()) + "-" + name);
   }
 
   // The program in the background, as a process group of its own.
