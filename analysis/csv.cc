@@ -6,11 +6,11 @@
 #include <cmath>
 #include <utility>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::analysis {
 
-std::string FormatNumber(double value) {
+std::string CsvNumber(double value) {
   if (std::isnan(value)) return "nan";
   const double magnitude = std::abs(value);
   const bool positional = value == 0 || (magnitude >= 1e-7 && magnitude < 1e16);

@@ -12,7 +12,7 @@ namespace legacy::analysis {
 
 // The shortest text that reads back to the same double: positional for 1e-7 <= |value| < 1e16, else
 // with an exponent; "nan", "inf" and "-inf" for what is not finite.
-std::string FormatNumber(double value);
+std::string CsvNumber(double value);
 
 // One record with its line feed; fields that hold a comma, a quote or a line break are quoted.
 std::string CsvLine(const std::vector<std::string>& fields);

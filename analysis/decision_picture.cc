@@ -110,9 +110,9 @@ std::string DataOf(const Panel& panel, size_t number, int64_t steps) {
     const std::vector<StepParameter>& points = panel.curves[c].points;
     text += fmt::format("$decided{}x{} << END\n", number, c);
     for (const StepParameter& point : points) {
-      text += fmt::format("{} {}\n", point.step, FormatNumber(point.parameter));
+      text += fmt::format("{} {}\n", point.step, CsvNumber(point.parameter));
     }
-    text += fmt::format("{} {}\nEND\n", steps, FormatNumber(points.back().parameter));
+    text += fmt::format("{} {}\nEND\n", steps, CsvNumber(points.back().parameter));
   }
   return text;
 }

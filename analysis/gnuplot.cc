@@ -8,7 +8,7 @@
 #include <array>
 #include <cerrno>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::analysis {
 namespace {

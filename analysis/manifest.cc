@@ -4,8 +4,8 @@
 #include <set>
 
 #include "analysis/run_directory.h"
-#include "compress/error.h"
-#include "files/json.h"
+#include "base/error.h"
+#include "base/json.h"
 
 namespace legacy::analysis {
 namespace {

@@ -8,7 +8,7 @@
 #include "analysis/csv.h"
 #include "analysis/table_text.h"
 #include "analysis/tables.h"
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::analysis {
 namespace {
@@ -184,7 +184,7 @@ std::string NetworksMarkdown(const std::vector<NetworkResult>& networks) {
 
 std::string NetworksCsv(const std::vector<NetworkResult>& networks) {
   const auto number = [](double value) {
-    return std::isnan(value) ? std::string() : FormatNumber(value);
+    return std::isnan(value) ? std::string() : CsvNumber(value);
   };
   std::string text =
       CsvLine({"network", "policy", "seeds", "reached", "time_to_accuracy_seconds_mean",

@@ -15,7 +15,7 @@
 #include "analysis/policy_style.h"
 #include "analysis/step_parts.h"
 #include "analysis/table_text.h"
-#include "files/whole_file.h"
+#include "base/whole_file.h"
 
 namespace legacy::analysis {
 namespace {
@@ -82,8 +82,8 @@ std::string LogarithmicAxis(const std::vector<Curve>& curves, const Axis& axis) 
       if (digit == 1 || last - first <= 3) labels.push_back(fmt::format("{}e{}", digit, power));
     }
   }
-  return fmt::format("set logscale x\nset xrange [{}:{}]\nset xtics ({})\n",
-                     FormatNumber(least * 0.9), FormatNumber(most * 1.1), fmt::join(labels, ", "));
+  return fmt::format("set logscale x\nset xrange [{}:{}]\nset xtics ({})\n", CsvNumber(least * 0.9),
+                     CsvNumber(most * 1.1), fmt::join(labels, ", "));
 }
 
 // $curveI: cost, accuracy, accuracy less and plus its deviation; in the axis' unit and per cent.
@@ -94,10 +94,9 @@ std::string CurveData(const std::vector<Curve>& curves, const Axis& axis) {
     for (const CurvePoint& point : curves[i].points) {
       if (axis.logarithmic && point.cost <= 0) continue;
       const double spread = std::isnan(point.deviation) ? 0 : point.deviation;
-      text += fmt::format("{} {} {} {}\n", FormatNumber(point.cost / axis.unit.size),
-                          FormatNumber(point.accuracy * 100),
-                          FormatNumber((point.accuracy - spread) * 100),
-                          FormatNumber((point.accuracy + spread) * 100));
+      text += fmt::format(
+          "{} {} {} {}\n", CsvNumber(point.cost / axis.unit.size), CsvNumber(point.accuracy * 100),
+          CsvNumber((point.accuracy - spread) * 100), CsvNumber((point.accuracy + spread) * 100));
     }
     text += "END\n";
   }
@@ -123,7 +122,7 @@ std::string CurvePlot(const std::vector<Curve>& curves, const Summary& summary) 
         Quote(Shorten(curves[i].policy, kPolicyNameLimit))));
   }
   if (summary.target) {
-    const std::string percent = FormatNumber(std::round(*summary.target * 1e4) / 100);
+    const std::string percent = CsvNumber(std::round(*summary.target * 1e4) / 100);
     parts.push_back(fmt::format("{} with lines lc rgb '#666666' dt 3 lw 1.5 title 'target {} %'",
                                 percent, percent));
   }
@@ -156,15 +155,15 @@ std::string SplitData(const std::vector<const PolicySummary*>& policies, const U
       const double row = -static_cast<double>(i);
       const double left = ends[i];
       ends[i] += policies[i]->step.*kStepParts[j].seconds / unit.size;
-      text += fmt::format("{} {} {} {} {} {}\n", FormatNumber((left + ends[i]) / 2),
-                          FormatNumber(row), FormatNumber(left), FormatNumber(ends[i]),
-                          FormatNumber(row - 0.34), FormatNumber(row + 0.34));
+      text += fmt::format("{} {} {} {} {} {}\n", CsvNumber((left + ends[i]) / 2), CsvNumber(row),
+                          CsvNumber(left), CsvNumber(ends[i]), CsvNumber(row - 0.34),
+                          CsvNumber(row + 0.34));
     }
     text += "END\n";
   }
   text += "$totals << END\n";
   for (size_t i = 0; i < policies.size(); ++i) {
-    text += fmt::format("{} -{} \"{:.4g} {}\"\n", FormatNumber(ends[i]), i,
+    text += fmt::format("{} -{} \"{:.4g} {}\"\n", CsvNumber(ends[i]), i,
                         policies[i]->step_seconds.mean / unit.size, unit.name);
     most = std::max(most, ends[i]);
   }
@@ -188,9 +187,9 @@ Picture SplitPicture(const std::vector<const PolicySummary*>& policies, const Su
   }
   script += fmt::format("set xlabel 'mean step time [{}]'\nset ytics scale 0 ({}) noenhanced\n",
                         unit.name, fmt::join(names, ", "));
-  script += fmt::format("set xrange [0:{}]\nset yrange [{}:0.6]\n",
-                        FormatNumber(most > 0 ? most * 1.2 : 1),
-                        FormatNumber(0.4 - static_cast<double>(policies.size())));
+  script +=
+      fmt::format("set xrange [0:{}]\nset yrange [{}:0.6]\n", CsvNumber(most > 0 ? most * 1.2 : 1),
+                  CsvNumber(0.4 - static_cast<double>(policies.size())));
   script +=
       "set key outside right center vertical Left reverse noenhanced samplen 1.5 spacing 1.2\n"
       "set grid xtics back ls 100\n"

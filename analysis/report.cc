@@ -3,7 +3,7 @@
 #include "analysis/pictures.h"
 #include "analysis/run_directory.h"
 #include "analysis/tables.h"
-#include "files/whole_file.h"
+#include "base/whole_file.h"
 
 namespace legacy::analysis {
 

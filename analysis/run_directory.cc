@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "analysis/csv.h"
-#include "compress/error.h"
-#include "files/json.h"
-#include "files/whole_file.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/whole_file.h"
 
 namespace legacy::analysis {
 namespace {
@@ -23,7 +23,7 @@ std::string Text(const std::string& value) { return value; }
 std::string Text(bool value) { return value ? "1" : "0"; }
 std::string Text(uint64_t value) { return std::to_string(value); }
 std::string Text(int64_t value) { return std::to_string(value); }
-std::string Text(double value) { return FormatNumber(value); }
+std::string Text(double value) { return CsvNumber(value); }
 
 template <class Number>
 bool ParseWhole(const std::string& text, Number& value) {

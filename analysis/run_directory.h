@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analysis/rows.h"
-#include "files/output_file.h"
+#include "base/output_file.h"
 
 namespace legacy::analysis {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analysis/csv.h"
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::analysis {
 namespace {
@@ -242,7 +242,7 @@ Summary Start(const RunDirectory& run, const SummaryOptions& options) {
   summary.fidelity = manifest.fidelity;
   summary.target = options.target ? options.target : manifest.target_accuracy;
   if (summary.target && !(*summary.target > 0 && *summary.target <= 1)) {
-    throw Error("target", FormatNumber(*summary.target), "a fraction above 0, up to 1");
+    throw Error("target", CsvNumber(*summary.target), "a fraction above 0, up to 1");
   }
   const auto& policies = manifest.policies;
   const bool has_dense = std::ranges::find(policies, "dense") != policies.end();

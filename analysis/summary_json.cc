@@ -1,7 +1,7 @@
 // summary.json. Unknown values (no deviation of one seed, no time where the target was not reached)
 // are null.
 #include "analysis/summary.h"
-#include "files/json.h"
+#include "base/json.h"
 
 namespace legacy::analysis {
 namespace {

@@ -183,7 +183,7 @@ struct CsvColumns {
     fields.push_back(field);
   }
   void Add(const std::string& name, double value) {
-    Add(name, std::isnan(value) ? std::string() : FormatNumber(value));
+    Add(name, std::isnan(value) ? std::string() : CsvNumber(value));
   }
   void Add(const std::string& name, int64_t value) { Add(name, std::to_string(value)); }
   void Add(const std::string& name, const Spread& spread) {

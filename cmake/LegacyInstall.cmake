@@ -60,7 +60,7 @@ write_basic_package_version_file(legacyConfigVersion.cmake COMPATIBILITY SameMin
 install(FILES "${CMAKE_BINARY_DIR}/legacyConfig.cmake" "${CMAKE_BINARY_DIR}/legacyConfigVersion.cmake"
         DESTINATION "${LEGACY_PACKAGE_DIR}" COMPONENT package)
 
-install(DIRECTORY topologies trainer/profiles DESTINATION "${LEGACY_DATA_DIR}"
+install(DIRECTORY topologies trainer/clock/profiles DESTINATION "${LEGACY_DATA_DIR}"
         COMPONENT data FILES_MATCHING PATTERN "*.yaml" PATTERN "*.topo" PATTERN "*.csv" PATTERN "*.json")
 install(DIRECTORY scenarios DESTINATION "${LEGACY_DATA_DIR}"
         COMPONENT data FILES_MATCHING PATTERN "*.yaml" PATTERN "*.trace")

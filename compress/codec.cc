@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/error.h"
 #include "compress/codecs/fft_codec.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/quantiser.h"
 #include "compress/sparsifier.h"
 

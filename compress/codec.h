@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/random.h"
 #include "compress/message.h"
 #include "compress/options.h"
-#include "compress/random.h"
 #include "compress/unit.h"
 #include "compress/work.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/dense_start.h"
 #include "compress/schemes/schemes.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 namespace {

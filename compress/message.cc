@@ -6,7 +6,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 namespace {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <optional>
 
-#include "compress/error.h"
-#include "compress/number.h"
+#include "base/error.h"
+#include "base/number.h"
 
 namespace legacy {
 namespace {

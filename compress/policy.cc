@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/policies/policies.h"
 
 namespace legacy {

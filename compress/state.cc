@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/codecs/common.h"
-#include "compress/error.h"
-#include "compress/number.h"
 
 namespace legacy {
 namespace {

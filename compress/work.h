@@ -1,4 +1,4 @@
-// Device work that methods say they do: amounts, which a profile prices (trainer/profile.h).
+// Device work that methods say they do: amounts, which a profile prices (trainer/clock/profile.h).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "trainer/accelerator.h"
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 

@@ -11,8 +11,8 @@
 
 #include "compress/exchange.h"
 #include "compress/policy.h"
-#include "trainer/bucket_plan.h"
-#include "trainer/step_work.h"
+#include "trainer/clock/bucket_plan.h"
+#include "trainer/clock/step_work.h"
 
 namespace legacy {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "trainer/aggregation.h"
-#include "trainer/dataset.h"
-#include "trainer/model.h"
-#include "trainer/sampler.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/sampler.h"
+#include "trainer/models/model.h"
 #include "trainer/training.h"
 
 namespace legacy {

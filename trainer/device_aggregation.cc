@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 

@@ -6,8 +6,8 @@
 #include <bit>
 #include <utility>
 
-#include "compress/cuda/vector.h"
-#include "compress/error.h"
+#include "base/error.h"
+#include "compress/cuda/kernels/vector.h"
 #include "trainer/one_thread.h"
 #include "trainer/optimizer.h"
 

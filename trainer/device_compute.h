@@ -18,8 +18,8 @@
 
 #include "trainer/accelerator.h"
 #include "trainer/compute.h"
+#include "trainer/data/device_data.h"
 #include "trainer/device_aggregation.h"
-#include "trainer/device_data.h"
 #include "trainer/host_aggregation.h"
 #include "trainer/worker_pool.h"
 

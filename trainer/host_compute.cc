@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "compress/cpu/vector.h"
-#include "trainer/batch.h"
+#include "trainer/data/batch.h"
 #include "trainer/one_thread.h"
 
 namespace legacy {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "trainer/model.h"
+#include "trainer/models/model.h"
 
 namespace legacy {
 namespace {

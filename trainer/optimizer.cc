@@ -3,7 +3,7 @@
 #include <cassert>
 #include <string>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "trainer/sgd_rule.h"
+#include "trainer/cuda/sgd_rule.h"
 
 namespace legacy {
 

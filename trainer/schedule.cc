@@ -5,7 +5,7 @@
 #include <numbers>
 #include <string>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 namespace {

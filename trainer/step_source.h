@@ -10,8 +10,8 @@
 
 #include "compress/unit.h"
 #include "trainer/aggregation.h"
-#include "trainer/operation_cost.h"
-#include "trainer/step_work.h"
+#include "trainer/clock/operation_cost.h"
+#include "trainer/clock/step_work.h"
 
 namespace legacy {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "trainer/device_compute.h"
 #include "trainer/host_compute.h"
 

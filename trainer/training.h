@@ -20,7 +20,7 @@
 #include "compress/exchange.h"
 #include "compress/policy.h"
 #include "trainer/aggregation.h"
-#include "trainer/bucket_plan.h"
+#include "trainer/clock/bucket_plan.h"
 #include "trainer/optimizer.h"
 #include "trainer/schedule.h"
 #include "trainer/step_source.h"

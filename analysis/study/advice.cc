@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "analysis/study/words_parts.h"
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::analysis {
 namespace {

@@ -1,6 +1,6 @@
 // Advice for programs.
 #include "analysis/study/advice.h"
-#include "files/json.h"
+#include "base/json.h"
 
 namespace legacy::analysis {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <type_traits>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::analysis {
 namespace {

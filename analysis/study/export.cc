@@ -9,8 +9,8 @@
 #include "analysis/run_directory.h"
 #include "analysis/study/columns.h"
 #include "analysis/study/store.h"
-#include "compress/error.h"
-#include "files/whole_file.h"
+#include "base/error.h"
+#include "base/whole_file.h"
 
 namespace legacy::analysis {
 namespace {
@@ -35,7 +35,7 @@ std::string Line(const std::vector<Cell>& cells) {
           else if constexpr (std::is_same_v<Value, int64_t>)
             return std::to_string(value);
           else if constexpr (std::is_same_v<Value, double>)
-            return FormatNumber(value);
+            return CsvNumber(value);
           else
             return value;
         },

@@ -19,9 +19,9 @@
 
 #include "analysis/csv.h"
 #include "analysis/study/columns.h"
-#include "compress/error.h"
-#include "files/json.h"
-#include "files/output_file.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/output_file.h"
 
 namespace legacy::analysis {
 namespace {
@@ -33,7 +33,7 @@ template <class T>
 json ToJson(const T& value) {
   return value;
 }
-json ToJson(double value) { return std::isfinite(value) ? json(value) : json(FormatNumber(value)); }
+json ToJson(double value) { return std::isfinite(value) ? json(value) : json(CsvNumber(value)); }
 template <class T>
 json ToJson(const std::optional<T>& value) {
   return value ? ToJson(*value) : json();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/study/study.h"
-#include "files/output_file.h"
+#include "base/output_file.h"
 
 namespace legacy::analysis {
 

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::analysis {
 namespace {

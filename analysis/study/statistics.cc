@@ -7,7 +7,7 @@
 #include <map>
 #include <numbers>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::analysis {
 namespace {

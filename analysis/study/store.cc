@@ -10,8 +10,8 @@
 
 #include "analysis/study/columns.h"
 #include "analysis/study/sqlite.h"
-#include "compress/error.h"
-#include "files/json.h"
+#include "base/error.h"
+#include "base/json.h"
 
 namespace legacy::analysis {
 namespace {

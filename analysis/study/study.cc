@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::analysis {
 

@@ -9,7 +9,7 @@
 #include "analysis/study/crossover.h"
 #include "analysis/study/quantities.h"
 #include "analysis/study/statistics.h"
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::analysis {
 namespace {
@@ -37,7 +37,7 @@ class Builder {
     table_.csv_rows.back().push_back(text);
   }
   void Raw(const std::string& name, double value) {
-    Raw(name, std::isnan(value) ? std::string() : FormatNumber(value));
+    Raw(name, std::isnan(value) ? std::string() : CsvNumber(value));
   }
   void Raw(const std::string& name, int value) { Raw(name, std::to_string(value)); }
   void Raw(const std::string& name, const std::optional<Interval>& interval) {
@@ -240,7 +240,7 @@ std::string RawCrossings(const Crossover& crossover) {
   std::vector<std::string> all;
   for (const SeedCrossings& seed : crossover.seeds) {
     for (const Crossing& crossing : seed.crossings) {
-      all.push_back(fmt::format("{}:{}", seed.seed, FormatNumber(crossing.x)));
+      all.push_back(fmt::format("{}:{}", seed.seed, CsvNumber(crossing.x)));
     }
   }
   return fmt::format("{}", fmt::join(all, " "));

@@ -1,5 +1,5 @@
 // What LibTorch does for the same ends, as compressors in Python call it. Defined in
-// trainer/bench_peers.cc, where LibTorch's headers stay; one thread.
+// trainer/bench/bench_peers.cc, where LibTorch's headers stay; one thread.
 #pragma once
 
 #include <cstdint>

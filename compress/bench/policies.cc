@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "compress/bench/turns.h"
 #include "compress/exchange.h"
 #include "compress/policies/knapsack.h"
 #include "compress/policy.h"
-#include "compress/random.h"
 #ifdef LEGACY_BENCH_TORCH
 #include "compress/bench/peers.h"
 #endif

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compress/cpu/dispatch.h"
+#include "base/simd.h"
 #include "compress/gradients/gradients.h"
 
 namespace legacy::bench {

@@ -4,9 +4,9 @@
 #include <bit>
 #include <cmath>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
-#include "compress/number.h"
 
 namespace legacy {
 namespace {

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/codecs/common.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/fft_rules.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
-#include "compress/number.h"
 
 namespace legacy {
 namespace {

@@ -5,7 +5,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

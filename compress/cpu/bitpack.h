@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "compress/cpu/dispatch.h"
+#include "base/simd.h"
 
 namespace legacy::cpu {
 

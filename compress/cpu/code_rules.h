@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "compress/cpu/dispatch.h"
+#include "base/simd.h"
 #include "compress/cpu/stochastic.h"
 
 namespace legacy::cpu {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdlib>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::cpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "compress/cpu/dispatch.h"
+#include "base/simd.h"
 #include "compress/cpu/topk_gather.h"
 
 namespace legacy::cpu {

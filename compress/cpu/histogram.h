@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "compress/cpu/dispatch.h"
+#include "base/simd.h"
 
 namespace legacy::cpu {
 

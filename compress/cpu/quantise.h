@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/simd.h"
 #include "compress/cpu/code_rules.h"
-#include "compress/cpu/dispatch.h"
 #include "compress/cpu/stochastic.h"
 
 namespace legacy::cpu {

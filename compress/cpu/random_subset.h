@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compress/random.h"
+#include "base/random.h"
 
 namespace legacy::cpu {
 

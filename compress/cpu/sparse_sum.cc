@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "compress/cpu/dispatch.h"
+#include "base/simd.h"
 #include "compress/cpu/vector.h"
 
 namespace legacy::cpu {

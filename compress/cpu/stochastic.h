@@ -13,8 +13,8 @@
 #include <array>
 #include <cstdint>
 
-#include "compress/cpu/dispatch.h"
-#include "compress/random.h"
+#include "base/random.h"
+#include "base/simd.h"
 
 namespace legacy::cpu {
 

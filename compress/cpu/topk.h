@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-#include "compress/cpu/dispatch.h"
+#include "base/simd.h"
 #include "compress/cpu/topk_gather.h"
 
 namespace legacy::cpu {

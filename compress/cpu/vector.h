@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "compress/cpu/dispatch.h"
+#include "base/simd.h"
 
 namespace legacy::cpu {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/random.h"
 #include "compress/options.h"
-#include "compress/random.h"
 
 namespace legacy {
 

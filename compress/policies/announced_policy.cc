@@ -4,8 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
-#include "compress/error.h"
 
 namespace legacy {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 
-#include "compress/error.h"
-#include "compress/number.h"
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/policies/parameter_scale.h"
 
 namespace legacy {

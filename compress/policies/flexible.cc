@@ -27,8 +27,8 @@
 #include <map>
 #include <tuple>
 
+#include "base/error.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/policies/announced_policy.h"
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/pareto.h"

@@ -26,9 +26,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/codecs/common.h"
-#include "compress/error.h"
-#include "compress/number.h"
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/gravac_scale.h"
 #include "compress/policies/policies.h"

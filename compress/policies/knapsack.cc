@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compress/cpu/dispatch.h"
+#include "base/simd.h"
 
 namespace legacy {
 namespace {

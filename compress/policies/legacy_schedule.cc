@@ -7,8 +7,8 @@
 #include <optional>
 #include <sstream>
 
-#include "compress/error.h"
-#include "compress/number.h"
+#include "base/error.h"
+#include "base/number.h"
 
 namespace legacy {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compress/error.h"
-#include "compress/number.h"
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/policies/legacy_auto.h"
 
 namespace legacy {

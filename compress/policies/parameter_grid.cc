@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cmath>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/policies/parameter_scale.h"
 
 namespace legacy {

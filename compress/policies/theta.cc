@@ -24,10 +24,10 @@
 #include <memory>
 #include <utility>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
-#include "compress/number.h"
 #include "compress/policies/policies.h"
 #include "compress/state.h"
 

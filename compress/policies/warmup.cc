@@ -10,7 +10,7 @@
 #include <cassert>
 #include <cmath>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/policies/parameter_scale.h"
 #include "compress/policies/policies.h"
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/bitpack.h"
-#include "compress/error.h"
 
 namespace legacy {
 namespace {

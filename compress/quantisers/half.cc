@@ -2,9 +2,9 @@
 // overflowing. Sums of messages are taken in fp32: an all-reduce that rounds its partial sums as well is not modelled.
 #include <cstring>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/cast.h"
-#include "compress/error.h"
 #include "compress/quantisers/quantisers.h"
 
 namespace legacy {

@@ -15,12 +15,12 @@
 #include <bit>
 #include <cmath>
 
+#include "base/error.h"
+#include "base/simd.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/bitpack.h"
-#include "compress/cpu/dispatch.h"
 #include "compress/cpu/quantise.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/quantisers/bucketed.h"
 #include "compress/quantisers/quantisers.h"
 #include "compress/quantisers/rules.h"

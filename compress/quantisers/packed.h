@@ -6,8 +6,8 @@
 #include <array>
 #include <span>
 
+#include "base/error.h"
 #include "compress/cpu/bitpack.h"
-#include "compress/error.h"
 #include "compress/message.h"
 
 namespace legacy {

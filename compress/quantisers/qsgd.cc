@@ -18,10 +18,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/elias.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/quantisers/bucketed.h"
 #include "compress/quantisers/quantisers.h"
 #include "compress/quantisers/rules.h"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "compress/cpu/dispatch.h"
+#include "base/simd.h"
 
 namespace legacy {
 

@@ -13,10 +13,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/quantisers/quantisers.h"
 #include "compress/quantisers/rules.h"
 

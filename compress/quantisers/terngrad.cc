@@ -11,10 +11,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/ternary.h"
-#include "compress/error.h"
 #include "compress/quantisers/bucketed.h"
 #include "compress/quantisers/quantisers.h"
 

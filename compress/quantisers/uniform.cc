@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/number.h"
+#include "base/simd.h"
 #include "compress/codecs/common.h"
-#include "compress/cpu/dispatch.h"
 #include "compress/cpu/vector.h"
-#include "compress/number.h"
 #include "compress/quantisers/packed.h"
 #include "compress/quantisers/quantisers.h"
 #include "compress/quantisers/rules.h"

@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
-#include "compress/error.h"
 #include "compress/schemes/ar_topk_exchange.h"
 #include "compress/schemes/ar_topk_step.h"
 #include "compress/schemes/schemes.h"

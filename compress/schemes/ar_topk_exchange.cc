@@ -7,12 +7,12 @@
 #include <limits>
 #include <numeric>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/codecs/common.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
-#include "compress/number.h"
 
 namespace legacy {
 namespace {

@@ -3,9 +3,9 @@
 #include <array>
 #include <cmath>
 
+#include "base/error.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/codecs/sparse_codec.h"
-#include "compress/error.h"
 #include "compress/schemes/codec_exchange.h"
 
 namespace legacy {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/schemes/requantise.h"
 
 namespace legacy {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 namespace {

@@ -2,7 +2,7 @@
 // its name and with the options of its authors' code: vectors are sent whole. At density 1 it is momentum SGD.
 #include <map>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/schemes.h"
 #include "compress/sparsifier.h"
@@ -30,8 +30,8 @@ std::vector<OptionSpec> Options() {
   return options;
 }
 
-std::unique_ptr<Scheme> Make(const OptionReader& own, std::span<const Stage> rest,
-                             const SchemeOptions& options) {
+std::unique_ptr<Scheme> MakeDgc(const OptionReader& own, std::span<const Stage> rest,
+                                const SchemeOptions& options) {
   Stage first{.name = kSparsifier, .options = {{"index", own.Text("index")}}};
   for (const OptionSpec& option : SparsifierOptions()) {
     first.options[option.name] = own.Text(option.name);
@@ -53,7 +53,7 @@ SchemeRow DgcRow() {
                     "for Distributed Training, ICLR 2018",
            .options = Options()},
           "all-gather",
-          Make};
+          MakeDgc};
 }
 
 }  // namespace legacy

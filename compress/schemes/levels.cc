@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
-#include "compress/number.h"
 #include "compress/sparsifiers/cut.h"
 
 namespace legacy {

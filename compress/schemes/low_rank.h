@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "compress/random.h"
+#include "base/random.h"
 
 namespace legacy {
 

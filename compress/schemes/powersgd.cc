@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
-#include "compress/error.h"
 #include "compress/kernel_costs.h"
 #include "compress/schemes/powersgd_exchange.h"
 #include "compress/schemes/schemes.h"

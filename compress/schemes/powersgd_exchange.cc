@@ -4,9 +4,9 @@
 #include <cassert>
 #include <cmath>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/schemes/codec_exchange.h"
 
 namespace legacy {

@@ -5,10 +5,10 @@
 // As in the paper nothing is held back: there is no residual, whether error feedback is on or off.
 #include <algorithm>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/schemes/exchange_base.h"
 #include "compress/schemes/schemes.h"
 

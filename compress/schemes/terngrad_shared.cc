@@ -12,12 +12,12 @@
 #include <bit>
 #include <cmath>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/quantise.h"
 #include "compress/cpu/ternary.h"
-#include "compress/error.h"
-#include "compress/number.h"
 #include "compress/quantiser.h"
 #include "compress/schemes/exchange_base.h"
 #include "compress/schemes/schemes.h"

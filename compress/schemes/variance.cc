@@ -18,10 +18,10 @@
 #include <cassert>
 #include <limits>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/schemes.h"
 
@@ -103,8 +103,8 @@ class VarianceScheme : public CodecScheme {
   bool NeedsErrorFeedback() const override { return true; }
 };
 
-std::unique_ptr<Scheme> Make(const OptionReader& own, std::span<const Stage> rest,
-                             const SchemeOptions& options) {
+std::unique_ptr<Scheme> MakeVariance(const OptionReader& own, std::span<const Stage> rest,
+                                     const SchemeOptions& options) {
   if (!options.error_feedback) {
     throw Error("error feedback of scheme variance", "off",
                 "on; what it holds decides what is sent");
@@ -132,7 +132,7 @@ SchemeRow VarianceRow() {
                    {"index", "auto", "auto, u16, u32, bitmap, packed, delta",
                     "coding of the positions"}}},
       "all-gather",
-      Make};
+      MakeVariance};
 }
 
 }  // namespace legacy

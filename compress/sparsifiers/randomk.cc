@@ -2,10 +2,10 @@
 // Plain, it is a contraction; unbiased, values are multiplied by n / k, so that the expectation is
 // the input and the error up to (n/k - 1) ||x||^2. seed=worker: every worker draws its own, so that
 // positions travel and messages cannot be summed.
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/random_subset.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "compress/sparsifiers/sparsifiers.h"
 
 namespace legacy {

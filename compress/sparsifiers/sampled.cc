@@ -15,8 +15,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/random.h"
 #include "compress/codecs/common.h"
-#include "compress/random.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
 

@@ -20,9 +20,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/cpu/histogram.h"
-#include "compress/error.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
 

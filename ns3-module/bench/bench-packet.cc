@@ -4,7 +4,7 @@
  * Cost of packet simulations, in processor time: transfers between neighbours beside ns-3's own
  * applications on the same topology with the same TCP, in turn in one run; and one ring all-reduce.
  */
-#include "fabric/step.h"
+#include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
 #include "plain-transfers.h"
 

@@ -3,7 +3,7 @@
  */
 #include "plain-transfers.h"
 
-#include "fabric/error.h"
+#include "fabric/base/error.h"
 #include "helper/simulation-scope.h"
 #include "helper/simulator-lease.h"
 

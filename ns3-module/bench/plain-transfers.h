@@ -4,8 +4,8 @@
 #ifndef LEGACY_PLAIN_TRANSFERS_H
 #define LEGACY_PLAIN_TRANSFERS_H
 
-#include "fabric/topology.h"
-#include "fabric/transport.h"
+#include "fabric/engine/transport.h"
+#include "fabric/topology/topology.h"
 
 #include <cstdint>
 #include <utility>

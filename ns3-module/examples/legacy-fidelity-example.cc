@@ -8,9 +8,9 @@
  *   legacy-fidelity-example --bytes=4MB
  *   legacy-fidelity-example --topology=my-fabric.yaml --collective=parameter-server
  */
-#include "fabric/error.h"
-#include "fabric/step.h"
-#include "fabric/units.h"
+#include "fabric/base/error.h"
+#include "fabric/base/units.h"
+#include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
 
 #include "ns3/core-module.h"

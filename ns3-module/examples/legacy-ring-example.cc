@@ -9,9 +9,9 @@
  *
  * Attributes go through --attributes, which wins over the transport preset.
  */
-#include "fabric/error.h"
-#include "fabric/step.h"
-#include "fabric/units.h"
+#include "fabric/base/error.h"
+#include "fabric/base/units.h"
+#include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
 
 #include "ns3/core-module.h"

@@ -3,7 +3,7 @@
  */
 #include "attribute-check.h"
 
-#include "fabric/error.h"
+#include "fabric/base/error.h"
 
 #include "ns3/string.h"
 #include "ns3/type-id.h"

@@ -7,7 +7,7 @@
 #include "simulation-scope.h"
 #include "simulator-lease.h"
 
-#include "fabric/error.h"
+#include "fabric/base/error.h"
 #include "model/packet-engine.h"
 
 #include <memory>

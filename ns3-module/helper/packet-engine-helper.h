@@ -4,7 +4,7 @@
 #ifndef LEGACY_PACKET_ENGINE_HELPER_H
 #define LEGACY_PACKET_ENGINE_HELPER_H
 
-#include "fabric/engine.h"
+#include "fabric/engine/engine.h"
 
 #include <string>
 

@@ -3,7 +3,7 @@
  */
 #include "packet-outputs.h"
 
-#include "fabric/error.h"
+#include "fabric/base/error.h"
 #include "model/packet-network.h"
 
 #include "ns3/node-container.h"

@@ -4,8 +4,8 @@
 #ifndef LEGACY_PACKET_OUTPUTS_H
 #define LEGACY_PACKET_OUTPUTS_H
 
-#include "fabric/placement.h"
-#include "fabric/topology.h"
+#include "fabric/topology/placement.h"
+#include "fabric/topology/topology.h"
 #include "packet-engine-helper.h"
 
 #include "ns3/flow-monitor-helper.h"

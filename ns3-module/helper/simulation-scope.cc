@@ -5,7 +5,7 @@
 
 #include "attribute-check.h"
 
-#include "fabric/error.h"
+#include "fabric/base/error.h"
 
 #include "ns3/config.h"
 #include "ns3/object-factory.h"

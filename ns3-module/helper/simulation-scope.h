@@ -4,7 +4,7 @@
 #ifndef LEGACY_SIMULATION_SCOPE_H
 #define LEGACY_SIMULATION_SCOPE_H
 
-#include "fabric/transport.h"
+#include "fabric/engine/transport.h"
 
 #include "ns3/attribute.h"
 #include "ns3/type-id.h"

@@ -3,7 +3,7 @@
  */
 #include "simulator-lease.h"
 
-#include "fabric/error.h"
+#include "fabric/base/error.h"
 
 #include "ns3/node-list.h"
 #include "ns3/simulator.h"

@@ -4,8 +4,8 @@
 #ifndef LEGACY_CHANNEL_POOL_H
 #define LEGACY_CHANNEL_POOL_H
 
-#include "fabric/topology.h"
-#include "fabric/transport.h"
+#include "fabric/engine/transport.h"
+#include "fabric/topology/topology.h"
 #include "message-channel.h"
 #include "packet-network.h"
 

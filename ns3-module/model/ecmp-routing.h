@@ -5,7 +5,7 @@
 #define LEGACY_ECMP_ROUTING_H
 
 #include "compat.h"
-#include "fabric/topology.h"
+#include "fabric/topology/topology.h"
 
 #include "ns3/ipv4-routing-protocol.h"
 #include "ns3/traffic-control-layer.h"

@@ -3,7 +3,7 @@
  */
 #include "link-meter.h"
 
-#include "fabric/engine.h"
+#include "fabric/engine/engine.h"
 
 #include "ns3/queue.h"
 #include "ns3/simulator.h"

@@ -4,7 +4,7 @@
 #ifndef LEGACY_LINK_METER_H
 #define LEGACY_LINK_METER_H
 
-#include "fabric/units.h"
+#include "fabric/base/units.h"
 
 #include "ns3/packet.h"
 #include "ns3/ptr.h"

@@ -4,7 +4,7 @@
 #ifndef LEGACY_MESSAGE_CHANNEL_H
 #define LEGACY_MESSAGE_CHANNEL_H
 
-#include "fabric/flow-graph.h"
+#include "fabric/engine/flow-graph.h"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/node.h"

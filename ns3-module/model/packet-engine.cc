@@ -3,7 +3,7 @@
  */
 #include "packet-engine.h"
 
-#include "fabric/error.h"
+#include "fabric/base/error.h"
 
 #include "ns3/log.h"
 #include "ns3/simulator.h"

@@ -5,7 +5,7 @@
 #define LEGACY_PACKET_ENGINE_H
 
 #include "channel-pool.h"
-#include "fabric/engine.h"
+#include "fabric/engine/engine.h"
 #include "message-channel.h"
 #include "packet-network.h"
 

@@ -5,8 +5,8 @@
 
 #include "ack-filter.h"
 #include "ecmp-routing.h"
-#include "fabric/error.h"
-#include "fabric/fewest-hops.h"
+#include "fabric/base/error.h"
+#include "fabric/topology/fewest-hops.h"
 
 #include "ns3/boolean.h"
 #include "ns3/drop-tail-queue.h"

@@ -4,7 +4,7 @@
 #ifndef LEGACY_PACKET_NETWORK_H
 #define LEGACY_PACKET_NETWORK_H
 
-#include "fabric/engine.h"
+#include "fabric/engine/engine.h"
 #include "link-meter.h"
 
 #include "ns3/error-model.h"

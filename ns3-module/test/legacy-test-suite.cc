@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-#include "fabric/error.h"
+#include "fabric/base/error.h"
 #include "helper/attribute-check.h"
 #include "helper/legacy-helper.h"
 #include "model/ecmp-routing.h"

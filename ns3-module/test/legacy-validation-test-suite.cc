@@ -4,8 +4,8 @@
  * Numbers that do not depend on us: closed forms, and another simulator's published timings. They
  * hold for every ns-3 release that the module is built with.
  */
-#include "fabric/closed-form.h"
-#include "fabric/step.h"
+#include "fabric/collective/closed-form.h"
+#include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
 #include "helper/reference-cases.h"
 

@@ -1,5 +1,5 @@
-#include "compress/error.h"
-#include "compress/number.h"
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/options.h"
 #include "scenarios/codec/codec_run.h"
 

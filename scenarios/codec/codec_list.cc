@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/codecs/fft_codec.h"
-#include "compress/error.h"
 #include "compress/exchange.h"
 #include "compress/gradients/gradients.h"
-#include "compress/number.h"
 #include "compress/policy.h"
 #include "compress/quantiser.h"
 #include "compress/schemes/codec_scheme.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/recorded_table.h"
 #include "compress/options.h"
-#include "scenarios/network/validation_table.h"
 
 namespace legacy {
 

@@ -10,8 +10,8 @@
 #include <span>
 
 #include "analysis/tables.h"
-#include "ns3-module/fabric/units.h"
-#include "scenarios/network/parse.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/base/units.h"
 
 namespace legacy {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/result_rows.h"
 #include "scenarios/codec/codec_run.h"
-#include "scenarios/network/rows.h"
 
 namespace legacy {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "compress/policy.h"
-#include "ns3-module/fabric/alpha-beta.h"
+#include "ns3-module/fabric/collective/alpha-beta.h"
 #include "scenarios/codec/exchange_trace.h"
 #include "scenarios/codec/layer_list.h"
 

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/message.h"
 
 namespace legacy {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compress/exchange.h"
-#include "trainer/step_work.h"
+#include "trainer/clock/step_work.h"
 
 namespace legacy {
 

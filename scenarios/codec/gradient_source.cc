@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compress/error.h"
+#include "base/error.h"
+#include "base/whole_file.h"
 #include "compress/gradients/gradients.h"
 #include "compress/options.h"
-#include "files/whole_file.h"
 #include "scenarios/codec/layer_list.h"
 
 namespace legacy {

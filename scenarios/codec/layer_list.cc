@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "compress/error.h"
+#include "base/error.h"
+#include "base/parse.h"
 #include "compress/message.h"
-#include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {

@@ -1,9 +1,9 @@
 #include "scenarios/codec/message_files.h"
 
-#include "compress/error.h"
-#include "files/whole_file.h"
+#include "analysis/result_rows.h"
+#include "base/error.h"
+#include "base/whole_file.h"
 #include "scenarios/codec/gradient_source.h"
-#include "scenarios/network/rows.h"
 
 namespace legacy {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compress/error.h"
-#include "scenarios/network/parse.h"
-#include "trainer/transfers.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "trainer/clock/transfers.h"
 
 namespace legacy {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ns3-module/fabric/collective.h"
-#include "trainer/step_work.h"
+#include "ns3-module/fabric/collective/collective.h"
+#include "trainer/clock/step_work.h"
 
 namespace legacy {
 

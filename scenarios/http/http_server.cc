@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ns3-module/fabric/step.h"
+#include "ns3-module/fabric/step/step.h"
 #include "scenarios/network/network.h"
 
 namespace legacy {

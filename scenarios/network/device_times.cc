@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 namespace {

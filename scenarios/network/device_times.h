@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ns3-module/fabric/step.h"
+#include "ns3-module/fabric/step/step.h"
 
 namespace legacy {
 

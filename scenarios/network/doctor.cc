@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "ns3-module/fabric/topology-graph.h"
+#include "ns3-module/fabric/topology/graph.h"
 #include "scenarios/network/measure.h"
 
 namespace legacy {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "ns3-module/fabric/step.h"
+#include "ns3-module/fabric/step/step.h"
 #include "scenarios/network/device_times.h"
 
 namespace legacy {

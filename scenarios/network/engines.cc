@@ -1,7 +1,7 @@
 #include "scenarios/network/engines.h"
 
-#include "compress/error.h"
-#include "scenarios/network/parse.h"
+#include "base/error.h"
+#include "base/parse.h"
 #ifdef LEGACY_WITH_NS3
 #include "ns3-module/helper/packet-engine-helper.h"
 #endif

@@ -5,10 +5,10 @@
 #include <limits>
 #include <set>
 
-#include "compress/error.h"
-#include "ns3-module/fabric/straggler.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/step/straggler.h"
 #include "scenarios/network/engines.h"
-#include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {

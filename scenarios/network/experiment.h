@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ns3-module/fabric/collective.h"
-#include "ns3-module/fabric/step.h"
+#include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/step/step.h"
 #include "scenarios/network/network.h"
 #include "scenarios/network/options.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ns3-module/fabric/step.h"
+#include "ns3-module/fabric/step/step.h"
 #include "scenarios/network/network.h"
 
 namespace legacy {

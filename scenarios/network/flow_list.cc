@@ -6,12 +6,12 @@
 #include <unordered_map>
 
 #include "analysis/csv.h"
-#include "compress/error.h"
-#include "files/whole_file.h"
-#include "ns3-module/fabric/hash.h"
-#include "ns3-module/fabric/settings.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "base/whole_file.h"
+#include "ns3-module/fabric/base/hash.h"
+#include "ns3-module/fabric/base/settings.h"
 #include "scenarios/network/flow_sizes.h"
-#include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ns3-module/fabric/flow-graph.h"
+#include "ns3-module/fabric/engine/flow-graph.h"
 #include "scenarios/network/network.h"
 
 namespace legacy {

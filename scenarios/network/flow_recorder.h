@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ns3-module/fabric/engine.h"
+#include "ns3-module/fabric/engine/engine.h"
 
 namespace legacy {
 

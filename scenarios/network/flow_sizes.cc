@@ -5,9 +5,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "compress/error.h"
-#include "compress/number.h"
-#include "ns3-module/fabric/units.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "ns3-module/fabric/base/units.h"
 
 namespace legacy {
 namespace {

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "compress/error.h"
-#include "ns3-module/fabric/closed-form.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/collective/closed-form.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/network/fidelity.h"
-#include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ns3-module/fabric/step.h"
+#include "ns3-module/fabric/step/step.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/network/experiment.h"
 #include "scenarios/network/flow_list.h"

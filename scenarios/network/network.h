@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "ns3-module/fabric/engine.h"
+#include "ns3-module/fabric/engine/engine.h"
 
 namespace legacy {
 

@@ -1,10 +1,10 @@
 #include "scenarios/network/options.h"
 
-#include "compress/error.h"
-#include "ns3-module/fabric/collective.h"
-#include "ns3-module/fabric/topology-report.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/topology/report.h"
 #include "scenarios/network/engines.h"
-#include "scenarios/network/parse.h"
 
 namespace legacy {
 namespace {

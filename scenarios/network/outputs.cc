@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "analysis/csv.h"
-#include "compress/error.h"
-#include "ns3-module/fabric/topology-report.h"
+#include "base/error.h"
+#include "ns3-module/fabric/topology/report.h"
 #include "scenarios/network/measure.h"
 #include "scenarios/network/trace.h"
 
@@ -14,10 +14,10 @@ namespace legacy {
 namespace {
 
 using analysis::CsvLine;
-using analysis::FormatNumber;
+using analysis::CsvNumber;
 using fabric::TimeNs;
 
-std::string SecondsText(TimeNs time) { return FormatNumber(InSeconds(time)); }
+std::string SecondsText(TimeNs time) { return CsvNumber(InSeconds(time)); }
 
 double Share(TimeNs part, TimeNs whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
@@ -47,7 +47,7 @@ std::string LinksCsv(const PreparedExperiment& prepared,
                        std::to_string(link.bytes), std::to_string(link.packets),
                        std::to_string(link.drops), std::to_string(link.marks),
                        std::to_string(link.maxQueueBytes), SecondsText(link.busy),
-                       FormatNumber(Share(link.busy, m.timing.total)), FormatNumber(link.peak)});
+                       CsvNumber(Share(link.busy, m.timing.total)), CsvNumber(link.peak)});
     }
   }
   return text;
@@ -70,7 +70,7 @@ std::string FlowsCsv(const PreparedExperiment& prepared,
                        NodeName(network, flow.destination), std::to_string(flow.bytes),
                        std::to_string(list ? flow.tag : flow.tag >> 48),
                        SecondsText(recorded.start), SecondsText(recorded.end), SecondsText(time),
-                       SecondsText(ideal), FormatNumber(ideal > 0 ? Share(time, ideal) : 1)});
+                       SecondsText(ideal), CsvNumber(ideal > 0 ? Share(time, ideal) : 1)});
     }
   }
   return text;

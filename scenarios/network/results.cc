@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "analysis/csv.h"
-#include "compress/error.h"
+#include "base/error.h"
 #include "scenarios/network/fidelity.h"
 
 namespace legacy {

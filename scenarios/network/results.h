@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/result_rows.h"
 #include "scenarios/network/measure.h"
-#include "scenarios/network/rows.h"
 
 namespace legacy {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <set>
 
-#include "compress/error.h"
-#include "ns3-module/fabric/units.h"
-#include "scenarios/network/parse.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/base/units.h"
 
 namespace legacy {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "compress/error.h"
-#include "scenarios/network/parse.h"
+#include "base/error.h"
+#include "base/parse.h"
 
 namespace legacy {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ns3-module/fabric/step.h"
+#include "ns3-module/fabric/step/step.h"
 #include "scenarios/network/flow_recorder.h"
 
 namespace legacy {

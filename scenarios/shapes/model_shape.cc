@@ -7,12 +7,12 @@
 #include <set>
 #include <sstream>
 
-#include "compress/error.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "base/whole_file.h"
 #include "compress/message.h"
-#include "files/whole_file.h"
 #include "scenarios/codec/layer_list.h"
-#include "scenarios/network/parse.h"
-#include "scenarios/scenario_yaml.h"
+#include "scenarios/options/scenario_yaml.h"
 
 namespace legacy {
 namespace {

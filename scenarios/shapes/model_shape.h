@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compress/unit.h"
-#include "trainer/operation_cost.h"
+#include "trainer/clock/operation_cost.h"
 
 namespace legacy {
 

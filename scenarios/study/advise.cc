@@ -9,11 +9,11 @@
 #include <thread>
 
 #include "analysis/run_directory.h"
-#include "compress/error.h"
+#include "base/error.h"
+#include "base/parse.h"
 #include "compress/policies/legacy_table.h"
-#include "scenarios/manifest.h"
-#include "scenarios/network.h"
-#include "scenarios/network/parse.h"
+#include "scenarios/run/manifest.h"
+#include "scenarios/run/scenario_network.h"
 #include "scenarios/study/grid.h"
 #include "scenarios/study/quantity.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analysis/study/advice.h"
-#include "scenarios/scenario.h"
+#include "scenarios/options/scenario.h"
 
 namespace legacy {
 

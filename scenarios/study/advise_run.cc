@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "analysis/study/quantities.h"
-#include "compress/error.h"
-#include "scenarios/network/parse.h"
+#include "base/error.h"
+#include "base/parse.h"
 #include "scenarios/study/advise.h"
 #include "scenarios/study/child.h"
 #include "scenarios/study/folder.h"

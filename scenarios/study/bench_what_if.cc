@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "compress/number.h"
+#include "base/number.h"
 #include "scenarios/study/plan.h"
 #include "scenarios/study/what_if.h"
 #include "scenarios/study/what_if_study.h"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <exception>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "scenarios/study/shell.h"
 
 namespace legacy {

@@ -14,8 +14,8 @@
 #include <thread>
 #include <utility>
 
-#include "compress/error.h"
-#include "files/whole_file.h"
+#include "base/error.h"
+#include "base/whole_file.h"
 
 namespace legacy {
 namespace {

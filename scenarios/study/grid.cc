@@ -5,10 +5,10 @@
 #include <numeric>
 #include <set>
 
-#include "compress/error.h"
-#include "files/whole_file.h"
-#include "scenarios/network/parse.h"
-#include "scenarios/scenario_yaml.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "base/whole_file.h"
+#include "scenarios/options/scenario_yaml.h"
 #include "scenarios/study/grid_axis.h"
 
 namespace legacy {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "analysis/study/study.h"
-#include "scenarios/scenario.h"
+#include "scenarios/options/scenario.h"
 
 namespace legacy {
 

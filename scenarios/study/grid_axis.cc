@@ -4,9 +4,9 @@
 #include <set>
 
 #include "analysis/study/columns.h"
-#include "compress/error.h"
-#include "scenarios/network/parse.h"
-#include "scenarios/scenario_yaml.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "scenarios/options/scenario_yaml.h"
 #include "scenarios/study/quantity.h"
 
 namespace legacy {

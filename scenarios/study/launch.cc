@@ -6,9 +6,9 @@
 #include <chrono>
 #include <thread>
 
-#include "compress/error.h"
-#include "files/whole_file.h"
-#include "scenarios/network/parse.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "base/whole_file.h"
 #include "scenarios/study/shell.h"
 
 namespace legacy {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 
-#include "compress/error.h"
-#include "scenarios/manifest.h"
-#include "scenarios/methods.h"
-#include "scenarios/network/parse.h"
-#include "scenarios/replay.h"
-#include "trainer/traffic_record.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "scenarios/options/methods.h"
+#include "scenarios/run/manifest.h"
+#include "scenarios/run/replay.h"
+#include "trainer/clock/traffic_record.h"
 
 namespace legacy {
 namespace {

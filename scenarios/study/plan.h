@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/study/study.h"
-#include "scenarios/scenario.h"
+#include "scenarios/options/scenario.h"
 #include "scenarios/study/grid.h"
 
 namespace legacy {

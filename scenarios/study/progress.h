@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "scenarios/network/progress_line.h"
+#include "base/progress_line.h"
 #include "scenarios/study/run.h"
 
 namespace legacy {

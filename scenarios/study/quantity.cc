@@ -4,10 +4,10 @@
 #include <cmath>
 #include <span>
 
-#include "compress/error.h"
-#include "ns3-module/fabric/error.h"
-#include "ns3-module/fabric/units.h"
-#include "scenarios/network/parse.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/base/error.h"
+#include "ns3-module/fabric/base/units.h"
 
 namespace legacy {
 namespace {

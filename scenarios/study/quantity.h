@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/scenario.h"
+#include "scenarios/options/scenario.h"
 
 namespace legacy {
 

@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "scenarios/study/child.h"
 #include "scenarios/study/tasks.h"
 #include "scenarios/study/work.h"

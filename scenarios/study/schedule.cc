@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compress/error.h"
-#include "scenarios/network/parse.h"
+#include "base/error.h"
+#include "base/parse.h"
 
 namespace legacy {
 namespace {

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "analysis/study/study_html.h"
-#include "compress/error.h"
-#include "ns3-module/fabric/error.h"
+#include "analysis/study/report/html.h"
+#include "base/error.h"
+#include "ns3-module/fabric/base/error.h"
 #include "scenarios/http/http_server.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/what_if_json.h"

@@ -16,7 +16,7 @@
 #include <iterator>
 #include <thread>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy {
 namespace {

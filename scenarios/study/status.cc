@@ -9,9 +9,9 @@
 
 #include "analysis/csv.h"
 #include "analysis/summary.h"
-#include "compress/error.h"
-#include "scenarios/network/parse.h"
-#include "scenarios/replay.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "scenarios/run/replay.h"
 #include "scenarios/study/run.h"
 #include "scenarios/study/shell.h"
 #include "scenarios/study/work.h"
@@ -82,7 +82,7 @@ std::vector<std::string> Differences(const Scenario& from, const Scenario& to) {
   return words;
 }
 
-std::string Value(double value) { return analysis::FormatNumber(value); }
+std::string Value(double value) { return analysis::CsvNumber(value); }
 std::string Value(int64_t value) { return std::to_string(value); }
 std::string Value(const std::string& value) { return value; }
 template <class T>

@@ -4,13 +4,13 @@
 #include <chrono>
 #include <thread>
 
-#include "compress/error.h"
-#include "compress/number.h"
-#include "ns3-module/fabric/straggler.h"
-#include "ns3-module/fabric/topology-file.h"
-#include "ns3-module/fabric/topology-report.h"
-#include "scenarios/network/parse.h"
-#include "scenarios/replay.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/step/straggler.h"
+#include "ns3-module/fabric/topology/file.h"
+#include "ns3-module/fabric/topology/report.h"
+#include "scenarios/run/replay.h"
 
 namespace legacy {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "analysis/summary.h"
-#include "scenarios/scenario.h"
+#include "scenarios/options/scenario.h"
 #include "trainer/worker_pool.h"
 
 namespace legacy {

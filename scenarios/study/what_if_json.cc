@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "compress/error.h"
-#include "compress/number.h"
-#include "files/json.h"
-#include "scenarios/network/parse.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/number.h"
+#include "base/parse.h"
 
 namespace legacy {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "scenarios/recording.h"
-#include "scenarios/replay.h"
+#include "scenarios/run/recording.h"
+#include "scenarios/run/replay.h"
 #include "scenarios/study/work.h"
 
 namespace legacy {

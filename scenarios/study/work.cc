@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "analysis/summary.h"
-#include "compress/error.h"
-#include "scenarios/comparison.h"
-#include "scenarios/replay.h"
+#include "base/error.h"
+#include "scenarios/run/comparison.h"
+#include "scenarios/run/replay.h"
 
 namespace legacy {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "analysis/study/study.h"
-#include "scenarios/recording.h"
+#include "scenarios/run/recording.h"
 #include "scenarios/study/plan.h"
 
 namespace legacy {

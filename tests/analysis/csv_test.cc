@@ -6,30 +6,30 @@
 #include <cstdlib>
 #include <limits>
 
-#include "compress/error.h"
-#include "compress/random.h"
+#include "base/error.h"
+#include "base/random.h"
 
 namespace legacy::analysis::csv_test {
 namespace {
 
-TEST(FormatNumber, IsPositionalForUsualSizes) {
-  EXPECT_EQ(FormatNumber(0), "0");
-  EXPECT_EQ(FormatNumber(100000), "100000");
-  EXPECT_EQ(FormatNumber(0.1), "0.1");
-  EXPECT_EQ(FormatNumber(-1.5e-7), "-0.00000015");
-  EXPECT_EQ(FormatNumber(9007199254740993.0), "9007199254740992");
-  EXPECT_EQ(FormatNumber(1e16), "1e+16");
-  EXPECT_EQ(FormatNumber(1e-9), "1e-09");
-  EXPECT_EQ(FormatNumber(-std::nan("")), "nan");
-  EXPECT_EQ(FormatNumber(-std::numeric_limits<double>::infinity()), "-inf");
+TEST(CsvNumber, IsPositionalForUsualSizes) {
+  EXPECT_EQ(CsvNumber(0), "0");
+  EXPECT_EQ(CsvNumber(100000), "100000");
+  EXPECT_EQ(CsvNumber(0.1), "0.1");
+  EXPECT_EQ(CsvNumber(-1.5e-7), "-0.00000015");
+  EXPECT_EQ(CsvNumber(9007199254740993.0), "9007199254740992");
+  EXPECT_EQ(CsvNumber(1e16), "1e+16");
+  EXPECT_EQ(CsvNumber(1e-9), "1e-09");
+  EXPECT_EQ(CsvNumber(-std::nan("")), "nan");
+  EXPECT_EQ(CsvNumber(-std::numeric_limits<double>::infinity()), "-inf");
 }
 
-TEST(FormatNumber, ReadsBackToTheSameBits) {
+TEST(CsvNumber, ReadsBackToTheSameBits) {
   RandomStream random({.seed = 1});
   for (int i = 0; i < 20000; ++i) {
     const double value =
         random.Normal() * std::pow(10.0, static_cast<int>(random.Below(600)) - 300);
-    EXPECT_EQ(std::strtod(FormatNumber(value).c_str(), nullptr), value);
+    EXPECT_EQ(std::strtod(CsvNumber(value).c_str(), nullptr), value);
   }
 }
 

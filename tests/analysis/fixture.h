@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/run_directory.h"
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/analysis/folder_fixture.h"
 
 namespace legacy::analysis {

@@ -4,6 +4,6 @@ set -eu
 cd "$1"
 command -v clang-format >/dev/null || { echo 'skipped: clang-format is not installed' && exit 77; }
 
-find analysis compress ns3-module scenarios tests trainer -type f \
+find analysis base compress ns3-module scenarios tests trainer -type f \
   \( -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) -print |
   sort | xargs clang-format --style=file --dry-run --Werror

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/gradients/gradients.h"
 #include "compress/policy.h"
 #include "scenarios/codec/codec_report.h"

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/whole_file.h"
 #include "compress/gradients/gradients.h"
-#include "files/whole_file.h"
 #include "scenarios/codec/codec_run.h"
 #include "scenarios/codec/layer_list.h"
 #include "tests/codec/codec_testing.h"

@@ -2,7 +2,7 @@
 // nothing else. Most telling under the address and undefined-behaviour sanitizers.
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::fuzz_test {

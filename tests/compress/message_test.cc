@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "base/random.h"
 #include "compress/cpu/random_subset.h"
-#include "compress/error.h"
-#include "compress/random.h"
 
 namespace legacy::message_test {
 namespace {

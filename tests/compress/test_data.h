@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "base/random.h"
 #include "compress/codec.h"
-#include "compress/error.h"
 #include "compress/exchange.h"
-#include "compress/random.h"
 #include "compress/unit.h"
 
 namespace legacy::test {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "ns3-module/fabric/closed-form.h"
-#include "ns3-module/fabric/collective.h"
-#include "ns3-module/fabric/engine.h"
-#include "ns3-module/fabric/topology-builders.h"
+#include "ns3-module/fabric/collective/closed-form.h"
+#include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/engine/engine.h"
+#include "ns3-module/fabric/topology/builders.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric::analytic_test {

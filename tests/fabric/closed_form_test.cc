@@ -3,11 +3,11 @@
 #include <cmath>
 #include <tuple>
 
-#include "ns3-module/fabric/alpha-beta.h"
-#include "ns3-module/fabric/closed-form.h"
-#include "ns3-module/fabric/engine.h"
-#include "ns3-module/fabric/step.h"
-#include "ns3-module/fabric/topology-builders.h"
+#include "ns3-module/fabric/collective/alpha-beta.h"
+#include "ns3-module/fabric/collective/closed-form.h"
+#include "ns3-module/fabric/engine/engine.h"
+#include "ns3-module/fabric/step/step.h"
+#include "ns3-module/fabric/topology/builders.h"
 #include "tests/fabric/collective_testing.h"
 
 namespace legacy::fabric::closed_form_test {

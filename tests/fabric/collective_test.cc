@@ -1,4 +1,4 @@
-#include "ns3-module/fabric/collective.h"
+#include "ns3-module/fabric/collective/collective.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <numeric>
 #include <set>
 
-#include "ns3-module/fabric/double-tree.h"
-#include "ns3-module/fabric/pieces.h"
+#include "ns3-module/fabric/collective/double-tree.h"
+#include "ns3-module/fabric/collective/pieces.h"
 #include "tests/fabric/collective_testing.h"
 
 namespace legacy::fabric::collective_test {

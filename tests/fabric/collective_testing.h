@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "ns3-module/fabric/collective.h"
+#include "ns3-module/fabric/collective/collective.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric {

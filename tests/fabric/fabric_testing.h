@@ -14,10 +14,10 @@
 #include <tuple>
 #include <vector>
 
-#include "ns3-module/fabric/collective.h"
-#include "ns3-module/fabric/error.h"
-#include "ns3-module/fabric/flow-graph.h"
-#include "ns3-module/fabric/hash.h"
+#include "ns3-module/fabric/base/error.h"
+#include "ns3-module/fabric/base/hash.h"
+#include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/engine/flow-graph.h"
 
 namespace legacy::fabric {
 

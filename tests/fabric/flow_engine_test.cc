@@ -3,10 +3,10 @@
 #include <cmath>
 #include <random>
 
-#include "ns3-module/fabric/closed-form.h"
-#include "ns3-module/fabric/collective.h"
-#include "ns3-module/fabric/engine.h"
-#include "ns3-module/fabric/topology-builders.h"
+#include "ns3-module/fabric/collective/closed-form.h"
+#include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/engine/engine.h"
+#include "ns3-module/fabric/topology/builders.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric::flow_engine_test {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <random>
 
-#include "ns3-module/fabric/max-min.h"
+#include "ns3-module/fabric/engine/max-min.h"
 
 namespace legacy::fabric::max_min_test {
 namespace {

@@ -1,10 +1,10 @@
-#include "ns3-module/fabric/placement.h"
+#include "ns3-module/fabric/topology/placement.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "ns3-module/fabric/topology-builders.h"
+#include "ns3-module/fabric/topology/builders.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric::placement_test {

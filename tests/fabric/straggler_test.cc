@@ -1,4 +1,4 @@
-#include "ns3-module/fabric/straggler.h"
+#include "ns3-module/fabric/step/straggler.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <fstream>
 
-#include "ns3-module/fabric/straggler-trace.h"
-#include "ns3-module/fabric/straggler.h"
+#include "ns3-module/fabric/step/straggler-trace.h"
+#include "ns3-module/fabric/step/straggler.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric::straggler_trace_test {

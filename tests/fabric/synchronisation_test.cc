@@ -1,4 +1,4 @@
-#include "ns3-module/fabric/synchronisation.h"
+#include "ns3-module/fabric/step/synchronisation.h"
 
 #include <gtest/gtest.h>
 

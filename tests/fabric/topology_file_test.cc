@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "ns3-module/fabric/topology.h"
+#include "ns3-module/fabric/topology/topology.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric::topology_file_test {

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "ns3-module/fabric/topology-file.h"
-#include "ns3-module/fabric/topology-report.h"
-#include "ns3-module/fabric/topology.h"
+#include "ns3-module/fabric/topology/file.h"
+#include "ns3-module/fabric/topology/report.h"
+#include "ns3-module/fabric/topology/topology.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric::topology_graph_file_test {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ns3-module/fabric/topology-builders.h"
-#include "ns3-module/fabric/topology-report.h"
+#include "ns3-module/fabric/topology/builders.h"
+#include "ns3-module/fabric/topology/report.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric::topology_report_test {

@@ -5,8 +5,8 @@
 #include <map>
 #include <thread>
 
-#include "ns3-module/fabric/fewest-hops.h"
-#include "ns3-module/fabric/topology.h"
+#include "ns3-module/fabric/topology/fewest-hops.h"
+#include "ns3-module/fabric/topology/topology.h"
 #include "tests/fabric/fabric_testing.h"
 #include "tests/fabric/topology_testing.h"
 

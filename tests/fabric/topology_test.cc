@@ -1,11 +1,11 @@
-#include "ns3-module/fabric/topology.h"
+#include "ns3-module/fabric/topology/topology.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "ns3-module/fabric/topology-builders.h"
+#include "ns3-module/fabric/topology/builders.h"
 #include "tests/fabric/fabric_testing.h"
 #include "tests/fabric/topology_testing.h"
 

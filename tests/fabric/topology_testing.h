@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ns3-module/fabric/topology.h"
+#include "ns3-module/fabric/topology/topology.h"
 
 namespace legacy::fabric {
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <sstream>
 
-#include "ns3-module/fabric/topology-builders.h"
-#include "ns3-module/fabric/topology-report.h"
-#include "ns3-module/fabric/topology.h"
+#include "ns3-module/fabric/topology/builders.h"
+#include "ns3-module/fabric/topology/report.h"
+#include "ns3-module/fabric/topology/topology.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric::topology_types_test {

@@ -1,4 +1,4 @@
-#include "ns3-module/fabric/transport.h"
+#include "ns3-module/fabric/engine/transport.h"
 
 #include <gtest/gtest.h>
 

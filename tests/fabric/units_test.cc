@@ -1,4 +1,4 @@
-#include "ns3-module/fabric/units.h"
+#include "ns3-module/fabric/base/units.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "compress/codec.h"
-#include "compress/error.h"
 #include "compress/gradients/gradients.h"
 #include "tests/compress/test_data.h"
 #include "tests/fuzz/targets.h"

@@ -1,8 +1,8 @@
 #include <map>
 #include <sstream>
 
+#include "base/error.h"
 #include "compress/codec.h"
-#include "compress/error.h"
 #include "compress/exchange.h"
 #include "compress/options.h"
 #include "compress/policy.h"

@@ -1,5 +1,5 @@
 // Lists of flows and distributions of their sizes, as legacy-network reads them.
-#include "ns3-module/fabric/units.h"
+#include "ns3-module/fabric/base/units.h"
 #include "scenarios/network/flow_list.h"
 #include "scenarios/network/flow_sizes.h"
 #include "tests/fuzz/readers.h"

@@ -1,6 +1,6 @@
 // Images of data sets.
 #include "tests/fuzz/readers.h"
-#include "trainer/images.h"
+#include "trainer/data/images.h"
 
 namespace legacy::fuzz {
 namespace {

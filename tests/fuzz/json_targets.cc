@@ -2,11 +2,11 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/run_directory.h"
-#include "files/json.h"
-#include "files/whole_file.h"
+#include "base/json.h"
+#include "base/whole_file.h"
 #include "tests/fuzz/readers.h"
-#include "trainer/gpu_profile.h"
-#include "trainer/profile.h"
+#include "trainer/clock/gpu_profile.h"
+#include "trainer/clock/profile.h"
 
 namespace legacy::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/fuzz/targets.h"
 
 namespace legacy::fuzz {

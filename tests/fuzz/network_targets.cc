@@ -1,7 +1,7 @@
 // What describes networks: topologies, stragglers.
-#include "files/whole_file.h"
-#include "ns3-module/fabric/straggler.h"
-#include "ns3-module/fabric/topology-file.h"
+#include "base/whole_file.h"
+#include "ns3-module/fabric/step/straggler.h"
+#include "ns3-module/fabric/topology/file.h"
 #include "tests/fuzz/readers.h"
 
 namespace legacy::fuzz {

@@ -1,4 +1,4 @@
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/exchange.h"
 #include "compress/options.h"
 #include "compress/policy.h"

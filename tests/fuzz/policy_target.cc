@@ -1,4 +1,4 @@
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/gradients/gradients.h"
 #include "compress/policy.h"
 #include "tests/compress/test_data.h"

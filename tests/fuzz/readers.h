@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "compress/error.h"
-#include "ns3-module/fabric/error.h"
+#include "base/error.h"
+#include "ns3-module/fabric/base/error.h"
 #include "tests/fuzz/targets.h"
 
 namespace legacy::fuzz {

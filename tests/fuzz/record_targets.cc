@@ -1,9 +1,9 @@
 // Recorded traffic, and traces of users' own trainings.
-#include "files/whole_file.h"
+#include "base/whole_file.h"
 #include "tests/fuzz/readers.h"
 #include "tests/trainer/recorded_traffic.h"
-#include "trainer/ddp_trace.h"
-#include "trainer/traffic_reader.h"
+#include "trainer/clock/ddp_trace.h"
+#include "trainer/clock/traffic_reader.h"
 
 namespace legacy::fuzz {
 namespace {

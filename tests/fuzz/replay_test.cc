@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compress/random.h"
+#include "base/random.h"
 #include "tests/fuzz/targets.h"
 
 namespace legacy::fuzz::replay_test {

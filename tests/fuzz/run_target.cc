@@ -4,7 +4,7 @@
 
 #include "analysis/run_directory.h"
 #include "analysis/summary.h"
-#include "files/whole_file.h"
+#include "base/whole_file.h"
 #include "tests/fuzz/readers.h"
 
 namespace legacy::fuzz {

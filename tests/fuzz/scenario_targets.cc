@@ -1,6 +1,6 @@
 // Scenario files, and shapes of models.
-#include "files/whole_file.h"
-#include "scenarios/scenario.h"
+#include "base/whole_file.h"
+#include "scenarios/options/scenario.h"
 #include "scenarios/shapes/model_shape.h"
 #include "tests/fuzz/readers.h"
 

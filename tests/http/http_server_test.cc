@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/http/client.h"
 
 namespace legacy::http_server_test {

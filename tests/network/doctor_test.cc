@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "ns3-module/fabric/topology-builders.h"
+#include "ns3-module/fabric/topology/builders.h"
 #include "tests/network/network_testing.h"
 
 namespace legacy::doctor_test {

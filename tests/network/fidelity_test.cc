@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ns3-module/fabric/topology-builders.h"
+#include "ns3-module/fabric/topology/builders.h"
 #include "scenarios/network/engines.h"
 
 namespace legacy::fidelity_test {

@@ -1,4 +1,4 @@
-#include "scenarios/network/validation.h"
+#include "scenarios/network/validation/validation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "scenarios/network/contention.h"
-#include "scenarios/network/fork_map.h"
-#include "scenarios/network/validation_sections.h"
+#include "scenarios/network/validation/fork_map.h"
+#include "scenarios/network/validation/validation_sections.h"
 #include "tests/message_of.h"
 
 namespace legacy::validation_test {

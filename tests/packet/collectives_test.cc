@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "ns3-module/fabric/alpha-beta.h"
+#include "ns3-module/fabric/collective/alpha-beta.h"
 #include "tests/packet/scenario.h"
 
 namespace legacy::packet_test {

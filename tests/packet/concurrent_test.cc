@@ -4,7 +4,7 @@
 
 #include <ostream>
 
-#include "ns3-module/fabric/closed-form.h"
+#include "ns3-module/fabric/collective/closed-form.h"
 #include "tests/packet/scenario.h"
 
 namespace legacy::packet_test {

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "ns3-module/fabric/error.h"
+#include "ns3-module/fabric/base/error.h"
 #include "tests/packet/scenario.h"
 
 namespace legacy::packet_test {

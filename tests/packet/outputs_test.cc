@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "ns3-module/fabric/error.h"
+#include "ns3-module/fabric/base/error.h"
 #include "tests/packet/scenario.h"
 
 namespace legacy::packet_test {

@@ -12,7 +12,7 @@
 
 #include "analysis/run_directory.h"
 #include "analysis/summary.h"
-#include "compress/error.h"
+#include "base/error.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/plan.h"
 #include "tests/arguments.h"

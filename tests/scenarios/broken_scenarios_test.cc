@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/command_line.h"
-#include "scenarios/comparison.h"
-#include "scenarios/default_run.h"
+#include "scenarios/options/default_run.h"
+#include "scenarios/programs/command_line.h"
+#include "scenarios/run/comparison.h"
 #include "tests/arguments.h"
 #include "tests/message_of.h"
 

@@ -1,5 +1,5 @@
 // Anchors of adaptive policies for a given number of bytes, with pilots that are formulas.
-#include "scenarios/equal_bytes.h"
+#include "scenarios/run/equal_bytes.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "compress/exchange.h"
 #include "compress/policies/equal_volume.h"
-#include "scenarios/methods.h"
+#include "scenarios/options/methods.h"
 
 namespace legacy::equal_bytes_test {
 namespace {

@@ -1,5 +1,5 @@
 // Further networks of a run: what is asked for, and that they leave what training there would.
-#include "scenarios/further_networks.h"
+#include "scenarios/run/further_networks.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "analysis/run_directory.h"
-#include "compress/error.h"
-#include "scenarios/comparison.h"
+#include "base/error.h"
+#include "scenarios/run/comparison.h"
 #include "tests/message_of.h"
 #include "tests/programs.h"
 

@@ -1,4 +1,4 @@
-#include "scenarios/gradient_files.h"
+#include "scenarios/run/gradient_files.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "compress/error.h"
-#include "scenarios/comparison.h"
+#include "base/error.h"
+#include "scenarios/run/comparison.h"
 
 namespace legacy::gradient_files_test {
 namespace {

@@ -1,11 +1,11 @@
 // Presets: all that a paper sets, and what stands over it.
-#include "scenarios/presets.h"
+#include "scenarios/options/presets.h"
 
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
-#include "scenarios/methods.h"
-#include "scenarios/scenario_yaml.h"
+#include "base/error.h"
+#include "scenarios/options/methods.h"
+#include "scenarios/options/scenario_yaml.h"
 #include "scenarios/study/grid.h"
 #include "tests/compress/model_shapes.h"
 #include "tests/message_of.h"

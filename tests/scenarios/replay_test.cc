@@ -1,5 +1,5 @@
 // Replays: a training recorded on one network and timed on another leaves the very files of training there.
-#include "scenarios/replay.h"
+#include "scenarios/run/replay.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,12 +9,12 @@
 #include <fstream>
 #include <map>
 
-#include "compress/error.h"
-#include "scenarios/command_line.h"
-#include "scenarios/comparison.h"
+#include "base/error.h"
+#include "base/parse.h"
 #include "scenarios/network/engines.h"
-#include "scenarios/network/parse.h"
-#include "scenarios/phases.h"
+#include "scenarios/options/phases.h"
+#include "scenarios/programs/command_line.h"
+#include "scenarios/run/comparison.h"
 #include "tests/arguments.h"
 #include "tests/message_of.h"
 #include "tests/programs.h"

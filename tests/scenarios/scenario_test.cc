@@ -1,5 +1,5 @@
 // Scenario options: one table behind YAML, --set and the command line; every mistake is named.
-#include "scenarios/scenario.h"
+#include "scenarios/options/scenario.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 #include <fstream>
 #include <set>
 
-#include "compress/error.h"
-#include "scenarios/command_line.h"
-#include "scenarios/manifest.h"
-#include "scenarios/methods.h"
-#include "scenarios/network/parse.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "scenarios/options/methods.h"
+#include "scenarios/programs/command_line.h"
+#include "scenarios/run/manifest.h"
 #include "tests/arguments.h"
 #include "tests/message_of.h"
 

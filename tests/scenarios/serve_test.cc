@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "scenarios/study/folder.h"
 #include "tests/http/client.h"
 #include "tests/scenarios/what_if_testing.h"

@@ -9,14 +9,14 @@
 
 #include "analysis/summary.h"
 #include "analysis/tables.h"
-#include "compress/error.h"
-#include "scenarios/comparison.h"
-#include "scenarios/replay.h"
+#include "base/error.h"
+#include "scenarios/run/comparison.h"
+#include "scenarios/run/replay.h"
 #include "scenarios/shapes/drawn_training.h"
 #include "scenarios/shapes/model_shape.h"
-#include "trainer/clock.h"
+#include "trainer/clock/clock.h"
+#include "trainer/clock/traffic_record.h"
 #include "trainer/host_aggregation.h"
-#include "trainer/traffic_record.h"
 
 namespace legacy::shapes_test {
 namespace {

@@ -1,7 +1,7 @@
 // Launchers: shares from the environment, Slurm's scripts with a scheduler that runs what it is given, mpirun for real.
 #include <fstream>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "scenarios/study/launch.h"
 #include "tests/message_of.h"
 #include "tests/scenarios/study_running.h"

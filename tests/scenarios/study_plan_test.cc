@@ -8,16 +8,16 @@
 #include <set>
 
 #include "analysis/run_directory.h"
-#include "compress/error.h"
-#include "files/whole_file.h"
-#include "scenarios/comparison.h"
-#include "scenarios/manifest.h"
-#include "scenarios/recording.h"
-#include "scenarios/replay.h"
-#include "scenarios/scenario_yaml.h"
+#include "base/error.h"
+#include "base/whole_file.h"
+#include "scenarios/options/scenario_yaml.h"
+#include "scenarios/run/comparison.h"
+#include "scenarios/run/manifest.h"
+#include "scenarios/run/recording.h"
+#include "scenarios/run/replay.h"
 #include "scenarios/study/plan.h"
-#include "trainer/traffic_reader.h"
-#include "trainer/traffic_record.h"
+#include "trainer/clock/traffic_reader.h"
+#include "trainer/clock/traffic_record.h"
 
 namespace legacy::study_plan_test {
 namespace {

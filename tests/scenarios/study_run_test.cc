@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "analysis/run_directory.h"
-#include "compress/error.h"
+#include "base/error.h"
 #include "scenarios/study/folder.h"
 #include "tests/scenarios/study_running.h"
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <set>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "scenarios/study/progress.h"
 #include "scenarios/study/schedule.h"
 #include "scenarios/study/shell.h"

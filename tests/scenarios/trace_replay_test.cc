@@ -1,5 +1,5 @@
 // Replays of traces: what a recorded run asked for, written down as a trace, takes the same time on any network.
-#include "scenarios/trace_replay.h"
+#include "scenarios/run/trace_replay.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compress/error.h"
-#include "compress/number.h"
-#include "scenarios/comparison.h"
-#include "scenarios/replay.h"
-#include "scenarios/timing.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "scenarios/run/comparison.h"
+#include "scenarios/run/replay.h"
+#include "scenarios/run/timing.h"
 #include "tests/message_of.h"
 
 namespace legacy::trace_replay_test {

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "analysis/run_directory.h"
-#include "scenarios/recording.h"
-#include "scenarios/replay.h"
+#include "scenarios/run/recording.h"
+#include "scenarios/run/replay.h"
 #include "scenarios/study/what_if_json.h"
 #include "scenarios/study/what_if_study.h"
 #include "tests/message_of.h"

@@ -1,10 +1,10 @@
-#include "trainer/bucket_plan.h"
+#include "trainer/clock/bucket_plan.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::bucket_plan_test {
 namespace {

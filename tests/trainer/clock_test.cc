@@ -1,12 +1,12 @@
-#include "trainer/clock.h"
+#include "trainer/clock/clock.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "compress/error.h"
-#include "ns3-module/fabric/engine.h"
-#include "trainer/operation_cost.h"
+#include "base/error.h"
+#include "ns3-module/fabric/engine/engine.h"
+#include "trainer/clock/operation_cost.h"
 
 namespace legacy::clock_test {
 namespace {

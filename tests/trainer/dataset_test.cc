@@ -1,11 +1,11 @@
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "compress/error.h"
-#include "trainer/data_catalog.h"
-#include "trainer/glyphs.h"
+#include "base/error.h"
+#include "trainer/data/data_catalog.h"
+#include "trainer/data/glyphs.h"
 
 namespace legacy::dataset_test {
 namespace {

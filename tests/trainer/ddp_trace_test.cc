@@ -1,5 +1,5 @@
 // Traces of the user's own: what is read, what is refused and where, and what their steps cost.
-#include "trainer/ddp_trace.h"
+#include "trainer/clock/ddp_trace.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compress/error.h"
-#include "trainer/measured_clock.h"
+#include "base/error.h"
+#include "trainer/clock/measured_clock.h"
 
 namespace legacy::ddp_trace_test {
 namespace {

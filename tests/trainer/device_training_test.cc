@@ -6,15 +6,15 @@
 #include <bit>
 #include <limits>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/policy.h"
 #include "tests/message_of.h"
 #include "tests/trainer/emulated_accelerator.h"
-#include "trainer/batch.h"
-#include "trainer/dataset.h"
-#include "trainer/device_data.h"
-#include "trainer/model.h"
-#include "trainer/traffic_record.h"
+#include "trainer/clock/traffic_record.h"
+#include "trainer/data/batch.h"
+#include "trainer/data/dataset.h"
+#include "trainer/data/device_data.h"
+#include "trainer/models/model.h"
 #include "trainer/training.h"
 
 namespace legacy::device_training_test {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/temporary_folder.h"
-#include "trainer/contact_sheet.h"
-#include "trainer/data_fetch.h"
+#include "trainer/data/contact_sheet.h"
+#include "trainer/data/data_fetch.h"
 
 namespace legacy::fetch_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/glyphs.h"
+#include "trainer/data/glyphs.h"
 
 #include <gtest/gtest.h>
 

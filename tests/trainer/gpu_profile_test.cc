@@ -1,8 +1,8 @@
-#include "trainer/gpu_profile.h"
+#include "trainer/clock/gpu_profile.h"
 
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::gpu_profile_test {
 namespace {

@@ -1,13 +1,13 @@
-#include "trainer/images.h"
+#include "trainer/data/images.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <zlib.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/trainer/temporary_folder.h"
-#include "trainer/data_catalog.h"
+#include "trainer/data/data_catalog.h"
 
 namespace legacy::images_test {
 namespace {

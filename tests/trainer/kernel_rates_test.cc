@@ -1,8 +1,8 @@
-#include "trainer/kernel_rates.h"
+#include "trainer/calibration/kernel_rates.h"
 
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/kernel_costs.h"
 
 namespace legacy::kernel_rates_test {

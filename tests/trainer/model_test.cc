@@ -1,4 +1,4 @@
-#include "trainer/model.h"
+#include "trainer/models/model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <thread>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::model_test {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "compress/error.h"
-#include "trainer/dataset.h"
-#include "trainer/model.h"
+#include "base/error.h"
+#include "trainer/data/dataset.h"
+#include "trainer/models/model.h"
 #include "trainer/training.h"
 
 namespace legacy::policy_rounds_test {

@@ -1,8 +1,8 @@
-#include "trainer/profile.h"
+#include "trainer/clock/profile.h"
 
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/exchange.h"
 #include "compress/kernel_costs.h"
 

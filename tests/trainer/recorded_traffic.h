@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "trainer/operation_cost.h"
-#include "trainer/traffic_record.h"
+#include "trainer/clock/operation_cost.h"
+#include "trainer/clock/traffic_record.h"
 
 namespace legacy {
 

@@ -1,10 +1,10 @@
-#include "trainer/sampler.h"
+#include "trainer/data/sampler.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::sampler_test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::schedule_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "trainer/step_work.h"
+#include "trainer/clock/step_work.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The recorded traffic, read back: what was written, and nothing that was not.
-#include "trainer/traffic_reader.h"
+#include "trainer/clock/traffic_reader.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/trainer/recorded_traffic.h"
 
 namespace legacy::traffic_reader_test {

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <limits>
 
-#include "compress/error.h"
-#include "trainer/batch.h"
-#include "trainer/model.h"
+#include "base/error.h"
+#include "trainer/data/batch.h"
+#include "trainer/data/sampler.h"
+#include "trainer/models/model.h"
 #include "trainer/one_thread.h"
-#include "trainer/sampler.h"
 
 namespace legacy::training_test {
 namespace {

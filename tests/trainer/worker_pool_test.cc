@@ -5,7 +5,7 @@
 #include <atomic>
 #include <string>
 
-#include "compress/error.h"
+#include "base/error.h"
 
 namespace legacy::worker_pool_test {
 namespace {

@@ -1,7 +1,7 @@
 // Kernels of step_kernels.h: the optimizer's step, and clipping by a factor that is on the device.
 #pragma once
 
-#include "compress/cuda/vectors.h"
+#include "compress/cuda/device/vectors.h"
 #include "trainer/cuda/step_kernels.h"
 
 namespace legacy::cuda {

@@ -1,4 +1,4 @@
-#include "compress/cuda/stream_operations.cuh"
+#include "compress/cuda/exchange/stream_operations.cuh"
 #include "trainer/cuda/step_kernels_on.h"
 
 namespace legacy {

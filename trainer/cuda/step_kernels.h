@@ -6,9 +6,9 @@
 #include <memory>
 #include <span>
 
-#include "compress/cuda/stream.h"
+#include "compress/cuda/device/stream.h"
 #include "compress/unit.h"
-#include "trainer/sgd_rule.h"
+#include "trainer/cuda/sgd_rule.h"
 
 namespace legacy {
 
@@ -22,7 +22,7 @@ class StepKernels {
  public:
   virtual ~StepKernels() = default;
 
-  // FindLargest() of compress/cuda/vector.h, of each layer: 4 bytes an element.
+  // FindLargest() of compress/cuda/kernels/vector.h, of each layer: 4 bytes an element.
   virtual void FindLargest(const float* gradient, uint32_t* largest, uint32_t* first) = 0;
   // Scales the whole gradient to the norm `limit` where its norm is above, as the host does: 12
   // bytes an element.

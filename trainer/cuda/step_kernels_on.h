@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "compress/cuda/device_array.h"
-#include "compress/cuda/operations.h"
-#include "compress/cuda/vector_kernels.h"
+#include "compress/cuda/device/device_array.h"
+#include "compress/cuda/exchange/operations.h"
+#include "compress/cuda/kernels/vector_kernels.h"
 #include "trainer/cuda/sgd_kernels.h"
 
 namespace legacy {

@@ -7,7 +7,7 @@
 Each function below is one architecture, as its source defines it: parameter tensors with the names that PyTorch gives them,
 in the order of the forward pass, and what the operations of that pass cost for one sample. Multiply-adds are those of
 convolutions and matrix products; element-wise operations, normalisation, pooling and embeddings count as bytes that are read
-and written (4 for each number), as in trainer/layered_model.cc.
+and written (4 for each number), as in trainer/models/layered_model.cc.
 """
 
 import pathlib

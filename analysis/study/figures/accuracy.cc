@@ -131,7 +131,7 @@ std::string CurvesPanel(const Study& study, const PanelCurves& panel, const Agai
   }
   bands.insert(bands.end(), lines.begin(), lines.end());
   if (study.target) {
-    bands.push_back(FormatNumber(*study.target * 100) + " with lines lc rgb '#666666' dt 3 lw 1.3");
+    bands.push_back(CsvNumber(*study.target * 100) + " with lines lc rgb '#666666' dt 3 lw 1.3");
   }
   return PanelTitle(panel.name) + Plot(bands);
 }

@@ -71,7 +71,7 @@ std::string Rows(const ChartFrame& frame, bool names) {
   }
   return fmt::format("set ytics scale 0 ({}) noenhanced\nset yrange [{}:0.6]\n",
                      fmt::join(ticks, ", "),
-                     FormatNumber(0.4 - static_cast<double>(frame.policies.size())));
+                     CsvNumber(0.4 - static_cast<double>(frame.policies.size())));
 }
 
 void AddDot(const ChartFrame& frame, const Chart& chart, size_t row, DataFile& data,
@@ -105,7 +105,7 @@ std::string RowLabel(const ChartFrame& frame, const Dot& dot, size_t row) {
     const double middle = frame.logarithmic ? std::sqrt(frame.x.low * frame.x.high)
                                             : (frame.x.low + frame.x.high) / 2;
     place = fmt::format("graph {}, first {} {}", dot.x > middle ? "0.02" : "0.98",
-                        FormatNumber(-kApart - static_cast<double>(row)),
+                        CsvNumber(-kApart - static_cast<double>(row)),
                         dot.x > middle ? "left" : "right");
   }
   return fmt::format("set label {} at {} font ',9' tc rgb '{}' noenhanced front\n", Quote(dot.text),

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/study/figures/study_figures.h"
 #include "analysis/study/statistics.h"
-#include "analysis/study/study_figures.h"
 
 namespace legacy::analysis {
 

@@ -111,8 +111,7 @@ std::string Positions(const std::string& axis, const std::vector<double>& values
         fmt::format("{} {}", QuoteTick(PrefixedNumber(values[i], unit, values.front())), i));
   }
   return fmt::format("set {0}tics scale 0 ({1}) noenhanced\nset {0}range [-0.5:{2}]\n", axis,
-                     fmt::join(ticks, ", "),
-                     FormatNumber(static_cast<double>(values.size()) - 0.5));
+                     fmt::join(ticks, ", "), CsvNumber(static_cast<double>(values.size()) - 0.5));
 }
 
 // `label`: of the rows' axis, which stands upright beside them.
@@ -144,14 +143,14 @@ std::string Colours(double span) {
                               : fmt::format("'{}' {}", 1 << power, power));
   }
   if (most == 0) {
-    ticks = {fmt::format("'{:.2g}' {}", std::exp2(-span), FormatNumber(-span)), "'1' 0",
-             fmt::format("'{:.3g}' {}", std::exp2(span), FormatNumber(span))};
+    ticks = {fmt::format("'{:.2g}' {}", std::exp2(-span), CsvNumber(-span)), "'1' 0",
+             fmt::format("'{:.3g}' {}", std::exp2(span), CsvNumber(span))};
   }
   return fmt::format(
       "set palette defined (-1 '#B35806', -0.5 '#F1A340', 0 '#F7F7F7', 0.5 '#67A9CF', 1 "
       "'#2166AC')\n"
       "set cbrange [{}:{}]\nset cbtics ({})\nunset grid\n",
-      FormatNumber(-span), FormatNumber(span), fmt::join(ticks, ", "));
+      CsvNumber(-span), CsvNumber(span), fmt::join(ticks, ", "));
 }
 
 Map MapOf(const Study& study, const Plane& plane, const std::vector<size_t>& policies) {

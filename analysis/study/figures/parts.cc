@@ -85,7 +85,7 @@ std::string MinorTicks(double low, double high) {
   for (double power = std::pow(10, std::floor(std::log10(low))); power <= high; power *= 10) {
     for (int digit = 1; digit < 10; ++digit) {
       const double tick = digit * power;
-      if (tick >= low && tick <= high) text += fmt::format(", '' {} 1", FormatNumber(tick));
+      if (tick >= low && tick <= high) text += fmt::format(", '' {} 1", CsvNumber(tick));
     }
   }
   return text;
@@ -107,11 +107,11 @@ bool StandApart(const std::vector<double>& marks, double low, double high, bool 
 std::string LinearAxis(const std::string& axis, double low, double high, const std::string& unit,
                        const std::vector<double>& marks) {
   std::string text = fmt::format("unset logscale {0}\nset {0}range [{1}:{2}]\n", axis,
-                                 FormatNumber(low), FormatNumber(high));
+                                 CsvNumber(low), CsvNumber(high));
   std::vector<std::string> ticks;
   if (StandApart(marks, low, high, false)) {
     for (const double mark : marks) {
-      ticks.push_back(QuoteTick(CommonPrefixNumber(mark, unit, high)) + " " + FormatNumber(mark));
+      ticks.push_back(QuoteTick(CommonPrefixNumber(mark, unit, high)) + " " + CsvNumber(mark));
     }
   } else {
     const double rough = (high - low) / 5;
@@ -119,7 +119,7 @@ std::string LinearAxis(const std::string& axis, double low, double high, const s
     const double step = (rough / power < 1.5 ? 1 : rough / power < 3.5 ? 2 : 5) * power;
     for (double count = std::ceil(low / step); count * step <= high; ++count) {
       ticks.push_back(QuoteTick(CommonPrefixNumber(count * step, unit, high)) + " " +
-                      FormatNumber(count * step));
+                      CsvNumber(count * step));
     }
   }
   return text + fmt::format("set {}tics ({})\n", axis, fmt::join(ticks, ", "));
@@ -140,7 +140,7 @@ std::string DataFile::Add(const std::string& heading, const std::vector<std::str
   return fmt::format("'{}' index {}", name_, blocks_++);
 }
 
-std::string Cell(double value) { return std::isfinite(value) ? FormatNumber(value) : "NaN"; }
+std::string Cell(double value) { return std::isfinite(value) ? CsvNumber(value) : "NaN"; }
 
 std::string Cell(const std::string& text) {
   std::string quoted = "\"";  // gnuplot has no escape for a quote inside
@@ -191,11 +191,10 @@ std::string SetAxis(const std::string& axis, const Range& range, const std::stri
   }
   std::vector<std::string> labels;
   for (const double tick : ticks) {
-    labels.push_back(QuoteTick(PrefixedNumber(tick, unit, ticks.front())) + " " +
-                     FormatNumber(tick));
+    labels.push_back(QuoteTick(PrefixedNumber(tick, unit, ticks.front())) + " " + CsvNumber(tick));
   }
   return fmt::format("set logscale {0}\nset {0}range [{1}:{2}]\nset {0}tics ({3}{4})\n", axis,
-                     FormatNumber(low), FormatNumber(high), fmt::join(labels, ", "),
+                     CsvNumber(low), CsvNumber(high), fmt::join(labels, ", "),
                      marked ? "" : MinorTicks(low, high));
 }
 

@@ -25,8 +25,7 @@ std::string Rows(const Study& study, const std::vector<size_t>& policies, bool n
         fmt::format("{} -{}", QuoteTick(names ? PolicyLabel(study, policies[row]) : ""), row));
   }
   return fmt::format("set ytics scale 0 ({}) noenhanced\nset yrange [{}:0.6]\n",
-                     fmt::join(ticks, ", "),
-                     FormatNumber(0.4 - static_cast<double>(policies.size())));
+                     fmt::join(ticks, ", "), CsvNumber(0.4 - static_cast<double>(policies.size())));
 }
 
 std::string StepPanel(const Study& study, const ShownPlace& shown,
@@ -59,7 +58,7 @@ std::string StepPanel(const Study& study, const ShownPlace& shown,
     labels += fmt::format(
         "set label {} at {}, first -{} left offset 0.5,0 font ',9' noenhanced front\n",
         Quote(outcome.done > 0 ? ShowQuantity(outcome.step_seconds.mean, "s") : "not done"),
-        FormatNumber(ends[row]), row);
+        CsvNumber(ends[row]), row);
   }
   if (range.high <= 0) range.Add(1);
   return labels + SetAxis("x", range, "s", false) + PanelTitle(shown.name) + Plot(parts);

@@ -148,11 +148,11 @@ double LabelPart(const Frame& frame) {
 void AddCrossings(const Frame& frame, const Facet& facet, DataFile& data,
                   std::vector<std::string>& parts, std::string& settings) {
   const StudyAxis& axis = frame.study.axes[frame.axis];
-  const std::string foot = FormatNumber(1 - LabelPart(frame));
+  const std::string foot = CsvNumber(1 - LabelPart(frame));
   for (const Mark& mark : MarksOf(frame, facet)) {
     const PolicyStyle style = StyleOfPolicy(mark.policy);
-    const std::string x = FormatNumber(mark.x), y = FormatNumber(mark.seconds);
-    const std::string place = FormatNumber(mark.place);
+    const std::string x = CsvNumber(mark.x), y = CsvNumber(mark.seconds);
+    const std::string place = CsvNumber(mark.place);
     settings += fmt::format(
         "set arrow from {},{} to graph {}, graph {} nohead back lc rgb '{}' lw 0.7 dt 3\n"
         "set label {} at graph {}, graph {} left rotate by 90 font ',8' tc rgb '{}' noenhanced\n",

@@ -3,9 +3,9 @@
 #include <functional>
 #include <numeric>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/cuda/bench/rows.h"
-#include "compress/error.h"
-#include "compress/number.h"
 
 namespace legacy::bench {
 namespace {

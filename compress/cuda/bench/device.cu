@@ -2,11 +2,11 @@
 
 #include <cmath>
 
+#include "base/random.h"
 #include "compress/cuda/bench/device.h"
-#include "compress/cuda/segments.h"
-#include "compress/cuda/stream_device.cuh"
-#include "compress/cuda/vectors.h"
-#include "compress/random.h"
+#include "compress/cuda/device/segments.h"
+#include "compress/cuda/device/stream_device.cuh"
+#include "compress/cuda/device/vectors.h"
 
 namespace legacy::bench {
 namespace {

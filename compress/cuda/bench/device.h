@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compress/cuda/stream.h"
+#include "compress/cuda/device/stream.h"
 
 namespace legacy::bench {
 

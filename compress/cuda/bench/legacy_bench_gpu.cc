@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+#include "base/number.h"
 #include "compress/cuda/bench/report.h"
-#include "compress/error.h"
-#include "compress/number.h"
 
 namespace legacy::bench {
 namespace {

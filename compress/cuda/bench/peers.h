@@ -1,5 +1,5 @@
 // What LibTorch does on a GPU for the same ends, as compressors in Python call it. Defined in
-// trainer/bench_gpu_peers.cc, where LibTorch's headers stay. All is queued on the default stream.
+// trainer/bench/bench_gpu_peers.cc, where LibTorch's headers stay. All is queued on the default stream.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "compress/number.h"
+#include "base/number.h"
 
 namespace legacy::bench {
 namespace {

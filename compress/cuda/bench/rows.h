@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compress/cuda/bench/device.h"
-#include "compress/cuda/segments.h"
+#include "compress/cuda/device/segments.h"
 
 namespace legacy::bench {
 

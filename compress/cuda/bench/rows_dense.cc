@@ -1,10 +1,10 @@
 // Kernels that go over dense vectors.
 #include "compress/cuda/bench/setup.h"
-#include "compress/cuda/bitpack.h"
-#include "compress/cuda/cast.h"
-#include "compress/cuda/dgc.h"
-#include "compress/cuda/histogram.h"
-#include "compress/cuda/vector.h"
+#include "compress/cuda/kernels/cast.h"
+#include "compress/cuda/kernels/coding/bitpack.h"
+#include "compress/cuda/kernels/selection/dgc.h"
+#include "compress/cuda/kernels/selection/histogram.h"
+#include "compress/cuda/kernels/vector.h"
 
 namespace legacy::bench {
 namespace {

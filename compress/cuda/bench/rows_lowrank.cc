@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "compress/cuda/bench/setup.h"
-#include "compress/cuda/powersgd.h"
+#include "compress/cuda/exchange/powersgd.h"
 
 namespace legacy::bench {
 namespace {

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "compress/cuda/bench/setup.h"
-#include "compress/cuda/message.h"
-#include "compress/cuda/quantise.h"
-#include "compress/cuda/topk.h"
+#include "compress/cuda/kernels/coding/message.h"
+#include "compress/cuda/kernels/coding/quantise.h"
+#include "compress/cuda/kernels/selection/topk.h"
 #include "compress/message.h"
 
 namespace legacy::bench {

@@ -4,13 +4,13 @@
 #include <memory>
 
 #include "compress/cuda/bench/setup.h"
-#include "compress/cuda/entries.h"
-#include "compress/cuda/random_subset.h"
-#include "compress/cuda/sampled.h"
-#include "compress/cuda/sparse_sum.h"
-#include "compress/cuda/threshold.h"
-#include "compress/cuda/topk.h"
-#include "compress/cuda/vector.h"
+#include "compress/cuda/kernels/selection/entries.h"
+#include "compress/cuda/kernels/selection/random_subset.h"
+#include "compress/cuda/kernels/selection/sampled.h"
+#include "compress/cuda/kernels/selection/sparse_sum.h"
+#include "compress/cuda/kernels/selection/threshold.h"
+#include "compress/cuda/kernels/selection/topk.h"
+#include "compress/cuda/kernels/vector.h"
 
 namespace legacy::bench {
 namespace {

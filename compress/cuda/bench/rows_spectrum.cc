@@ -5,9 +5,9 @@
 #include "compress/codecs/fft_codec.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cuda/bench/setup.h"
-#include "compress/cuda/message.h"
-#include "compress/cuda/quantise.h"
-#include "compress/cuda/spectrum.h"
+#include "compress/cuda/kernels/coding/message.h"
+#include "compress/cuda/kernels/coding/quantise.h"
+#include "compress/cuda/kernels/transforms/spectrum.h"
 #include "compress/message.h"
 
 namespace legacy::bench {

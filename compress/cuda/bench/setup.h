@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compress/cuda/bench/rows.h"
-#include "compress/cuda/topk.h"
+#include "compress/cuda/kernels/selection/topk.h"
 
 namespace legacy::bench {
 

@@ -7,9 +7,9 @@
 #include "processor-time.h"
 #include "traffic.h"
 
-#include "ns3-module/fabric/engine.h"
-#include "ns3-module/fabric/error.h"
-#include "ns3-module/fabric/step.h"
+#include "ns3-module/fabric/base/error.h"
+#include "ns3-module/fabric/engine/engine.h"
+#include "ns3-module/fabric/step/step.h"
 #ifdef LEGACY_WITH_SIMGRID
 #include "simgrid-peer.h"
 #endif

@@ -1,6 +1,6 @@
 #include "traffic.h"
 
-#include "ns3-module/fabric/hash.h"
+#include "ns3-module/fabric/base/hash.h"
 
 #include <algorithm>
 #include <cassert>

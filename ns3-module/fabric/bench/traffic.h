@@ -1,10 +1,10 @@
 // The traffic and fabrics of the network benchmark, the same for our engine and for its peer.
 #pragma once
 
-#include "ns3-module/fabric/flow-graph.h"
-#include "ns3-module/fabric/placement.h"
-#include "ns3-module/fabric/topology.h"
-#include "ns3-module/fabric/transport.h"
+#include "ns3-module/fabric/engine/flow-graph.h"
+#include "ns3-module/fabric/engine/transport.h"
+#include "ns3-module/fabric/topology/placement.h"
+#include "ns3-module/fabric/topology/topology.h"
 
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/analysis/study/study_testing.h"
 
 namespace legacy::analysis::advice_test {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "analysis/gnuplot.h"
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/analysis/folder_fixture.h"
 
 namespace legacy::analysis {

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <set>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/analysis/study/small_study.h"
 #include "tests/analysis/study/study_testing.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/study/study_figures.h"
+#include "analysis/study/figures/study_figures.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,3 @@
-#include "analysis/study/study_html.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "compress/error.h"
+#include "analysis/study/report/html.h"
+#include "base/error.h"
 #include "tests/analysis/study/study_testing.h"
 
 namespace legacy::analysis::study_html_test {

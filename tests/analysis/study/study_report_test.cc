@@ -1,8 +1,7 @@
-#include "analysis/study/study_report.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/study/report/report.h"
 #include "tests/analysis/study/report_folder.h"
 #include "tests/analysis/study/study_testing.h"
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "analysis/csv.h"
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/analysis/study/small_study.h"
 #include "tests/analysis/study/study_testing.h"
 

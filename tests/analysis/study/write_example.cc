@@ -4,7 +4,7 @@
 
 #include "analysis/run_directory.h"
 #include "analysis/study/store.h"
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/analysis/study/awkward_study.h"
 
 namespace legacy::analysis {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "analysis/study/crossover.h"
+#include "analysis/study/report/html.h"
 #include "analysis/study/statistics.h"
-#include "analysis/study/study_html.h"
 #include "tests/analysis/study/study_testing.h"
 
 namespace legacy::analysis {

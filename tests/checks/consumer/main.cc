@@ -1,8 +1,8 @@
 // Uses something of each library, so that headers, symbols and the libraries behind them must be there.
 #include <cstdio>
 
-#include "compress/random.h"
-#include "ns3-module/fabric/topology.h"
+#include "base/random.h"
+#include "ns3-module/fabric/topology/topology.h"
 
 int main() {
   const auto block = legacy::Philox4x32({0, 0, 0, 0}, {0, 0});

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <numbers>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
-#include "compress/error.h"
 #include "compress/schemes/codec_step.h"
 #include "tests/compress/test_data.h"
 

@@ -1,8 +1,7 @@
-#include "compress/cpu/dispatch.h"
-
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
+#include "base/simd.h"
 
 namespace legacy::cpu::dispatch_test {
 namespace {

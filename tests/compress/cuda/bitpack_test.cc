@@ -1,6 +1,6 @@
 #include "compress/cpu/bitpack.h"
 
-#include "compress/cuda/bitpack_kernels.h"
+#include "compress/cuda/kernels/coding/bitpack_kernels.h"
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <limits>
 
-#include "compress/cuda/cast_kernels.h"
+#include "compress/cuda/kernels/cast_kernels.h"
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 

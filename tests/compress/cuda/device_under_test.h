@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "compress/cuda/segments.h"
-#include "compress/cuda/workspace.h"
+#include "compress/cuda/device/segments.h"
+#include "compress/cuda/device/workspace.h"
 
 #if defined(__CUDACC__)
-#include "compress/cuda/stream_device.cuh"
+#include "compress/cuda/device/stream_device.cuh"
 #elif defined(__SANITIZE_THREAD__)
 #include "tests/compress/cuda/fiber_device.h"
 #else
-#include "compress/cuda/host_device.h"
+#include "compress/cuda/device/host_device.h"
 #endif
 
 namespace legacy::test {

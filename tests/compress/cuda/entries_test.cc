@@ -1,5 +1,5 @@
-#include "compress/cuda/entries_kernels.h"
-#include "compress/cuda/sampled_kernels.h"
+#include "compress/cuda/kernels/selection/entries_kernels.h"
+#include "compress/cuda/kernels/selection/sampled_kernels.h"
 #include "compress/sparsifiers/cut.h"
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"

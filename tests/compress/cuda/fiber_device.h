@@ -1,4 +1,4 @@
-// Runs kernels (compress/cuda/block.h) under ThreadSanitizer as a GPU runs them: every thread of a
+// Runs kernels (compress/cuda/device/block.h) under ThreadSanitizer as a GPU runs them: every thread of a
 // block goes through the whole kernel by itself, and memory is ordered by Sync(), by the
 // collectives of a block and by Fence() alone. So what HostDevice cannot show is found here:
 // accesses of a block's threads without a Sync() between, accesses of several blocks, a Sync() that
@@ -22,7 +22,7 @@
 #include <memory>
 #include <vector>
 
-#include "compress/cuda/host_device.h"
+#include "compress/cuda/device/host_device.h"
 
 extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
 extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "compress/cuda/histogram_kernels.h"
+#include "compress/cuda/kernels/selection/histogram_kernels.h"
 #include "compress/gradients/gradients.h"
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"

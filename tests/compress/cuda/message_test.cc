@@ -6,8 +6,8 @@
 
 #include "compress/codecs/common.h"
 #include "compress/cpu/random_subset.h"
-#include "compress/cuda/read_message_kernels.h"
-#include "compress/cuda/write_message_kernels.h"
+#include "compress/cuda/kernels/coding/read_message_kernels.h"
+#include "compress/cuda/kernels/coding/write_message_kernels.h"
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 

@@ -1,10 +1,10 @@
 #include "tests/compress/cuda/open_exchange.h"
 
-#include "compress/cuda/exchange_on.h"
+#include "compress/cuda/exchange/exchange_on.h"
 #if defined(__CUDACC__)
-#include "compress/cuda/stream_operations.cuh"
+#include "compress/cuda/exchange/stream_operations.cuh"
 #else
-#include "compress/cuda/host_operations.h"
+#include "compress/cuda/exchange/host_operations.h"
 #endif
 
 namespace legacy::test {

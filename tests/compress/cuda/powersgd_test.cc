@@ -1,12 +1,12 @@
 #include <cmath>
 
-#include "compress/cuda/orthonormalise_kernels.h"
-#include "compress/cuda/powersgd_kernels.h"
-#include "compress/cuda/powersgd_products.h"
+#include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
+#include "compress/cuda/kernels/transforms/powersgd_kernels.h"
+#include "compress/cuda/kernels/transforms/powersgd_products.h"
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 #if defined(__CUDACC__)
-#include "compress/cuda/powersgd.h"
+#include "compress/cuda/exchange/powersgd.h"
 #endif
 
 namespace legacy::cuda::powersgd_test {

@@ -1,6 +1,6 @@
 #include "compress/cpu/vector.h"
-#include "compress/cuda/dequantise_kernels.h"
-#include "compress/cuda/quantise_kernels.h"
+#include "compress/cuda/kernels/coding/dequantise_kernels.h"
+#include "compress/cuda/kernels/coding/quantise_kernels.h"
 #include "compress/options.h"
 #include "compress/quantiser.h"
 #include "compress/quantisers/bucketed.h"

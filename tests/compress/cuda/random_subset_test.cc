@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compress/cuda/random_subset_kernels.h"
+#include "compress/cuda/kernels/selection/random_subset_kernels.h"
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 

@@ -1,7 +1,7 @@
 #include "compress/cpu/sparse_sum.h"
 
 #include "compress/cpu/random_subset.h"
-#include "compress/cuda/sparse_sum_kernels.h"
+#include "compress/cuda/kernels/selection/sparse_sum_kernels.h"
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 

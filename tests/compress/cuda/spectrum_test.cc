@@ -7,8 +7,8 @@
 #include "compress/codecs/fft_codec.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
-#include "compress/cuda/inverse_kernels.h"
-#include "compress/cuda/spectrum_kernels.h"
+#include "compress/cuda/kernels/transforms/inverse_kernels.h"
+#include "compress/cuda/kernels/transforms/spectrum_kernels.h"
 #include "compress/gradients/gradients.h"
 #include "tests/compress/cuda/device_under_test.h"
 

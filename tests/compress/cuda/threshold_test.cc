@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "compress/cuda/threshold_kernels.h"
+#include "compress/cuda/kernels/selection/threshold_kernels.h"
 #include "compress/gradients/gradients.h"
 #include "compress/sparsifiers/cut.h"
 #include "tests/compress/cuda/device_under_test.h"

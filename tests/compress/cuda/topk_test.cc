@@ -1,6 +1,6 @@
 #include "compress/cpu/topk.h"
 
-#include "compress/cuda/topk_kernels.h"
+#include "compress/cuda/kernels/selection/topk_kernels.h"
 #include "compress/gradients/gradients.h"
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "compress/cuda/vector_kernels.h"
+#include "compress/cuda/kernels/vector_kernels.h"
 #include "tests/compress/cuda/device_under_test.h"
 #include "tests/compress/test_data.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/compress/policies/policy_driver.h"
 
 namespace legacy::accordion_test {

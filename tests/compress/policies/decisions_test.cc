@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/options.h"
 #include "tests/compress/policies/policy_driver.h"
 

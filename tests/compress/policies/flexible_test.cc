@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/policies/pareto.h"
 #include "tests/compress/policies/policy_driver.h"
 

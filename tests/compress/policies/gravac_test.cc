@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/policies/gravac_scale.h"
 #include "tests/compress/policies/policy_driver.h"
 

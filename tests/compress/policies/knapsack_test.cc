@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "compress/random.h"
+#include "base/random.h"
 
 namespace legacy::knapsack_test {
 namespace {

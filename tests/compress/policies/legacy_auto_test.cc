@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
-#include "compress/error.h"
 #include "compress/policies/parameter_scale.h"
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/test_data.h"

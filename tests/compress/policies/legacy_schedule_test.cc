@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
-#include "compress/error.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::legacy_schedule_test {

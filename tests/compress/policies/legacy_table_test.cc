@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/test_data.h"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/compress/policies/policy_driver.h"
 
 namespace legacy::lgreco_test {

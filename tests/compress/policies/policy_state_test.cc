@@ -2,8 +2,8 @@
 // states and messages that are not its own, decide the same whatever workers measured.
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
-#include "compress/error.h"
 #include "compress/policies/gradient_watch.h"
 #include "tests/compress/policies/policy_driver.h"
 

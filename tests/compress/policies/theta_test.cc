@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/policies/break_even.h"
 #include "tests/compress/policies/policy_driver.h"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/policy.h"
 #include "tests/compress/test_data.h"
 

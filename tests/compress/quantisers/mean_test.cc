@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/quantiser.h"
 #include "tests/compress/test_data.h"
 

@@ -1,7 +1,7 @@
 // What holds for all of qsgd, maxmin, terngrad, natural, sign and onebit.
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/compress/quantisers/quantiser_data.h"
 
 namespace legacy::properties_test {

@@ -1,8 +1,8 @@
 // qsgd and maxmin: exact bytes, lengths, bounds, hostile segments, Elias coding.
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "compress/cpu/elias.h"
-#include "compress/error.h"
 #include "tests/compress/quantisers/quantiser_data.h"
 
 namespace legacy::qsgd_test {

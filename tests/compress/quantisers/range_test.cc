@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/quantiser.h"
 #include "tests/compress/test_data.h"
 

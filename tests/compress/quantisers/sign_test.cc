@@ -1,7 +1,7 @@
 // sign and onebit, terngrad, natural: exact bytes, identities, hostile segments.
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/compress/quantisers/quantiser_data.h"
 
 namespace legacy::sign_test {

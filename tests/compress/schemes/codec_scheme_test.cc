@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::codec_scheme_test {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/schemes/memory.h"
 #include "tests/compress/test_data.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::every_scheme_test {

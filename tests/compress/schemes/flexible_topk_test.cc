@@ -4,7 +4,7 @@
 #include <cstring>
 #include <map>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/schemes/round_cost.h"
 #include "tests/compress/test_data.h"
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "compress/cpu/vector.h"
-#include "compress/error.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::levels_test {

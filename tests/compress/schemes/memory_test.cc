@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/exchange.h"
 #include "tests/compress/test_data.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/quantiser.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/dense_start.h"

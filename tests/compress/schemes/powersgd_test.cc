@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/test_data.h"
 

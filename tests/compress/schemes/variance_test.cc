@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/exchange.h"
 #include "tests/compress/test_data.h"
 

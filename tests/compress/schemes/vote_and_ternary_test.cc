@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::vote_and_ternary_test {

@@ -3,9 +3,9 @@
 
 #include <limits>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
 #include "compress/codecs/sparse_codec.h"
-#include "compress/error.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
 namespace legacy::every_sparsifier_test {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "compress/error.h"
+#include "base/error.h"
 #include "compress/sparsifiers/sparsifiers.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 

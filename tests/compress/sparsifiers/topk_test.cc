@@ -2,8 +2,8 @@
 
 #include <functional>
 
+#include "base/error.h"
 #include "compress/codecs/common.h"
-#include "compress/error.h"
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 

@@ -1,0 +1,126 @@
+#include "analysis/study/figures/study_figures.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "analysis/drawing.h"
+#include "analysis/gnuplot.h"
+#include "analysis/run_directory.h"
+#include "analysis/study/figures/figures.h"
+#include "base/error.h"
+#include "base/whole_file.h"
+
+namespace legacy::analysis {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAllScripts = "figures.gp";
+
+// A folder to draw in, beside the figures, so that a figure is there whole or not at all.
+class DrawingFolder {
+ public:
+  explicit DrawingFolder(const fs::path& directory)
+      : path_(directory / fmt::format(".drawing-{}", getpid())) {
+    std::error_code error;
+    fs::create_directories(path_, error);
+    if (error) throw Error(path_.string() + ": the folder cannot be made: " + error.message());
+  }
+  ~DrawingFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  DrawingFolder(const DrawingFolder&) = delete;
+  DrawingFolder& operator=(const DrawingFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+bool IsDrawn(const fs::path& directory, const StudyFigure& figure) {
+  const auto outputs = OutputFiles(directory, figure.name);
+  return std::all_of(outputs.begin(), outputs.end(), [](const fs::path& path) {
+    return fs::exists(path) && fs::file_size(path) > 0;
+  });
+}
+
+void RemoveOutputs(const fs::path& directory, const StudyFigure& figure) {
+  for (const fs::path& path : OutputFiles(directory, figure.name)) fs::remove(path);
+}
+
+// Data, scripts, and one script that runs all of them: the file names.
+std::vector<std::string> WriteScripts(const std::vector<StudyFigure>& figures,
+                                      const fs::path& directory) {
+  std::vector<std::string> names;
+  std::string all = "# Draws all figures: gnuplot figures.gp\n";
+  for (const StudyFigure& figure : figures) {
+    names.push_back(figure.name + ".dat");
+    WriteWholeFile(directory / names.back(), figure.data);
+    names.push_back(figure.name + ".gp");
+    WriteWholeFile(directory / names.back(), figure.script);
+    all += fmt::format("load '{}.gp'\n", figure.name);
+  }
+  names.push_back(kAllScripts);
+  WriteWholeFile(directory / names.back(), all);
+  return names;
+}
+
+// After an error gnuplot ends: each figure is drawn alone, and the culprit is named.
+void DrawOneByOne(const std::vector<StudyFigure>& figures, const fs::path& folder,
+                  const std::string& gnuplot, std::vector<std::string>& warnings) {
+  for (const StudyFigure& figure : figures) {
+    RemoveOutputs(folder, figure);
+    const GnuplotResult alone = RunGnuplot(folder, figure.name + ".gp", gnuplot);
+    if (alone.ok && IsDrawn(folder, figure)) continue;
+    RemoveOutputs(folder, figure);
+    warnings.push_back(fmt::format("figure {} cannot be drawn: {}", figure.name, alone.message));
+  }
+}
+
+}  // namespace
+
+std::vector<StudyFigure> MakeStudyFigures(const Study& study, const FigureOptions& options) {
+  std::vector<StudyFigure> figures;
+  for (const auto make : {TimeFigures, SpeedupFigures, BreakEvenFigures, StepFigures,
+                          AccuracyFigures, VolumeFigures}) {
+    for (StudyFigure& figure : make(study, options)) {
+      std::erase(figure.words, "");
+      figures.push_back(std::move(figure));
+    }
+  }
+  return figures;
+}
+
+DrawnFigures DrawStudyFigures(const std::vector<StudyFigure>& figures, const fs::path& directory,
+                              const std::string& gnuplot) {
+  DrawnFigures drawn;
+  if (figures.empty()) return drawn;
+  const DrawingFolder folder(directory);
+  std::vector<std::string> names = WriteScripts(figures, folder.path());
+  const GnuplotResult all = RunGnuplot(folder.path(), kAllScripts, gnuplot);
+  if (!all.found) {
+    drawn.warnings.push_back(fmt::format(
+        "no figures: {} cannot be started (Debian: apt install gnuplot-nox); the scripts are {}",
+        gnuplot, (directory / "*.gp").string()));
+  } else if (!all.ok) {
+    DrawOneByOne(figures, folder.path(), gnuplot, drawn.warnings);
+  }
+  for (const StudyFigure& figure : figures) {
+    RemoveOutputs(directory, figure);  // none older than its script
+    if (!IsDrawn(folder.path(), figure)) continue;
+    const auto outputs = OutputFiles(folder.path(), figure.name);
+    UndatePdf(outputs.back());
+    for (const fs::path& path : outputs) names.push_back(path.filename().string());
+  }
+  for (const std::string& name : names) {
+    fs::rename(folder.path() / name, directory / name);
+    drawn.files.push_back(directory / name);
+  }
+  return drawn;
+}
+
+}  // namespace legacy::analysis

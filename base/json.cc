@@ -1,0 +1,76 @@
+#include "base/json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace legacy {
+namespace {
+
+constexpr size_t kMostShown = 80;
+
+// Brackets within strings do not count. What is no JSON may be miscounted: the parser refuses it.
+void CheckDepth(std::string_view text, const std::string& where) {
+  int depth = 0;
+  bool quoted = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c == '\\') ++at;
+      if (c == '"') quoted = false;
+      continue;
+    }
+    if (c == '"') quoted = true;
+    if (c == '}' || c == ']') --depth;
+    if ((c == '{' || c == '[') && ++depth > kMostJsonDepth) {
+      throw Error(where + ": byte " + std::to_string(at + 1) + ": nested deeper than " +
+                  std::to_string(kMostJsonDepth) + " levels");
+    }
+  }
+}
+
+template <class Json>
+Json Parse(std::string_view text, const std::string& where) {
+  CheckDepth(text, where);
+  try {
+    return Json::parse(text);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Error(where + ": byte " + std::to_string(error.byte) + ": not valid JSON");
+  } catch (const nlohmann::json::out_of_range&) {
+    throw Error(where + ": a number in it is too large");
+  }
+}
+
+}  // namespace
+
+nlohmann::json ParseJson(std::string_view text, const std::string& where) {
+  return Parse<nlohmann::json>(text, where);
+}
+
+nlohmann::ordered_json ParseOrderedJson(std::string_view text, const std::string& where) {
+  return Parse<nlohmann::ordered_json>(text, where);
+}
+
+int64_t WholeNumber(const nlohmann::json& value, const std::string& what, int64_t least,
+                    int64_t most) {
+  const bool whole = value.is_number_integer() &&
+                     !(value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
+  if (!whole || value.get<int64_t>() < least || value.get<int64_t>() > most) {
+    throw Error(what, Shown(value),
+                "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+  }
+  return value.get<int64_t>();
+}
+
+nlohmann::json NumberOrNull(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
+}
+
+std::string Shown(const nlohmann::json& value) {
+  if (value.is_structured()) return value.type_name();
+  const auto replace = nlohmann::json::error_handler_t::replace;
+  return value.dump(-1, ' ', false, replace).substr(0, kMostShown);
+}
+
+}  // namespace legacy

@@ -1,0 +1,22 @@
+#include "base/number.h"
+
+#include <array>
+#include <charconv>
+
+namespace legacy {
+
+std::string FormatNumber(double value) {
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+std::optional<double> ParseNumber(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value);
+  if (failure != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace legacy

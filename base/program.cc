@@ -1,0 +1,35 @@
+#include "base/program.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <system_error>
+
+namespace legacy {
+namespace {
+
+int Run(const char* program, const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", program, error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int ProgramStatus(const char* program, const std::function<int()>& run) {
+  const int status = Run(program, run);
+  std::cout.flush();
+  const bool now = std::fflush(stdout) != 0;
+  const int error = errno;
+  if (!now && std::ferror(stdout) == 0 && !std::cout.fail()) return status;
+  const std::string reason =
+      now ? std::generic_category().message(error) : "an earlier part was lost";
+  std::fprintf(stderr, "%s: standard output cannot be written: %s\n", program, reason.c_str());
+  return status != 0 ? status : 1;
+}
+
+}  // namespace legacy

@@ -1,0 +1,55 @@
+#include "base/progress_line.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace legacy {
+
+void RewrittenLine::Show(const std::string& text) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!terminal_ || now - shown_ < std::chrono::milliseconds(200)) return;
+  shown_ = now;
+  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
+  open_ = true;
+}
+
+void RewrittenLine::Keep(const std::string& text) {
+  std::fprintf(stderr, "%s%s%s\n", open_ ? "\r" : "", text.c_str(), open_ ? "\x1b[K" : "");
+  open_ = false;
+}
+
+void RewrittenLine::Finish() {
+  if (open_) std::fputc('\n', stderr);
+  open_ = false;
+}
+
+void RewrittenLine::Clear() {
+  if (open_) std::fputs("\r\x1b[K", stderr);
+  open_ = false;
+}
+
+ProgressLine::ProgressLine(int64_t total, std::string unit, bool terminal)
+    : total_(total), unit_(std::move(unit)), line_(terminal), start_(WallClock::now()) {}
+
+void ProgressLine::Advance(const std::string& text) {
+  ++done_;
+  line_.Show(Line(text));
+}
+
+void ProgressLine::Keep(const std::string& text) { line_.Keep(Line(text)); }
+
+std::string ProgressLine::Line(const std::string& text) const {
+  const double share = static_cast<double>(done_) / static_cast<double>(total_);
+  return fmt::format("{}  {:3.0f}%  {}", text, 100 * share, Left());
+}
+
+std::string ProgressLine::Left() const {
+  const double elapsed = std::chrono::duration<double>(WallClock::now() - start_).count();
+  if (done_ == 0 || elapsed < 0.5) return "";
+  const double rate = static_cast<double>(done_) / elapsed;
+  const auto left = static_cast<int64_t>(static_cast<double>(total_ - done_) / rate + 0.5);
+  return fmt::format("{:.1f} {}/s  ETA {}:{:02}", rate, unit_, left / 60, left % 60);
+}
+
+}  // namespace legacy

@@ -1,0 +1,108 @@
+#include "base/whole_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostLinks = 40;  // as Linux follows
+constexpr int kMostTries = 100;
+
+[[noreturn]] void FailToRead(const fs::path& path, int error) {
+  throw Error(path.string() + ": cannot be read: " + std::generic_category().message(error));
+}
+
+// Throws Error that names `path`, whatever file it was that failed.
+void Replace(const fs::path& path, std::string_view text) {
+  fs::path temporary;
+  const auto remove = [&] {
+    std::error_code ignored;
+    if (!temporary.empty()) fs::remove(temporary, ignored);
+  };
+  try {
+    OutputFile file = CreateBeside(path);
+    temporary = file.path();
+    file.Write(text);
+    file.Close();
+  } catch (const Error& error) {
+    remove();
+    const std::string what = error.what();
+    throw Error(path.string() + what.substr(what.rfind(": cannot be written")));
+  }
+  std::error_code error;
+  fs::rename(temporary, path, error);
+  if (!error) return;
+  remove();
+  throw Error(path.string() + ": cannot be written: " + error.message());
+}
+
+}  // namespace
+
+OutputFile CreateBeside(const fs::path& path) {
+  for (int i = 0;; ++i) {
+    fs::path name = path;
+    name += '.' + std::to_string(getpid()) + '-' + std::to_string(i) + ".tmp";
+    struct stat found;
+    if (i < kMostTries && lstat(name.c_str(), &found) == 0) continue;
+    return OutputFile(name, OutputFile::Mode::kCreate);
+  }
+}
+
+std::string ReadWholeFile(const fs::path& path, size_t most_bytes) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) FailToRead(path, errno);
+  constexpr size_t kChunk = size_t{1} << 16;
+  std::string text;
+  ssize_t got = 0;
+  do {
+    const size_t size = text.size();
+    text.resize(size + kChunk);
+    got = read(file, text.data() + size, kChunk);
+    text.resize(size + (got > 0 ? static_cast<size_t>(got) : 0));
+  } while ((got > 0 && text.size() <= most_bytes) || (got < 0 && errno == EINTR));
+  const int error = errno;
+  close(file);
+  if (got < 0) FailToRead(path, error);
+  if (text.size() > most_bytes) {
+    throw Error(path.string() + ": larger than " + std::to_string(most_bytes) + " bytes");
+  }
+  return text;
+}
+
+fs::path FollowLinks(const fs::path& path) {
+  fs::path name = path;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks; ++i) {
+    if (!fs::is_symlink(fs::symlink_status(name, error))) return name;
+    const fs::path to = fs::read_symlink(name, error);
+    if (error) break;
+    name = to.is_absolute() ? to : name.parent_path() / to;
+  }
+  throw Error(path.string() + ": cannot be written: " + std::generic_category().message(ELOOP));
+}
+
+bool MayReplace(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(path, error);
+  return !fs::exists(status) ||
+         fs::is_regular_file(status);  // who may not look may not write either
+}
+
+void WriteWholeFile(const fs::path& path, std::string_view text) {
+  const fs::path place = FollowLinks(path);
+  if (MayReplace(place)) return Replace(place, text);
+  OutputFile file(place);
+  file.Write(text);
+  file.Close();
+}
+
+}  // namespace legacy

@@ -1,0 +1,49 @@
+// Scratch memory that the caller gives, cut into arrays. Without memory it only adds up how much is
+// needed: so what asks and what takes are one piece of code.
+//
+//   size_t bytes = Workspace::BytesFor([&](Workspace& w) { Layout(w, job); });
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+
+namespace legacy::cuda {
+
+class Workspace {
+ public:
+  static constexpr size_t kAlignment = 256;  // of every array, if `memory` is aligned so
+
+  Workspace() = default;
+  Workspace(void* memory, size_t bytes) : memory_(static_cast<std::byte*>(memory)), bytes_(bytes) {}
+
+  // Room for n elements; null where there is no memory, or not enough of it.
+  template <class T>
+  T* Take(int64_t n) {
+    const size_t begin = used_;
+    used_ += (static_cast<size_t>(n) * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    return used_ <= bytes_ ? reinterpret_cast<T*>(memory_ + begin) : nullptr;
+  }
+  size_t used() const { return used_; }
+  void CheckEnough() const {
+    if (used_ <= bytes_) return;
+    throw Error("GPU workspace", std::to_string(bytes_) + " bytes",
+                std::to_string(used_) + " bytes and more");
+  }
+
+  template <class Layout>
+  static size_t BytesFor(Layout layout) {
+    Workspace none;
+    layout(none);
+    return none.used();
+  }
+
+ private:
+  std::byte* memory_ = nullptr;
+  size_t bytes_ = 0;
+  size_t used_ = 0;
+};
+
+}  // namespace legacy::cuda

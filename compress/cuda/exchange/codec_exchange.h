@@ -1,0 +1,271 @@
+// The exchange of codecs (schemes/codec_exchange.h) for all units of a model on a device: the CPU's
+// messages, residuals and mean to the bit. Units that travel alike are a group (message_group.h),
+// which has one set of launches a worker:
+//
+//   WholeGroup    all values: a group for each setting of the quantiser that is in use
+//   SharedGroup   values at positions that all workers draw alike
+//   ListGroup     positions and values that each worker selects
+//   SpectrumGroup the same of bins of the units' spectra
+//
+// Groups are made when the units' parameters change, and only then. Where the number of values
+// depends on the data (threshold, sampled) Encode() waits for it; elsewhere nothing waits before
+// Finish(), which reads what was found wrong.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compress/cuda/exchange/codec_plan.h"
+#include "compress/cuda/exchange/list_group.h"
+#include "compress/cuda/exchange/sampled_selector.h"
+#include "compress/cuda/exchange/shared_group.h"
+#include "compress/cuda/exchange/spectrum_group.h"
+#include "compress/device_exchange.h"
+
+namespace legacy::cuda {
+
+template <class Device>
+class CodecDeviceExchange : public DeviceExchange {
+ public:
+  // LacksKernels() of the codec is empty.
+  CodecDeviceExchange(Device device, const CodecScheme& scheme, std::span<const Unit> units,
+                      int workers);
+
+  void Begin(const DeviceStep& step) override;
+  void Encode(int worker, const float* gradient) override;
+  void Finish(float* mean) override;
+
+  std::vector<Travelled> Rounds(int unit) const override;
+  int64_t ElementsSent(int unit) const override { return StepOf(unit).ElementsSent(Values(unit)); }
+  Bytes CopyMessage(int unit, int worker) const override {
+    const Place& place = places_[unit];
+    return place.group->CopyMessage(place.number, SlotOf(worker));
+  }
+  void RescaleResiduals(float factor) override {
+    for (const auto& held : held_) on_.Scale(held.data(), factor, held.size());
+  }
+  std::vector<float> CopyResidual(int unit, int worker) const override {
+    if (MemoryOf(memory_, whole_[unit]).kind == MemoryKind::kNone) return {};
+    return held_[worker].Download(on_.device(), units_[unit].offset, units_[unit].numel);
+  }
+
+ private:
+  // Of a unit: its group, and its number there.
+  struct Place {
+    MessageGroup<Device>* group = nullptr;
+    int number = 0;
+  };
+
+  void MakeGroups();
+  void AddGroup(std::unique_ptr<MessageGroup<Device>> group, const std::vector<int>& units);
+  std::unique_ptr<MessageGroup<Device>> SelectedGroup(const std::vector<GroupUnit>& units);
+  std::unique_ptr<Selector<Device>> MakeSelector(const std::vector<GroupUnit>& units);
+  bool SumsFirst() const;
+
+  CodecStep StepOf(int unit) const {
+    return {.codec = whole_[unit] ? DenseCodec() : *codec_,
+            .unit = units_[unit],
+            .parameter = parameters_[unit],
+            .participants = static_cast<int>(participants_.size()),
+            .memory = MemoryOf(memory_, whole_[unit])};
+  }
+  // In all messages, where their lengths travel.
+  std::optional<int64_t> Values(int unit) const;
+  int SlotOf(int worker) const {
+    const auto found = std::ranges::find(participants_, worker);
+    assert(found != participants_.end());
+    return static_cast<int>(found - participants_.begin());
+  }
+
+  mutable Operations<Device> on_;  // downloads are the device's work, too
+  std::shared_ptr<const Codec> codec_;
+  MemoryOptions memory_;
+  std::vector<Unit> units_;
+  int workers_;
+  CodecPlanner planner_;
+  std::vector<bool> whole_;  // units that are sent as they are
+  int64_t numel_ = 0;        // of the flat gradient
+  // Of each worker, flat; none where nothing is kept.
+  std::vector<DeviceArray<Device, float>> held_, velocity_;
+  DeviceSegments<Device> all_;  // units
+
+  std::vector<double> parameters_;  // of the step; the groups' as well
+  Faults<Device> faults_;
+  std::vector<std::unique_ptr<MessageGroup<Device>>> groups_;
+  std::vector<Place> places_;
+  std::vector<int> participants_;
+  int encoded_ = 0;
+};
+
+template <class Device>
+CodecDeviceExchange<Device>::CodecDeviceExchange(Device device, const CodecScheme& scheme,
+                                                 std::span<const Unit> units, int workers)
+    : on_(std::move(device)),
+      codec_(scheme.codec()),
+      memory_(scheme.options().memory),
+      units_(units.begin(), units.end()),
+      workers_(workers),
+      planner_(*codec_, memory_),
+      faults_(workers) {
+  std::vector<Extent> extents;
+  for (const Unit& unit : units_) {
+    CheckExchange(unit, workers);
+    whole_.push_back(!scheme.Compresses(unit, codec_->Parameter().fallback));
+    extents.push_back({unit.offset, unit.numel});
+    numel_ = std::max(numel_, unit.offset + unit.numel);
+  }
+  all_.Set(on_.device(), SegmentTable(extents, kTile));
+  const auto zeros = [&](std::vector<DeviceArray<Device, float>>& arrays) {
+    for (int w = 0; w < workers; ++w) arrays.emplace_back(numel_).Clear(on_.device());
+  };
+  if (memory_.kind != MemoryKind::kNone) zeros(held_);
+  if (memory_.kind == MemoryKind::kMomentum) zeros(velocity_);
+}
+
+template <class Device>
+void CodecDeviceExchange<Device>::Begin(const DeviceStep& step) {
+  assert(step.parameters.size() == units_.size());
+  for (size_t u = 0; u < units_.size(); ++u) {
+    const bool feedback = !whole_[u] && memory_.kind != MemoryKind::kNone;
+    CheckCodecStep(*codec_, step.parameters[u], feedback);
+  }
+  participants_ = step.Participants(workers_);
+  if (groups_.empty() || !std::ranges::equal(parameters_, step.parameters)) {
+    parameters_.assign(step.parameters.begin(), step.parameters.end());
+    MakeGroups();
+  }
+  encoded_ = 0;
+  faults_.Begin(on_.device());
+  const RandomKey key = {.seed = step.seed, .step = static_cast<uint64_t>(step.step)};
+  for (const auto& group : groups_) group->Begin(key);
+}
+
+template <class Device>
+void CodecDeviceExchange<Device>::Encode(int worker, const float* gradient) {
+  assert(worker == participants_[encoded_]);
+  SenderArrays sender = {
+      .worker = static_cast<uint32_t>(worker), .slot = encoded_++, .gradient = gradient};
+  if (memory_.kind != MemoryKind::kNone) sender.held = held_[worker].data();
+  if (memory_.kind == MemoryKind::kMomentum) {
+    float* const velocity = velocity_[worker].data();
+    on_.AccumulateMomentum(all_, {.gradient = gradient, .velocity = velocity, .held = sender.held},
+                           {.momentum = memory_.momentum, .nesterov = memory_.nesterov});
+    if (memory_.masking) sender.velocity = velocity;
+    sender.added = true;
+  } else if (sender.held && SumsFirst()) {
+    on_.Add(gradient, sender.held, numel_);
+    sender.added = true;
+  }
+  for (const auto& group : groups_) group->Encode(sender);
+}
+
+template <class Device>
+void CodecDeviceExchange<Device>::Finish(float* mean) {
+  assert(encoded_ == std::ssize(participants_));
+  for (const auto& group : groups_) {
+    group->Decode(encoded_, static_cast<float>(participants_.size()), mean);
+  }
+  faults_.Check(on_.device(), participants_);
+}
+
+template <class Device>
+std::vector<DeviceExchange::Travelled> CodecDeviceExchange<Device>::Rounds(int unit) const {
+  const CodecStep step = StepOf(unit);
+  const Place& place = places_[unit];
+  std::vector<Travelled> rounds;
+  std::vector<int64_t> bytes(workers_);
+  if (step.LengthsTravel()) {
+    for (const int worker : participants_) bytes[worker] = sizeof(uint32_t);
+    rounds.push_back({step.Lengths(), bytes});
+  }
+  for (size_t slot = 0; slot < participants_.size(); ++slot) {
+    bytes[participants_[slot]] = place.group->MessageBytes(place.number, static_cast<int>(slot));
+  }
+  rounds.push_back({step.Messages(Values(unit)), bytes});
+  return rounds;
+}
+
+template <class Device>
+std::optional<int64_t> CodecDeviceExchange<Device>::Values(int unit) const {
+  if (!StepOf(unit).LengthsTravel()) return std::nullopt;
+  const Place& place = places_[unit];
+  int64_t values = 0;
+  for (size_t slot = 0; slot < participants_.size(); ++slot) {
+    values += place.group->Count(place.number, static_cast<int>(slot));
+  }
+  return values;
+}
+
+template <class Device>
+void CodecDeviceExchange<Device>::MakeGroups() {
+  groups_.clear();
+  faults_.Reset();
+  places_.assign(units_.size(), {});
+  const CodecPlan plan = planner_.Plan(units_, whole_, parameters_);
+  for (const auto& [format, planned] : plan.whole) {
+    AddGroup(std::make_unique<WholeGroup<Device>>(on_, faults_, format, planned.units, workers_),
+             planned.numbers);
+  }
+  if (plan.selected.units.empty()) return;
+  AddGroup(SelectedGroup(plan.selected.units), plan.selected.numbers);
+}
+
+template <class Device>
+void CodecDeviceExchange<Device>::AddGroup(std::unique_ptr<MessageGroup<Device>> group,
+                                           const std::vector<int>& units) {
+  for (size_t i = 0; i < units.size(); ++i) {
+    places_[units[i]] = {group.get(), static_cast<int>(i)};
+  }
+  groups_.push_back(std::move(group));
+}
+
+template <class Device>
+std::unique_ptr<MessageGroup<Device>> CodecDeviceExchange<Device>::SelectedGroup(
+    const std::vector<GroupUnit>& units) {
+  if (const FftCodec* fft = planner_.fft()) {
+    return std::make_unique<SpectrumGroup<Device>>(on_, faults_, *fft, planner_.Selected(), units,
+                                                   workers_);
+  }
+  const SparseCodec& sparse = *planner_.sparse();
+  const ValueType type = sparse.quantiser().Type();
+  if (sparse.sparsifier().SharedSupport()) {
+    const SharedFormat format = {type, planner_.Selected(),
+                                 sparse.sparsifier().Setting()->unbiased};
+    return std::make_unique<SharedGroup<Device>>(on_, faults_, format, units, workers_);
+  }
+  const ListFormat format = {sparse.sparsifier().Id(), type, planner_.Selected(), sparse.index()};
+  return std::make_unique<ListGroup<Device>>(on_, faults_, format, MakeSelector(units), units,
+                                             workers_);
+}
+
+template <class Device>
+std::unique_ptr<Selector<Device>> CodecDeviceExchange<Device>::MakeSelector(
+    const std::vector<GroupUnit>& units) {
+  const SparsifierSetting setting = *planner_.sparse()->sparsifier().Setting();
+  switch (setting.kind) {
+    case SparsifierKind::kTopK:
+      return std::make_unique<TopKSelector<Device>>(on_, faults_, units);
+    case SparsifierKind::kRandomK:
+      return std::make_unique<RandomSelector<Device>>(on_, faults_, units, setting.unbiased);
+    case SparsifierKind::kThreshold:
+      return std::make_unique<ThresholdSelector<Device>>(on_, faults_, units);
+    case SparsifierKind::kSampled:
+      return std::make_unique<SampledSelector<Device>>(on_, faults_, units, setting.sample);
+  }
+  return nullptr;
+}
+
+// Selectors that add the gradient themselves need nothing added before.
+template <class Device>
+bool CodecDeviceExchange<Device>::SumsFirst() const {
+  if (planner_.fft() != nullptr) return true;
+  if (planner_.sparse() == nullptr) return false;
+  const SparsifierKind kind = planner_.sparse()->sparsifier().Setting()->kind;
+  return kind == SparsifierKind::kRandomK || kind == SparsifierKind::kSampled;
+}
+
+}  // namespace legacy::cuda

@@ -1,0 +1,124 @@
+// Which units of a model travel how in a step of a codec, as kernels have it: made on the host,
+// from what the codec says.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compress/codecs/fft_codec.h"
+#include "compress/codecs/quantiser_codec.h"
+#include "compress/codecs/sparse_codec.h"
+#include "compress/cuda/exchange/message_group.h"
+#include "compress/cuda/exchange/whole_group.h"
+#include "compress/cuda/kernels/transforms/spectrum_table.h"
+#include "compress/schemes/codec_exchange.h"
+#include "compress/schemes/codec_scheme.h"
+#include "compress/schemes/codec_step.h"
+
+namespace legacy::cuda {
+
+// Units of one group, and their numbers in the model.
+struct PlannedUnits {
+  std::vector<int> numbers;
+  std::vector<GroupUnit> units;
+};
+
+struct CodecPlan {
+  std::vector<std::pair<WholeFormat, PlannedUnits>> whole;  // a group for each format
+  PlannedUnits selected;                                    // by the sparsifier, or of the spectrum
+};
+
+// Why kernels cannot do what the codec does; empty where they can.
+inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& options) {
+  const auto lacks = [](const std::string& what) { return what + " has no kernels"; };
+  if (options.requantise) return lacks("reduction=requantise");
+  const Quantiser* quantiser = nullptr;
+  if (const auto* alone = dynamic_cast<const QuantiserCodec*>(&codec)) {
+    quantiser = &alone->quantiser();
+  } else if (const auto* sparse = dynamic_cast<const SparseCodec*>(&codec)) {
+    quantiser = &sparse->quantiser();
+    const std::string name(sparse->sparsifier().Name());
+    if (!sparse->sparsifier().Setting()) return lacks("sparsifier " + name + " as it is set");
+    if (sparse->index() == IndexCoding::kDelta) return lacks("index=delta");
+  } else if (const auto* fft = dynamic_cast<const FftCodec*>(&codec)) {
+    quantiser = &fft->quantiser();
+    if (fft->index() == IndexCoding::kDelta) return lacks("index=delta");
+    const std::string why = SpectrumTable::LacksKernels(fft->plan().chunk());
+    if (!why.empty()) return why;
+  } else {
+    return lacks("codec " + std::string(codec.Name()));
+  }
+  if (quantiser->Setting(quantiser->Parameter().fallback)) return {};
+  return lacks("quantiser " + std::string(quantiser->Name()) + " as it is set");
+}
+
+// Of a codec that has kernels.
+class CodecPlanner {
+ public:
+  CodecPlanner(const Codec& codec, MemoryOptions memory)
+      : alone_(dynamic_cast<const QuantiserCodec*>(&codec)),
+        sparse_(dynamic_cast<const SparseCodec*>(&codec)),
+        fft_(dynamic_cast<const FftCodec*>(&codec)),
+        memory_(memory) {}
+
+  const SparseCodec* sparse() const { return sparse_; }
+  const FftCodec* fft() const { return fft_; }
+  const Quantiser& quantiser() const {
+    if (fft_) return fft_->quantiser();
+    return sparse_ ? sparse_->quantiser() : alone_->quantiser();
+  }
+  // Of values that were selected.
+  QuantiserSetting Selected() const {
+    return *quantiser().Setting(quantiser().Parameter().fallback);
+  }
+
+  // `whole`: units that are sent as they are.
+  CodecPlan Plan(const std::vector<Unit>& units, const std::vector<bool>& whole,
+                 std::span<const double> parameters) const {
+    CodecPlan plan;
+    for (size_t u = 0; u < units.size(); ++u) {
+      const int64_t numel = units[u].numel;
+      const double parameter = parameters[u];
+      const bool keeps = MemoryOf(memory_, whole[u]).kind != MemoryKind::kNone;
+      const auto count = whole[u] ? numel : Count(numel, parameter);
+      GroupUnit unit = {units[u].id, {units[u].offset, numel}, count, parameter};
+      if (whole[u]) {
+        Add(plan, {.keeps = keeps}, static_cast<int>(u), unit);
+      } else if (alone_ != nullptr) {
+        Add(plan, {CodecId::kDense, quantiser().Type(), *quantiser().Setting(parameter), keeps},
+            static_cast<int>(u), unit);
+      } else if (sparse_ != nullptr && count == numel && sparse_->sparsifier().FixedCount()) {
+        Add(plan, {sparse_->sparsifier().Id(), quantiser().Type(), Selected(), keeps},
+            static_cast<int>(u), unit);
+      } else {
+        plan.selected.numbers.push_back(static_cast<int>(u));
+        plan.selected.units.push_back(unit);
+      }
+    }
+    return plan;
+  }
+
+ private:
+  int64_t Count(int64_t numel, double parameter) const {
+    if (fft_) return KeptBins(fft_->plan().Bins(numel), parameter);
+    if (alone_) return numel;
+    const int64_t count = sparse_->Count(numel, parameter);
+    return sparse_->sparsifier().FixedCount() && sparse_->SendsAll(numel, count) ? numel : count;
+  }
+  static void Add(CodecPlan& plan, const WholeFormat& format, int number, const GroupUnit& unit) {
+    auto group =
+        std::ranges::find(plan.whole, format, &std::pair<WholeFormat, PlannedUnits>::first);
+    if (group == plan.whole.end()) group = plan.whole.insert(group, {format, {}});
+    group->second.numbers.push_back(number);
+    group->second.units.push_back(unit);
+  }
+
+  const QuantiserCodec* alone_;  // or:
+  const SparseCodec* sparse_;    // or:
+  const FftCodec* fft_;
+  MemoryOptions memory_;
+};
+
+}  // namespace legacy::cuda

@@ -1,0 +1,18 @@
+// Opens the exchange of a scheme on a GPU.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "compress/cuda/device/stream.h"
+#include "compress/device_exchange.h"
+
+namespace legacy::cuda {
+
+// All of it runs in the order of `stream`. Null where `scheme` has no kernels; `why` then says what
+// has none.
+std::unique_ptr<DeviceExchange> OpenExchange(const Scheme& scheme, std::span<const Unit> units,
+                                             int workers, Stream stream, std::string* why);
+
+}  // namespace legacy::cuda

@@ -1,0 +1,35 @@
+// The exchange of a scheme on a device: which part has kernels for it. With host_operations.h or
+// stream_operations.cuh, as the device is.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "compress/cuda/exchange/codec_exchange.h"
+#include "compress/device_exchange.h"
+#include "compress/schemes/powersgd.h"
+
+namespace legacy::cuda {
+
+// Null where `scheme` has no kernels; `why` then says what has none. The scheme may end before its
+// exchange.
+template <class Device>
+std::unique_ptr<DeviceExchange> OpenExchangeOn(Device device, const Scheme& scheme,
+                                               std::span<const Unit> units, int workers,
+                                               std::string* why) {
+  if (const auto* codecs = dynamic_cast<const CodecScheme*>(&scheme)) {
+    *why = LacksKernels(*codecs->codec(), codecs->options());
+    if (!why->empty()) return nullptr;
+    return std::make_unique<CodecDeviceExchange<Device>>(std::move(device), *codecs, units,
+                                                         workers);
+  }
+  if (const auto* low_rank = dynamic_cast<const PowerSgdScheme*>(&scheme)) {
+    return OpenPowerSgd(std::move(device), *low_rank, units, workers);
+  }
+  *why = "scheme " + std::string(scheme.Name()) + " has no kernels";
+  return nullptr;
+}
+
+}  // namespace legacy::cuda

@@ -1,0 +1,147 @@
+// The operations (operations.h) of a HostDevice, and of what runs kernels in its memory otherwise.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "compress/cuda/device/host_device.h"
+#include "compress/cuda/exchange/operations.h"
+#include "compress/cuda/exchange/powersgd_exchange.h"
+#include "compress/cuda/kernels/coding/dequantise_kernels.h"
+#include "compress/cuda/kernels/coding/quantise_kernels.h"
+#include "compress/cuda/kernels/coding/read_message_kernels.h"
+#include "compress/cuda/kernels/coding/write_message_kernels.h"
+#include "compress/cuda/kernels/selection/dgc_kernels.h"
+#include "compress/cuda/kernels/selection/entries_kernels.h"
+#include "compress/cuda/kernels/selection/random_subset_kernels.h"
+#include "compress/cuda/kernels/selection/sampled_kernels.h"
+#include "compress/cuda/kernels/selection/sparse_sum_kernels.h"
+#include "compress/cuda/kernels/selection/threshold_kernels.h"
+#include "compress/cuda/kernels/selection/topk_kernels.h"
+#include "compress/cuda/kernels/transforms/inverse_kernels.h"
+#include "compress/cuda/kernels/transforms/spectrum_kernels.h"
+#include "compress/cuda/kernels/vector_kernels.h"
+
+namespace legacy::cuda {
+
+template <std::derived_from<HostDevice> Device>
+class Operations<Device> {
+ public:
+  using Segmented = DeviceSegments<Device>;
+
+  explicit Operations(Device device) : device_(device) {}
+  Device& device() { return device_; }
+
+  void SelectTopK(const Segmented& table, const TopKArrays& arrays, int64_t kept) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutTopK(*table, table.view(), arrays, kept, workspace);
+    });
+    LaunchTopK(device_, job, table->count(), table->tiles());
+  }
+  void SelectAtLeast(const Segmented& table, const ThresholdArrays& arrays) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutThreshold(*table, table.view(), arrays, workspace);
+    });
+    LaunchThreshold(device_, job, *table);
+  }
+  void DrawRandomSubsets(const DeviceSubsets<Device>& table, const RandomKey* keys,
+                         uint32_t* positions) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutSubsets(*table, table.view(), keys, positions, workspace);
+    });
+    LaunchSubsets(device_, *table, job);
+  }
+  void TakeSubsets(const DeviceSubsets<Device>& table, const uint32_t* positions, float* flat,
+                   bool clear, float* values, uint32_t* non_finite) {
+    LaunchTake(device_, *table, table.view(), positions, flat, clear, values, non_finite);
+  }
+  void TakeSamples(const Segmented& table, const SampledElements* elements, const float* values,
+                   float* samples) {
+    LaunchTakeSamples(device_, *table, table.view(), elements, values, samples);
+  }
+  void SmallestMagnitudes(const Segmented& table, const float* values, float* smallest) {
+    LaunchSmallestMagnitudes(device_, *table, table.view(), values, smallest);
+  }
+  void CountAtLeast(const Segmented& table, const float* values, const float* thresholds,
+                    uint32_t* counts, uint32_t* non_finite) {
+    LaunchCountAtLeast(device_, *table, table.view(), values, thresholds, counts, non_finite);
+  }
+
+  void SelectSpectrum(const DeviceSpectra<Device>& table, const SpectrumArrays& arrays) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutSpectrum(*table, table.view(), arrays, workspace);
+    });
+    LaunchSpectrum(device_, *table, job);
+  }
+  void InvertSpectra(const DeviceSpectra<Device>& table, const InverseArrays& arrays) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutInverse(*table, table.view(), arrays, workspace);
+    });
+    LaunchInverse(device_, *table, job);
+  }
+
+  void Quantise(const DeviceQuantiser<Device>& table, const QuantiseArrays& arrays) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutQuantise(*table, table.view(), arrays, workspace);
+    });
+    LaunchQuantise(device_, job, *table);
+  }
+  void DequantiseAdd(const DeviceQuantiser<Device>& table, const DequantiseArrays& arrays) {
+    LaunchDequantise(device_, MakeDequantiseJob(*table, table.view(), arrays), *table);
+  }
+  void WriteMessages(const DeviceMessages<Device>& table, const uint32_t* positions,
+                     const std::byte* values, std::byte* out) {
+    LaunchWriteMessages(device_, *table, table.view(), positions, values, out);
+  }
+  void ReadMessages(const DeviceMessages<Device>& table, const ReadArrays& arrays) {
+    const auto job = scratch_.LayOut([&](Workspace& workspace) {
+      return LayOutReadMessages(*table, table.view(), arrays, workspace);
+    });
+    LaunchReadMessages(device_, *table, job);
+  }
+
+  void PutEntries(Segments segments, const PackedLists& lists, int64_t most, float* flat) {
+    LaunchPutEntries(device_, segments, lists, most, flat);
+  }
+  void MoveEntries(int32_t count, const PackedLists& from, const MovedEntries& to, int64_t most) {
+    LaunchMoveEntries(device_, count, from, to, most);
+  }
+  void Enumerate(const Segmented& table, uint32_t* positions) {
+    LaunchEnumerate(device_, *table, table.view(), positions);
+  }
+  void ClearSelected(Segments segments, const PackedLists& lists, int64_t most, float* values) {
+    LaunchClearSelected(device_, segments, lists, most, values, nullptr);
+  }
+  void AccumulateMomentum(const Segmented& table, const MomentumArrays& arrays,
+                          const MomentumOptions& options) {
+    LaunchMomentum(device_, *table, table.view(), arrays, options);
+  }
+  void SumSparse(const Segmented& table, const PackedLists& lists, const SparseSumOptions& options,
+                 float* sum) {
+    LaunchSparseSum(device_, *table, table.view(), lists, options, sum);
+  }
+  void FindLargest(const Segmented& table, const float* values, uint32_t* largest,
+                   uint32_t* first_non_finite) {
+    LaunchExtremes(device_, *table, table.view(), values, {largest, first_non_finite});
+  }
+  void SquaredNorms(const Segmented& table, const float* values, double* squares) {
+    double* const sums =
+        scratch_.LayOut([&](Workspace& workspace) { return LayOutSums(*table, workspace); });
+    LaunchSums<Square>(device_, *table, table.view(), values, sums, squares);
+  }
+  void ClipFactors(const double* squares, float* factors, int32_t workers, double limit) {
+    LaunchClipFactors(device_, squares, factors, workers, limit);
+  }
+  void Add(const float* values, float* sum, int64_t n) {
+    LaunchMap(device_, AddRule{}, values, sum, n);
+  }
+  void Scale(float* values, float factor, int64_t n) {
+    LaunchMap(device_, ScaleRule{factor}, values, values, n);
+  }
+
+ private:
+  Device device_;
+  ScratchMemory<Device> scratch_;
+};
+
+}  // namespace legacy::cuda

@@ -1,0 +1,106 @@
+#include <cublas_v2.h>
+
+#include <limits>
+
+#include "compress/cuda/device/stream_device.cuh"
+#include "compress/cuda/exchange/powersgd.h"
+#include "compress/cuda/exchange/powersgd_exchange.h"
+
+namespace legacy::cuda {
+namespace {
+
+constexpr int64_t kBlasWorkspaceBytes = 32 << 20;  // what cuBLAS's manual asks for on an H100
+
+void CheckBlas(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw Error(std::string("cuBLAS, ") + what + ": " + cublasGetStatusString(status));
+}
+
+int ForBlas(int64_t size) {
+  constexpr int64_t kMost = std::numeric_limits<int>::max();
+  if (size <= kMost) return static_cast<int>(size);
+  throw Error("rows, columns or number of matrices", std::to_string(size),
+              "at most " + std::to_string(kMost));
+}
+
+// The products of the exchange.
+class StreamProducts {
+ public:
+  void Left(StreamDevice& device, std::span<const MatrixGroup> groups,
+            const ProductArrays& arrays) {
+    blas_.Left(device.stream(), groups, arrays);
+  }
+  void Right(StreamDevice& device, std::span<const MatrixGroup> groups,
+             const ProductArrays& arrays) {
+    blas_.Right(device.stream(), groups, arrays);
+  }
+
+ private:
+  BlasProducts blas_;
+};
+
+}  // namespace
+
+struct BlasProducts::State {
+  State() : workspace(kBlasWorkspaceBytes) {
+    CheckBlas(cublasCreate(&handle), "a handle");
+    CheckBlas(cublasSetMathMode(handle, CUBLAS_PEDANTIC_MATH), "its arithmetic");
+  }
+  ~State() { cublasDestroy(handle); }
+
+  void Multiply(Stream stream, Gemm (*gemm_of)(const MatrixGroup&),
+                std::span<const MatrixGroup> groups, const ProductArrays& arrays) {
+    CheckBlas(cublasSetStream(handle, stream), "its stream");
+    // A new stream gets work space of cuBLAS's own, which is allocated: not in a graph.
+    CheckBlas(cublasSetWorkspace(handle, workspace.data(), workspace.bytes()), "its work space");
+    for (const MatrixGroup& group : groups) {
+      const Gemm gemm = gemm_of(group);
+      const float one = 1, zero = 0;
+      CheckBlas(cublasSgemmBatched(handle, gemm.transposes ? CUBLAS_OP_T : CUBLAS_OP_N, CUBLAS_OP_N,
+                                   ForBlas(gemm.m), ForBlas(gemm.n), ForBlas(gemm.k), &one,
+                                   arrays.matrices + group.first, ForBlas(gemm.lda),
+                                   arrays.vectors + group.first, ForBlas(gemm.ldb), &zero,
+                                   arrays.products + group.first, ForBlas(gemm.ldc),
+                                   ForBlas(group.count)),
+                "products");
+    }
+  }
+
+  cublasHandle_t handle = nullptr;
+  DeviceArray<StreamDevice, std::byte> workspace;
+};
+
+BlasProducts::BlasProducts() : state_(std::make_unique<State>()) {}
+BlasProducts::BlasProducts(BlasProducts&&) noexcept = default;
+BlasProducts::~BlasProducts() = default;
+
+void BlasProducts::Left(Stream stream, std::span<const MatrixGroup> groups,
+                        const ProductArrays& arrays) {
+  state_->Multiply(stream, LeftGemm, groups, arrays);
+}
+
+void BlasProducts::Right(Stream stream, std::span<const MatrixGroup> groups,
+                         const ProductArrays& arrays) {
+  state_->Multiply(stream, RightGemm, groups, arrays);
+}
+
+void Orthonormalise(const Basis* bases, int64_t count, float* vectors, double* work,
+                    Stream stream) {
+  StreamDevice device(stream);
+  LaunchOrthonormalise(device, bases, count, vectors, work);
+}
+
+void MultiplyFactors(const LowRankTable& table, const LowRankView& view, const float* left,
+                     const float* right, float* mean, uint32_t* faults, Stream stream) {
+  StreamDevice device(stream);
+  device.Launch<Reconstruct>(table.held_tiles(),
+                             {view.held, view.units, {}, left, right, mean, faults});
+}
+
+std::unique_ptr<DeviceExchange> OpenPowerSgd(Stream stream, const PowerSgdScheme& scheme,
+                                             std::span<const Unit> units, int workers) {
+  return std::make_unique<PowerSgdDeviceExchange<StreamDevice, StreamProducts>>(
+      StreamDevice(stream), StreamProducts(), scheme, units, workers);
+}
+
+}  // namespace legacy::cuda

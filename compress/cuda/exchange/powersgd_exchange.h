@@ -1,0 +1,362 @@
+// The exchange of PowerSGD (schemes/powersgd_exchange.h) for all units of a model on a device; see
+// powersgd.h.
+//
+//   Encode    M = g + r                             one launch a worker
+//   Finish    P_w = M_w Q  for all workers          a call of BLAS for each shape of matrix
+//             P = mean, made orthonormal            two launches
+//             Q_w = M_w^T P                         a call for each shape
+//             Q = mean;  mean = P Q^T, r = M - mean;
+//             lengths of Q to about one             three launches
+//
+// P_w and Q_w are written where they travel, behind their headers, which are written when the ranks
+// change. Faults and the vectors that died are read once, at the end.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <concepts>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "compress/cuda/device/device_array.h"
+#include "compress/cuda/device/host_device.h"
+#include "compress/cuda/kernels/transforms/powersgd_kernels.h"
+#include "compress/cuda/kernels/vector_kernels.h"
+#include "compress/device_exchange.h"
+#include "compress/schemes/exchange_base.h"
+
+namespace legacy::cuda {
+
+template <class Device, class Products>
+class PowerSgdDeviceExchange : public DeviceExchange {
+ public:
+  PowerSgdDeviceExchange(Device device, Products products, const PowerSgdScheme& scheme,
+                         std::span<const Unit> units, int workers)
+      : device_(std::move(device)),
+        products_(std::move(products)),
+        scheme_(scheme),
+        units_(units.begin(), units.end()),
+        workers_(workers),
+        places_(scheme_, units_),
+        held_(places_.held_size() * workers),
+        bases_(units_.size()) {
+    for (const Unit& unit : units_) CheckExchange(unit, workers);
+    for (const FactorRound round : {kLeft, kRight}) {
+      factors_[round] = DeviceArray<Device, float>(places_.size(round));
+    }
+    held_.Clear(device_);
+  }
+
+  void Begin(const DeviceStep& step) override;
+  void Encode(int worker, const float* gradient) override;
+  void Finish(float* mean) override;
+
+  std::vector<Travelled> Rounds(int unit) const override;
+  int64_t ElementsSent(int unit) const override {
+    return scheme_.ElementsSent(units_[unit], parameters_[unit]);
+  }
+  Bytes CopyMessage(int unit, int worker) const override;
+  void RescaleResiduals(float factor) override {
+    LaunchMap(device_, ScaleRule{factor}, held_.data(), held_.data(), held_.size());
+  }
+  std::vector<float> CopyResidual(int unit, int worker) const override;
+
+ private:
+  template <class T>
+  using Array = DeviceArray<Device, T>;
+
+  // What is known of a unit's basis.
+  struct KnownBasis {
+    int64_t vectors = 0;     // that are there
+    std::vector<bool> dead;  // of them: zero, to be drawn again
+  };
+  // Of a step, in the memory of the device, from 0: for each worker's units, for each vector of the
+  // factors, for each unit's mean.
+  struct Flags {
+    uint32_t* gradients;
+    uint32_t* factors[kRounds];
+    uint32_t* means;
+  };
+
+  void LayOut(const std::vector<int64_t>& vectors);
+  void SetParticipants(const std::vector<int>& participants);
+  void PrepareBases(const DeviceStep& step);
+  void MeanOf(FactorRound round);
+  void ReadFlags();
+  void CheckGradients(std::span<const uint32_t> faults) const;
+  void CheckFactors(std::span<const uint32_t> largest) const;
+  void KeepBases(std::span<const uint32_t> largest);
+
+  [[noreturn]] static void ThrowNotFinite(const std::string& what, const Unit& unit,
+                                          const char* part, int64_t number) {
+    throw Error(what + ", unit " + std::to_string(unit.id) + part + std::to_string(number),
+                "NaN or infinity", "finite numbers");
+  }
+  int64_t units() const { return std::ssize(units_); }
+  bool TakesPart(int worker) const { return std::ranges::count(participants_, worker) > 0; }
+  Flags FlagsIn(uint32_t* memory) const {
+    uint32_t* const left = memory + units() * workers_;
+    uint32_t* const right = left + table_->vectors();
+    return {memory, {left, right}, right + table_->vectors()};
+  }
+  int64_t FlagCount() const { return units() * (workers_ + 1) + kRounds * table_->vectors(); }
+  LowRankWorkers Workers() const {
+    return {.held = held_.data(),
+            .held_stride = places_.held_size(),
+            .messages = {messages_[kLeft].data(), messages_[kRight].data()},
+            .message_strides = {table_->message_floats(kLeft), table_->message_floats(kRight)},
+            .participants = Image::At(pointers_memory_.data(), participants_place_),
+            .count = static_cast<int32_t>(participants_.size())};
+  }
+  ProductArrays ArraysOf(FactorRound round) const {
+    const void* const memory = pointers_memory_.data();
+    return {Image::At(memory, matrices_place_), Image::At(memory, vectors_places_[round]),
+            Image::At(memory, products_places_[round])};
+  }
+
+  Device device_;
+  Products products_;
+  PowerSgdScheme scheme_;
+  std::vector<Unit> units_;
+  int workers_;
+  LowRankPlaces places_;
+  Array<float> held_;               // of each worker: r; M within a step
+  Array<float> factors_[kRounds];   // P and Q of the step; Q is the next one's basis
+  Array<float> messages_[kRounds];  // of each worker
+  Array<double> work_;
+  Array<uint32_t> flags_;
+  std::vector<KnownBasis> bases_;
+
+  // Of the step.
+  std::vector<double> parameters_;
+  std::vector<int64_t> vectors_;
+  std::vector<int> participants_;
+  DeviceTable<Device, LowRankTable> table_;
+  std::vector<MatrixGroup> groups_;  // of the participants' matrices
+  Array<std::byte> pointers_memory_;
+  Image::Place<int32_t> participants_place_;
+  Image::Place<const float*> matrices_place_, vectors_places_[kRounds];
+  Image::Place<float*> products_places_[kRounds];
+};
+
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::Begin(const DeviceStep& step) {
+  assert(std::ssize(step.parameters) == units());
+  std::vector<int64_t> vectors;
+  for (size_t u = 0; u < units_.size(); ++u) {
+    CheckParameter(scheme_.Parameter(), step.parameters[u]);
+    vectors.push_back(scheme_.Vectors(units_[u], step.parameters[u]));
+  }
+  const std::vector<int> participants = step.Participants(workers_);
+  parameters_.assign(step.parameters.begin(), step.parameters.end());
+  const bool changed = !table_.is_set() || vectors != vectors_;
+  if (changed) LayOut(vectors);
+  if (changed || participants != participants_) SetParticipants(participants);
+  PrepareBases(step);
+  flags_.Clear(device_);
+}
+
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::LayOut(const std::vector<int64_t>& vectors) {
+  vectors_ = vectors;
+  table_.Set(device_, LowRankTable(places_, units_, vectors_));
+  for (const FactorRound round : {kLeft, kRight}) {
+    messages_[round].Reserve(table_->message_floats(round) * workers_);
+  }
+  work_.Reserve(table_->work());
+  flags_.Reserve(FlagCount());
+  const int64_t all = units() * workers_;
+  device_.template Launch<WriteHeaders>(TilesOf(all, WriteHeaders::kThreads),
+                                        {table_.view().units, units(), Workers(), all});
+}
+
+// Pointers to what is multiplied: of each group its units, of each unit the participants.
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::SetParticipants(
+    const std::vector<int>& participants) {
+  participants_ = participants;
+  std::vector<const float*> matrices, vectors[kRounds];
+  std::vector<float*> products[kRounds];
+  for (const int32_t u : table_->order()) {
+    const LowRankUnit& unit = table_->units()[u];
+    for (const int w : participants_) {
+      matrices.push_back(held_.data() + w * places_.held_size() + places_.held()[u].offset);
+      for (const FactorRound round : {kLeft, kRight}) {
+        const FactorRound other = round == kLeft ? kRight : kLeft;
+        vectors[round].push_back(factors_[other].data() + unit.factors[other]);
+        products[round].push_back(messages_[round].data() + w * table_->message_floats(round) +
+                                  unit.messages[round] + kHeaderFloats);
+      }
+    }
+  }
+  groups_ = table_->groups();
+  for (MatrixGroup& group : groups_) {
+    group.first *= std::ssize(participants_);
+    group.count *= std::ssize(participants_);
+  }
+  Image image;
+  participants_place_ = image.Add(std::vector<int32_t>(participants_.begin(), participants_.end()));
+  matrices_place_ = image.Add(matrices);
+  for (const FactorRound round : {kLeft, kRight}) {
+    vectors_places_[round] = image.Add(vectors[round]);
+    products_places_[round] = image.Add(products[round]);
+  }
+  pointers_memory_.Upload(device_, image.bytes());
+}
+
+// Q of the first round: what is left of the last one, and new vectors where there is none.
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::PrepareBases(const DeviceStep& step) {
+  for (size_t u = 0; u < units_.size(); ++u) {
+    if (vectors_[u] == 0) continue;
+    KnownBasis& basis = bases_[u];
+    if (!scheme_.options().warm_start) basis.vectors = 0;
+    const LowRankUnit& unit = table_->units()[u];
+    const RandomKey key = {
+        .seed = step.seed, .step = static_cast<uint64_t>(step.step), .layer = units_[u].id};
+    std::vector<float> drawn;
+    for (int64_t c = 0; c < vectors_[u]; ++c) {
+      if (c < basis.vectors && !basis.dead[c]) continue;
+      drawn.resize(unit.columns);
+      DrawVector(key, c, drawn);
+      device_.Upload(factors_[kRight].data() + unit.factors[kRight] + c * unit.columns,
+                     drawn.data(), drawn.size() * sizeof(float));
+    }
+    basis.vectors = vectors_[u];
+    basis.dead.assign(vectors_[u], false);
+  }
+}
+
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::Encode(int worker, const float* gradient) {
+  assert(TakesPart(worker));
+  const LowRankView view = table_.view();
+  device_.template Launch<Compensate>(
+      table_->held_tiles(),
+      {view.held, view.units, gradient, held_.data() + worker * places_.held_size(),
+       messages_[kLeft].data() + worker * table_->message_floats(kLeft),
+       FlagsIn(flags_.data()).gradients + worker * units()});
+}
+
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::MeanOf(FactorRound round) {
+  const LowRankWorkers workers = Workers();
+  device_.template Launch<MeanFactors>(
+      table_->vector_tiles(round),
+      {table_.view().factors[round], workers.messages[round], workers.message_strides[round],
+       workers.participants, workers.count, factors_[round].data(),
+       FlagsIn(flags_.data()).factors[round]});
+}
+
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::Finish(float* mean) {
+  const LowRankView view = table_.view();
+  const Flags flags = FlagsIn(flags_.data());
+  products_.Left(device_, groups_, ArraysOf(kLeft));
+  MeanOf(kLeft);
+  LaunchOrthonormalise(device_, view.bases, std::ssize(table_->bases()), factors_[kLeft].data(),
+                       work_.data());
+  products_.Right(device_, groups_, ArraysOf(kRight));
+  MeanOf(kRight);
+  device_.template Launch<Reconstruct>(table_->held_tiles(),
+                                       {view.held, view.units, Workers(), factors_[kLeft].data(),
+                                        factors_[kRight].data(), mean, flags.means});
+  device_.template Launch<ScaleFactors>(
+      table_->vector_tiles(kRight),
+      {view.factors[kRight].vectors, flags.factors[kRight], factors_[kRight].data()});
+  ReadFlags();
+}
+
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::ReadFlags() {
+  std::vector<uint32_t> words = flags_.Download(device_, 0, FlagCount());
+  const Flags flags = FlagsIn(words.data());
+  CheckGradients({flags.gradients, flags.factors[kLeft]});
+  for (const FactorRound round : {kLeft, kRight}) {
+    CheckFactors({flags.factors[round], static_cast<size_t>(table_->vectors())});
+  }
+  for (int64_t u = 0; u < units(); ++u) {
+    if (flags.means[u] == 0) continue;
+    ThrowNotFinite("mean gradient", units_[u], ", element ", FaultAt(flags.means[u]));
+  }
+  KeepBases({flags.factors[kRight], static_cast<size_t>(table_->vectors())});
+}
+
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::CheckGradients(
+    std::span<const uint32_t> faults) const {
+  for (size_t i = 0; i < faults.size(); ++i) {
+    if (faults[i] == 0) continue;
+    ThrowNotFinite("gradient of worker " + std::to_string(i / units_.size()),
+                   units_[i % units_.size()], ", element ", FaultAt(faults[i]));
+  }
+}
+
+// Sums may overflow.
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::CheckFactors(
+    std::span<const uint32_t> largest) const {
+  size_t at = 0;
+  for (size_t u = 0; u < units_.size(); ++u) {
+    for (int64_t c = 0; c < vectors_[u]; ++c) {
+      if (largest[at++] < cpu::kInfinityKey) continue;
+      ThrowNotFinite("mean factor", units_[u], ", vector ", c);
+    }
+  }
+}
+
+template <class Device, class Products>
+void PowerSgdDeviceExchange<Device, Products>::KeepBases(std::span<const uint32_t> largest) {
+  size_t at = 0;
+  for (size_t u = 0; u < units_.size(); ++u) {
+    for (int64_t c = 0; c < vectors_[u]; ++c) bases_[u].dead[c] = largest[at++] == 0;
+  }
+}
+
+template <class Device, class Products>
+std::vector<DeviceExchange::Travelled> PowerSgdDeviceExchange<Device, Products>::Rounds(
+    int unit) const {
+  std::vector<Travelled> travelled;
+  for (Round& round : scheme_.Rounds(units_[unit], parameters_[unit])) {
+    const uint32_t count = table_->units()[unit].headers[travelled.size()][3];
+    std::vector<int64_t> bytes(workers_);
+    for (const int w : participants_) bytes[w] = kHeaderBytes + int64_t{sizeof(float)} * count;
+    travelled.push_back({std::move(round), std::move(bytes)});
+  }
+  return travelled;
+}
+
+template <class Device, class Products>
+Bytes PowerSgdDeviceExchange<Device, Products>::CopyMessage(int unit, int worker) const {
+  if (!TakesPart(worker)) return {};
+  const FactorRound round = vectors_[unit] > 0 ? kRight : kLeft;
+  const LowRankUnit& place = table_->units()[unit];
+  const int64_t count = kHeaderFloats + place.headers[round][3];
+  Device device = device_;
+  const std::vector<float> floats = messages_[round].Download(
+      device, worker * table_->message_floats(round) + place.messages[round], count);
+  const auto bytes = std::as_bytes(std::span(floats));
+  return {bytes.begin(), bytes.end()};
+}
+
+template <class Device, class Products>
+std::vector<float> PowerSgdDeviceExchange<Device, Products>::CopyResidual(int unit,
+                                                                          int worker) const {
+  if (!scheme_.Holds(units_[unit])) return {};
+  Device device = device_;
+  const Extent extent = places_.held()[unit];
+  return held_.Download(device, worker * places_.held_size() + extent.offset, extent.length);
+}
+
+// On the host, by plain loops.
+template <std::derived_from<HostDevice> Device>
+std::unique_ptr<DeviceExchange> OpenPowerSgd(Device device, const PowerSgdScheme& scheme,
+                                             std::span<const Unit> units, int workers) {
+  return std::make_unique<PowerSgdDeviceExchange<Device, HostProducts>>(device, HostProducts(),
+                                                                        scheme, units, workers);
+}
+
+}  // namespace legacy::cuda

@@ -1,0 +1,88 @@
+// Messages of all values of an extent: a header and a quantiser's segment, written and read where
+// they lie. Equal to the CPU's: every byte, and every value to the bit.
+//
+// Bytes moved per element, with codes of b bits: those of quantise.h, and nothing beside them.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "compress/cuda/exchange/operations.h"
+#include "compress/message.h"
+
+namespace legacy::cuda {
+
+struct WholeUnit {
+  Header header;
+  Extent extent;  // of the values
+};
+
+template <class Device>
+class WholeMessages {
+ public:
+  WholeMessages(Operations<Device>& on, const QuantiserSetting& setting,
+                const std::vector<WholeUnit>& units, int workers)
+      : on_(on) {
+    std::vector<QuantisedUnit> segments;
+    for (const WholeUnit& unit : units) {
+      const int64_t length = kHeaderBytes + SegmentBytes(setting, unit.extent.length);
+      segments.push_back({unit.extent, stride_ + kHeaderBytes});
+      places_.push_back({stride_, length});
+      stride_ += MessageTable::Room(length);
+    }
+    quantiser_.Set(on_.device(), QuantiserTable(setting, segments));
+    messages_.Reserve(stride_ * workers);
+    WriteHeaders(units, workers);
+  }
+
+  // Of the worker with that slot; values and residual as QuantiseArrays has them.
+  void Encode(int slot, const float* values, float* residual, const cpu::DrawSource* draws,
+              uint32_t* non_finite) {
+    on_.Quantise(quantiser_, {.values = values,
+                              .residual = residual,
+                              .out = messages_.data() + slot * stride_,
+                              .draws = draws,
+                              .non_finite = non_finite});
+  }
+  // The sum of what the messages of all slots stand for, divided. `malformed`: of each slot its
+  // units.
+  void Decode(int slots, float divisor, float* sum, uint32_t* malformed) {
+    on_.DequantiseAdd(quantiser_, {.in = messages_.data(),
+                                   .stride = stride_,
+                                   .workers = slots,
+                                   .sum = sum,
+                                   .divisor = divisor,
+                                   .overwrite = true,
+                                   .malformed = malformed});
+  }
+
+  int64_t MessageBytes(int unit) const { return places_[unit].length; }
+  Bytes CopyMessage(int unit, int slot) {
+    const Extent place = places_[unit];
+    return messages_.Download(on_.device(), slot * stride_ + place.offset, place.length);
+  }
+
+ private:
+  // They stay as they are from step to step.
+  void WriteHeaders(const std::vector<WholeUnit>& units, int workers) {
+    std::vector<MessageUnit> headers;
+    for (int slot = 0; slot < workers; ++slot) {
+      for (size_t u = 0; u < units.size(); ++u) {
+        headers.push_back(
+            {.header = units[u].header, .message = slot * stride_ + places_[u].offset});
+      }
+    }
+    DeviceMessages<Device> table;
+    table.Set(on_.device(), MessageTable(headers));
+    on_.WriteMessages(table, nullptr, nullptr, messages_.data());
+  }
+
+  Operations<Device>& on_;
+  DeviceQuantiser<Device> quantiser_;
+  std::vector<Extent> places_;  // of messages, in bytes of a slot
+  int64_t stride_ = 0;          // bytes from a slot to the next
+  DeviceArray<Device, std::byte> messages_;
+};
+
+}  // namespace legacy::cuda

@@ -1,0 +1,124 @@
+// The kernel of quantise.h that decodes: a thread has a run of the sum, to which it adds what the codes
+// of each worker stand for.
+#pragma once
+
+#include <cstdint>
+
+#include "compress/cuda/kernels/coding/quantise_rules.h"
+#include "compress/cuda/kernels/coding/quantise_runs.h"
+
+namespace legacy::cuda {
+
+// All in the memory of the device.
+struct DequantiseJob {
+  MethodSetting setting;
+  QuantisedParts parts;
+  int64_t tile;
+  int64_t bucket;
+  int32_t units;
+  DequantiseArrays arrays;
+};
+
+template <class Method>
+LEGACY_DEVICE QuantiserScale LoadScale(const std::byte* from) {
+  QuantiserScale scale;
+  if constexpr (Method::kScaleBytes == 1) {
+    scale.words[0] = static_cast<uint32_t>(*from);
+  } else {
+    LEGACY_UNROLL
+    for (int i = 0; i < Method::kScaleBytes / kWordBytes; ++i) {
+      scale.words[i] = LoadWord(from, Method::kScaleBytes, i);
+    }
+  }
+  return scale;
+}
+
+// sum += what the codes of all workers stand for.
+template <class Method>
+struct DequantiseTile {
+  static constexpr int kThreads = kRunThreads;
+  static constexpr int kBlocksTogether = 2;
+  struct Args {
+    DequantiseJob job;
+  };
+  struct Shared {};
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    const DequantiseJob& job = args.job;
+    const Tile tile = FindTile(job.parts.segments, block.index(), job.tile);
+    const QuantisedPart part = job.parts.parts[tile.segment];
+    block.ForEachThread([&](int thread) {
+      const RunOfTile run = RunOfTile::Of(tile, thread);
+      if (run.count == 0) return;
+      constexpr bool kOneWidth = Method::kLeastWidth == Method::kMostWidth;
+      WithWidth<Method::kLeastWidth, Method::kMostWidth>(
+          kOneWidth ? Method::kMostWidth : job.setting.bits,
+          [&](auto width) { Add<width()>(block, job, tile, part, run); });
+    });
+  }
+
+ private:
+  template <int kWidth, class Block>
+  static LEGACY_DEVICE void Add(Block& block, const DequantiseJob& job, const Tile& tile,
+                                const QuantisedPart& part, const RunOfTile& run) {
+    float* const to = job.arrays.sum + tile.offset + run.begin;
+    const int64_t number = run.begin / kRun;
+    const int64_t bucket =
+        Method::kBuckets ? static_cast<uint32_t>(run.begin) / static_cast<uint32_t>(job.bucket) : 0;
+    RunOfFloats sum{};
+    if (!job.arrays.overwrite) LoadRun(to, run.count, sum);
+    for (int32_t w = 0; w < job.arrays.workers; ++w) {
+      const std::byte* const in = job.arrays.in + w * job.arrays.stride;
+      const auto scale = LoadScale<Method>(in + part.scales + bucket * Method::kScaleBytes);
+      const auto decoder = Method::DecoderOf(job.setting, scale);
+      RunOfCodes codes;
+      bool good = decoder.valid;
+      good &= Read<kWidth>(in + part.codes + number * kWidth, run.count, codes);
+      if constexpr (Method::kSigns) {
+        RunOfCodes signs;
+        good &= Read<1>(in + part.signs + number, run.count, signs);
+        LEGACY_UNROLL
+        for (int i = 0; i < kRun; ++i) codes[i] |= signs[i] << 8;
+      }
+      LEGACY_UNROLL
+      for (int i = 0; i < kRun; ++i) {
+        sum[i] += decoder.Value(codes[i]);
+        good = good && (i >= run.count || decoder.Allows(codes[i]));
+      }
+      if (!good && job.arrays.malformed) {
+        block.AtomicOr(&job.arrays.malformed[w * job.units + part.unit], 1u);
+      }
+    }
+    LEGACY_UNROLL
+    for (int i = 0; i < kRun; ++i) {
+      if (job.arrays.divisor != 1) sum[i] /= job.arrays.divisor;
+    }
+    StoreRun(sum, run.count, to);
+  }
+  // Whether no padding is set after the last code.
+  template <int kWidth>
+  static LEGACY_DEVICE bool Read(const std::byte* from, int count, RunOfCodes& codes) {
+    constexpr int kAlignment = Method::kScaleBytes == 1 ? 1 : kWordBytes;  // of what follows scales
+    PackedRun<kWidth, kAlignment>::Load(from, (count * kWidth + 7) / 8, codes);
+    uint32_t padding = 0;
+    LEGACY_UNROLL
+    for (int i = 0; i < kRun; ++i) padding |= i < count ? 0 : codes[i];
+    return padding == 0;
+  }
+};
+
+inline DequantiseJob MakeDequantiseJob(const QuantiserTable& table, QuantisedParts parts,
+                                       const DequantiseArrays& arrays) {
+  return {MethodSetting(table.setting()), parts,         table.tile(),
+          table.setting().bucket,         table.units(), arrays};
+}
+
+template <class Device>
+void LaunchDequantise(Device& device, const DequantiseJob& job, const QuantiserTable& table) {
+  WithMethod(table.setting(), [&](auto method) {
+    device.template Launch<DequantiseTile<decltype(method)>>(table.tiles(), {job});
+  });
+}
+
+}  // namespace legacy::cuda

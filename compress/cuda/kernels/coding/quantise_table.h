@@ -1,0 +1,191 @@
+// Which units are quantised how, and where their segments are: made on the host for the kernels of
+// quantise.h.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "compress/cpu/bitpack.h"
+#include "compress/cpu/ternary.h"
+#include "compress/cuda/device/segments.h"
+#include "compress/kernel_setting.h"
+
+namespace legacy::cuda {
+
+inline int CodeWidth(const QuantiserSetting& setting) {
+  switch (setting.kind) {
+    case QuantiserKind::kFloat32:
+      return 32;
+    case QuantiserKind::kFloat16:
+    case QuantiserKind::kBfloat16:
+      return 16;
+    case QuantiserKind::kSign:
+    case QuantiserKind::kOneBit:
+      return 1;
+    case QuantiserKind::kTernGrad:
+      return cpu::kTernaryBits;
+    case QuantiserKind::kNatural:
+      return 8;  // signs are apart
+    default:
+      return setting.bits;
+  }
+}
+
+// Of a scale.
+inline int ScaleBytes(const QuantiserSetting& setting) {
+  switch (setting.kind) {
+    case QuantiserKind::kFloat32:
+    case QuantiserKind::kFloat16:
+    case QuantiserKind::kBfloat16:
+      return 0;
+    case QuantiserKind::kNatural:
+      return setting.bits == 8 ? 1 : 0;
+    case QuantiserKind::kMaxMin:
+    case QuantiserKind::kOneBit:
+    case QuantiserKind::kRange:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+inline bool HasBuckets(const QuantiserSetting& setting) {
+  return setting.kind == QuantiserKind::kQsgd || setting.kind == QuantiserKind::kMaxMin;
+}
+
+inline int64_t ScalesOf(const QuantiserSetting& setting, int64_t length) {
+  if (!HasBuckets(setting)) return 1;
+  return (length + setting.bucket - 1) / setting.bucket;
+}
+
+// What Quantiser::SegmentBytes() says.
+inline int64_t SegmentBytes(const QuantiserSetting& setting, int64_t length) {
+  const bool signs = setting.kind == QuantiserKind::kNatural && setting.bits == 9;
+  return ScalesOf(setting, length) * ScaleBytes(setting) +
+         cpu::PackedBytes(length, CodeWidth(setting)) + (signs ? cpu::PackedBytes(length, 1) : 0);
+}
+
+struct QuantisedUnit {
+  Extent extent;        // in the flat buffer, in elements; up to 2^32 - 1
+  int64_t segment = 0;  // where its segment begins, in bytes; a multiple of 4
+};
+
+// Values that share a scale and are not in a tile with others: a unit, or a bucket larger than a tile.
+struct QuantisedPart {
+  int32_t unit;
+  uint32_t first;  // element in the unit
+  int64_t scales;  // where they begin, in bytes
+  int64_t codes;
+  int64_t signs;  // natural:bits=9
+};
+
+// In the memory of the device.
+struct QuantisedParts {
+  Segments segments;  // of parts
+  const QuantisedPart* parts = nullptr;
+};
+
+// Throws Error for options that the CPU's quantisers refuse.
+inline void CheckSetting(const QuantiserSetting& setting) {
+  const auto check = [](bool good, const char* what, int64_t value, const char* allowed) {
+    if (!good) throw Error(std::string("GPU quantiser, ") + what, std::to_string(value), allowed);
+  };
+  const int bits = setting.bits;
+  switch (setting.kind) {
+    case QuantiserKind::kUniform:
+      check(bits >= 2 && bits <= 16, "bits", bits, "2 to 16");
+      break;
+    case QuantiserKind::kQsgd:
+      check(bits >= 2 && bits <= 8, "bits", bits, "2 to 8");
+      break;
+    case QuantiserKind::kMaxMin:
+      check(bits >= 1 && bits <= 8, "bits", bits, "1 to 8");
+      break;
+    case QuantiserKind::kNatural:
+      check(bits == 8 || bits == 9, "bits", bits, "8, 9");
+      break;
+    case QuantiserKind::kRange:
+      check(bits >= 3 && bits <= 16, "bits", bits, "3 to 16");
+      check(setting.mantissa >= 0 && setting.mantissa <= bits - 2, "mantissa", setting.mantissa,
+            "0 to bits - 2");
+      break;
+    default:
+      break;
+  }
+  if (!HasBuckets(setting)) return;
+  check(setting.bucket > 0 && setting.bucket % cpu::kDrawGroup == 0, "bucket", setting.bucket,
+        "multiples of 64");
+}
+
+// Made on the host, to be copied to the device.
+class QuantiserTable {
+ public:
+  // Throws Error for a setting that is none, and a segment that is not aligned.
+  QuantiserTable(const QuantiserSetting& setting, std::span<const QuantisedUnit> units)
+      : setting_(setting), units_(static_cast<int32_t>(units.size())) {
+    CheckSetting(setting);
+    const bool small = HasBuckets(setting) && setting.bucket <= kTile;
+    in_one_pass_ = small || ScaleBytes(setting) == 0;
+    // Whole buckets; beyond them it is a part's only one.
+    tile_ = small ? kTile / setting.bucket * setting.bucket : kTile;
+    std::vector<Extent> extents;
+    for (int32_t u = 0; u < units_; ++u) {
+      if (units[u].segment % 4 != 0) {
+        throw Error("GPU quantiser, segment", std::to_string(units[u].segment), "multiples of 4");
+      }
+      AddParts(units[u], u, HasBuckets(setting) && !small, extents);
+    }
+    segments_ = SegmentTable(extents, tile_);
+  }
+
+  const QuantiserSetting& setting() const { return setting_; }
+  int32_t units() const { return units_; }
+  int32_t parts() const { return segments_.count(); }
+  int64_t tiles() const { return segments_.tiles(); }
+  int64_t tile() const { return tile_; }             // elements
+  bool in_one_pass() const { return in_one_pass_; }  // over the values
+
+  // As SegmentTable has them.
+  size_t Bytes() const { return segments_.Bytes() + parts_.size() * sizeof(QuantisedPart); }
+  void Write(void* memory) const {
+    segments_.Write(memory);
+    std::memcpy(static_cast<std::byte*>(memory) + segments_.Bytes(), parts_.data(),
+                parts_.size() * sizeof(QuantisedPart));
+  }
+  QuantisedParts View(const void* memory) const {
+    const auto* const parts = static_cast<const std::byte*>(memory) + segments_.Bytes();
+    return {segments_.View(memory), reinterpret_cast<const QuantisedPart*>(parts)};
+  }
+
+ private:
+  // A unit is a part, or each of its buckets is.
+  void AddParts(const QuantisedUnit& unit, int32_t number, bool by_buckets,
+                std::vector<Extent>& extents) {
+    const int64_t length = unit.extent.length;
+    const int64_t codes = unit.segment + ScalesOf(setting_, length) * ScaleBytes(setting_);
+    const int64_t size = by_buckets ? setting_.bucket : length;
+    const int64_t count = by_buckets ? ScalesOf(setting_, length) : 1;
+    for (int64_t p = 0; p < count; ++p) {
+      const int64_t first = p * size;
+      extents.push_back({unit.extent.offset + first, std::min(size, length - first)});
+      parts_.push_back({number, static_cast<uint32_t>(first),
+                        unit.segment + p * ScaleBytes(setting_),
+                        codes + first / 8 * CodeWidth(setting_), codes + length});
+    }
+  }
+
+  QuantiserSetting setting_;
+  int32_t units_;
+  bool in_one_pass_;
+  int64_t tile_;
+  std::vector<QuantisedPart> parts_;
+  SegmentTable segments_{{}, kTile};
+};
+
+}  // namespace legacy::cuda

@@ -1,0 +1,122 @@
+// Which random subsets are drawn at once, and in how many rounds.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "compress/cpu/random_subset.h"
+#include "compress/cuda/device/image.h"
+#include "compress/cuda/kernels/coding/bits.h"
+
+namespace legacy::cuda {
+
+// k of [0, n); 0 <= k <= n < 2^32.
+struct SubsetUnit {
+  int64_t n = 0;
+  int64_t k = 0;
+  int64_t out = 0;     // where its k positions and values begin
+  int64_t offset = 0;  // where its n elements begin in a flat vector
+  float factor = 1;    // of its values
+};
+
+// In the memory of the device.
+struct Subsets {
+  Segments words;  // of each unit's bitmap, in tiles of kBitTile
+  Segments kept;   // of each unit's entries, in tiles of kTile
+  const SubsetUnit* units = nullptr;
+  const BitSet* sets = nullptr;  // of each unit: its subset, or the complement of what is drawn
+  // Of each round, of each unit: how many draws there is room for, in tiles of kDrawTile.
+  const Extent* draws = nullptr;
+  const int64_t* first_tile = nullptr;
+  int rounds = 0;
+};
+
+inline constexpr int64_t kDrawTile = 2048;
+
+class SubsetTable : public ImageTable {
+ public:
+  // Draws that are not worth a round.
+  static constexpr int64_t kLastDraws = 8192;
+
+  explicit SubsetTable(std::span<const SubsetUnit> units, int64_t last_draws = kLastDraws)
+      : units_(units.begin(), units.end()) {
+    std::vector<Extent> words, kept;
+    std::vector<BitSet> sets;
+    for (const SubsetUnit& unit : units_) {
+      words.push_back({bitmap_words_, BitWords(unit.n)});
+      bitmap_words_ += RoundedUp(BitWords(unit.n), 4);  // read by vectors
+      kept.push_back({unit.out, unit.k});
+      sets.push_back({unit.n, unit.k > unit.n - unit.k, unit.out, unit.k});
+    }
+    words_ = image_.AddSegments(words, kBitTile);
+    kept_ = image_.AddSegments(kept, kTile);
+    units_place_ = image_.Add(units_);
+    sets_ = image_.Add(sets);
+    PlanRounds(last_draws);
+  }
+
+  int32_t count() const { return static_cast<int32_t>(units_.size()); }
+  int rounds() const { return static_cast<int>(draw_tiles_.size()); }
+  int64_t draw_tiles(int round) const { return draw_tiles_[round]; }
+  int64_t word_tiles() const { return words_.tiles; }
+  int64_t kept_tiles() const { return kept_.tiles; }
+  int64_t bitmap_words() const { return bitmap_words_; }
+
+  Subsets View(const void* memory) const {
+    return {Image::At(memory, words_),
+            Image::At(memory, kept_),
+            Image::At(memory, units_place_),
+            Image::At(memory, sets_),
+            Image::At(memory, draws_),
+            Image::At(memory, first_tile_),
+            rounds()};
+  }
+
+ private:
+  // As many draws as positions are lacking are needed for sure: a round for them, with room for four
+  // deviations more than are expected to lack then. Where it is too small, others draw the rest.
+  void PlanRounds(int64_t last_draws) {
+    constexpr double kAllDraws = 0x1p32;
+    std::vector<double> lacking, drawn(units_.size());
+    for (const SubsetUnit& unit : units_) {
+      lacking.push_back(static_cast<double>(std::min(unit.k, unit.n - unit.k)));
+    }
+    std::vector<Extent> draws;
+    std::vector<int64_t> first_tile;
+    while (std::ranges::any_of(lacking, [&](double x) { return x > double(last_draws); })) {
+      std::vector<Extent> round(units_.size());
+      for (size_t u = 0; u < units_.size(); ++u) {
+        if (lacking[u] <= static_cast<double>(last_draws)) continue;
+        const auto n = static_cast<double>(units_[u].n);
+        const auto refused = cpu::RefusedBelow(static_cast<uint32_t>(units_[u].n));
+        const double wanted = static_cast<double>(std::min(units_[u].k, units_[u].n - units_[u].k));
+        const double slack = drawn[u] > 0 ? 4 * std::sqrt(wanted) : 0;
+        round[u].length = static_cast<int64_t>(std::ceil(lacking[u] + slack));
+        drawn[u] += lacking[u];
+        lacking[u] = wanted + n * std::expm1(-drawn[u] * (1 - refused / kAllDraws) / n);
+      }
+      const auto tiles = FirstTiles(round, kDrawTile);
+      draw_tiles_.push_back(tiles.back());
+      draws.insert(draws.end(), round.begin(), round.end());
+      first_tile.insert(first_tile.end(), tiles.begin(), tiles.end());
+    }
+    draws_ = image_.Add(draws);
+    first_tile_ = image_.Add(first_tile);
+  }
+
+  std::vector<SubsetUnit> units_;
+  Image::SegmentsPlace words_, kept_;
+  Image::Place<SubsetUnit> units_place_;
+  Image::Place<BitSet> sets_;
+  Image::Place<Extent> draws_;
+  Image::Place<int64_t> first_tile_;
+  std::vector<int64_t> draw_tiles_;
+  int64_t bitmap_words_ = 0;
+};
+
+}  // namespace legacy::cuda

@@ -1,0 +1,204 @@
+// The transforms of cpu/fft.h by a block, in its shared memory: the operations of cpu/fft_rules.h
+// on the same numbers, so that every bit is the CPU's. How: fft_shape.h. 24 bytes of shared memory
+// are moved for an element of a chunk of 4096, which is the only length that is known when kernels
+// are compiled.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "compress/cpu/fft_rules.h"
+#include "compress/cuda/kernels/transforms/spectrum_table.h"
+
+namespace legacy::cuda {
+
+// kMostLog: of the elements of the largest tile.
+template <int kMostLog>
+struct FftBlock {
+  static constexpr int kThreads = FftThreads(kMostLog);
+  static constexpr int kBlocksTogether = kMostLog <= kTileLog ? 5 : 1;  // registers for no more
+  static constexpr int kMostHalf = 1 << (kMostLog - 1);
+  // Where numbers lie: of a chunk of 4096, threads of a warp are in different banks whichever
+  // digits they hold and when they take frequencies in order. Exclusive or of places is the place
+  // of it.
+  static constexpr int Place(int location) {
+    return location ^ (location >> 4 & 0b11110) ^ (location >> 7 & 0b1101);
+  }
+  struct Shared {
+    std::array<float, kMostHalf> re, im;
+
+    LEGACY_DEVICE ComplexFloat AtPlace(int place) const { return {re[place], im[place]}; }
+    LEGACY_DEVICE void PutAtPlace(int place, ComplexFloat z) {
+      re[place] = z.re;
+      im[place] = z.im;
+    }
+    LEGACY_DEVICE ComplexFloat At(int location) const { return AtPlace(Place(location)); }
+    LEGACY_DEVICE void Put(int location, ComplexFloat z) { PutAtPlace(Place(location), z); }
+  };
+
+  // Factors of one length.
+  struct Fft {
+    FftShape shape;
+    const ComplexFloat* row_roots;
+    const ComplexFloat* column_roots;
+    const ComplexFloat* twists;
+    const ComplexFloat* real_roots;
+    float scale;
+
+    static LEGACY_DEVICE Fft Of(const FftFactors& factors, FftShape shape) {
+      const FftLength length = factors.lengths[shape.half_bits + 1 - kFastLog];
+      return {shape,
+              factors.numbers + length.row_roots,
+              factors.numbers + length.column_roots,
+              factors.numbers + length.twists,
+              factors.numbers + length.real_roots,
+              length.scale};
+    }
+  };
+
+  // step(half_bits): what a tile's transforms are done by; a number that is known where the tile is
+  // a chunk of 4096.
+  template <class Step>
+  static LEGACY_DEVICE void WithLength(const SpectrumTile& tile, Step step) {
+    if constexpr (kMostLog == kTileLog) {
+      if (tile.log == kTileLog) return step(std::integral_constant<int, kTileLog - 1>());
+    }
+    step(tile.log - 1);
+  }
+
+  // Transforms of numbers that begin at each half'th location, `locations` in all; load(thread,
+  // location) gives them. Begins and ends with all threads of one mind about shared memory.
+  template <class Block, class HalfBits, class Load>
+  static LEGACY_DEVICE void Transform(Block& block, Shared& shared, const Fft& fft, HalfBits,
+                                      int locations, Load load) {
+    constexpr FftShape kShape = {HalfBits::value};
+    [&]<int... kPairs>(std::integer_sequence<int, kPairs...>) {
+      (Digits<kShape.Digit(2 * kPairs).bits, kShape.Digit(2 * kPairs + 1).bits, kPairs == 0>(
+           block, shared, fft, kShape.Digit(2 * kPairs).low - kShape.Digit(2 * kPairs + 1).bits,
+           locations, load),
+       ...);
+    }
+    (std::make_integer_sequence<int, (kShape.digits() + 1) / 2>());
+  }
+  // One digit after the other: fewer registers.
+  template <class Block, class Load>
+  static LEGACY_DEVICE void Transform(Block& block, Shared& shared, const Fft& fft, int,
+                                      int locations, Load load) {
+    Digits<2, 0, true>(block, shared, fft, fft.shape.Digit(0).low, locations, load);
+    for (int number = 1; number < fft.shape.digits(); ++number) {
+      const FftDigit digit = fft.shape.Digit(number);
+      if (digit.bits == 1) {
+        Digits<1, 0, false>(block, shared, fft, digit.low, locations, load);
+      } else {
+        Digits<2, 0, false>(block, shared, fft, digit.low, locations, load);
+      }
+    }
+  }
+
+ private:
+  // The stages of a digit of kFirst bits and of one of kSecond, or none, that follows it above
+  // `low` bits.
+  template <int kFirst, int kSecond, bool kLoads, class Block, class Load>
+  static LEGACY_DEVICE void Digits(Block& block, Shared& shared, const Fft& fft, int low,
+                                   int locations, Load load) {
+    constexpr int kBits = kFirst + kSecond, kSize = 1 << kBits, kStride = 1 << kSecond;
+    const int columns = fft.shape.column_bits();
+    block.ForEachThread([&](int thread) {
+      for (int group = thread; group < locations >> kBits; group += kThreads) {
+        const int base = group >> low << (low + kBits) | (group & ((1 << low) - 1));
+        const int place = Place(base);
+        std::array<ComplexFloat, kSize> z;
+        LEGACY_UNROLL
+        for (int i = 0; i < kSize; ++i) {
+          if constexpr (kLoads) {
+            z[i] = load(thread, base + (i << low));
+          } else {
+            z[i] = shared.AtPlace(place ^ Place(i << low));
+          }
+        }
+        LEGACY_UNROLL
+        for (int i = 0; i < kStride; ++i) {
+          Stage<kFirst, kStride>(fft, low + kSecond, base + (i << low), &z[i]);
+        }
+        if (low + kSecond == columns) Twist(fft, base, low, z);
+        if constexpr (kSecond > 0) {
+          LEGACY_UNROLL
+          for (int i = 0; i < kSize; i += kStride) {
+            Stage<kSecond, 1>(fft, low, base + (i << low), &z[i]);
+          }
+          if (low == columns) Twist(fft, base, low, z);
+        }
+        LEGACY_UNROLL
+        for (int i = 0; i < kSize; ++i) shared.PutAtPlace(place ^ Place(i << low), z[i]);
+      }
+    });
+    block.Sync();
+  }
+
+  // A digit of kBits bits above the lowest `low` of the location.
+  template <int kBits, int kStride>
+  static LEGACY_DEVICE void Stage(const Fft& fft, int low, int location, ComplexFloat* z) {
+    if constexpr (kBits == 1) {
+      const ComplexFloat a = z[0], b = z[kStride];
+      z[0] = {a.re + b.re, a.im + b.im};
+      z[kStride] = {a.re - b.re, a.im - b.im};
+    } else {
+      const int columns = fft.shape.column_bits();
+      const bool row = low >= columns;
+      const int begin = row ? columns : 0;  // of the side's bits
+      const int side = 1 << (row ? fft.shape.row_bits() : columns);
+      const int quarter = 1 << (low - begin);  // of the stage's length
+      const int p = location >> begin & (quarter - 1);
+      const ComplexFloat* const roots =
+          (row ? fft.row_roots : fft.column_roots) + (side - 4 * quarter) + 3 * p;
+      const cpu::FourNumbers y = cpu::Butterfly4({z[0], z[kStride], z[2 * kStride], z[3 * kStride]},
+                                                 roots[0], roots[1], roots[2]);
+      z[0] = y.y0;
+      z[kStride] = y.y1;
+      z[2 * kStride] = y.y2;
+      z[3 * kStride] = y.y3;
+    }
+  }
+  template <size_t kSize>
+  static LEGACY_DEVICE void Twist(const Fft& fft, int base, int low,
+                                  std::array<ComplexFloat, kSize>& z) {
+    const int own = base & (fft.shape.half() - 1);  // among the transform's
+    LEGACY_UNROLL
+    for (int i = 0; i < static_cast<int>(kSize); ++i) {
+      z[i] = cpu::Times(z[i], fft.twists[own + (i << low)]);
+    }
+  }
+};
+
+// As RealFft does short lengths: coefficient k of `length` values, and value j of as many bins.
+LEGACY_DEVICE ComplexFloat DirectCoefficient(const FftFactors& factors, const float* values,
+                                             int length, int k) {
+  const double* const cosines = factors.cosines + length * (length - 1) / 2;
+  const double* const sines = factors.sines + length * (length - 1) / 2;
+  const double scale = 1 / std::sqrt(static_cast<double>(length));
+  double re = 0, im = 0;
+  for (int j = 0, at = 0; j < length; ++j, at = (at + k) % length) {
+    re += values[j] * cosines[at];
+    im -= values[j] * sines[at];
+  }
+  return {static_cast<float>(re * scale),
+          2 * k % length == 0 ? 0.0f : static_cast<float>(im * scale)};
+}
+template <class Bins>
+LEGACY_DEVICE float DirectValue(const FftFactors& factors, Bins bins, int length, int j) {
+  const double* const cosines = factors.cosines + length * (length - 1) / 2;
+  const double* const sines = factors.sines + length * (length - 1) / 2;
+  const double scale = 1 / std::sqrt(static_cast<double>(length));
+  double sum = 0;
+  for (int k = 0, at = 0; k < length / 2 + 1; ++k, at = (at + j) % length) {
+    const ComplexFloat x = bins(k);
+    const bool own = 2 * k % length == 0;  // its own conjugate: counts once
+    sum += own ? x.re * cosines[at] : 2 * (x.re * cosines[at] - x.im * sines[at]);
+  }
+  return static_cast<float>(sum * scale);
+}
+
+}  // namespace legacy::cuda

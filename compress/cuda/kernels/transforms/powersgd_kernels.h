@@ -1,0 +1,315 @@
+// Kernels of PowerSGD beside its products: what goes over all elements of the model, and over all
+// factors, in a launch.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "compress/cpu/topk_gather.h"
+#include "compress/cuda/device/vectors.h"
+#include "compress/cuda/kernels/transforms/powersgd_table.h"
+
+namespace legacy::cuda {
+
+// What workers send and hold, one after the other; which of them take part, in order. In the memory
+// of the device.
+struct LowRankWorkers {
+  float* held = nullptr;
+  int64_t held_stride = 0;
+  float* messages[kRounds] = {nullptr, nullptr};
+  int64_t message_strides[kRounds] = {0, 0};
+  const int32_t* participants = nullptr;
+  int32_t count = 0;  // of them
+};
+
+// Positions where something is not finite, so that the first is the largest and 0 says that there
+// is none.
+constexpr uint32_t FaultAt(int64_t position) {
+  return 0xFFFFFFFF - static_cast<uint32_t>(position);
+}
+
+// x times the power of two by which one whose magnitude has these bits gets to 1 or above, below 2;
+// rounded once.
+constexpr float ScaledBy(float x, uint32_t largest) {
+  constexpr int kBias = 1023, kMantissaBits = 52;  // of doubles
+  const auto power = static_cast<uint64_t>(kBias - cpu::ExponentOfKey(largest)) << kMantissaBits;
+  return static_cast<float>(x * std::bit_cast<double>(power));
+}
+
+// How a block shares the elements of a tile.
+inline constexpr int kLowRankThreads = 256;
+using LowRankVectors = TileVectors<kLowRankThreads, kTile / kLowRankThreads / kVector>;
+
+// Notes the first of a thread's elements of a tile that is not finite.
+template <class Block>
+LEGACY_DEVICE void RaiseFault(Block& block, const Tile& tile, int thread,
+                              const LowRankVectors::Own<float>& own, uint32_t* to) {
+  uint32_t fault = 0;
+  LEGACY_UNROLL
+  for (int i = LowRankVectors::kOwn - 1; i >= 0; --i) {  // their positions ascend
+    if (!cpu::IsFinite(own[i])) fault = FaultAt(tile.begin + LowRankVectors::Position(thread, i));
+  }
+  if (fault != 0) block.AtomicMax(to, fault);
+}
+
+// A thread for each unit and worker.
+struct WriteHeaders {
+  static constexpr int kThreads = 128;
+  struct Args {
+    const LowRankUnit* units;
+    int64_t count;  // of units
+    LowRankWorkers workers;
+    int64_t all;  // units of all workers
+  };
+  struct Shared {};
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    block.ForEachThread([&](int thread) {
+      const int64_t at = block.index() * kThreads + thread;
+      if (at >= args.all) return;
+      const int64_t worker = at / args.count;
+      const LowRankUnit& unit = args.units[at - worker * args.count];
+      Write(args.workers, worker, unit, kLeft);
+      if (unit.vectors > 0) Write(args.workers, worker, unit, kRight);
+    });
+  }
+
+ private:
+  static LEGACY_DEVICE void Write(const LowRankWorkers& workers, int64_t worker,
+                                  const LowRankUnit& unit, FactorRound round) {
+    float* const header =
+        workers.messages[round] + worker * workers.message_strides[round] + unit.messages[round];
+    LEGACY_UNROLL
+    for (int i = 0; i < kHeaderFloats; ++i)
+      header[i] = std::bit_cast<float>(unit.headers[round][i]);
+  }
+};
+
+// Of a worker: M = g + r, or g where nothing is held; the messages of what is sent whole. A block
+// for each tile: 12 bytes an element (8 where nothing is held), and 4 of what is sent whole.
+struct Compensate {
+  static constexpr int kThreads = kLowRankThreads;
+  using Vectors = LowRankVectors;
+  struct Args {
+    Segments segments;
+    const LowRankUnit* units;
+    const float* gradient;
+    float* held;
+    float* messages;   // of the first round
+    uint32_t* faults;  // of each unit: FaultAt() the first
+  };
+  struct Shared {};
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    const Tile tile = FindTile(args.segments, block.index(), kTile);
+    const LowRankUnit& unit = args.units[tile.segment];
+    Tile from = tile, sent = tile;
+    from.offset = unit.flat;
+    sent.offset = unit.messages[kLeft] + kHeaderFloats;
+    const bool read_vectors = Vectors::ByVectors(args.gradient, from);
+    const bool held_vectors = Vectors::ByVectors(args.held, tile);
+    const bool sent_vectors = Vectors::ByVectors(args.messages, sent);
+    block.ForEachThread([&](int thread) {
+      Vectors::Own<float> sum, held;
+      Vectors::Read(args.gradient, from, read_vectors, thread, sum);
+      if (unit.holds) {
+        Vectors::Read(args.held, tile, held_vectors, thread, held);
+        LEGACY_UNROLL
+        for (int i = 0; i < Vectors::kOwn; ++i) sum[i] += held[i];
+      }
+      Vectors::Write(sum, tile, held_vectors, thread, args.held);
+      if (unit.vectors == 0) Vectors::Write(sum, sent, sent_vectors, thread, args.messages);
+      RaiseFault(block, tile, thread, sum, &args.faults[tile.segment]);
+    });
+  }
+};
+
+// Of the factors that workers sent, the mean, in the order of workers; of each vector, the bits of
+// its largest magnitude, which are those of infinity or above where it is not finite. A block for
+// each tile of kFactorTile.
+struct MeanFactors {
+  static constexpr int kThreads = 256;
+  using Vectors = TileVectors<kThreads, kFactorTile / kThreads / kVector>;
+  struct Args {
+    Factors factors;
+    const float* messages;
+    int64_t stride;  // of workers, in floats
+    const int32_t* participants;
+    int32_t count;  // of them
+    float* mean;
+    uint32_t* largest;  // from 0
+  };
+  struct Shared {};
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    const Tile tile = FindTile(args.factors.vectors, block.index(), kFactorTile);
+    Tile sent = tile;
+    sent.offset = args.factors.sent[tile.segment];
+    const bool sent_vectors = Vectors::ByVectors(args.messages, sent);  // the stride is aligned
+    typename Block::template PerThread<uint32_t> most;
+    block.ForEachThread([&](int thread) {
+      Vectors::Own<float> sum{}, own;
+      for (int32_t w = 0; w < args.count; ++w) {
+        Vectors::Read(args.messages + args.participants[w] * args.stride, sent, sent_vectors,
+                      thread, own);
+        LEGACY_UNROLL
+        for (int i = 0; i < Vectors::kOwn; ++i) sum[i] += own[i];
+      }
+      most[thread] = 0;
+      LEGACY_UNROLL
+      for (float& x : sum) {
+        x /= static_cast<float>(args.count);
+        const uint32_t bits = cpu::KeyOf(x);
+        most[thread] = most[thread] < bits ? bits : most[thread];
+      }
+      Vectors::Write(sum, tile, Vectors::ByVectors(args.mean, tile), thread, args.mean);
+    });
+    const uint32_t largest = block.Max(most);
+    block.ForEachThread([&](int thread) {
+      if (thread == 0) block.AtomicMax(&args.largest[tile.segment], largest);
+    });
+  }
+};
+
+// mean = P Q^T, or the mean of what was sent whole; of each worker, r = M - mean, or 0 where all
+// was sent. A block for each tile: 4 bytes an element, and 8 for each worker that holds it. P Q^T
+// is summed in the CPU's order.
+struct Reconstruct {
+  static constexpr int kThreads = kLowRankThreads;
+  static constexpr int kBlocksTogether = 2;
+  using Vectors = LowRankVectors;
+  struct Args {
+    Segments segments;
+    const LowRankUnit* units;
+    LowRankWorkers workers;
+    const float* left;
+    const float* right;
+    float* mean;
+    uint32_t* faults;  // of each unit: FaultAt() the first
+  };
+  struct Shared {};
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    const Tile tile = FindTile(args.segments, block.index(), kTile);
+    const LowRankUnit& unit = args.units[tile.segment];
+    Tile out = tile;
+    out.offset = unit.flat;
+    const bool out_vectors = Vectors::ByVectors(args.mean, out);
+    const bool held_vectors = Vectors::ByVectors(args.workers.held, tile);  // so is the stride
+    block.ForEachThread([&](int thread) {
+      Vectors::Own<float> mean{};
+      if (unit.vectors > 0) {
+        LEGACY_UNROLL
+        for (int i = 0; i < Vectors::kOwn; i += kVector) {
+          const int64_t begin = tile.begin + Vectors::Position(thread, i);
+          if (begin >= tile.end) continue;
+          AddProducts(unit, args.left + unit.factors[kLeft], args.right + unit.factors[kRight],
+                      static_cast<uint32_t>(begin), static_cast<uint32_t>(tile.end), &mean[i]);
+        }
+      } else {
+        AddWhole(args.workers, unit, tile, thread, mean);
+      }
+      Vectors::Write(mean, out, out_vectors, thread, args.mean);
+      RaiseFault(block, tile, thread, mean, &args.faults[tile.segment]);
+      if (unit.holds) Hold(args.workers, unit, tile, held_vectors, thread, mean);
+    });
+  }
+
+ private:
+  // sum[i] += sum over c of left_c right_c, at four neighbours from `begin` on, which is a multiple
+  // of four.
+  static LEGACY_DEVICE void AddProducts(const LowRankUnit& unit, const float* left,
+                                        const float* right, uint32_t begin, uint32_t end,
+                                        float* sum) {
+    const uint32_t row = begin / unit.columns, column = begin - row * unit.columns;
+    if (unit.columns % kVector == 0) {  // all of one row
+      for (uint32_t c = 0; c < unit.vectors; ++c) {
+        const float factor = left[int64_t{c} * unit.rows + row];
+        float others[kVector];
+        LoadVector(right + int64_t{c} * unit.columns + column, others);
+        LEGACY_UNROLL
+        for (int i = 0; i < kVector; ++i) sum[i] += factor * others[i];
+      }
+      return;
+    }
+    uint32_t rows[kVector], columns[kVector];
+    LEGACY_UNROLL
+    for (uint32_t i = 0; i < kVector; ++i) {
+      const uint32_t at = begin + i < end ? begin + i : end - 1;
+      rows[i] = at / unit.columns;
+      columns[i] = at - rows[i] * unit.columns;
+    }
+    for (uint32_t c = 0; c < unit.vectors; ++c) {
+      LEGACY_UNROLL
+      for (int i = 0; i < kVector; ++i) {
+        sum[i] +=
+            left[int64_t{c} * unit.rows + rows[i]] * right[int64_t{c} * unit.columns + columns[i]];
+      }
+    }
+  }
+
+  static LEGACY_DEVICE void AddWhole(const LowRankWorkers& workers, const LowRankUnit& unit,
+                                     const Tile& tile, int thread, Vectors::Own<float>& mean) {
+    Tile sent = tile;
+    sent.offset = unit.messages[kLeft] + kHeaderFloats;
+    const bool by_vectors = Vectors::ByVectors(workers.messages[kLeft], sent);
+    Vectors::Own<float> own;
+    for (int32_t w = 0; w < workers.count; ++w) {
+      const int64_t begin = workers.participants[w] * workers.message_strides[kLeft];
+      Vectors::Read(workers.messages[kLeft] + begin, sent, by_vectors, thread, own);
+      LEGACY_UNROLL
+      for (int i = 0; i < Vectors::kOwn; ++i) mean[i] += own[i];
+    }
+    LEGACY_UNROLL
+    for (float& x : mean) x /= static_cast<float>(workers.count);
+  }
+
+  static LEGACY_DEVICE void Hold(const LowRankWorkers& workers, const LowRankUnit& unit,
+                                 const Tile& tile, bool by_vectors, int thread,
+                                 const Vectors::Own<float>& mean) {
+    for (int32_t w = 0; w < workers.count; ++w) {
+      float* const held = workers.held + workers.participants[w] * workers.held_stride;
+      Vectors::Own<float> own{};
+      if (unit.vectors > 0) {
+        Vectors::Read(held, tile, by_vectors, thread, own);
+        LEGACY_UNROLL
+        for (int i = 0; i < Vectors::kOwn; ++i) own[i] -= mean[i];
+      }
+      Vectors::Write(own, tile, by_vectors, thread, held);
+    }
+  }
+};
+
+// Each vector times a power of two, so that its largest magnitude is 1 or above, below 2: the next
+// step's basis. A block for each tile of kFactorTile.
+struct ScaleFactors {
+  static constexpr int kThreads = 256;
+  using Vectors = TileVectors<kThreads, kFactorTile / kThreads / kVector>;
+  struct Args {
+    Segments vectors;
+    const uint32_t* largest;
+    float* factors;
+  };
+  struct Shared {};
+
+  template <class Block>
+  static LEGACY_DEVICE void Run(Block& block, const Args& args) {
+    const Tile tile = FindTile(args.vectors, block.index(), kFactorTile);
+    const uint32_t largest = args.largest[tile.segment];
+    if (largest == 0) return;
+    const bool by_vectors = Vectors::ByVectors(args.factors, tile);
+    block.ForEachThread([&](int thread) {
+      Vectors::Own<float> own;
+      Vectors::Read(args.factors, tile, by_vectors, thread, own);
+      LEGACY_UNROLL
+      for (float& x : own) x = ScaledBy(x, largest);
+      Vectors::Write(own, tile, by_vectors, thread, args.factors);
+    });
+  }
+};
+
+}  // namespace legacy::cuda

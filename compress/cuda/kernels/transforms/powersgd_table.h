@@ -1,0 +1,188 @@
+// Where the matrices of a model, their factors and the messages with them lie on a device.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "compress/cuda/device/image.h"
+#include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
+#include "compress/cuda/kernels/transforms/powersgd_products.h"
+#include "compress/message.h"
+#include "compress/schemes/powersgd.h"
+
+namespace legacy::cuda {
+
+// A factor travels in each round; units that are sent whole travel in the first.
+enum FactorRound : int { kLeft, kRight, kRounds };
+
+inline constexpr int64_t kFactorTile = 1024;  // elements of a vector that a block takes
+
+// Offsets are in floats. A message is its header and, kHeaderFloats behind its begin, its values.
+struct LowRankUnit {
+  int64_t flat = 0;  // in gradients and means
+  uint32_t rows = 0, columns = 0;
+  uint32_t vectors = 0;                // in each factor; 0: sent whole
+  uint32_t holds = 0;                  // 1: what is not sent is held
+  int64_t factors[kRounds] = {0, 0};   // in the arrays of left and of right vectors
+  int64_t messages[kRounds] = {0, 0};  // in a worker's messages of the round
+  std::array<uint32_t, 4> headers[kRounds] = {};
+};
+
+inline constexpr int64_t kHeaderFloats = kHeaderBytes / int64_t{sizeof(float)};
+
+// What does not change from step to step. Every matrix begins aligned, and there is room for as
+// many vectors as it can have: no more than two floats for each of the model's.
+class LowRankPlaces {
+ public:
+  LowRankPlaces(const PowerSgdScheme& scheme, std::span<const Unit> units) {
+    for (const Unit& unit : units) {
+      const MatrixShape shape = MatrixOf(unit);
+      const bool matrix = unit.shape.size() > 1 && unit.numel > 0;
+      const int64_t most = matrix ? std::min({kLargestRank, shape.rows, shape.columns}) : 0;
+      LowRankUnit& place = units_.emplace_back();
+      place.flat = unit.offset;
+      place.rows = static_cast<uint32_t>(shape.rows);
+      place.columns = static_cast<uint32_t>(shape.columns);
+      place.holds = scheme.Holds(unit);
+      held_.push_back({Take(unit.numel, held_size_), unit.numel});
+      place.factors[kLeft] = Take(most * shape.rows, sizes_[kLeft]);
+      place.factors[kRight] = Take(most * shape.columns, sizes_[kRight]);
+    }
+  }
+
+  const std::vector<LowRankUnit>& units() const { return units_; }
+  const std::vector<Extent>& held() const { return held_; }  // of what a worker holds
+  int64_t held_size() const { return held_size_; }           // of a worker
+  int64_t size(FactorRound round) const { return sizes_[round]; }
+
+ private:
+  static int64_t Take(int64_t n, int64_t& size) {
+    constexpr int64_t kAligned = 64;
+    const int64_t begin = size;
+    size += RoundedUp(n, kAligned);
+    return begin;
+  }
+
+  std::vector<LowRankUnit> units_;
+  std::vector<Extent> held_;
+  int64_t held_size_ = 0;
+  std::array<int64_t, kRounds> sizes_{};
+};
+
+// Of the vectors of a round, one after the other. In the memory of the device.
+struct Factors {
+  Segments vectors;               // where they lie among the factors, in tiles of kFactorTile
+  const int64_t* sent = nullptr;  // where they begin in a worker's messages
+};
+
+// In the memory of the device.
+struct LowRankView {
+  Segments held;  // of a worker's matrices, in tiles of kTile
+  const LowRankUnit* units = nullptr;
+  const Basis* bases = nullptr;
+  Factors factors[kRounds] = {};
+};
+
+// What depends on how many vectors each factor has.
+class LowRankTable : public ImageTable {
+ public:
+  LowRankTable(const LowRankPlaces& places, std::span<const Unit> units,
+               std::span<const int64_t> vectors)
+      : units_(places.units()) {
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<int32_t>> alike;
+    for (size_t u = 0; u < units.size(); ++u) {
+      LowRankUnit& unit = units_[u];
+      unit.vectors = static_cast<uint32_t>(vectors[u]);
+      if (unit.vectors == 0) {
+        const Header header = {.codec = static_cast<uint8_t>(CodecId::kDense),
+                               .unit = units[u].id,
+                               .numel = static_cast<uint32_t>(units[u].numel),
+                               .count = static_cast<uint32_t>(units[u].numel)};
+        AddMessage(kLeft, header, unit);
+        continue;
+      }
+      AddFactor(kLeft, units[u], CodecId::kPowerSgdP, unit.rows, unit);
+      AddFactor(kRight, units[u], CodecId::kPowerSgdQ, unit.columns, unit);
+      bases_.push_back({unit.factors[kLeft], unit.rows, static_cast<int32_t>(unit.vectors)});
+      alike[{unit.rows, unit.columns, unit.vectors}].push_back(static_cast<int32_t>(u));
+    }
+    for (const auto& [shape, members] : alike) {
+      const auto [rows, columns, count] = shape;
+      groups_.push_back({rows, columns, static_cast<int32_t>(count),
+                         static_cast<int64_t>(order_.size()), std::ssize(members)});
+      order_.insert(order_.end(), members.begin(), members.end());
+    }
+    work_ = SetWork(bases_);
+    Build(places);
+  }
+
+  const std::vector<LowRankUnit>& units() const { return units_; }
+  const std::vector<Basis>& bases() const { return bases_; }  // what is made orthonormal
+  int64_t work() const { return work_; }                      // doubles that it takes
+  // Matrices of one shape, and the units in the groups' order: places in it are what groups count
+  // by.
+  const std::vector<MatrixGroup>& groups() const { return groups_; }
+  const std::vector<int32_t>& order() const { return order_; }
+  int64_t held_tiles() const { return held_place_.tiles; }
+  int64_t vectors() const { return std::ssize(vectors_[kLeft]); }  // of all left factors
+  int64_t vector_tiles(FactorRound round) const { return vectors_places_[round].tiles; }
+  int64_t message_floats(FactorRound round) const { return message_floats_[round]; }  // of a worker
+
+  LowRankView View(const void* memory) const {
+    LowRankView view = {.held = Image::At(memory, held_place_),
+                        .units = Image::At(memory, units_place_),
+                        .bases = Image::At(memory, bases_place_)};
+    for (const FactorRound round : {kLeft, kRight}) {
+      view.factors[round] = {Image::At(memory, vectors_places_[round]),
+                             Image::At(memory, sent_places_[round])};
+    }
+    return view;
+  }
+
+ private:
+  void AddMessage(FactorRound round, const Header& header, LowRankUnit& unit) {
+    unit.headers[round] = HeaderWords(header);
+    unit.messages[round] = message_floats_[round];
+    message_floats_[round] += RoundedUp(kHeaderFloats + header.count, 4);
+  }
+  void AddFactor(FactorRound round, const Unit& unit, CodecId id, int64_t length,
+                 LowRankUnit& place) {
+    AddMessage(round, FactorHeader(unit, id, place.vectors * length), place);
+    for (int64_t c = 0; c < place.vectors; ++c) {
+      vectors_[round].push_back({place.factors[round] + c * length, length});
+      sent_[round].push_back(place.messages[round] + kHeaderFloats + c * length);
+    }
+  }
+  void Build(const LowRankPlaces& places) {
+    held_place_ = image_.AddSegments(places.held(), kTile);
+    units_place_ = image_.Add(units_);
+    bases_place_ = image_.Add(bases_);
+    for (const FactorRound round : {kLeft, kRight}) {
+      vectors_places_[round] = image_.AddSegments(vectors_[round], kFactorTile);
+      sent_places_[round] = image_.Add(sent_[round]);
+    }
+  }
+
+  std::vector<LowRankUnit> units_;
+  std::vector<Basis> bases_;
+  std::vector<MatrixGroup> groups_;
+  std::vector<int32_t> order_;
+  std::array<std::vector<Extent>, kRounds> vectors_;
+  std::array<std::vector<int64_t>, kRounds> sent_;
+  std::array<int64_t, kRounds> message_floats_{};
+  int64_t work_ = 0;
+  Image::SegmentsPlace held_place_;
+  Image::Place<LowRankUnit> units_place_;
+  Image::Place<Basis> bases_place_;
+  std::array<Image::SegmentsPlace, kRounds> vectors_places_;
+  std::array<Image::Place<int64_t>, kRounds> sent_places_;
+};
+
+}  // namespace legacy::cuda

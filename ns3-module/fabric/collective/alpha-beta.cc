@@ -1,0 +1,190 @@
+#include "alpha-beta.h"
+
+#include "fabric/base/error.h"
+
+#include <algorithm>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// Steps, and bytes through the busiest card.
+struct Cost
+{
+    double steps;
+    double bytes;
+};
+
+int CeilLog2(int64_t value)
+{
+    int log = 0;
+    while (int64_t{1} << log < value)
+    {
+        ++log;
+    }
+    return log;
+}
+
+Cost HierarchicalCost(const CollectiveSpec& spec, double bytes)
+{
+    const double workers = static_cast<double>(spec.bytes.size());
+    const double group = std::min<double>(spec.group, workers);
+    const double groups = std::max(1.0, workers / group);
+    if (spec.kind == CollectiveKind::HierarchicalAllReduce)
+    {
+        return {2 * (group - 1) + 2 * (groups - 1),
+                2 * bytes * ((group - 1) / group + (groups - 1) / groups / group)};
+    }
+    return {(groups > 1 ? 2 : 1) * (group - 1) + groups - 1,
+            bytes * (group - 1 + groups - 1 + (group - 1) * (groups - 1))};
+}
+
+Cost HalvingDoublingCost(int64_t workers, double bytes)
+{
+    int levels = CeilLog2(workers);
+    const bool folded = int64_t{1} << levels != workers;
+    levels -= folded ? 1 : 0;
+    const double core = static_cast<double>(int64_t{1} << levels);
+    const double fold = folded ? 2 : 0; // before and after
+    return {2.0 * levels + fold, (2 * (core - 1) / core + fold) * bytes};
+}
+
+Cost SparseTreeCost(const CollectiveSpec& spec, double bytes)
+{
+    const double levels = static_cast<double>(spec.sumBytes.size());
+    Cost cost{2 * levels, bytes + levels * static_cast<double>(spec.sumBytes.back())};
+    for (size_t level = 0; level + 1 < spec.sumBytes.size(); ++level)
+    {
+        cost.bytes += static_cast<double>(spec.sumBytes[level]);
+    }
+    return cost;
+}
+
+Cost CostOf(const CollectiveSpec& spec)
+{
+    const auto count = static_cast<int64_t>(spec.bytes.size());
+    const double workers = static_cast<double>(count);
+    const double others = workers - 1;
+    const double bytes =
+        static_cast<double>(*std::max_element(spec.bytes.begin(), spec.bytes.end()));
+    const double pull = static_cast<double>(spec.pullBytes);
+    switch (spec.kind)
+    {
+    case CollectiveKind::RingAllReduce:
+        return {2 * others, 2 * others / workers * bytes};
+    case CollectiveKind::HalvingDoublingAllReduce:
+        return HalvingDoublingCost(count, bytes);
+    case CollectiveKind::DoubleTreeAllReduce:
+        return {2.0 * CeilLog2(count), 2 * bytes};
+    case CollectiveKind::DirectAllReduce:
+        return {2, 2 * others / workers * bytes};
+    case CollectiveKind::HierarchicalAllReduce:
+    case CollectiveKind::HierarchicalAllGather:
+        return HierarchicalCost(spec, bytes);
+    case CollectiveKind::InNetworkAllReduce:
+        return {2, bytes};
+    case CollectiveKind::RingAllGather:
+        return {others, others * bytes};
+    case CollectiveKind::DirectAllGather:
+        return {1, others * bytes};
+    case CollectiveKind::AllToAll:
+        return {1, others / workers * bytes};
+    case CollectiveKind::Broadcast:
+    {
+        const double steps = CeilLog2(count);
+        return {steps, steps * static_cast<double>(spec.bytes[spec.root])};
+    }
+    case CollectiveKind::ParameterServer:
+        return {2, workers * (bytes + pull)};
+    case CollectiveKind::ShardedParameterServer:
+        return {2, std::max(1.0, workers / spec.servers) * (bytes + pull)};
+    case CollectiveKind::SparseTree:
+        return SparseTreeCost(spec, bytes);
+    case CollectiveKind::ScatterReduceAllGather:
+        return {2, others / workers * (bytes + static_cast<double>(spec.sumBytes[0]))};
+    }
+    return {0, 0};
+}
+
+} // namespace
+
+double AlphaBetaSeconds(const CollectiveSpec& spec, double alpha, double bytesPerSecond)
+{
+    CheckCollective(spec);
+    if (spec.bytes.size() == 1)
+    {
+        return 0;
+    }
+    const Cost cost = CostOf(spec);
+    return cost.steps * alpha + cost.bytes / bytesPerSecond;
+}
+
+CollectiveChoice FastestCollective(const std::vector<CollectiveKind>& candidates,
+                                   CollectiveSpec spec,
+                                   const UniformPath& path,
+                                   const Transport& transport)
+{
+    if (candidates.empty())
+    {
+        throw Error("collective: no kind to choose from");
+    }
+    std::vector<CollectiveChoice> choices;
+    for (CollectiveKind kind : candidates)
+    {
+        spec.kind = kind;
+        choices.push_back(CollectiveChoice{kind, ClosedFormTime(spec, path, transport), ""});
+    }
+    std::stable_sort(choices.begin(),
+                     choices.end(),
+                     [](const auto& a, const auto& b) { return a.time < b.time; });
+    CollectiveChoice best = choices.front();
+    best.reason = std::string(ToString(best.kind)) + ": " + FormatTime(best.time);
+    if (choices.size() > 1)
+    {
+        best.reason +=
+            std::string(", then ") + ToString(choices[1].kind) + ": " + FormatTime(choices[1].time);
+    }
+    best.reason += ", for " + std::to_string(spec.bytes.size()) + " workers on an idle fabric";
+    return best;
+}
+
+UniformPath TypicalPath(const Topology& topology, const Placement& placement)
+{
+    UniformPath path{0, INT64_MAX, 0};
+    const int workers = placement.Workers();
+    WideTime delays = 0;
+    int64_t links = 0;
+    for (int w = 0; w < workers; ++w)
+    {
+        const int next = placement.hosts[(w + 1) % workers];
+        const std::vector<DirectedLink> route = topology.Route(placement.hosts[w], next, 0);
+        path.hops = std::max(path.hops, static_cast<int>(route.size()));
+        for (DirectedLink link : route)
+        {
+            path.rateBps = std::min(path.rateBps, topology.LinkOf(link).rateBps);
+            delays += topology.LinkOf(link).delay;
+            ++links;
+        }
+    }
+    path.delay = links > 0 ? NarrowTime(delays / links) : 0;
+    return path;
+}
+
+double NeighbourLatency(const Topology& topology, const Placement& placement)
+{
+    const int workers = placement.Workers();
+    double delays = 0;
+    for (int w = 0; w < workers; ++w)
+    {
+        const int next = placement.hosts[(w + 1) % workers];
+        for (DirectedLink link : topology.Route(placement.hosts[w], next, 0))
+        {
+            delays += static_cast<double>(topology.LinkOf(link).delay) * 1e-9;
+        }
+    }
+    return delays / workers;
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,227 @@
+// The closed form of each kind, put together from what closed-form.h says.
+#include "base.h"
+#include "closed-form.h"
+#include "double-tree.h"
+#include "pieces.h"
+
+#include <algorithm>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+class ClosedForm
+{
+  public:
+    ClosedForm(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport)
+        : m_spec(spec),
+          m_path(path),
+          m_transport(transport),
+          m_workers(static_cast<int>(spec.bytes.size())),
+          m_bytes(*std::max_element(spec.bytes.begin(), spec.bytes.end()))
+    {
+    }
+
+    WideTime Time() const;
+
+  private:
+    WideTime Flow(int64_t payload) const
+    {
+        return FlowTime(m_path, payload, m_transport);
+    }
+
+    WideTime Wire(int64_t payload) const
+    {
+        return SerialisationTime(m_transport.WireBytes(payload), m_path.rateBps);
+    }
+
+    WideTime Acks(int64_t payload) const
+    {
+        return SerialisationTime(m_transport.AckWireBytes(payload), m_path.rateBps);
+    }
+
+    /// The larger one.
+    static int64_t Part(int64_t bytes, int64_t parts)
+    {
+        return BalancedBlock(bytes, parts, 0);
+    }
+
+    /// Dependent messages, each sent when the one before has been ACKed.
+    WideTime Rounds(int rounds, int64_t bytes) const
+    {
+        return rounds * (Flow(bytes) + Acks(bytes));
+    }
+
+    WideTime HalvingDoubling() const;
+    WideTime DoubleTree() const;
+    WideTime Direct(int64_t first, int64_t second, bool two) const;
+    WideTime HierarchicalAllReduce() const;
+    WideTime HierarchicalAllGather() const;
+    WideTime InNetwork() const;
+    WideTime ShardedServer() const;
+    WideTime SparseTree() const;
+
+    const CollectiveSpec& m_spec;
+    const UniformPath& m_path;
+    const Transport& m_transport;
+    int m_workers;
+    int64_t m_bytes;
+};
+
+WideTime ClosedForm::HalvingDoubling() const
+{
+    int levels = 0;
+    while (2 << levels <= m_workers)
+    {
+        ++levels;
+    }
+    WideTime time = 0;
+    for (int level = 1; level <= levels; ++level)
+    {
+        time += Rounds(2, Part(m_bytes, int64_t{1} << level));
+    }
+    const int core = 1 << levels;
+    if (m_workers == core)
+    {
+        return time - Acks(Part(m_bytes, 2));
+    }
+    // The words that the fold is over keep a card from its first half message. That they need a
+    // latency delays nobody: whoever waits for one has received by the time that others need it.
+    const int64_t words = (core - 1) / (m_workers - core);
+    return time + Rounds(2, m_bytes) - Acks(m_bytes) + words * Wire(std::min<int64_t>(m_bytes, 1));
+}
+
+WideTime ClosedForm::DoubleTree() const
+{
+    const Pieces pieces(Part(m_bytes, 2), m_spec.pieceBytes);
+    const BinaryTree tree{m_workers, false};
+    int depth = 0;
+    for (int worker = 0; worker < m_workers; ++worker)
+    {
+        int above = 0;
+        for (int at = worker; tree.Parent(at) != BinaryTree::kNone; at = tree.Parent(at))
+        {
+            ++above;
+        }
+        depth = std::max(depth, above);
+    }
+    const int64_t piece = pieces.Bytes(0);
+    const WideTime level = Flow(piece) + (m_workers > 2 ? Wire(piece) : 0); // two children
+    const int edges = std::min(4, 2 * (m_workers - 1));                     // of a card
+    return 2 * depth * level + edges * (pieces.count - 1) * (Wire(piece) + Acks(piece));
+}
+
+/// One phase or two; messages of one flow in each.
+WideTime ClosedForm::Direct(int64_t first, int64_t second, bool two) const
+{
+    const WideTime phase = Flow(first) + (m_workers - 2) * Wire(first);
+    if (!two)
+    {
+        return phase;
+    }
+    // The second phase leaves behind the first one's ACKs.
+    const WideTime sent = (m_workers - 1) * (Wire(first) + Acks(first));
+    return std::max(sent, phase + Acks(first)) + Flow(second) + (m_workers - 2) * Wire(second);
+}
+
+WideTime ClosedForm::HierarchicalAllReduce() const
+{
+    const int group = std::min(m_spec.group, m_workers);
+    const int groups = (m_workers + group - 1) / group;
+    const int64_t chunk = Part(m_bytes, group);
+    const int64_t part = Part(chunk, groups);
+    const WideTime inside = Rounds(group - 1, chunk);
+    const WideTime across = Rounds(2 * (groups - 1), part);
+    return 2 * inside + across - Acks(group > 1 ? chunk : part);
+}
+
+WideTime ClosedForm::HierarchicalAllGather() const
+{
+    const int group = std::min(m_spec.group, m_workers);
+    const int groups = (m_workers + group - 1) / group;
+    const int64_t foreign = (groups - 1) * m_bytes;
+    const WideTime time = Rounds(group - 1, m_bytes) + Rounds(groups - 1, m_bytes) +
+                          (groups > 1 ? Rounds(group - 1, foreign) : 0);
+    return time - Acks(group > 1 && groups > 1 ? foreign : m_bytes);
+}
+
+WideTime ClosedForm::InNetwork() const
+{
+    const Pieces pieces(m_bytes, m_spec.pieceBytes);
+    const int64_t piece = pieces.Bytes(0);
+    UniformPath half = m_path;
+    half.hops = m_path.hops / 2;
+    return 2 * WideTime{FlowTime(half, piece, m_transport)} + pieces.count * Acks(piece) +
+           (pieces.count - 1) * Wire(piece);
+}
+
+WideTime ClosedForm::ShardedServer() const
+{
+    const int64_t push = Part(m_bytes, m_spec.servers);
+    const int64_t pull = Part(m_spec.pullBytes, m_spec.servers);
+    const int sharing = std::max(m_workers, m_spec.servers);
+    const WideTime turn = m_spec.pullBytes > 0 ? Acks(push) : 0;
+    return Flow(push) + (sharing - 1) * Wire(push) + turn + Flow(pull) + (sharing - 1) * Wire(pull);
+}
+
+WideTime ClosedForm::SparseTree() const
+{
+    WideTime time = Rounds(1, m_bytes);
+    for (size_t level = 0; level + 1 < m_spec.sumBytes.size(); ++level)
+    {
+        time += Rounds(1, m_spec.sumBytes[level]);
+    }
+    return time + BroadcastTime(m_workers, m_spec.sumBytes.back(), m_path, m_transport);
+}
+
+WideTime ClosedForm::Time() const
+{
+    const int64_t part = Part(m_bytes, m_workers);
+    switch (m_spec.kind)
+    {
+    case CollectiveKind::RingAllReduce:
+        return RingAllReduceTime(m_workers, m_bytes, m_path, m_transport);
+    case CollectiveKind::HalvingDoublingAllReduce:
+        return HalvingDoubling();
+    case CollectiveKind::DoubleTreeAllReduce:
+        return DoubleTree();
+    case CollectiveKind::DirectAllReduce:
+        return Direct(part, part, true);
+    case CollectiveKind::HierarchicalAllReduce:
+        return HierarchicalAllReduce();
+    case CollectiveKind::InNetworkAllReduce:
+        return InNetwork();
+    case CollectiveKind::RingAllGather:
+        return RingAllGatherTime(m_workers, m_bytes, m_path, m_transport);
+    case CollectiveKind::DirectAllGather:
+        return Direct(m_bytes, 0, false);
+    case CollectiveKind::HierarchicalAllGather:
+        return HierarchicalAllGather();
+    case CollectiveKind::AllToAll:
+        return Direct(part, 0, false);
+    case CollectiveKind::Broadcast:
+        return BroadcastTime(m_workers, m_spec.bytes[m_spec.root], m_path, m_transport);
+    case CollectiveKind::ParameterServer:
+        return ParameterServerTime(m_workers, m_bytes, m_spec.pullBytes, m_path, m_transport);
+    case CollectiveKind::ShardedParameterServer:
+        return ShardedServer();
+    case CollectiveKind::SparseTree:
+        return SparseTree();
+    case CollectiveKind::ScatterReduceAllGather:
+        return Direct(part, Part(m_spec.sumBytes[0], m_workers), true);
+    }
+    return 0;
+}
+
+} // namespace
+
+TimeNs
+ClosedFormTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport)
+{
+    CheckCollective(spec);
+    return spec.bytes.size() == 1 ? 0 : NarrowTime(ClosedForm(spec, path, transport).Time());
+}
+
+} // namespace legacy::fabric

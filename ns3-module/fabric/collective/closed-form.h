@@ -1,0 +1,71 @@
+// Closed forms of the collectives on an idle fabric whose workers all start at once and are all
+// equally far apart (a star; one leaf): alpha-beta with headers, ACKs and store-and-forward
+// switches. The oracle of the analytic engine, exact to the nanosecond there, and of packet runs,
+// within what TCP adds.
+//
+// With W wire bytes of a flow, F its first frame, A the ACKs' bytes, rate r, and h links of delay d
+// each:
+//   T(W)             = h (d + F/r) + (W - F)/r    a switch waits for a whole frame; the rest streams
+//   ring all-reduce  = R T + (R - 1) A/r          R = 2 (N - 1), messages of M/N: the ACKs of what
+//                                                 a worker receives share its card with its data
+//   ring all-gather  = the same                   R = N - 1, messages of M
+//   broadcast        = max over ranks 0 < v < N of (1 + floor(log2 v)) T + (popcount(v) - 1) A/r
+//   parameter server = (T + (N - 1) W/r) + A/r + (T' + (N - 1) W'/r)
+//                                                 the server's link carries all pushes, then pulls
+//   halving-doubling = sum over its messages M/2, M/4, .., M/P, M/P, .., M/2 of (T + A/r) - A/r,
+//                      and where N > P: (T + A/r) of M before, A/r + T of M after, and W/r of one
+//                      byte for each of the floor((P - 1) / (N - P)) words of a worker
+//   direct           = T + (N - 2) W/r            one phase; a second one starts after
+//                                                 max((N-1) (W+A)/r, T + (N-2) W/r + A/r)
+//   hierarchical     = rounds of three rings, each round T + A/r, without the last A/r
+//   sharded server   = (T + (m - 1) W/r) + A/r + (T' + (m - 1) W'/r) of shards, m = max(N, S)
+//   sparse tree      = sum over its levels of (T + A/r), then the broadcast
+//   in-network       = 2 T1 + (K A + (K - 1) W)/r  K pieces; T1 of one piece, on half of the links
+//   double tree      = 2 D (T + W/r) + 4 (K - 1) (W + A)/r
+//                      D levels of two children, K pieces in each tree; an inner node sends and
+//                      ACKs four pieces for each pair of pieces. An estimate, the analytic engine
+//                      takes 0.75 to 1.05 of it: how the trees meet on the cards has no simple form
+//
+// Exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and all are of
+// one size; an upper bound elsewhere (larger parts are taken), but for halving-doubling with N > P:
+// ACKs may be in the way of messages, up to 2 %. Direct kinds and sharded servers: up to `window` + 1
+// workers.
+#pragma once
+
+#include "collective.h"
+#include "fabric/base/units.h"
+#include "fabric/engine/transport.h"
+
+namespace legacy::fabric
+{
+
+/// Equal links in a row between every two endpoints.
+struct UniformPath
+{
+    int hops = 2;
+    int64_t rateBps = 0;
+    TimeNs delay = 0; ///< of each hop
+};
+
+/// Any kind; workers' bytes by their largest. Throws Error on a spec that cannot be.
+TimeNs
+ClosedFormTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport);
+
+/// One flow of `payload` bytes alone; 0 for 0 bytes.
+TimeNs FlowTime(const UniformPath& path, int64_t payload, const Transport& transport);
+
+/// `bytes` of each worker; 0 for one worker. The all-reduce is exact where `workers` divides
+/// `bytes`, and an upper bound elsewhere (it takes the larger chunks).
+TimeNs
+RingAllReduceTime(int workers, int64_t bytes, const UniformPath& path, const Transport& transport);
+TimeNs
+RingAllGatherTime(int workers, int64_t bytes, const UniformPath& path, const Transport& transport);
+TimeNs
+BroadcastTime(int workers, int64_t bytes, const UniformPath& path, const Transport& transport);
+TimeNs ParameterServerTime(int workers,
+                           int64_t pushBytes,
+                           int64_t pullBytes,
+                           const UniformPath& path,
+                           const Transport& transport);
+
+} // namespace legacy::fabric

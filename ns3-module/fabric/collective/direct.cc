@@ -1,0 +1,168 @@
+// Everyone to everyone: direct all-reduce and all-gather, all-to-all, scatter-reduce all-gather.
+//
+// Every worker sends a part of its message to each other worker, and, where there is a second phase,
+// the part that it owns to all when everybody's contribution to it is in. It begins with its right
+// neighbour, so that no two workers send to the same one at the same time, and has at most `window`
+// flows on their way: N^2 flows are never there at once.
+#include "base.h"
+#include "kinds.h"
+
+#include <numeric>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// Who sends what to whom.
+struct DirectPlan
+{
+    explicit DirectPlan(const CollectiveSpec& spec)
+        : workers(static_cast<int64_t>(spec.bytes.size())),
+          bytes(spec.bytes),
+          whole(spec.kind == CollectiveKind::DirectAllGather),
+          phases(spec.kind == CollectiveKind::DirectAllReduce ||
+                         spec.kind == CollectiveKind::ScatterReduceAllGather
+                     ? 2
+                     : 1),
+          sum(spec.kind == CollectiveKind::ScatterReduceAllGather ? spec.sumBytes[0]
+                                                                  : spec.bytes[0])
+    {
+    }
+
+    int64_t Bytes(int phase, int source, int destination) const
+    {
+        if (phase == 1)
+        {
+            return BalancedBlock(sum, workers, source);
+        }
+        return whole ? bytes[source] : BalancedBlock(bytes[source], workers, destination);
+    }
+
+    int64_t workers;
+    std::vector<int64_t> bytes;
+    bool whole; ///< messages are not cut
+    int phases;
+    int64_t sum; ///< of the second phase, over all owners
+};
+
+class DirectExchange : public CollectiveBase
+{
+  public:
+    DirectExchange(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+        : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
+          m_plan(spec),
+          m_window(spec.window),
+          m_peers(m_workers - 1),
+          m_state(m_workers)
+    {
+    }
+
+    void OnDelivered(const Flow& flow, FlowSink& sink) override
+    {
+        --m_state[flow.source].inFlight;
+        SendOn(flow.source, sink);
+        const int worker = flow.destination;
+        ++m_state[worker].received[MarkOf(flow)];
+        if (Started(worker))
+        {
+            SendOn(worker, sink); // the part that it owns may be complete now
+            FinishWhereComplete(worker, sink);
+        }
+    }
+
+  private:
+    struct State
+    {
+        int next = 0; ///< flow to send, counted through both phases
+        int inFlight = 0;
+        int received[2] = {0, 0}; ///< flows of each phase
+    };
+
+    void OnStarted(int worker, FlowSink& sink) override
+    {
+        SendOn(worker, sink);
+        FinishWhereComplete(worker, sink);
+    }
+
+    void SendOn(int worker, FlowSink& sink)
+    {
+        State& state = m_state[worker];
+        const bool second = m_plan.phases == 2 && state.received[0] == m_peers;
+        const int limit = second ? 2 * m_peers : m_peers;
+        while (state.inFlight < m_window && state.next < limit)
+        {
+            const int phase = state.next / m_peers;
+            const int to = (worker + state.next % m_peers + 1) % m_workers;
+            ++state.next;
+            ++state.inFlight;
+            Send(worker, to, m_plan.Bytes(phase, worker, to), phase, sink);
+        }
+    }
+
+    void FinishWhereComplete(int worker, FlowSink& sink)
+    {
+        const State& state = m_state[worker];
+        if (state.received[0] + state.received[1] == m_plan.phases * m_peers)
+        {
+            Finish(worker, sink);
+        }
+    }
+
+    const DirectPlan m_plan;
+    const int m_window;
+    const int m_peers;
+    std::vector<State> m_state;
+};
+
+/// Of each part: the bytes of all workers' messages that belong to it.
+std::vector<int64_t> PartTotals(const std::vector<int64_t>& bytes)
+{
+    const int parts = static_cast<int>(bytes.size());
+    std::vector<int64_t> totals(parts, 0);
+    std::vector<int64_t> larger(parts, 0); // messages whose first i parts have a byte more
+    int64_t common = 0;
+    for (int64_t length : bytes)
+    {
+        common += length / parts;
+        ++larger[length % parts];
+    }
+    int64_t more = 0;
+    for (int part = parts - 1; part >= 0; --part)
+    {
+        totals[part] = common + more;
+        more += larger[part];
+    }
+    return totals;
+}
+
+} // namespace
+
+std::unique_ptr<Collective>
+MakeDirect(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+{
+    return std::make_unique<DirectExchange>(spec, tagBase, std::move(done));
+}
+
+void MeterDirect(const CollectiveSpec& spec, CollectiveTraffic& traffic)
+{
+    const DirectPlan plan(spec);
+    const int64_t peers = plan.workers - 1;
+    const int64_t total = std::accumulate(spec.bytes.begin(), spec.bytes.end(), int64_t{0});
+    const std::vector<int64_t> parts = PartTotals(spec.bytes);
+    for (int w = 0; w < plan.workers; ++w)
+    {
+        const int64_t own = plan.Bytes(0, w, w);
+        traffic.sent[w] += plan.whole ? own * peers : spec.bytes[w] - own;
+        traffic.received[w] += (plan.whole ? total : parts[w]) - own;
+        if (plan.phases == 2)
+        {
+            const int64_t owned = plan.Bytes(1, w, w);
+            traffic.sent[w] += owned * peers;
+            traffic.received[w] += plan.sum - owned;
+        }
+    }
+}
+
+} // namespace legacy::fabric

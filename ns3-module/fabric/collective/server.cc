@@ -1,0 +1,127 @@
+// Parameter servers: workers push, servers answer when all have pushed. With several servers each
+// has a shard, a balanced part of every message; worker w begins with server w mod S and server s
+// with worker s mod N, so that they do not all meet at the same one. Servers compute in no time.
+#include "base.h"
+#include "kinds.h"
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+class ServerCollective : public CollectiveBase
+{
+  public:
+    ServerCollective(const CollectiveSpec& spec,
+                     int servers,
+                     int window,
+                     uint16_t tagBase,
+                     DoneCallback done)
+        : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
+          m_servers(servers),
+          m_window(window),
+          m_push(spec.bytes),
+          m_pull(spec.pullBytes),
+          m_pushing(m_workers),
+          m_pulling(servers),
+          m_pushed(servers, 0),
+          m_pulled(m_workers, 0)
+    {
+    }
+
+    void OnDelivered(const Flow& flow, FlowSink& sink) override
+    {
+        if (flow.destination < m_workers)
+        {
+            const int server = flow.source - m_workers;
+            --m_pulling[server].inFlight;
+            SendPulls(server, sink);
+            if (++m_pulled[flow.destination] == m_servers)
+            {
+                Finish(flow.destination, sink);
+            }
+            return;
+        }
+        const int server = flow.destination - m_workers;
+        --m_pushing[flow.source].inFlight;
+        SendPushes(flow.source, sink);
+        if (++m_pushed[server] == m_workers)
+        {
+            SendPulls(server, sink);
+        }
+    }
+
+  private:
+    /// What one sender has sent, and has on its way.
+    struct Sending
+    {
+        int next = 0;
+        int inFlight = 0;
+    };
+
+    void OnStarted(int worker, FlowSink& sink) override
+    {
+        SendPushes(worker, sink);
+    }
+
+    void SendPushes(int worker, FlowSink& sink)
+    {
+        Sending& sending = m_pushing[worker];
+        while (sending.next < m_servers && sending.inFlight < m_window)
+        {
+            const int server = (worker + sending.next) % m_servers;
+            ++sending.next;
+            ++sending.inFlight;
+            const int64_t shard = BalancedBlock(m_push[worker], m_servers, server);
+            Send(worker, m_workers + server, shard, 0, sink);
+        }
+    }
+
+    void SendPulls(int server, FlowSink& sink)
+    {
+        Sending& sending = m_pulling[server];
+        while (sending.next < m_workers && sending.inFlight < m_window)
+        {
+            const int worker = (server + sending.next) % m_workers;
+            ++sending.next;
+            ++sending.inFlight;
+            const int64_t shard = BalancedBlock(m_pull, m_servers, server);
+            Send(m_workers + server, worker, shard, 0, sink);
+        }
+    }
+
+    const int m_servers;
+    const int m_window;
+    const std::vector<int64_t> m_push;
+    const int64_t m_pull;
+    std::vector<Sending> m_pushing; ///< by worker
+    std::vector<Sending> m_pulling; ///< by server
+    std::vector<int> m_pushed;      ///< pushes in, by server
+    std::vector<int> m_pulled;      ///< shards in, by worker
+};
+
+} // namespace
+
+std::unique_ptr<Collective>
+MakeServer(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+{
+    const bool sharded = spec.kind == CollectiveKind::ShardedParameterServer;
+    const int workers = static_cast<int>(spec.bytes.size());
+    return std::make_unique<ServerCollective>(spec,
+                                              sharded ? spec.servers : 1,
+                                              sharded ? spec.window : workers,
+                                              tagBase,
+                                              std::move(done));
+}
+
+void MeterServer(const CollectiveSpec& spec, CollectiveTraffic& traffic)
+{
+    for (size_t w = 0; w < spec.bytes.size(); ++w)
+    {
+        traffic.sent[w] += spec.bytes[w];
+        traffic.received[w] += spec.pullBytes;
+    }
+}
+
+} // namespace legacy::fabric

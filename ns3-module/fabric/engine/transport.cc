@@ -1,0 +1,146 @@
+#include "transport.h"
+
+#include "fabric/base/error.h"
+
+#include <algorithm>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+constexpr int64_t kMiB = 1 << 20;
+constexpr int kPacketHeaders = 52; ///< IPv4 20 + TCP 20 + timestamps 12
+constexpr int64_t kUsualFrame = 1502;
+
+/// Bytes that fit on a path of `rateBps` in one round trip.
+int64_t BandwidthDelay(int64_t rateBps, TimeNs roundTrip)
+{
+    const double bytes = static_cast<double>(rateBps) * static_cast<double>(roundTrip) / 8e9;
+    return static_cast<int64_t>(std::min(bytes, static_cast<double>(kMostBytes)));
+}
+
+} // namespace
+
+int64_t Transport::Mtu() const
+{
+    return segmentBytes + kPacketHeaders;
+}
+
+void Transport::SetMtu(int64_t mtu)
+{
+    if (mtu < kLeastMtu || mtu > kMostMtu)
+    {
+        throw Error("MTU",
+                    std::to_string(mtu),
+                    std::to_string(kLeastMtu) + " to " + std::to_string(kMostMtu) + " bytes");
+    }
+    segmentBytes = static_cast<int>(mtu) - kPacketHeaders;
+}
+
+int64_t Transport::WireBytes(int64_t payload) const
+{
+    return payload + Segments(payload) * headerBytes;
+}
+
+int64_t Transport::AckWireBytes(int64_t payload) const
+{
+    return Acks(payload) * ackBytes;
+}
+
+int64_t Transport::Segments(int64_t payload) const
+{
+    return CeilDivide(payload, segmentBytes);
+}
+
+int64_t Transport::Acks(int64_t payload) const
+{
+    return CeilDivide(Segments(payload), segmentsPerAck);
+}
+
+int64_t Transport::FrameBytes() const
+{
+    return segmentBytes + headerBytes;
+}
+
+int64_t Transport::PortQueueBytes(int64_t rateBps, TimeNs roundTrip) const
+{
+    if (queueBytes > 0)
+    {
+        return queueBytes;
+    }
+    return std::max(kMiB, BandwidthDelay(rateBps, roundTrip));
+}
+
+int64_t Transport::PortMarkBytes(int64_t rateBps) const
+{
+    if (markBytes > 0)
+    {
+        return markBytes;
+    }
+    constexpr int64_t kFramesUpTo1G = 20;
+    constexpr int64_t kFramesAt10G = 65;
+    const int64_t frames =
+        std::max(kFramesUpTo1G, CeilDivide(kFramesAt10G * rateBps, 10'000'000'000));
+    return std::max(frames * std::min(FrameBytes(), kUsualFrame), 2 * FrameBytes());
+}
+
+int64_t Transport::SocketBuffer(int64_t rateBps, TimeNs roundTrip) const
+{
+    if (socketBufferBytes > 0)
+    {
+        return socketBufferBytes;
+    }
+    return std::max(kMiB, 2 * BandwidthDelay(rateBps, roundTrip));
+}
+
+std::string Transport::Fingerprint() const
+{
+    std::string text = preset + " " + congestionControl;
+    for (int64_t value : {int64_t{ecn},
+                          int64_t{segmentBytes},
+                          int64_t{headerBytes},
+                          int64_t{ackBytes},
+                          int64_t{segmentsPerAck},
+                          int64_t{initialWindow},
+                          minRto,
+                          connectionTimeout,
+                          delayedAckTimeout,
+                          socketBufferBytes,
+                          queueBytes,
+                          markBytes,
+                          int64_t{warm}})
+    {
+        text += " " + std::to_string(value);
+    }
+    for (const auto& [name, value] : attributes)
+    {
+        text += " " + name + "=" + value;
+    }
+    return text;
+}
+
+Transport MakeTransport(const std::string& preset)
+{
+    Transport transport;
+    if (preset == "datacenter")
+    {
+        return transport;
+    }
+    if (preset == "wan")
+    {
+        transport.preset = preset;
+        // Not Cubic: ns-3 3.37's has no Reno-friendly region and starves on short paths.
+        transport.congestionControl = "ns3::TcpLinuxReno";
+        transport.ecn = false;
+        transport.segmentsPerAck = 2;                // RFC 5681, section 4.2
+        transport.minRto = 200'000'000;              // Linux
+        transport.connectionTimeout = 1'000'000'000; // RFC 6298, section 2
+        transport.delayedAckTimeout = 40'000'000;    // Linux
+        return transport;
+    }
+    throw Error("transport", preset, "datacenter, wan");
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,390 @@
+#include "step.h"
+
+#include "fabric/base/error.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// Their number and bytes.
+void Append(std::string& text, const std::vector<int64_t>& values)
+{
+    const auto count = static_cast<int64_t>(values.size());
+    text.append(reinterpret_cast<const char*>(&count), sizeof(count));
+    text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t));
+}
+
+void Append(std::string& text, const CollectiveSpec& spec)
+{
+    Append(text,
+           {static_cast<int64_t>(spec.kind),
+            spec.root,
+            spec.pullBytes,
+            spec.servers,
+            spec.group,
+            spec.firstAggregator,
+            spec.pieceBytes,
+            spec.window});
+    Append(text, spec.bytes);
+    Append(text, spec.sumBytes);
+    Append(text, {spec.parents.begin(), spec.parents.end()});
+}
+
+/// One time from 0 on for each worker, or nothing where that may be left out.
+void CheckTimes(const std::vector<TimeNs>& times,
+                int workers,
+                bool optional,
+                const std::string& what)
+{
+    if (optional && times.empty())
+    {
+        return;
+    }
+    if (times.size() != static_cast<size_t>(workers))
+    {
+        throw Error("step: " + what,
+                    std::to_string(times.size()) + " times",
+                    "one for each of " + std::to_string(workers) + " workers");
+    }
+    for (TimeNs time : times)
+    {
+        if (time < 0)
+        {
+            throw Error("step: " + what, std::to_string(time) + " ns", "0 ns or more");
+        }
+    }
+}
+
+TimeNs TimeOf(const std::vector<TimeNs>& times, int worker)
+{
+    return times.empty() ? 0 : times[worker];
+}
+
+void Check(const StepTraffic& traffic)
+{
+    if (traffic.workers < 1)
+    {
+        throw Error("step: workers", std::to_string(traffic.workers), "1 or more");
+    }
+    CheckTimes(traffic.deviceFree, traffic.workers, false, "deviceFree");
+    for (size_t b = 0; b < traffic.buckets.size(); ++b)
+    {
+        const BucketTraffic& bucket = traffic.buckets[b];
+        const std::string where = "bucket " + std::to_string(b);
+        CheckTimes(bucket.ready, traffic.workers, false, where + ": ready");
+        CheckTimes(bucket.decode, traffic.workers, true, where + ": decode");
+        for (size_t r = 0; r < bucket.rounds.size(); ++r)
+        {
+            const RoundTraffic& round = bucket.rounds[r];
+            const std::string at = where + ", round " + std::to_string(r);
+            CheckTimes(round.computeBefore, traffic.workers, true, at + ": computeBefore");
+            if (round.collective.bytes.size() != static_cast<size_t>(traffic.workers))
+            {
+                throw Error("step: " + at + ": bytes",
+                            std::to_string(round.collective.bytes.size()) + " sizes",
+                            "one for each of " + std::to_string(traffic.workers) + " workers");
+            }
+            if (r == 0 && std::any_of(round.computeBefore.begin(),
+                                      round.computeBefore.end(),
+                                      [](TimeNs time) { return time > 0; }))
+            {
+                throw Error("step: " + at + ": work before the first round belongs into 'ready'");
+            }
+        }
+    }
+}
+
+void Add(EngineCounters& sum, const EngineCounters& other)
+{
+    sum.events += other.events;
+    sum.packets += other.packets;
+    sum.flows += other.flows;
+    sum.retransmitTimeouts += other.retransmitTimeouts;
+}
+
+} // namespace
+
+EngineCounters Difference(EngineCounters after, const EngineCounters& before)
+{
+    after.events -= before.events;
+    after.packets -= before.packets;
+    after.flows -= before.flows;
+    after.retransmitTimeouts -= before.retransmitTimeouts;
+    return after;
+}
+
+std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
+                                     const std::vector<LinkCounters>& before)
+{
+    for (size_t i = 0; i < before.size(); ++i)
+    {
+        after[i].bytes -= before[i].bytes;
+        after[i].packets -= before[i].packets;
+        after[i].drops -= before[i].drops;
+        after[i].marks -= before[i].marks;
+        after[i].busy -= before[i].busy;
+    }
+    return after;
+}
+
+std::string StepTraffic::Canonical() const
+{
+    std::string text;
+    Append(text, {workers, static_cast<int64_t>(buckets.size())});
+    Append(text, deviceFree);
+    for (const BucketTraffic& bucket : buckets)
+    {
+        Append(text, bucket.ready);
+        Append(text, {static_cast<int64_t>(bucket.rounds.size())});
+        for (const RoundTraffic& round : bucket.rounds)
+        {
+            Append(text, round.collective);
+            Append(text, round.computeBefore);
+        }
+        Append(text, bucket.decode);
+    }
+    return text;
+}
+
+// A bucket with R rounds has R + 1 stages: its rounds, and being decoded. Stages are numbered
+// through over all buckets; a stage's number is the tag base of its collective. A worker enters a
+// stage when the stage before is done and its device has run what the stage needs first.
+struct StepGraph::Impl
+{
+    explicit Impl(const StepTraffic& traffic);
+
+    const std::vector<TimeNs>& WorkBefore(int bucket, int stage) const
+    {
+        const BucketTraffic& b = traffic.buckets[bucket];
+        return stage < Rounds(bucket) ? b.rounds[stage].computeBefore : b.decode;
+    }
+
+    int Rounds(int bucket) const
+    {
+        return static_cast<int>(traffic.buckets[bucket].rounds.size());
+    }
+
+    /// Wake-up of `worker`: `ran` says whether the device has run what `stage` needs.
+    uint64_t Token(int bucket, int stage, int worker, bool ran) const
+    {
+        const uint64_t number = firstStage[bucket] + stage;
+        return (2 * number + (ran ? 1 : 0)) * traffic.workers + worker;
+    }
+
+    void Approach(int bucket, int stage, int worker, FlowSink& sink);
+    void Enter(int bucket, int stage, int worker, FlowSink& sink);
+
+    const StepTraffic traffic;
+    std::vector<int> firstStage; ///< of each bucket
+    std::vector<int> bucketOf;   ///< of each stage
+    std::vector<std::unique_ptr<Collective>>
+        collectives;                ///< by stage; none for the last of a bucket
+    std::vector<TimeNs> deviceFree; ///< from the step's start
+    int64_t remaining = 0;          ///< pairs of bucket and worker to decode
+    bool started = false;
+    TimeNs start = 0;
+    StepTiming timing;
+};
+
+StepGraph::Impl::Impl(const StepTraffic& given) : traffic(given)
+{
+    Check(traffic);
+    const int workers = traffic.workers;
+    deviceFree = traffic.deviceFree;
+    timing.finish = traffic.deviceFree;
+    timing.decodeBusy.assign(workers, 0);
+    timing.total = *std::max_element(deviceFree.begin(), deviceFree.end());
+    remaining = static_cast<int64_t>(traffic.buckets.size()) * workers;
+    for (int b = 0; b < static_cast<int>(traffic.buckets.size()); ++b)
+    {
+        firstStage.push_back(static_cast<int>(collectives.size()));
+        timing.buckets.push_back(
+            BucketTiming{std::vector<std::vector<TimeNs>>(Rounds(b), std::vector<TimeNs>(workers)),
+                         std::vector<TimeNs>(workers)});
+        for (int r = 0; r < Rounds(b); ++r)
+        {
+            const size_t stage = collectives.size();
+            auto done = [this, b, r](int worker, FlowSink& sink)
+            {
+                timing.buckets[b].roundDone[r][worker] = sink.Now() - start;
+                Approach(b, r + 1, worker, sink);
+            };
+            collectives.push_back(MakeCollective(traffic.buckets[b].rounds[r].collective,
+                                                 static_cast<uint16_t>(stage),
+                                                 std::move(done)));
+        }
+        collectives.push_back(nullptr);
+        bucketOf.resize(collectives.size(), b);
+    }
+    constexpr size_t kMaxStages = 1 << 16; // tag bases have 16 bits
+    if (collectives.size() > kMaxStages)
+    {
+        throw Error("step: buckets and rounds",
+                    std::to_string(collectives.size()),
+                    "at most " + std::to_string(kMaxStages) + " together");
+    }
+}
+
+void StepGraph::Impl::Approach(int bucket, int stage, int worker, FlowSink& sink)
+{
+    const TimeNs work = TimeOf(WorkBefore(bucket, stage), worker);
+    if (work == 0)
+    {
+        Enter(bucket, stage, worker, sink);
+        return;
+    }
+    const TimeNs now = sink.Now() - start;
+    TimeNs& free = deviceFree[worker];
+    free = Later(std::max(now, free), work);
+    timing.decodeBusy[worker] += work;
+    sink.Wake(free - now, Token(bucket, stage, worker, true));
+}
+
+void StepGraph::Impl::Enter(int bucket, int stage, int worker, FlowSink& sink)
+{
+    if (stage < Rounds(bucket))
+    {
+        collectives[firstStage[bucket] + stage]->Start(worker, sink);
+        return;
+    }
+    const TimeNs now = sink.Now() - start;
+    timing.buckets[bucket].done[worker] = now;
+    timing.finish[worker] = std::max(timing.finish[worker], now);
+    timing.total = std::max(timing.total, now);
+    --remaining;
+}
+
+StepGraph::StepGraph(const StepTraffic& traffic) : m_impl(std::make_unique<Impl>(traffic))
+{
+}
+
+StepGraph::~StepGraph() = default;
+
+void StepGraph::OnStart(FlowSink& sink)
+{
+    m_impl->start = sink.Now();
+    m_impl->started = true;
+    const StepTraffic& traffic = m_impl->traffic;
+    for (int b = 0; b < static_cast<int>(traffic.buckets.size()); ++b)
+    {
+        for (int w = 0; w < traffic.workers; ++w)
+        {
+            sink.Wake(traffic.buckets[b].ready[w], m_impl->Token(b, 0, w, false));
+        }
+    }
+}
+
+void StepGraph::OnDelivered(const Flow& flow, FlowSink& sink)
+{
+    m_impl->collectives[flow.tag >> 48]->OnDelivered(flow, sink);
+}
+
+void StepGraph::OnWake(uint64_t token, FlowSink& sink)
+{
+    const int worker = static_cast<int>(token % m_impl->traffic.workers);
+    token /= m_impl->traffic.workers;
+    const int number = static_cast<int>(token / 2);
+    const int bucket = m_impl->bucketOf[number];
+    const int stage = number - m_impl->firstStage[bucket];
+    if (token % 2 == 1)
+    {
+        m_impl->Enter(bucket, stage, worker, sink);
+    }
+    else
+    {
+        m_impl->Approach(bucket, stage, worker, sink);
+    }
+}
+
+bool StepGraph::Done() const
+{
+    return m_impl->started && m_impl->remaining == 0;
+}
+
+const StepTiming& StepGraph::Timing() const
+{
+    assert(Done());
+    return m_impl->timing;
+}
+
+StepSimulator::StepSimulator(EngineFactory factory, const EngineRequest& request, bool memoise)
+    : m_factory(std::move(factory)),
+      m_request(request),
+      m_memoise(memoise)
+{
+}
+
+const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t step)
+{
+    // Topology, placement, transport and engine are this object's own and never change.
+    const std::string key = m_memoise ? traffic.Canonical() : "";
+    if (auto found = m_memory.find(key); m_memoise && found != m_memory.end())
+    {
+        ++m_memoised;
+        return found->second;
+    }
+    ++m_fresh;
+    EngineRequest request = m_request;
+    request.run = step;
+    const std::unique_ptr<Engine> engine = m_factory(request);
+    m_last = Run(*engine, traffic);
+    Add(m_totals, engine->Counters());
+    if (!m_memoise || engine->Random() || engine->DependsOnTime())
+    {
+        return m_last;
+    }
+    return m_memory[key] = m_last;
+}
+
+StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic) const
+{
+    EngineCounters countersBefore;
+    std::vector<LinkCounters> linksBefore;
+    TimeNs start = 0;
+    if (m_request.transport.warm && !engine.StartsWarm())
+    {
+        StepGraph first(traffic);
+        engine.Submit(first, 0);
+        RunToEnd(engine);
+        countersBefore = engine.Counters();
+        linksBefore = engine.Links();
+        start = std::max(engine.Now(), first.Timing().total);
+    }
+    StepGraph graph(traffic);
+    engine.Submit(graph, start);
+    RunToEnd(engine);
+    StepTiming timing = graph.Timing();
+    timing.counters = Difference(engine.Counters(), countersBefore);
+    timing.links = Difference(engine.Links(), linksBefore);
+    return timing;
+}
+
+void StepSimulator::RunToEnd(Engine& engine)
+{
+    if (!engine.RunUntil(kNever))
+    {
+        throw Error(engine.Name() + " engine: stopped before the step was done");
+    }
+}
+
+int64_t StepSimulator::FreshSteps() const
+{
+    return m_fresh;
+}
+
+int64_t StepSimulator::MemoisedSteps() const
+{
+    return m_memoised;
+}
+
+const EngineCounters& StepSimulator::Totals() const
+{
+    return m_totals;
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,46 @@
+// Straggler factors from measured times: a CSV file with a header line and a row for each step and
+// worker. Which columns hold what is told by `Settings`, so that published traces are read as they
+// are:
+//
+//   step=NAME, worker=NAME   whole numbers >= 0; default "step", "worker"
+//   time=NAME[+NAME...]      > 0, summed over these columns; default "time". Rows of the same step
+//                            and worker (stages of a pipeline): the largest counts
+//   unit=step|run|factor     times are divided by the median over the workers of their step
+//                            (default), or over the whole trace; factor: taken as they are
+//   workers=3+7+...          the trace's workers that drive workers 0, 1, ...; repeats are allowed;
+//                            default: all, ascending
+//
+// Steps are taken in ascending order of their numbers; every worker of the trace must be in every
+// step. A run that is longer than the trace starts it anew.
+#pragma once
+
+#include "fabric/base/settings.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace legacy::fabric
+{
+
+class StragglerTrace
+{
+  public:
+    /// Reads the file of key `file`. Throws Error with file and line.
+    explicit StragglerTrace(Settings& settings);
+
+    int64_t Steps() const;
+    int Workers() const;
+    /// Of workers 0 .. workers - 1 at `step` modulo Steps(). Throws Error where there are fewer in
+    /// the trace.
+    std::vector<double> Factors(int workers, uint64_t step) const;
+
+  private:
+    std::string m_path;
+    std::vector<std::vector<double>> m_factors; ///< [step][worker]
+};
+
+/// "3+7". Throws Error naming `place`.
+std::vector<int> ParseWorkerList(const std::string& text, const std::string& place);
+
+} // namespace legacy::fabric

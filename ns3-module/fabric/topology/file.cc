@@ -1,0 +1,231 @@
+#include "file.h"
+
+#include "fabric/base/error.h"
+#include "graph.h"
+
+#include <fstream>
+#include <utility>
+#include <yaml-cpp/yaml.h>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+constexpr int kMostDeclaredNodes = 65536; ///< hosts, and switches
+constexpr double kMaxErrorRate = 0.999999;
+
+std::string Place(const std::string& path, const YAML::Mark& mark)
+{
+    if (mark.is_null())
+    {
+        return path;
+    }
+    return path + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
+}
+
+std::string KeyOf(const std::string& path, const YAML::Node& key)
+{
+    if (!key.IsScalar())
+    {
+        throw Error(Place(path, key.Mark()) + ": a key must be a plain word");
+    }
+    return key.Scalar();
+}
+
+/// Sets every scalar below `map`, its key preceded by `prefix`.
+void Flatten(const std::string& path,
+             const YAML::Node& map,
+             const std::string& prefix,
+             Settings& settings)
+{
+    for (const auto& entry : map)
+    {
+        const std::string where = Place(path, entry.first.Mark());
+        const std::string key = prefix + KeyOf(path, entry.first);
+        if (entry.second.IsMap() && prefix.empty())
+        {
+            Flatten(path, entry.second, key + ".", settings);
+        }
+        else if (entry.second.IsScalar())
+        {
+            settings.Set(key, entry.second.Scalar(), where);
+        }
+        else
+        {
+            throw Error(where + ": " + key,
+                        entry.second.IsNull() ? "nothing" : "a list or a map",
+                        prefix.empty() ? "one value, or the rate, delay and queue of a tier"
+                                       : "one value");
+        }
+    }
+}
+
+/// Reads a file of `type: links`.
+class LinksFile
+{
+  public:
+    LinksFile(const std::string& path, const YAML::Node& root, const LinkDefaults& defaults)
+        : m_path(path),
+          m_root(root),
+          m_settings(Place(path, root["type"].Mark()), "links"),
+          m_defaults(defaults)
+    {
+    }
+
+    Topology Read()
+    {
+        for (const auto& entry : m_root)
+        {
+            const std::string key = KeyOf(m_path, entry.first);
+            const bool plain = entry.second.IsScalar();
+            m_settings.Set(
+                key, plain ? entry.second.Scalar() : "a list", Place(m_path, entry.first.Mark()));
+        }
+        m_settings.Text("type", "");
+        m_defaults.rateBps = m_settings.Rate("rate", m_defaults.rateBps);
+        m_defaults.delay = m_settings.Time("delay", m_defaults.delay);
+        m_defaults.queueBytes = m_settings.Bytes("queue", m_defaults.queueBytes);
+        const std::string name = m_settings.Text("name", "");
+        AddNodes("hosts", "host", true);
+        AddNodes("switches", "switch", false);
+        AddLinks();
+        m_settings.RejectUnread();
+        Topology topology = m_builder.Finish(m_path);
+        if (!name.empty())
+        {
+            topology.SetName(name);
+        }
+        return topology;
+    }
+
+  private:
+    void AddNode(bool host, const std::string& name, const std::string& place)
+    {
+        host ? m_builder.AddHost(name, place) : m_builder.AddSwitch(name, place);
+    }
+
+    /// A list of names, or how many.
+    void AddNodes(const std::string& key, const std::string& prefix, bool hosts)
+    {
+        const YAML::Node nodes = std::as_const(m_root)[key];
+        if (!nodes || !nodes.IsSequence())
+        {
+            const int count = m_settings.Int(key, 0, hosts ? 1 : 0, kMostDeclaredNodes);
+            for (int i = 0; i < count; ++i)
+            {
+                AddNode(hosts, prefix + std::to_string(i), Place(m_path, nodes.Mark()));
+            }
+            return;
+        }
+        m_settings.Text(key, ""); // read here
+        for (const YAML::Node& node : nodes)
+        {
+            const std::string place = Place(m_path, node.Mark());
+            if (!node.IsScalar() || node.Scalar().empty())
+            {
+                throw Error(place + ": " + key, "no name", "a number, or a list of names");
+            }
+            AddNode(hosts, node.Scalar(), place);
+        }
+    }
+
+    void AddLinks()
+    {
+        const YAML::Node links = std::as_const(m_root)["links"];
+        const std::string given = m_settings.Text("links", "nothing");
+        if (!links || !links.IsSequence())
+        {
+            throw Error(m_settings.Place("links"), given, "a list of links such as {a: x, b: y}");
+        }
+        for (const YAML::Node& link : links)
+        {
+            AddLink(link);
+        }
+    }
+
+    void AddLink(const YAML::Node& map)
+    {
+        const std::string place = Place(m_path, map.Mark());
+        if (!map.IsMap())
+        {
+            throw Error(place + ": links",
+                        map.IsScalar() ? map.Scalar() : "a list",
+                        "maps such as {a: x, b: y}");
+        }
+        Settings settings(place, "a link");
+        for (const auto& entry : map)
+        {
+            const std::string key = KeyOf(m_path, entry.first);
+            if (!entry.second.IsScalar())
+            {
+                throw Error(
+                    Place(m_path, entry.first.Mark()) + ": " + key, "no value", "one value");
+            }
+            settings.Set(key, entry.second.Scalar(), Place(m_path, entry.first.Mark()));
+        }
+        Link link;
+        link.a = End("a", settings);
+        link.b = End("b", settings);
+        link.rateBps = settings.Rate("rate", m_defaults.rateBps);
+        link.delay = settings.Time("delay", m_defaults.delay);
+        link.queueBytes = settings.Bytes("queue", m_defaults.queueBytes);
+        link.errorRate = settings.Real("error", 0, 0, kMaxErrorRate);
+        link.usdPerGb = settings.Prices("price");
+        settings.RejectUnread();
+        m_builder.AddLink(link, place);
+    }
+
+    int End(const std::string& key, Settings& link) const
+    {
+        const std::string name = link.Text(key, "");
+        const int* node = m_builder.Find(name);
+        if (!node)
+        {
+            throw Error(link.Place(key), name, "a name that hosts or switches declares");
+        }
+        return *node;
+    }
+
+    std::string m_path;
+    YAML::Node m_root;
+    Settings m_settings;
+    LinkDefaults m_defaults;
+    GraphBuilder m_builder;
+};
+
+} // namespace
+
+std::variant<Settings, Topology> ReadYamlFile(const std::string& path, const LinkDefaults& defaults)
+{
+    std::ifstream file(path);
+    if (!file)
+    {
+        throw Error("topology", path, "a readable file, or a topology's name");
+    }
+    try
+    {
+        const YAML::Node root = YAML::Load(file);
+        if (!root.IsMap() || !root["type"] || !root["type"].IsScalar())
+        {
+            throw Error(Place(path, root.Mark()) +
+                        ": a topology file is a map with the key 'type'");
+        }
+        const YAML::Node type = root["type"];
+        if (type.Scalar() == "links")
+        {
+            return LinksFile(path, root, defaults).Read();
+        }
+        Settings settings(Place(path, type.Mark()), type.Scalar());
+        Flatten(path, root, "", settings);
+        settings.Text("type", ""); // read here
+        return settings;
+    }
+    catch (const YAML::Exception& error)
+    {
+        throw Error(Place(path, error.mark) + ": " + error.msg);
+    }
+}
+
+} // namespace legacy::fabric

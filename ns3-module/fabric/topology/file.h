@@ -1,0 +1,72 @@
+// Topology files. YAML, either the parameters of a named topology or any graph of links; and the
+// text format of the HPCC simulator (Li et al., SIGCOMM'19), which much of the field shares.
+//
+//   type: leaf-spine        # as on the command line
+//   leaves: 4               # a parameter of the type
+//   rate: 1Gbps             # of all links: rate, delay, queue
+//   spine: {delay: 5us}     # of one tier; on the command line "spine.delay=5us"
+//
+//   type: links             # any graph
+//   hosts: [a, b]           # names, or a number: host0, host1, ...
+//   switches: 2             # likewise: switch0, ...; may be absent
+//   links:                  # rate, delay and queue default to those of all links
+//     - {a: a, b: switch0, rate: 10Gbps, delay: 1us, queue: 64KiB, error: 1e-6}
+//     - {a: b, b: switch1}
+//     - {a: switch0, b: switch1, price: 0.02/0.09}  # USD per GB from a to b, and from b to a
+//
+//   3 1 2                   # HPCC: nodes, switches, links
+//   2                       # the switches' numbers; the others are hosts
+//   0 2 10Gbps 1000ns 0     # a link a line: ends, rate, delay, error rate
+//   1 2 10Gbps 1000ns 0
+//
+// Hosts are numbered before switches, both in the order of the file (HPCC: ascending).
+#pragma once
+
+#include "fabric/base/settings.h"
+#include "topology.h"
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <variant>
+
+namespace legacy::fabric
+{
+
+enum class TopologyFormat : uint8_t
+{
+    Yaml, ///< type: links
+    Hpcc,
+    Dot, ///< for Graphviz; not read
+};
+
+/// "yaml", "hpcc", "dot"; throws Error with the list.
+TopologyFormat ParseTopologyFormat(const std::string& text);
+
+/// Reading what was written gives a topology of the same fingerprint where hosts come before
+/// switches, as in every topology of MakeTopology. Throws Error on what the format cannot say
+/// (HPCC: queues, prices).
+void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream);
+
+/// Whether MakeTopology would read a file for that text.
+bool NamesTopologyFile(const std::string& text);
+
+/// What of a links file's text may be left open.
+struct LinkDefaults
+{
+    int64_t rateBps = 0;
+    TimeNs delay = 0;
+    int64_t queueBytes = 0;
+};
+
+/// A YAML file: the graph of `type: links`, else the parameters of a named topology, flattened
+/// (nested keys are joined by '.'); what those mean is checked by who reads them. Throws Error with
+/// file, line and column on anything malformed, links given twice, nodes that are not declared,
+/// hosts without a link and hosts that cannot reach each other.
+std::variant<Settings, Topology> ReadYamlFile(const std::string& path,
+                                              const LinkDefaults& defaults);
+
+/// Throws Error likewise, and on counts that do not hold.
+Topology ReadHpccFile(const std::string& path);
+
+} // namespace legacy::fabric

@@ -1,0 +1,239 @@
+#include "placement.h"
+
+#include "fabric/base/error.h"
+#include "fabric/base/hash.h"
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <map>
+#include <utility>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// Keeps these draws apart from those of other uses of a seed.
+constexpr uint64_t kPlacementStream = 0x706C616365ULL;
+
+/// The hosts of one switch after another, one from each switch a turn.
+std::vector<int> Strided(const Topology& topology)
+{
+    std::map<int, std::vector<int>> bySwitch;
+    size_t most = 0;
+    for (int host : topology.Hosts())
+    {
+        const auto& out = topology.Out(host);
+        std::vector<int>& group = bySwitch[out.empty() ? host : topology.To(out.front())];
+        group.push_back(host);
+        most = std::max(most, group.size());
+    }
+    std::vector<int> order;
+    for (size_t turn = 0; turn < most; ++turn)
+    {
+        for (const auto& [node, group] : bySwitch)
+        {
+            if (turn < group.size())
+            {
+                order.push_back(group[turn]);
+            }
+        }
+    }
+    return order;
+}
+
+/// Fisher-Yates.
+std::vector<int> Shuffled(std::vector<int> order, uint64_t seed)
+{
+    for (size_t i = order.size(); i > 1; --i)
+    {
+        std::swap(order[i - 1], order[Reduce(HashWords({kPlacementStream, seed, i}), i)]);
+    }
+    return order;
+}
+
+std::vector<int> HostOrder(const std::string& text, const Topology& topology)
+{
+    if (text == "packed")
+    {
+        return topology.Hosts();
+    }
+    if (text == "strided")
+    {
+        return Strided(topology);
+    }
+    const std::string random = "random:";
+    if (text.compare(0, random.size(), random) == 0)
+    {
+        uint64_t seed = 0;
+        const char* end = text.data() + text.size();
+        auto [rest, error] = std::from_chars(text.data() + random.size(), end, seed);
+        if (error == std::errc() && rest == end)
+        {
+            return Shuffled(topology.Hosts(), seed);
+        }
+    }
+    throw Error("placement", text, "packed, strided, random:SEED");
+}
+
+constexpr int kUnreached = -1;
+
+/// Links from `root` to every node; hosts do not forward.
+std::vector<int> Distances(const Topology& topology, int root)
+{
+    std::vector<int> distance(topology.NodeCount(), kUnreached);
+    std::vector<int> reached{root};
+    distance[root] = 0;
+    for (size_t i = 0; i < reached.size(); ++i)
+    {
+        const int node = reached[i];
+        if (topology.IsHost(node))
+        {
+            continue;
+        }
+        for (DirectedLink link : topology.Out(node))
+        {
+            const int next = topology.To(link);
+            if (distance[next] == kUnreached)
+            {
+                distance[next] = distance[node] + 1;
+                reached.push_back(next);
+            }
+        }
+    }
+    return distance;
+}
+
+/// Links from each node to the switch whose farthest worker is nearest; of several, to the first.
+std::vector<int> DistancesToCentre(const Topology& topology, const std::vector<int>& hosts)
+{
+    std::vector<int> best;
+    int least = INT_MAX;
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        if (topology.IsHost(node))
+        {
+            continue;
+        }
+        std::vector<int> distance = Distances(topology, node);
+        int depth = 0;
+        for (int host : hosts)
+        {
+            depth = std::max(depth, distance[host] == kUnreached ? INT_MAX : distance[host]);
+        }
+        if (depth < least)
+        {
+            least = depth;
+            best = std::move(distance);
+        }
+    }
+    if (best.empty())
+    {
+        throw Error("placement: topology " + topology.Name() +
+                    " has no switch that all workers reach: nothing can be summed in it");
+    }
+    return best;
+}
+
+/// The neighbour that is nearer to the root; of several, the first.
+int Nearer(const Topology& topology, const std::vector<int>& distance, int node)
+{
+    for (DirectedLink link : topology.Out(node))
+    {
+        const int next = topology.To(link);
+        if (!topology.IsHost(next) && distance[next] == distance[node] - 1)
+        {
+            return next;
+        }
+    }
+    throw Error("placement: topology " + topology.Name() + ": no switch next to " +
+                topology.NodeName(node));
+}
+
+/// Every switch on the way from a worker to the root sums, the root first.
+void AddAggregators(const Topology& topology, Placement& placement)
+{
+    const std::vector<int> distance = DistancesToCentre(topology, placement.hosts);
+    std::map<std::pair<int, int>, int> above; // of each switch, by distance and node
+    for (int host : placement.hosts)
+    {
+        for (int node = Nearer(topology, distance, host);;)
+        {
+            const int next = distance[node] == 0 ? node : Nearer(topology, distance, node);
+            if (!above.emplace(std::make_pair(distance[node], node), next).second || next == node)
+            {
+                break;
+            }
+            node = next;
+        }
+    }
+    std::map<int, int> endpoint; // of each switch
+    for (const auto& [at, next] : above)
+    {
+        endpoint[at.second] = placement.Endpoints();
+        placement.aggregators.push_back(at.second);
+    }
+    for (int host : placement.hosts)
+    {
+        placement.parents.push_back(endpoint.at(Nearer(topology, distance, host)));
+    }
+    for (const auto& [at, next] : above)
+    {
+        placement.parents.push_back(at.first == 0 ? -1 : endpoint.at(next));
+    }
+}
+
+} // namespace
+
+int Placement::NodeOf(int endpoint) const
+{
+    size_t index = static_cast<size_t>(endpoint);
+    for (const std::vector<int>* nodes : {&hosts, &servers, &aggregators})
+    {
+        if (index < nodes->size())
+        {
+            return (*nodes)[index];
+        }
+        index -= nodes->size();
+    }
+    throw Error("placement " + description + ": has " + std::to_string(hosts.size()) +
+                " workers, " + std::to_string(servers.size()) + " parameter servers and " +
+                std::to_string(aggregators.size()) +
+                " aggregators, but traffic asks for endpoint " + std::to_string(endpoint));
+}
+
+Placement MakePlacement(const PlacementRequest& request, const Topology& topology)
+{
+    const int workers = request.workers;
+    if (workers < 1)
+    {
+        throw Error("workers", std::to_string(workers), "1 or more");
+    }
+    std::vector<int> order = HostOrder(request.text, topology);
+    const int own = request.colocated ? 0 : request.servers;
+    const size_t needed = static_cast<size_t>(workers) + own;
+    if (order.size() < needed)
+    {
+        throw Error("placement: topology " + topology.Name() + " has " +
+                    std::to_string(order.size()) + " hosts, but " + std::to_string(needed) +
+                    " are needed (" + std::to_string(workers) + " workers" +
+                    (own > 0 ? " and " + std::to_string(own) + " parameter server(s))" : ")"));
+    }
+    Placement placement;
+    placement.description = request.text;
+    for (int s = 0; s < request.servers; ++s)
+    {
+        placement.servers.push_back(request.colocated ? order[s % workers] : order[workers + s]);
+    }
+    order.resize(workers);
+    placement.hosts = std::move(order);
+    if (request.aggregation)
+    {
+        AddAggregators(topology, placement);
+    }
+    return placement;
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,309 @@
+#include "report.h"
+
+#include "fewest-hops.h"
+#include "graph.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+constexpr size_t kSampledHosts = 64; ///< whose paths from all others are looked at
+constexpr size_t kNamedHosts = 3;    ///< in one warning
+
+std::string Number(double value)
+{
+    char buffer[32];
+    std::snprintf(buffer, sizeof buffer, "%.4g", value);
+    return buffer;
+}
+
+std::string Range(double least, double most)
+{
+    return least == most ? Number(least) : Number(least) + " to " + Number(most);
+}
+
+std::string Counted(size_t count, const std::string& thing)
+{
+    const bool hiss = thing.back() == 'h';
+    return std::to_string(count) + " " + thing + (count == 1 ? "" : hiss ? "es" : "s");
+}
+
+/// Shortest paths between hosts: how long, and how many for a pair.
+struct Paths
+{
+    int longest = 0;
+    double fewest = 0;
+    double most = 0;
+
+    void Add(int hops, double paths)
+    {
+        longest = std::max(longest, hops);
+        fewest = fewest == 0 ? paths : std::min(fewest, paths);
+        most = std::max(most, paths);
+    }
+};
+
+/// Adds the paths of all hosts to `destination`: counted from there.
+void AddPathsTo(const Topology& topology, int destination, Paths& paths)
+{
+    std::vector<double> count(topology.NodeCount(), 0);
+    count[destination] = 1;
+    WalkFewestHops(
+        topology,
+        destination,
+        [&](int node, DirectedLink, int next) { count[next] += count[node]; },
+        [&](int host, int hops) { paths.Add(hops, count[host]); });
+}
+
+std::string DescribePaths(const Topology& topology)
+{
+    const std::vector<int>& hosts = topology.Hosts();
+    const size_t sampled = std::min(hosts.size(), kSampledHosts);
+    Paths paths;
+    for (size_t i = 0; i < sampled; ++i)
+    {
+        AddPathsTo(topology, hosts[i * hosts.size() / sampled], paths);
+    }
+    if (paths.longest == 0)
+    {
+        return "";
+    }
+    const std::string note = sampled == hosts.size()
+                                 ? ""
+                                 : " (to " + std::to_string(sampled) + " hosts out of " +
+                                       std::to_string(hosts.size()) + ")";
+    return "longest shortest path: " + Counted(paths.longest, "hop") + note +
+           "\nequal-cost paths of a host pair: " + Range(paths.fewest, paths.most) + note + "\n";
+}
+
+std::string DescribeLinks(const Topology& topology)
+{
+    // (between switches, rate, delay) -> links
+    std::map<std::tuple<bool, int64_t, TimeNs>, size_t> kinds;
+    int64_t fromHosts = 0;
+    int64_t betweenSwitches = 0;
+    for (const Link& link : topology.Links())
+    {
+        const int hosts = topology.IsHost(link.a) + topology.IsHost(link.b);
+        ++kinds[{hosts == 0, link.rateBps, link.delay}];
+        fromHosts += hosts * link.rateBps;
+        betweenSwitches += hosts == 0 ? link.rateBps : 0;
+    }
+    std::string text;
+    for (const auto& [kind, count] : kinds)
+    {
+        const auto [inner, rate, delay] = kind;
+        text += std::string("links ") + (inner ? "between switches: " : "of hosts: ") +
+                std::to_string(count) + " of " + FormatRate(rate) + ", " + FormatTime(delay) + "\n";
+    }
+    return text + "sum of rates: " + FormatRate(fromHosts) + " from hosts, " +
+           FormatRate(betweenSwitches) + " between switches each way\n";
+}
+
+std::string DescribePrices(const Topology& topology)
+{
+    size_t priced = 0;
+    double least = 0;
+    double most = 0;
+    const auto directions = static_cast<DirectedLink>(2 * topology.Links().size());
+    for (DirectedLink link = 0; link < directions; ++link)
+    {
+        const double price = topology.UsdPerGb(link);
+        if (price > 0)
+        {
+            least = priced == 0 ? price : std::min(least, price);
+            most = std::max(most, price);
+            ++priced;
+        }
+    }
+    if (priced == 0)
+    {
+        return "";
+    }
+    return "prices: " + Range(least, most) + " USD/GB on " + Counted(priced, "direction") +
+           " of links\n";
+}
+
+/// The switches of one tier, and the rates of their links down, up and within the tier.
+struct TierRates
+{
+    size_t switches = 0;
+    int64_t down = 0;
+    int64_t up = 0;
+    int64_t level = 0;
+    double leastRatio = 0;
+    double mostRatio = 0;
+};
+
+void AddSwitch(const Topology& topology, const std::vector<int>& tiers, int node, TierRates& rates)
+{
+    int64_t down = 0;
+    int64_t up = 0;
+    for (DirectedLink link : topology.Out(node))
+    {
+        const int other = tiers[topology.To(link)];
+        const int64_t rate = topology.LinkOf(link).rateBps;
+        (other < tiers[node] ? down : other > tiers[node] ? up : rates.level) += rate;
+    }
+    if (up > 0)
+    {
+        const double ratio = static_cast<double>(down) / static_cast<double>(up);
+        rates.leastRatio = rates.up == 0 ? ratio : std::min(rates.leastRatio, ratio);
+        rates.mostRatio = std::max(rates.mostRatio, ratio);
+    }
+    ++rates.switches;
+    rates.down += down;
+    rates.up += up;
+}
+
+std::string DescribeTiers(const Topology& topology)
+{
+    const std::vector<int> tiers = TierOfNodes(topology);
+    std::map<int, TierRates> all;
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        if (tiers[node] > 0)
+        {
+            AddSwitch(topology, tiers, node, all[tiers[node]]);
+        }
+    }
+    std::string text;
+    for (const auto& [tier, rates] : all)
+    {
+        text += "tier " + std::to_string(tier) + ": " + Counted(rates.switches, "switch") + ", " +
+                FormatRate(rates.down) + " down";
+        if (rates.level > 0)
+        {
+            text += ", " + FormatRate(rates.level / 2) + " within the tier";
+        }
+        if (rates.up > 0)
+        {
+            text += ", " + FormatRate(rates.up) + " up, oversubscription " +
+                    Range(rates.leastRatio, rates.mostRatio);
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+std::string Names(const Topology& topology, const std::vector<int>& nodes)
+{
+    std::string text;
+    for (size_t i = 0; i < std::min(nodes.size(), kNamedHosts); ++i)
+    {
+        text += (i ? ", " : "") + topology.NodeName(nodes[i]);
+    }
+    const size_t rest = nodes.size() - std::min(nodes.size(), kNamedHosts);
+    return rest > 0 ? text + " and " + std::to_string(rest) + " more" : text;
+}
+
+void WarnOfHosts(const Topology& topology, std::vector<std::string>& warnings)
+{
+    std::vector<int> unlinked;
+    std::map<int64_t, std::vector<int>> byRate;
+    for (int host : topology.Hosts())
+    {
+        int64_t rate = 0;
+        for (DirectedLink link : topology.Out(host))
+        {
+            rate += topology.LinkOf(link).rateBps;
+        }
+        (rate ? byRate[rate] : unlinked).push_back(host);
+    }
+    if (!unlinked.empty())
+    {
+        warnings.push_back("hosts without a link: " + Names(topology, unlinked));
+    }
+    if (byRate.size() > 1)
+    {
+        std::string text = "hosts have different rates:";
+        for (const auto& [rate, hosts] : byRate)
+        {
+            text += (&hosts == &byRate.begin()->second ? " " : "; ") + FormatRate(rate) + ": " +
+                    Names(topology, hosts);
+        }
+        warnings.push_back(text);
+    }
+}
+
+/// Links without delay that close a loop, by union-find.
+void WarnOfLoops(const Topology& topology, std::vector<std::string>& warnings)
+{
+    std::vector<int> parent(topology.NodeCount());
+    std::iota(parent.begin(), parent.end(), 0);
+    const auto root = [&parent](int node)
+    {
+        while (parent[node] != node)
+        {
+            node = parent[node] = parent[parent[node]];
+        }
+        return node;
+    };
+    for (const Link& link : topology.Links())
+    {
+        if (link.delay > 0)
+        {
+            continue;
+        }
+        if (root(link.a) == root(link.b))
+        {
+            warnings.push_back("links without delay form a loop, which " +
+                               topology.NodeName(link.a) + " - " + topology.NodeName(link.b) +
+                               " closes");
+            return;
+        }
+        parent[root(link.a)] = root(link.b);
+    }
+}
+
+} // namespace
+
+std::string DescribeTopology(const Topology& topology)
+{
+    const size_t hosts = topology.Hosts().size();
+    return topology.Name() + ": " + Counted(hosts, "host") + ", " +
+           Counted(topology.NodeCount() - hosts, "switch") + ", " +
+           Counted(topology.Links().size(), "link") + "\n" + DescribeLinks(topology) +
+           DescribePrices(topology) + DescribeTiers(topology) + DescribePaths(topology);
+}
+
+std::vector<std::string> CheckTopology(const Topology& topology)
+{
+    std::vector<std::string> warnings;
+    if (topology.Hosts().empty())
+    {
+        warnings.emplace_back("there are no hosts");
+    }
+    WarnOfHosts(topology, warnings);
+    if (const auto pair = FindUnreachable(topology))
+    {
+        warnings.push_back(topology.NodeName(pair->first) + " and " +
+                           topology.NodeName(pair->second) +
+                           " cannot reach each other (hosts do not forward)");
+    }
+    std::vector<int> ends;
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        if (!topology.IsHost(node) && topology.Out(node).size() < 2)
+        {
+            ends.push_back(node);
+        }
+    }
+    if (!ends.empty())
+    {
+        warnings.push_back("switches with fewer than two links lead nowhere: " +
+                           Names(topology, ends));
+    }
+    WarnOfLoops(topology, warnings);
+    return warnings;
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,242 @@
+#include "routing.h"
+
+#include "fabric/base/hash.h"
+#include "routing-cache.h"
+
+#include <algorithm>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+constexpr int kWordBits = 64;
+
+int Ones(uint64_t word)
+{
+    return __builtin_popcountll(word);
+}
+
+int LowestOne(uint64_t word)
+{
+    return __builtin_ctzll(word);
+}
+
+/// Link i from b to a is directed link 2 i + 1: the two directions differ in the last bit.
+DirectedLink Reversed(DirectedLink link)
+{
+    return link ^ 1;
+}
+
+} // namespace
+
+RoutingCache::RoutingCache() = default;
+
+RoutingCache::RoutingCache(const RoutingCache& /*other*/)
+{
+}
+
+RoutingCache& RoutingCache::operator=(const RoutingCache& /*other*/)
+{
+    Clear();
+    return *this;
+}
+
+RoutingCache::~RoutingCache() = default;
+
+const Routing& RoutingCache::Get(const Topology& topology) const
+{
+    const Routing* ready = m_ready.load(std::memory_order_acquire);
+    if (ready)
+    {
+        return *ready;
+    }
+    const std::lock_guard<std::mutex> lock(m_making);
+    if (!m_routing)
+    {
+        m_routing = std::make_unique<const Routing>(topology);
+        m_ready.store(m_routing.get(), std::memory_order_release);
+    }
+    return *m_routing;
+}
+
+void RoutingCache::Clear()
+{
+    m_ready.store(nullptr, std::memory_order_release);
+    m_routing.reset();
+}
+
+Routing::Routing(const Topology& topology)
+    : m_forwards(topology.NodeCount()),
+      m_access(topology.NodeCount(), kNone),
+      m_attachment(topology.NodeCount(), -1),
+      m_bit(2 * topology.Links().size(), -1),
+      m_tables(topology.NodeCount()),
+      m_ready(topology.NodeCount())
+{
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        m_forwards[node] = !topology.IsHost(node);
+        const auto& out = topology.Out(node);
+        if (topology.IsHost(node) && out.size() == 1 && !topology.IsHost(topology.To(out[0])))
+        {
+            m_access[node] = Reversed(out[0]);
+            m_attachment[node] = topology.To(out[0]);
+        }
+    }
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        m_first.push_back(static_cast<int>(m_out.size()));
+        for (DirectedLink link : topology.Out(node))
+        {
+            if (m_access[node] == kNone && m_access[topology.To(link)] == kNone)
+            {
+                m_bit[link] = static_cast<int>(m_out.size());
+                m_out.push_back(link);
+                m_to.push_back(topology.To(link));
+            }
+        }
+    }
+    m_first.push_back(static_cast<int>(m_out.size()));
+}
+
+int Routing::Anchor(int destination) const
+{
+    return m_access[destination] == kNone ? destination : m_attachment[destination];
+}
+
+const uint64_t* Routing::Table(int anchor) const
+{
+    const uint64_t* ready = m_ready[anchor].load(std::memory_order_acquire);
+    if (ready)
+    {
+        return ready;
+    }
+    const std::lock_guard<std::mutex> lock(m_making);
+    if (!m_tables[anchor])
+    {
+        m_tables[anchor] = MakeTable(anchor);
+        m_ready[anchor].store(m_tables[anchor].get(), std::memory_order_release);
+    }
+    return m_tables[anchor].get();
+}
+
+/// Breadth-first from the anchor: what is one hop farther than a node that forwards has it as a
+/// next hop.
+Routing::Words Routing::MakeTable(int anchor) const
+{
+    constexpr int kUnreached = -1;
+    Words table = std::make_unique<uint64_t[]>(m_out.size() / kWordBits + 1);
+    std::vector<int> distance(m_forwards.size(), kUnreached);
+    std::vector<int> queue{anchor};
+    distance[anchor] = 0;
+    for (size_t head = 0; head < queue.size(); ++head)
+    {
+        const int node = queue[head];
+        if (node != anchor && !m_forwards[node])
+        {
+            continue;
+        }
+        for (int i = m_first[node]; i < m_first[node + 1]; ++i)
+        {
+            const int farther = m_to[i];
+            if (distance[farther] == kUnreached)
+            {
+                distance[farther] = distance[node] + 1;
+                queue.push_back(farther);
+            }
+            if (distance[farther] == distance[node] + 1)
+            {
+                const int bit = m_bit[Reversed(m_out[i])];
+                table[bit / kWordBits] |= uint64_t{1} << (bit % kWordBits);
+            }
+        }
+    }
+    return table;
+}
+
+DirectedLink Routing::OnlyHop(int node, int destination) const
+{
+    const int anchor = Anchor(destination);
+    if (node == anchor)
+    {
+        return anchor == destination ? kNone : m_access[destination];
+    }
+    if (node == destination || m_access[node] == kNone)
+    {
+        return kNone;
+    }
+    const int attachment = m_attachment[node];
+    const bool leads = attachment == anchor || Size(Table(anchor), attachment) > 0;
+    return leads ? Reversed(m_access[node]) : kNone;
+}
+
+uint64_t Routing::Bits(const uint64_t* table, int node, int first, int& count) const
+{
+    const int bit = m_first[node] + first;
+    const int shift = bit % kWordBits;
+    count = std::min(kWordBits - shift, m_first[node + 1] - bit);
+    const uint64_t mask = count == kWordBits ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+    return (table[bit / kWordBits] >> shift) & mask;
+}
+
+int Routing::Size(const uint64_t* table, int node) const
+{
+    int size = 0;
+    int count = 0;
+    for (int i = 0; i < m_first[node + 1] - m_first[node]; i += count)
+    {
+        size += Ones(Bits(table, node, i, count));
+    }
+    return size;
+}
+
+std::vector<DirectedLink> Routing::NextHops(int node, int destination) const
+{
+    const DirectedLink only = OnlyHop(node, destination);
+    if (only != kNone)
+    {
+        return {only};
+    }
+    std::vector<DirectedLink> hops;
+    const uint64_t* table = Table(Anchor(destination));
+    int count = 0;
+    for (int i = 0; i < m_first[node + 1] - m_first[node]; i += count)
+    {
+        for (uint64_t bits = Bits(table, node, i, count); bits; bits &= bits - 1)
+        {
+            hops.push_back(m_out[m_first[node] + i + LowestOne(bits)]);
+        }
+    }
+    return hops;
+}
+
+DirectedLink Routing::Choose(int node, int destination, uint64_t hash) const
+{
+    const DirectedLink only = OnlyHop(node, destination);
+    if (only != kNone)
+    {
+        return only;
+    }
+    const uint64_t* table = Table(Anchor(destination));
+    auto skip = static_cast<int>(Reduce(hash, Size(table, node)));
+    int count = 0;
+    for (int i = 0; i < m_first[node + 1] - m_first[node]; i += count)
+    {
+        uint64_t bits = Bits(table, node, i, count);
+        if (skip >= Ones(bits))
+        {
+            skip -= Ones(bits);
+            continue;
+        }
+        for (; skip > 0; --skip)
+        {
+            bits &= bits - 1;
+        }
+        return m_out[m_first[node] + i + LowestOne(bits)];
+    }
+    return kNone;
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,266 @@
+#include "topology.h"
+
+#include "fabric/base/error.h"
+#include "fabric/base/hash.h"
+#include "routing.h"
+
+#include <cmath>
+#include <map>
+
+namespace legacy::fabric
+{
+
+int Topology::AddHost(const std::string& name)
+{
+    const int node = AddSwitch(name);
+    m_nodes[node].host = true;
+    m_hosts.push_back(node);
+    return node;
+}
+
+int Topology::AddSwitch(const std::string& name)
+{
+    m_routing.Clear();
+    m_nodes.push_back(Node{name, false, {}, {}});
+    return NodeCount() - 1;
+}
+
+void Topology::CheckLink(const Link& link) const
+{
+    const std::string ends = std::to_string(link.a) + "-" + std::to_string(link.b);
+    if (link.a < 0 || link.b < 0 || link.a >= NodeCount() || link.b >= NodeCount() ||
+        link.a == link.b)
+    {
+        throw Error("link", ends, "two different nodes below " + std::to_string(NodeCount()));
+    }
+    if (link.rateBps <= 0)
+    {
+        throw Error("rate of link " + ends, std::to_string(link.rateBps), "above 0 bit/s");
+    }
+    if (link.delay < 0)
+    {
+        throw Error("delay of link " + ends, std::to_string(link.delay), "0 ns or more");
+    }
+    if (link.queueBytes < 0)
+    {
+        throw Error("queue of link " + ends, std::to_string(link.queueBytes), "0 bytes or more");
+    }
+    if (!(link.errorRate >= 0 && link.errorRate < 1))
+    {
+        throw Error("error rate of link " + ends, std::to_string(link.errorRate), "0 to below 1");
+    }
+    for (double price : link.usdPerGb)
+    {
+        if (!(price >= 0 && std::isfinite(price)))
+        {
+            throw Error("price of link " + ends, std::to_string(price), "0 USD per GB or more");
+        }
+    }
+}
+
+int Topology::AddLink(const Link& link)
+{
+    CheckLink(link);
+    m_routing.Clear();
+    const int index = static_cast<int>(m_links.size());
+    m_links.push_back(link);
+    m_nodes[link.a].out.push_back(2 * index);
+    m_nodes[link.b].out.push_back(2 * index + 1);
+    return index;
+}
+
+void Topology::SetEcmpSeed(uint64_t seed)
+{
+    m_seed = seed;
+}
+
+void Topology::SetMultipath(Multipath multipath)
+{
+    m_multipath = multipath;
+}
+
+Multipath Topology::GetMultipath() const
+{
+    return m_multipath;
+}
+
+int Topology::NodeCount() const
+{
+    return static_cast<int>(m_nodes.size());
+}
+
+bool Topology::IsHost(int node) const
+{
+    return m_nodes[node].host;
+}
+
+const std::string& Topology::NodeName(int node) const
+{
+    return m_nodes[node].name;
+}
+
+const std::vector<int>& Topology::Hosts() const
+{
+    return m_hosts;
+}
+
+const std::vector<Link>& Topology::Links() const
+{
+    return m_links;
+}
+
+const std::vector<DirectedLink>& Topology::Out(int node) const
+{
+    return m_nodes[node].out;
+}
+
+int Topology::From(DirectedLink link) const
+{
+    const Link& both = LinkOf(link);
+    return link % 2 == 0 ? both.a : both.b;
+}
+
+int Topology::To(DirectedLink link) const
+{
+    const Link& both = LinkOf(link);
+    return link % 2 == 0 ? both.b : both.a;
+}
+
+const Link& Topology::LinkOf(DirectedLink link) const
+{
+    return m_links[link / 2];
+}
+
+double Topology::UsdPerGb(DirectedLink link) const
+{
+    return LinkOf(link).usdPerGb[link % 2];
+}
+
+void Topology::ThrowNoPath(int from, int to) const
+{
+    throw Error("topology " + m_name + ": no path from " + NodeName(from) + " to " + NodeName(to));
+}
+
+std::vector<DirectedLink> Topology::NextHops(int node, int destination) const
+{
+    std::vector<DirectedLink> hops = m_routing.Get(*this).NextHops(node, destination);
+    if (hops.empty() && node != destination)
+    {
+        ThrowNoPath(node, destination);
+    }
+    return hops;
+}
+
+DirectedLink Topology::NextHop(int node, int source, int destination, uint32_t channel) const
+{
+    const uint64_t hash = HashWords({m_seed,
+                                     static_cast<uint64_t>(node),
+                                     static_cast<uint64_t>(source),
+                                     static_cast<uint64_t>(destination),
+                                     channel});
+    const DirectedLink hop = m_routing.Get(*this).Choose(node, destination, hash);
+    if (hop == Routing::kNone)
+    {
+        ThrowNoPath(node, destination);
+    }
+    return hop;
+}
+
+std::vector<DirectedLink> Topology::Route(int source, int destination, uint32_t channel) const
+{
+    std::vector<DirectedLink> route;
+    for (int node = source; node != destination; node = To(route.back()))
+    {
+        route.push_back(NextHop(node, source, destination, channel));
+    }
+    return route;
+}
+
+std::vector<LinkShare> Topology::Shares(int source, int destination, uint32_t channel) const
+{
+    std::vector<LinkShare> shares;
+    if (m_multipath == Multipath::Ecmp)
+    {
+        for (DirectedLink link : Route(source, destination, channel))
+        {
+            shares.push_back(LinkShare{link, 1});
+        }
+        return shares;
+    }
+    // Hop by hop: what is reached after h hops is that much nearer to the destination, so no node
+    // is reached at two levels, and a level is complete before it is left.
+    std::map<int, double> level{{source, 1}};
+    while (level.count(destination) == 0)
+    {
+        std::map<int, double> next;
+        for (const auto& [node, share] : level)
+        {
+            const std::vector<DirectedLink> hops = NextHops(node, destination);
+            for (DirectedLink link : hops)
+            {
+                const double part = share / static_cast<double>(hops.size());
+                shares.push_back(LinkShare{link, part});
+                next[To(link)] += part;
+            }
+        }
+        level = std::move(next);
+    }
+    return shares;
+}
+
+Topology Topology::WithLinks(const std::function<void(int index, Link& link)>& change) const
+{
+    Topology copy = *this;
+    for (size_t i = 0; i < m_links.size(); ++i)
+    {
+        Link& link = copy.m_links[i];
+        change(static_cast<int>(i), link);
+        link.a = m_links[i].a;
+        link.b = m_links[i].b;
+        CheckLink(link);
+    }
+    return copy;
+}
+
+std::string Topology::Fingerprint() const
+{
+    uint64_t hash = HashWords({m_seed, static_cast<uint64_t>(m_multipath)});
+    for (const Node& node : m_nodes)
+    {
+        hash = HashWords({hash, node.host});
+    }
+    for (const Link& link : m_links)
+    {
+        hash = HashWords({hash,
+                          static_cast<uint64_t>(link.a),
+                          static_cast<uint64_t>(link.b),
+                          static_cast<uint64_t>(link.rateBps),
+                          static_cast<uint64_t>(link.delay),
+                          static_cast<uint64_t>(link.queueBytes),
+                          static_cast<uint64_t>(std::llround(link.errorRate * 1e15))});
+    }
+    return "hosts=" + std::to_string(m_hosts.size()) + " nodes=" + std::to_string(m_nodes.size()) +
+           " links=" + std::to_string(m_links.size()) + " hash=" + std::to_string(hash);
+}
+
+const std::string& Topology::Name() const
+{
+    return m_name;
+}
+
+void Topology::SetName(const std::string& name)
+{
+    m_name = name;
+}
+
+void Topology::SetPosition(int node, const Position& position)
+{
+    m_nodes[node].position = position;
+}
+
+const std::optional<Position>& Topology::PositionOf(int node) const
+{
+    return m_nodes[node].position;
+}
+
+} // namespace legacy::fabric

@@ -1,0 +1,60 @@
+// The named topologies: from parameters to sizes and tiers, with defaults that fit the hosts
+// needed.
+#pragma once
+
+#include "builders.h"
+#include "fabric/base/settings.h"
+
+#include <cstdint>
+#include <string>
+
+namespace legacy::fabric
+{
+
+/// What a named topology is made from, and what its makers share.
+struct TopologyBuild
+{
+    static constexpr int kMaxHosts = 65536;
+    static constexpr int kMaxLinks = 1 << 22;
+
+    Settings settings;
+    int hostsNeeded = 0; ///< 0: nobody says
+    Tier common;         ///< what a tier has where the settings do not say
+
+    /// Hosts to make where no size is given.
+    int Needed() const;
+
+    /// The settings "<name>.rate", ".delay" and ".queue".
+    Tier TierOf(const std::string& name);
+    Tier TierOf(const std::string& name, const Tier& fallback);
+
+    /// The setting `key`, an oversubscription: what `down` links of the rate `downBps` bring in,
+    /// divided by what the `up` links of `tier` can carry on. Sets the tier's rate where it was
+    /// given; throws Error where "<name>.rate" was given as well.
+    void Divide(const std::string& key,
+                const std::string& name,
+                int down,
+                int64_t downBps,
+                int up,
+                Tier& tier);
+
+    /// Throws Error where `hosts`, which follow from the value of `key`, are too few or too many.
+    void CheckHosts(int64_t hosts, const std::string& key, const std::string& remedy) const;
+    void CheckLinks(int64_t links, const std::string& key) const;
+};
+
+// Each reads its parameters from the settings and throws Error on values that cannot be.
+Topology MakeFatTree(TopologyBuild& build);
+Topology MakeLeafSpine(TopologyBuild& build);
+Topology MakeDumbbell(TopologyBuild& build);
+Topology MakeStar(TopologyBuild& build);
+Topology MakeTorus(TopologyBuild& build);
+Topology MakeDragonfly(TopologyBuild& build);
+Topology MakeRailOptimised(TopologyBuild& build);
+Topology MakeRing(TopologyBuild& build);
+Topology MakeNodes(TopologyBuild& build);
+
+/// The one that the settings' type names; throws Error with all names otherwise.
+Topology MakeByType(TopologyBuild& build);
+
+} // namespace legacy::fabric

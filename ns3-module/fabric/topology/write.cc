@@ -1,0 +1,230 @@
+#include "fabric/base/error.h"
+#include "file.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <ostream>
+#include <utility>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// `value` in the largest unit that divides it.
+std::string
+Exact(int64_t value, const std::vector<std::pair<int64_t, const char*>>& units, const char* base)
+{
+    for (const auto& [scale, unit] : units)
+    {
+        if (value != 0 && value % scale == 0)
+        {
+            return std::to_string(value / scale) + unit;
+        }
+    }
+    return std::to_string(value) + base;
+}
+
+std::string ExactRate(int64_t bitsPerSecond)
+{
+    return Exact(
+        bitsPerSecond, {{1'000'000'000, "Gbps"}, {1'000'000, "Mbps"}, {1'000, "kbps"}}, "bps");
+}
+
+std::string ExactTime(TimeNs time)
+{
+    return Exact(time, {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "us"}}, "ns");
+}
+
+/// The shortest text that reads back as `value`.
+std::string ExactReal(double value)
+{
+    char buffer[32];
+    return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+}
+
+std::string Quoted(const std::string& text)
+{
+    std::string quoted = "\"";
+    for (char c : text)
+    {
+        if (c == '"' || c == '\\')
+        {
+            quoted += '\\';
+        }
+        quoted += c;
+    }
+    return quoted + "\"";
+}
+
+/// A name as YAML; in quotes where it could be read as something else.
+std::string YamlName(const std::string& name)
+{
+    bool plain = !name.empty() && std::isalpha(static_cast<unsigned char>(name[0]));
+    for (char c : name)
+    {
+        plain = plain && (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-');
+    }
+    return plain && name != "null" && name != "Null" && name != "NULL" ? name : Quoted(name);
+}
+
+/// How many, where they are called <prefix>0, <prefix>1 and so on; else the list of names.
+void WriteYamlNodes(const Topology& topology,
+                    const std::vector<int>& nodes,
+                    const std::string& key,
+                    const std::string& prefix,
+                    std::ostream& stream)
+{
+    constexpr size_t kPerLine = 12;
+    bool counted = true;
+    for (size_t i = 0; i < nodes.size(); ++i)
+    {
+        counted = counted && topology.NodeName(nodes[i]) == prefix + std::to_string(i);
+    }
+    stream << key << ": ";
+    if (counted)
+    {
+        stream << nodes.size() << "\n";
+        return;
+    }
+    for (size_t i = 0; i < nodes.size(); ++i)
+    {
+        stream << (i == 0              ? "["
+                   : i % kPerLine == 0 ? ",\n  "
+                                       : ", ")
+               << YamlName(topology.NodeName(nodes[i]));
+    }
+    stream << "]\n";
+}
+
+std::vector<int> Switches(const Topology& topology)
+{
+    std::vector<int> switches;
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        if (!topology.IsHost(node))
+        {
+            switches.push_back(node);
+        }
+    }
+    return switches;
+}
+
+void WriteYaml(const Topology& topology, std::ostream& stream)
+{
+    stream << "type: links\nname: " << YamlName(topology.Name()) << "\n";
+    WriteYamlNodes(topology, topology.Hosts(), "hosts", "host", stream);
+    WriteYamlNodes(topology, Switches(topology), "switches", "switch", stream);
+    stream << "queue: 0\nlinks:\n";
+    for (const Link& link : topology.Links())
+    {
+        stream << "  - {a: " << YamlName(topology.NodeName(link.a))
+               << ", b: " << YamlName(topology.NodeName(link.b))
+               << ", rate: " << ExactRate(link.rateBps) << ", delay: " << ExactTime(link.delay);
+        if (link.queueBytes > 0)
+        {
+            stream << ", queue: " << link.queueBytes;
+        }
+        if (link.errorRate > 0)
+        {
+            stream << ", error: " << ExactReal(link.errorRate);
+        }
+        if (const auto [there, back] = link.usdPerGb; there > 0 || back > 0)
+        {
+            stream << ", price: " << ExactReal(there);
+            if (back != there)
+            {
+                stream << "/" << ExactReal(back);
+            }
+        }
+        stream << "}\n";
+    }
+}
+
+void WriteHpcc(const Topology& topology, std::ostream& stream)
+{
+    for (const Link& link : topology.Links())
+    {
+        if (link.queueBytes != 0)
+        {
+            throw Error("queue of " + topology.NodeName(link.a) + " - " + topology.NodeName(link.b),
+                        FormatBytes(link.queueBytes),
+                        "none in the format hpcc, which cannot say it; use yaml");
+        }
+        if (const auto [there, back] = link.usdPerGb; there > 0 || back > 0)
+        {
+            throw Error("price of " + topology.NodeName(link.a) + " - " + topology.NodeName(link.b),
+                        ExactReal(std::max(there, back)),
+                        "none in the format hpcc, which cannot say it; use yaml");
+        }
+    }
+    const std::vector<int> switches = Switches(topology);
+    stream << topology.NodeCount() << " " << switches.size() << " " << topology.Links().size()
+           << "\n";
+    for (size_t i = 0; i < switches.size(); ++i)
+    {
+        stream << (i ? " " : "") << switches[i];
+    }
+    stream << "\n";
+    for (const Link& link : topology.Links())
+    {
+        // Nanoseconds, as in the files of the HPCC simulator.
+        stream << link.a << " " << link.b << " " << ExactRate(link.rateBps) << " " << link.delay
+               << "ns " << ExactReal(link.errorRate) << "\n";
+    }
+}
+
+void WriteDot(const Topology& topology, std::ostream& stream)
+{
+    stream << "graph " << Quoted(topology.Name()) << " {\n";
+    for (int node = 0; node < topology.NodeCount(); ++node)
+    {
+        stream << "  n" << node << " [label=" << Quoted(topology.NodeName(node))
+               << (topology.IsHost(node) ? ", shape=ellipse" : ", shape=box") << "];\n";
+    }
+    for (const Link& link : topology.Links())
+    {
+        stream << "  n" << link.a << " -- n" << link.b << " [label=\"" << FormatRate(link.rateBps)
+               << ", " << FormatTime(link.delay) << "\"];\n";
+    }
+    stream << "}\n";
+}
+
+} // namespace
+
+TopologyFormat ParseTopologyFormat(const std::string& text)
+{
+    if (text == "yaml")
+    {
+        return TopologyFormat::Yaml;
+    }
+    if (text == "hpcc")
+    {
+        return TopologyFormat::Hpcc;
+    }
+    if (text == "dot")
+    {
+        return TopologyFormat::Dot;
+    }
+    throw Error("topology format", text, "yaml, hpcc, dot");
+}
+
+void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream)
+{
+    switch (format)
+    {
+    case TopologyFormat::Yaml:
+        WriteYaml(topology, stream);
+        break;
+    case TopologyFormat::Hpcc:
+        WriteHpcc(topology, stream);
+        break;
+    case TopologyFormat::Dot:
+        WriteDot(topology, stream);
+        break;
+    }
+}
+
+} // namespace legacy::fabric

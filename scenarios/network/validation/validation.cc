@@ -1,0 +1,117 @@
+#include "scenarios/network/validation/validation.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <sstream>
+#include <utility>
+
+#include "base/error.h"
+#include "base/parse.h"
+#include "base/whole_file.h"
+#include "scenarios/network/validation/validation_sections.h"
+
+namespace legacy {
+namespace {
+
+// Other machines' C libraries and small changes of an engine move times by less.
+constexpr double kSampleTolerance = 0.01;
+
+using Section = std::pair<const char*, SectionResult (*)(const SectionRun&)>;
+
+std::vector<Section> Sections() {
+  return {{"astra-sim", ValidateAstraSim},
+#ifdef LEGACY_WITH_NS3
+          {"simgrid", ValidateSimGrid},
+          {"mathis", ValidateMathis},
+          {"bus-bandwidth", ValidateBusBandwidth},
+          {"collectives", ValidateCollectives},
+          {"fidelity", ValidateFidelity}
+#endif
+  };
+}
+
+std::vector<Section> Chosen(const std::vector<std::string>& names) {
+  if (names.empty()) return Sections();
+  std::vector<Section> chosen;
+  for (const std::string& name : names) {
+    const std::vector<Section> all = Sections();
+    const auto same = [&](const Section& section) { return name == section.first; };
+    const auto found = std::ranges::find_if(all, same);
+    if (found == all.end()) throw Error("--sections", name, Join(ValidationSections(), ", "));
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+std::string CsvPath(const ValidationOptions& options, const std::string& name) {
+  return (std::filesystem::path(options.out_directory) / (name + ".csv")).string();
+}
+
+void Print(const ValidationTable& table, std::ostream& text) {
+  text << "\n" << table.name << "\n\n" << ToMarkdown(table) << std::flush;
+}
+
+void Check(const ValidationOptions& options) {
+  if (options.processes < 1) {
+    throw Error("--processes", std::to_string(options.processes), "1 or more");
+  }
+  if (options.sample) return;
+  std::error_code error;
+  std::filesystem::create_directories(options.out_directory, error);
+  if (error) throw Error("--out", options.out_directory, "a folder that can be made");
+  if (!options.document.empty()) ReadWholeFile(options.document);
+}
+
+// Prints what a section found and keeps it. Returns what does not hold.
+std::vector<std::string> Keep(const SectionResult& result, const ValidationOptions& options,
+                              std::ostream& text) {
+  std::vector<std::string> misses = result.misses;
+  if (options.sample) {
+    Print(result.csv, text);
+    const ValidationTable recorded = ReadTable(result.csv.name, CsvPath(options, result.csv.name));
+    for (std::string& line : Differences(result.csv, recorded, kSampleTolerance)) {
+      misses.push_back(std::move(line));
+    }
+    return misses;
+  }
+  WriteWholeFile(CsvPath(options, result.csv.name), ToCsv(result.csv));
+  for (const ValidationTable& table : result.document) Print(table, text);
+  if (options.document.empty()) return misses;
+  std::string document = ReadWholeFile(options.document);  // as it is now: sections take minutes
+  for (const ValidationTable& table : result.document) {
+    document = WithTable(document, table, options.document);
+  }
+  WriteWholeFile(options.document, document);
+  return misses;
+}
+
+}  // namespace
+
+std::vector<std::string> ValidationSections() {
+  std::vector<std::string> names;
+  for (const Section& section : Sections()) names.emplace_back(section.first);
+  return names;
+}
+
+bool RunValidation(const ValidationOptions& options, std::ostream& text) {
+  const std::vector<Section> sections = Chosen(options.sections);
+  Check(options);
+  std::vector<std::string> misses;
+  for (const auto& [name, run] : sections) {
+    SectionRun how{options.sample, options.processes, {}};
+    how.progress = [&, label = std::string(name)](const std::string& line) {
+      text << label << " " << line << std::endl;
+    };
+    for (std::string& miss : Keep(run(how), options, text)) {
+      misses.push_back(std::move(miss));
+    }
+  }
+  text << "\n";
+  for (const std::string& miss : misses) text << "does not hold: " << miss << "\n";
+  if (misses.empty()) text << "all of it holds\n";
+  return misses.empty();
+}
+
+}  // namespace legacy

@@ -1,0 +1,143 @@
+// Sections that hold our engines against figures of others.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "ns3-module/fabric/step/step.h"
+#include "scenarios/network/validation/validation_sections.h"
+#ifdef LEGACY_WITH_NS3
+#include "ns3-module/helper/reference-cases.h"
+#endif
+
+namespace legacy {
+namespace {
+
+#ifdef LEGACY_WITH_NS3
+constexpr double kMathisPercent = 20;
+#endif
+
+// The ring as our own model has it: hosts in a circle, each link of that rate and latency, no
+// headers, no ACKs, one frame a message.
+fabric::TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
+  fabric::Topology topology;
+  fabric::Placement placement;
+  for (int i = 0; i < ring.workers; ++i) {
+    placement.hosts.push_back(topology.AddHost(std::to_string(i)));
+  }
+  const auto rate = static_cast<int64_t>(ring.link_gib_per_second * 8 * 0x1p30);
+  for (int i = 0; i < ring.workers; ++i) {
+    fabric::Link link;
+    link.a = i;
+    link.b = (i + 1) % ring.workers;
+    link.rateBps = rate;
+    link.delay = ring.latency_ns;
+    topology.AddLink(link);
+  }
+  fabric::EngineRequest request;
+  request.topology = &topology;
+  request.placement = &placement;
+  request.transport.headerBytes = 0;
+  request.transport.ackBytes = 0;
+  fabric::StepTraffic traffic;
+  traffic.workers = ring.workers;
+  traffic.deviceFree.assign(ring.workers, 0);
+  fabric::RoundTraffic round;
+  round.collective.kind = fabric::CollectiveKind::RingAllReduce;
+  round.collective.bytes.assign(ring.workers, bytes);
+  fabric::BucketTraffic bucket;
+  bucket.ready.assign(ring.workers, 0);
+  bucket.rounds.push_back(round);
+  traffic.buckets.push_back(bucket);
+  return fabric::StepSimulator(fabric::MakeAnalyticEngine, request).Simulate(traffic, 0).total;
+}
+
+// All but the network of AstraRingAllReduceNs.
+int64_t AstraBesidesNetworkNs(const AstraRing& ring) {
+  const int64_t chunk = ring.bytes / ring.splits / ring.workers;
+  const auto memory = static_cast<int64_t>(static_cast<double>(chunk) / ring.memory_gb_per_second);
+  constexpr int64_t kStreamNs = 10;
+  constexpr int64_t kMemoryPasses = 3;
+  const int64_t others = ring.workers - 1;
+  return ring.splits *
+         (2 * others * ring.endpoint_delay_ns + kStreamNs + others * kMemoryPasses * memory);
+}
+
+}  // namespace
+
+int64_t AstraRingAllReduceNs(const AstraRing& ring) {
+  const auto chunk = static_cast<double>(ring.bytes / ring.splits / ring.workers);
+  const double bytes_per_ns = ring.link_gib_per_second * 0x1p30 * 1e-9;
+  const auto step =
+      static_cast<int64_t>(static_cast<double>(ring.latency_ns) + chunk / bytes_per_ns);
+  return ring.splits * 2 * (ring.workers - 1) * step + AstraBesidesNetworkNs(ring);
+}
+
+SectionResult ValidateAstraSim(const SectionRun&) {
+  constexpr int64_t kCommitted = 117'780;  // tests/rt_template of astra-sim, each rank
+  const AstraRing ring;
+  const int64_t formula = AstraRingAllReduceNs(ring);
+  const int64_t own = ring.splits * OwnRingAllReduceNs(ring, ring.bytes / ring.splits) +
+                      AstraBesidesNetworkNs(ring);
+  SectionResult result;
+  result.csv = {"astra-sim",
+                {"figure", "ns"},
+                {{"ASTRA-sim's regression constant", std::to_string(kCommitted)},
+                 {"its model as a closed form", std::to_string(formula)},
+                 {"the same with the network of our analytic engine", std::to_string(own)}}};
+  result.document = {result.csv};
+  if (formula != kCommitted) {
+    result.misses.push_back("astra-sim: the closed form gives " + std::to_string(formula));
+  }
+  // Ours rounds each message up, theirs down.
+  if (own < formula || own > formula + ring.splits * 2 * (ring.workers - 1)) {
+    result.misses.push_back("astra-sim: our engine gives " + std::to_string(own));
+  }
+  return result;
+}
+
+#ifdef LEGACY_WITH_NS3
+
+SectionResult ValidateSimGrid(const SectionRun& run) {
+  SectionResult result;
+  result.csv = {"simgrid", {"transfer", "bytes", "SimGrid publishes (s)", "measured (s)"}, {}};
+  const std::vector<std::string> names{"onelink", "Tremblay-Jupiter", "Fafard-Ginette"};
+  result.csv.rows = ForkRows(run, names, [](int i) {
+    const fabric::SimGridResult one = fabric::RunSimGridCases().at(i);
+    return ValidationRow{one.name, std::to_string(one.bytes), FormatFixed(one.published, 6),
+                         FormatFixed(one.measured, 6)};
+  });
+  for (const ValidationRow& row : result.csv.rows) {
+    if (row[2] != row[3]) result.misses.push_back("simgrid: " + row[0] + " takes " + row[3] + " s");
+  }
+  result.document = {result.csv};
+  return result;
+}
+
+SectionResult ValidateMathis(const SectionRun& run) {
+  std::vector<fabric::MathisCase> cases = fabric::MathisCases();
+  if (run.sample) cases.resize(1);
+  std::vector<std::string> names;
+  for (const fabric::MathisCase& one : cases) {
+    names.push_back("loss " + FormatFixed(one.lossRate, 4) + ", round trip " +
+                    fabric::FormatTime(one.roundTrip));
+  }
+  SectionResult result;
+  result.csv = {"mathis", {"case", "goodput (Mbit/s)", "formula (Mbit/s)", "difference (%)"}, {}};
+  result.csv.rows = ForkRows(run, names, [&](int i) {
+    const fabric::MathisResult one = fabric::RunMathisCase(cases[i]);
+    return ValidationRow{names[i], FormatFixed(one.goodputBps * 1e-6, 3),
+                         FormatFixed(one.formulaBps * 1e-6, 3),
+                         FormatFixed(100 * (one.goodputBps / one.formulaBps - 1), 1)};
+  });
+  for (const ValidationRow& row : result.csv.rows) {
+    if (std::abs(std::stod(row[3])) > kMathisPercent) {
+      result.misses.push_back("mathis: " + row[0] + " is off by " + row[3] + " %");
+    }
+  }
+  result.document = {result.csv};
+  return result;
+}
+
+#endif
+
+}  // namespace legacy

@@ -1,0 +1,87 @@
+#include "scenarios/options/built_in_methods.h"
+
+namespace legacy {
+namespace {
+
+class Table {
+ public:
+  Method& Add(const char* name, const char* scheme, const char* policy = "uniform",
+              const char* scope = "layer") {
+    Method method;
+    method.name = name;
+    method.scheme = scheme;
+    method.scope = scope;
+    method.policy = policy;
+    return methods_.emplace_back(method);
+  }
+  std::vector<Method> Take() { return std::move(methods_); }
+
+ private:
+  std::vector<Method> methods_;
+};
+
+// Every layer by one rule.
+void AddStatic(Table& table) {
+  for (const char* scheme : {"dense", "fp16", "bf16", "topk"}) table.Add(scheme, scheme);
+  table.Add("topk-bucket", "topk", "uniform", "bucket");
+  table.Add("topk-global", "topk", "uniform", "model");
+  for (const char* scheme : {"randomk", "ar-topk", "flexible-topk", "dgc", "redsync", "sidco",
+                             "adacomp", "cat", "qsgd", "maxmin", "terngrad", "terngrad-shared",
+                             "natural", "onebit", "powersgd", "fft", "variance"}) {
+    table.Add(scheme, scheme);
+  }
+  table.Add("redsync-quantised", "redsync:quantised=on");
+  table.Add("ef-sign", "sign");
+  // The paper's rates are about 1e-4, a thousandth of what the other methods train with.
+  table.Add("signsgd", "signsgd:scale=0.001");
+  for (const char* quantiser : {"fp32", "uniform", "fp16", "bf16"}) {
+    const std::string name = std::string("fft-") + quantiser;
+    table.Add(name.c_str(), (std::string("fft+") + quantiser).c_str());
+  }
+  // FFT's control: the same quantiser and as many bytes.
+  table.Add("topk-rbf", "topk+rbf").bytes_of = "fft@0.85";
+  table.Add("local-sgd", "dense").local_steps = 4;
+}
+
+// LEGACY over each kind of parameter; the plain names are those over Top-K.
+void AddLegacy(Table& table) {
+  for (const char* scheme : {"topk", "qsgd", "powersgd"}) {
+    const std::string tail = std::string(scheme) == "topk" ? "" : std::string("-") + scheme;
+    for (const char* policy : {"legacy-layer", "legacy-phase", "legacy-both", "legacy-auto"}) {
+      table.Add((policy + tail).c_str(), scheme, policy);
+    }
+  }
+  table.Add("legacy-layer-reversed", "topk", "legacy-layer").reversed = true;
+  table.Add("legacy-phase-reversed", "topk", "legacy-phase").reversed = true;
+  table.Add("legacy-both-reversed", "topk", "legacy-both").reversed = true;
+}
+
+// Windows are parts of the run, so that every policy acts in a short one; papers have numbers of steps or epochs.
+void AddAdaptive(Table& table) {
+  table.Add("lgreco", "topk", "lgreco:period=10%");
+  table.Add("lgreco-qsgd", "qsgd", "lgreco:period=10%");
+  table.Add("lgreco-powersgd", "powersgd", "lgreco:period=10%");
+  table.Add("accordion", "topk", "accordion:interval=10%");
+  table.Add("accordion-powersgd", "powersgd", "accordion:interval=10%");
+  table.Add("lgreco-accordion", "powersgd", "lgreco-accordion:period=10%");
+  table.Add("gravac", "topk", "gravac:window=5%");
+  table.Add("gravac-dgc", "dgc", "gravac:window=5%");
+  table.Add("kimad", "topk", "kimad");
+  table.Add("flexible", "flexible-topk", "flexible");
+  table.Add("fft-theta", "fft", "theta");
+}
+
+}  // namespace
+
+const std::vector<Method>& BuiltInMethodTable() {
+  static const std::vector<Method> methods = [] {
+    Table table;
+    AddStatic(table);
+    AddLegacy(table);
+    AddAdaptive(table);
+    return table.Take();
+  }();
+  return methods;
+}
+
+}  // namespace legacy

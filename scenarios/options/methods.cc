@@ -1,0 +1,265 @@
+#include "scenarios/options/methods.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "analysis/summary.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "base/parse.h"
+#include "compress/options.h"
+#include "compress/policies/equal_volume.h"
+#include "compress/policies/legacy_schedule.h"
+#include "compress/policies/legacy_table.h"
+
+namespace legacy {
+namespace {
+
+// `text` with an option of its first stage, where the scheme has it and it is not given.
+std::string WithOption(const std::string& text, const std::string& name, const std::string& value) {
+  std::vector<Stage> stages = ParseStages(text);
+  if (!stages.front().options.emplace(name, value).second) return text;
+  const std::string with = FormatStages(stages);
+  try {
+    MakeScheme(with);
+  } catch (const Error&) {
+    return text;
+  }
+  return with;
+}
+
+// Only schemes that send positions take an index coding.
+bool TakesIndexCoding(const std::string& scheme) {
+  return WithOption(scheme, "index", "u32") != scheme;
+}
+
+// The method's scheme with the scenario's options in it.
+std::string SchemeText(const Method& method, const Scenario& scenario) {
+  std::string text = method.scheme;
+  if (scenario.index != "auto") text = WithOption(text, "index", scenario.index);
+  // A scheme that applies momentum before it compresses takes over the training's.
+  if (!MakeScheme(text)->OwnsMomentum()) return text;
+  text = WithOption(text, "momentum", FormatNumber(scenario.momentum));
+  return WithOption(text, "nesterov", scenario.nesterov ? "on" : "off");
+}
+
+double ParameterOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
+  if (method.parameter > 0) return method.parameter;
+  return spec.name == "density" ? scenario.density : spec.fallback;
+}
+
+// Whatever a policy may choose: QSGD, which diverges with few bits, has none with many either.
+bool UsesErrorFeedback(const Scheme& scheme, const Method& method, const Scenario& scenario) {
+  const ParameterSpec& spec = scheme.Parameter();
+  return scheme.UsesErrorFeedback(ParameterOf(method, scenario, spec)) &&
+         (spec.name.empty() ||
+          (scheme.UsesErrorFeedback(spec.minimum) && scheme.UsesErrorFeedback(spec.maximum)));
+}
+
+// Where what is held is the method itself no switch takes it away.
+bool KeepsResiduals(const Scheme& scheme, const Method& method, const Scenario& scenario) {
+  if (scheme.NeedsErrorFeedback()) return true;
+  return scenario.error_feedback && UsesErrorFeedback(scheme, method, scenario);
+}
+
+std::unique_ptr<Scheme> SchemeOf(const Method& method, const Scenario& scenario) {
+  const std::string text = SchemeText(method, scenario);
+  std::unique_ptr<Scheme> scheme = MakeScheme(text);
+  if (KeepsResiduals(*scheme, method, scenario)) return scheme;
+  return MakeScheme(text, {.error_feedback = false});
+}
+
+bool IsLegacyTable(const Method& method) {
+  const auto names = LegacyPolicyNames();
+  return method.policy != "uniform" && std::ranges::find(names, method.policy) != names.end();
+}
+
+bool IsUniform(const Method& method) { return method.policy == "uniform"; }
+
+// The scenario's levels are densities; methods of other parameters have their own or none.
+std::string LevelsOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
+  if (!method.levels.empty() || spec.name != "density") return method.levels;
+  return scenario.levels;
+}
+
+// Levels that are taken as they are need no volume to be brought to.
+bool IsSolved(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
+  return scenario.volume != "off" || LevelsOf(method, scenario, spec).empty();
+}
+
+bool IsAuto(const Method& method) {
+  return ParseStages(method.policy).front().name == "legacy-auto";
+}
+
+// Volumes in bytes are LEGACY's own way to solve for them.
+std::string PolicyText(const Method& method, const Scenario& scenario) {
+  if (!IsAuto(method) || scenario.volume != "bytes") return method.policy;
+  std::vector<Stage> stages = ParseStages(method.policy);
+  stages.front().options.emplace("volume", "bytes");
+  return FormatStages(stages);
+}
+
+bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
+  return method.parameter <= 0 && method.bytes_of.empty() && spec.name == "density";
+}
+
+// The parameter whose messages are as long as those of the scheme that method.bytes_of names.
+double ParameterOfBytes(const Method& method, const Scenario& scenario, const Scheme& scheme,
+                        std::span<const Unit> units) {
+  const size_t at = method.bytes_of.find('@');
+  const std::unique_ptr<Scheme> other = MakeScheme(method.bytes_of.substr(0, at));
+  double parameter = other->Parameter().fallback;
+  if (at != std::string::npos) {
+    parameter = ParseNumber(method.bytes_of.substr(at + 1), "bytes_of", -1e9, 1e9);
+  }
+  VolumeModel model = {.units = units,
+                       .scheme = other.get(),
+                       .total_steps = scenario.steps,
+                       .measure = VolumeMeasure::kBytes};
+  const double target = UniformVolume(model, parameter);
+  model.scheme = &scheme;
+  const LegacySchedule start = {
+      .splits = {}, .phase_bounds = {}, .levels = {{scheme.Parameter().fallback}}};
+  return SolveSchedule(model, start, target, FreeLevels::kAll).schedule.levels[0][0];
+}
+
+LegacyTable TableOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
+  LegacyTable table = {.levels = LevelsOf(method, scenario, spec),
+                       .splits = scenario.splits,
+                       .split_share = scenario.split_share,
+                       .phase_bounds = scenario.phase_bounds,
+                       .closed_right = scenario.closed_right,
+                       .reversed = method.reversed};
+  if (scenario.volume == "bytes") table.volume = VolumeMeasure::kBytes;
+  if (scenario.volume == "off") table.volume.reset();
+  return table;
+}
+
+std::string LevelText(double level, const ParameterSpec& spec) {
+  char text[32];
+  if (spec.name == "density") {
+    std::snprintf(text, sizeof(text), "%.4g %%", 100 * level);
+  } else {
+    std::snprintf(text, sizeof(text), "%g", level);
+  }
+  return text;
+}
+
+std::string Describe(const LegacySchedule& schedule, const ParameterSpec& spec) {
+  std::string text;
+  for (size_t phase = 0; phase < schedule.levels.size(); ++phase) {
+    if (schedule.levels.size() > 1)
+      text += (phase ? "; phase " : "phase ") + std::to_string(phase + 1) + ": ";
+    const std::vector<double>& row = schedule.levels[phase];
+    for (size_t bucket = 0; bucket < row.size(); ++bucket) {
+      text += (bucket ? ", " : "") + LevelText(row[bucket], spec);
+      if (bucket < schedule.splits.size()) {
+        text += " below " + std::to_string(schedule.splits[bucket]) + " elements";
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<const Unit> units) {
+  MethodAnchor anchor{SchemeOf(method, scenario)};
+  anchor.parameter = method.bytes_of.empty()
+                         ? ParameterOf(method, scenario, anchor.scheme->Parameter())
+                         : ParameterOfBytes(method, scenario, *anchor.scheme, units);
+  return anchor;
+}
+
+BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,
+                        int64_t steps_per_epoch) {
+  BuiltMethod built;
+  MethodAnchor anchor = AnchorOf(method, scenario, units);
+  const double parameter = anchor.parameter;
+  built.parameter = parameter;
+  built.scheme = std::move(anchor.scheme);
+  const ParameterSpec& spec = built.scheme->Parameter();
+  built.description = method.scheme + " by " + method.scope;
+  if (method.local_steps > 1) {
+    built.description += ", every " + std::to_string(method.local_steps) + " steps";
+  }
+  if (IsLegacyTable(method)) {
+    const VolumeModel model = {
+        .units = units, .scheme = built.scheme.get(), .total_steps = scenario.steps};
+    const LegacyTable table = TableOf(method, scenario, spec);
+    const LegacySchedule schedule = ScheduleOfTable(method.policy, table, model, parameter);
+    built.policy = MakeLegacyPolicy(method.policy, schedule, spec);
+    built.description += ", " + spec.name + " " + Describe(schedule, spec);
+    return built;
+  }
+  built.adaptive = !IsUniform(method);
+  built.policy = MakePolicy(PolicyText(method, scenario), {.scheme = built.scheme.get(),
+                                                           .units = {units.begin(), units.end()},
+                                                           .workers = scenario.workers,
+                                                           .total_steps = scenario.steps,
+                                                           .steps_per_epoch = steps_per_epoch,
+                                                           .parameter = parameter,
+                                                           .seed = scenario.seed});
+  if (!spec.name.empty()) built.description += ", " + spec.name + " " + LevelText(parameter, spec);
+  if (!method.bytes_of.empty()) built.description += " (as many bytes as " + method.bytes_of + ")";
+  if (!IsUniform(method)) built.description += " by " + method.policy;
+  return built;
+}
+
+std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps) {
+  const std::optional<DecisionForecast> forecast = policy.DecisionsIn(steps);
+  if (!forecast || forecast->decisions >= analysis::kFewestDecisions) return "";
+  const char* const times[] = {"never decides", "decides once", "decides twice"};
+  return method.name + ": its policy " + method.policy + " " + times[forecast->decisions] + " in " +
+         std::to_string(steps) +
+         " steps; a part of the run makes it act: " + std::string(policy.Name()) + ":" +
+         forecast->remedy;
+}
+
+std::vector<std::string> MethodPolicyNames() {
+  std::vector<std::string> names = LegacyPolicyNames();
+  for (const PolicyRow& row : PolicyTable()) {
+    if (std::ranges::find(names, row.info.name) == names.end()) names.push_back(row.info.name);
+  }
+  return names;
+}
+
+std::string NetworkDependence(const Method& method, const Scenario& scenario) {
+  const std::unique_ptr<Scheme> scheme = SchemeOf(method, scenario);
+  if (scheme->DependsOnCollective()) return "its arithmetic depends on the collective";
+  if (scheme->ReadsNetwork()) return "its scheme reads the network's latency and rate";
+  if (IsLegacyTable(method)) return "";
+  // What a policy reads does not depend on the model.
+  const Unit unit{.id = 0, .name = "any", .shape = {64, 64}, .offset = 0, .numel = 64 * 64};
+  const BuiltMethod built = BuildMethod(method, scenario, {&unit, 1});
+  return built.policy->ReadsClock() ? "its policy reads simulated times or rates" : "";
+}
+
+std::vector<std::string> UnreadOptions(const Method& method, const Scenario& scenario) {
+  const std::unique_ptr<Scheme> scheme = SchemeOf(method, scenario);
+  const ParameterSpec& spec = scheme->Parameter();
+  const bool scheduled = IsLegacyTable(method);
+  std::vector<std::string> unread;
+  const auto add = [&](const char* key, bool read) {
+    if (!read) unread.emplace_back(key);
+  };
+  const bool density = IsDensityOfScenario(method, spec);
+  add("compression.density", density && (!scheduled || IsSolved(method, scenario, spec)));
+  add("compression.levels", scheduled && method.levels.empty() && spec.name == "density");
+  const bool by_layer = scheduled && method.policy != "legacy-phase";
+  const bool by_phase = scheduled && method.policy != "legacy-layer";
+  add("compression.splits", by_layer);
+  add("compression.split_share", by_layer && scenario.splits.empty());
+  add("compression.phase_bounds", by_phase);
+  add("compression.closed_right", by_phase);
+  add("compression.volume", !IsUniform(method));
+  add("compression.error_feedback",
+      !scheme->NeedsErrorFeedback() && UsesErrorFeedback(*scheme, method, scenario));
+  add("compression.rescale_residuals", KeepsResiduals(*scheme, method, scenario));
+  add("compression.index", TakesIndexCoding(method.scheme));
+  return unread;
+}
+
+}  // namespace legacy

@@ -1,0 +1,146 @@
+// The forms that options of a scenario take, for the files that list them; nobody else includes this.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/base/error.h"
+#include "ns3-module/fabric/base/units.h"
+#include "scenarios/options/scenario.h"
+
+namespace legacy {
+
+// Tables of scenario_options.cc, each in a file of its own.
+std::vector<ScenarioOption> OptionsOfTraining();
+std::vector<ScenarioOption> OptionsOfCompression();
+std::vector<ScenarioOption> OptionsOfNetwork();  // and of the clock
+
+namespace option_forms {
+
+inline constexpr int64_t kMany = std::numeric_limits<int64_t>::max();
+
+using Texts = std::vector<std::string>;
+
+template <auto Field, int64_t Minimum, int64_t Maximum = kMany>
+ScenarioOption Integer(std::string key, std::string flag, std::string help) {
+  return {std::move(key),
+          std::move(flag),
+          "N",
+          std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            using Type = std::remove_reference_t<decltype(s.*Field)>;
+            constexpr int64_t kTop = std::min<int64_t>(
+                Maximum, sizeof(Type) < 8 ? std::numeric_limits<int32_t>::max() : kMany);
+            s.*Field = static_cast<Type>(ParseInteger(text, k, Minimum, kTop));
+          },
+          [](const Scenario& s) { return std::to_string(s.*Field); },
+          OptionKind::kInteger};
+}
+
+// Template arguments cannot be double before GCC's full C++20 support everywhere: bounds in thousandths.
+template <auto Field, int64_t MinimumMilli, int64_t MaximumMilli>
+ScenarioOption Number(std::string key, std::string flag, std::string help) {
+  return {std::move(key),
+          std::move(flag),
+          "X",
+          std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            s.*Field = ParseNumber(text, k, MinimumMilli / 1000.0, MaximumMilli / 1000.0);
+          },
+          [](const Scenario& s) { return FormatNumber(s.*Field); },
+          OptionKind::kNumber};
+}
+
+template <auto Field>
+ScenarioOption Fraction(std::string key, std::string flag, std::string help) {
+  return {std::move(key),
+          std::move(flag),
+          "1%|0.01",
+          std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            s.*Field = ParseFraction(text, k);
+          },
+          [](const Scenario& s) { return FormatPercent(s.*Field); },
+          OptionKind::kFraction};
+}
+
+template <auto Field>
+ScenarioOption Switch(std::string key, std::string flag, std::string help) {
+  return {std::move(key),
+          std::move(flag),
+          kSwitch,
+          std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            s.*Field = ParseSwitch(text, k);
+          },
+          [](const Scenario& s) { return std::string(s.*Field ? "on" : "off"); }};
+}
+
+// fabric's parsers throw fabric's exception; users see one kind.
+template <typename Parse>
+void Checked(Parse parse) {
+  try {
+    parse();
+  } catch (const fabric::Error& error) {
+    throw Error(error.what());
+  }
+}
+
+inline void CheckRate(const std::string& text, const std::string& key) {
+  Checked([&] { fabric::ParseRate(text, key); });
+}
+inline void CheckTime(const std::string& text, const std::string& key) {
+  Checked([&] { fabric::ParseTime(text, key); });
+}
+inline void CheckBytes(const std::string& text, const std::string& key) {
+  Checked([&] { fabric::ParseBytes(text, key); });
+}
+
+using Check = void (*)(const std::string& text, const std::string& key);
+
+constexpr OptionKind KindOf(Check checked) {
+  if (checked == CheckRate) return OptionKind::kRate;
+  if (checked == CheckTime) return OptionKind::kTime;
+  return checked == CheckBytes ? OptionKind::kBytes : OptionKind::kText;
+}
+
+template <auto Field, Check Checked = nullptr>
+ScenarioOption Text(std::string key, std::string flag, std::string metavar, std::string help) {
+  return {std::move(key),
+          std::move(flag),
+          std::move(metavar),
+          std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            if constexpr (Checked != nullptr) Checked(text, k);
+            s.*Field = text;
+          },
+          [](const Scenario& s) { return s.*Field; },
+          KindOf(Checked)};
+}
+
+template <auto Field>
+ScenarioOption Integers(std::string key, std::string flag, std::string help) {
+  return {std::move(key),
+          std::move(flag),
+          "N,N,...",
+          std::move(help),
+          [](Scenario& s, const std::string& k, const std::string& text) {
+            (s.*Field).clear();
+            for (const std::string& item : SplitList(text)) {
+              (s.*Field).push_back(ParseInteger(item, k, 1, kMany));
+            }
+          },
+          [](const Scenario& s) {
+            Texts items;
+            for (const int64_t value : s.*Field) items.push_back(std::to_string(value));
+            return Join(items, ",");
+          }};
+}
+
+}  // namespace option_forms
+}  // namespace legacy

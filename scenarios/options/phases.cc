@@ -1,0 +1,90 @@
+#include "scenarios/options/phases.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/base/error.h"
+#include "ns3-module/fabric/base/units.h"
+
+namespace legacy {
+namespace {
+
+constexpr const char* kPhasesForm =
+    "none, c1, c2, or phases such as 0%:bandwidth=25Gbps,delay=1ms;50%:delay=50ms";
+
+std::string TextOfPreset(const std::string& text) {
+  if (text == "c1") {
+    return "0%:bandwidth=25Gbps,delay=500us;24%:bandwidth=1Gbps;48%:delay=25ms;"
+           "72%:bandwidth=25Gbps";
+  }
+  if (text == "c2") {
+    return "0%:bandwidth=25Gbps,delay=500us;20%:bandwidth=5Gbps,delay=5ms;"
+           "40%:bandwidth=1Gbps,delay=25ms;60%:bandwidth=5Gbps,delay=5ms;"
+           "80%:bandwidth=25Gbps,delay=500us";
+  }
+  return text;
+}
+
+std::vector<std::string> Split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+void Set(NetworkPhase& phase, const std::string& setting, const std::string& key) {
+  const size_t equals = setting.find('=');
+  const std::string name = setting.substr(0, equals);
+  const std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
+  try {
+    if (name == "bandwidth") {
+      fabric::ParseRate(value, key + ": bandwidth");
+      phase.bandwidth = value;
+      return;
+    }
+    if (name == "delay") {
+      fabric::ParseTime(value, key + ": delay");
+      phase.delay = value;
+      return;
+    }
+  } catch (const fabric::Error& error) {
+    throw Error(error.what());
+  }
+  throw Error(key, setting, "bandwidth=RATE or delay=TIME");
+}
+
+}  // namespace
+
+std::vector<NetworkPhase> ParsePhases(const std::string& text, const std::string& bandwidth,
+                                      const std::string& delay, const std::string& key) {
+  NetworkPhase phase{0, bandwidth, delay};
+  if (text == "none") return {phase};
+  std::vector<NetworkPhase> phases;
+  for (const std::string& part : Split(TextOfPreset(text), ';')) {
+    const size_t colon = part.find(':');
+    if (colon == std::string::npos) throw Error(key, part, kPhasesForm);
+    phase.begin = part.substr(0, colon) == "0" || part.substr(0, colon) == "0%"
+                      ? 0
+                      : ParseFraction(part.substr(0, colon), key);
+    if (phases.empty() ? phase.begin != 0 : phase.begin <= phases.back().begin) {
+      throw Error(key, part, "phases that begin at 0% and ascend");
+    }
+    for (const std::string& setting : Split(part.substr(colon + 1), ',')) Set(phase, setting, key);
+    phases.push_back(phase);
+  }
+  return phases;
+}
+
+size_t PhaseOf(const std::vector<NetworkPhase>& phases, int64_t step, int64_t steps) {
+  const double done = static_cast<double>(step) / static_cast<double>(steps);
+  size_t phase = 0;
+  while (phase + 1 < phases.size() && phases[phase + 1].begin <= done) ++phase;
+  return phase;
+}
+
+}  // namespace legacy

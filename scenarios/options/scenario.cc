@@ -1,0 +1,189 @@
+#include "scenarios/options/scenario.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/parse.h"
+#include "compress/exchange.h"
+#include "ns3-module/fabric/step/synchronisation.h"
+#include "scenarios/options/built_in_methods.h"
+#include "scenarios/shapes/model_shape.h"
+#include "trainer/data/data_catalog.h"
+#include "trainer/models/model_names.h"
+
+namespace legacy {
+namespace {
+
+void RequireKnown(const std::string& key, const std::string& value,
+                  const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), value) == known.end()) {
+    throw Error(key, value, Join(known, ", "));
+  }
+}
+
+// What only a training reads must be left alone where nothing is trained.
+void CheckShape(const Scenario& s) {
+  LoadModelShape(s.layers);
+  const Scenario defaults;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (!ReadsTrainingAlone(option.key) || option.get(s) == option.get(defaults)) continue;
+    throw Error(option.key + " (" + option.flag + ")", option.get(s),
+                "nothing: with training.layers (--layers) nothing is trained");
+  }
+}
+
+}  // namespace
+
+Scenario ShapeDefaults() {
+  Scenario scenario;
+  scenario.fidelity = "flow";
+  scenario.further = "none";
+  scenario.seeds = 1;
+  return scenario;
+}
+
+bool ReadsTrainingAlone(const std::string& key) {
+  static const std::set<std::string> keys = {
+      "training.dataset",    "training.data_root", "training.train_limit",
+      "training.test_limit", "training.model",     "training.nesterov",
+      "training.device",     "run.gradient_steps", "run.gradient_layers"};
+  return keys.count(key) > 0;
+}
+
+void ValidateScenario(const Scenario& s) {
+  if (!s.layers.empty()) {
+    CheckShape(s);
+  } else if (s.gradients != Scenario().gradients || s.drawn_steps != Scenario().drawn_steps) {
+    throw Error(
+        "training.gradients, training.drawn_steps: nothing is drawn without training.layers");
+  }
+  RequireKnown("training.dataset", s.dataset, DatasetNames());
+  RequireKnown("training.model", s.model, ModelNames());
+  std::set<std::string> names;
+  for (const std::string& name : s.policies) {
+    FindMethod(s, name);
+    if (!names.insert(name).second) {
+      throw Error("compression.policies", name, "each policy once");
+    }
+  }
+  fabric::Synchronisation(s.sync, "network.sync").CheckWorkers(s.workers);
+  const Scenario defaults;
+  if (s.aggregation != "collective" &&
+      (s.allreduce != defaults.allreduce || s.allgather != defaults.allgather)) {
+    throw Error("network.aggregation", s.aggregation,
+                "collective, where network.allreduce or network.allgather is chosen");
+  }
+  if (!std::is_sorted(s.decay_steps.begin(), s.decay_steps.end())) {
+    throw Error("training.decay_steps: steps must ascend");
+  }
+  if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
+    throw Error("compression.splits: sizes must ascend");
+  }
+  if (s.fidelity != "packet" && !(s.pcap + s.flow_monitor + s.netanim).empty()) {
+    throw Error("network.fidelity", s.fidelity,
+                "packet, where network.pcap, network.flow_monitor or network.netanim asks for "
+                "ns-3's own files");
+  }
+  if (s.phases != "none" &&
+      (s.doctor != "off" || !(s.trace_steps + s.pcap + s.flow_monitor + s.netanim).empty())) {
+    throw Error("network.phases", s.phases,
+                "none, where network.doctor, traces or ns-3's own files are asked for: they show "
+                "one network");
+  }
+  for (const auto& [name, value] : s.ns3) {
+    if (name.rfind("ns3::", 0) != 0) {
+      throw Error("ns3", name, "attribute names such as ns3::TcpSocket::SegmentSize");
+    }
+  }
+}
+
+std::string PrintScenario(const Scenario& scenario) {
+  YAML::Emitter out;
+  out << YAML::BeginMap;
+  std::string section;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    const size_t dot = option.key.find('.');
+    if (option.key.substr(0, dot) != section) {
+      if (!section.empty()) out << YAML::EndMap;
+      section = option.key.substr(0, dot);
+      out << YAML::Key << section << YAML::Value << YAML::BeginMap;
+    }
+    out << YAML::Key << option.key.substr(dot + 1) << YAML::Value << option.get(scenario);
+  }
+  out << YAML::EndMap;
+  if (!scenario.methods.empty()) {
+    out << YAML::Key << "methods" << YAML::Value << YAML::BeginMap;
+    for (const auto& [name, method] : scenario.methods) {
+      out << YAML::Key << name << YAML::Value << YAML::BeginMap;
+      out << YAML::Key << "scheme" << YAML::Value << method.scheme;
+      out << YAML::Key << "scope" << YAML::Value << method.scope;
+      out << YAML::Key << "policy" << YAML::Value << method.policy;
+      out << YAML::Key << "parameter" << YAML::Value << FormatNumber(method.parameter);
+      if (!method.bytes_of.empty()) {
+        out << YAML::Key << "bytes_of" << YAML::Value << method.bytes_of;
+      }
+      out << YAML::Key << "levels" << YAML::Value << method.levels;
+      out << YAML::Key << "local_steps" << YAML::Value << method.local_steps;
+      out << YAML::Key << "reversed" << YAML::Value << (method.reversed ? "on" : "off");
+      out << YAML::EndMap;
+    }
+    out << YAML::EndMap;
+  }
+  if (!scenario.ns3.empty()) {
+    out << YAML::Key << "ns3" << YAML::Value << YAML::BeginMap;
+    for (const auto& [name, value] : scenario.ns3) {
+      out << YAML::Key << name << YAML::Value << value;
+    }
+    out << YAML::EndMap;
+  }
+  out << YAML::EndMap;
+  return std::string(out.c_str()) + "\n";
+}
+
+namespace {
+
+// "topk+rbf@5%": a scheme for every layer, and its parameter. None where it is no scheme.
+std::optional<Method> MethodOfScheme(const std::string& name) {
+  const size_t at = name.find('@');
+  Method method;
+  method.name = name;
+  method.scheme = name.substr(0, at);
+  try {
+    MakeScheme(method.scheme);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  if (at == std::string::npos) return method;
+  const std::string text = name.substr(at + 1);
+  method.parameter = text.find('%') != std::string::npos
+                         ? ParseFraction(text, "compression.policies")
+                         : ParseNumber(text, "compression.policies", 0, 1e9);
+  return method;
+}
+
+}  // namespace
+
+Method FindMethod(const Scenario& scenario, const std::string& name) {
+  const auto own = scenario.methods.find(name);
+  if (own != scenario.methods.end()) return own->second;
+  std::vector<std::string> names = BuiltInMethods();
+  for (const Method& method : BuiltInMethodTable()) {
+    if (method.name == name) return method;
+  }
+  for (const auto& entry : scenario.methods) names.push_back(entry.first);
+  if (const auto method = MethodOfScheme(name)) return *method;
+  throw Error("compression.policies", name,
+              Join(names, ", ") + ", or a scheme with its parameter, as in topk+fp16@5%");
+}
+
+std::vector<std::string> BuiltInMethods() {
+  std::vector<std::string> names;
+  for (const Method& method : BuiltInMethodTable()) names.push_back(method.name);
+  return names;
+}
+
+}  // namespace legacy

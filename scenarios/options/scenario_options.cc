@@ -1,0 +1,58 @@
+// The table of options: with the files of its sections (option_forms.h) the only place that knows keys, flags, texts and
+// checks of single values.
+#include "base/error.h"
+#include "base/parse.h"
+#include "scenarios/options/option_forms.h"
+
+namespace legacy {
+namespace {
+
+using namespace option_forms;
+
+std::vector<ScenarioOption> OptionsOfRun() {
+  return {
+      Integer<&Scenario::seed, 0>("run.seed", "--seed", "first seed"),
+      Integer<&Scenario::seeds, 1, 10000>("run.seeds", "--seeds",
+                                          "number of seeds, paired across policies"),
+      Integer<&Scenario::threads, 0, 1024>("run.threads", "--threads",
+                                           "workers trained at once; 0: one per core"),
+      Switch<&Scenario::record>("run.record", "--record",
+                                "write traffic.jsonl, for replay over other networks"),
+      Text<&Scenario::gradient_steps>("run.gradient_steps", "--gradient-steps", "0,10-12",
+                                      "write worker 0's gradients of these steps to gradients/, "
+                                      "for legacy-codec"),
+      Text<&Scenario::gradient_layers>("run.gradient_layers", "--gradient-layers", "A,B,...",
+                                       "layers in them: all, or parts of names"),
+      Text<&Scenario::out>("run.out", "--out", "DIR", "run directory; default: runs/<time>"),
+      Switch<&Scenario::overwrite>("run.overwrite", "--overwrite",
+                                   "replace an existing run directory"),
+      Switch<&Scenario::pictures>("run.pictures", "--pictures", "draw SVG and PNG at the end"),
+  };
+}
+
+}  // namespace
+
+const std::vector<ScenarioOption>& ScenarioOptions() {
+  static const std::vector<ScenarioOption> options = [] {
+    std::vector<ScenarioOption> all;
+    for (auto part :
+         {OptionsOfTraining(), OptionsOfCompression(), OptionsOfNetwork(), OptionsOfRun()}) {
+      for (ScenarioOption& option : part) all.push_back(std::move(option));
+    }
+    return all;
+  }();
+  return options;
+}
+
+void SetOption(Scenario& scenario, const std::string& key, const std::string& text) {
+  std::vector<std::string> keys;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (option.key == key) return option.set(scenario, key, text);
+    keys.push_back(option.key);
+  }
+  const std::string near = Nearest(key, keys);
+  throw Error("unknown key '" + key + "'" + (near.empty() ? "" : "; did you mean " + near + "?") +
+              "; allowed: " + Join(keys, ", "));
+}
+
+}  // namespace legacy

@@ -1,0 +1,92 @@
+// The subcommand: its options, and what it prints.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/parse.h"
+#include "scenarios/programs/command_line.h"
+#include "scenarios/programs/study_commands.h"
+#include "scenarios/study/advise.h"
+#include "scenarios/study/shell.h"
+
+namespace legacy {
+namespace {
+
+constexpr int64_t kMostQuickSteps = 1'000'000'000;
+constexpr const char* kProgram = "legacy-scenario advise";
+
+std::string Footer(const Scenario& defaults) {
+  return fmt::format(
+      "Every option of training, compression, network and clock that legacy-scenario --help lists "
+      "is understood, and --scenario, --set and --ns3. Some start from other values:\n"
+      "  --workers={} --seeds={} --fidelity={} --policies={}\n"
+      "  --target: 90 % of what dense reaches in the short training\n"
+      "  --out: folder that keeps the study; else it is gone at the end\n"
+      "  --print-config: print the definition of a full study, for legacy-study, and end\n"
+      "Handbook: docs/advise.md.",
+      defaults.workers, defaults.seeds, defaults.fidelity, Join(defaults.policies, ","));
+}
+
+}  // namespace
+
+int AdviseCommand(int argc, char** argv, const volatile std::sig_atomic_t& stop) {
+  const Scenario defaults = AdviseDefaults();
+  CLI::App app(
+      "Should I compress, and with what? Short trainings, replayed on the network and on slower "
+      "and "
+      "faster ones, answer in plain words, with how sure that is.",
+      kProgram);
+  app.allow_extras();
+  app.get_formatter()->column_width(36);
+  app.footer(Footer(defaults));
+  std::string quick_steps;
+  std::string jobs;
+  bool as_json = false;
+  app.add_option("--quick-steps", quick_steps,
+                 fmt::format("steps of the short training [{}, at most --steps]", kQuickSteps))
+      ->type_name("N")
+      ->take_last();
+  app.add_option("--jobs,-j", jobs, "processes at once [one per core]")
+      ->type_name("N")
+      ->take_last();
+  app.add_flag("--json", as_json, "the answer for programs");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+
+  AdviseRequest request;
+  request.arguments.assign(argv + 1, argv + argc);
+  std::vector<std::string> rest = app.remaining();
+  rest.insert(rest.begin(), kProgram);
+  std::vector<char*> words;
+  for (std::string& word : rest) words.push_back(word.data());
+  const CommandLine line = ParseCommandLine(static_cast<int>(words.size()), words.data(), kProgram,
+                                            "", std::nullopt, defaults);
+  if (line.exit) return *line.exit;
+  request.scenario = line.scenario;
+  if (!quick_steps.empty()) {
+    request.quick_steps = ParseInteger(quick_steps, "--quick-steps", 1, kMostQuickSteps);
+  }
+  if (!jobs.empty()) request.jobs = static_cast<int>(ParseInteger(jobs, "--jobs", 1, 1000));
+  request = CompleteRequest(std::move(request));
+  if (line.print_config) {
+    fmt::print("{}", FullDefinition(request));
+    return 0;
+  }
+  const AdviseResult result = Advise(request, stop);
+  if (result.interrupted) return kInterrupted;
+  if (as_json) {
+    fmt::print("{}\n", analysis::AdviceJson(result.study, result.advice).dump(2));
+    return 0;
+  }
+  fmt::print("{}", analysis::AdviceText(result.study, result.advice));
+  if (!request.folder.empty()) {
+    fmt::print("Figures and tables of this one: {}\n",
+               ShellLine({"legacy-study", "report", request.folder.string()}));
+  }
+  return 0;
+}
+
+}  // namespace legacy

@@ -1,0 +1,134 @@
+#include "scenarios/programs/codec_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/whole_file.h"
+#include "scenarios/codec/codec_list.h"
+#include "scenarios/codec/layer_list.h"
+#include "scenarios/codec/message_files.h"
+
+namespace legacy {
+namespace {
+
+// What is tried where no gradient is given: a matrix, since some methods leave vectors alone.
+constexpr const char* kDefaultGradient = "student-t";
+constexpr const char* kDefaultShape = "250x400";
+
+void CheckFiles(const CodecCommand& command) {
+  CheckOutput(command.csv, "--csv");
+  CheckOutput(command.json, "--json");
+  CheckOutput(command.out, "--out");
+  if (!command.csv.empty() && command.csv == command.json) {
+    throw Error("--json", command.json, "a file of its own; --csv has this one");
+  }
+}
+
+std::vector<CodecChoice> Choices(const CodecCommand& command) {
+  const std::vector<std::string> texts = command.codecs.empty() ? SchemeNames() : command.codecs;
+  std::vector<CodecChoice> choices;
+  for (const std::string& text : texts) choices.push_back(ParseCodec(text, command.parameter));
+  return choices;
+}
+
+CodecChoice TheCodec(const CodecCommand& command, const std::string& option) {
+  if (command.codecs.size() == 1) return Choices(command).front();
+  throw Error(option, command.decode.empty() ? command.out : command.decode,
+              "one --codec with it, not " + std::to_string(command.codecs.size()));
+}
+
+std::string Headline(const GradientSource& source, const RunOptions& run) {
+  const std::vector<Unit>& units = source.units();
+  const std::string layers =
+      units.size() == 1 ? "one layer" : fmt::format("{} layers", units.size());
+  return fmt::format(
+      "{}: {} values in {}, {} workers, {} step{}, policy {}\n"
+      "error and gain of one worker's own message, of mean: error of the workers' mean;\n"
+      "encode and decode: measured here for one worker, median of {}; GB/s of dense fp32\n\n",
+      source.description(), ElementsOf(units), layers, source.workers(), source.steps(),
+      source.steps() == 1 ? "" : "s", run.policy, run.repeats);
+}
+
+// Only one worker's message of one layer is a message.
+void CheckOut(const CodecCommand& command, const GradientSource& source) {
+  if (command.out.empty()) return;
+  TheCodec(command, "--out");
+  if (source.units().size() > 1) {
+    throw Error("--out", command.out, "one layer; --layers has more: cut the file and use --shape");
+  }
+}
+
+int Decode(const CodecCommand& command) {
+  const CodecChoice codec = TheCodec(command, "--decode");
+  if (command.gradients.shape.empty()) throw Error("--decode: --shape of the values is missing");
+  if (command.out.empty()) throw Error("--decode: --out=FILE for the values is missing");
+  const Unit unit = OneLayer(ParseShape(command.gradients.shape, "--shape")).front();
+  bool feedback = false;
+  const std::unique_ptr<Scheme> scheme = OpenScheme(codec, command.run.error_feedback, &feedback);
+  WriteFloats(ReadMessages(*scheme, unit,
+                           {.seed = command.run.seed,
+                            .step = command.run.first_step,
+                            .parameter = codec.parameter,
+                            .participants = {},
+                            .candidates = {},
+                            .link = command.run.link},
+                           command.decode),
+              command.out);
+  return 0;
+}
+
+}  // namespace
+
+int RunCodecCommand(const CodecCommand& command) {
+  CheckFiles(command);
+  if (!command.decode.empty()) return Decode(command);
+  GradientOptions gradients = command.gradients;
+  if (gradients.files.empty() && gradients.real.empty() && gradients.drawn.empty()) {
+    gradients.drawn = kDefaultGradient;
+    if (gradients.layers.empty() && gradients.shape.empty()) gradients.shape = kDefaultShape;
+  }
+  GradientSource source(gradients);
+  CheckOut(command, source);
+  std::vector<Row> rows;
+  std::vector<Bytes> messages;
+  for (const CodecChoice& codec : Choices(command)) {
+    CodecResult result = RunCodec(codec, command.run, source);
+    for (Row& row : ReportRows(result, command.run, source.workers(), command.detail)) {
+      rows.push_back(std::move(row));
+    }
+    messages = std::move(result.messages);
+  }
+  const bool to_stdout = command.csv == "-" || command.json == "-" || command.out == "-";
+  if (!command.quiet) {
+    const std::string table = Headline(source, command.run) + ReportTable(rows, command.detail);
+    std::fputs(table.c_str(), to_stdout ? stderr : stdout);
+  }
+  if (!command.csv.empty()) WriteOutput(command.csv, CsvText(rows));
+  if (!command.json.empty()) WriteOutput(command.json, JsonText(rows));
+  if (!command.out.empty()) WriteMessages(messages, command.out);
+  return 0;
+}
+
+int RunCodecListCommand(const CodecListCommand& command) {
+  if (!command.document.empty()) {
+    CheckOutput(command.document, "--document");
+    std::string document = ReadWholeFile(command.document);
+    for (const ValidationTable& table : ListTables()) {
+      document = WithTable(document, table, command.document);
+    }
+    WriteOutput(command.document, document);
+    return 0;
+  }
+  if (command.markdown) {
+    for (const ValidationTable& table : ListTables()) {
+      std::fputs(fmt::format("{}\n\n{}\n", table.name, ToMarkdown(table)).c_str(), stdout);
+    }
+    return 0;
+  }
+  std::fputs(ListText(command.names).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace legacy

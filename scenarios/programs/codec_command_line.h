@@ -1,0 +1,20 @@
+// Command line of legacy-codec: a trial of codecs by default, and the subcommand list.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "scenarios/programs/codec_command.h"
+
+namespace legacy {
+
+struct CodecCommandLine {
+  std::variant<CodecCommand, CodecListCommand> command;
+  // The program should end with this status: help was printed, or the line was wrong.
+  std::optional<int> exit;
+};
+
+// Prints help and mistakes of the line itself; wrong values throw Error here or when the command runs.
+CodecCommandLine ParseCodecCommandLine(int argc, char** argv);
+
+}  // namespace legacy

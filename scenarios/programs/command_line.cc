@@ -1,0 +1,118 @@
+#include "scenarios/programs/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <vector>
+
+#include "base/error.h"
+#include "base/parse.h"
+#include "scenarios/options/presets.h"
+
+namespace legacy {
+namespace {
+
+std::string Section(const std::string& key) { return key.substr(0, key.find('.')); }
+
+bool MayStandAlone(const ScenarioOption& option) {
+  return option.metavar == kSwitch || option.metavar.front() == '[';
+}
+
+// The options of the table on a line.
+class TableOptions {
+ public:
+  // `defaults`: none where they are not known yet.
+  TableOptions(CLI::App& app, const std::optional<Scenario>& defaults,
+               bool (*lists)(const std::string& key))
+      : values_(ScenarioOptions().size()) {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      const ScenarioOption& option = ScenarioOptions()[i];
+      const std::string fallback = defaults ? option.get(*defaults) : "";
+      const bool listed = lists == nullptr || lists(option.key);
+      parsed_.push_back(
+          app.add_option(option.flag, values_[i],
+                         option.help + (fallback.empty() ? "" : " [" + fallback + "]"))
+              ->take_last()
+              ->type_name(option.metavar)
+              ->group(listed ? Section(option.key) : ""));        // no group: not in --help
+      if (MayStandAlone(option)) parsed_.back()->expected(0, 1);  // "--record" alone is on
+    }
+  }
+
+  void Apply(Scenario& scenario) const {
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (parsed_[i]->count() == 0) continue;
+      const ScenarioOption& option = ScenarioOptions()[i];
+      const bool alone = values_[i].empty() && MayStandAlone(option);
+      option.set(scenario, option.flag, alone ? "on" : values_[i]);
+    }
+  }
+
+ private:
+  std::vector<std::string> values_;  // where the parser writes: never resized
+  std::vector<CLI::Option*> parsed_;
+};
+
+}  // namespace
+
+CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
+                             const std::string& description, const std::optional<OnRun>& on_run,
+                             const Scenario& defaults) {
+  CommandLine line;
+  for (int i = 0; i < argc; ++i) line.text += (i ? " " : "") + std::string(argv[i]);
+  std::map<std::string, std::string> ns3;
+  std::vector<std::string> arguments = TakeNs3Attributes(argc, argv, ns3);
+
+  CLI::App app(description, program);
+  app.set_help_flag("--help,-h,--PrintHelp", "print this and end");
+  app.get_formatter()->column_width(36);
+  app.footer(
+      "ns-3 attributes: --ns3::TcpSocket::SegmentSize=1000 and the like reach ns-3.\n"
+      "Handbook: docs/. A file with all values: --print-config.");
+  std::string file;
+  std::string preset;
+  std::vector<std::string> sets;
+  if (on_run) {
+    app.add_option("RUN", line.run,
+                   "directory of the run, or a trace; what no option changes is as there")
+        ->required();
+  }
+  app.add_option("--scenario", file, "YAML file; options on the command line win over it")
+      ->type_name("FILE");
+  if (!on_run) {
+    app.add_option("--preset", preset,
+                   "set how a paper compresses: " + Join(PresetNames(), ", ") +
+                       "; wins over the file, other options over it")
+        ->type_name("NAME");
+  }
+  app.add_option("--set", sets, "set one key, as in --set network.delay=50us; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_flag("--print-config", line.print_config, "print the effective scenario and end");
+  const TableOptions options(app, on_run ? std::nullopt : std::optional<Scenario>(defaults),
+                             on_run ? on_run->lists : nullptr);
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    line.exit = app.exit(error) == 0 ? 0 : 2;
+    return line;
+  }
+
+  const auto over = [&](Scenario scenario) {
+    if (!file.empty()) LoadScenario(file, scenario);
+    if (!preset.empty()) ApplyPreset(preset, scenario);
+    for (const std::string& text : sets) {
+      const size_t equals = text.find('=');
+      if (equals == std::string::npos) throw Error("--set", text, "KEY=VALUE");
+      SetOption(scenario, text.substr(0, equals), text.substr(equals + 1));
+    }
+    options.Apply(scenario);
+    for (const auto& [name, value] : ns3) scenario.ns3[name] = value;
+    return scenario;
+  };
+  line.scenario = over(on_run ? on_run->defaults(line.run) : file.empty() ? defaults : Scenario());
+  if (!on_run && !line.scenario.layers.empty()) line.scenario = over(ShapeDefaults());
+  return line;
+}
+
+}  // namespace legacy

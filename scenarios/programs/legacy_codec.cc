@@ -1,0 +1,20 @@
+// legacy-codec: what codecs make of gradients, without training or network.
+#include <cstdio>
+
+#include "base/program.h"
+#include "scenarios/programs/codec_command_line.h"
+
+namespace {
+
+int Run(const legacy::CodecCommand& command) { return legacy::RunCodecCommand(command); }
+int Run(const legacy::CodecListCommand& command) { return legacy::RunCodecListCommand(command); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return legacy::ProgramStatus("legacy-codec", [&] {
+    const legacy::CodecCommandLine line = legacy::ParseCodecCommandLine(argc, argv);
+    if (line.exit) return *line.exit;
+    return std::visit([](const auto& command) { return Run(command); }, line.command);
+  });
+}

@@ -1,0 +1,135 @@
+// legacy-data: lists, fetches, checks and shows data sets.
+//
+// Exit codes: 0 done, 1 an error of the user or of a file, 2 no network, CLI11's own for a bad command line.
+#include <curl/curl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/program.h"
+#include "trainer/data/contact_sheet.h"
+#include "trainer/data/data_catalog.h"
+#include "trainer/data/data_fetch.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string name;
+  std::string data_root;
+  std::string out;
+  bool test = false;
+  int columns = 20;
+  int rows = 10;
+};
+
+void List(const Options& options) {
+  const fs::path root = DataRoot(options.data_root);
+  std::printf("data root: %s\n", root.c_str());
+  for (const auto& entry : DataCatalog()) {
+    const char* state = entry.files.empty()   ? "embedded"
+                        : IsHere(entry, root) ? "here"
+                                              : "not fetched";
+    std::printf("%-14s %-12s %3d classes  %s\n", entry.name.c_str(), state, entry.classes,
+                entry.licence.c_str());
+  }
+}
+
+// One line that is rewritten on a terminal; elsewhere a line for each source, when it starts.
+class ProgressLine {
+ public:
+  void operator()(const std::string& url, int64_t done, int64_t total) {
+    if (url != url_) {
+      url_ = url;
+      std::printf("%s%s\n", terminal_ && percent_ >= 0 ? "\n" : "", url.c_str());
+      percent_ = -1;
+    }
+    const int percent = total > 0 ? static_cast<int>(100 * done / total) : 0;
+    if (!terminal_ || percent == percent_) return;
+    percent_ = percent;
+    std::printf("\r  %3d %% of %.1f MB%s", percent, static_cast<double>(total) / 1e6,
+                percent == 100 ? "\n" : "");
+    std::fflush(stdout);
+  }
+
+ private:
+  const bool terminal_ = isatty(STDOUT_FILENO) != 0;
+  std::string url_;
+  int percent_ = -1;
+};
+
+void Check(const Options& options) {
+  const CatalogEntry& entry = FindInCatalog(options.name);
+  const fs::path root = DataRoot(options.data_root);
+  for (const bool training : {true, false}) {
+    const ImageSet images = LoadImages(entry, root, training, 0);
+    std::printf("%s %s: %lld images, %d x %d x %d, %d classes: ok\n", entry.name.c_str(),
+                training ? "training" : "test", static_cast<long long>(images.samples()),
+                images.channels, images.height, images.width, entry.classes);
+  }
+}
+
+void Fetch(const Options& options) {
+  const CatalogEntry& entry = FindInCatalog(options.name);
+  ProgressLine line;
+  FetchData(entry, DataRoot(options.data_root), std::ref(line));
+  Check(options);
+}
+
+void Show(const Options& options) {
+  const CatalogEntry& entry = FindInCatalog(options.name);
+  const ImageSet images = LoadImages(entry, DataRoot(options.data_root), !options.test,
+                                     int64_t{1} * options.columns * options.rows);
+  WriteContactSheet(images, options.columns, options.rows, options.out);
+  std::printf("wrote %s\n", options.out.c_str());
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Lists, fetches, checks and shows data sets");
+  app.require_subcommand(1);
+  const auto command = [&](const char* name, const char* help, void (*action)(const Options&)) {
+    CLI::App* sub = app.add_subcommand(name, help);
+    sub->add_option("--data-root", options.data_root,
+                    "folder of the data sets; else LEGACY_DATA, else ~/.cache/legacy-data");
+    sub->callback([&options, action] { action(options); });
+    return sub;
+  };
+  command("list", "What there is, and what is here", List);
+  for (CLI::App* sub : {command("fetch", "Download the official files and check them", Fetch),
+                        command("check", "Read all files of a set", Check)}) {
+    sub->add_option("name", options.name, "data set")->required();
+  }
+  CLI::App* show = command("show", "Write a contact sheet", Show);
+  show->add_option("name", options.name, "data set")->required();
+  show->add_option("--out", options.out, ".png, .pgm or .ppm file")->required();
+  show->add_flag("--test", options.test, "test images instead of training images");
+  show->add_option("--columns", options.columns, "images in a row")->check(CLI::Range(1, 200));
+  show->add_option("--rows", options.rows, "rows")->check(CLI::Range(1, 200));
+  CLI11_PARSE(app, argc, argv);
+  return 0;
+}
+
+}  // namespace
+}  // namespace legacy
+
+int main(int argc, char** argv) {
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+  const int status = legacy::ProgramStatus("legacy-data", [&] {
+    try {
+      return legacy::Main(argc, argv);
+    } catch (const legacy::NetworkError& error) {
+      std::fprintf(
+          stderr,
+          "legacy-data: %s\nWith no network here, run 'legacy-data fetch' where there is one, "
+          "and copy the data root.\nThe embedded set 'glyphs' needs no files.\n",
+          error.what());
+      return 2;
+    }
+  });
+  curl_global_cleanup();
+  return status;
+}

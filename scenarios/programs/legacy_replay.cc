@@ -1,0 +1,63 @@
+// legacy-replay: times a recorded training, or the user's own trace, on another network.
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <variant>
+
+#include "base/program.h"
+#include "scenarios/programs/command_line.h"
+#include "scenarios/run/recording.h"
+#include "scenarios/run/replay.h"
+#include "scenarios/run/run_report.h"
+#include "scenarios/run/trace_replay.h"
+
+namespace {
+
+volatile std::sig_atomic_t g_stop = 0;  // set by the handler of SIGINT and SIGTERM alone
+
+extern "C" void Stop(int) { g_stop = 1; }
+
+// The argument RUN: a folder is a recorded run, a file is a trace.
+using Source = std::variant<legacy::Recording, legacy::TraceFile>;
+
+Source ReadSource(const std::string& run) {
+  if (std::filesystem::exists(run) && !std::filesystem::is_directory(run)) {
+    return legacy::TraceFile{run, legacy::ReadDdpTrace(run)};
+  }
+  return legacy::ReadRecording(run);
+}
+
+int Main(int argc, char** argv) {
+  Source source;
+  const auto defaults = [&](const std::string& run) {
+    source = ReadSource(run);
+    return std::visit([](const auto& known) { return legacy::ReplayDefaults(known); }, source);
+  };
+  const legacy::CommandLine line = legacy::ParseCommandLine(
+      argc, argv, "legacy-replay",
+      "Times the training of RUN on another network, with other devices or stragglers, without "
+      "training again. RUN: the directory that legacy-scenario --record left, or a trace of your "
+      "own training (docs/trace-format.md).",
+      legacy::OnRun{defaults, legacy::MayReplayChange});
+  if (line.exit) return *line.exit;
+  legacy::ValidateScenario(line.scenario);
+  std::visit([&](const auto& known) { legacy::CheckReplay(known, line.scenario); }, source);
+  if (line.print_config) {
+    std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
+    return 0;
+  }
+  std::signal(SIGINT, Stop);
+  std::signal(SIGTERM, Stop);
+  const legacy::RunResult result = std::visit(
+      [&](const auto& known) {
+        return legacy::Replay(known, line.scenario, "legacy-replay", line.text, g_stop);
+      },
+      source);
+  return legacy::ReportRun(result, line.scenario.pictures);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return legacy::ProgramStatus("legacy-replay", [&] { return Main(argc, argv); });
+}

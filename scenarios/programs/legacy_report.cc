@@ -1,0 +1,69 @@
+// legacy-report: tables and pictures of a run directory, recomputed from its CSV files.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+#include <string>
+
+#include "analysis/report.h"
+#include "analysis/tables.h"
+#include "base/error.h"
+#include "base/program.h"
+
+namespace {
+
+using legacy::analysis::Report;
+using legacy::analysis::ReportOptions;
+
+// "85%" or "0.85".
+double ParseTarget(const std::string& text) {
+  const bool percent = text.ends_with('%');
+  const char* end = text.data() + text.size() - (percent ? 1 : 0);
+  double value = 0;
+  const auto result = std::from_chars(text.data(), end, value);
+  if (percent) value /= 100;
+  if (result.ec != std::errc() || result.ptr != end || !(value > 0 && value <= 1)) {
+    throw legacy::Error("--target", text, "a percentage such as 85% or a fraction such as 0.85");
+  }
+  return value;
+}
+
+std::string Render(const Report& report, const std::string& format) {
+  if (format == "markdown") return legacy::analysis::ReportMarkdown(report);
+  if (format == "csv") return legacy::analysis::CsvTable(report.summary);
+  if (format == "json") return legacy::analysis::ToJson(report.summary).dump(2) + "\n";
+  return legacy::analysis::ReportText(report);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Tables and pictures of a run directory, recomputed from its CSV files.",
+               "legacy-report");
+  std::string directory, format = "text", baseline, target;
+  bool no_pictures = false;
+  app.add_option("RUN", directory, "run directory")->required();
+  app.add_option("--format", format, "of the table on standard output")
+      ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
+      ->capture_default_str();
+  app.add_option("--baseline", baseline,
+                 "policy that accuracies are compared with (default: dense, else the first)");
+  app.add_option("--target", target, "target accuracy, 85% or 0.85 (default: the run's)");
+  app.add_flag("--no-pictures", no_pictures, "write summary.json only");
+  CLI11_PARSE(app, argc, argv);
+  ReportOptions options;
+  options.summary.baseline = baseline;
+  if (!target.empty()) options.summary.target = ParseTarget(target);
+  options.pictures = !no_pictures;
+  const Report report = legacy::analysis::WriteReport(directory, options);
+  fmt::print("{}", Render(report, format));
+  std::fflush(stdout);  // before what follows on standard error
+  for (const auto& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const auto& file : report.files) fmt::print(stderr, "wrote {}\n", file.string());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return legacy::ProgramStatus("legacy-report", [&] { return Main(argc, argv); });
+}

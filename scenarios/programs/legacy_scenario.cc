@@ -1,0 +1,66 @@
+// legacy-scenario: trains, compresses and times a comparison of policies over one network.
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/program.h"
+#include "scenarios/options/default_run.h"
+#include "scenarios/options/presets.h"
+#include "scenarios/programs/command_line.h"
+#include "scenarios/run/comparison.h"
+#include "scenarios/run/run_report.h"
+#include "scenarios/shapes/model_shape.h"
+#ifdef LEGACY_WITH_ADVICE
+#include "scenarios/study/advise.h"
+#endif
+
+namespace {
+
+volatile std::sig_atomic_t g_stop = 0;  // set by the handler of SIGINT and SIGTERM alone
+
+extern "C" void Stop(int) { g_stop = 1; }
+
+int Main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "advise") == 0) {
+#ifdef LEGACY_WITH_ADVICE
+    std::signal(SIGINT, Stop);
+    std::signal(SIGTERM, Stop);
+    return legacy::AdviseCommand(argc - 1, argv + 1, g_stop);
+#else
+    throw legacy::Error("advise: this program was built without studies (LEGACY_STUDIES=OFF)");
+#endif
+  }
+  const legacy::CommandLine line = legacy::ParseCommandLine(
+      argc, argv, "legacy-scenario",
+      "Trains with really compressed gradients, times the really encoded bytes on a simulated "
+      "network, and compares policies by simulated time to a target accuracy.\n"
+      "legacy-scenario --layers=NAME ...: bytes and times of a model that is not trained.\n"
+      "legacy-scenario advise ...: should I compress, and with what? (advise --help)",
+      std::nullopt, legacy::DefaultRun());
+  if (line.exit) return *line.exit;
+  if (line.scenario.layers == "list") {
+    std::fputs(legacy::ModelShapeTable().c_str(), stdout);
+    return 0;
+  }
+  legacy::ValidateScenario(line.scenario);
+  std::fputs(legacy::PresetText(line.scenario).c_str(), stderr);
+  if (line.print_config) {
+    std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
+    return 0;
+  }
+  std::signal(SIGINT, Stop);
+  std::signal(SIGTERM, Stop);
+  if (line.scenario.layers.empty()) {
+    std::fprintf(stderr, "data: %s\n", legacy::DataNote(line.scenario).c_str());
+  }
+  const legacy::RunResult result =
+      legacy::RunComparison(line.scenario, "legacy-scenario", line.text, g_stop);
+  return legacy::ReportRun(result, line.scenario.pictures);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return legacy::ProgramStatus("legacy-scenario", [&] { return Main(argc, argv); });
+}

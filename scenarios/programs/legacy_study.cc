@@ -1,0 +1,384 @@
+// legacy-study: grids of networks. Runs them, goes on with them, says how far they are, and makes reports of them.
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/study/report/report.h"
+#include "analysis/study/statistics.h"
+#include "analysis/study/store.h"
+#include "analysis/study/study_tables.h"
+#include "base/error.h"
+#include "base/parse.h"
+#include "base/program.h"
+#include "base/whole_file.h"
+#include "scenarios/options/presets.h"
+#include "scenarios/programs/study_commands.h"
+#include "scenarios/study/launch.h"
+#include "scenarios/study/serve.h"
+#include "scenarios/study/status.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t g_stop = 0;  // set by the handler of SIGINT and SIGTERM alone
+
+extern "C" void Stop(int) { g_stop = 1; }
+
+// A subcommand's options, and what it does.
+using Action = std::function<int()>;
+
+void SayNotes(const legacy::analysis::Study& study) {
+  for (const std::string& note : study.notes) fmt::print(stderr, "note: {}\n", note);
+}
+
+std::vector<std::string> Words(const std::string& text) { return legacy::SplitList(text, ' '); }
+
+// Options of run and resume alike.
+struct RunFlags {
+  std::string launcher = "local";
+  std::string jobs;
+  std::string mpi_args;
+  std::string slurm_args;
+  std::string submit = "on";
+  std::string wait = "on";
+  bool retry_failed = false;
+
+  void Add(CLI::App& app) {
+    app.add_option("--jobs,-j", jobs,
+                   "processes at once: one does one training, or times points one after the other "
+                   "[one per core; slurm: 16 tasks]")
+        ->type_name("N");
+    app.add_option("--launcher", launcher,
+                   "local: processes of this machine; mpi: mpirun; slurm: job arrays")
+        ->check(CLI::IsMember({"local", "mpi", "slurm"}))
+        ->capture_default_str();
+    app.add_option("--mpi-args", mpi_args, "words for mpirun, as in \"--hostfile hosts\"");
+    app.add_option("--slurm-args", slurm_args,
+                   "words for sbatch, as in \"--partition=long --time=12:00:00\"");
+    app.add_option("--submit", submit, "slurm: off writes the scripts alone")
+        ->type_name("on|off")
+        ->capture_default_str();
+    app.add_option("--wait", wait, "slurm: off ends once the jobs are submitted")
+        ->type_name("on|off")
+        ->capture_default_str();
+  }
+
+  legacy::RunCommand Command() const {
+    legacy::RunCommand command;
+    if (!jobs.empty()) {
+      command.jobs = static_cast<int>(legacy::ParseInteger(jobs, "--jobs", 1, 100'000));
+    }
+    if (launcher == "mpi") {
+      command.launcher = legacy::Launcher::kMpi;
+      command.arguments = Words(mpi_args);
+    } else if (launcher == "slurm") {
+      command.launcher = legacy::Launcher::kSlurm;
+      command.arguments = Words(slurm_args);
+    }
+    command.submit = legacy::ParseSwitch(submit, "--submit");
+    command.wait = legacy::ParseSwitch(wait, "--wait");
+    command.retry_failed = retry_failed;
+    command.program = fs::read_symlink("/proc/self/exe");
+    return command;
+  }
+};
+
+CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& help,
+                     Action& chosen, Action action) {
+  CLI::App* command = app.add_subcommand(name, help);
+  command->callback([&chosen, action = std::move(action)] { chosen = action; });
+  return command;
+}
+
+void AddFolder(CLI::App& command, std::string& folder) {
+  command.add_option("DIR", folder, "the study's folder")->required();
+}
+
+void AddRun(CLI::App& app, Action& chosen) {
+  struct Flags : RunFlags {
+    std::string file;
+    std::string out;
+    std::vector<std::string> sets;
+    bool dry_run = false;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command = AddCommand(app, "run", "run a new study", chosen, [flags] {
+    const std::string text =
+        legacy::CompleteDefinition(legacy::ReadWholeFile(flags->file), flags->file, flags->sets);
+    const legacy::StudyDefinition definition = legacy::ParseStudy(text, flags->file);
+    fmt::print(stderr, "{}", legacy::PresetText(definition.scenario));
+    if (flags->dry_run) {
+      fmt::print("{}", legacy::PlanText(legacy::PlanStudy(definition)));
+      return 0;
+    }
+    const fs::path out =
+        flags->out.empty() ? fs::path("studies") / definition.name : fs::path(flags->out);
+    return legacy::RunNewStudy(out, text, flags->file, flags->Command(), g_stop);
+  });
+  command->add_option("FILE", flags->file, "the study's definition, YAML")->required();
+  command->add_option("--out", flags->out, "the study's folder [studies/<name>]")->type_name("DIR");
+  command
+      ->add_option("--set", flags->sets,
+                   "set a key of the scenario, as in --set training.steps=600; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command->add_flag("--dry-run", flags->dry_run, "print the plan and end");
+  flags->Add(*command);
+}
+
+void AddResume(CLI::App& app, Action& chosen) {
+  struct Flags : RunFlags {
+    std::string folder;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command = AddCommand(app, "resume", "go on with a study", chosen, [flags] {
+    return legacy::ResumeStudy(flags->folder, flags->Command(), g_stop);
+  });
+  AddFolder(*command, flags->folder);
+  command->add_flag("--retry-failed", flags->retry_failed, "what failed is tried again");
+  flags->Add(*command);
+}
+
+void AddStatus(CLI::App& app, Action& chosen) {
+  struct Flags {
+    std::string folder;
+    bool failed = false;
+    std::string point;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command = AddCommand(app, "status", "how far a study is", chosen, [flags] {
+    const legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
+    if (!flags->point.empty()) {
+      const int64_t id = legacy::ParseInteger(flags->point, "--point", 0, 1'000'000'000);
+      fmt::print("{}", legacy::PointText(legacy::StudyFolder::Open(flags->folder), study, id));
+    } else {
+      fmt::print("{}", flags->failed ? legacy::FailuresText(study) : legacy::StatusText(study));
+    }
+    return 0;
+  });
+  AddFolder(*command, flags->folder);
+  command->add_flag("--failed", flags->failed, "what failed, with messages");
+  command
+      ->add_option("--point", flags->point,
+                   "one point in full, and the command that replays it into a run directory")
+      ->type_name("ID");
+}
+
+void AddExport(CLI::App& app, Action& chosen) {
+  struct Flags {
+    std::string folder;
+    std::string out;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command =
+      AddCommand(app, "export", "the database as CSV and JSON files", chosen, [flags] {
+        const fs::path out =
+            flags->out.empty() ? fs::path(flags->folder) / "export" : fs::path(flags->out);
+        const legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
+        SayNotes(study);
+        legacy::analysis::ExportStudy(study, out);
+        fmt::print(stderr, "written: {}\n", out.string());
+        return 0;
+      });
+  AddFolder(*command, flags->folder);
+  command->add_option("--out", flags->out, "folder [DIR/export]")->type_name("DIR");
+}
+
+// What reports and tables are about.
+struct View {
+  std::string folder;
+  std::string target;
+  std::string baseline;
+
+  void Add(CLI::App& command) {
+    AddFolder(command, folder);
+    command.add_option("--target", target, "another target accuracy [the study's]")
+        ->type_name("85%|0.85");
+    command.add_option("--baseline", baseline, "another policy to compare with [the study's]")
+        ->type_name("POLICY");
+  }
+  legacy::analysis::Study Read() const {
+    legacy::analysis::Study study = legacy::ReadStudy(folder);
+    SayNotes(study);
+    if (!target.empty()) legacy::SetTarget(study, legacy::ParseFraction(target, "--target"));
+    if (!baseline.empty()) {
+      legacy::analysis::PolicyIndex(study, baseline);
+      study.baseline = baseline;
+    }
+    return study;
+  }
+};
+
+void AddReport(CLI::App& app, Action& chosen) {
+  struct Flags {
+    View view;
+    std::string out;
+    std::string figures = "on";
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command =
+      AddCommand(app, "report", "tables, figures, words, and an interactive page", chosen, [flags] {
+        const legacy::analysis::Study study = flags->view.Read();
+        legacy::analysis::StudyReportOptions options;
+        options.figures = legacy::ParseSwitch(flags->figures, "--figures");
+        const fs::path out =
+            flags->out.empty() ? fs::path(flags->view.folder) / "report" : fs::path(flags->out);
+        const auto report = legacy::analysis::WriteStudyReport(study, out, options);
+        for (const std::string& warning : report.warnings) {
+          fmt::print(stderr, "warning: {}\n", warning);
+        }
+        fmt::print(stderr, "written: {} files in {}\n", report.files.size(), out.string());
+        return 0;
+      });
+  flags->view.Add(*command);
+  command->add_option("--out", flags->out, "folder [DIR/report]")->type_name("DIR");
+  command->add_option("--figures", flags->figures, "draw figures; takes most of the time")
+      ->type_name("on|off")
+      ->capture_default_str();
+}
+
+void AddTables(CLI::App& app, Action& chosen) {
+  struct Flags {
+    View view;
+    std::vector<std::string> names = {"summary"};
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command = AddCommand(
+      app, "tables", "tables of the report in Markdown, to the terminal", chosen, [flags] {
+        const auto tables = legacy::analysis::StudyTables(flags->view.Read());
+        for (const std::string& name : flags->names) {
+          fmt::print("{}", MarkdownOf(legacy::analysis::TableNamed(tables, name)));
+        }
+        return 0;
+      });
+  flags->view.Add(*command);
+  command
+      ->add_option("NAME", flags->names,
+                   "which: summary, time_to_accuracy, break_even, step, volume, egress, failed")
+      ->capture_default_str();
+}
+
+void AddServe(CLI::App& app, Action& chosen) {
+  struct Flags {
+    std::string folder;
+    std::string port;
+    legacy::ServeOptions options;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command =
+      AddCommand(app, "serve", "the interactive page with a live what-if panel", chosen, [flags] {
+        if (!flags->port.empty()) {
+          flags->options.port =
+              static_cast<int>(legacy::ParseInteger(flags->port, "--port", 0, 65535));
+        }
+        return legacy::Serve(flags->folder, flags->options, g_stop);
+      });
+  AddFolder(*command, flags->folder);
+  command->add_option("--bind", flags->options.bind, "address to listen on")->capture_default_str();
+  command
+      ->add_option("--port", flags->port,
+                   fmt::format("0: any that is free [{}]", flags->options.port))
+      ->type_name("N");
+}
+
+// mpirun that is killed outright takes its processes with it no other way.
+void DieWithLauncher() {
+  if (std::getenv("OMPI_COMM_WORLD_RANK") || std::getenv("PMI_RANK")) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+  }
+}
+
+void AddWork(CLI::App& app, Action& chosen) {
+  struct Flags {
+    std::string folder;
+    std::string phase;
+    std::string share;
+    std::string jobs = "1";
+    bool retry_failed = false;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command =
+      AddCommand(app, "work", "a share of a study's work; what launchers call", chosen, [flags] {
+        DieWithLauncher();
+        legacy::StudyRunOptions options;
+        options.phase =
+            flags->phase == "points" ? legacy::StudyPhase::kPoints : legacy::StudyPhase::kTrainings;
+        options.jobs = static_cast<int>(legacy::ParseInteger(flags->jobs, "--jobs", 1, 100'000));
+        options.retry_failed = flags->retry_failed;
+        const auto here =
+            legacy::ShareOfEnvironment([](const char* name) { return std::getenv(name); });
+        if (!flags->share.empty()) {
+          options.share = legacy::ParseShare(flags->share, "--share");
+        } else if (here) {
+          options.share = *here;
+        }
+        return legacy::WorkOnStudy(flags->folder, options, g_stop);
+      });
+  AddFolder(*command, flags->folder);
+  command
+      ->add_option("--phase", flags->phase,
+                   "trainings, and when all shares of them are done: points")
+      ->check(CLI::IsMember({"trainings", "points"}))
+      ->required();
+  command
+      ->add_option("--share", flags->share,
+                   "the I-th of N shares, from 1 [as mpirun, srun or a Slurm array says, else 1/1]")
+      ->type_name("I/N");
+  command->add_option("--jobs,-j", flags->jobs, "processes at once")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_flag("--retry-failed", flags->retry_failed, "what failed is tried again");
+}
+
+void AddCollect(CLI::App& app, Action& chosen) {
+  const auto folder = std::make_shared<std::string>();
+  AddFolder(*AddCommand(app, "collect", "bring what `work` found into the database", chosen,
+                        [folder] { return legacy::CollectStudy(*folder); }),
+            *folder);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app(
+      "Studies: every point of a grid of networks, policies and seeds, from the fewest trainings.\n"
+      "What a study is, and the format of its definition: docs/studies.md.",
+      "legacy-study");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(36);
+  app.footer(
+      "Exit status: 0 all is done, 1 an error, 2 a wrong command line, 3 some points failed or are "
+      "left, 130 interrupted.");
+  Action chosen;
+  AddRun(app, chosen);
+  AddResume(app, chosen);
+  AddStatus(app, chosen);
+  AddExport(app, chosen);
+  AddReport(app, chosen);
+  AddTables(app, chosen);
+  AddServe(app, chosen);
+  AddWork(app, chosen);
+  AddCollect(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  std::signal(SIGINT, Stop);
+  std::signal(SIGTERM, Stop);
+  return chosen();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return legacy::ProgramStatus("legacy-study", [&] { return Main(argc, argv); });
+}

@@ -1,0 +1,285 @@
+#include "scenarios/programs/network_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/parse.h"
+#include "base/progress_line.h"
+#include "scenarios/network/doctor.h"
+#include "scenarios/network/measure.h"
+#include "scenarios/network/outputs.h"
+#include "scenarios/network/results.h"
+#include "scenarios/network/sweep.h"
+#include "scenarios/network/trace.h"
+
+namespace legacy {
+namespace {
+
+constexpr int kInterrupted = 130;  // as shells report SIGINT
+constexpr double kAnnouncedFlows = 1e7;
+constexpr double kAnnounceSeconds = 5;  // packet simulations from here on say what they cost
+
+// Options and files of one experiment only, each with its path.
+std::vector<std::pair<std::string, std::string>> DetailFiles(const NetworkOutputs& outputs) {
+  return {{"--finish", outputs.finish},
+          {"--links", outputs.links},
+          {"--fct", outputs.fct},
+          {"--trace", outputs.trace},
+          {"--svg", outputs.svg},
+          {"--doctor-csv", outputs.doctor_csv},
+          {"--doctor-json", outputs.doctor_json},
+          {"--pcap", outputs.packet.pcap},
+          {"--flow-monitor", outputs.packet.flow_monitor},
+          {"--netanim", outputs.packet.netanim}};
+}
+
+void CheckFiles(const NetworkCommand& command) {
+  const NetworkOutputs& outputs = command.outputs;
+  std::vector<std::pair<std::string, std::string>> all = DetailFiles(outputs);
+  if (!command.sweeps.empty()) {
+    for (const auto& [option, path] : all) {
+      if (!path.empty()) {
+        throw Error(option, path, "one experiment; with --sweep the files are --csv and --json");
+      }
+    }
+  }
+  all.insert(all.end(), {{"--csv", outputs.csv}, {"--json", outputs.json}});
+  std::map<std::string, std::string> users;
+  for (const auto& [option, path] : all) {
+    CheckOutput(path, option);
+    if (path.empty()) continue;
+    const auto [user, added] = users.emplace(path, option);
+    if (!added) throw Error(option, path, "a file of its own; " + user->second + " has this one");
+  }
+}
+
+// Tables go where no file goes.
+FILE* TableStream(const NetworkOutputs& outputs) {
+  bool to_stdout = outputs.csv == "-" || outputs.json == "-";
+  for (const auto& [option, path] : DetailFiles(outputs)) to_stdout = to_stdout || path == "-";
+  return to_stdout ? stderr : stdout;
+}
+
+void Say(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+}
+
+void Announce(double seconds) {
+  if (seconds < kAnnounceSeconds) return;
+  std::fprintf(stderr, "packet simulation: about %.0f s of wall time\n", std::ceil(seconds));
+}
+
+// Of all simulations of the experiment.
+double AllFlows(const PreparedExperiment& prepared) {
+  const Experiment& e = prepared.experiment;
+  return FlowCount(prepared) * static_cast<double>(e.fidelities.size()) *
+         static_cast<double>(e.HasFlows() ? 1 : e.repeat);
+}
+
+void AnnounceFlows(double flows) {
+  if (flows < kAnnouncedFlows) return;
+  std::fprintf(stderr, "about %.3g flows: %s\n", flows, FlowWallTime(flows).c_str());
+}
+
+// On a terminal, how far the simulations are.
+class FlowProgress {
+ public:
+  explicit FlowProgress(double flows) : flows_(flows), line_(isatty(STDERR_FILENO) != 0) {}
+  void Clear() { line_.Clear(); }
+
+  std::function<void()> Counter() {
+    if (flows_ < kAnnouncedFlows || !line_.OnTerminal()) return {};
+    return [this] {
+      if (++done_ % kBatch == 0) Show();
+    };
+  }
+
+ private:
+  static constexpr int64_t kBatch = 1 << 16;
+
+  void Show() {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+    const auto done = static_cast<double>(done_);
+    const auto left = static_cast<int64_t>(elapsed.count() * std::max(0.0, flows_ / done - 1));
+    line_.Show(fmt::format("{:3.0f}% of {:.3g} flows  {:.1f} M/s  ETA {}:{:02}",
+                           100 * done / flows_, flows_, 1e-6 * done / elapsed.count(), left / 60,
+                           left % 60));
+  }
+
+  double flows_;  // of all simulations
+  int64_t done_ = 0;
+  RewrittenLine line_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void WriteRows(const NetworkOutputs& outputs, const std::vector<Row>& rows) {
+  if (!outputs.csv.empty()) WriteOutput(outputs.csv, CsvText(rows));
+  if (!outputs.json.empty()) WriteOutput(outputs.json, JsonText(rows));
+}
+
+void WriteDetails(const NetworkOutputs& outputs, const PreparedExperiment& prepared,
+                  const std::vector<Measurement>& measurements) {
+  if (!outputs.finish.empty()) WriteOutput(outputs.finish, FinishCsv(prepared, measurements));
+  if (!outputs.links.empty()) WriteOutput(outputs.links, LinksCsv(prepared, measurements));
+  if (!outputs.fct.empty()) WriteOutput(outputs.fct, FlowsCsv(prepared, measurements));
+  if (!outputs.svg.empty()) {
+    WriteOutput(outputs.svg, UtilisationSvg(prepared, measurements.front()));
+  }
+  if (!outputs.trace.empty()) {
+    const std::set<int> shown = ParseEndpoints(
+        outputs.trace_workers, prepared.network->placement.Endpoints(), "--trace-workers");
+    WriteOutput(outputs.trace, TraceJson(prepared, measurements, shown));
+  }
+}
+
+// Of the first fidelity, the repetition of the median time; the lower of two.
+const Measurement& MedianMeasurement(const std::vector<Measurement>& measurements) {
+  std::vector<const Measurement*> first;
+  for (const Measurement& m : measurements) {
+    if (m.fidelity == measurements.front().fidelity) first.push_back(&m);
+  }
+  std::stable_sort(first.begin(), first.end(), [](const Measurement* a, const Measurement* b) {
+    return a->timing.total < b->timing.total;
+  });
+  return *first[(first.size() - 1) / 2];
+}
+
+void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
+             const std::vector<Measurement>& measurements) {
+  const Measurement& m = MedianMeasurement(measurements);
+  const Diagnosis diagnosis =
+      Diagnose({&m.traffic, {}, static_cast<uint64_t>(m.repetition)}, prepared.network->request,
+               FactoryOf(command.doctor_fidelity, "--doctor-fidelity"));
+  const NetworkOutputs& outputs = command.outputs;
+  if (!command.quiet) {
+    std::fputs(fmt::format("doctor, {} fidelity, repetition {}: {}", command.doctor_fidelity,
+                           m.repetition, DoctorText(diagnosis))
+                   .c_str(),
+               TableStream(outputs));
+  }
+  const std::vector<Row> rows =
+      DoctorRows(diagnosis, {{"fidelity", command.doctor_fidelity}, {"repetition", m.repetition}});
+  if (!outputs.doctor_csv.empty()) WriteOutput(outputs.doctor_csv, CsvText(rows));
+  if (!outputs.doctor_json.empty()) WriteOutput(outputs.doctor_json, JsonText(rows));
+}
+
+// Before anything is simulated.
+void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepared) {
+  if (!command.doctor) return;
+  TryEngine(FactoryOf(command.doctor_fidelity, "--doctor-fidelity"), *prepared.network);
+  if (prepared.experiment.HasFlows()) {
+    throw Error("--doctor: looks at a collective; lists of flows and patterns are no step");
+  }
+}
+
+int RunOne(const NetworkCommand& command) {
+  const NetworkOutputs& outputs = command.outputs;
+  const PreparedExperiment prepared =
+      Prepare(ParseExperiment(command.values, command.ns3_attributes));
+  CheckDoctor(command, prepared);
+  if (!outputs.trace.empty()) {
+    ParseEndpoints(outputs.trace_workers, prepared.network->placement.Endpoints(),
+                   "--trace-workers");
+  }
+  if (prepared.experiment.HasFlows() && !outputs.finish.empty()) {
+    throw Error("--finish", outputs.finish, "a collective; flows have --fct");
+  }
+  const std::vector<std::string>& fidelities = prepared.experiment.fidelities;
+  if (outputs.packet.Any() && std::count(fidelities.begin(), fidelities.end(), "packet") == 0) {
+    throw Error(
+        "--pcap, --flow-monitor, --netanim: only the packet engine writes them, but "
+        "--fidelity is " +
+        Join(fidelities, ","));
+  }
+  Announce(PacketSeconds(prepared));
+  AnnounceFlows(AllFlows(prepared));
+  FlowProgress progress(AllFlows(prepared));
+  MeasureOptions options;
+  options.on_delivered = progress.Counter();
+  options.files = outputs.packet;
+  options.record_flows = !outputs.fct.empty() || !outputs.trace.empty();
+  const std::vector<Measurement> measurements = Measure(prepared, options);
+  progress.Clear();
+  if (!command.quiet) std::fputs(ResultTable(prepared, measurements).c_str(), TableStream(outputs));
+  Say(Warnings(prepared, measurements));
+  if (command.doctor) Consult(command, prepared, measurements);
+  WriteRows(outputs, ResultRows(command.values, prepared, measurements));
+  WriteDetails(outputs, prepared, measurements);
+  return 0;
+}
+
+int RunSweep(const NetworkCommand& command, const volatile std::sig_atomic_t& stop) {
+  if (command.doctor) throw Error("--doctor: looks at one experiment, not at a sweep");
+  std::vector<Sweep> sweeps;
+  std::vector<std::string> swept;
+  for (const std::string& text : command.sweeps) {
+    sweeps.push_back(ParseSweep(text));
+    swept.push_back(sweeps.back().name);
+  }
+  const std::vector<OptionValues> points = Grid(command.values, sweeps);
+  const bool flows = ParseExperiment(points.front(), command.ns3_attributes).HasFlows();
+  const auto prepare = [&](const OptionValues& point) {
+    Experiment experiment = ParseExperiment(point, command.ns3_attributes);
+    experiment.packet_budget /= static_cast<double>(points.size());
+    return Prepare(std::move(experiment));
+  };
+  double seconds = 0;
+  double flows_in_all = 0;
+  for (const OptionValues& point : points) {  // mistakes and costs first
+    const PreparedExperiment prepared = prepare(point);
+    seconds += PacketSeconds(prepared);
+    flows_in_all += AllFlows(prepared);
+    if (prepared.experiment.HasFlows() != flows) {
+      throw Error("--sweep: either all points are collectives, or all are flows");
+    }
+  }
+  Announce(seconds);
+  AnnounceFlows(flows_in_all);
+
+  FILE* const table = command.quiet ? nullptr : TableStream(command.outputs);
+  ProgressLine progress(static_cast<int64_t>(points.size()), "points", isatty(STDERR_FILENO) != 0);
+  std::vector<Row> rows;
+  size_t done = 0;
+  for (const OptionValues& point : points) {
+    if (stop != 0) break;
+    const PreparedExperiment prepared = prepare(point);
+    const std::vector<Measurement> measurements = Measure(prepared, {});
+    for (Row& row : ResultRows(point, prepared, measurements)) rows.push_back(std::move(row));
+    const std::string line = SweepLine(swept, point, prepared, measurements);
+    progress.Clear();
+    if (table) {
+      if (done == 0) {
+        const bool automatic = prepared.experiment.automatic;
+        const std::vector<std::string> both = {"flow", "packet"};
+        std::fputs(SweepHeader(swept, automatic ? both : prepared.experiment.fidelities).c_str(),
+                   table);
+      }
+      std::fputs(line.c_str(), table);
+      std::fflush(table);
+    }
+    Say(Warnings(prepared, measurements));
+    progress.Advance(fmt::format("{} of {}", ++done, points.size()));
+  }
+  progress.Clear();
+  if (!rows.empty()) WriteRows(command.outputs, rows);
+  return stop != 0 ? kInterrupted : 0;
+}
+
+}  // namespace
+
+int RunNetworkCommand(const NetworkCommand& command, const volatile std::sig_atomic_t& stop) {
+  CheckFiles(command);
+  return command.sweeps.empty() ? RunOne(command) : RunSweep(command, stop);
+}
+
+}  // namespace legacy

@@ -1,0 +1,22 @@
+// Command line of legacy-network: an experiment by default, and the subcommands topo and validate.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "scenarios/network/validation/validation.h"
+#include "scenarios/programs/network_command.h"
+#include "scenarios/programs/topo_command.h"
+
+namespace legacy {
+
+struct NetworkCommandLine {
+  std::variant<NetworkCommand, TopoCommand, ValidationOptions> command;
+  // The program should end with this status: help was printed, or the line was wrong.
+  std::optional<int> exit;
+};
+
+// Prints help and mistakes of the line itself; wrong values throw Error here or when the command runs.
+NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv);
+
+}  // namespace legacy

@@ -1,0 +1,49 @@
+#include "scenarios/programs/topo_command.h"
+
+#include <cstdio>
+#include <sstream>
+
+#include "analysis/result_rows.h"
+#include "base/parse.h"
+#include "ns3-module/fabric/topology/file.h"
+#include "ns3-module/fabric/topology/report.h"
+
+namespace legacy {
+namespace {
+
+int Check(const fabric::Topology& topology) {
+  const std::vector<std::string> odd = fabric::CheckTopology(topology);
+  for (const std::string& sentence : odd) std::printf("%s\n", sentence.c_str());
+  if (!odd.empty()) return 1;
+  std::printf("%s: %zu hosts, %zu links; nothing odd\n", topology.Name().c_str(),
+              topology.Hosts().size(), topology.Links().size());
+  return 0;
+}
+
+std::string Converted(const fabric::Topology& topology, const std::string& format) {
+  if (format == "svg") return fabric::DrawTopology(topology);
+  std::ostringstream text;
+  fabric::WriteTopology(topology, fabric::ParseTopologyFormat(format), text);
+  return text.str();
+}
+
+}  // namespace
+
+int RunTopoCommand(const TopoCommand& command) {
+  ParseChoice(command.action, "topo", {"check", "show", "convert"});
+  ParseChoice(command.format, "--format", {"yaml", "hpcc", "dot", "svg"});
+  CheckOutput(command.out, "--out");
+  const fabric::Topology topology = fabric::MakeTopology(command.topology);
+  if (command.action == "check") return Check(topology);
+  if (command.action == "show") {
+    std::fputs(fabric::DescribeTopology(topology).c_str(), stdout);
+    for (const std::string& sentence : fabric::CheckTopology(topology)) {
+      std::printf("note: %s\n", sentence.c_str());
+    }
+    return 0;
+  }
+  WriteOutput(command.out, Converted(topology, command.format));
+  return 0;
+}
+
+}  // namespace legacy

@@ -1,0 +1,349 @@
+#include "scenarios/run/comparison.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include "scenarios/network/cost_estimate.h"
+#include "scenarios/options/methods.h"
+#include "scenarios/run/equal_bytes.h"
+#include "scenarios/run/gradient_files.h"
+#include "scenarios/run/manifest.h"
+#include "scenarios/run/pilot.h"
+#include "scenarios/run/progress.h"
+#include "scenarios/run/step_sources.h"
+#include "scenarios/run/timed_run.h"
+#include "trainer/clock/traffic_record.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+int ThreadsOf(const Scenario& scenario) {
+  const int cores = std::max(1u, std::thread::hardware_concurrency());
+  return std::min(scenario.threads > 0 ? scenario.threads : cores, scenario.workers);
+}
+
+TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed,
+                          const Scheme& scheme) {
+  TrainingOptions options;
+  options.workers = s.workers;
+  options.batch_size = s.batch;
+  options.total_steps = s.steps;
+  options.seed = seed;
+  options.threads = ThreadsOf(s);
+  // Momentum is applied once: before compression (methods.cc), or by the optimizer.
+  if (!scheme.OwnsMomentum()) {
+    options.sgd.momentum = s.momentum;
+    options.sgd.nesterov = s.nesterov;
+  } else {
+    options.sgd.momentum = 0;
+  }
+  options.sgd.weight_decay = s.weight_decay;
+  options.schedule.learning_rate = s.learning_rate;
+  options.schedule.decay = ParseDecay(s.schedule);
+  options.schedule.warmup_steps = s.warmup_steps;
+  options.schedule.milestones = s.decay_steps;
+  options.schedule.gamma = s.decay_factor;
+  options.scope = ParseScope(method.scope);
+  options.buckets.bucket_bytes = fabric::ParseBytes(s.bucket, "clock.bucket");
+  options.rescale_residuals = s.rescale_residuals;
+  options.local_steps = method.local_steps;
+  return options;
+}
+
+// Sums over one training, by unit, for layers.csv.
+struct Sums {
+  explicit Sums(size_t units) : parameter(units), elements(units), bytes(units) {}
+
+  // `share`: of the workers, that take part. Returns the elements that one worker sends, mean over
+  // the workers.
+  double Add(const std::vector<UnitOutcome>& units, double share) {
+    double sent = 0;
+    for (size_t u = 0; u < units.size(); ++u) {
+      parameter[u] += units[u].parameter;
+      elements[u] += static_cast<double>(units[u].elements) * share;
+      bytes[u] += units[u].bytes;
+      sent += static_cast<double>(units[u].elements) * share;
+    }
+    return sent;
+  }
+
+  std::vector<double> parameter, elements;
+  std::vector<int64_t> bytes;  // of all workers
+};
+
+class Comparison : public TimedRun {
+ public:
+  Comparison(const Scenario& scenario, const volatile std::sig_atomic_t& stop)
+      : scenario_(scenario),
+        stop_(stop),
+        timing_(scenario),
+        sources_(scenario.layers.empty() ? TrainedSources(scenario) : DrawnSources(scenario)),
+        replay_refused_(ReplayRefusals(scenario)) {
+    for (const std::string& name : scenario.policies)
+      methods_.push_back(FindMethod(scenario, name));
+    for (const Method& method : methods_) MakeSource(method, scenario.seed);
+    const Unit& last = sources_->Layers().back();
+    elements_ = last.offset + last.numel;
+  }
+
+  // Before anything is written: one step of each method, so that what is wrong with it is said now, and what packets
+  // will cost.
+  CostEstimate Estimate(bool say) override {
+    CostEstimate estimate(timing_.network());
+    if (say && !sources_->Announcement().empty()) {
+      std::fprintf(stderr, "%s\n", sources_->Announcement().c_str());
+    }
+    for (const Method& method : methods_) {
+      const Method& chosen = Chosen(method, scenario_.seed, scenario_);
+      const std::unique_ptr<StepSource> training = MakeSource(chosen, scenario_.seed, say);
+      if (say) SayVolume(method, scenario_);
+      const std::vector<Clock> clocks =
+          timing_.MakeClocks(training->Costs(), training->LayerNumels());
+      const Clock& clock = clocks.front();
+      const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
+      training->SetLink(timing_.LinkAt(0));
+      const StepOutcome first = training->Step(start.participation.workers);
+      reports_[method.name] = training->Report();
+      const std::string text = sources_->Text(reports_[method.name]);
+      if (say && !text.empty()) std::fprintf(stderr, "  %-22s %s\n", "", text.c_str());
+      const PricedStep priced = timing_.Price(clock, first.work, start);
+      estimate.Add(priced.traffic, DifferentSteps(method, *training));
+    }
+    return estimate;
+  }
+
+  ScenarioTiming& Timing() override { return timing_; }
+  std::string Title() const override {
+    return sources_->Title() + ", " + std::to_string(elements_) + " parameters, ";
+  }
+  nlohmann::json Manifest(const std::string& program,
+                          const std::string& command_line) const override {
+    nlohmann::json manifest =
+        ManifestDocument(scenario_, program, command_line, elements_, replay_refused_);
+    sources_->Describe(reports_, manifest);
+    manifest["decisions"] = forecasts_;
+    manifest["requested_bytes"] = requested_;
+    return manifest;
+  }
+  std::string Note() const override { return sources_->Note(reports_); }
+  int64_t Steps(size_t places) const override {
+    int64_t trainings = 0;
+    for (const Method& method : methods_) {
+      trainings += DependsOnNetwork(method) ? static_cast<int64_t>(places) : 1;
+    }
+    return trainings * scenario_.seeds * scenario_.steps;
+  }
+  // What depends on the network is trained on each of them, the rest once for all.
+  bool Run(std::span<const Place> places, Progress* progress, const fs::path& directory) override {
+    for (const Place& place : places.subspan(1)) PilotOn(place);
+    for (int s = 0; s < scenario_.seeds; ++s) {
+      for (const Method& method : methods_) {
+        const size_t together = DependsOnNetwork(method) ? 1 : places.size();
+        for (size_t first = 0; first < places.size(); first += together) {
+          const std::span<const Place> here = places.subspan(first, together);
+          if (!Train(method, scenario_.seed + s, here, first == 0, directory, progress)) {
+            return false;
+          }
+        }
+      }
+    }
+    return true;
+  }
+
+ private:
+  // The method as it is trained with that seed and, where it depends on it, on the network of `here`: where volumes are to be
+  // equal in bytes and only pilots can tell them, with the anchor that they found.
+  const Method& Chosen(const Method& method, uint64_t seed, const Scenario& here) {
+    const auto [entry, first] = chosen_.try_emplace({method.name, seed, &here}, EqualBytes{method});
+    if (!first) return entry->second.method;
+    const std::vector<Unit> units = UnitsOf(method);
+    const auto requested = RequestedBytes(method, scenario_, units);
+    if (requested) requested_[method.name] = *requested;
+    const PilotBytes pilot = [&](const Method& candidate) {
+      return BytesOfPilot(*MakeSource(candidate, seed, false, 1), here, DependsOnNetwork(method));
+    };
+    auto found = EqualBytesOf(method, scenario_, units, pilot);
+    if (found) entry->second = std::move(*found);
+    return entry->second.method;
+  }
+
+  // What is asked for is the same everywhere; the anchor that sends it is not, where the policy reads the clock.
+  void PilotOn(const Place& place) {
+    for (const Method& method : methods_) {
+      if (!DependsOnNetwork(method)) continue;
+      const Scenario& here = place.timing->scenario();
+      Chosen(method, scenario_.seed, here);
+      if (chosen_.at({method.name, scenario_.seed, &here}).pilots == 0) continue;
+      std::fprintf(stderr, "on %s\n", place.timing->Description().c_str());
+      SayVolume(method, here);
+    }
+  }
+
+  // What was asked for and what pilots found there, where there were any.
+  void SayVolume(const Method& method, const Scenario& here) const {
+    const EqualBytes& volume = chosen_.at({method.name, scenario_.seed, &here});
+    if (volume.pilots == 0) return;
+    std::fprintf(stderr, "  %-22s %.0f bytes a step asked for, %.0f in the best of %d pilots%s\n",
+                 &here == &scenario_ ? "" : method.name.c_str(), volume.requested, volume.piloted,
+                 volume.pilots, volume.Reached() ? "" : ": the nearest that it reaches");
+  }
+
+  std::vector<Unit> UnitsOf(const Method& method) const {
+    return PlanUnits({sources_->Layers().begin(), sources_->Layers().end()},
+                     ParseScope(method.scope),
+                     {.bucket_bytes = fabric::ParseBytes(scenario_.bucket, "clock.bucket")})
+        .units;
+  }
+
+  // `workers`: 0 for those of the scenario.
+  std::unique_ptr<StepSource> MakeSource(const Method& method, uint64_t seed, bool say = false,
+                                         int workers = 0) {
+    BuiltMethod built = BuildMethod(method, scenario_, UnitsOf(method), sources_->StepsPerEpoch());
+    if (const auto forecast = built.policy->DecisionsIn(scenario_.steps)) {
+      forecasts_[method.name] = forecast->decisions;
+    }
+    if (say) {
+      std::fprintf(stderr, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
+      const std::string warning = FewDecisions(method, *built.policy, scenario_.steps);
+      if (!warning.empty()) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+    }
+    TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
+    if (workers > 0) {
+      options.workers = workers;
+      options.threads = std::min(options.threads, workers);
+    }
+    return sources_->Make(options, std::move(built));
+  }
+
+  bool DependsOnNetwork(const Method& method) const {
+    return !NetworkDependence(method, scenario_).empty();
+  }
+
+  // How many of a method's steps differ on the network, as far as its policy tells beforehand.
+  int64_t DifferentSteps(const Method& method, const StepSource& training) const {
+    const std::span<const Unit> units = training.Units();
+    if (!timing_.Remembers() || scenario_.index == "delta") return scenario_.steps;
+    const BuiltMethod built = BuildMethod(method, scenario_, units);
+    const bool data_decides = !built.scheme->MessageBytes(units.front(), built.parameter);
+    if (built.adaptive || data_decides) return scenario_.steps;
+    std::set<std::vector<double>> choices;
+    std::vector<double> parameters(units.size());
+    for (int64_t step = 0; step < scenario_.steps; ++step) {
+      built.policy->Decide({step, scenario_.steps, 0}, units, parameters);
+      choices.insert(parameters);
+    }
+    return static_cast<int64_t>(choices.size());
+  }
+
+  // `own`: on the run's own network, so that the training is recorded where that is asked for.
+  bool Train(const Method& method, uint64_t seed, std::span<const Place> places, bool own,
+             const fs::path& directory, Progress* progress);
+  void WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
+                      TimedEverywhere& timed) const;
+  void WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
+                   const Sums& sums, TimedEverywhere& timed) const;
+  TrafficRecorder* Recorder(const fs::path& directory, const StepSource& training);
+
+  const Scenario& scenario_;
+  const volatile std::sig_atomic_t& stop_;
+  ScenarioTiming timing_;
+  std::vector<Method> methods_;
+  std::unique_ptr<StepSources> sources_;
+  ComputeReports reports_;
+  // By method, seed and network (its scenario).
+  std::map<std::tuple<std::string, uint64_t, const Scenario*>, EqualBytes> chosen_;
+  std::map<std::string, double> requested_;   // bytes a step by method, where volumes are equal
+  std::map<std::string, int64_t> forecasts_;  // decisions by method, of those that decide
+  int64_t elements_ = 0;
+  std::vector<std::string> replay_refused_;  // why a record may not be timed on other networks
+  std::optional<TrafficRecorder> recorder_;
+};
+
+TrafficRecorder* Comparison::Recorder(const fs::path& directory, const StepSource& training) {
+  if (!scenario_.record) return nullptr;
+  if (!recorder_) {
+    recorder_.emplace(directory / "traffic.jsonl", TrainingDocument(scenario_), replay_refused_,
+                      training.Costs(), training.Layers());
+  }
+  return &*recorder_;
+}
+
+bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Place> places, bool own,
+                       const fs::path& directory, Progress* progress) {
+  const std::unique_ptr<StepSource> training =
+      MakeSource(Chosen(method, seed, places.front().timing->scenario()), seed);
+  TrafficRecorder* recorder = own ? Recorder(directory, *training) : nullptr;
+  Sums sums(training->Units().size());
+  std::optional<GradientFiles> gradients;
+  if (own && !scenario_.gradient_steps.empty()) {
+    gradients.emplace(scenario_, training->Layers(), directory);
+    training->SetGradientHook([&](int64_t step, int worker, std::span<const float> gradient) {
+      gradients->Write(method.name, seed, step, worker, gradient);
+    });
+  }
+  const std::vector<int64_t> numels = training->LayerNumels();
+  TimedEverywhere timed(places, progress, method.name, seed, training->Costs(), numels);
+  for (int64_t done = 1; done <= scenario_.steps; ++done) {
+    const StepStart start = timed.Start();
+    training->SetLink(places.front().timing->LinkAt(done - 1));
+    const StepOutcome outcome = training->Step(start.participation.workers);
+    const double share =
+        static_cast<double>(outcome.work.Participants()) / static_cast<double>(scenario_.workers);
+    const double sent = sums.Add(outcome.units, share);
+    timed.Step(outcome.work, start, {outcome.learning_rate, outcome.loss, sent});
+    training->Observe(timed.Times());
+    WriteDecisions(method, seed, *training, timed);
+    if (recorder) recorder->Write(method.name, seed, outcome.work);
+    const bool evaluates = done % scenario_.evaluate_every == 0 || done == scenario_.steps;
+    if (evaluates && training->Evaluates()) {
+      const Evaluation result = training->Evaluate();
+      timed.Evaluated(result.loss, result.accuracy);
+    }
+    if (stop_) return false;
+  }
+  WriteLayers(method, seed, *training, sums, timed);
+  timed.Finish();
+  return true;
+}
+
+// What was decided in the last step; nothing of what would hold after the training.
+void Comparison::WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
+                                TimedEverywhere& timed) const {
+  for (const Decision& made : training.TakeDecisions()) {
+    if (made.step >= scenario_.steps) continue;
+    const bool all = made.unit == Decision::kAllUnits;
+    const DecisionGrounds& grounds = made.grounds;
+    timed.Write(analysis::DecisionRow{method.name, seed, made.step, made.number,
+                                      all ? "all" : training.Units()[made.unit].name,
+                                      made.parameter, grounds.error, grounds.budget, grounds.gain,
+                                      grounds.seconds, grounds.reason});
+  }
+}
+
+void Comparison::WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
+                             const Sums& sums, TimedEverywhere& timed) const {
+  const std::span<const Unit> units = training.Units();
+  for (size_t u = 0; u < units.size(); ++u) {
+    timed.Write(analysis::LayerRow{method.name, seed, units[u].name, units[u].numel,
+                                   sums.parameter[u] / static_cast<double>(scenario_.steps),
+                                   sums.elements[u],
+                                   static_cast<double>(sums.bytes[u]) / scenario_.workers});
+  }
+}
+
+}  // namespace
+
+RunResult RunComparison(const Scenario& scenario, const std::string& program,
+                        const std::string& command_line, const volatile std::sig_atomic_t& stop) {
+  return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
+    return std::make_unique<Comparison>(chosen, stop);
+  });
+}
+
+}  // namespace legacy

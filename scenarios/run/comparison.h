@@ -1,0 +1,17 @@
+// The comparison: trains every policy on the same batches, times each step on the network, and leaves a run directory.
+#pragma once
+
+#include <csignal>
+#include <string>
+
+#include "scenarios/options/scenario.h"
+#include "scenarios/run/manifest.h"
+
+namespace legacy {
+
+// Runs `scenario` into its run directory, with progress on standard error. `stop` is looked at after every step: when set,
+// what there is stays as a consistent directory. Throws Error; nothing is left behind where the scenario itself is wrong.
+RunResult RunComparison(const Scenario& scenario, const std::string& program,
+                        const std::string& command_line, const volatile std::sig_atomic_t& stop);
+
+}  // namespace legacy

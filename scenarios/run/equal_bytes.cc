@@ -1,0 +1,165 @@
+#include "scenarios/run/equal_bytes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/number.h"
+#include "compress/options.h"
+#include "compress/policies/equal_volume.h"
+#include "compress/policies/parameter_scale.h"
+#include "compress/policy.h"
+#include "scenarios/options/methods.h"
+
+namespace legacy {
+namespace {
+
+// How an option of a policy follows a factor on what is sent.
+enum class Rule { kParameter, kDivided, kMultiplied };
+
+struct ScaledOption {
+  const char* policy;
+  const char* option;
+  Rule rule;
+  double minimum, maximum;  // of numbers that are no parameter
+};
+
+constexpr ScaledOption kScaledOptions[] = {{"accordion", "low", Rule::kParameter, 0, 0},
+                                           {"accordion", "high", Rule::kParameter, 0, 0},
+                                           {"gravac", "theta_min", Rule::kDivided, 1, 1e6},
+                                           {"gravac", "theta_max", Rule::kDivided, 1, 1e6},
+                                           {"kimad", "budget", Rule::kMultiplied, 1e-9, 1e9},
+                                           {"flexible", "scale", Rule::kMultiplied, 0.01, 10}};
+
+const PolicyRow& RowOf(const Stage& stage) { return FindRow("policy", stage.name, PolicyTable()); }
+
+double ScaledNumber(const ScaledOption& option, const ParameterSpec& spec, double number,
+                    double factor) {
+  if (option.rule == Rule::kParameter) return ScaleParameter(spec, number, factor);
+  const double scaled = option.rule == Rule::kDivided ? number / factor : number * factor;
+  return std::clamp(scaled, option.minimum, option.maximum);
+}
+
+// The policy with its options scaled; those that are "auto" follow the anchor.
+std::string ScaledPolicy(const std::string& policy, const ParameterSpec& spec, double factor) {
+  std::vector<Stage> stages = ParseStages(policy);
+  Stage& stage = stages.front();
+  const PolicyRow& row = RowOf(stage);
+  const OptionReader reader(stage, row.info.options);
+  Stage scaled = stage;
+  for (const ScaledOption& option : kScaledOptions) {
+    if (stage.name != option.policy || reader.Text(option.option) == "auto") continue;
+    constexpr double kAny = 1e300;
+    const double number = reader.Number(option.option, -kAny, kAny);
+    scaled.options[option.option] = FormatNumber(ScaledNumber(option, spec, number, factor));
+  }
+  stage = scaled;
+  return FormatStages(stages);
+}
+
+struct Tried {
+  double x = 0;  // logarithm of the factor
+  double y = 0;  // logarithm of what was sent / requested
+};
+
+// Where to look next: between two that lie on both sides, else along the line through the last two; the first guess takes bytes
+// to be in proportion to the factor.
+double NextGuess(const std::optional<Tried>& less, const std::optional<Tried>& more,
+                 const std::optional<Tried>& before, const Tried& last) {
+  if (less && more) {
+    constexpr double kMargin = 0.1;  // of the distance, kept from either
+    const double share = std::clamp(-less->y / (more->y - less->y), kMargin, 1 - kMargin);
+    return less->x + share * (more->x - less->x);
+  }
+  constexpr double kLeastSlope = 0.05;
+  double slope = before ? (last.y - before->y) / (last.x - before->x) : 1;
+  if (std::abs(slope) < kLeastSlope) slope = kLeastSlope;
+  const double longest = std::log(8.0);  // step
+  return last.x - std::clamp(last.y / slope, -longest, longest);
+}
+
+bool SameTraining(const Method& a, const Method& b) {
+  return a.parameter == b.parameter && a.policy == b.policy;
+}
+
+}  // namespace
+
+bool EqualBytes::Reached() const {
+  return std::abs(piloted - requested) <= kBytesTolerance * requested;
+}
+
+Method ScaledMethod(const Method& method, const ParameterSpec& spec, double anchor, double factor) {
+  Method scaled = method;
+  scaled.policy = ScaledPolicy(method.policy, spec, factor);
+  // Kimad's anchor is where it begins; what it sends follows from its seconds.
+  const bool kimad = ParseStages(method.policy).front().name == "kimad";
+  scaled.parameter = kimad ? anchor : ScaleParameter(spec, anchor, factor);
+  return scaled;
+}
+
+EqualBytes SolveEqualBytes(const Method& method, const ParameterSpec& spec, double anchor,
+                           double requested, const PilotBytes& pilot) {
+  EqualBytes best{.method = method, .requested = requested};
+  std::optional<Tried> less, more, before;
+  std::vector<Method> tried;
+  double nearest = 0;
+  double x = 0;
+  while (best.pilots < kMostPilots) {
+    Method candidate = ScaledMethod(method, spec, anchor, std::exp(x));
+    const auto same = [&](const Method& other) { return SameTraining(other, candidate); };
+    if (std::ranges::any_of(tried, same)) break;
+    const double bytes = pilot(candidate);
+    tried.push_back(candidate);
+    ++best.pilots;
+    const Tried now{x, std::log(bytes / requested)};
+    if (best.pilots == 1 || std::abs(now.y) < nearest) {
+      nearest = std::abs(now.y);
+      best.method = std::move(candidate);
+      best.piloted = bytes;
+    }
+    if (best.Reached() || !std::isfinite(now.y)) break;
+    (now.y < 0 ? less : more) = now;
+    x = NextGuess(less, more, before, now);
+    before = now;
+  }
+  return best;
+}
+
+bool NeedsPilots(const Method& method) {
+  const std::string name = ParseStages(method.policy).front().name;
+  const std::vector<std::string> known = LegacyPolicyNames();
+  return name != "legacy-auto" && std::ranges::find(known, name) == known.end();
+}
+
+namespace {
+
+// The bytes that `method` asks for; `anchor` is what it begins with.
+std::optional<double> BytesOf(const MethodAnchor& anchor, const Method& method,
+                              const Scenario& scenario, std::span<const Unit> units) {
+  if (anchor.scheme->Parameter().name.empty()) return std::nullopt;
+  for (const Unit& unit : units) {
+    if (!anchor.scheme->MessageBytes(unit, anchor.parameter)) return std::nullopt;
+  }
+  const VolumeModel model{units, anchor.scheme.get(), scenario.steps, VolumeMeasure::kBytes};
+  return UniformVolume(model, anchor.parameter) / static_cast<double>(method.local_steps);
+}
+
+}  // namespace
+
+std::optional<double> RequestedBytes(const Method& method, const Scenario& scenario,
+                                     std::span<const Unit> units) {
+  if (scenario.volume != "bytes") return std::nullopt;
+  return BytesOf(AnchorOf(method, scenario, units), method, scenario, units);
+}
+
+std::optional<EqualBytes> EqualBytesOf(const Method& method, const Scenario& scenario,
+                                       std::span<const Unit> units, const PilotBytes& pilot) {
+  if (scenario.volume != "bytes" || !NeedsPilots(method)) return std::nullopt;
+  const MethodAnchor anchor = AnchorOf(method, scenario, units);
+  const std::optional<double> requested = BytesOf(anchor, method, scenario, units);
+  if (!requested) return std::nullopt;
+  return SolveEqualBytes(method, anchor.scheme->Parameter(), anchor.parameter, *requested, pilot);
+}
+
+}  // namespace legacy

@@ -1,0 +1,14 @@
+// In the place of trained_sources.cc, in builds without LibTorch.
+#include "base/error.h"
+#include "scenarios/run/step_sources.h"
+
+namespace legacy {
+
+std::unique_ptr<StepSources> TrainedSources(const Scenario&) {
+  throw Error(
+      "training: this program was built without LibTorch (LEGACY_TORCH=OFF), and times shapes "
+      "alone "
+      "(--layers)");
+}
+
+}  // namespace legacy

@@ -1,0 +1,173 @@
+#include "scenarios/run/observation.h"
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+
+#include "base/error.h"
+#include "base/whole_file.h"
+#include "scenarios/network/doctor.h"
+#include "scenarios/network/engines.h"
+
+namespace legacy {
+namespace {
+
+using fabric::TimeNs;
+
+double Seconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
+
+nlohmann::ordered_json DiagnosisDocument(const Diagnosis& diagnosis,
+                                         nlohmann::ordered_json document) {
+  document["step_seconds"] = Seconds(diagnosis.total);
+  document["bound"] = ToString(diagnosis.bound);
+  document["verdict"] = VerdictText(diagnosis);
+  document["busiest_link"] = diagnosis.busiest_link;
+  document["busiest_utilisation"] = diagnosis.busiest_utilisation;
+  document["slowest_worker"] = diagnosis.slowest_worker;
+  document["slowest_device_seconds"] = Seconds(diagnosis.slowest_time);
+  document["median_device_seconds"] = Seconds(diagnosis.median_time);
+  document["remedies"] = DoctorRows(diagnosis, {});
+  return document;
+}
+
+}  // namespace
+
+std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
+                         const std::string& option) {
+  const int64_t limit = std::numeric_limits<int>::max();
+  return ParseEndpoints(text, static_cast<int>(std::min(scenario.steps, limit)), option);
+}
+
+// Names of policies are the user's: a file's name takes what is plain of them.
+std::string PlainFileName(std::string policy) {
+  std::replace_if(
+      policy.begin(), policy.end(),
+      [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '_' && c != '.'; }, '_');
+  return policy;
+}
+
+Scenario Unobserved(Scenario scenario) {
+  const Scenario defaults;
+  scenario.doctor = defaults.doctor;
+  scenario.trace_steps = defaults.trace_steps;
+  scenario.pcap = defaults.pcap;
+  scenario.flow_monitor = defaults.flow_monitor;
+  scenario.netanim = defaults.netanim;
+  return scenario;
+}
+
+Observation ParseObservation(const Scenario& scenario, const ScenarioNetwork& network) {
+  Observation observation;
+  observation.doctor = scenario.doctor != "off";
+  if (observation.doctor) {
+    if (scenario.doctor != "on") {
+      observation.doctor_steps = ParseSteps(scenario.doctor, scenario, "network.doctor");
+    }
+    observation.doctor_engine = FactoryOf(scenario.doctor_fidelity, "network.doctor_fidelity");
+    TryEngine(observation.doctor_engine, *network.network);
+  }
+  if (!scenario.trace_steps.empty()) {
+    observation.trace_steps = ParseSteps(scenario.trace_steps, scenario, "network.trace_steps");
+    observation.trace_workers = ParseEndpoints(
+        scenario.trace_workers, network.network->placement.Endpoints(), "network.trace_workers");
+    observation.trace_engine = network.factory;
+  }
+  return observation;
+}
+
+StepObserver::StepObserver(const Observation& observation, const Scenario& scenario,
+                           const Network& network, const std::filesystem::path& directory)
+    : observation_(observation), scenario_(scenario), network_(network), directory_(directory) {
+  for (const char* older : {"doctor.csv", "doctor.json"})
+    std::filesystem::remove(directory / older);
+  if (observation_.doctor) rows_.emplace(directory);
+}
+
+void StepObserver::Begin(const std::string& policy, uint64_t seed) {
+  policy_ = policy;
+  seed_ = seed;
+  kept_.clear();
+  trace_.reset();
+  if (!observation_.trace_steps.empty()) {
+    trace_.emplace(EndpointNames(network_.topology, network_.placement),
+                   observation_.trace_workers);
+  }
+}
+
+void StepObserver::Step(int64_t step, TimeNs start, const PricedStep& priced,
+                        const fabric::StepTiming& timing) {
+  const int number = static_cast<int>(step);
+  if (Doctors()) {
+    if (observation_.doctor_steps.empty()) Keep(step, priced, timing.total);
+    if (observation_.doctor_steps.count(number) > 0) {
+      Consult({step, 1, priced.traffic, priced.round_encode});
+    }
+  }
+  if (observation_.trace_steps.count(number) > 0) AddTrace(step, start, priced, timing.total);
+}
+
+void StepObserver::Finish() {
+  if (Doctors() && observation_.doctor_steps.empty() && !kept_.empty()) Consult(Median());
+  if (trace_) {
+    const std::string name = "trace-" + PlainFileName(policy_) + "-seed" + std::to_string(seed_);
+    WriteWholeFile(directory_ / (name + ".json"), trace_->Finish());
+    trace_.reset();
+  }
+}
+
+void StepObserver::Keep(int64_t step, const PricedStep& priced, TimeNs total) {
+  const auto [entry, added] = kept_.try_emplace(total);
+  if (added) entry->second = {step, 0, priced.traffic, priced.round_encode};
+  ++entry->second.count;
+}
+
+// The lower of two.
+const StepObserver::Kept& StepObserver::Median() const {
+  int64_t steps = 0;
+  for (const auto& [total, kept] : kept_) steps += kept.count;
+  auto median = kept_.begin();
+  for (int64_t before = (steps - 1) / 2; before >= median->second.count; ++median) {
+    before -= median->second.count;
+  }
+  return median->second;
+}
+
+void StepObserver::Consult(const Kept& kept) {
+  const Diagnosis diagnosis =
+      Diagnose({&kept.traffic, kept.encode, static_cast<uint64_t>(kept.step)}, network_.request,
+               observation_.doctor_engine);
+  for (const nlohmann::ordered_json& row : DoctorRows(diagnosis, {})) {
+    rows_->Write({policy_, seed_, kept.step, scenario_.doctor_fidelity, row["remedy"], row["bound"],
+                  row["change"], row["step_seconds"], row["gain"], row["verdict"] == 1});
+  }
+  diagnoses_.push_back(DiagnosisDocument(diagnosis, {{"policy", policy_},
+                                                     {"seed", seed_},
+                                                     {"step", kept.step},
+                                                     {"fidelity", scenario_.doctor_fidelity}}));
+  WriteWholeFile(directory_ / "doctor.json", diagnoses_.dump(1) + "\n");
+}
+
+void StepObserver::AddTrace(int64_t step, TimeNs start, const PricedStep& priced, TimeNs total) {
+  FlowRecorder recorder;
+  fabric::StepSimulator simulator(recorder.Wrap(observation_.trace_engine), network_.request,
+                                  false);
+  const fabric::StepTiming& timing =
+      simulator.Simulate(priced.traffic, static_cast<uint64_t>(step));
+  if (timing.total != total) {
+    throw Error("policy " + policy_ + ", step " + std::to_string(step) + ": took " +
+                std::to_string(total) + " ns, and for its trace " + std::to_string(timing.total));
+  }
+  TracedStep traced;
+  traced.name = "step " + std::to_string(step);
+  traced.start = start;
+  traced.traffic = &priced.traffic;
+  traced.timing = &timing;
+  for (const std::vector<std::vector<TimeNs>>& bucket : priced.round_encode) {
+    traced.encode.push_back(bucket.empty() ? std::vector<TimeNs>(priced.traffic.workers)
+                                           : bucket.front());
+  }
+  traced.flows = recorder.Take();
+  trace_->Add(traced);
+}
+
+}  // namespace legacy

@@ -1,0 +1,196 @@
+#include "scenarios/run/replay.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "scenarios/network/cost_estimate.h"
+#include "scenarios/run/timed_run.h"
+#include "trainer/clock/traffic_record.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The recorded rows of one training.
+struct Rows {
+  std::vector<const analysis::StepRow*> steps;
+  std::vector<const analysis::EvaluationRow*> evaluations;
+  std::vector<const analysis::LayerRow*> layers;
+  std::vector<const analysis::DecisionRow*> decisions;
+};
+
+class Replayer : public TimedRun {
+ public:
+  Replayer(const Recording& recording, const Scenario& scenario,
+           const std::function<bool()>& stopped)
+      : recording_(recording), scenario_(scenario), stopped_(stopped), timing_(scenario) {
+    for (const auto& row : recording.run.steps) rows_[{row.policy, row.seed}].steps.push_back(&row);
+    for (const auto& row : recording.run.evaluations) {
+      rows_[{row.policy, row.seed}].evaluations.push_back(&row);
+    }
+    for (const auto& row : recording.run.layers) {
+      rows_[{row.policy, row.seed}].layers.push_back(&row);
+    }
+    for (const auto& row : recording.run.decisions) {
+      rows_[{row.policy, row.seed}].decisions.push_back(&row);
+    }
+  }
+
+  ScenarioTiming& Timing() override { return timing_; }
+  CostEstimate Estimate(bool say) override;
+  std::string Title() const override { return scenario_.model + ", recorded, on "; }
+  nlohmann::json Manifest(const std::string& program,
+                          const std::string& command_line) const override {
+    nlohmann::json manifest =
+        ManifestDocument(scenario_, program, command_line, recording_.run.manifest.parameters, {});
+    const nlohmann::json& recorded = recording_.run.manifest.document;
+    for (const char* key : {"decisions", "requested_bytes"}) {
+      if (recorded.contains(key)) manifest[key] = recorded[key];
+    }
+    manifest["replayed"] = {{"directory", recording_.run.path.string()},
+                            {"hash", recording_.traffic.hash}};
+    return manifest;
+  }
+  int64_t Steps(size_t) const override {
+    return std::ssize(recording_.traffic.trainings) * scenario_.steps;
+  }
+  bool Run(std::span<const Place> places, Progress* progress, const fs::path&) override {
+    for (const RecordedTraining& training : recording_.traffic.trainings) {
+      if (!Time(training, places, progress)) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool Time(const RecordedTraining& training, std::span<const Place> places, Progress* progress);
+
+  const Recording& recording_;
+  const Scenario& scenario_;
+  const std::function<bool()>& stopped_;
+  ScenarioTiming timing_;
+  std::map<std::pair<std::string, uint64_t>, Rows> rows_;
+};
+
+// Of all steps; where equal ones are remembered, of each different one.
+CostEstimate Replayer::Estimate(bool) {
+  const RecordedTraffic& traffic = recording_.traffic;
+  std::map<size_t, int64_t> count;
+  for (const RecordedTraining& training : traffic.trainings) {
+    for (const size_t work : training.works) ++count[work];
+  }
+  const std::vector<Clock> clocks = timing_.MakeClocks(traffic.operations, traffic.LayerNumels());
+  const Clock& clock = clocks.front();
+  const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
+  CostEstimate estimate(timing_.network());
+  for (const auto& [work, steps] : count) {
+    const PricedStep priced = timing_.Price(clock, traffic.works[work], start);
+    estimate.Add(priced.traffic, timing_.Remembers() ? 1 : steps);
+  }
+  return estimate;
+}
+
+bool Replayer::Time(const RecordedTraining& training, std::span<const Place> places,
+                    Progress* progress) {
+  const RecordedTraffic& traffic = recording_.traffic;
+  const Rows& rows = rows_.at({training.policy, training.seed});
+  const std::vector<int64_t> numels = traffic.LayerNumels();
+  TimedEverywhere timed(places, progress, training.policy, training.seed, traffic.operations,
+                        numels);
+  auto evaluation = rows.evaluations.begin();
+  for (const analysis::StepRow* recorded : rows.steps) {
+    const StepWork& work = traffic.works[training.works[recorded->step]];
+    timed.Step(work, timed.Start(),
+               {recorded->learning_rate, recorded->training_loss, recorded->elements_sent});
+    if (evaluation != rows.evaluations.end() && (*evaluation)->step == recorded->step + 1) {
+      timed.Evaluated((*evaluation)->test_loss, (*evaluation)->test_accuracy);
+      ++evaluation;
+    }
+    if (stopped_()) return false;
+  }
+  for (const analysis::DecisionRow* decision : rows.decisions) timed.Write(*decision);
+  for (const analysis::LayerRow* layer : rows.layers) timed.Write(*layer);
+  timed.Finish();
+  return true;
+}
+
+void CheckFolders(const Recording& recording, const fs::path& out) {
+  std::error_code missing;
+  if (fs::equivalent(out, recording.run.path, missing)) {
+    throw Error("--out", out.string(), "another folder than that of the recording");
+  }
+}
+
+ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,
+                       const std::function<bool()>& stopped) {
+  return ResolveFidelity(scenario, [&](const Scenario& probe) {
+    return Replayer(recording, probe, stopped).Estimate(false).Cost();
+  });
+}
+
+}  // namespace
+
+bool MayReplayChange(const std::string& key) {
+  if (key == "clock.bucket") return false;  // what is merged decides what is compressed
+  for (const char* other : {"training.target", "run.out", "run.overwrite", "run.pictures"}) {
+    if (key == other) return true;
+  }
+  return key.rfind("network.", 0) == 0 || key.rfind("clock.", 0) == 0;
+}
+
+void CheckUnchanged(const Scenario& scenario, const Scenario& known,
+                    const std::function<bool(const std::string& key)>& may_change,
+                    const std::function<std::string(const std::string& value)>& allowed) {
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (may_change(option.key) || option.get(scenario) == option.get(known)) continue;
+    throw Error(option.key + " (" + option.flag + ")", option.get(scenario),
+                allowed(option.get(known)));
+  }
+  if (fabric::Synchronisation(scenario.sync, "network.sync").MayDrop()) {
+    throw Error("network.sync", scenario.sync,
+                "barrier: whose gradients count belongs to the training");
+  }
+}
+
+void CheckReplay(const Recording& recording, const Scenario& scenario) {
+  const std::string why =
+      ", as recorded: it belongs to the training; a replay changes network and devices alone";
+  CheckUnchanged(scenario, ReplayDefaults(recording), MayReplayChange,
+                 [&](const std::string& recorded) { return recorded + why; });
+  if (TrainingHash(TrainingDocument(scenario)) != recording.traffic.hash) {
+    throw Error("methods: not those of the recorded run" + why);
+  }
+}
+
+analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
+                                  const volatile std::sig_atomic_t& stop) {
+  return ReplayRows(recording, scenario, [&stop] { return stop != 0; });
+}
+
+analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
+                                  const std::function<bool()>& stopped) {
+  CheckReplay(recording, scenario);
+  const ChosenFidelity chosen = Resolve(recording, scenario, stopped);
+  Replayer replayer(recording, chosen.scenario, stopped);
+  analysis::RunDirectory run;
+  run.manifest = recording.run.manifest;
+  run.manifest.target_accuracy = scenario.target;
+  run.manifest.fidelity = chosen.scenario.fidelity;
+  MemorySink sink(run);
+  const Place place = {&replayer.Timing(), &sink};
+  if (replayer.Run({&place, 1}, nullptr, {})) replayer.Timing().RequirePackets();
+  return run;
+}
+
+RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
+                 const std::string& command_line, const volatile std::sig_atomic_t& stop) {
+  CheckReplay(recording, scenario);
+  CheckFolders(recording, scenario.out);
+  const std::function<bool()> stopped = [&stop] { return stop != 0; };
+  return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
+    return std::make_unique<Replayer>(recording, chosen, stopped);
+  });
+}
+
+}  // namespace legacy

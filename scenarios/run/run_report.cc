@@ -1,0 +1,46 @@
+#include "scenarios/run/run_report.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "analysis/report.h"
+#include "analysis/run_directory.h"
+
+namespace legacy {
+namespace {
+
+std::string Heading(const nlohmann::json& diagnosis) {
+  return fmt::format("\nDoctor, {} fidelity\n", diagnosis.at("fidelity").get<std::string>());
+}
+
+// Of the doctor, one line each; empty where it was not asked.
+std::string Verdicts(const std::filesystem::path& directory) {
+  std::string text;
+  const nlohmann::json diagnoses = analysis::ReadDiagnoses(directory);
+  for (const nlohmann::json& diagnosis : diagnoses) {
+    text +=
+        fmt::format("{}  {}, step {}: {}\n", text.empty() ? Heading(diagnosis) : "",
+                    diagnosis.at("policy").get<std::string>(), diagnosis.at("step").get<int64_t>(),
+                    diagnosis.at("verdict").get<std::string>());
+  }
+  return text;
+}
+
+}  // namespace
+
+int ReportRun(const RunResult& result, bool pictures) {
+  analysis::ReportOptions options;
+  options.pictures = pictures;
+  const analysis::Report report = analysis::WriteReport(result.directory, options);
+  std::fputs(analysis::ReportText(report).c_str(), stdout);
+  for (const std::string& warning : report.warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+  std::fputs(Verdicts(result.directory).c_str(), stdout);
+  if (!result.note.empty()) std::printf("\n%s\n", result.note.c_str());
+  std::printf("\nrun directory: %s\n", result.directory.c_str());
+  return result.interrupted ? 130 : 0;
+}
+
+}  // namespace legacy

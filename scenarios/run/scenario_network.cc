@@ -1,0 +1,63 @@
+#include "scenarios/run/scenario_network.h"
+
+#include "ns3-module/fabric/collective/alpha-beta.h"
+#include "scenarios/network/engines.h"
+
+namespace legacy {
+namespace {
+
+// How many of the first workers hang on one switch.
+int FirstGroup(const Network& network) {
+  const auto switch_of = [&](int worker) {
+    return network.topology.To(network.topology.Out(network.placement.hosts[worker]).front());
+  };
+  int group = 1;
+  while (group < network.placement.Workers() && switch_of(group) == switch_of(0)) ++group;
+  return group;
+}
+
+}  // namespace
+
+ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed) {
+  NetworkRequest request;
+  request.topology.text = scenario.topology;
+  request.topology.rateBps = fabric::ParseRate(scenario.bandwidth, "network.bandwidth");
+  request.topology.delay = fabric::ParseTime(scenario.delay, "network.delay");
+  request.topology.queueBytes = fabric::ParseBytes(scenario.queue, "network.queue");
+  request.topology.multipath =
+      scenario.multipath == "spray" ? fabric::Multipath::Spray : fabric::Multipath::Ecmp;
+  request.placement.text = scenario.placement;
+  request.placement.workers = scenario.workers;
+  const Transfer transfer = ParseTransfer(scenario.aggregation);
+  request.placement.servers = transfer == Transfer::kPeers             ? 0
+                              : transfer == Transfer::kParameterServer ? 1
+                                                                       : scenario.servers;
+  request.placement.aggregation =
+      transfer == Transfer::kPeers && scenario.allreduce == "in-network-allreduce";
+  request.transport = fabric::MakeTransport(scenario.transport);
+  request.transport.SetMtu(scenario.mtu);
+  request.transport.warm = scenario.connections == "warm";
+  request.transport.attributes = scenario.ns3;
+  request.seed = seed;
+  ScenarioNetwork result{BuildNetwork(request), FactoryOf(scenario.fidelity, "network.fidelity")};
+  TryEngine(result.factory, *result.network);
+  return result;
+}
+
+TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
+  TransferOptions options;
+  options.transfer = ParseTransfer(scenario.aggregation);
+  options.pull = ParsePull(scenario.pull);
+  options.all_reduce = ParseKind(scenario.allreduce, "network.allreduce", Primitive::kAllReduce);
+  options.all_gather = ParseKind(scenario.allgather, "network.allgather", Primitive::kAllGather);
+  options.group = scenario.group > 0 ? scenario.group : FirstGroup(network);
+  options.servers = scenario.servers;
+  options.parents = network.placement.parents;
+  options.first_aggregator =
+      network.placement.Endpoints() - static_cast<int>(network.placement.aggregators.size());
+  options.path = fabric::TypicalPath(network.topology, network.placement);
+  options.transport = network.request.transport;
+  return options;
+}
+
+}  // namespace legacy

@@ -1,0 +1,76 @@
+// A run directory from beginning to end, whatever its trainings come from: trained now, replayed, or read from a trace.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scenarios/network/cost_estimate.h"
+#include "scenarios/run/manifest.h"
+#include "scenarios/run/progress.h"
+#include "scenarios/run/timing.h"
+
+namespace legacy {
+
+// A network that trainings are timed on, and where its rows go.
+struct Place {
+  ScenarioTiming* timing = nullptr;
+  RunSink* sink = nullptr;
+};
+
+// One training, timed on several networks at once. The first of them is the one that it runs on: it says who takes part,
+// shows progress and gives the times that policies see.
+class TimedEverywhere {
+ public:
+  // `clocks(timing)`: what devices take, on that network. What is given as spans and pointers outlives this.
+  TimedEverywhere(std::span<const Place> places, Progress* progress, const std::string& policy,
+                  uint64_t seed, const std::function<StepClocks(const ScenarioTiming&)>& clocks,
+                  std::span<const int64_t> layer_numels);
+  // Devices are those of the scenarios' profiles.
+  TimedEverywhere(std::span<const Place> places, Progress* progress, const std::string& policy,
+                  uint64_t seed, std::span<const OperationCost> costs,
+                  std::span<const int64_t> layer_numels);
+
+  StepStart Start() const { return timed_.front().Start(); }
+  void Step(const StepWork& work, const StepStart& start, const StepFacts& facts);
+  const StepTimes& Times() const { return timed_.front().Times(); }
+  void Evaluated(double loss, double accuracy);
+  void Write(const analysis::LayerRow& row);
+  void Write(const analysis::DecisionRow& row);
+  void Finish();
+
+ private:
+  std::span<const Place> places_;
+  std::vector<TimedTraining> timed_;
+};
+
+// All trainings of a scenario whose fidelity is chosen.
+class TimedRun {
+ public:
+  virtual ~TimedRun() = default;
+  virtual ScenarioTiming& Timing() = 0;  // on the run's own network
+  // Of simulating packets. `say`: what there is to say of each training goes to standard error.
+  virtual CostEstimate Estimate(bool say) = 0;
+  virtual std::string Title() const = 0;  // what is timed, for people
+  virtual nlohmann::json Manifest(const std::string& program,
+                                  const std::string& command_line) const = 0;
+  virtual int64_t Steps(size_t places) const = 0;  // of all trainings
+  // Under the tables, for people; "": nothing.
+  virtual std::string Note() const { return ""; }
+  // Writes all rows of all places, the run's own network first; what else it leaves goes to `directory`. False where it
+  // was stopped.
+  virtual bool Run(std::span<const Place> places, Progress* progress,
+                   const std::filesystem::path& directory) = 0;
+};
+
+// Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory, with progress on standard
+// error. Further networks (network.further) leave a run directory each in its folder networks/. Throws Error on what cannot be; nothing is left behind then.
+RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
+                           const std::string& command_line,
+                           const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make);
+
+}  // namespace legacy

@@ -1,0 +1,232 @@
+// Timing of trainings: from what each step asks for (StepWork) to the rows of a run. Trainings that run and trainings that
+// were recorded are timed by this code alone, so the two cannot differ.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/run_directory.h"
+#include "ns3-module/fabric/step/step.h"
+#include "ns3-module/fabric/step/straggler.h"
+#include "ns3-module/fabric/step/synchronisation.h"
+#include "scenarios/network/cost_estimate.h"
+#include "scenarios/network/fidelity.h"
+#include "scenarios/options/phases.h"
+#include "scenarios/options/scenario.h"
+#include "scenarios/run/observation.h"
+#include "scenarios/run/progress.h"
+#include "scenarios/run/scenario_network.h"
+#include "trainer/clock/clock.h"
+#include "trainer/clock/ddp_trace.h"
+#include "trainer/clock/profile.h"
+#include "trainer/clock/step_work.h"
+#include "trainer/training.h"
+
+namespace legacy {
+
+// What is known of a step before it is trained.
+struct StepStart {
+  std::vector<double> factors;  // of the stragglers
+  fabric::Participation participation;
+};
+
+// Message bytes of one worker in a step, mean over the workers.
+double MeanMessageBytes(const StepWork& work);
+
+// What a training says of a step beside its work.
+struct StepFacts {
+  double learning_rate = 0;
+  double loss = 0;
+  double elements_sent = 0;  // mean over the workers
+};
+
+// By the network's phase.
+using StepClocks = std::vector<std::unique_ptr<const StepClock>>;
+
+// What all trainings of a scenario are timed with: network, stragglers, devices, and the steps
+// remembered. Randomness is keyed by (seed, step), so the order of trainings changes nothing but
+// which of equal steps is the fresh one.
+class ScenarioTiming {
+ public:
+  // `scenario` outlives this. Throws Error on networks, stragglers and profiles that cannot be.
+  explicit ScenarioTiming(const Scenario& scenario);
+
+  // One for each phase of the network.
+  std::vector<Clock> MakeClocks(std::span<const OperationCost> costs,
+                                std::span<const int64_t> layer_numels) const;
+  // The same of a training that was measured, which outlives them.
+  StepClocks MakeClocks(const TraceTraining& training) const;
+  StepStart StartOf(const StepClock& clock, uint64_t seed, int64_t step) const;
+  PricedStep Price(const StepClock& clock, const StepWork& work, const StepStart& start) const;
+  // Equal works at different steps are equal on the network, and simulated once.
+  bool Remembers() const { return scenario_.memoise && !stragglers_->Transient(); }
+  bool Packets() const { return scenario_.fidelity == "packet"; }
+  // "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity"
+  std::string Description() const;
+  // What legacy-network warns of as well (ClockWarning), of the first phase that gives cause; "": nothing.
+  std::string Warning() const;
+  // The phase of a step. Its clock is the one of that position.
+  size_t PhaseOf(int64_t step) const { return legacy::PhaseOf(phases_, step, scenario_.steps); }
+  struct Simulated {
+    const fabric::StepTiming& timing;
+    bool fresh = false;
+  };
+  Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step);
+  // What workers take the network and their devices for in that step. Not to outlive this.
+  LinkEstimate LinkAt(int64_t step) const;
+  // Seconds of the step's collectives by the alpha-beta rules, one after the other.
+  double AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const;
+  // What was simulated so far.
+  struct Counts {
+    fabric::EngineCounters engine;
+    int64_t fresh = 0;
+    int64_t memoised = 0;
+  };
+  Counts Simulations() const;
+  // Steps simulated afresh from here on are sampled at packet fidelity into `directory`; where the
+  // network changes, those of its first phase.
+  void SamplePackets(int64_t samples, int64_t different, const std::filesystem::path& directory);
+  void OfferSample(const std::string& policy, uint64_t seed, int64_t step,
+                   const fabric::StepTraffic& traffic, fabric::TimeNs time);
+  // What the samples say, for people; "" where none was asked for.
+  std::string SampleText() const { return sampler_ ? sampler_->Text() : ""; }
+  // Throws Error where packets were asked for and none was simulated: a result must not claim more
+  // than it is.
+  void RequirePackets() const;
+
+  const Scenario& scenario() const { return scenario_; }
+  // Of the first phase; the others differ in rates and delays alone.
+  const Network& network() const { return *networks_.front().network; }
+  const Observation& observation() const { return observation_; }
+
+ private:
+  // By the collectives that are configured, on the network of a phase.
+  double RoundSeconds(size_t phase, const Round& round, int64_t elements,
+                      std::span<const int64_t> bytes) const;
+
+  const Scenario& scenario_;
+  std::vector<NetworkPhase> phases_;
+  std::vector<ScenarioNetwork> networks_;  // of each phase
+  struct AlphaBeta {
+    double latency = 0;  // seconds
+    double bytes_per_second = 0;
+  };
+  std::vector<TransferOptions> transfers_;  // of each phase
+  std::vector<AlphaBeta> alpha_beta_;       // what the textbook's rules take them for
+  std::unique_ptr<fabric::StragglerModel> stragglers_;
+  fabric::Synchronisation sync_;
+  Profile profile_;
+  Observation observation_;
+  std::vector<fabric::StepSimulator> simulators_;
+  std::optional<PacketSampler> sampler_;
+  std::optional<analysis::FidelityWriter> samples_;
+};
+
+// The scenario with a fidelity in the place of `auto`. `estimate(scenario)`: what its packets cost.
+struct ChosenFidelity {
+  Scenario scenario;
+  int64_t samples = 0;
+  int64_t different = 0;  // steps
+  std::string reason;     // for people; "": was not auto
+};
+ChosenFidelity ResolveFidelity(const Scenario& scenario,
+                               const std::function<PacketCost(const Scenario&)>& estimate);
+
+// Where the rows of timed trainings go: a run directory, or memory.
+class RunSink {
+ public:
+  virtual ~RunSink() = default;
+  virtual void Write(const analysis::StepRow& row) = 0;
+  virtual void Write(const analysis::EvaluationRow& row) = 0;
+  virtual void Write(const analysis::LayerRow& row) = 0;
+  virtual void Write(const analysis::DecisionRow& row) = 0;
+  virtual void Write(const analysis::LinkRow& row) = 0;
+  virtual void Write(const analysis::NetworkRow& row) = 0;
+  // Told of every step; none where nobody looks.
+  virtual StepObserver* Observer() { return nullptr; }
+};
+
+// One writer a file.
+class DirectorySink : public RunSink {
+ public:
+  DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory);
+  void Write(const analysis::StepRow& row) override { steps_.Write(row); }
+  void Write(const analysis::EvaluationRow& row) override { evaluations_.Write(row); }
+  void Write(const analysis::LayerRow& row) override { layers_.Write(row); }
+  void Write(const analysis::DecisionRow& row) override { decisions_.Write(row); }
+  void Write(const analysis::LinkRow& row) override { links_.Write(row); }
+  void Write(const analysis::NetworkRow& row) override { network_.Write(row); }
+  StepObserver* Observer() override { return &observer_; }
+
+ private:
+  analysis::StepWriter steps_;
+  analysis::EvaluationWriter evaluations_;
+  analysis::LayerWriter layers_;
+  analysis::DecisionWriter decisions_;
+  analysis::LinkWriter links_;
+  analysis::NetworkWriter network_;
+  StepObserver observer_;
+};
+
+// What ReadRunDirectory would read back.
+class MemorySink : public RunSink {
+ public:
+  explicit MemorySink(analysis::RunDirectory& run) : run_(run) {}
+  void Write(const analysis::StepRow& row) override { run_.steps.push_back(row); }
+  void Write(const analysis::EvaluationRow& row) override { run_.evaluations.push_back(row); }
+  void Write(const analysis::LayerRow& row) override { run_.layers.push_back(row); }
+  void Write(const analysis::DecisionRow& row) override { run_.decisions.push_back(row); }
+  void Write(const analysis::LinkRow& row) override { run_.links.push_back(row); }
+  void Write(const analysis::NetworkRow& row) override { run_.network.push_back(row); }
+
+ private:
+  analysis::RunDirectory& run_;
+};
+
+// One training on its clock: each step and evaluation as it happens, sums at the end.
+class TimedTraining {
+ public:
+  // What is given as references and pointers outlives this. `progress` may be null. `layer_numels` are the model's, in
+  // parameter order.
+  TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
+                const std::string& policy, uint64_t seed, StepClocks clocks,
+                std::span<const int64_t> layer_numels);
+
+  // Of the next step.
+  StepStart Start() const { return timing_.StartOf(*clocks_.front(), row_.seed, done_); }
+  // The next step, simulated: a row of steps.csv.
+  const analysis::StepRow& Step(const StepWork& work, const StepStart& start,
+                                const StepFacts& facts);
+  // What the last step took, as its workers see it.
+  const StepTimes& Times() const { return times_; }
+  // An evaluation after the last step: a row of evaluations.csv.
+  void Evaluated(double loss, double accuracy);
+  // links.csv and network.csv: the training is complete.
+  void Finish();
+
+ private:
+  void AddLinks(const std::vector<fabric::LinkCounters>& step);
+  void FillTimes(const StepWork& work, const PricedStep& priced, const fabric::StepTiming& timing);
+  void WriteLinks() const;
+
+  ScenarioTiming& timing_;
+  RunSink& sink_;
+  Progress* progress_;
+  StepClocks clocks_;
+  analysis::StepRow row_;  // the last step's
+  StepTimes times_;
+  analysis::EvaluationRow evaluation_;
+  ProgressState state_;
+  std::vector<fabric::LinkCounters> links_;  // sums, by directed link
+  int64_t done_ = 0;                         // steps
+  fabric::TimeNs now_ = 0;
+  ScenarioTiming::Counts before_;  // when the training began
+};
+
+}  // namespace legacy

@@ -1,0 +1,172 @@
+#include "scenarios/run/trace_replay.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/run/replay.h"
+#include "scenarios/run/timed_run.h"
+
+namespace legacy {
+namespace {
+
+constexpr double kUnknown = NAN;  // "nan" in the files, "-" in tables
+
+// Values that one worker sends in a step.
+double ElementsSent(const TraceStep& step) {
+  double elements = 0;
+  for (const TraceBucket& bucket : step.buckets) {
+    if (bucket.rounds.empty()) continue;
+    elements += bucket.sent ? static_cast<double>(*bucket.sent) : kUnknown;
+  }
+  return elements;
+}
+
+bool HasAccuracy(const TraceTraining& training) {
+  return std::ranges::any_of(training.steps,
+                             [](const TraceStep& step) { return step.accuracy.has_value(); });
+}
+
+class TraceReplayer : public TimedRun {
+ public:
+  TraceReplayer(const TraceFile& file, const Scenario& scenario,
+                const volatile std::sig_atomic_t& stop)
+      : file_(file),
+        trace_(file.trace),
+        scenario_(scenario),
+        stop_(stop),
+        numels_(file.trace.LayerNumels()),
+        timing_(scenario) {}
+
+  ScenarioTiming& Timing() override { return timing_; }
+  CostEstimate Estimate(bool say) override;
+  std::string Title() const override { return file_.path + " on "; }
+  nlohmann::json Manifest(const std::string& program,
+                          const std::string& command_line) const override;
+  int64_t Steps(size_t) const override {
+    int64_t steps = 0;
+    for (const TraceTraining& training : trace_.trainings) steps += training.Steps();
+    return steps * scenario_.seeds;
+  }
+  bool Run(std::span<const Place> places, Progress* progress,
+           const std::filesystem::path&) override {
+    for (const TraceTraining& training : trace_.trainings) {
+      for (int s = 0; s < scenario_.seeds; ++s) {
+        const uint64_t seed = scenario_.seed + static_cast<uint64_t>(s);
+        if (!Time(training, seed, places, progress)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool Time(const TraceTraining& training, uint64_t seed, std::span<const Place> places,
+            Progress* progress);
+
+  const TraceFile& file_;
+  const DdpTrace& trace_;
+  const Scenario& scenario_;
+  const volatile std::sig_atomic_t& stop_;
+  const std::vector<int64_t> numels_;
+  ScenarioTiming timing_;
+};
+
+// Of all steps; where equal ones are remembered, of each of the file's.
+CostEstimate TraceReplayer::Estimate(bool) {
+  CostEstimate estimate(timing_.network());
+  for (const TraceTraining& training : trace_.trainings) {
+    const StepClocks clocks = timing_.MakeClocks(training);
+    int64_t done = 0;
+    for (const TraceStep& step : training.steps) {
+      const StepStart start = timing_.StartOf(*clocks.front(), scenario_.seed, done);
+      const PricedStep priced = timing_.Price(*clocks.front(), WorkOf(trace_, step, done), start);
+      estimate.Add(priced.traffic, timing_.Remembers() ? 1 : step.count * scenario_.seeds);
+      done += step.count;
+    }
+  }
+  return estimate;
+}
+
+bool TraceReplayer::Time(const TraceTraining& training, uint64_t seed,
+                         std::span<const Place> places, Progress* progress) {
+  TimedEverywhere timed(
+      places, progress, training.method, seed,
+      [&](const ScenarioTiming& timing) { return timing.MakeClocks(training); }, numels_);
+  int64_t done = 0;
+  for (const TraceStep& step : training.steps) {
+    StepWork work = WorkOf(trace_, step, done);
+    const StepFacts facts = {step.learning_rate.value_or(kUnknown), step.loss.value_or(kUnknown),
+                             ElementsSent(step)};
+    for (const int64_t end = done + step.count; done < end; work.step = ++done) {
+      timed.Step(work, timed.Start(), facts);
+      if (stop_) return false;
+    }
+    if (step.accuracy) timed.Evaluated(step.test_loss.value_or(kUnknown), *step.accuracy);
+  }
+  timed.Finish();
+  return true;
+}
+
+// What a training of ours has and a trace has not is not claimed.
+nlohmann::json TraceReplayer::Manifest(const std::string& program,
+                                       const std::string& command_line) const {
+  int64_t elements = 0;
+  for (const Unit& layer : trace_.layers) elements += layer.numel;
+  nlohmann::json manifest = ManifestDocument(scenario_, program, command_line, elements, {});
+  nlohmann::json& configuration = manifest["configuration"];
+  configuration.erase("methods");
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    if (MayTraceReplayChange(option.key)) continue;
+    if (option.key == "training.workers" || option.key == "training.steps") continue;
+    const size_t dot = option.key.find('.');
+    nlohmann::json& section = configuration[option.key.substr(0, dot)];
+    section.erase(option.key.substr(dot + 1));
+    if (section.empty()) configuration.erase(option.key.substr(0, dot));
+  }
+  manifest["policies"].clear();
+  for (const TraceTraining& training : trace_.trainings) {
+    manifest["policies"].push_back(training.method);
+  }
+  if (std::ranges::none_of(trace_.trainings, HasAccuracy)) {
+    manifest["target_accuracy"] = nullptr;
+  }
+  manifest["replayed"] = {{"trace", file_.path}};
+  return manifest;
+}
+
+}  // namespace
+
+Scenario ReplayDefaults(const TraceFile& file) {
+  Scenario scenario;
+  scenario.workers = file.trace.workers;
+  scenario.steps = 0;
+  for (const TraceTraining& training : file.trace.trainings) {
+    scenario.steps = std::max(scenario.steps, training.Steps());
+  }
+  scenario.stragglers = "none";
+  scenario.further = "none";
+  return scenario;
+}
+
+bool MayTraceReplayChange(const std::string& key) {
+  // Its device times are its own.
+  if (key == "clock.device_profile" || key == "clock.launches") return false;
+  return MayReplayChange(key) || key == "run.seed" || key == "run.seeds";
+}
+
+void CheckReplay(const TraceFile& file, const Scenario& scenario) {
+  CheckUnchanged(scenario, ReplayDefaults(file), MayTraceReplayChange, [&](const std::string&) {
+    return "nothing: " + file.path +
+           " says what was trained; a replay changes the network and the speeds of devices and "
+           "codecs alone";
+  });
+}
+
+RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
+                 const std::string& command_line, const volatile std::sig_atomic_t& stop) {
+  CheckReplay(file, scenario);
+  return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
+    return std::make_unique<TraceReplayer>(file, chosen, stop);
+  });
+}
+
+}  // namespace legacy

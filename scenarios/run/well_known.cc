@@ -1,0 +1,70 @@
+#include "scenarios/run/well_known.h"
+
+#include <fmt/format.h>
+
+#include "scenarios/options/methods.h"
+#include "scenarios/run/observation.h"
+#include "scenarios/run/step_sources.h"
+#include "scenarios/run/timing.h"
+
+namespace legacy {
+namespace {
+
+struct Known {
+  const char* shape;
+  int batch;
+  const char* samples;
+};
+// A convolutional net of few parameters, one of many, and a transformer, with batches that people use.
+constexpr Known kKnown[] = {
+    {"resnet50", 32, "images"}, {"vgg16", 32, "images"}, {"gpt2-small", 4, "contexts"}};
+
+Scenario OneDenseStep(const Scenario& scenario, const Known& known) {
+  Scenario one = Unobserved(scenario);
+  one.layers = known.shape;
+  one.batch = known.batch;
+  one.policies = {"dense"};
+  one.steps = 1;
+  one.further = "none";
+  one.stragglers = "none";
+  one.fidelity = "analytic";
+  one.record = false;
+  return one;
+}
+
+analysis::StepRow TimeOneStep(const Scenario& scenario) {
+  const std::unique_ptr<StepSources> sources = DrawnSources(scenario);
+  TrainingOptions options;
+  options.workers = scenario.workers;
+  options.batch_size = scenario.batch;
+  options.total_steps = scenario.steps;
+  options.buckets.bucket_bytes = fabric::ParseBytes(scenario.bucket, "clock.bucket");
+  const std::span<const Unit> layers = sources->Layers();
+  const std::unique_ptr<StepSource> step =
+      sources->Make(options, BuildMethod(FindMethod(scenario, "dense"), scenario, layers));
+  ScenarioTiming timing(scenario);
+  const std::vector<int64_t> numels = step->LayerNumels();
+  StepClocks clocks;
+  for (Clock& clock : timing.MakeClocks(step->Costs(), numels)) {
+    clocks.push_back(std::make_unique<Clock>(std::move(clock)));
+  }
+  analysis::RunDirectory rows;
+  MemorySink sink(rows);
+  TimedTraining timed(timing, sink, nullptr, "dense", scenario.seed, std::move(clocks), numels);
+  const StepStart start = timed.Start();
+  return timed.Step(step->Step(start.participation.workers).work, start, {});
+}
+
+}  // namespace
+
+std::vector<CommunicationRatio> WellKnownRatios(const Scenario& scenario) {
+  std::vector<CommunicationRatio> ratios;
+  for (const Known& known : kKnown) {
+    const analysis::StepRow row = TimeOneStep(OneDenseStep(scenario, known));
+    ratios.push_back({fmt::format("{} x {} {}", known.shape, known.batch, known.samples),
+                      row.communication_seconds / row.compute_seconds});
+  }
+  return ratios;
+}
+
+}  // namespace legacy

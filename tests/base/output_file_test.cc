@@ -1,0 +1,159 @@
+// What stands where a file is to be written: nothing, files, links, pipes, devices, full disks.
+#include "base/output_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "base/program.h"
+#include "base/whole_file.h"
+#include "tests/message_of.h"
+
+namespace legacy::output_file_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) / ("legacy-files-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path Path(const std::string& name) const { return folder_ / name; }
+  size_t Count() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+
+  fs::path folder_;
+};
+
+// Files of this process take no byte while it stands, as on a full disk.
+class FullDisk {
+ public:
+  FullDisk() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none = {0, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_;
+};
+
+TEST_F(Files, AreReplacedWhole) {
+  WriteWholeFile(Path("a"), "one");
+  WriteWholeFile(Path("a"), std::string_view("t\0o", 3));
+  EXPECT_EQ(ReadWholeFile(Path("a")), std::string("t\0o", 3));
+  EXPECT_EQ(Count(), 1u);
+}
+
+TEST_F(Files, LinksAreFollowedAndStay) {
+  fs::create_directory(Path("b"));
+  fs::create_symlink("b/file", Path("link"));
+  fs::create_symlink(Path("link"), Path("second"));
+  WriteWholeFile(Path("second"), "new");  // leads to nothing yet
+  WriteWholeFile(Path("link"), "newer");
+  EXPECT_TRUE(fs::is_symlink(Path("link")));
+  EXPECT_TRUE(fs::is_symlink(Path("second")));
+  EXPECT_EQ(ReadWholeFile(Path("b/file")), "newer");
+  fs::create_symlink("circle", Path("circle"));
+  EXPECT_EQ(MessageOf([&] { WriteWholeFile(Path("circle"), ""); }),
+            Path("circle").string() + ": cannot be written: Too many levels of symbolic links");
+}
+
+TEST_F(Files, PipesAreWrittenTo) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = ReadWholeFile(Path("pipe")); });
+  WriteWholeFile(Path("pipe"), "through");
+  reader.join();
+  EXPECT_EQ(got, "through");
+  EXPECT_TRUE(fs::is_fifo(Path("pipe")));
+}
+
+TEST_F(Files, DevicesStayDevices) {
+  EXPECT_EQ(MessageOf([] { WriteWholeFile("/dev/full", "x"); }),
+            "/dev/full: cannot be written: No space left on device");
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+  EXPECT_FALSE(MayReplace("/dev/full"));
+  fs::create_symlink("/dev/null", Path("nowhere"));
+  WriteWholeFile(Path("nowhere"), "x");
+  EXPECT_TRUE(fs::is_symlink(Path("nowhere")));
+}
+
+TEST_F(Files, AFullDiskLeavesOldFilesAndNoEmptyOnes) {
+  WriteWholeFile(Path("old"), "old");
+  {
+    const FullDisk full;
+    for (const char* name : {"old", "new"}) {
+      EXPECT_EQ(MessageOf([&] { WriteWholeFile(Path(name), "x"); }),
+                Path(name).string() + ": cannot be written: File too large");
+    }
+    OutputFile file(Path("grows"));
+    EXPECT_EQ(MessageOf([&] { file.Write("x"); }),
+              Path("grows").string() + ": cannot be written: File too large");
+  }
+  EXPECT_EQ(ReadWholeFile(Path("old")), "old");
+  EXPECT_EQ(Count(), 1u);
+}
+
+TEST_F(Files, GrowAndKeepWhatWasThere) {
+  OutputFile(Path("a")).Write("one ");
+  OutputFile(Path("a"), OutputFile::Mode::kAppend).Write("two");
+  EXPECT_EQ(ReadWholeFile(Path("a")), "one two");
+  EXPECT_EQ(MessageOf([&] { OutputFile(Path("a"), OutputFile::Mode::kCreate); }),
+            Path("a").string() + ": cannot be written: File exists");
+  OutputFile(Path("a")).Write("3");
+  EXPECT_EQ(ReadWholeFile(Path("a")), "3");
+}
+
+TEST_F(Files, ReasonsAreSaid) {
+  EXPECT_EQ(MessageOf([&] { ReadWholeFile(Path("none")); }),
+            Path("none").string() + ": cannot be read: No such file or directory");
+  EXPECT_EQ(MessageOf([&] { ReadWholeFile(folder_); }),
+            folder_.string() + ": cannot be read: Is a directory");
+  EXPECT_EQ(MessageOf([&] { WriteWholeFile(Path("none/a"), ""); }),
+            Path("none/a").string() + ": cannot be written: No such file or directory");
+  EXPECT_EQ(MessageOf([&] { WriteWholeFile(folder_, ""); }),
+            folder_.string() + ": cannot be written: Is a directory");
+  EXPECT_EQ(MessageOf([] { ReadWholeFile("/dev/zero", 100'000); }),
+            "/dev/zero: larger than 100000 bytes");
+}
+
+// In a process of its own, whose output goes to a device that is always full.
+int StatusOnFullOutput(int own) {
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO);
+    dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+    _exit(ProgramStatus("test", [own] {
+      std::fputs("a line\n", stdout);
+      return own;
+    }));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+TEST(Program, AFullOutputIsAnError) {
+  EXPECT_EQ(StatusOnFullOutput(0), 1);
+  EXPECT_EQ(StatusOnFullOutput(3), 3);
+  EXPECT_EQ(ProgramStatus("test", [] { return 3; }), 3);
+  EXPECT_EQ(ProgramStatus("test", []() -> int { throw std::runtime_error("x"); }), 1);
+}
+
+}  // namespace
+}  // namespace legacy::output_file_test

@@ -1,0 +1,146 @@
+// legacy-bench-training: what the toolkit adds to the bare training loop. N workers' dense steps
+// through Training against a LibTorch loop over the same batches, one thread each or both on a GPU, side
+// by side in one run; prints medians and their ratio.
+
+#include <torch/torch.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "trainer/accelerator.h"
+#include "trainer/data/batch.h"
+#include "trainer/data/device_data.h"
+#include "trainer/data/sampler.h"
+#include "trainer/models/model.h"
+#include "trainer/one_thread.h"
+#include "trainer/training.h"
+
+namespace legacy {
+namespace {
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// N forward and backward passes that add up in .grad, then torch::optim::SGD.
+class BareLoop {
+ public:
+  BareLoop(const TrainingOptions& options, const Dataset& data, const ModelRequest& request)
+      : options_(options),
+        data_(data),
+        model_(MakeModel(request)),
+        sgd_(model_->parameters(), torch::optim::SGDOptions(options.schedule.learning_rate)
+                                       .momentum(options.sgd.momentum)),
+        sampler_(data.train_labels.size(0), options.workers, options.batch_size, options.seed) {
+    if (!options.accelerator) return;
+    device_data_.emplace(data, options.accelerator->device());
+    model_->to(options.accelerator->device());
+  }
+
+  void Step(int64_t step) {
+    sampler_.Seek(step);
+    sgd_.zero_grad();
+    for (int w = 0; w < options_.workers; ++w) {
+      const Batch batch = BatchOf(w);
+      const torch::Tensor loss =
+          torch::cross_entropy_loss(model_->Forward(batch.images), batch.labels);
+      (loss / options_.workers).backward();
+    }
+    sgd_.step();
+  }
+
+ private:
+  Batch BatchOf(int worker) const {
+    const auto indices = sampler_.Batch(worker);
+    if (!device_data_) return TrainingBatch(data_, indices, std::nullopt);
+    const torch::Tensor choice = DeviceData::Choice(indices, std::nullopt);
+    return device_data_->Training(choice.to(options_.accelerator->device()));
+  }
+
+  TrainingOptions options_;
+  const Dataset& data_;
+  std::shared_ptr<Model> model_;
+  torch::optim::SGD sgd_;
+  Sampler sampler_;
+  std::optional<DeviceData> device_data_;  // on an accelerator
+};
+
+void Compare(const std::string& model, int workers, int64_t batch, int steps,
+             const std::string& device) {
+  const Dataset data = LoadDataset({"glyphs", "", 0, 100});
+  const ModelRequest request{model, data.channels(), data.height(), data.width(), data.classes, 1};
+  TrainingOptions options;
+  options.workers = workers;
+  options.batch_size = batch;
+  options.total_steps = steps + 1;
+  options.schedule.learning_rate = 0.01;
+  options.sgd.momentum = 0.9;
+  options.accelerator = ChooseDevice(device).accelerator;
+  Accelerator* const accelerator = options.accelerator.get();
+  if (accelerator) accelerator->Use();
+  const auto seconds_of = [&](const std::function<void()>& work) {
+    return SecondsOf([&] {
+      work();
+      if (accelerator) torch::cuda::synchronize();
+    });
+  };
+  UseOneThread();
+  BareLoop bare(options, data, request);
+  Training training(options, data, request, MakeUniformPolicy(1),
+                    MakeScheme("dense", {.error_feedback = false}));
+  bare.Step(0);
+  training.Step();
+  std::vector<double> bare_seconds, our_seconds, ratios;
+  for (int step = 1; step <= steps; ++step) {
+    // Turns alternate, so that a machine that slows down slows both.
+    bare_seconds.push_back(seconds_of([&] { bare.Step(step); }));
+    our_seconds.push_back(seconds_of([&] { training.Step(); }));
+    ratios.push_back(our_seconds.back() / bare_seconds.back());
+  }
+  std::printf("%s, %d workers x %lld samples, %d steps, %s\n", model.c_str(), workers,
+              static_cast<long long>(batch), steps,
+              accelerator ? accelerator->Name().c_str() : "1 thread");
+  std::printf("bare loop %.2f ms   Training %.2f ms   ratio of medians %.3f   median ratio %.3f\n",
+              1e3 * Median(bare_seconds), 1e3 * Median(our_seconds),
+              Median(our_seconds) / Median(bare_seconds), Median(ratios));
+}
+
+}  // namespace
+}  // namespace legacy
+
+int main(int argc, char** argv) {
+  CLI::App app("Training's dense steps against the bare LibTorch loop.", "legacy-bench-training");
+  std::string model = "small-cnn";
+  int workers = 16;
+  int64_t batch = 32;
+  int steps = 30;
+  app.add_option("--model", model, "model")->capture_default_str();
+  app.add_option("--workers", workers, "workers")->capture_default_str();
+  app.add_option("--batch", batch, "samples of each worker")->capture_default_str();
+  app.add_option("--steps", steps, "measured steps")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  std::string device = "cpu";
+  app.add_option("--device", device, "cpu, cuda or auto")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    legacy::Compare(model, workers, batch, steps, device);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "legacy-bench-training: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,48 @@
+// Rates of the kernels that schemes and policies name (Work::kernel), on one thread of this
+// processor, in processor time: the codecs' part of a measured profile.
+//
+// What a kernel costs is what steps of an exchange take (scheme_speed.h) less the other kernels
+// that they name: schemes are looked through until each has at most one kernel without a rate. So
+// charges of those steps are their times, and --check says how far they are for all others.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "trainer/calibration/lone_kernels.h"
+#include "trainer/calibration/scheme_speed.h"
+#include "trainer/clock/profile.h"
+
+namespace legacy {
+
+// Median seconds of a call.
+double MedianSeconds(const std::function<void()>& call, const Repetition& repetition);
+
+// A part of a scheme's step that was measured for units of two sizes: what it names, and its time.
+struct MeasuredPart {
+  WorkList small, large;
+  double small_seconds = 0, large_seconds = 0;
+};
+
+// Adds to `profile` the kernels that `parts` name. A kernel that is the only one without a rate in
+// some parts gets the rate by which these parts, together, are charged what they take beside their
+// other kernels; so on until there are no such parts. Throws Error naming a kernel that is left.
+void SolveKernels(const std::vector<MeasuredPart>& parts, Profile& profile);
+
+// Adds the rates of all kernels to `profile`. Throws Error naming a kernel of a scheme whose rate
+// the schemes leave open. `profile` charges by unit and message (Launches::kPerLayer), as exchanges
+// on the processor work.
+void MeasureKernels(const KernelSizes& sizes, const Repetition& repetition, Profile& profile);
+
+// Charges of a scheme's step by a profile beside its times, of four workers.
+struct CheckedScheme {
+  SchemeCase scheme;
+  double encode_charged = 0, encode_seconds = 0;
+  double decode_charged = 0, decode_seconds = 0;
+};
+std::vector<CheckedScheme> CheckSchemes(const Profile& profile, int64_t numel,
+                                        const Repetition& repetition);
+
+}  // namespace legacy

@@ -1,0 +1,199 @@
+#include "trainer/calibration/lone_kernels.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "compress/codecs/fft_codec.h"
+#include "compress/codecs/sparse_codec.h"
+#include "compress/cpu/fft_rules.h"
+#include "compress/cpu/histogram.h"
+#include "compress/cpu/random_subset.h"
+#include "compress/cpu/topk.h"
+#include "compress/cpu/vector.h"
+#include "compress/gradients/gradients.h"
+#include "compress/policies/knapsack.h"
+#include "compress/schemes/codec_exchange.h"
+#include "compress/schemes/low_rank.h"
+#include "trainer/clock/profile.h"
+#include "trainer/optimizer.h"
+
+namespace legacy {
+namespace {
+
+using Call = std::function<void()>;
+
+constexpr float kMessages = 4;
+
+std::vector<float> Drawn(int64_t numel) {
+  return DrawGradient("laplace:n=" + std::to_string(numel));
+}
+
+int64_t Itself(int64_t size) { return size; }
+
+LoneKernel Elementwise(const std::string& name, const KernelSizes& sizes,
+                       std::function<Call(int64_t)> prepare) {
+  return {name, sizes.small, sizes.large, Itself, std::move(prepare)};
+}
+
+void AddVectors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
+  // What a receiver's sum begins and ends with: of dense messages, and of sparse ones.
+  for (const char* name : {"mean", "sparse.sum"}) {
+    kernels.push_back(Elementwise(name, sizes, [](int64_t numel) {
+      auto sum = std::make_shared<std::vector<float>>(numel);
+      auto mean = std::make_shared<std::vector<float>>(numel);
+      return [sum, mean] {
+        std::ranges::fill(*sum, 0.0f);
+        DenseCodec().MeanOf(*sum, kMessages, *mean);
+      };
+    }));
+  }
+  kernels.push_back(Elementwise("norm", sizes, [](int64_t numel) {
+    auto square = std::make_shared<double>();
+    return [square, values = Drawn(numel)] { *square = cpu::SquaredNorm(values); };
+  }));
+  kernels.push_back(Elementwise("clip", sizes, [](int64_t numel) {
+    auto values = std::make_shared<std::vector<float>>(Drawn(numel));
+    return [values] { cpu::Scale(*values, cpu::SquaredNorm(*values) > 0 ? -1.0f : 1.0f); };
+  }));
+  kernels.push_back(Elementwise("accumulate", sizes, [](int64_t numel) {
+    auto sum = std::make_shared<std::vector<float>>(numel);
+    return [sum, values = Drawn(numel)] { cpu::Add(values, *sum); };
+  }));
+  kernels.push_back(Elementwise("histogram", sizes, [](int64_t numel) {
+    auto histogram = std::make_shared<cpu::MagnitudeHistogram>();
+    return [histogram, values = Drawn(numel)] {
+      histogram->Clear();
+      histogram->Add(values);
+    };
+  }));
+  kernels.push_back(Elementwise(kOptimizerKernel, sizes, [](int64_t numel) {
+    auto sgd = std::make_shared<Sgd>(numel, SgdOptions{});
+    auto weights = std::make_shared<std::vector<float>>(numel);
+    return [sgd, weights, gradient = Drawn(numel)] { sgd->Update(*weights, gradient, 0, 1e-3); };
+  }));
+}
+
+// Of values that were selected, 1 % of a unit.
+void AddEntries(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
+  const auto codec = std::shared_ptr<const Codec>(MakeCodec("topk"));
+  const auto kept = [](int64_t numel) { return std::max<int64_t>(1, numel / 100); };
+  const auto selection = [codec, kept](int64_t numel) {
+    const auto values = Drawn(numel);
+    Selection selected = {cpu::SelectTopK(values, kept(numel)), {}};
+    for (const uint32_t at : selected.positions) selected.values.push_back(values[at]);
+    return selected;
+  };
+  kernels.push_back({"sparse.encode", sizes.small, sizes.large, kept, [=](int64_t numel) -> Call {
+                       const auto& sparse = *codec->Sparse();
+                       return [=, &sparse, selected = selection(numel)] {
+                         sparse.Pack(selected, numel,
+                                     {.unit = 0, .parameter = kMeasuredDensity, .random = {}});
+                       };
+                     }});
+  kernels.push_back({"entries.store", sizes.small, sizes.large, kept, [=](int64_t numel) -> Call {
+                       auto values = std::make_shared<std::vector<float>>(numel);
+                       return [=, selected = selection(numel)] {
+                         cpu::ClearAt(*values, selected.positions);
+                       };
+                     }});
+  kernels.push_back(Elementwise("bitmap.decode", sizes, [kept](int64_t numel) -> Call {
+    const std::vector<uint32_t> positions = cpu::SelectTopK(Drawn(numel), kept(numel));
+    Bytes bytes;
+    WriteIndices(IndexCoding::kBitmap, numel, positions, bytes);
+    return [=] {
+      ByteSpan rest = bytes;
+      ReadIndices(IndexCoding::kBitmap, numel, std::ssize(positions), rest);
+    };
+  }));
+  // Of positions that are drawn: all but the values.
+  kernels.push_back(Elementwise("randomk.draw", sizes, [kept](int64_t numel) -> Call {
+    auto positions = std::make_shared<std::vector<uint32_t>>();
+    return [=] { *positions = cpu::RandomSubset(RandomStream({.seed = 1}), numel, kept(numel)); };
+  }));
+}
+
+void AddSpectra(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
+  const auto codec = std::shared_ptr<const Codec>(MakeCodec("fft"));
+  const auto& plan = static_cast<const FftCodec&>(*codec).plan();
+  kernels.push_back(Elementwise("fft.forward", sizes, [codec, &plan](int64_t numel) {
+    const auto out = std::make_shared<std::vector<float>>(3 * plan.Bins(numel));
+    return [codec, &plan, out, values = Drawn(numel)] {
+      float* const re = out->data();
+      const size_t bins = out->size() / 3;
+      plan.Forward(values, cpu::SpectrumScale(cpu::AbsMax(values)), re, re + bins, re + 2 * bins);
+    };
+  }));
+  kernels.push_back(Elementwise("fft.inverse", sizes, [codec](int64_t numel) {
+    const auto out = std::make_shared<std::vector<float>>(numel);
+    const auto spectrum = Drawn(codec->SumSize(numel));
+    return [codec, out, spectrum] { codec->MeanOf(spectrum, kMessages, *out); };
+  }));
+}
+
+int64_t SideOf(int64_t numel) {
+  int64_t side = 1;
+  while (side * side < numel) side *= 2;
+  return side;
+}
+
+// Of square matrices at rank 4.
+void AddFactors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
+  constexpr int64_t kRank = 4;
+  const auto multiply = [](int64_t numel) -> Call {
+    const int64_t side = SideOf(numel);
+    const auto out = std::make_shared<std::vector<float>>(side * kRank);
+    return [=, matrix = Drawn(side * side), vectors = Drawn(side * kRank)] {
+      Multiply(matrix, {side, side}, vectors, *out);
+    };
+  };
+  kernels.push_back({"powersgd.multiply", sizes.small, sizes.large,
+                     [](int64_t numel) { return numel * kRank; }, multiply});
+  const auto orthonormalise = [](int64_t numel) -> Call {
+    const int64_t side = SideOf(numel);
+    const auto vectors = std::make_shared<std::vector<float>>();
+    return [=, start = Drawn(side * kRank)] {
+      *vectors = start;
+      Orthonormalise(*vectors, side);
+    };
+  };
+  kernels.push_back({"orthonormalise", sizes.small, 16 * sizes.large,
+                     [](int64_t numel) { return SideOf(numel) * kRank * kRank; }, orthonormalise});
+  kernels.push_back(Elementwise("powersgd.lengths", sizes, [](int64_t numel) {
+    auto vectors = std::make_shared<std::vector<float>>(Drawn(numel));
+    return [vectors] { cpu::Scale(*vectors, cpu::SquaredNorm(*vectors) > 0 ? -1.0f : 1.0f); };
+  }));
+}
+
+// L-GreCo's knapsack of `units` layers with 7 options.
+void AddSolver(std::vector<LoneKernel>& kernels) {
+  constexpr int64_t kOptions = 7, kSteps = 10000;
+  const auto prepare = [](int64_t units) -> Call {
+    OptionTable errors(units, kOptions), costs(units, kOptions);
+    RandomStream random({.seed = 2, .purpose = Purpose::kTest});
+    for (int64_t u = 0; u < units; ++u) {
+      for (int64_t o = 0; o < kOptions; ++o) {
+        errors.At(u, o) = random.Uniform() / static_cast<double>(1 + o);
+        costs.At(u, o) = random.Uniform() * static_cast<double>(1 + o);
+      }
+    }
+    const double budget = 0.3 * static_cast<double>(units);
+    return [=] { SolveKnapsack(errors, costs, budget, kSteps); };
+  };
+  kernels.push_back(
+      {"lgreco.solve", 10, 60, [](int64_t units) { return units * kOptions * kSteps; }, prepare});
+}
+
+}  // namespace
+
+std::vector<LoneKernel> LoneKernels(const KernelSizes& sizes) {
+  std::vector<LoneKernel> kernels;
+  AddVectors(sizes, kernels);
+  AddEntries(sizes, kernels);
+  AddSpectra(sizes, kernels);
+  AddFactors(sizes, kernels);
+  AddSolver(kernels);
+  return kernels;
+}
+
+}  // namespace legacy

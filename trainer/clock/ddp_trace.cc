@@ -1,0 +1,46 @@
+#include "trainer/clock/ddp_trace.h"
+
+#include <numeric>
+
+namespace legacy {
+
+int64_t TraceTraining::Steps() const {
+  int64_t count = 0;
+  for (const TraceStep& step : steps) count += step.count;
+  return count;
+}
+
+std::vector<int64_t> DdpTrace::LayerNumels() const {
+  std::vector<int64_t> numels;
+  for (const Unit& layer : layers) numels.push_back(layer.numel);
+  return numels;
+}
+
+StepWork WorkOf(const DdpTrace& trace, const TraceStep& traced, int64_t step) {
+  StepWork work;
+  work.step = step;
+  work.workers = trace.workers;
+  for (const TraceBucket& bucket : traced.buckets) {
+    BucketWork& added = work.buckets.emplace_back();
+    added.elements = bucket.elements;
+    for (const auto& [first, last] : bucket.layers) {
+      const size_t begin = added.layers.size();
+      added.layers.resize(begin + static_cast<size_t>(std::abs(last - first)) + 1);
+      const int direction = first <= last ? 1 : -1;
+      for (size_t i = begin; i < added.layers.size(); ++i) {
+        added.layers[i] = first + direction * static_cast<int>(i - begin);
+      }
+    }
+    for (const TraceRound& round : bucket.rounds) {
+      RoundWork& sent = added.rounds.emplace_back();
+      sent.primitive = round.primitive;
+      sent.reduction =
+          round.primitive == Primitive::kAllReduce ? Reduction::kSum : Reduction::kConcat;
+      sent.root = round.root;
+      for (int w = 0; w < trace.workers; ++w) sent.bytes.push_back(round.bytes.Of(w));
+    }
+  }
+  return work;
+}
+
+}  // namespace legacy

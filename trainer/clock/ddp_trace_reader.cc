@@ -1,0 +1,390 @@
+// ReadDdpTrace: the parser of trace files.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/number.h"
+#include "trainer/clock/ddp_trace.h"
+#include "trainer/clock/word_lines.h"
+
+namespace legacy {
+namespace {
+
+constexpr int64_t kMostSteps = 10'000'000;           // of a training: rows of its steps.csv
+constexpr int64_t kMostBytes = int64_t{1} << 44;     // sums over all workers stay far below 2^63
+constexpr int64_t kMostMessages = int64_t{1} << 24;  // of a step: a short line may stand for many
+constexpr double kMostSeconds = 86400;               // sums of nanoseconds stay far below 2^63
+constexpr const char* kFirstLine = "legacy-trace 1";
+
+class DdpReader {
+ public:
+  explicit DdpReader(const std::filesystem::path& path) : lines_(path) {}
+
+  DdpTrace Read() {
+    ReadFirstLine();
+    while (lines_.Next()) {
+      const auto entry = kKeywords.find(Keyword().text);
+      if (entry == kKeywords.end()) Unknown("keyword");
+      (this->*entry->second)();
+    }
+    FinishTraining(lines_.End());
+    if (trace_.trainings.empty()) lines_.Fail(lines_.End(), "end of file", "a step");
+    return std::move(trace_);
+  }
+
+ private:
+  using Handler = void (DdpReader::*)();
+  static const std::map<std::string_view, Handler> kKeywords;
+
+  const Word& Keyword() const { return lines_.words().front(); }
+  size_t Values() const { return lines_.words().size() - 1; }
+  const Word& Value(size_t i) const { return lines_.words()[i + 1]; }
+
+  // `usage`: the whole line as it should be.
+  void RequireValues(size_t least, size_t most, const char* usage) const {
+    if (Values() < least) lines_.Fail(lines_.End(), "end of line", usage);
+    if (Values() > most) lines_.Fail(Value(most), "word", std::string("no more than ") + usage);
+  }
+  void Require(bool ok, const char* allowed) const {
+    if (!ok) lines_.Fail(Keyword(), "keyword", allowed);
+  }
+  [[noreturn]] void Unknown(const char* what) const {
+    std::string allowed;
+    for (const auto& [name, handler] : kKeywords) {
+      allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+    }
+    lines_.Fail(Keyword(), what, allowed);
+  }
+
+  int64_t Whole(const Word& word, const char* what, int64_t least, int64_t most) const {
+    int64_t value = 0;
+    const char* end = word.text.data() + word.text.size();
+    const auto [stop, failure] = std::from_chars(word.text.data(), end, value);
+    if (failure != std::errc() || stop != end || value < least || value > most) {
+      lines_.Fail(word, what,
+                  "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    }
+    return value;
+  }
+  double Number(const Word& word, const char* what, double least, double most) const {
+    const std::optional<double> value = ParseNumber(word.text);
+    if (!value || !(*value >= least && *value <= most)) {
+      lines_.Fail(word, what, "a number from " + FormatNumber(least) + " to " + FormatNumber(most));
+    }
+    return *value;
+  }
+  // A loss may be nan or inf: a training that diverged.
+  double Loss(const Word& word, const char* what) const {
+    const std::optional<double> value = ParseNumber(word.text);
+    if (!value) lines_.Fail(word, what, "a number, nan, inf");
+    return *value;
+  }
+
+  // The values from number `first` on: one, or one for each worker.
+  template <typename Read>
+  auto Each(size_t first, Read read) const {
+    const size_t count = Values() - std::min(first, Values());
+    const auto workers = static_cast<size_t>(trace_.workers);
+    if (count != 1 && count != workers) {
+      lines_.Fail(count == 0 || count < workers ? lines_.End() : Value(first + workers),
+                  std::to_string(count) + " values",
+                  "one, or one for each of the " + std::to_string(workers) + " workers");
+    }
+    std::vector<decltype(read(Keyword()))> values;
+    for (size_t i = first; i < Values(); ++i) values.push_back(read(Value(i)));
+    return PerWorker(std::move(values));
+  }
+  PerWorker<double> Seconds() const {
+    return Each(0, [&](const Word& word) { return Number(word, "seconds", 0, kMostSeconds); });
+  }
+
+  void ReadFirstLine() {
+    if (!lines_.Next()) lines_.Fail(lines_.End(), "first line", kFirstLine);
+    if (Keyword().text != "legacy-trace") lines_.Fail(Keyword(), "first line", kFirstLine);
+    RequireValues(1, 1, kFirstLine);
+    if (Value(0).text != "1") lines_.Fail(Value(0), "version", "1");
+  }
+
+  void ReadVersion() { Require(false, "legacy-trace in the first line alone"); }
+
+  void ReadWorkers() {
+    Require(trace_.workers == 0, "workers once, before the first step");
+    RequireValues(1, 1, "workers N");
+    trace_.workers = static_cast<int>(Whole(Value(0), "workers", 1, kMostRecordedWorkers));
+  }
+
+  void ReadLayer() {
+    Require(!open_ && trace_.trainings.empty(), "layers before the first method and step");
+    RequireValues(2, 2, "layer NAME ELEMENTS");
+    const std::string name(Value(0).text);
+    if (name.find("..") != std::string::npos) {
+      lines_.Fail(Value(0), "layer", "a name without '..', which stands between first and last");
+    }
+    if (!position_of_.try_emplace(name, static_cast<int>(trace_.layers.size())).second) {
+      lines_.Fail(Value(0), "layer", "each name once");
+    }
+    Unit layer;
+    layer.id = static_cast<uint32_t>(trace_.layers.size());
+    layer.name = name;
+    layer.numel = Whole(Value(1), "elements", 1, UINT32_MAX);
+    layer.offset = elements_before_.back();
+    layer.shape = {layer.numel};
+    trace_.layers.push_back(std::move(layer));
+    elements_before_.push_back(elements_before_.back() + trace_.layers.back().numel);
+    if (elements_before_.back() > kMostBytes) {
+      lines_.Fail(Value(1), "elements", "at most " + std::to_string(kMostBytes) + " in all layers");
+    }
+  }
+
+  void ReadMethod() {
+    RequireValues(1, 1, "method NAME");
+    FinishTraining(Keyword());
+    const std::string name(Value(0).text);
+    const auto same = [&](const TraceTraining& training) { return training.method == name; };
+    if (std::ranges::any_of(trace_.trainings, same)) {
+      lines_.Fail(Value(0), "method", "each name once");
+    }
+    open_ = TraceTraining{name, {}};
+  }
+
+  void ReadStep() {
+    Require(trace_.workers > 0 && !trace_.layers.empty(), "workers and layers before steps");
+    RequireValues(0, 1, "step [COUNT]");
+    FinishStep(Keyword());
+    if (!open_) open_ = TraceTraining{kUnnamedMethod, {}};
+    TraceStep& step = open_->steps.emplace_back();
+    if (Values() == 1) step.count = Whole(Value(0), "steps", 1, kMostSteps);
+    if (steps_ += step.count; steps_ > kMostSteps) {
+      lines_.Fail(Keyword(), "steps of a training", "at most " + std::to_string(kMostSteps));
+    }
+    messages_ = 0;
+    has_compute_ = false;
+    in_step_ = true;
+  }
+
+  TraceStep& Step() {
+    Require(in_step_, "workers, layer, method or step, as no step has begun");
+    return open_->steps.back();
+  }
+
+  void ReadCompute() {
+    TraceStep& step = Step();
+    Require(!has_compute_ && step.buckets.empty(), "compute once, before the step's buckets");
+    step.compute = Seconds();
+    has_compute_ = true;
+  }
+
+  void ReadRate() { ReadOnce(Step().learning_rate, "rate NUMBER", &DdpReader::Loss); }
+  void ReadLoss() { ReadOnce(Step().loss, "loss NUMBER", &DdpReader::Loss); }
+
+  void ReadOnce(std::optional<double>& value, const char* usage,
+                double (DdpReader::*read)(const Word&, const char*) const) {
+    Require(!value, "each once in a step");
+    RequireValues(1, 1, usage);
+    value = (this->*read)(Value(0), "number");
+  }
+
+  void ReadAccuracy() {
+    TraceStep& step = Step();
+    Require(!step.accuracy, "each once in a step");
+    RequireValues(1, 2, "accuracy FRACTION [TEST-LOSS]");
+    step.accuracy = Number(Value(0), "accuracy", 0, 1);
+    if (Values() == 2) step.test_loss = Loss(Value(1), "test loss");
+  }
+
+  void ReadBucket() {
+    TraceStep& step = Step();
+    Require(has_compute_, "compute before the step's buckets");
+    RequireValues(1, SIZE_MAX, "bucket LAYER... or FIRST..LAST");
+    FinishBucket(Keyword());
+    TraceBucket& bucket = step.buckets.emplace_back();
+    for (size_t i = 0; i < Values(); ++i) {
+      const auto [first, last] = bucket.layers.emplace_back(Range(Value(i)));
+      bucket.elements +=
+          elements_before_[std::max(first, last) + 1] - elements_before_[std::min(first, last)];
+      Take(std::min(first, last), std::max(first, last), Value(i));
+    }
+    has_ready_ = false;
+  }
+
+  std::pair<int, int> Range(const Word& word) const {
+    const size_t dots = word.text.find("..");
+    const Word first = {word.text.substr(0, dots), word.column};
+    if (dots == std::string_view::npos) return {Layer(first), Layer(first)};
+    return {Layer(first), Layer({word.text.substr(dots + 2), word.column + dots + 2})};
+  }
+  int Layer(const Word& word) const {
+    const auto found = position_of_.find(word.text);
+    if (found == position_of_.end()) lines_.Fail(word, "layer", "names of layers given before");
+    return found->second;
+  }
+
+  // A layer travels once in a step. `taken_`: the ranges so far, last by first.
+  void Take(int first, int last, const Word& word) {
+    const auto after = taken_.lower_bound(first);
+    const bool free = (after == taken_.end() || after->first > last) &&
+                      (after == taken_.begin() || std::prev(after)->second < first);
+    if (!free) lines_.Fail(word, "layer", "each layer in one bucket of a step");
+    taken_[first] = last;
+  }
+
+  TraceBucket& Bucket() {
+    TraceStep& step = Step();
+    Require(!step.buckets.empty(), "a bucket before what it does");
+    return step.buckets.back();
+  }
+
+  void ReadReady() {
+    TraceBucket& bucket = Bucket();
+    Require(!has_ready_, "ready once, first in a bucket");
+    bucket.ready = Seconds();
+    has_ready_ = true;
+    const TraceStep& step = open_->steps.back();
+    const PerWorker<double>* before =
+        step.buckets.size() > 1 ? &step.buckets[step.buckets.size() - 2].ready : nullptr;
+    const bool each = bucket.ready.Differs() || step.compute.Differs() ||
+                      (before != nullptr && before->Differs());
+    for (int w = 0; w < (each ? trace_.workers : 1); ++w) {
+      const double ready = bucket.ready.Of(w);
+      const Word& word = Value(bucket.ready.Differs() ? static_cast<size_t>(w) : 0);
+      const std::string at = " of worker " + std::to_string(w);
+      if (ready > step.compute.Of(w)) {
+        lines_.Fail(word, "ready" + at,
+                    "at most " + FormatNumber(step.compute.Of(w)) + ", its compute");
+      }
+      if (before != nullptr && ready < before->Of(w)) {
+        lines_.Fail(word, "ready" + at,
+                    "at least " + FormatNumber(before->Of(w)) + ", as the bucket before");
+      }
+    }
+  }
+
+  void ReadSent() {
+    TraceBucket& bucket = Bucket();
+    Require(has_ready_ && !bucket.sent, "elements once in a bucket, after ready");
+    RequireValues(1, 1, "elements N");
+    bucket.sent = Whole(Value(0), "elements", 0, kMostBytes);
+  }
+
+  void ReadEncode() {
+    Bucket();
+    Require(has_ready_ && !encode_, "encode once before its send, after ready");
+    encode_ = Seconds();
+  }
+
+  void ReadSend() {
+    TraceBucket& bucket = Bucket();
+    Require(has_ready_, "ready before send");
+    RequireValues(2, SIZE_MAX, "send all-reduce|all-gather|broadcast BYTES...");
+    if ((messages_ += trace_.workers) > kMostMessages) {
+      lines_.Fail(Keyword(), "messages of a step", "at most " + std::to_string(kMostMessages));
+    }
+    TraceRound round;
+    round.primitive = Way(Value(0));
+    round.bytes = Each(1, [&](const Word& word) { return Whole(word, "bytes", 0, kMostBytes); });
+    if (round.primitive == Primitive::kAllReduce) CheckEqual(round);
+    if (round.primitive == Primitive::kBroadcast) round.root = Root(round);
+    if (encode_) round.encode = *std::exchange(encode_, std::nullopt);
+    bucket.rounds.push_back(std::move(round));
+    may_decode_ = true;
+  }
+
+  Primitive Way(const Word& word) const {
+    if (word.text == "all-reduce") return Primitive::kAllReduce;
+    if (word.text == "all-gather") return Primitive::kAllGather;
+    if (word.text == "broadcast") return Primitive::kBroadcast;
+    lines_.Fail(word, "way", "all-reduce, all-gather, broadcast");
+  }
+
+  void CheckEqual(const TraceRound& round) const {
+    for (size_t i = 2; i < Values(); ++i) {
+      if (round.bytes.Of(static_cast<int>(i) - 1) == round.bytes.Of(0)) continue;
+      lines_.Fail(Value(i), "bytes",
+                  std::to_string(round.bytes.Of(0)) + ", as the first: sums have one length");
+    }
+  }
+
+  // Who sends something; worker 0 where that is not said.
+  int Root(const TraceRound& round) const {
+    int root = -1;
+    for (size_t i = 1; i < Values() && round.bytes.Differs(); ++i) {
+      if (round.bytes.Of(static_cast<int>(i) - 1) == 0) continue;
+      if (root >= 0) lines_.Fail(Value(i), "bytes", "0, as one worker alone broadcasts");
+      root = static_cast<int>(i) - 1;
+    }
+    return std::max(root, 0);
+  }
+
+  void ReadDecode() {
+    TraceBucket& bucket = Bucket();
+    Require(may_decode_ && !encode_, "decode once, after its send");
+    bucket.rounds.back().decode = Seconds();
+    may_decode_ = false;
+  }
+
+  // `word`: what begins instead.
+  void FinishBucket(const Word& word) {
+    if (in_step_ && !open_->steps.back().buckets.empty()) {
+      if (!has_ready_) lines_.Fail(word, "bucket's end", "ready, which every bucket has");
+      if (encode_) lines_.Fail(word, "bucket's end", "send, after encode");
+    }
+    may_decode_ = false;
+  }
+
+  void FinishStep(const Word& word) {
+    FinishBucket(word);
+    if (in_step_ && !has_compute_) lines_.Fail(word, "step's end", "compute, which every step has");
+    taken_.clear();
+    in_step_ = false;
+  }
+
+  void FinishTraining(const Word& word) {
+    FinishStep(word);
+    if (!open_) return;
+    if (open_->steps.empty()) lines_.Fail(word, "method's end", "a step, which every method has");
+    trace_.trainings.push_back(std::move(*open_));
+    open_.reset();
+    steps_ = 0;
+  }
+
+  WordLines lines_;
+  DdpTrace trace_;
+  std::map<std::string, int, std::less<>> position_of_;  // of a layer
+  std::vector<int64_t> elements_before_ = {0};           // of each layer; of all at the end
+
+  std::optional<TraceTraining> open_;  // that the lines are of
+  int64_t steps_ = 0;                  // of it
+  bool in_step_ = false;
+  bool has_compute_ = false;
+  int64_t messages_ = 0;  // of the step
+  std::map<int, int> taken_;
+  bool has_ready_ = false;                   // the last bucket
+  bool may_decode_ = false;                  // its last round
+  std::optional<PerWorker<double>> encode_;  // of the round to come
+};
+
+const std::map<std::string_view, DdpReader::Handler> DdpReader::kKeywords = {
+    {"legacy-trace", &DdpReader::ReadVersion},
+    {"workers", &DdpReader::ReadWorkers},
+    {"layer", &DdpReader::ReadLayer},
+    {"method", &DdpReader::ReadMethod},
+    {"step", &DdpReader::ReadStep},
+    {"compute", &DdpReader::ReadCompute},
+    {"rate", &DdpReader::ReadRate},
+    {"loss", &DdpReader::ReadLoss},
+    {"accuracy", &DdpReader::ReadAccuracy},
+    {"bucket", &DdpReader::ReadBucket},
+    {"ready", &DdpReader::ReadReady},
+    {"elements", &DdpReader::ReadSent},
+    {"encode", &DdpReader::ReadEncode},
+    {"send", &DdpReader::ReadSend},
+    {"decode", &DdpReader::ReadDecode}};
+
+}  // namespace
+
+DdpTrace ReadDdpTrace(const std::filesystem::path& path) { return DdpReader(path).Read(); }
+
+}  // namespace legacy

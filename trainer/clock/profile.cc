@@ -1,0 +1,248 @@
+#include "trainer/clock/profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/whole_file.h"
+#include "compress/kernel_costs.h"
+
+namespace legacy {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// One JSON object of a profile, with the path to it for messages.
+class Section {
+ public:
+  Section(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json.is_object()) throw Error(where_, json.dump(), "an object");
+  }
+
+  void AllowOnly(std::initializer_list<const char*> keys) const {
+    for (const auto& [key, value] : json_.items()) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+        throw Error(where_ + ": unknown key", key, Join({keys.begin(), keys.end()}));
+      }
+    }
+  }
+
+  bool Has(const char* key) const { return json_.contains(key); }
+
+  std::string Text(const char* key) const {
+    const Json& value = At(key);
+    if (!value.is_string() || value.get<std::string>().empty()) {
+      throw Error(where_ + ": " + key, value.dump(), "a text that is not empty");
+    }
+    return value.get<std::string>();
+  }
+
+  double Number(const char* key, bool zero_allowed) const {
+    const Json& value = At(key);
+    const double number = value.is_number() ? value.get<double>() : -1;
+    if (!std::isfinite(number) || number < 0 || (number == 0 && !zero_allowed)) {
+      throw Error(where_ + ": " + key, value.dump(), zero_allowed ? "0 or more" : "above 0");
+    }
+    return number;
+  }
+
+  Section Inner(const char* key) const { return {At(key), where_ + ": " + key}; }
+
+  // (name, section) of each member of the object at `key`.
+  std::vector<std::pair<std::string, Section>> Sections(const char* key) const {
+    const Section inner(At(key), where_ + ": " + key);
+    std::vector<std::pair<std::string, Section>> sections;
+    for (const auto& [name, value] : inner.json_.items()) {
+      sections.emplace_back(name, Section(value, inner.where_ + "." + name));
+    }
+    return sections;
+  }
+
+ private:
+  const Json& At(const char* key) const {
+    const auto found = json_.find(key);
+    if (found == json_.end()) throw Error(where_ + ": missing key '" + key + "'");
+    return *found;
+  }
+
+  const Json& json_;
+  std::string where_;
+};
+
+std::map<std::string, KernelRate> Derived(const Section& section) {
+  section.AllowOnly({"launch_seconds", "bytes_per_second"});
+  const double launch_seconds = section.Number("launch_seconds", true);
+  const double bytes_per_second = section.Number("bytes_per_second", false);
+  std::map<std::string, KernelRate> kernels;
+  for (const KernelCost& cost : KernelCosts()) {
+    kernels[std::string(cost.name)] = {cost.launches * launch_seconds,
+                                       cost.bytes / bytes_per_second};
+  }
+  return kernels;
+}
+
+std::vector<fs::path> Folders() {
+  std::vector<fs::path> folders;
+  if (const char* folder = std::getenv("LEGACY_PROFILES")) folders.emplace_back(folder);
+  folders.emplace_back(LEGACY_PROFILES_SOURCE_DIR);
+  folders.emplace_back(LEGACY_PROFILES_INSTALL_DIR);
+  return folders;
+}
+
+fs::path FindProfile(const std::string& text) {
+  if (text.find('/') != std::string::npos || text.ends_with(".json")) return text;
+  for (const fs::path& folder : Folders()) {
+    const fs::path path = folder / (text + ".json");
+    if (fs::is_regular_file(path)) return path;
+  }
+  throw Error("profile", text, Join(ProfileNames()) + ", or the path of a .json file");
+}
+
+template <typename Map>
+std::vector<std::string> Keys(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys;
+}
+
+void CheckSource(const std::string& source, const std::string& where) {
+  for (const char* kind : {"measured (", "datasheet (", "published ("}) {
+    if (source.starts_with(kind)) return;
+  }
+  throw Error(where, source,
+              "measured (machine; command; date), datasheet (documents and assumptions), "
+              "published (paper, its figures and assumptions)");
+}
+
+}  // namespace
+
+Launches ParseLaunches(const std::string& text, const std::string& where) {
+  const auto found = std::find(kLaunchesTexts.begin(), kLaunchesTexts.end(), text);
+  if (found == kLaunchesTexts.end()) {
+    throw Error(where, text, Join({kLaunchesTexts.begin(), kLaunchesTexts.end()}));
+  }
+  return static_cast<Launches>(found - kLaunchesTexts.begin());
+}
+
+double RoundedFigure(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return std::strtod(text, nullptr);
+}
+
+KernelRate LineThrough(int64_t small, double small_seconds, int64_t large, double large_seconds) {
+  const double slope =
+      std::max(0.0, large_seconds - small_seconds) / static_cast<double>(large - small);
+  const double launch = std::max(0.0, small_seconds - slope * static_cast<double>(small));
+  return {RoundedFigure(launch), RoundedFigure(slope)};
+}
+
+double Profile::OperationSeconds(const std::string& kind, double flops, double bytes) const {
+  const auto rate = operations.find(kind);
+  if (rate == operations.end()) {
+    throw Error("profile '" + name + "': operation", kind, Join(Keys(operations)));
+  }
+  return std::max({launch_seconds, flops / rate->second.flops_per_second,
+                   bytes / rate->second.bytes_per_second});
+}
+
+double Profile::WorkSeconds(const Work& work) const {
+  if (work.kernel.empty()) return 0;
+  const auto rate = kernels.find(work.kernel);
+  if (rate == kernels.end()) {
+    throw Error("profile '" + name + "': kernel", work.kernel, Join(Keys(kernels)));
+  }
+  const int64_t sets = launches == Launches::kFused ? work.sets : work.launches;
+  return static_cast<double>(sets) * rate->second.launch_seconds +
+         static_cast<double>(work.elements) * rate->second.seconds_per_element;
+}
+
+Profile Faster(Profile profile, double device_speed, double codec_speed) {
+  profile.launch_seconds /= device_speed;
+  for (auto& [kind, rate] : profile.operations) {
+    rate.flops_per_second *= device_speed;
+    rate.bytes_per_second *= device_speed;
+  }
+  for (auto& [kernel, rate] : profile.kernels) {
+    const double speed = kernel == kOptimizerKernel ? device_speed : codec_speed;
+    rate.launch_seconds /= speed;
+    rate.seconds_per_element /= speed;
+  }
+  return profile;
+}
+
+Profile ParseProfile(const std::string& json, const std::string& where) {
+  const Json document = ParseOrderedJson(json, where);
+  const Section root(document, where);
+  root.AllowOnly(
+      {"name", "source", "launches", "launch_seconds", "operations", "derived_kernels", "kernels"});
+  Profile profile;
+  profile.name = root.Text("name");
+  profile.source = root.Text("source");
+  CheckSource(profile.source, where + ": source");
+  if (root.Has("launches")) {
+    profile.launches = ParseLaunches(root.Text("launches"), where + ": launches");
+  }
+  profile.launch_seconds = root.Number("launch_seconds", true);
+  for (const auto& [kind, section] : root.Sections("operations")) {
+    section.AllowOnly({"flops_per_second", "bytes_per_second"});
+    profile.operations[kind] = {section.Number("flops_per_second", false),
+                                section.Number("bytes_per_second", false)};
+  }
+  if (root.Has("derived_kernels")) profile.kernels = Derived(root.Inner("derived_kernels"));
+  for (const auto& [kernel, section] : root.Sections("kernels")) {
+    section.AllowOnly({"launch_seconds", "seconds_per_element"});
+    profile.kernels[kernel] = {section.Number("launch_seconds", true),
+                               section.Number("seconds_per_element", true)};
+  }
+  return profile;
+}
+
+std::string FormatProfile(const Profile& profile) {
+  Json json;
+  json["name"] = profile.name;
+  json["source"] = profile.source;
+  json["launches"] = kLaunchesTexts[static_cast<size_t>(profile.launches)];
+  json["launch_seconds"] = profile.launch_seconds;
+  for (const auto& [kind, rate] : profile.operations) {
+    json["operations"][kind] = {{"flops_per_second", rate.flops_per_second},
+                                {"bytes_per_second", rate.bytes_per_second}};
+  }
+  for (const auto& [kernel, rate] : profile.kernels) {
+    json["kernels"][kernel] = {{"launch_seconds", rate.launch_seconds},
+                               {"seconds_per_element", rate.seconds_per_element}};
+  }
+  return json.dump(2) + "\n";
+}
+
+Profile LoadProfile(const std::string& text) {
+  const fs::path path = FindProfile(text);
+  return ParseProfile(ReadWholeFile(path), path.string());
+}
+
+std::vector<std::string> ProfileNames() {
+  std::set<std::string> names;
+  for (const fs::path& folder : Folders()) {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(folder, missing)) {
+      if (entry.path().extension() == ".json") names.insert(entry.path().stem().string());
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace legacy

@@ -1,0 +1,137 @@
+#include "trainer/clock/step_clock.h"
+
+#include <cassert>
+#include <cmath>
+#include <string>
+
+#include "base/error.h"
+
+namespace legacy {
+namespace {
+
+using fabric::TimeNs;
+
+void CheckFactors(std::span<const double> factors, int workers) {
+  if (!factors.empty() && factors.size() != static_cast<size_t>(workers)) {
+    throw Error("straggler factors", std::to_string(factors.size()), std::to_string(workers));
+  }
+  for (size_t w = 0; w < factors.size(); ++w) {
+    if (std::isfinite(factors[w]) && factors[w] > 0) continue;
+    throw Error("straggler factor of worker " + std::to_string(w), std::to_string(factors[w]),
+                "positive numbers");
+  }
+}
+
+// The traffic of `work`, without times.
+PricedStep Unpriced(const StepWork& work, const TransferOptions& options) {
+  const auto workers = static_cast<size_t>(work.workers);
+  PricedStep step;
+  step.compute.resize(workers);
+  step.encode.resize(workers);
+  step.late_encode.resize(workers);
+  step.traffic.workers = work.workers;
+  step.traffic.deviceFree.resize(workers);
+  for (const BucketWork& bucket : work.buckets) {
+    fabric::BucketTraffic& traffic = step.traffic.buckets.emplace_back();
+    traffic.ready.resize(workers);
+    traffic.decode.resize(workers);
+    step.round_encode.emplace_back(bucket.rounds.size(), std::vector<TimeNs>(workers));
+    for (const RoundWork& round : bucket.rounds) {
+      traffic.rounds.push_back({CollectiveOf(options, bucket, round, !work.participants.empty()),
+                                std::vector<TimeNs>(workers)});
+    }
+  }
+  return step;
+}
+
+// One worker's times in a step.
+class WorkerPricing {
+ public:
+  WorkerPricing(const StepSeconds& seconds, int worker, double factor, PricedStep& step)
+      : seconds_(seconds), worker_(worker), factor_(factor), step_(step) {}
+
+  void TakesPart() {
+    TimeNs compute = ToNs(seconds_.before, factor_);
+    TimeNs encode = 0;
+    if (seconds_.whole) compute += BackwardPass();
+    for (size_t b = 0; b < seconds_.buckets.size(); ++b) {
+      const StepSeconds::Bucket& bucket = seconds_.buckets[b];
+      if (!seconds_.whole) compute += ToNs(bucket.compute, factor_);
+      if (!bucket.encode.empty()) {
+        TimeNs& first = step_.round_encode[b][0][worker_];
+        first = ToNs(bucket.encode[0] + (b == 0 ? seconds_.whole.value_or(0) : 0), factor_);
+        encode += first;
+      }
+      step_.traffic.buckets[b].ready[worker_] = compute + encode;
+      Rounds(b, true);
+    }
+    if (!seconds_.whole) compute += ToNs(seconds_.after, factor_);
+    step_.compute[worker_] = compute;
+    step_.encode[worker_] = encode;
+    step_.traffic.deviceFree[worker_] = compute + encode;
+  }
+
+  // The worker abandons its batch and encodes nothing; it forwards and decodes as all do.
+  void Drops(TimeNs decided) {
+    for (size_t b = 0; b < seconds_.buckets.size(); ++b) {
+      step_.traffic.buckets[b].ready[worker_] = decided;
+      Rounds(b, false);
+    }
+    step_.compute[worker_] = decided;
+    step_.traffic.deviceFree[worker_] = decided;
+  }
+
+ private:
+  TimeNs BackwardPass() const {
+    TimeNs time = ToNs(seconds_.after, factor_);
+    for (const StepSeconds::Bucket& bucket : seconds_.buckets) {
+      time += ToNs(bucket.compute, factor_);
+    }
+    return time;
+  }
+
+  // Device work after a round: its decoding, then the encoding of the next round where there is one.
+  void Rounds(size_t index, bool encodes) {
+    const StepSeconds::Bucket& bucket = seconds_.buckets[index];
+    fabric::BucketTraffic& traffic = step_.traffic.buckets[index];
+    for (size_t r = 0; r < bucket.decode.size(); ++r) {
+      const TimeNs decode = ToNs(bucket.decode[r], factor_);
+      if (r + 1 == bucket.decode.size()) {
+        traffic.decode[worker_] = decode;
+        return;
+      }
+      const TimeNs encode = encodes ? ToNs(bucket.encode[r + 1], factor_) : 0;
+      traffic.rounds[r + 1].computeBefore[worker_] = decode + encode;
+      step_.late_encode[worker_] += encode;
+      step_.round_encode[index][r + 1][worker_] = encode;
+    }
+  }
+
+  const StepSeconds& seconds_;
+  const int worker_;
+  const double factor_;
+  PricedStep& step_;
+};
+
+}  // namespace
+
+TimeNs ToNs(double seconds, double factor) { return fabric::RoundedTime(seconds * factor * 1e9); }
+
+PricedStep StepClock::Price(const StepWork& work, std::span<const double> factors,
+                            TimeNs decided) const {
+  CheckFactors(factors, work.workers);
+  PricedStep step = Unpriced(work, options_);
+  for (int w = 0; w < work.workers; ++w) {
+    const StepSeconds seconds = SecondsOf(work, w);
+    assert(seconds.buckets.size() == work.buckets.size());
+    WorkerPricing pricing(seconds, w, factors.empty() ? 1.0 : factors[w], step);
+    if (work.TakesPart(w)) {
+      pricing.TakesPart();
+    } else {
+      pricing.Drops(decided);
+    }
+  }
+  return step;
+}
+
+}  // namespace legacy

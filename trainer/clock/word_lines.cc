@@ -1,0 +1,56 @@
+#include "trainer/clock/word_lines.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace legacy {
+namespace {
+
+constexpr size_t kMostQuoted = 60;  // characters of a wrong word that are shown
+constexpr const char* kBlanks = " \t\r";
+
+bool Printable(char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f'; }
+
+}  // namespace
+
+WordLines::WordLines(const std::filesystem::path& path) : path_(path.string()), file_(path) {
+  if (!file_) throw Error(path_ + ": cannot be read");
+}
+
+bool WordLines::Next() {
+  while (std::getline(file_, text_)) {
+    ++line_;
+    Split();
+    if (!words_.empty()) return true;
+  }
+  if (file_.bad()) throw Error(path_ + ": cannot be read");
+  return false;
+}
+
+Word WordLines::End() const {
+  return {"", words_.empty() ? 1 : words_.back().column + words_.back().text.size()};
+}
+
+void WordLines::Fail(const Word& word, const std::string& what, const std::string& allowed) const {
+  std::string value;
+  for (const char c : word.text.substr(0, kMostQuoted)) value += Printable(c) ? c : '?';
+  throw Error(path_ + ":" + std::to_string(std::max<int64_t>(line_, 1)) + ":" +
+                  std::to_string(word.column) + ": " + what,
+              value, allowed);
+}
+
+void WordLines::Split() {
+  words_.clear();
+  const std::string_view text = std::string_view(text_).substr(0, text_.find('#'));
+  for (size_t at = text.find_first_not_of(kBlanks); at != std::string_view::npos;) {
+    const size_t end = std::min(text.find_first_of(kBlanks, at), text.size());
+    words_.push_back({text.substr(at, end - at), at + 1});
+    if (!std::ranges::all_of(words_.back().text, Printable)) {
+      Fail(words_.back(), "word", "printable characters");
+    }
+    at = text.find_first_not_of(kBlanks, end);
+  }
+}
+
+}  // namespace legacy

@@ -1,0 +1,73 @@
+#include "trainer/data/batch.h"
+
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace legacy {
+namespace {
+
+// One channel, shifted (pixels from outside are black), then mirrored.
+void MovePlane(const uint8_t* from, uint8_t* to, int height, int width, const Shift& shift) {
+  std::memset(to, 0, static_cast<size_t>(height) * width);
+  const int first = std::max(0, -shift.columns);
+  const int last = std::min(width, width - shift.columns);
+  for (int row = 0; row < height; ++row) {
+    const int source = row + shift.rows;
+    if (source < 0 || source >= height) continue;
+    uint8_t* line = to + static_cast<size_t>(row) * width;
+    if (last > first) {
+      std::memcpy(line + first, from + static_cast<size_t>(source) * width + first + shift.columns,
+                  last - first);
+    }
+    if (shift.flip) std::reverse(line, line + width);
+  }
+}
+
+torch::Tensor Augmented(const torch::Tensor& images, const RandomKey& key) {
+  const std::vector<Shift> shifts = DrawShifts(key, images.size(0));
+  torch::Tensor moved = torch::empty_like(images);
+  const int64_t channels = images.size(1);
+  const int height = static_cast<int>(images.size(2));
+  const int width = static_cast<int>(images.size(3));
+  const int64_t plane = int64_t{1} * height * width;
+  for (int64_t i = 0; i < images.size(0); ++i) {
+    for (int64_t c = 0; c < channels; ++c) {
+      const int64_t offset = (i * channels + c) * plane;
+      MovePlane(images.data_ptr<uint8_t>() + offset, moved.data_ptr<uint8_t>() + offset, height,
+                width, shifts[i]);
+    }
+  }
+  return moved;
+}
+
+}  // namespace
+
+std::vector<Shift> DrawShifts(const RandomKey& key, int64_t count) {
+  RandomStream random(key);
+  std::vector<Shift> shifts(static_cast<size_t>(count));
+  for (Shift& shift : shifts) {
+    shift.rows = static_cast<int>(random.Below(2 * Shift::kMost + 1)) - Shift::kMost;
+    shift.columns = static_cast<int>(random.Below(2 * Shift::kMost + 1)) - Shift::kMost;
+    shift.flip = random.Below(2) == 1;
+  }
+  return shifts;
+}
+
+Batch TrainingBatch(const Dataset& dataset, std::span<const int64_t> indices,
+                    const std::optional<RandomKey>& augment) {
+  // from_blob wants a mutable pointer; index_select only reads.
+  const torch::Tensor rows = torch::from_blob(
+      const_cast<int64_t*>(indices.data()), {static_cast<int64_t>(indices.size())}, torch::kInt64);
+  torch::Tensor images = dataset.train_images.index_select(0, rows);
+  if (augment) images = Augmented(images, *augment);
+  return {NormalizeImages(dataset, images), dataset.train_labels.index_select(0, rows)};
+}
+
+Batch TestBatch(const Dataset& dataset, int64_t first, int64_t count) {
+  return {NormalizeImages(dataset, dataset.test_images.narrow(0, first, count)),
+          dataset.test_labels.narrow(0, first, count)};
+}
+
+}  // namespace legacy

@@ -1,0 +1,236 @@
+#include "trainer/data/data_fetch.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <curl/curl.h>
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <memory>
+#include <set>
+
+#include "base/whole_file.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file of this process alone under a temporary name, removed unless it was renamed.
+class PartFile {
+ public:
+  explicit PartFile(const fs::path& final_name) : final_(final_name), file_(Create(final_name)) {}
+  ~PartFile() {
+    std::error_code ignored;
+    fs::remove(file_.path(), ignored);
+  }
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+
+  OutputFile& file() { return file_; }
+  const fs::path& path() const { return file_.path(); }
+  void Keep() {
+    file_.Close();
+    fs::rename(file_.path(), final_);
+  }
+
+ private:
+  static OutputFile Create(const fs::path& final_name) {
+    fs::create_directories(final_name.parent_path());
+    return CreateBeside(final_name);
+  }
+
+  fs::path final_;
+  OutputFile file_;
+};
+
+struct Download {
+  OutputFile& out;
+  const RemoteFile& source;
+  const FetchProgress& progress;
+  int64_t bytes = 0;
+  std::string failure;  // what curl does not know
+};
+
+size_t Write(char* bytes, size_t size, size_t count, void* user) {
+  auto& download = *static_cast<Download*>(user);
+  const size_t all = size * count;
+  download.bytes += static_cast<int64_t>(all);
+  if (download.bytes > download.source.bytes) {
+    download.failure = "more than its " + std::to_string(download.source.bytes) + " bytes";
+    return 0;
+  }
+  try {
+    download.out.Write({bytes, all});
+  } catch (const Error& error) {  // curl is C
+    download.failure = error.what();
+    return 0;
+  }
+  return all;
+}
+
+int Report(void* user, curl_off_t total, curl_off_t done, curl_off_t, curl_off_t) {
+  const auto& download = *static_cast<Download*>(user);
+  if (download.progress) download.progress(download.source.url, done, total);
+  return 0;
+}
+
+bool MeansNoNetwork(CURLcode code) {
+  return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
+         code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT;
+}
+
+// "https", and for what lies on this machine "file".
+std::string ProtocolOf(const std::string& url) {
+  for (const char* protocol : {"https", "file"}) {
+    if (url.starts_with(std::string(protocol) + "://")) return protocol;
+  }
+  throw Error("download", url, "an address that begins with https://");
+}
+
+void SetOptions(CURL* curl, Download& download) {
+  constexpr long kConnectSeconds = 20;
+  constexpr long kStallSeconds = 60;  // gives up after so long below 1 kB/s
+  constexpr long kRedirects = 10;
+  const std::string& url = download.source.url;
+  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, ProtocolOf(url).c_str());
+  curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(curl, CURLOPT_MAXREDIRS, kRedirects);
+  curl_easy_setopt(curl, CURLOPT_MAXFILESIZE_LARGE, static_cast<curl_off_t>(download.source.bytes));
+  curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1000L);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kStallSeconds);
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, Write);
+  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &download);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, Report);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &download);
+}
+
+void DownloadTo(OutputFile& file, const RemoteFile& source, const FetchProgress& progress) {
+  Download download{file, source, progress, 0, {}};
+  const std::unique_ptr<CURL, void (*)(CURL*)> curl(curl_easy_init(), curl_easy_cleanup);
+  std::array<char, CURL_ERROR_SIZE> message{};
+  SetOptions(curl.get(), download);
+  curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, message.data());
+  const CURLcode code = curl_easy_perform(curl.get());
+  if (code == CURLE_OK) return;
+  const std::string reason = !download.failure.empty() ? download.failure
+                             : message[0] != '\0'      ? message.data()
+                                                       : curl_easy_strerror(code);
+  if (MeansNoNetwork(code)) throw NetworkError("no network: " + source.url + ": " + reason);
+  throw Error("download of " + source.url + " failed: " + reason);
+}
+
+void CheckDigest(const RemoteFile& source, const fs::path& file) {
+  const size_t colon = source.digest.find(':');
+  const std::string algorithm = source.digest.substr(0, colon);
+  const std::string found = FileDigest(file, algorithm);
+  const std::string expected = source.digest.substr(colon + 1);
+  if (found != expected) throw Error(source.url + ": " + algorithm + " digest", found, expected);
+}
+
+// The archive's current entry into `file`.
+void WriteEntry(archive* input, const fs::path& archive_file, OutputFile& file) {
+  constexpr size_t kChunk = 1u << 16;
+  constexpr int64_t kMostBytes = int64_t{1} << 30;
+  std::vector<char> buffer(kChunk);
+  la_ssize_t got = 0;
+  int64_t bytes = 0;
+  while ((got = archive_read_data(input, buffer.data(), kChunk)) > 0) {
+    bytes += got;
+    if (bytes > kMostBytes) {
+      throw Error(archive_file.string(),
+                  "a file of more than " + std::to_string(kMostBytes) + " bytes",
+                  "data sets of the catalogue");
+    }
+    file.Write({buffer.data(), static_cast<size_t>(got)});
+  }
+  if (got < 0) throw Error(archive_file.string() + ": " + archive_error_string(input));
+}
+
+// Entries are taken by the last part of their name and nothing else is written, so that no archive
+// can write elsewhere.
+void Unpack(const fs::path& archive_file, const CatalogEntry& entry, const fs::path& folder) {
+  const std::unique_ptr<archive, int (*)(archive*)> input(archive_read_new(), archive_read_free);
+  archive_read_support_filter_gzip(input.get());
+  archive_read_support_format_tar(input.get());
+  constexpr size_t kBlock = 1u << 16;
+  if (archive_read_open_filename(input.get(), archive_file.c_str(), kBlock) != ARCHIVE_OK) {
+    throw Error(archive_file.string() + ": " + archive_error_string(input.get()));
+  }
+  std::set<std::string> wanted(entry.files.begin(), entry.files.end());
+  archive_entry* item = nullptr;
+  int status = ARCHIVE_OK;
+  while ((status = archive_read_next_header(input.get(), &item)) == ARCHIVE_OK) {
+    const char* path = archive_entry_pathname(item);
+    const std::string name = fs::path(path != nullptr ? path : "").filename().string();
+    if (archive_entry_filetype(item) != AE_IFREG || wanted.erase(name) == 0) continue;
+    PartFile part(folder / name);
+    WriteEntry(input.get(), archive_file, part.file());
+    part.Keep();
+  }
+  if (status != ARCHIVE_EOF) {
+    throw Error(archive_file.string() + ": " + archive_error_string(input.get()));
+  }
+  if (!wanted.empty())
+    throw Error(archive_file.string(), "no " + *wanted.begin(), "a complete archive");
+}
+
+std::string LastPart(const std::string& url) { return url.substr(url.rfind('/') + 1); }
+
+bool AllThere(const CatalogEntry& entry, const fs::path& folder) {
+  return std::all_of(entry.files.begin(), entry.files.end(),
+                     [&](const std::string& name) { return fs::exists(folder / name); });
+}
+
+}  // namespace
+
+std::string FileDigest(const fs::path& file, const std::string& algorithm) {
+  const EVP_MD* method = EVP_get_digestbyname(algorithm.c_str());
+  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(),
+                                                                   EVP_MD_CTX_free);
+  if (method == nullptr || EVP_DigestInit_ex(context.get(), method, nullptr) != 1) {
+    throw Error("digest", algorithm, "sha256 or md5, where this machine's OpenSSL allows it");
+  }
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw Error("cannot read " + file.string());
+  std::vector<char> buffer(1u << 16);
+  while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
+    EVP_DigestUpdate(context.get(), buffer.data(), static_cast<size_t>(in.gcount()));
+  }
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned length = 0;
+  EVP_DigestFinal_ex(context.get(), digest.data(), &length);
+  std::string hex;
+  for (unsigned i = 0; i < length; ++i) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    hex += {kDigits[digest[i] >> 4], kDigits[digest[i] & 15]};
+  }
+  return hex;
+}
+
+void FetchData(const CatalogEntry& entry, const fs::path& data_root,
+               const FetchProgress& progress) {
+  const fs::path folder = data_root / entry.folder;
+  for (const RemoteFile& source : entry.sources) {
+    const fs::path file = folder / LastPart(source.url);
+    if (source.archive ? AllThere(entry, folder) : fs::exists(file)) continue;
+    PartFile part(file);
+    DownloadTo(part.file(), source, progress);
+    CheckDigest(source, part.path());
+    if (source.archive) {
+      Unpack(part.path(), entry, folder);
+    } else {
+      part.Keep();
+    }
+  }
+}
+
+}  // namespace legacy

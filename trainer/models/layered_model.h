@@ -1,0 +1,79 @@
+// Base of our models: makes LibTorch layers one after the other, and keeps the book of what each
+// costs.
+#pragma once
+
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "trainer/models/model.h"
+
+namespace legacy {
+
+// A constructor calls the functions below in forward order. They follow the shape of one sample
+// through the model, so that parameters are registered, and costs listed, in the order of the
+// forward pass.
+class LayeredModel : public Model {
+ public:
+  std::vector<OperationCost> Costs() const override { return costs_; }
+
+ protected:
+  explicit LayeredModel(const ModelRequest& request);
+
+  struct Window {
+    int kernel = 3;
+    int stride = 1;
+    int padding = 1;
+    bool bias = false;
+  };
+  // Throws Error where the image has become smaller than the window.
+  torch::nn::Conv2d Conv(const std::string& name, int outputs, const Window& window);
+  torch::nn::BatchNorm2d BatchNorm(const std::string& name);
+  // Flattens what comes in.
+  torch::nn::Linear Linear(const std::string& name, int outputs, bool bias = true);
+
+  // While it lives, operations belong to a branch: the shape is afterwards what it was before.
+  class Branch {
+   public:
+    explicit Branch(LayeredModel& model)
+        : model_(model), shape_{model.channels_, model.height_, model.width_} {}
+    ~Branch() { std::tie(model_.channels_, model_.height_, model_.width_) = shape_; }
+    Branch(const Branch&) = delete;
+    Branch& operator=(const Branch&) = delete;
+
+   private:
+    LayeredModel& model_;
+    std::tuple<int, int, int> shape_;
+  };
+
+  // Operations without parameters: only their cost and their effect on the shape. `inputs` tensors
+  // of the current shape are read.
+  void Elementwise(int inputs = 1);
+  void Pool(int kernel);  // kernel x kernel windows, stride the same
+  void PoolAll();         // to 1x1
+
+  int channels_;
+  int height_;
+  int width_;
+
+ private:
+  double Elements() const;
+  // Lists an operation that owns the next `parameters` parameters of `weight_bytes` together.
+  void Add(const std::string& kind, double flops, double inputs, double outputs, int parameters,
+           double weight_bytes);
+
+  std::string name_;
+  std::vector<OperationCost> costs_;
+  int parameters_ = 0;
+};
+
+// Each family makes the names that it knows and returns null for the others. Weights are LibTorch's
+// own: MakeModel draws them.
+std::shared_ptr<Model> MakePlainModel(const ModelRequest& request);
+std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request);
+
+}  // namespace legacy

@@ -1,0 +1,104 @@
+#include "trainer/models/model.h"
+
+#include <cassert>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "trainer/models/layered_model.h"
+#include "trainer/models/model_names.h"
+
+namespace legacy {
+namespace {
+
+void Check(const ModelRequest& request) {
+  const auto at_least_one = [&](const char* what, int value) {
+    if (value < 1) {
+      throw Error("model " + request.name + ": " + what, std::to_string(value), "1 or more");
+    }
+  };
+  at_least_one("channels", request.channels);
+  at_least_one("height", request.height);
+  at_least_one("width", request.width);
+  at_least_one("classes", request.classes);
+}
+
+// The model with LibTorch's own weights.
+std::shared_ptr<Model> Build(const ModelRequest& request) {
+  Check(request);
+  for (auto make : {MakePlainModel, MakeResidualModel}) {
+    if (auto model = make(request)) return model;
+  }
+  std::string names;
+  for (const auto& name : ModelNames()) names += (names.empty() ? "" : ", ") + name;
+  throw Error("model", request.name, names);
+}
+
+// Weights of at least two dimensions: uniform with variance gain / fan-in, where the gain is 2
+// before a ReLU (He et al., ICCV'15, equation 10) and 1 for the last of them, the classifier.
+// Vectors: 0, but batch-norm scales 1.
+void DrawWeights(Model& model, uint64_t seed) {
+  torch::NoGradGuard no_grad;
+  const auto parameters = model.named_parameters();
+  size_t classifier = 0;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].value().dim() >= 2) classifier = i;
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    torch::Tensor parameter = parameters[i].value();
+    if (parameter.dim() < 2) {
+      parameter.fill_(parameters[i].key().ends_with("weight") ? 1 : 0);
+      continue;
+    }
+    const double fan_in = static_cast<double>(parameter.numel() / parameter.size(0));
+    const double bound = std::sqrt(3.0 * (i == classifier ? 1 : 2) / fan_in);
+    RandomStream random({.seed = seed,
+                         .step = 0,
+                         .worker = 0,
+                         .layer = static_cast<uint32_t>(i),
+                         .purpose = Purpose::kInit});
+    float* values = parameter.data_ptr<float>();
+    for (int64_t j = 0; j < parameter.numel(); ++j) {
+      values[j] = static_cast<float>(bound * (2 * random.Uniform() - 1));
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Model> MakeModel(const ModelRequest& request) {
+  auto model = Build(request);
+  DrawWeights(*model, request.seed);
+  return model;
+}
+
+std::shared_ptr<Model> ShareParameters(const Model& model, const ModelRequest& request) {
+  auto shared = Build(request);
+  const auto source = model.parameters();
+  const auto target = shared->parameters();
+  bool same = source.size() == target.size();
+  for (size_t i = 0; same && i < source.size(); ++i) same = source[i].sizes() == target[i].sizes();
+  if (!same) throw Error("model", request.name, "the request that the shared model was made from");
+  // set_data leaves the new instance's own leaf, so that its gradients are asked for by its own
+  // parameters.
+  for (size_t i = 0; i < source.size(); ++i) torch::Tensor(target[i]).set_data(source[i].detach());
+  return shared;
+}
+
+std::vector<Unit> LayersOf(const Model& model) {
+  std::vector<Unit> units;
+  int64_t offset = 0;
+  for (const auto& parameter : model.named_parameters()) {
+    Unit unit;
+    unit.id = static_cast<uint32_t>(units.size());
+    unit.name = parameter.key();
+    unit.shape = parameter.value().sizes().vec();
+    unit.offset = offset;
+    unit.numel = parameter.value().numel();
+    offset += unit.numel;
+    units.push_back(std::move(unit));
+  }
+  return units;
+}
+
+}  // namespace legacy

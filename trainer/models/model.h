@@ -1,0 +1,44 @@
+// Models: LibTorch modules with a list of what each operation costs.
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compress/unit.h"
+#include "trainer/clock/operation_cost.h"
+
+namespace legacy {
+
+class Model : public torch::nn::Module {
+ public:
+  // [n, c, h, w] -> logits [n, classes]
+  virtual torch::Tensor Forward(const torch::Tensor& images) = 0;
+  // In forward order. Every parameter appears exactly once.
+  virtual std::vector<OperationCost> Costs() const = 0;
+};
+
+struct ModelRequest {
+  std::string name = "small-cnn";  // of ModelNames()
+  int channels = 1;
+  int height = 28;
+  int width = 28;
+  int classes = 10;
+  uint64_t seed = 1;  // of the weights, which are the same bits on every machine
+};
+
+// Throws Error on unknown names and on images too small for the model.
+std::shared_ptr<Model> MakeModel(const ModelRequest& request);
+
+// Another instance whose parameters alias `model`'s storage and whose buffers (batch-norm
+// statistics) are its own.
+std::shared_ptr<Model> ShareParameters(const Model& model, const ModelRequest& request);
+
+// One unit per parameter tensor, in parameters() order, named as named_parameters() does.
+std::vector<Unit> LayersOf(const Model& model);
+
+}  // namespace legacy

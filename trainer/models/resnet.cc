@@ -1,0 +1,167 @@
+// Residual networks for small images: ResNet-20 (He et al., CVPR'16, section 4.2), a cheap form of
+// it that sees patches, and the ResNet-9 of the DAWNBench entry by Page (2018).
+#include <torch/nn/functional.h>
+
+#include "trainer/models/layered_model.h"
+
+namespace legacy {
+namespace {
+
+namespace F = torch::nn::functional;
+
+struct ConvBn {
+  torch::nn::Conv2d convolution{nullptr};
+  torch::nn::BatchNorm2d norm{nullptr};
+  torch::Tensor operator()(const torch::Tensor& x) { return norm(convolution(x)); }
+};
+
+class ResidualModel : public LayeredModel {
+ protected:
+  using LayeredModel::LayeredModel;
+  ConvBn MakeConvBn(const std::string& name, int outputs, int stride = 1) {
+    ConvBn unit;
+    unit.convolution = Conv(name + "_conv", outputs, {3, stride, 1, false});
+    unit.norm = BatchNorm(name + "_bn");
+    return unit;
+  }
+};
+
+// conv 64; conv 128 + pool, residual 128; conv 256 + pool; conv 512 + pool, residual 512; pool,
+// linear without bias, logits times 1/8.
+class ResNet9 : public ResidualModel {
+ public:
+  explicit ResNet9(const ModelRequest& request) : ResidualModel(request) {
+    prepare_ = ConvRelu("prep", 64, false);
+    layer1_ = ConvRelu("layer1", 128, true);
+    AddResidual("layer1", 128, residual1_);
+    layer2_ = ConvRelu("layer2", 256, true);
+    layer3_ = ConvRelu("layer3", 512, true);
+    AddResidual("layer3", 512, residual3_);
+    PoolAll();
+    classifier_ = Linear("classifier", request.classes, false);
+    Elementwise();
+  }
+
+  torch::Tensor Forward(const torch::Tensor& images) override {
+    torch::Tensor x = prepare_(images).relu_();
+    x = torch::max_pool2d(layer1_(x).relu_(), 2);
+    x = x + residual1_[1](residual1_[0](x).relu_()).relu_();
+    x = torch::max_pool2d(layer2_(x).relu_(), 2);
+    x = torch::max_pool2d(layer3_(x).relu_(), 2);
+    x = x + residual3_[1](residual3_[0](x).relu_()).relu_();
+    x = x.amax({2, 3});
+    return classifier_(x) * kLogitScale;
+  }
+
+ private:
+  static constexpr double kLogitScale = 0.125;
+
+  ConvBn ConvRelu(const std::string& name, int outputs, bool pool) {
+    ConvBn unit = MakeConvBn(name, outputs);
+    Elementwise();
+    if (pool) Pool(2);
+    return unit;
+  }
+
+  void AddResidual(const std::string& name, int outputs, ConvBn (&residual)[2]) {
+    residual[0] = ConvRelu(name + "_res1", outputs, false);
+    residual[1] = ConvRelu(name + "_res2", outputs, false);
+    Elementwise(2);
+  }
+
+  ConvBn prepare_, layer1_, layer2_, layer3_;
+  ConvBn residual1_[2], residual3_[2];
+  torch::nn::Linear classifier_{nullptr};
+};
+
+// 6n + 2 layers with n = 3: widths 16, 32, 64.
+class ResNet20 : public ResidualModel {
+ public:
+  enum class Kind : uint8_t {
+    // Shortcuts have no parameters (option A: every second pixel, new channels are zero).
+    kPaper,
+    // The stem turns patches of 4x4 pixels into one each, which takes a sixteenth of the work;
+    // shortcuts that change the shape are projections (option B): 65 parameter tensors.
+    kPatches,
+  };
+
+  ResNet20(const ModelRequest& request, Kind kind) : ResidualModel(request), kind_(kind) {
+    if (kind == Kind::kPatches) {
+      first_.convolution = Conv("first_conv", 16, {.kernel = 4, .stride = 4, .padding = 0});
+      first_.norm = BatchNorm("first_bn");
+    } else {
+      first_ = MakeConvBn("first", 16);
+    }
+    Elementwise();
+    for (int stage = 0; stage < 3; ++stage) {
+      for (int block = 0; block < 3; ++block) {
+        const std::string name =
+            "stage" + std::to_string(stage + 1) + "_block" + std::to_string(block + 1);
+        blocks_.push_back(MakeBlock(name, 16 << stage, stage > 0 && block == 0 ? 2 : 1));
+      }
+    }
+    PoolAll();
+    classifier_ = Linear("classifier", request.classes);
+  }
+
+  torch::Tensor Forward(const torch::Tensor& images) override {
+    torch::Tensor x = first_(images).relu_();
+    for (auto& block : blocks_) {
+      const torch::Tensor shortcut = block.projection.norm ? block.projection(x) : x;
+      const torch::Tensor y = block.second(block.first(x).relu_());
+      x = (y + Widened(shortcut, y)).relu_();
+    }
+    return classifier_(x.mean({2, 3}));
+  }
+
+ private:
+  struct Block {
+    ConvBn projection;  // null where the shortcut has no parameters
+    ConvBn first;
+    ConvBn second;
+  };
+
+  Block MakeBlock(const std::string& name, int outputs, int stride) {
+    Block block;
+    if (kind_ == Kind::kPatches && outputs != channels_) {
+      const Branch branch(*this);
+      block.projection.convolution =
+          Conv(name + "_shortcut_conv", outputs, {.kernel = 1, .stride = stride, .padding = 0});
+      block.projection.norm = BatchNorm(name + "_shortcut_bn");
+    }
+    block.first = MakeConvBn(name + "_a", outputs, stride);
+    Elementwise();
+    block.second = MakeConvBn(name + "_b", outputs);
+    Elementwise(2);  // sum with the shortcut
+    Elementwise();
+    return block;
+  }
+
+  // `x` in the shape of `y`.
+  static torch::Tensor Widened(const torch::Tensor& x, const torch::Tensor& y) {
+    const int64_t added = y.size(1) - x.size(1);
+    if (added == 0) return x;
+    const torch::Tensor halved = x.slice(2, 0, x.size(2), 2).slice(3, 0, x.size(3), 2);
+    return F::pad(halved, F::PadFuncOptions({0, 0, 0, 0, added / 2, added / 2}));
+  }
+
+  Kind kind_;
+  ConvBn first_;
+  std::vector<Block> blocks_;
+  torch::nn::Linear classifier_{nullptr};
+};
+
+}  // namespace
+
+std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request) {
+  if (request.name == "resnet9") return std::make_shared<ResNet9>(request);
+  if (request.name == "resnet20") {
+    return std::make_shared<ResNet20>(request, ResNet20::Kind::kPaper);
+  }
+  if (request.name == "patch-resnet20") {
+    return std::make_shared<ResNet20>(request, ResNet20::Kind::kPatches);
+  }
+  return nullptr;
+}
+
+}  // namespace legacy
