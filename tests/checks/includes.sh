@@ -1,34 +1,36 @@
 #!/bin/sh
-# Which folder may include what:  includes.sh ROOT
-# compress/ and ns3-module/fabric/ know nothing of ours; LibTorch headers stay in trainer/, ns-3 headers in the ns-3
-# parts of ns3-module/; analysis/ knows the run directory's format only; scenarios/network/ and scenarios/codec/ know no
-# training, and the latter no packets; of trainer/ it may know what a round sends, which needs no LibTorch.
-# Tests may include what they test, and the keyed random numbers.
+# Which folder may include what, and how large folders are:  includes.sh ROOT
+# base/ and ns3-module/fabric/ know nothing of ours; LibTorch headers stay in trainer/, ns-3 headers in the ns-3 parts of
+# ns3-module/; trainer/clock/ needs no LibTorch; analysis/ knows the run directory's format only; scenarios/network/ and
+# scenarios/codec/ know no training, and the latter no packets. Tests may include what they test, and base/.
+# No two folders include each other, and none has more than 45 sources.
 set -eu
 cd "$1"
 
 { grep -rnE '^[[:space:]]*#[[:space:]]*include' --include='*.h' --include='*.cc' --include='*.cu' --include='*.cuh' \
-  analysis compress files ns3-module scenarios tests trainer || true; } | awk '
+  analysis base compress ns3-module scenarios tests trainer || true; } | awk '
   # What a folder (tests/X as X) may include: "ours" as a pattern of quoted paths, LibTorch and ns-3 as yes or no.
   function rule(folder, ours, torch, ns3) { known[folder] = ours; torch_in[folder] = torch; ns3_in[folder] = ns3 }
   BEGIN {
-    everything = "^(analysis|compress|files|ns3-module/fabric|ns3-module/model|ns3-module/helper|scenarios|trainer)/"
-    rule("compress", "^compress/")
-    rule("files", "^(files/|compress/error\\.h$)")
-    rule("ns3-module/fabric", "^ns3-module/fabric/")
-    rule("ns3-module", "^((ns3-module/)?(fabric|model|helper|test)|ns3)/", 0, 1)
-    rule("trainer", "^(trainer|compress|files|ns3-module/fabric)/", 1, 0)
-    rule("analysis", "^(analysis/|files/|compress/error\\.h$)")
-    rule("scenarios", everything)
-    rule("scenarios/network", "^(analysis|compress|files|ns3-module/fabric|ns3-module/helper|scenarios/network)/")
-    rule("scenarios/codec", "^((analysis|compress|files|ns3-module/fabric|scenarios/codec)/|(scenarios/network/(parse|rows|validation_table)|trainer/(step_work|transfers))\\.h$)")
-    rule("scenarios/http", "^(scenarios/http/|compress/error\\.h$)")
-    alias["fabric"] = "ns3-module/fabric"
+    fabric = "ns3-module/fabric"
+    rule("base", "^base/")
+    rule("compress", "^(base|compress)/")
+    rule("ns3-module/fabric", "^fabric/")
+    rule("ns3-module", "^(fabric|model|helper|test|ns3)/", 0, 1)
+    rule("trainer", "^(base|compress|" fabric "|trainer)/", 1, 0)
+    rule("trainer/clock", "^(base|compress|" fabric "|trainer/clock)/")
+    rule("analysis", "^(analysis|base)/")
+    rule("scenarios", "^(analysis|base|compress|" fabric "|ns3-module/helper|scenarios|trainer)/")
+    rule("scenarios/network", "^(analysis|base|" fabric "|ns3-module/helper|scenarios/network)/")
+    rule("scenarios/codec", "^(analysis|base|compress|" fabric "|scenarios/codec|trainer/clock)/")
+    rule("scenarios/http", "^(base|scenarios/http)/")
+    alias["fabric"] = fabric
     alias["packet"] = "ns3-module"
     alias["network"] = "scenarios/network"
     alias["codec"] = "scenarios/codec"
     alias["http"] = "scenarios/http"
     alias["fuzz"] = "scenarios"
+    most = 45
   }
   function folder_of(path, parts) {
     split(path, parts, "/")
@@ -41,16 +43,31 @@ cd "$1"
     place = $0; sub(/:[ \t]*#.*/, "", place)
     name = $0; sub(/^[^<"]*[<"]/, "", name); sub(/[>"].*/, "", name)
     folder = folder_of(path)
+    room = path; sub(/\/[^\/]*$/, "", room)
+    if (!(path in sources)) { sources[path]; size[room]++ }
     seen++
     bad = ""
     if (name ~ /^(torch|ATen|c10)\// && !torch_in[folder]) bad = "LibTorch"
     if (name ~ /^ns3\// && !ns3_in[folder]) bad = "ns-3"
-    local = name !~ /\//   # a neighbour
-    test = path ~ /^tests\// && name ~ /^(tests\/|compress\/random\.h$)/
-    if ($0 ~ /#[ \t]*include[ \t]*"/ && !local && !test && name !~ known[folder]) bad = "this header"
+    if ($0 ~ /#[ \t]*include[ \t]*"/ && name ~ /\//) {  # no neighbour
+      test = path ~ /^tests\// && name ~ /^(tests|base)\//
+      seen_from = name
+      if (folder == "ns3-module" || folder == fabric) sub(/^ns3-module\//, "", seen_from)
+      if (!test && seen_from !~ known[folder]) bad = "this header"
+      other = name; sub(/\/[^\/]*$/, "", other)
+      if (other ~ /^(fabric|model|helper)($|\/)/) other = "ns3-module/" other
+      if (other != room && !((room, other) in edge)) edge[room, other] = place ": " name
+    }
     if (bad != "") { print place ": " folder "/ may not include " bad ": " name; failed = 1 }
   }
   END {
+    for (pair in edge) {
+      split(pair, of, SUBSEP)
+      if (of[1] < of[2] && (of[2], of[1]) in edge) {
+        print of[1] "/ and " of[2] "/ include each other:\n  " edge[pair] "\n  " edge[of[2], of[1]]; failed = 1
+      }
+    }
+    for (room in size) if (size[room] > most) { print room "/ has " size[room] " sources, allowed: " most; failed = 1 }
     if (!seen) { print "no include found: wrong folder?"; failed = 1 }
     exit failed
   }'
