@@ -1,9 +1,5 @@
 #include "compress/quantiser.h"
 
-#include <vector>
-
-#include "compress/quantisers/quantisers.h"
-
 namespace legacy {
 
 Work Quantiser::EncodeWork(int64_t count, double) const {
@@ -30,18 +26,6 @@ WorkList QuantiseWork(const Quantiser& quantiser, int64_t count, double paramete
 
 WorkList DequantiseWork(const Quantiser& quantiser, int64_t count, double parameter) {
   return {quantiser.DecodeWork(count, parameter), SegmentWork(quantiser, count, parameter)};
-}
-
-std::span<const QuantiserRow> QuantiserTable() {
-  static const std::vector<QuantiserRow> table = {
-      Float32Row(), Float16Row(),  Bfloat16Row(), UniformRow(), RbfRow(),    QsgdRow(),
-      MaxMinRow(),  TernGradRow(), NaturalRow(),  SignRow(),    OneBitRow(), MeanRow()};
-  return table;
-}
-
-std::unique_ptr<Quantiser> MakeQuantiser(const Stage& stage) {
-  const QuantiserRow& row = FindRow("quantiser", stage.name, QuantiserTable());
-  return row.make(OptionReader(stage, row.info.options));
 }
 
 }  // namespace legacy

@@ -2,10 +2,9 @@
 
 #include <cassert>
 
-#include "compress/codecs/common.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
-#include "compress/sparsifiers/sparsifiers.h"
+#include "compress/density.h"
 
 namespace legacy {
 
@@ -52,18 +51,6 @@ std::vector<double> Sparsifier::SquaredErrors(std::span<const float> values,
     errors.push_back(error > 0 ? error : 0);
   }
   return errors;
-}
-
-std::span<const SparsifierRow> SparsifierTable() {
-  static const std::vector<SparsifierRow> table = {TopKRow(),    RandomKRow(), ThresholdRow(),
-                                                   SampledRow(), RedSyncRow(), SidcoRow(),
-                                                   AdaCompRow(), CatRow(),     GaussianRow()};
-  return table;
-}
-
-std::unique_ptr<Sparsifier> MakeSparsifier(const Stage& stage) {
-  const SparsifierRow& row = FindRow("sparsifier", stage.name, SparsifierTable());
-  return row.make(OptionReader(stage, row.info.options));
 }
 
 }  // namespace legacy

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 
 namespace legacy {
 namespace {

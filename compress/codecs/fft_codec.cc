@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/fft_rules.h"
 #include "compress/cpu/topk.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/vector.h"
 
 namespace legacy {

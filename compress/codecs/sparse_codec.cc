@@ -3,10 +3,11 @@
 #include <cassert>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 
 namespace legacy {
 namespace {

@@ -11,7 +11,7 @@ namespace {
 
 class BitWriter {
  public:
-  explicit BitWriter(Bytes& out) : out_(out) {}
+  explicit BitWriter(std::vector<std::byte>& out) : out_(out) {}
   // 0 <= count <= 32; bits above `count` are zero.
   void Put(uint64_t bits, int count) {
     pending_ |= bits << filled_;
@@ -30,14 +30,14 @@ class BitWriter {
   }
 
  private:
-  Bytes& out_;
+  std::vector<std::byte>& out_;
   uint64_t pending_ = 0;
   int filled_ = 0;
 };
 
 class BitReader {
  public:
-  explicit BitReader(ByteSpan in) : in_(in) {}
+  explicit BitReader(std::span<const std::byte> in) : in_(in) {}
   // 0 <= count <= 32
   uint64_t Get(int count) {
     for (; filled_ < count; filled_ += 8) {
@@ -63,7 +63,7 @@ class BitReader {
   }
 
  private:
-  ByteSpan in_;
+  std::span<const std::byte> in_;
   size_t next_ = 0;
   uint64_t pending_ = 0;
   int filled_ = 0;
@@ -71,7 +71,7 @@ class BitReader {
 
 }  // namespace
 
-void WriteElias(std::span<const uint8_t> codes, int levels, Bytes& out) {
+void WriteElias(std::span<const uint8_t> codes, int levels, std::vector<std::byte>& out) {
   BitWriter writer(out);
   size_t next = 0;  // first position not yet told
   for (size_t i = 0; i < codes.size(); ++i) {
@@ -86,7 +86,7 @@ void WriteElias(std::span<const uint8_t> codes, int levels, Bytes& out) {
   writer.Finish();
 }
 
-void ReadElias(ByteSpan in, int levels, std::span<uint8_t> codes) {
+void ReadElias(std::span<const std::byte> in, int levels, std::span<uint8_t> codes) {
   BitReader reader(in);
   std::ranges::fill(codes, static_cast<uint8_t>(levels));
   for (uint64_t next = 0; next < codes.size(); ++next) {

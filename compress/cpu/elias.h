@@ -6,16 +6,16 @@
 // the lowest first. Each list of levels has one stream only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-
-#include "compress/message.h"
+#include <vector>
 
 namespace legacy::cpu {
 
 // Code c stands for level c - levels; codes are at most 2 * levels. Appends the stream.
-void WriteElias(std::span<const uint8_t> codes, int levels, Bytes& out);
+void WriteElias(std::span<const uint8_t> codes, int levels, std::vector<std::byte>& out);
 // Throws Error unless `in` is exactly one stream of codes.size() levels. 1 <= levels <= 127.
-void ReadElias(ByteSpan in, int levels, std::span<uint8_t> codes);
+void ReadElias(std::span<const std::byte> in, int levels, std::span<uint8_t> codes);
 
 }  // namespace legacy::cpu

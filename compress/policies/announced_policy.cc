@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 
 namespace legacy {
 namespace {

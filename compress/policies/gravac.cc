@@ -28,7 +28,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/gravac_scale.h"
 #include "compress/policies/policies.h"

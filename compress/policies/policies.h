@@ -5,6 +5,7 @@
 
 namespace legacy {
 
+PolicyRow UniformPolicyRow();    // uniform.cc
 PolicyRow LegacyAutoRow();       // legacy_auto.cc
 PolicyRow WarmupRow();           // warmup.cc
 PolicyRow LgrecoRow();           // lgreco.cc

@@ -26,7 +26,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/vector.h"
 #include "compress/policies/policies.h"
 #include "compress/state.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/bitpack.h"
 
 namespace legacy {

@@ -1,7 +1,8 @@
 // fp32: the values themselves.
 #include <cstring>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
+#include "compress/density.h"
 #include "compress/quantisers/quantisers.h"
 
 namespace legacy {

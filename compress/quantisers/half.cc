@@ -3,8 +3,9 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/cast.h"
+#include "compress/density.h"
 #include "compress/quantisers/quantisers.h"
 
 namespace legacy {

@@ -8,7 +8,7 @@
 // below R, so residuals stay bounded; with one bit nothing is sure.
 #include <cmath>
 
-#include "compress/codecs/common.h"
+#include "compress/codec.h"
 #include "compress/quantisers/bucketed.h"
 #include "compress/quantisers/quantisers.h"
 

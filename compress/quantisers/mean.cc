@@ -6,7 +6,8 @@
 // nobody vouches for the sign.
 #include <algorithm>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
+#include "compress/density.h"
 #include "compress/quantisers/quantisers.h"
 
 namespace legacy {

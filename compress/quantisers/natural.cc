@@ -17,10 +17,11 @@
 
 #include "base/error.h"
 #include "base/simd.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/quantise.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 #include "compress/quantisers/bucketed.h"
 #include "compress/quantisers/quantisers.h"
 #include "compress/quantisers/rules.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/range_float.h"
 #include "compress/quantisers/packed.h"
 #include "compress/quantisers/quantisers.h"

@@ -14,9 +14,10 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 #include "compress/quantisers/quantisers.h"
 #include "compress/quantisers/rules.h"
 

@@ -12,9 +12,10 @@
 #include <limits>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/ternary.h"
+#include "compress/density.h"
 #include "compress/quantisers/bucketed.h"
 #include "compress/quantisers/quantisers.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 #include "base/simd.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/vector.h"
 #include "compress/quantisers/packed.h"
 #include "compress/quantisers/quantisers.h"

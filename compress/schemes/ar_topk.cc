@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/density.h"
 #include "compress/schemes/ar_topk_exchange.h"
 #include "compress/schemes/ar_topk_step.h"
 #include "compress/schemes/schemes.h"

@@ -9,10 +9,11 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 
 namespace legacy {
 namespace {

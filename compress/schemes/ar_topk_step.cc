@@ -1,7 +1,7 @@
 #include "compress/schemes/ar_topk_step.h"
 
-#include "compress/codecs/common.h"
 #include "compress/codecs/sparse_codec.h"
+#include "compress/density.h"
 #include "compress/schemes/codec_step.h"
 #include "compress/schemes/round_cost.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/cpu/vector.h"
 #include "compress/schemes/requantise.h"

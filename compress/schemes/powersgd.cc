@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/codec.h"
 #include "compress/kernel_costs.h"
 #include "compress/schemes/powersgd_exchange.h"
 #include "compress/schemes/schemes.h"

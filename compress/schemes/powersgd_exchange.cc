@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/vector.h"
 #include "compress/schemes/codec_exchange.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 
 namespace legacy {
 namespace {

@@ -6,9 +6,10 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 #include "compress/schemes/exchange_base.h"
 #include "compress/schemes/schemes.h"
 

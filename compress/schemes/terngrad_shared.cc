@@ -14,10 +14,11 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/quantise.h"
 #include "compress/cpu/ternary.h"
+#include "compress/density.h"
 #include "compress/quantiser.h"
 #include "compress/schemes/exchange_base.h"
 #include "compress/schemes/schemes.h"

@@ -19,7 +19,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/vector.h"
 #include "compress/schemes/codec_scheme.h"

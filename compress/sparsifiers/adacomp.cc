@@ -9,9 +9,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 #include "compress/sparsifiers/sparsifiers.h"
 
 namespace legacy {

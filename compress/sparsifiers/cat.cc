@@ -16,9 +16,10 @@
 #include <cmath>
 #include <functional>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/histogram.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/topk_gather.h"
 #include "compress/cpu/vector.h"

@@ -5,8 +5,9 @@
 // threshold takes a pass of 4 bytes an element.
 #include <cmath>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
 

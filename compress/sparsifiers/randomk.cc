@@ -3,9 +3,10 @@
 // the input and the error up to (n/k - 1) ||x||^2. seed=worker: every worker draws its own, so that
 // positions travel and messages cannot be summed.
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/random_subset.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 #include "compress/sparsifiers/sparsifiers.h"
 
 namespace legacy {

@@ -25,9 +25,10 @@
 #include <map>
 #include <optional>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/histogram.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
 

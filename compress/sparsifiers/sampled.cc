@@ -16,7 +16,8 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
+#include "compress/density.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
 

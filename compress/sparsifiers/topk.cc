@@ -9,8 +9,9 @@
 
 #include <algorithm>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/histogram.h"
+#include "compress/density.h"
 #include "compress/sparsifiers/cut.h"
 #include "compress/sparsifiers/sparsifiers.h"
 

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "base/whole_file.h"
+#include "base/yaml.h"
 #include "compress/message.h"
 #include "scenarios/codec/layer_list.h"
-#include "scenarios/options/scenario_yaml.h"
 
 namespace legacy {
 namespace {

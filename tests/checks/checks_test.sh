@@ -8,7 +8,7 @@ failures=0
 
 new_tree() {
   rm -rf "$tree"
-  for folder in analysis compress ns3-module/fabric ns3-module/model scenarios/network tests/analysis tests/compress trainer; do
+  for folder in analysis base compress/cpu ns3-module/fabric ns3-module/model scenarios/network tests/analysis tests/compress trainer/clock; do
     mkdir -p "$tree/$folder"
   done
   write compress/a.cc '#include <vector>'
@@ -52,13 +52,29 @@ refused ns3-module/model/b.cc '"base/error.h"'
 refused trainer/b.cc '<ns3/packet.h>'
 refused trainer/b.cc '"scenarios/options/scenario.h"'
 refused analysis/b.cc '"compress/codec.h"'
-refused analysis/b.cc '"base/random.h"'
+refused base/b.cc '"compress/codec.h"'
+refused trainer/clock/b.cc '<torch/torch.h>'
+refused trainer/clock/b.cc '"trainer/training.h"'
+allowed trainer/b.cc '"trainer/clock/clock.h"'
 refused ns3-module/fabric/b.cc '"model/packet-engine.h"'
 refused scenarios/b.cc '<torch/torch.h>'
 allowed scenarios/b.cc '"scenarios/network/engines.h"'
 allowed scenarios/network/b.cc '"ns3-module/fabric/engine/engine.h"'
 refused scenarios/network/b.cc '"trainer/clock/clock.h"'
+refused scenarios/network/b.cc '"compress/codec.h"'
 refused scenarios/network/b.cc '"scenarios/options/scenario.h"'
+
+new_tree
+write compress/codec.cc '#include "compress/cpu/vector.h"'
+expect pass includes.sh 'a folder that includes another'
+write compress/cpu/vector.cc '#include "compress/codec.h"'
+expect fail includes.sh 'two folders that include each other'
+
+new_tree
+for number in $(seq 44); do write "compress/b$number.cc" '#include <vector>'; done
+expect pass includes.sh '45 sources in a folder'
+write compress/c.cc '#include <vector>'
+expect fail includes.sh '46 sources in a folder'
 
 new_tree
 expect pass paths.sh 'a clean tree'

@@ -12,7 +12,7 @@
 #include "compress/quantiser.h"
 #include "compress/schemes/codec_step.h"
 #include "compress/sparsifier.h"
-#include "tests/compress/policies/policy_driver.h"
+#include "tests/compress/policy_driver.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::work_test {

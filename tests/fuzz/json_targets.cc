@@ -55,7 +55,8 @@ void FuzzProfile(ByteSpan input) {
 }
 
 std::vector<Bytes> ProfileSeeds() {
-  return TextSeeds({kBench, ReadWholeFile(LEGACY_ROOT "/trainer/profiles/a100-datasheet.json"),
+  return TextSeeds({kBench,
+                    ReadWholeFile(LEGACY_ROOT "/trainer/clock/profiles/a100-datasheet.json"),
                     FormatProfile(Base())});
 }
 

@@ -1,4 +1,4 @@
-// The packet engine as fabric/engine.h promises it: causality, determinism, standstills, state,
+// The packet engine as fabric/engine/engine.h promises it: causality, determinism, standstills, state,
 // errors.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Profiles: what a device's operations and a codec's kernels cost, as data files
-// (trainer/profiles/*.json).
+// (trainer/clock/profiles/*.json).
 //
 //   {"name": "a100-datasheet",
 //    "source": "datasheet (...)",                       or "measured (machine; command; date)"

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
 #include "compress/codecs/quantiser_codec.h"
+#include "compress/density.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::codec_test {

@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/codec.h"
 #include "compress/schemes/codec_step.h"
 #include "tests/compress/test_data.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/random_subset.h"
 #include "compress/cuda/kernels/coding/read_message_kernels.h"
 #include "compress/cuda/kernels/coding/write_message_kernels.h"

@@ -5,8 +5,9 @@
 #include <numeric>
 #include <vector>
 
-#include "compress/codecs/common.h"
+#include "compress/checks.h"
 #include "compress/cpu/vector.h"
+#include "compress/density.h"
 #include "compress/sparsifier.h"
 
 namespace legacy::example {

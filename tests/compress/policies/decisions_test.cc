@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "compress/options.h"
-#include "tests/compress/policies/policy_driver.h"
+#include "tests/compress/policy_driver.h"
 
 namespace legacy::decisions_test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "compress/policies/pareto.h"
-#include "tests/compress/policies/policy_driver.h"
+#include "tests/compress/policy_driver.h"
 
 namespace legacy::flexible_test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "compress/policies/gravac_scale.h"
-#include "tests/compress/policies/policy_driver.h"
+#include "tests/compress/policy_driver.h"
 
 namespace legacy::gravac_test {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "tests/compress/policies/policy_driver.h"
+#include "tests/compress/policy_driver.h"
 
 namespace legacy::kimad_test {
 namespace {

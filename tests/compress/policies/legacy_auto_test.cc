@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/density.h"
 #include "compress/policies/parameter_scale.h"
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/test_data.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/density.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::legacy_schedule_test {

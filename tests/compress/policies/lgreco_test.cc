@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "tests/compress/policies/policy_driver.h"
+#include "tests/compress/policy_driver.h"
 
 namespace legacy::lgreco_test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "tests/compress/policies/policy_driver.h"
+#include "tests/compress/policy_driver.h"
 
 namespace legacy::options_test {
 namespace {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/codec.h"
 #include "compress/policies/gradient_watch.h"
-#include "tests/compress/policies/policy_driver.h"
+#include "tests/compress/policy_driver.h"
 
 namespace legacy::policy_state_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "compress/policies/break_even.h"
-#include "tests/compress/policies/policy_driver.h"
+#include "tests/compress/policy_driver.h"
 
 namespace legacy::theta_test {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
 #include "compress/codecs/sparse_codec.h"
+#include "compress/density.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
 namespace legacy::every_sparsifier_test {

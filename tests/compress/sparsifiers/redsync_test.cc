@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/density.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
 namespace legacy::redsync_test {

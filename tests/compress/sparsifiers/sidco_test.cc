@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "compress/codecs/common.h"
+#include "compress/density.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
 namespace legacy::sidco_test {

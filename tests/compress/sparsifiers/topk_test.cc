@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "base/error.h"
-#include "compress/codecs/common.h"
+#include "compress/density.h"
 #include "tests/compress/model_shapes.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 

@@ -1,4 +1,4 @@
-// What the codecs share: the density rule, the checks of input and message, segments of floats.
+// What codecs share: checks of input and message, and segments of floats.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,6 @@
 #include "compress/codec.h"
 
 namespace legacy {
-
-// Parameter of codecs that have none, and the fraction of elements that sparsifiers keep.
-const ParameterSpec& NoParameter();
-const ParameterSpec& DensityParameter();
-
-// Elements kept of `numel`: max(1, floor(density * numel)), and 0 of nothing. The product is nudged
-// up by its rounding error, so that a density that is written as k / numel keeps exactly k.
-int64_t KeptCount(int64_t numel, double density);
 
 // Throws Error naming unit and element where a value is NaN or infinite.
 void CheckFinite(std::span<const float> values, uint32_t unit);

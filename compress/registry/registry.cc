@@ -1,0 +1,222 @@
+// The five tables of methods, and what makes one from text: the only place that knows them all.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "compress/codec.h"
+#include "compress/codecs/fft_codec.h"
+#include "compress/codecs/quantiser_codec.h"
+#include "compress/codecs/sparse_codec.h"
+#include "compress/exchange.h"
+#include "compress/options.h"
+#include "compress/policies/policies.h"
+#include "compress/policy.h"
+#include "compress/quantiser.h"
+#include "compress/quantisers/quantisers.h"
+#include "compress/schemes/codec_scheme.h"
+#include "compress/schemes/dense_start.h"
+#include "compress/schemes/schemes.h"
+#include "compress/sparsifier.h"
+#include "compress/sparsifiers/sparsifiers.h"
+
+namespace legacy {
+
+std::span<const SparsifierRow> SparsifierTable() {
+  static const std::vector<SparsifierRow> table = {TopKRow(),    RandomKRow(), ThresholdRow(),
+                                                   SampledRow(), RedSyncRow(), SidcoRow(),
+                                                   AdaCompRow(), CatRow(),     GaussianRow()};
+  return table;
+}
+
+std::unique_ptr<Sparsifier> MakeSparsifier(const Stage& stage) {
+  const SparsifierRow& row = FindRow("sparsifier", stage.name, SparsifierTable());
+  return row.make(OptionReader(stage, row.info.options));
+}
+
+std::span<const QuantiserRow> QuantiserTable() {
+  static const std::vector<QuantiserRow> table = {
+      Float32Row(), Float16Row(),  Bfloat16Row(), UniformRow(), RbfRow(),    QsgdRow(),
+      MaxMinRow(),  TernGradRow(), NaturalRow(),  SignRow(),    OneBitRow(), MeanRow()};
+  return table;
+}
+
+std::unique_ptr<Quantiser> MakeQuantiser(const Stage& stage) {
+  const QuantiserRow& row = FindRow("quantiser", stage.name, QuantiserTable());
+  return row.make(OptionReader(stage, row.info.options));
+}
+
+namespace {
+
+constexpr const char* kDense = "dense";  // fp32, standing alone
+
+template <typename Row>
+const MethodInfo* Find(std::span<const Row> table, std::string_view name) {
+  const auto row = std::ranges::find_if(table, [&](const Row& r) { return r.info.name == name; });
+  return row == table.end() ? nullptr : &row->info;
+}
+
+// Takes the option "index" out of a sparsifier's stage: it is the codec's own.
+std::optional<IndexCoding> TakeCoding(Stage& stage) {
+  const auto given = stage.options.find("index");
+  if (given == stage.options.end()) return std::nullopt;
+  const std::string text = given->second;
+  stage.options.erase(given);
+  return ParseIndexCoding(text);
+}
+
+// What follows a sparsifier: as named, else what the method brings with it, else fp32.
+std::unique_ptr<Quantiser> SecondStage(std::span<const Stage> stages,
+                                       const Sparsifier& sparsifier) {
+  const std::string own(sparsifier.OwnQuantiser());
+  if (stages.size() == 1) return MakeQuantiser({own.empty() ? "fp32" : own});
+  if (!own.empty() && stages[1].name != own) {
+    throw Error("quantiser after " + FormatStages(stages.first(1)), stages[1].name, own);
+  }
+  return MakeQuantiser(stages[1]);
+}
+
+std::unique_ptr<Codec> MakeSparseCodec(std::span<const Stage> stages) {
+  Stage first = stages.front();
+  const std::optional<IndexCoding> index = TakeCoding(first);
+  std::unique_ptr<Sparsifier> sparsifier = MakeSparsifier(first);
+  if (index && sparsifier->SharedSupport()) {
+    throw Error("index coding with codec " + first.name + ": no positions travel");
+  }
+  std::unique_ptr<Quantiser> quantiser = SecondStage(stages, *sparsifier);
+  return std::make_unique<SparseCodec>(std::move(sparsifier), std::move(quantiser), index);
+}
+
+std::unique_ptr<Codec> MakeFft(std::span<const Stage> stages) {
+  Stage first = stages.front();
+  const std::optional<IndexCoding> index = TakeCoding(first);
+  return MakeFftCodec(first, MakeQuantiser(stages.size() > 1 ? stages[1] : Stage{kFftQuantiser}),
+                      index);
+}
+
+}  // namespace
+
+std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages) {
+  if (stages.size() > 2) {
+    throw Error("codec", FormatStages(stages), "one stage, or two: what is sent + how");
+  }
+  const Stage& first = stages.front();
+  if (Find(SparsifierTable(), first.name) != nullptr) return MakeSparseCodec(stages);
+  if (first.name == FftInfo().name) return MakeFft(stages);
+  const auto names = CodecNames();
+  if (std::ranges::find(names, first.name) == names.end()) {
+    ThrowUnknown("codec", first.name, names);
+  }
+  if (stages.size() > 1) {
+    throw Error("codec", FormatStages(stages), "no second stage: " + first.name + " sends all");
+  }
+  Stage alone = first;
+  if (alone.name == kDense) alone.name = "fp32";
+  return std::make_unique<QuantiserCodec>(MakeQuantiser(alone));
+}
+
+std::unique_ptr<Codec> MakeCodec(std::string_view text) { return MakeCodec(ParseStages(text)); }
+
+std::vector<std::string> CodecNames() {
+  std::vector<std::string> names = {kDense};
+  for (const QuantiserRow& row : QuantiserTable()) {
+    if (row.info.name != "fp32") names.push_back(row.info.name);
+  }
+  for (const SparsifierRow& row : SparsifierTable()) names.push_back(row.info.name);
+  names.push_back(FftInfo().name);
+  return names;
+}
+
+MethodInfo CodecInfo(const std::string& name) {
+  const MethodInfo* info = Find(SparsifierTable(), name);
+  if (info == nullptr && name != "fp32") {
+    info = Find(QuantiserTable(), name == kDense ? "fp32" : name);
+  }
+  if (info == nullptr && name == FftInfo().name) info = &FftInfo();
+  if (info == nullptr) ThrowUnknown("codec", name, CodecNames());
+  MethodInfo found = *info;
+  found.name = name;
+  return found;
+}
+
+namespace {
+
+// Takes the options that belong to the scheme out of the codec's first stage. Throws Error where codec and scheme have
+// an option of one name, given or not: nobody could say whose it is.
+CodecSchemeOptions TakeOptions(Stage& stage, const SchemeOptions& options) {
+  Stage own{.name = stage.name};
+  const MethodInfo codec = CodecInfo(stage.name);
+  for (const OptionSpec& spec : CodecSchemeOptionSpecs()) {
+    if (std::ranges::find(codec.options, spec.name, &OptionSpec::name) != codec.options.end()) {
+      throw Error("option of codec " + codec.name, spec.name, "names that no scheme's option has");
+    }
+    if (auto node = stage.options.extract(spec.name)) own.options.insert(std::move(node));
+  }
+  return ReadCodecSchemeOptions(OptionReader(own, CodecSchemeOptionSpecs()), options);
+}
+
+// Takes the option that all schemes have out of the first stage.
+int64_t TakeDenseStart(Stage& stage) {
+  Stage own{.name = stage.name};
+  if (auto node = stage.options.extract(DenseStartOption().name)) {
+    own.options.insert(std::move(node));
+  }
+  return OptionReader(own, {&DenseStartOption(), 1})
+      .Integer(DenseStartOption().name, 0, int64_t{1} << 53);
+}
+
+std::unique_ptr<Scheme> MakePlainScheme(std::vector<Stage> stages, const SchemeOptions& options) {
+  for (const SchemeRow& row : SchemeTable()) {
+    if (row.info.name != stages.front().name) continue;
+    const OptionReader own(stages.front(), row.info.options);
+    return row.make(own, std::span(stages).subspan(1), options);
+  }
+  const auto names = SchemeNames();
+  if (std::ranges::find(names, stages.front().name) == names.end()) {
+    ThrowUnknown("scheme", stages.front().name, names);
+  }
+  const CodecSchemeOptions own = TakeOptions(stages.front(), options);
+  return std::make_unique<CodecScheme>(MakeCodec(stages), own);
+}
+
+}  // namespace
+
+std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options) {
+  std::vector<Stage> stages = ParseStages(text);
+  const int64_t dense_start = TakeDenseStart(stages.front());
+  return WithDenseStart(MakePlainScheme(std::move(stages), options), dense_start);
+}
+
+std::span<const SchemeRow> SchemeTable() {
+  static const std::vector<SchemeRow> table = {ArTopKRow(),   DgcRow(),     FlexibleTopKRow(),
+                                               PowerSgdRow(), SignSgdRow(), TernGradSharedRow(),
+                                               VarianceRow()};
+  return table;
+}
+
+std::vector<std::string> SchemeNames() {
+  auto names = CodecNames();
+  for (const SchemeRow& row : SchemeTable()) names.push_back(row.info.name);
+  return names;
+}
+
+std::span<const PolicyRow> PolicyTable() {
+  static const std::vector<PolicyRow> table = {
+      UniformPolicyRow(),   LegacyAutoRow(), WarmupRow(), LgrecoRow(),   AccordionRow(),
+      LgrecoAccordionRow(), GravacRow(),     KimadRow(),  FlexibleRow(), ThetaRow()};
+  return table;
+}
+
+std::unique_ptr<Policy> MakePolicy(std::string_view text, const PolicyContext& context) {
+  const std::vector<Stage> stages = ParseStages(text);
+  if (stages.size() > 1) throw Error("policy", std::string(text), "one name with options");
+  const PolicyRow& row = FindRow("policy", stages.front().name, PolicyTable());
+  return row.make(OptionReader(stages.front(), row.info.options), context);
+}
+
+}  // namespace legacy
