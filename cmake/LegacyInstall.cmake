@@ -1,6 +1,6 @@
 # cmake --install: programs, libraries, headers, data, licences, and a package for find_package(legacy).
 # Every library is an install component of its own, so that compress and fabric can be installed alone:
-#   cmake --install build/release --prefix DIR --component compress      (and --component package)
+#   cmake --install build/release --prefix DIR --component compress      (and those that it needs: base, package)
 
 include(CMakePackageConfigHelpers)
 set(LEGACY_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/legacy")

@@ -1,9 +1,9 @@
-# Installs compress and fabric into an empty prefix and builds and runs consumer/ against it. Set with -D: BUILD,
+# Installs base, compress and fabric into an empty prefix and builds and runs consumer/ against it. Set with -D: BUILD,
 # GENERATOR, COMPILER, BUILD_TYPE (of the build to install) and CONSUMER (its folder).
 set(scratch "${BUILD}/install_test")
 file(REMOVE_RECURSE "${scratch}")
 
-foreach(component compress fabric package)
+foreach(component base compress fabric package)
   execute_process(COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${scratch}/prefix" --component ${component}
                   COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endforeach()
