@@ -6,9 +6,8 @@ namespace legacy {
 
 std::unique_ptr<StepSources> TrainedSources(const Scenario&) {
   throw Error(
-      "training: this program was built without LibTorch (LEGACY_TORCH=OFF), and times shapes "
-      "alone "
-      "(--layers)");
+      "training: this program was built without LibTorch (LEGACY_TORCH=OFF); allowed: shapes "
+      "(--layers) and trainings that are recorded");
 }
 
 }  // namespace legacy
