@@ -4,7 +4,7 @@
 set -eu
 kernels=0
 status=0
-for object in "$1"/compress/cuda/CMakeFiles/legacy_cuda.dir/*.o; do
+for object in $(find "$1/compress/cuda/CMakeFiles/legacy_cuda.dir" -name '*.o'); do
   here=$(grep -ac '\.visible \.entry' "$object" || true)
   kernels=$((kernels + here))
   if grep -aq 'trap;' "$object"; then
