@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/arguments.h"
 #include "base/parse.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/programs/study_commands.h"
@@ -37,7 +38,7 @@ int AdviseCommand(int argc, char** argv, const volatile std::sig_atomic_t& stop)
       "faster ones, answer in plain words, with how sure that is.",
       kProgram);
   app.allow_extras();
-  app.get_formatter()->column_width(36);
+  PrepareArguments(app);
   app.footer(Footer(defaults));
   std::string quick_steps;
   std::string jobs;
@@ -50,11 +51,7 @@ int AdviseCommand(int argc, char** argv, const volatile std::sig_atomic_t& stop)
       ->type_name("N")
       ->take_last();
   app.add_flag("--json", as_json, "the answer for programs");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto exit = ParseArguments(app, argc, argv)) return *exit;
 
   AdviseRequest request;
   request.arguments.assign(argv + 1, argv + argc);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/arguments.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/base/units.h"
 
@@ -188,8 +189,7 @@ CodecCommandLine ParseCodecCommandLine(int argc, char** argv) {
   CodecListCommand list;
   Texts texts;
   CLI::App app(kDescription, "legacy-codec");
-  app.set_help_flag("--help,-h", "print this and end");
-  app.get_formatter()->column_width(34);
+  PrepareArguments(app);
   app.footer(kExamples);
   AddGradients(app, command, texts);
   AddCodecs(app, command, texts);
@@ -198,12 +198,8 @@ CodecCommandLine ParseCodecCommandLine(int argc, char** argv) {
   AddOutputs(app, command, texts);
   const CLI::App* list_app = AddList(app, list);
   app.require_subcommand(0, 1);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    line.exit = app.exit(error) == 0 ? 0 : 2;
-    return line;
-  }
+  line.exit = ParseArguments(app, argc, argv);
+  if (line.exit) return line;
   if (*list_app) {
     line.command = list;
   } else {

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "base/arguments.h"
 #include "base/error.h"
 #include "base/parse.h"
 #include "scenarios/options/presets.h"
@@ -63,8 +64,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   std::vector<std::string> arguments = TakeNs3Attributes(argc, argv, ns3);
 
   CLI::App app(description, program);
-  app.set_help_flag("--help,-h,--PrintHelp", "print this and end");
-  app.get_formatter()->column_width(36);
+  PrepareArguments(app);
   app.footer(
       "ns-3 attributes: --ns3::TcpSocket::SegmentSize=1000 and the like reach ns-3.\n"
       "Handbook: docs/. A file with all values: --print-config.");
@@ -90,13 +90,8 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   app.add_flag("--print-config", line.print_config, "print the effective scenario and end");
   const TableOptions options(app, on_run ? std::nullopt : std::optional<Scenario>(defaults),
                              on_run ? on_run->lists : nullptr);
-  std::reverse(arguments.begin(), arguments.end());
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    line.exit = app.exit(error) == 0 ? 0 : 2;
-    return line;
-  }
+  line.exit = ParseArguments(app, std::move(arguments));
+  if (line.exit) return line;
 
   const auto over = [&](Scenario scenario) {
     if (!file.empty()) LoadScenario(file, scenario);

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/arguments.h"
 #include "base/error.h"
 #include "base/program.h"
 #include "base/whole_file.h"
@@ -101,6 +102,7 @@ int Main(int argc, char** argv) {
       "Measures operations, codecs and optimizer on one thread and writes a profile for "
       "the simulated clock.",
       "legacy-calibrate");
+  legacy::PrepareArguments(app);
   std::string out, gpu, base, check;
   int64_t elements = 1048576;
   bool quick = false, operations = false;
@@ -132,7 +134,7 @@ int Main(int argc, char** argv) {
       ->needs(checked);
   from_gpu->needs(rest);
   rest->needs(from_gpu);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
   KeepFreedMemory();
   if (!check.empty()) {
     Check(check, elements, quick);

@@ -1,12 +1,13 @@
 // legacy-data: lists, fetches, checks and shows data sets.
 //
-// Exit codes: 0 done, 1 an error of the user or of a file, 2 no network, CLI11's own for a bad command line.
+// Exit statuses: 0 done, 1 an error of the user or of a file, 2 a wrong command line, 3 no network.
 #include <curl/curl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "base/arguments.h"
 #include "base/program.h"
 #include "trainer/data/contact_sheet.h"
 #include "trainer/data/data_catalog.h"
@@ -16,6 +17,8 @@ namespace legacy {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kNoNetwork = 3;
 
 struct Options {
   std::string name;
@@ -89,7 +92,8 @@ void Show(const Options& options) {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("Lists, fetches, checks and shows data sets");
+  CLI::App app("Lists, fetches, checks and shows data sets", "legacy-data");
+  PrepareArguments(app);
   app.require_subcommand(1);
   const auto command = [&](const char* name, const char* help, void (*action)(const Options&)) {
     CLI::App* sub = app.add_subcommand(name, help);
@@ -109,8 +113,7 @@ int Main(int argc, char** argv) {
   show->add_flag("--test", options.test, "test images instead of training images");
   show->add_option("--columns", options.columns, "images in a row")->check(CLI::Range(1, 200));
   show->add_option("--rows", options.rows, "rows")->check(CLI::Range(1, 200));
-  CLI11_PARSE(app, argc, argv);
-  return 0;
+  return ParseArguments(app, argc, argv).value_or(0);
 }
 
 }  // namespace
@@ -127,7 +130,7 @@ int main(int argc, char** argv) {
           "legacy-data: %s\nWith no network here, run 'legacy-data fetch' where there is one, "
           "and copy the data root.\nThe embedded set 'glyphs' needs no files.\n",
           error.what());
-      return 2;
+      return legacy::kNoNetwork;
     }
   });
   curl_global_cleanup();

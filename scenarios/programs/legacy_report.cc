@@ -8,6 +8,7 @@
 
 #include "analysis/report.h"
 #include "analysis/tables.h"
+#include "base/arguments.h"
 #include "base/error.h"
 #include "base/program.h"
 
@@ -39,6 +40,7 @@ std::string Render(const Report& report, const std::string& format) {
 int Main(int argc, char** argv) {
   CLI::App app("Tables and pictures of a run directory, recomputed from its CSV files.",
                "legacy-report");
+  legacy::PrepareArguments(app);
   std::string directory, format = "text", baseline, target;
   bool no_pictures = false;
   app.add_option("RUN", directory, "run directory")->required();
@@ -49,7 +51,7 @@ int Main(int argc, char** argv) {
                  "policy that accuracies are compared with (default: dense, else the first)");
   app.add_option("--target", target, "target accuracy, 85% or 0.85 (default: the run's)");
   app.add_flag("--no-pictures", no_pictures, "write summary.json only");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
   ReportOptions options;
   options.summary.baseline = baseline;
   if (!target.empty()) options.summary.target = ParseTarget(target);

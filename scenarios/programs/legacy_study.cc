@@ -16,6 +16,7 @@
 #include "analysis/study/statistics.h"
 #include "analysis/study/store.h"
 #include "analysis/study/study_tables.h"
+#include "base/arguments.h"
 #include "base/error.h"
 #include "base/parse.h"
 #include "base/program.h"
@@ -353,7 +354,7 @@ int Main(int argc, char** argv) {
       "What a study is, and the format of its definition: docs/studies.md.",
       "legacy-study");
   app.require_subcommand(1);
-  app.get_formatter()->column_width(36);
+  legacy::PrepareArguments(app);
   app.footer(
       "Exit status: 0 all is done, 1 an error, 2 a wrong command line, 3 some points failed or are "
       "left, 130 interrupted.");
@@ -367,11 +368,7 @@ int Main(int argc, char** argv) {
   AddServe(app, chosen);
   AddWork(app, chosen);
   AddCollect(app, chosen);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
   std::signal(SIGINT, Stop);
   std::signal(SIGTERM, Stop);
   return chosen();

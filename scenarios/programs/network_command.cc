@@ -10,6 +10,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/arguments.h"
 #include "base/error.h"
 #include "base/parse.h"
 #include "base/progress_line.h"
@@ -23,7 +24,6 @@
 namespace legacy {
 namespace {
 
-constexpr int kInterrupted = 130;  // as shells report SIGINT
 constexpr double kAnnouncedFlows = 1e7;
 constexpr double kAnnounceSeconds = 5;  // packet simulations from here on say what they cost
 

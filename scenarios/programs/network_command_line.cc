@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/arguments.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/base/units.h"
 
@@ -136,8 +137,7 @@ NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv) {
   std::vector<std::string> arguments = TakeNs3Attributes(argc, argv, command.ns3_attributes);
 
   CLI::App app(kDescription, "legacy-network");
-  app.set_help_flag("--help,-h,--PrintHelp", "print this and end");
-  app.get_formatter()->column_width(36);
+  PrepareArguments(app);
   app.footer(kExamples);
   std::vector<Given> given;
   AddTable(app, given);
@@ -161,13 +161,8 @@ NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv) {
   CLI::App* validate_app = AddValidate(app, validation);
   app.require_subcommand(0, 1);
 
-  std::reverse(arguments.begin(), arguments.end());
-  try {
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    line.exit = app.exit(error) == 0 ? 0 : 2;
-    return line;
-  }
+  line.exit = ParseArguments(app, std::move(arguments));
+  if (line.exit) return line;
   if (*topo_app) {
     topo.topology.rateBps = fabric::ParseRate(texts.bandwidth, "--bandwidth");
     topo.topology.delay = fabric::ParseTime(texts.delay, "--delay");

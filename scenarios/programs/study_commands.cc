@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/arguments.h"
 #include "base/parse.h"
 #include "scenarios/study/launch.h"
 #include "scenarios/study/progress.h"

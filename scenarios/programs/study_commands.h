@@ -11,8 +11,7 @@
 
 namespace legacy {
 
-inline constexpr int kSomeFailed = 3;     // exit status: the work ended, some points failed
-inline constexpr int kInterrupted = 130;  // as shells have it for Ctrl-C
+inline constexpr int kSomeFailed = 3;  // exit status: the work ended, some points failed
 
 enum class Launcher { kLocal, kMpi, kSlurm };
 

@@ -6,6 +6,7 @@
 
 #include "analysis/report.h"
 #include "analysis/run_directory.h"
+#include "base/arguments.h"
 
 namespace legacy {
 namespace {
@@ -40,7 +41,7 @@ int ReportRun(const RunResult& result, bool pictures) {
   std::fputs(Verdicts(result.directory).c_str(), stdout);
   if (!result.note.empty()) std::printf("\n%s\n", result.note.c_str());
   std::printf("\nrun directory: %s\n", result.directory.c_str());
-  return result.interrupted ? 130 : 0;
+  return result.interrupted ? kInterrupted : 0;
 }
 
 }  // namespace legacy

@@ -1,0 +1,161 @@
+#include "base/arguments.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <sstream>
+
+#include "base/parse.h"
+
+namespace legacy {
+namespace {
+
+constexpr size_t kColumn = 36;  // where what an option does begins
+constexpr size_t kNarrow = 70;  // fewer are not wrapped to
+constexpr size_t kWide = 160;   // nobody reads longer lines
+
+// Of the terminal; elsewhere lines are left as they are.
+size_t Columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return SIZE_MAX;
+  return std::clamp<size_t>(size.ws_col, kNarrow, kWide);
+}
+
+// `text` in lines of at most `width` characters; words are not cut, and lines that are there stay.
+std::string Wrapped(const std::string& text, size_t width) {
+  if (text.size() <= width) return text;
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!out.empty()) out += '\n';
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    std::string row(indent, ' ');
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      const bool first = row.size() <= indent;
+      if (!first && row.size() + 1 + word.size() > width) {
+        out += row + '\n';
+        row = std::string(indent, ' ') + word;
+      } else {
+        row += (first ? "" : " ") + word;
+      }
+    }
+    out += row;
+  }
+  return out;
+}
+
+class WrappingFormatter : public CLI::Formatter {
+ public:
+  WrappingFormatter() { column_width(kColumn); }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return Wrapped(Formatter::make_option_desc(option), Columns() - kColumn);
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return Wrapped(Formatter::make_description(app), Columns()) + "\n";
+  }
+};
+
+std::string CellText(std::string text) {
+  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {
+    text.insert(at, "\\");
+  }
+  return text;
+}
+
+// Options of `app`, a table for each group, and of its subcommands.
+void PrintMarkdown(const CLI::App& app, const std::string& name) {
+  std::printf("## %s\n\n%s\n", name.c_str(), app.get_description().c_str());
+  for (const std::string& group : app.get_groups()) {
+    if (group.empty()) continue;
+    const auto in_group = [&](const CLI::Option* option) { return option->get_group() == group; };
+    const auto options = app.get_options(in_group);
+    if (options.empty()) continue;
+    std::printf("\n**%s**\n\n| option | value | what it does |\n|---|---|---|\n", group.c_str());
+    for (const CLI::Option* option : options) {
+      const bool positional = option->get_positional();
+      std::printf("| `%s` | %s | %s |\n", option->get_name(positional, !positional).c_str(),
+                  CellText(option->get_type_size() == 0 ? "" : option->get_type_name()).c_str(),
+                  CellText(option->get_description()).c_str());
+    }
+  }
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    std::printf("\n");
+    PrintMarkdown(*sub, name + " " + sub->get_name());
+  }
+}
+
+void AddNames(const CLI::App& app, std::vector<std::string>& names) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const CLI::App* used : app.get_subcommands()) AddNames(*used, names);
+}
+
+// Words that may stand on a line, for completion by shells.
+void PrintWords(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands({})) {
+    names.push_back(sub->get_name());
+    AddNames(*sub, names);
+  }
+  AddNames(app, names);
+  for (const std::string& name : names) std::printf("%s\n", name.c_str());
+}
+
+// What is said of arguments that nobody expected.
+std::string Unexpected(const CLI::App& app) {
+  std::vector<std::string> rest = app.remaining(true);
+  if (rest.empty()) return "unexpected argument";
+  const std::string given = rest.front().substr(0, rest.front().find('='));
+  if (given.front() != '-') return "unexpected argument '" + given + "'";
+  std::vector<std::string> names;
+  AddNames(app, names);
+  const std::string nearest = Nearest(given, names);
+  return "unknown option '" + given + "'" + (nearest.empty() ? "" : "; nearest: " + nearest);
+}
+
+}  // namespace
+
+void PrepareArguments(CLI::App& app) {
+  app.set_help_flag("--help,-h,--PrintHelp", "print this and end");
+  if (app.get_parent() == nullptr) {
+    app.set_version_flag("--version", app.get_name() + " " + VersionText(), "print it and end");
+    const auto hidden = [&app](const char* flag, void (*print)(const CLI::App&)) {
+      const auto printed = [&app, print] {
+        print(app);
+        throw CLI::Success();
+      };
+      app.add_flag_callback(flag, printed)->group("");
+    };
+    hidden("--help-markdown", [](const CLI::App& a) { PrintMarkdown(a, a.get_name()); });
+    hidden("--complete", PrintWords);
+  }
+  app.formatter(std::make_shared<WrappingFormatter>());
+}
+
+std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> arguments) {
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(arguments);
+    return std::nullopt;
+  } catch (const CLI::Success& done) {  // help, version
+    return app.exit(done);
+  } catch (const CLI::ExtrasError&) {
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), Unexpected(app).c_str());
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), error.what());
+  }
+  std::fprintf(stderr, "%s --help lists what there is\n", app.get_name().c_str());
+  return kWrongCommandLine;
+}
+
+std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* argv) {
+  return ParseArguments(app, std::vector<std::string>(argv + 1, argv + argc));
+}
+
+}  // namespace legacy

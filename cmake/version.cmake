@@ -1,0 +1,15 @@
+# Writes FILE, the source of VersionText(), where it would change: -DFILE=... -DVERSION=... -DSOURCE=(the project's folder).
+execute_process(COMMAND git -C "${SOURCE}" rev-parse --short HEAD
+                OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
+set(text "${VERSION}")
+if(NOT failed)
+  string(APPEND text " (${commit})")
+endif()
+set(source "#include \"base/arguments.h\"\n\nstd::string legacy::VersionText() { return \"${text}\"; }\n")
+set(old "")
+if(EXISTS "${FILE}")
+  file(READ "${FILE}" old)
+endif()
+if(NOT old STREQUAL source)
+  file(WRITE "${FILE}" "${source}")
+endif()
