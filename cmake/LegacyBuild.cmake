@@ -9,6 +9,14 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+# Libraries are shared: programs and tests link in no time, and what is loaded when it is asked for (training with LibTorch)
+# uses the same ones. Programs find them beside themselves, wherever the folder is.
+set(BUILD_SHARED_LIBS ON)
+set(CMAKE_LINK_DEPENDS_NO_SHARED ON)  # a library that is linked anew is what programs find
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_BUILD_RPATH "$ORIGIN/../lib;$ORIGIN")
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN")
 set(LEGACY_SANITIZE "" CACHE STRING "Sanitizers for everything, as in -fsanitize=: address,undefined or thread")
 
 find_program(LEGACY_CCACHE ccache)
@@ -57,6 +65,8 @@ function(legacy_flags target standard)
   target_compile_options(${target} PRIVATE -Wall -Wextra)
   # No contraction to fused multiply-add behind our back: results must not depend on the optimiser's mood.
   target_compile_options(${target} PRIVATE -ffp-contract=off)
+  # A library calls its own functions as a program does; nobody puts others in their place.
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   if(LEGACY_SANITIZE)
     # Null pointers and ends of objects are the address sanitizer's, at half the time. Light folders read text, no numbers
     # in the middle of bytes: their accesses are aligned.
@@ -71,11 +81,11 @@ function(legacy_flags target standard)
   endif()
 endfunction()
 
-# legacy_library(name STANDARD 20 SOURCES ...): a static library "legacy::name" that includes from the root; installed
+# legacy_library(name STANDARD 20 SOURCES ...): a library "legacy::name" that includes from the root; installed
 # with its folder's headers (see LegacyInstall).
 function(legacy_library name)
   cmake_parse_arguments(ARG "" "STANDARD" "SOURCES" ${ARGN})
-  add_library(legacy_${name} STATIC ${ARG_SOURCES})
+  add_library(legacy_${name} ${ARG_SOURCES})
   add_library(legacy::${name} ALIAS legacy_${name})
   set_target_properties(legacy_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(legacy_${name} PUBLIC

@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(LEGACY_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/legacy")
 set(LEGACY_DATA_DIR "${CMAKE_INSTALL_DATADIR}/legacy")
 
-# legacy_requirements(library packages libraries): what a static library was linked with, as CMake packages and as
+# legacy_requirements(library packages libraries): what a library was linked with, as CMake packages and as
 # libraries of ours. The package of an imported target is the part of its name before "::", but for SQLite's and CUDA's;
 # yaml-cpp's and LibTorch's targets have none. What else there is are plain libraries and flags.
 function(legacy_requirements library out_packages out_libraries)

@@ -41,6 +41,9 @@ class StepSources {
 
 // The scenario's; it outlives the result. Throws Error on data, models and devices that are not there.
 std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario);
+// Loads what TrainedSources() needs, LibTorch above all, once a process: before a fork, so that children need not. Throws
+// Error where it cannot be loaded.
+void LoadTraining();
 // Of the scenario's shape (training.layers). Throws Error on files that are none.
 std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario);
 

@@ -70,8 +70,9 @@ class Trained : public StepSources {
 
 }  // namespace
 
-std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario) {
-  return std::make_unique<Trained>(scenario);
-}
-
 }  // namespace legacy
+
+// What training_module.cc looks for. The caller owns the result.
+extern "C" legacy::StepSources* legacy_trained_sources(const legacy::Scenario& scenario) {
+  return std::make_unique<legacy::Trained>(scenario).release();
+}

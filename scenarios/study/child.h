@@ -1,4 +1,4 @@
-// Work in a child process that says how far it is: LibTorch and ns-3 stay out of the parent, and what kills the child
+// Work in a child process that says how far it is: no training and no packets in the parent, and what kills the child
 // leaves the parent alone. The child dies with its parent.
 #pragma once
 

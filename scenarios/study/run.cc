@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "scenarios/run/step_sources.h"
 #include "scenarios/study/child.h"
 #include "scenarios/study/tasks.h"
 #include "scenarios/study/work.h"
@@ -54,6 +55,7 @@ class StudyRun {
 
  private:
   void FindOut(const analysis::Study& now);
+  void LoadTrainingOnce() const;
   void Fill();
   void StartTraining(Slot& slot, size_t training);
   void StartPiece(Slot& slot, Piece piece);
@@ -83,6 +85,14 @@ StudyRun::StudyRun(const StudyFolder& folder, const analysis::Study& now,
   FindOut(now);
 }
 
+// For all children, which are forks of this process.
+void StudyRun::LoadTrainingOnce() const {
+  const auto trains = [this](size_t training) {
+    return folder_.plan().trainings[training].scenario.layers.empty();
+  };
+  if (std::ranges::any_of(trainings_, trains)) LoadTraining();
+}
+
 void StudyRun::FindOut(const analysis::Study& now) {
   const int64_t processes = std::max<int64_t>(options_.jobs, options_.share.count);
   WorkLeft left = FindWork(
@@ -97,6 +107,7 @@ void StudyRun::FindOut(const analysis::Study& now) {
       progress_.samples += SamplesOf(folder_.plan().trainings[training]);
     }
     progress_.trainings = std::ssize(trainings_);
+    LoadTrainingOnce();
   }
   if (options_.phase == StudyPhase::kTrainings) return;
   for (Piece& piece : left.pieces) {
