@@ -41,7 +41,8 @@ std::string Wrapped(const std::string& text, size_t width) {
         out += row + '\n';
         row = std::string(indent, ' ') + word;
       } else {
-        row += (first ? "" : " ") + word;
+        if (!first) row += ' ';
+        row += word;
       }
     }
     out += row;
@@ -91,7 +92,10 @@ void PrintMarkdown(const CLI::App& app, const std::string& name) {
 
 void AddNames(const CLI::App& app, std::vector<std::string>& names) {
   for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    if (option->get_group().empty()) continue;  // hidden
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back(std::string("--").append(name));
+    }
   }
   for (const CLI::App* used : app.get_subcommands()) AddNames(*used, names);
 }

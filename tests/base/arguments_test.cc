@@ -1,0 +1,81 @@
+// Command lines: help, version, and what is said of wrong ones.
+#include "base/arguments.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+namespace legacy::arguments_test {
+namespace {
+
+class Arguments : public ::testing::Test {
+ protected:
+  Arguments() : app_("What it is for.", "legacy-test") {
+    PrepareArguments(app_);
+    app_.add_option("--bandwidth", bandwidth_, "a|b")->type_name("RATE")->group("Network");
+    app_.add_flag("--quiet", quiet_, "print nothing");
+    CLI::App* sub = app_.add_subcommand("show", "a part");
+    sub->add_option("--colour", colour_, "of it");
+    app_.require_subcommand(0, 1);
+  }
+
+  // The exit status (-1: the program goes on); what was printed is in out_ and err_.
+  int Parse(const std::vector<std::string>& arguments) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int status = ParseArguments(app_, arguments).value_or(-1);
+    std::fflush(stdout);
+    out_ = testing::internal::GetCapturedStdout();
+    err_ = testing::internal::GetCapturedStderr();
+    return status;
+  }
+
+  CLI::App app_;
+  std::string bandwidth_, colour_, out_, err_;
+  bool quiet_ = false;
+};
+
+TEST_F(Arguments, AreReadInTheirOrder) {
+  EXPECT_EQ(Parse({"--bandwidth", "1Gbps", "--quiet", "show", "--colour=red"}), -1);
+  EXPECT_EQ(bandwidth_, "1Gbps");
+  EXPECT_EQ(colour_, "red");
+  EXPECT_TRUE(quiet_);
+}
+
+TEST_F(Arguments, VersionNamesTheProgram) {
+  EXPECT_EQ(Parse({"--version"}), 0);
+  EXPECT_EQ(out_, "legacy-test " + VersionText() + "\n");
+  EXPECT_NE(VersionText().find('.'), std::string::npos);
+}
+
+TEST_F(Arguments, UnknownOnesAreAnsweredWithTheNearest) {
+  EXPECT_EQ(Parse({"--bandwith=1Gbps"}), kWrongCommandLine);
+  EXPECT_NE(err_.find("legacy-test: unknown option '--bandwith'; nearest: --bandwidth\n"),
+            std::string::npos)
+      << err_;
+  EXPECT_EQ(Parse({"show", "--color=red"}), kWrongCommandLine);
+  EXPECT_NE(err_.find("nearest: --colour"), std::string::npos) << err_;
+  EXPECT_EQ(Parse({"--zzz"}), kWrongCommandLine);
+  EXPECT_EQ(err_.find("nearest"), std::string::npos) << err_;
+  EXPECT_EQ(Parse({"elsewhere"}), kWrongCommandLine);
+  EXPECT_NE(err_.find("unexpected argument 'elsewhere'"), std::string::npos) << err_;
+  EXPECT_EQ(Parse({"--bandwidth"}), kWrongCommandLine);  // without a value
+  EXPECT_EQ(err_.rfind("legacy-test: ", 0), 0u) << err_;
+}
+
+TEST_F(Arguments, AreListedForHandbookAndShells) {
+  EXPECT_EQ(Parse({"--help-markdown"}), 0);
+  EXPECT_NE(out_.find("**Network**\n\n| option | value | what it does |\n|---|---|---|\n"
+                      "| `--bandwidth` | RATE | a\\|b |\n"),
+            std::string::npos)
+      << out_;
+  EXPECT_NE(out_.find("## legacy-test show"), std::string::npos) << out_;
+  EXPECT_EQ(Parse({"--complete"}), 0);
+  for (const char* word : {"--bandwidth\n", "--quiet\n", "show\n", "--colour\n", "--help\n"}) {
+    EXPECT_NE(out_.find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(out_.find("--complete"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace legacy::arguments_test
