@@ -61,11 +61,14 @@ class WrappingFormatter : public CLI::Formatter {
   }
 };
 
-std::string CellText(std::string text) {
-  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) {
-    text.insert(at, "\\");
+// Of a cell of a Markdown table.
+std::string CellText(const std::string& text) {
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|') cell += '\\';
+    cell += c == '<' ? std::string("&lt;") : std::string(1, c);
   }
-  return text;
+  return cell;
 }
 
 // Options of `app`, a table for each group, and of its subcommands.
