@@ -29,6 +29,9 @@ Place PlaceAt(const Study& study, size_t value) {
 }
 
 void Decide(const Study& study, size_t baseline, Advice& advice) {
+  const double accuracy = advice.place.outcomes[baseline].final_accuracy.mean;
+  advice.near_guessing = accuracy < kLearntTimesGuessing * advice.question.guessing;
+  if (advice.near_guessing) return;
   bool all_later = true;
   for (size_t p = 0; p < study.policies.size(); ++p) {
     if (p == baseline) continue;
@@ -81,11 +84,11 @@ Advice AdviceOf(const Study& study, AdviceQuestion question) {
     throw Error(fmt::format("{}, seed {}: {}", point->policy, point->seed,
                             point->message.empty() ? "not done" : point->message));
   }
+  advice.question = std::move(question);
   Decide(study, *baseline, advice);
   if (study.axes.front().values.size() > 1) {
     advice.facet = FacetsOf(study, 0).front();
   }
-  advice.question = std::move(question);
   return advice;
 }
 

@@ -32,12 +32,17 @@ struct AdviceQuestion {
   std::string target;                // how it was chosen, a sentence; "": it was given
   std::vector<std::string> caveats;  // sentences
   std::string command;               // of a full study
+  double guessing = 0;               // accuracy of one who guesses, a fraction; 0: not known
 };
+
+// A baseline that is less than so many times as accurate as guessing has learnt too little to compare anything with.
+inline constexpr double kLearntTimesGuessing = 2;
 
 struct Advice {
   AdviceQuestion question;
   AdviceVerdict verdict = AdviceVerdict::kUndecided;
   std::optional<size_t> policy;  // the one to compress with; of kUndecided none
+  bool near_guessing = false;    // undecided because the baseline is
   Place place;                   // the asked one
   std::optional<Facet> facet;    // along the axis; none where it has one value
 };

@@ -88,7 +88,18 @@ std::string DoNotText(const Study& study, const Advice& advice) {
                             ShowEstimate(1 / speedup.ratio, interval, ""), Surety(study, speedup));
 }
 
+std::string NearGuessingText(const Study& study, const Advice& advice) {
+  const Outcome& base = advice.place.outcomes[*BaselineIndex(study)];
+  return fmt::format(
+      "Nothing can be told: {} is {} accurate after {:.0f} steps, and guessing {}. Train longer, "
+      "by "
+      "more --quick-steps.",
+      study.baseline, ShowQuantity(base.final_accuracy.mean, "fraction"), base.steps,
+      ShowQuantity(advice.question.guessing, "fraction"));
+}
+
 std::string UndecidedText(const Study& study, const Advice& advice) {
+  if (advice.near_guessing) return NearGuessingText(study, advice);
   Cells same;
   Cells later;
   Cells open;

@@ -118,10 +118,12 @@ void AddRun(CLI::App& app, Action& chosen) {
         legacy::CompleteDefinition(legacy::ReadWholeFile(flags->file), flags->file, flags->sets);
     const legacy::StudyDefinition definition = legacy::ParseStudy(text, flags->file);
     fmt::print(stderr, "{}", legacy::PresetText(definition.scenario));
-    if (flags->dry_run) {
-      fmt::print("{}", legacy::PlanText(legacy::PlanStudy(definition)));
-      return 0;
+    const legacy::StudyPlan plan = legacy::PlanStudy(definition);
+    if (flags->dry_run) fmt::print("{}", legacy::PlanText(plan));
+    if (flags->launcher == "local") {  // others may have their data elsewhere
+      for (const legacy::PlannedTraining& training : plan.trainings) legacy::CheckData(training);
     }
+    if (flags->dry_run) return 0;
     const fs::path out =
         flags->out.empty() ? fs::path("studies") / definition.name : fs::path(flags->out);
     return legacy::RunNewStudy(out, text, flags->file, flags->Command(), g_stop);

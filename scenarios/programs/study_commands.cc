@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -112,6 +113,17 @@ Counts CountPoints(const analysis::Study& study) {
   return counts;
 }
 
+// The message that most failed points have, with their number.
+std::string CommonestFailure(const analysis::Study& study) {
+  std::map<std::string, int64_t> counts;
+  for (const analysis::StudyPoint& point : study.points) {
+    if (point.state == analysis::StudyState::kFailed) ++counts[point.message];
+  }
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& message) { return message.second; });
+  return fmt::format("{} ({} of {})", most->first, most->second, CountPoints(study).failed);
+}
+
 // Last words, and the exit status.
 int Conclude(const fs::path& folder, const analysis::Study& study, bool interrupted) {
   const Counts counts = CountPoints(study);
@@ -120,6 +132,7 @@ int Conclude(const fs::path& folder, const analysis::Study& study, bool interrup
              counts.done, counts.failed, counts.pending);
   for (const std::string& note : study.notes) fmt::print(stderr, "note: {}\n", note);
   if (counts.failed > 0) {
+    fmt::print(stderr, "most often: {}\n", CommonestFailure(study));
     fmt::print(stderr, "what failed: legacy-study status {} --failed\n", path);
   }
   if (interrupted || counts.pending > 0) {

@@ -10,6 +10,7 @@
 #include "analysis/study/quantities.h"
 #include "base/error.h"
 #include "base/parse.h"
+#include "scenarios/run/step_sources.h"
 #include "scenarios/study/advise.h"
 #include "scenarios/study/child.h"
 #include "scenarios/study/folder.h"
@@ -17,6 +18,7 @@
 #include "scenarios/study/run.h"
 #include "scenarios/study/shell.h"
 #include "scenarios/study/work.h"
+#include "trainer/data/data_catalog.h"
 
 namespace legacy {
 namespace {
@@ -63,6 +65,7 @@ double TrainingSeconds(const StudyPlan& plan, const fs::path& folder) {
   probe.scenario.threads = 1;
   const fs::path place = folder / "probe";
   fs::create_directories(place);
+  LoadTraining();  // LibTorch is no part of what a training takes
   const auto begin = std::chrono::steady_clock::now();
   Child child(place / "log", [&](const Child::Say&) {
     Train(place, probe);
@@ -203,6 +206,7 @@ analysis::AdviceQuestion QuestionOf(const AdviseRequest& request, const Scenario
         study.baseline));
   }
   question.command = CommandText(request);
+  question.guessing = 1.0 / FindInCatalog(quick.dataset).classes;
   return question;
 }
 

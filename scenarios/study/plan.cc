@@ -9,6 +9,7 @@
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/replay.h"
 #include "trainer/clock/traffic_record.h"
+#include "trainer/data/data_catalog.h"
 
 namespace legacy {
 namespace {
@@ -64,6 +65,12 @@ Scenario PointScenario(const Scenario& whole, const Scenario& training) {
 }
 
 }  // namespace
+
+void CheckData(const PlannedTraining& training) {
+  const Scenario& scenario = training.scenario;
+  if (!scenario.layers.empty()) return;
+  CheckIsHere(FindInCatalog(scenario.dataset), DataRoot(scenario.data_root));
+}
 
 Scenario TrainingOf(const Scenario& scenario) {
   const Method method = FindMethod(scenario, scenario.policies.front());

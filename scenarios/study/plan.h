@@ -36,6 +36,9 @@ struct StudyPlan {
 // Throws Error naming the point and its option where a scenario cannot be (ValidateScenario).
 StudyPlan PlanStudy(StudyDefinition definition);
 
+// Throws Error where the data set of a training is not on this machine.
+void CheckData(const PlannedTraining& training);
+
 // `scenario` (of one policy) with every option that its training never reads at its default. Where the training may not be
 // replayed it reads network, devices and target as well.
 Scenario TrainingOf(const Scenario& scenario);

@@ -55,7 +55,7 @@ class StudyRun {
 
  private:
   void FindOut(const analysis::Study& now);
-  void LoadTrainingOnce() const;
+  void PrepareTrainings() const;
   void Fill();
   void StartTraining(Slot& slot, size_t training);
   void StartPiece(Slot& slot, Piece piece);
@@ -85,12 +85,14 @@ StudyRun::StudyRun(const StudyFolder& folder, const analysis::Study& now,
   FindOut(now);
 }
 
-// For all children, which are forks of this process.
-void StudyRun::LoadTrainingOnce() const {
-  const auto trains = [this](size_t training) {
-    return folder_.plan().trainings[training].scenario.layers.empty();
-  };
-  if (std::ranges::any_of(trainings_, trains)) LoadTraining();
+// What would fail in every child is said once; and children, which are forks, have LibTorch from this process.
+void StudyRun::PrepareTrainings() const {
+  bool trains = false;
+  for (const size_t training : trainings_) {
+    CheckData(folder_.plan().trainings[training]);
+    trains |= folder_.plan().trainings[training].scenario.layers.empty();
+  }
+  if (trains) LoadTraining();
 }
 
 void StudyRun::FindOut(const analysis::Study& now) {
@@ -107,7 +109,7 @@ void StudyRun::FindOut(const analysis::Study& now) {
       progress_.samples += SamplesOf(folder_.plan().trainings[training]);
     }
     progress_.trainings = std::ssize(trainings_);
-    LoadTrainingOnce();
+    PrepareTrainings();
   }
   if (options_.phase == StudyPhase::kTrainings) return;
   for (Piece& piece : left.pieces) {

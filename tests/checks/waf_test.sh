@@ -156,6 +156,21 @@ succeeds build
 not_called apt-get
 succeeds bench
 called 'apt-get .*install -y --no-install-recommends libsimgrid-dev$'
+fake mkdocs <<'FAKE'
+#!/bin/sh
+echo "mkdocs $*" >>"$LOG"
+FAKE
+fake doxygen <<'FAKE'
+#!/bin/sh
+echo "doxygen $*" >>"$LOG"
+FAKE
+fresh && forget mkdocs
+succeeds docs
+called 'apt-get .*install -y --no-install-recommends mkdocs$'
+called 'mkdocs build --quiet --strict$'
+called 'doxygen docs/Doxyfile$'
+not_called cmake
+fails docs now
 fresh && forget clang
 succeeds fuzz --seconds=7
 called 'apt-get .*install -y --no-install-recommends clang$'

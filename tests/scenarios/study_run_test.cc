@@ -53,6 +53,19 @@ std::map<int, int> JournalledPoints(const fs::path& study) {
   return counts;
 }
 
+TEST_F(StudyRunning, MissingDataIsSaidBeforeAnythingIsDone) {
+  std::string text = SmallStudy();
+  const std::string drawn = "dataset: glyphs";
+  text.replace(text.find(drawn), drawn.size(), "dataset: mnist, data_root: " + In("nowhere"));
+  Define(text);
+  for (const char* how : {"--jobs=2", "--dry-run"}) {
+    const Result result = Run({"run", Definition(), "--out=" + In("study"), how});
+    EXPECT_EQ(result.status, 1) << result.text;
+    EXPECT_NE(result.text.find("run 'legacy-data fetch mnist'"), std::string::npos) << result.text;
+    EXPECT_FALSE(fs::exists(In("study")));
+  }
+}
+
 TEST_F(StudyRunning, KilledAtAnyMomentItEndsAsIfNeverDisturbed) {
   RunWhole("whole");
   std::mt19937 random(20);
@@ -83,6 +96,8 @@ TEST_F(StudyRunning, APointThatCannotBeIsRecordedAndTheRestIsDone) {
   Define(SmallStudy("  topo: [star, \"fat-tree:k=2\"]\n"));  // two hosts, four workers
   const Result result = Run({"run", Definition(), "--out=" + In("a"), "--jobs=2"});
   EXPECT_EQ(result.status, 3) << result.text;
+  EXPECT_NE(result.text.find("most often: "), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find(" (8 of 8)"), std::string::npos) << result.text;
   const analysis::Study study = ReadDatabase("a");
   for (const analysis::StudyPoint& point : study.points) {
     const bool fits = point.values.at(1) == "star";

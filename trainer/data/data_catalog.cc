@@ -124,13 +124,19 @@ ImageSet LoadIdx(const CatalogEntry& entry, const fs::path& folder, bool trainin
   return ReadIdx(images, PlainOrGzip(entry, folder, entry.files[first + 1]), entry.classes);
 }
 
-ImageSet LoadCifar(const CatalogEntry& entry, const fs::path& folder, bool training) {
+// Those that exist; at least one.
+std::vector<fs::path> CifarFiles(const CatalogEntry& entry, const fs::path& folder, bool training) {
   std::vector<fs::path> found;
   const size_t test = entry.files.size() - 1;
   for (size_t i = training ? 0 : test; i < (training ? test : test + 1); ++i) {
     if (fs::exists(folder / entry.files[i])) found.push_back(folder / entry.files[i]);
   }
   if (found.empty()) ThrowMissing(entry, folder / entry.files[training ? 0 : test]);
+  return found;
+}
+
+ImageSet LoadCifar(const CatalogEntry& entry, const fs::path& folder, bool training) {
+  const std::vector<fs::path> found = CifarFiles(entry, folder, training);
   return ReadCifar(found, entry.format == Format::kCifar100 ? 2 : 1, entry.classes);
 }
 
@@ -162,6 +168,16 @@ bool IsHere(const CatalogEntry& entry, const fs::path& root) {
     const fs::path file = root / entry.folder / name;
     return fs::exists(file) || fs::exists(file.string() + ".gz");
   });
+}
+
+void CheckIsHere(const CatalogEntry& entry, const fs::path& root) {
+  const fs::path folder = root / entry.folder;
+  if (entry.files.empty()) return;  // embedded
+  if (entry.format == Format::kIdx) {
+    for (const std::string& file : entry.files) PlainOrGzip(entry, folder, file);
+    return;
+  }
+  for (const bool training : {true, false}) CifarFiles(entry, folder, training);
 }
 
 fs::path DataRoot(const std::string& option) {

@@ -49,6 +49,9 @@ std::filesystem::path DataRoot(const std::string& option);
 // Whether all files of the set are below `root`, plain or compressed; always true of an embedded one.
 bool IsHere(const CatalogEntry& entry, const std::filesystem::path& root);
 
+// Throws Error where LoadImages would, for a file that is missing; reads nothing.
+void CheckIsHere(const CatalogEntry& entry, const std::filesystem::path& root);
+
 // The training or the test images, in the file's order; `limit` as in KeepFirst, but 0 means the
 // default size for the embedded set. CIFAR-10's training set is what exists of data_batch_1 to 5.
 // Throws Error naming the file, the byte offset and what was expected; for a missing file, how to

@@ -47,9 +47,10 @@ double BreakEvenOfSmall() {
 constexpr size_t kSlowLink = 3;   // 100 Mbit/s
 constexpr size_t kFastLink = 12;  // 100 Gbit/s
 
-Advice Ask(const Study& study, size_t value) {
+Advice Ask(const Study& study, size_t value, double guessing = 0) {
   AdviceQuestion question;
   question.value = value;
+  question.guessing = guessing;
   question.setting = "a network";
   question.command = "legacy-study run study.yaml";
   return AdviceOf(study, question);
@@ -99,6 +100,18 @@ TEST(Advice, CompressOnASlowLink) {
   EXPECT_THAT(text, HasSubstr("% communication"));
   EXPECT_THAT(text, HasSubstr("A full study: legacy-study run study.yaml\n"));
   EXPECT_THAT(text, Not(HasSubstr("egress")));
+}
+
+TEST(Advice, NearGuessingNothingCanBeTold) {
+  Study study = MakeSimpleStudy();
+  for (StudyPoint& point : study.points) point.figures.final_accuracy = 0.166;
+  const Advice advice = Ask(study, kSlowLink, 0.1);
+  EXPECT_EQ(advice.verdict, AdviceVerdict::kUndecided);
+  EXPECT_EQ(advice.policy, std::nullopt);
+  EXPECT_THAT(VerdictText(study, advice),
+              StartsWith("Nothing can be told: dense is 16.6 % accurate"));
+  EXPECT_THAT(VerdictText(study, advice), HasSubstr("guessing 10 %. Train longer"));
+  EXPECT_EQ(Ask(study, kSlowLink, 0.08).verdict, AdviceVerdict::kCompress);
 }
 
 TEST(Advice, MarksPoliciesThatDecidedTooSeldom) {
