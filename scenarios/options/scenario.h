@@ -16,10 +16,10 @@ struct Method {
   std::string scope = "layer";     // layer | bucket | model
   std::string policy = "uniform";  // "legacy-layer", "gravac:eps=0.9", ...: compress/policy.h
   double parameter = 0;            // the scheme's; 0: the scenario's density, or its default
-  std::string levels;              // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, then solved
-  bool reversed = false;    // a control: tight phases first; legacy-layer: small layers tight
-  std::string bytes_of;     // another scheme with its parameter, "fft@0.85": sends as many bytes
-  int64_t local_steps = 1;  // local SGD: an exchange every so many steps
+  std::string levels = {};         // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, then solved
+  bool reversed = false;      // a control: tight phases first; legacy-layer: small layers tight
+  std::string bytes_of = {};  // another scheme with its parameter, "fft@0.85": sends as many bytes
+  int64_t local_steps = 1;    // local SGD: an exchange every so many steps
 };
 
 struct Scenario {
@@ -141,7 +141,7 @@ const std::vector<ScenarioOption>& ScenarioOptions();
 // Sets one key from text. Throws Error naming the key, the value and what is allowed; unknown keys list the nearest.
 void SetOption(Scenario& scenario, const std::string& key, const std::string& text);
 
-// Reads a YAML file over `scenario`. Throws Error "file:line:column: key: ...".
+// Reads a YAML file over `scenario`, after those that its key "include" names. Throws Error "file:line:column: key: ...".
 void LoadScenario(const std::string& path, Scenario& scenario);
 
 // Checks what one key alone cannot: names of models and data sets, sizes that must fit together. Throws Error.

@@ -45,14 +45,20 @@ const std::vector<ScenarioOption>& ScenarioOptions() {
 }
 
 void SetOption(Scenario& scenario, const std::string& key, const std::string& text) {
+  const std::string section = key.substr(0, key.find('.') + 1);  // "network."
   std::vector<std::string> keys;
+  std::vector<std::string> neighbours;
+  std::vector<std::string> sections;
   for (const ScenarioOption& option : ScenarioOptions()) {
     if (option.key == key) return option.set(scenario, key, text);
     keys.push_back(option.key);
+    if (!section.empty() && option.key.starts_with(section)) neighbours.push_back(option.key);
+    const std::string first = option.key.substr(0, option.key.find('.') + 1) + "*";
+    if (sections.empty() || sections.back() != first) sections.push_back(first);
   }
   const std::string near = Nearest(key, keys);
   throw Error("unknown key '" + key + "'" + (near.empty() ? "" : "; did you mean " + near + "?") +
-              "; allowed: " + Join(keys, ", "));
+              "; allowed: " + Join(neighbours.empty() ? sections : neighbours, ", "));
 }
 
 }  // namespace legacy

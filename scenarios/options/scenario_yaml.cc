@@ -15,6 +15,8 @@
 namespace legacy {
 namespace {
 
+namespace fs = std::filesystem;
+
 void SetMethodField(Method& method, const std::string& field, const std::string& text,
                     const std::string& key) {
   if (field == "scheme") {
@@ -95,8 +97,40 @@ void ReadScenario(const YAML::Node& sections, const std::string& where, Scenario
   });
 }
 
-void LoadScenario(const std::string& path, Scenario& scenario) {
-  ReadScenario(ParseYaml(ReadWholeFile(path), path), path, scenario);
+namespace {
+
+constexpr int kMostIncludes = 16;  // of files that include files
+
+// The files that `sections` of `path` includes, by their places beside it.
+std::vector<std::string> IncludedFiles(const YAML::Node& sections, const std::string& path) {
+  if (!sections.IsMap() || !sections["include"]) return {};
+  std::vector<std::string> files;
+  for (const std::string& name : SplitList(ScalarText(sections["include"], "include"))) {
+    const fs::path file = fs::path(path).parent_path() / name;
+    if (!fs::is_regular_file(file)) {
+      throw Error(MarkText(path, sections["include"].Mark()) + "include", name,
+                  "scenario files, beside this one or by whole paths");
+    }
+    files.push_back(file.string());
+  }
+  return files;
 }
+
+void LoadLayers(const std::string& path, int depth, Scenario& scenario) {
+  if (depth > kMostIncludes) {
+    throw Error(path + ": include", std::to_string(depth) + " files deep",
+                "at most " + std::to_string(kMostIncludes) + ", and none that includes itself");
+  }
+  YAML::Node sections = ParseYaml(ReadWholeFile(path), path);
+  for (const std::string& file : IncludedFiles(sections, path)) {
+    LoadLayers(file, depth + 1, scenario);
+  }
+  if (sections.IsMap()) sections.remove("include");
+  ReadScenario(sections, path, scenario);
+}
+
+}  // namespace
+
+void LoadScenario(const std::string& path, Scenario& scenario) { LoadLayers(path, 0, scenario); }
 
 }  // namespace legacy

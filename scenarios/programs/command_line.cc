@@ -68,7 +68,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   app.footer(
       "ns-3 attributes: --ns3::TcpSocket::SegmentSize=1000 and the like reach ns-3.\n"
       "Handbook: docs/. A file with all values: --print-config.");
-  std::string file;
+  std::vector<std::string> files;
   std::string preset;
   std::vector<std::string> sets;
   if (on_run) {
@@ -76,8 +76,11 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
                    "directory of the run, or a trace; what no option changes is as there")
         ->required();
   }
-  app.add_option("--scenario", file, "YAML file; options on the command line win over it")
-      ->type_name("FILE");
+  app.add_option("--scenario", files,
+                 "YAML file; repeatable, later ones win over earlier ones, and options on the "
+                 "command line over all")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   if (!on_run) {
     app.add_option("--preset", preset,
                    "set how a paper compresses: " + Join(PresetNames(), ", ") +
@@ -94,7 +97,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   if (line.exit) return line;
 
   const auto over = [&](Scenario scenario) {
-    if (!file.empty()) LoadScenario(file, scenario);
+    for (const std::string& file : files) LoadScenario(file, scenario);
     if (!preset.empty()) ApplyPreset(preset, scenario);
     for (const std::string& text : sets) {
       const size_t equals = text.find('=');
@@ -105,7 +108,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
     for (const auto& [name, value] : ns3) scenario.ns3[name] = value;
     return scenario;
   };
-  line.scenario = over(on_run ? on_run->defaults(line.run) : file.empty() ? defaults : Scenario());
+  line.scenario = over(on_run ? on_run->defaults(line.run) : files.empty() ? defaults : Scenario());
   if (!on_run && !line.scenario.layers.empty()) line.scenario = over(ShapeDefaults());
   return line;
 }

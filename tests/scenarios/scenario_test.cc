@@ -197,6 +197,40 @@ TEST_F(ScenarioFile, ErrorsNameFileLineColumnValueAndWhatIsAllowed) {
   EXPECT_NE(Load("network:\n  bandwidth: fast\n").find("network.bandwidth"), std::string::npos);
 }
 
+TEST_F(ScenarioFile, LayersAreReadInTheirOrder) {
+  const std::string base = ::testing::TempDir() + "scenario-base.yaml";
+  std::ofstream(base) << "training: {steps: 7, batch: 3}\n";
+  Scenario scenario;
+  LoadScenario(Write("training: {batch: 4}\ninclude: scenario-base.yaml\n"), scenario);
+  EXPECT_EQ(scenario.steps, 7);
+  EXPECT_EQ(scenario.batch, 4);  // what includes wins, wherever it says so
+  // On a command line: the last file, then options.
+  const CommandLine line = Parse({"--scenario=" + path_, "--scenario=" + base, "--steps=9"});
+  EXPECT_EQ(line.scenario.batch, 3);
+  EXPECT_EQ(line.scenario.steps, 9);
+
+  EXPECT_EQ(Load("include: nothing.yaml\n"),
+            path_ +
+                ":1:10: include: got 'nothing.yaml'; allowed: scenario files, beside this one "
+                "or by whole paths");
+  std::ofstream(base) << "include: scenario-base.yaml\n";
+  EXPECT_NE(Load("include: scenario-base.yaml\n").find("none that includes itself"),
+            std::string::npos);
+  EXPECT_NE(Load("include: /dev/zero\n").find("include: got '/dev/zero'"), std::string::npos);
+  std::filesystem::remove(base);
+}
+
+TEST(ScenarioOptions, UnknownKeysListTheirNeighbours) {
+  Scenario scenario;
+  const auto message = [&](const char* key) {
+    return MessageOf([&] { SetOption(scenario, key, "1"); });
+  };
+  EXPECT_NE(message("clock.bukket").find("did you mean clock.bucket?"), std::string::npos);
+  EXPECT_NE(message("clock.bukket").find("allowed: clock.device_profile, "), std::string::npos);
+  EXPECT_EQ(message("clock.bukket").find("training."), std::string::npos);
+  EXPECT_NE(message("nothing").find("allowed: training.*, compression.*"), std::string::npos);
+}
+
 TEST_F(ScenarioFile, BytesThatAreNotUtf8AreRefused) {
   EXPECT_EQ(Load("training: {workers: 4}\nmethods: {\xc3\xa9: {bytes_of: dense}}\n"), "no error");
   EXPECT_EQ(Load("training: {workers: 4}\nmethods: {\xff: {bytes_of: dense}}\n"),
