@@ -112,7 +112,8 @@ std::string First(const NetworkResult& network, const std::vector<const PolicySu
 
 double StepsOf(const PolicySummary& policy) { return TimeOf(policy) / policy.step.total; }
 
-// Why `winner` beats `other` on a network: shorter steps, and then what makes them so, or fewer of them.
+// Why `winner` beats `other` on a network: shorter steps, and then what makes them so, or fewer of
+// them.
 std::string Why(const PolicySummary& winner, const PolicySummary& other) {
   const double step_gain = other.step.total / winner.step.total;
   const double steps_gain = StepsOf(other) / StepsOf(winner);

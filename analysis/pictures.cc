@@ -65,7 +65,8 @@ Axis MakeAxis(const std::vector<Curve>& curves, const std::string& label,
   return axis;
 }
 
-// The range of a logarithmic axis and its labels: 1, 2 and 5 of each power of ten, powers alone above three decades.
+// The range of a logarithmic axis and its labels: 1, 2 and 5 of each power of ten, powers alone
+// above three decades.
 std::string LogarithmicAxis(const std::vector<Curve>& curves, const Axis& axis) {
   double least = INFINITY, most = 0;
   for (const Curve& curve : curves) {

@@ -1,5 +1,5 @@
-// Pictures of a run, drawn by gnuplot as SVG, PNG and PDF: accuracy-time, accuracy-bytes, step-split
-// and decisions.
+// Pictures of a run, drawn by gnuplot as SVG, PNG and PDF: accuracy-time, accuracy-bytes,
+// step-split and decisions.
 #pragma once
 
 #include <filesystem>

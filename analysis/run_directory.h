@@ -18,8 +18,8 @@ namespace legacy::analysis {
 inline constexpr int kFormatVersion = 1;
 
 // Writes one file of the directory: a header line, then a line a row, flushed, so that a killed run
-// leaves whole lines but for the last. Defined for the row types of rows.h. Throws Error naming the file
-// when the disk refuses.
+// leaves whole lines but for the last. Defined for the row types of rows.h. Throws Error naming the
+// file when the disk refuses.
 template <class Row>
 class TableWriter {
  public:
@@ -54,7 +54,8 @@ struct Manifest {
   std::string fidelity;
   // Of policies that decide, decisions that were to be expected in a training; old runs have none.
   std::map<std::string, int64_t> decisions;
-  // Where policies were to send equally much: message bytes of one worker in a step that were asked for.
+  // Where policies were to send equally much: message bytes of one worker in a step that were asked
+  // for.
   std::map<std::string, double> requested_bytes;
   nlohmann::json document;
 };

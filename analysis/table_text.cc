@@ -5,7 +5,8 @@
 namespace legacy::analysis {
 namespace {
 
-// Characters that shortening leaves: of names at first, of anything where a table is still too wide.
+// Characters that shortening leaves: of names at first, of anything where a table is still too
+// wide.
 constexpr size_t kLeastName = 24;
 constexpr size_t kLeastText = 8;
 

@@ -14,8 +14,8 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
-// With a heading and a rule. Names in the first column, and links, are shortened in the middle where the table would be
-// wider than kTextWidth.
+// With a heading and a rule. Names in the first column, and links, are shortened in the middle
+// where the table would be wider than kTextWidth.
 std::string RenderText(Table table);
 std::string RenderMarkdown(const Table& table);
 

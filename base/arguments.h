@@ -19,13 +19,14 @@ inline constexpr int kInterrupted = 130;  // as shells report SIGINT
 // "0.1.0 (1a2b3c4)": the project's version, and the commit where it was built from a repository.
 std::string VersionText();
 
-// --help, and --version where `app` is a program; help is wrapped to the terminal. Hidden ones are --help-markdown, for the
-// handbook, and --complete, the words that shells complete. Before options and subcommands are added: subcommands inherit
-// help.
+// --help, and --version where `app` is a program; help is wrapped to the terminal. Hidden ones are
+// --help-markdown, for the handbook, and --complete, the words that shells complete. Before options
+// and subcommands are added: subcommands inherit help.
 void PrepareArguments(CLI::App& app);
 
-// Parses `arguments`, which are without the program's name. Returns the exit status where that was all: 0 after help or
-// version, kWrongCommandLine after a message that names the program, and of options that are none the nearest.
+// Parses `arguments`, which are without the program's name. Returns the exit status where that was
+// all: 0 after help or version, kWrongCommandLine after a message that names the program, and of
+// options that are none the nearest.
 std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> arguments);
 std::optional<int> ParseArguments(CLI::App& app, int argc, const char* const* argv);
 

@@ -29,7 +29,8 @@ int Flags(OutputFile::Mode mode) {
 }  // namespace
 
 OutputFile::OutputFile(std::filesystem::path path, Mode mode) : path_(std::move(path)) {
-  // Created by itself first, to know whether it is ours to remove. A link that leads to nothing is no file of ours.
+  // Created by itself first, to know whether it is ours to remove. A link that leads to nothing is
+  // no file of ours.
   const int common = O_WRONLY | O_CLOEXEC | O_CREAT;
   file_ = open(path_.c_str(), common | O_EXCL, kMode);
   created_ = file_ >= 0;

@@ -7,8 +7,9 @@
 
 namespace legacy {
 
-// Text is handed to the system at once, so that a killed process leaves what it wrote. All errors are thrown as Error
-// "PATH: cannot be written: " with the system's reason. A file that was created and could not take anything is removed.
+// Text is handed to the system at once, so that a killed process leaves what it wrote. All errors
+// are thrown as Error "PATH: cannot be written: " with the system's reason. A file that was created
+// and could not take anything is removed.
 class OutputFile {
  public:
   enum class Mode {

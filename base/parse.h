@@ -1,4 +1,5 @@
-// Text to numbers and back for scenario options. Every failure is an Error with key, value and what is allowed.
+// Text to numbers and back for scenario options. Every failure is an Error with key, value and what
+// is allowed.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,9 @@ std::string ParseChoice(const std::string& text, const std::string& key,
 std::vector<std::string> SplitList(const std::string& text, char separator = ',');
 std::string Join(const std::vector<std::string>& items, const std::string& separator);
 
-// "--ns3::TcpSocket::SegmentSize=1000" is a name with colons, which no option parser knows: taken out of the arguments
-// behind argv[0], into `ns3`; returns the others, "--PrintHelp" as "--help". Throws Error where there is no value.
+// "--ns3::TcpSocket::SegmentSize=1000" is a name with colons, which no option parser knows: taken
+// out of the arguments behind argv[0], into `ns3`; returns the others, "--PrintHelp" as "--help".
+// Throws Error where there is no value.
 std::vector<std::string> TakeNs3Attributes(int argc, char** argv,
                                            std::map<std::string, std::string>& ns3);
 

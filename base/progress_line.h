@@ -1,4 +1,5 @@
-// Progress of work in equal parts: one rewritten line on a terminal with rate and time left, nothing elsewhere.
+// Progress of work in equal parts: one rewritten line on a terminal with rate and time left,
+// nothing elsewhere.
 #pragma once
 
 #include <chrono>

@@ -17,8 +17,8 @@ YAML::Node ParseYaml(const std::string& text, const std::string& where);
 // A scalar, or a list of scalars joined by commas. Throws Error naming `key`.
 std::string ScalarText(const YAML::Node& node, const std::string& key);
 
-// Calls `each` for every key of `map` (none of null), in order. What it throws gains `where`, line and column, unless it has
-// them; a key that stands twice is an error.
+// Calls `each` for every key of `map` (none of null), in order. What it throws gains `where`, line
+// and column, unless it has them; a key that stands twice is an error.
 void ReadMap(const YAML::Node& map, const std::string& name, const std::string& where,
              const std::function<void(const std::string& key, const YAML::Node& value)>& each);
 

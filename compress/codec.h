@@ -1,6 +1,6 @@
 // Codec: encode(values, parameter) -> Message, decode(Message) -> values. Stateless and thread
-// safe. Codecs are composed: a quantiser alone ("qsgd"), a sparsifier and a quantiser ("topk+rbf"), a transform and a
-// quantiser ("fft+rbf"); fp32 where no quantiser is named.
+// safe. Codecs are composed: a quantiser alone ("qsgd"), a sparsifier and a quantiser ("topk+rbf"),
+// a transform and a quantiser ("fft+rbf"); fp32 where no quantiser is named.
 #pragma once
 
 #include <array>
@@ -32,11 +32,12 @@ struct ParameterSpec {
   bool volume_falls = false;  // more of it sends less: FFT's theta, a threshold
 };
 
-// What one worker keeps for one unit between steps, beside its residual: thresholds and ranges that a method takes
-// from step to step. Zero at the start; saved with the exchange.
+// What one worker keeps for one unit between steps, beside its residual: thresholds and ranges that
+// a method takes from step to step. Zero at the start; saved with the exchange.
 struct CodecState {
   std::array<double, 8> numbers{};
-  // By element, where a method weighs what it holds by squares of gradients; else empty. Rescaled with the residual.
+  // By element, where a method weighs what it holds by squares of gradients; else empty. Rescaled
+  // with the residual.
   std::vector<float> squares = {};
 };
 
@@ -56,15 +57,16 @@ class Codec {
   virtual std::string_view Name() const = 0;  // of its stages: "topk+rbf"
   virtual const ParameterSpec& Parameter() const = 0;
 
-  // True where messages of all workers have the same support and summable values, so that they can be summed in the
-  // network.
+  // True where messages of all workers have the same support and summable values, so that they can
+  // be summed in the network.
   virtual bool Linear(int64_t numel, double parameter) const = 0;
   // False where E||x - C(x)||^2 >= ||x||^2 can happen: error feedback would diverge (as with
   // unbiased quantisers).
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
-  // Values sent for `numel` elements (element ratio; what the parameter asks for, where the number depends on the
-  // data), and the exact message length with header, empty where that depends on the data.
+  // Values sent for `numel` elements (element ratio; what the parameter asks for, where the number
+  // depends on the data), and the exact message length with header, empty where that depends on the
+  // data.
   virtual int64_t ElementsSent(int64_t numel, double parameter) const = 0;
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
 
@@ -77,8 +79,8 @@ class Codec {
   // What holding back adds to EncodeWork. The default is EncodeWithFeedback's: the sum, the message
   // decoded again, and the difference.
   virtual WorkList FeedbackWork(int64_t numel, double parameter, Feeding feeding) const;
-  // Where the number of values depends on the data, the two above are those of finding them; these of
-  // messages of `count` values in all.
+  // Where the number of values depends on the data, the two above are those of finding them; these
+  // of messages of `count` values in all.
   virtual bool CountVaries([[maybe_unused]] int64_t numel,
                            [[maybe_unused]] double parameter) const {
     return false;
@@ -92,9 +94,10 @@ class Codec {
   // Throws Error on NaN or infinity (naming the unit) and on a parameter outside Parameter().
   virtual Message Encode(std::span<const float> values, const CodecContext& context) const = 0;
 
-  // residual += gradient (e = g + r); sends the sum; leaves e - decode(message), exact up to the sign of zero, as the
-  // new residual. `gradient` may be empty: nothing is added. `sent`, where given: positions of what was sent, all of
-  // them left empty where everything was. The default decodes.
+  // residual += gradient (e = g + r); sends the sum; leaves e - decode(message), exact up to the
+  // sign of zero, as the new residual. `gradient` may be empty: nothing is added. `sent`, where
+  // given: positions of what was sent, all of them left empty where everything was. The default
+  // decodes.
   virtual Message EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                      const CodecContext& context,
                                      std::vector<uint32_t>* sent = nullptr) const;
@@ -105,8 +108,9 @@ class Codec {
                          std::span<float> sum) const = 0;
 
   // A receiver's mean of several messages: a sum of SumSize(numel) zeros, to which every message is
-  // added, and which then becomes the mean of `mean.size()` elements. The sum has the elements, unless
-  // the codec says otherwise: of FFT it has the coefficients, so that one inverse transform is enough.
+  // added, and which then becomes the mean of `mean.size()` elements. The sum has the elements,
+  // unless the codec says otherwise: of FFT it has the coefficients, so that one inverse transform
+  // is enough.
   virtual int64_t SumSize(int64_t numel) const { return numel; }
   // As DecodeAdd for a unit of `numel` elements.
   virtual void Accumulate(ByteSpan message, [[maybe_unused]] int64_t numel,
@@ -130,7 +134,8 @@ class Codec {
 // takes any.
 void CheckParameter(const ParameterSpec& spec, double value);
 
-// Of one or two stages. Throws Error with the list for any other name, and for options that a stage does not read.
+// Of one or two stages. Throws Error with the list for any other name, and for options that a stage
+// does not read.
 std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages);
 std::unique_ptr<Codec> MakeCodec(std::string_view text);
 // What can stand first: sparsifiers, quantisers ("dense" for fp32) and "fft".

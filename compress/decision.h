@@ -1,4 +1,5 @@
-// What a policy decided and why, for people: the rows of decisions.csv. Nothing that trains depends on it.
+// What a policy decided and why, for people: the rows of decisions.csv. Nothing that trains depends
+// on it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,8 @@
 
 namespace legacy {
 
-// What a policy went by; NaN where it goes by no such thing. docs/policies.md has the units of each policy.
+// What a policy went by; NaN where it goes by no such thing. docs/policies.md has the units of each
+// policy.
 struct DecisionGrounds {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double error = kNone;    // that it takes the compression for

@@ -4,7 +4,8 @@
 // decoding those same bytes.
 //
 //   exchange->Begin(step)
-//   where step.candidates are given:               what each would keep, measured before anything is sent
+//   where step.candidates are given:               what each would keep, measured before anything
+//                                                  is sent
 //     for each participant w (any thread):   Probe p = exchange->Measure(w, gradient of w)
 //     exchange->Choose(candidate)                  agreed on by the policy (compress/policy.h)
 //   while (auto round = exchange->NextRound()):          the same decision at every worker
@@ -52,13 +53,13 @@ struct PlannedRound {
   int64_t bytes = 0;  // of each participant's message; of a broadcast, of the root's alone
 };
 
-// What workers take the network for: a message of b bytes to a neighbour takes latency + b * seconds_per_byte. And what
-// they take their devices for.
+// What workers take the network for: a message of b bytes to a neighbour takes latency + b *
+// seconds_per_byte. And what they take their devices for.
 struct LinkEstimate {
   double latency_seconds = 0;
   double seconds_per_byte = 0;
-  // Seconds of a round of a unit of `elements` in which worker w sends bytes[w]: the closed form of the collective that
-  // is configured for it. None: that of a ring, or of a tree that broadcasts.
+  // Seconds of a round of a unit of `elements` in which worker w sends bytes[w]: the closed form of
+  // the collective that is configured for it. None: that of a ring, or of a tree that broadcasts.
   std::function<double(const Round& round, int64_t elements, std::span<const int64_t> bytes)>
       round_seconds = {};
   // Seconds of that work on a worker's device. None: it is not known, and counts as free.
@@ -76,7 +77,8 @@ struct StepContext {
   int64_t step = 0;                    // from 0
   double parameter = 1;                // chosen by the policy for this unit and step
   std::vector<int> participants = {};  // workers that take part, ascending; empty: all
-  // Parameters that the policy will choose from within the step, loosest first; empty: `parameter` holds.
+  // Parameters that the policy will choose from within the step, loosest first; empty: `parameter`
+  // holds.
   std::vector<double> candidates = {};
   // What candidates keep is estimated from one error table, and only the chosen one is compressed.
   bool estimate = false;
@@ -91,10 +93,10 @@ class Exchange {
   virtual ~Exchange() = default;
 
   virtual void Begin(const StepContext& context) = 0;
-  // With candidates: takes the worker's gradient in, compresses it at the loosest candidate and what that kept at the
-  // next (multi-level compression), and keeps the results; where the step estimates, only an error table is made. Once
-  // for each participant, concurrently for different ones. Throws Error where the scheme has no levels
-  // (Scheme::HasLevels).
+  // With candidates: takes the worker's gradient in, compresses it at the loosest candidate and
+  // what that kept at the next (multi-level compression), and keeps the results; where the step
+  // estimates, only an error table is made. Once for each participant, concurrently for different
+  // ones. Throws Error where the scheme has no levels (Scheme::HasLevels).
   virtual Probe Measure(int worker, std::span<const float> gradient);
   // The step goes on with candidates[index]; Encode then takes no gradient.
   virtual void Choose(size_t index);
@@ -133,17 +135,18 @@ class Scheme {
   virtual ~Scheme() = default;
   virtual std::string_view Name() const = 0;
   virtual const ParameterSpec& Parameter() const = 0;
-  // Values that one worker sends over all rounds; what the parameter asks for, where it depends on the data.
+  // Values that one worker sends over all rounds; what the parameter asks for, where it depends on
+  // the data.
   virtual int64_t ElementsSent(const Unit& unit, double parameter) const = 0;
   // Bytes that one worker sends over all rounds, where known beforehand.
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
-  // The rounds of an exchange of so many participants that gets no candidates, where all their lengths are known beforehand;
-  // none: lengths depend on the data, or on who takes part.
+  // The rounds of an exchange of so many participants that gets no candidates, where all their
+  // lengths are known beforehand; none: lengths depend on the data, or on who takes part.
   virtual std::optional<std::vector<PlannedRound>> Plan(const Unit&, double, int) const {
     return std::nullopt;
   }
-  // The rounds to expect of an exchange on that link. Where lengths depend on the data they are those of what the
-  // parameter asks for. None: the scheme cannot tell.
+  // The rounds to expect of an exchange on that link. Where lengths depend on the data they are
+  // those of what the parameter asks for. None: the scheme cannot tell.
   virtual std::optional<std::vector<PlannedRound>> ExpectedRounds(const Unit& unit,
                                                                   double parameter,
                                                                   int participants,
@@ -155,7 +158,8 @@ class Scheme {
   virtual bool DependsOnCollective() const { return false; }
   // True where the exchange reads StepContext::link, and so differs between networks.
   virtual bool ReadsNetwork() const { return false; }
-  // False for units that its own rule sends whole (vectors, small matrices): policies leave them alone.
+  // False for units that its own rule sends whole (vectors, small matrices): policies leave them
+  // alone.
   virtual bool Compresses(const Unit&, [[maybe_unused]] double parameter) const { return true; }
   // Steps at the start of the training in which all units are sent whole.
   virtual int64_t DenseSteps() const { return 0; }
@@ -163,22 +167,25 @@ class Scheme {
   virtual bool HasLevels() const { return false; }
   // False where error feedback would diverge, and where rounding is all that is lost (dense, fp16).
   virtual bool UsesErrorFeedback([[maybe_unused]] double parameter) const { return true; }
-  // True where what is held back is the method itself (momentum correction, variance): it is made with error feedback on.
+  // True where what is held back is the method itself (momentum correction, variance): it is made
+  // with error feedback on.
   virtual bool NeedsErrorFeedback() const { return OwnsMomentum(); }
   // True where momentum is applied before compression (DGC): the optimizer must have none.
   virtual bool OwnsMomentum() const { return false; }
-  // Norm that one worker's whole gradient is clipped to before anything is compressed; none: not clipped.
+  // Norm that one worker's whole gradient is clipped to before anything is compressed; none: not
+  // clipped.
   virtual std::optional<double> LocalClipNorm([[maybe_unused]] int workers) const {
     return std::nullopt;
   }
-  // ||x - C(x)||^2, or its expectation, for each parameter; `values` is one worker's error-fed gradient of the unit.
-  // What L-GreCo's table is made of.
+  // ||x - C(x)||^2, or its expectation, for each parameter; `values` is one worker's error-fed
+  // gradient of the unit. What L-GreCo's table is made of.
   virtual std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                             std::span<const double> parameters,
                                             const RandomKey& random) const = 0;
   // What that takes.
   virtual WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const = 0;
-  // Of selecting from `numel` values, and no more: what measuring a candidate takes. None without levels.
+  // Of selecting from `numel` values, and no more: what measuring a candidate takes. None without
+  // levels.
   virtual WorkList SelectWork([[maybe_unused]] int64_t numel,
                               [[maybe_unused]] double parameter) const {
     return {};
@@ -199,13 +206,14 @@ struct SchemeRow {
                                   const SchemeOptions& options);
 };
 
-// Schemes that are more than one codec in one round: ar-topk, flexible-topk, powersgd, dgc, signsgd, terngrad-shared,
-// variance.
+// Schemes that are more than one codec in one round: ar-topk, flexible-topk, powersgd, dgc,
+// signsgd, terngrad-shared, variance.
 // Every codec is a scheme as well.
 std::span<const SchemeRow> SchemeTable();
 
-// From text, "topk", "topk:index=u32+rbf", "powersgd:min_rate=2". Codecs take, beside their own, the options of
-// CodecSchemeOptions() (schemes/codec_scheme.h), and all take dense_start (schemes/dense_start.h). Throws Error with the list for any other name.
+// From text, "topk", "topk:index=u32+rbf", "powersgd:min_rate=2". Codecs take, beside their own,
+// the options of CodecSchemeOptions() (schemes/codec_scheme.h), and all take dense_start
+// (schemes/dense_start.h). Throws Error with the list for any other name.
 std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options = {});
 std::vector<std::string> SchemeNames();
 

@@ -1,8 +1,8 @@
 // The table says what kernels cost on a GPU: launches of one set, as compress/cuda makes them, and
-// bytes moved for an element; methods without kernels are charged as kernels that exist. Profiles of
-// data sheets follow from this table (trainer/clock/profile.h), and docs/clock.md shows it. Tests count it
-// (tests/compress/cuda/work_test.cc, tests/compress/processor_work_test.cc). Every kernel that a
-// codec, scheme or policy charges (Work::kernel) has a row.
+// bytes moved for an element; methods without kernels are charged as kernels that exist. Profiles
+// of data sheets follow from this table (trainer/clock/profile.h), and docs/clock.md shows it.
+// Tests count it (tests/compress/cuda/work_test.cc, tests/compress/processor_work_test.cc). Every
+// kernel that a codec, scheme or policy charges (Work::kernel) has a row.
 #pragma once
 
 #include <span>

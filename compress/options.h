@@ -1,5 +1,6 @@
-// How codecs, schemes and policies are written: stages with options, "topk:index=u32+rbf:bits=10" or
-// "gravac:eps=0.7,window=100". '+' separates stages, ':' a stage from its options, ',' the options.
+// How codecs, schemes and policies are written: stages with options, "topk:index=u32+rbf:bits=10"
+// or "gravac:eps=0.7,window=100". '+' separates stages, ':' a stage from its options, ',' the
+// options.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,8 @@ struct OptionSpec {
   std::string help;
 };
 
-// Reads the options of one stage. Every call throws Error naming stage, option, value and what is allowed.
+// Reads the options of one stage. Every call throws Error naming stage, option, value and what is
+// allowed.
 class OptionReader {
  public:
   // Throws Error, listing `specs`, on an option that is none of them. Both outlive this.
@@ -41,8 +43,8 @@ class OptionReader {
   // Numbers take "1%" for 0.01.
   double Number(std::string_view name, double minimum, double maximum) const;
   int64_t Integer(std::string_view name, int64_t minimum, int64_t maximum) const;
-  // Steps: a whole number from `minimum` (kMostSteps at most), or "5%", that part of a run of `total_steps` steps,
-  // rounded, at least 1.
+  // Steps: a whole number from `minimum` (kMostSteps at most), or "5%", that part of a run of
+  // `total_steps` steps, rounded, at least 1.
   int64_t Steps(std::string_view name, int64_t minimum, int64_t total_steps) const;
   // Whether the option is given as a part: "5%".
   bool IsPart(std::string_view name) const { return Text(name).ends_with('%'); }
@@ -65,7 +67,8 @@ struct MethodInfo {
   std::vector<OptionSpec> options = {};
 };
 
-// The entry of that name in a table whose rows have a MethodInfo `info`. Throws Error naming `what`, with the list.
+// The entry of that name in a table whose rows have a MethodInfo `info`. Throws Error naming
+// `what`, with the list.
 [[noreturn]] void ThrowUnknown(std::string_view what, std::string_view name,
                                const std::vector<std::string>& known);
 template <typename Row>

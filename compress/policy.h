@@ -1,14 +1,15 @@
-// Policy: picks each unit's codec parameter for each step, from exactly what its paper lets it know. One policy
-// object stands for all workers: whatever a worker learns from others travels as bytes in a round, is decoded from
-// those bytes, and is charged to the network.
+// Policy: picks each unit's codec parameter for each step, from exactly what its paper lets it
+// know. One policy object stands for all workers: whatever a worker learns from others travels as
+// bytes in a round, is decoded from those bytes, and is charged to the network.
 //
 //   policy->Decide(step, units, parameters)                  before the gradients
 //   Observe(unit, gradient, residual) of worker 0            where it reads local gradients
-//   an agreement, where Agrees(step): exchanges measure Candidates(), OpenRound(kAgreement) and its messages,
+//   an agreement, where Agrees(step): exchanges measure Candidates(), OpenRound(kAgreement) and its
+//   messages,
 //     then Choose: one candidate for each unit
 //   the exchanges run
-//   an announcement, where OpenRound(kAnnouncement) has one: worker 0 tells what it decided for later steps
-//   Observe(feedback)
+//   an announcement, where OpenRound(kAnnouncement) has one: worker 0 tells what it decided for
+//   later steps Observe(feedback)
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ struct StepInfo {
 struct StepFeedback {
   int64_t step = 0;
   double loss = 0;  // of worker 0's batch: a policy that wants the mean sends it
-  // Flat, decoded, the same at every worker; may be empty where Policy::ReadsMeanGradient() is false.
+  // Flat, decoded, the same at every worker; may be empty where Policy::ReadsMeanGradient() is
+  // false.
   std::span<const float> mean_gradient = {};
 
   // Reading one of these makes a training network dependent (ReadsClock).
@@ -72,27 +74,29 @@ class Policy {
   virtual void Decide(const StepInfo& step, std::span<const Unit> units,
                       std::span<double> parameters) = 0;
 
-  // Whether ObserveLocal is wanted in this step, and what it costs worker 0's device. Called after Decide.
+  // Whether ObserveLocal is wanted in this step, and what it costs worker 0's device. Called after
+  // Decide.
   virtual bool ReadsLocalGradient() const { return false; }
   virtual WorkList LocalWork() const { return {}; }
-  // Gradient g of worker 0 and what it held of unit `unit` before (empty: nothing); e = g + residual. Units come in
-  // order.
+  // Gradient g of worker 0 and what it held of unit `unit` before (empty: nothing); e = g +
+  // residual. Units come in order.
   virtual void ObserveLocal([[maybe_unused]] size_t unit,
                             [[maybe_unused]] std::span<const float> gradient,
                             [[maybe_unused]] std::span<const float> residual) {}
 
-  // Parameters to choose from in this step, loosest first, the same for all units; empty: no agreement. Called after
-  // Decide.
+  // Parameters to choose from in this step, loosest first, the same for all units; empty: no
+  // agreement. Called after Decide.
   virtual std::vector<double> Candidates() const { return {}; }
   // False where no step has any.
   virtual bool HasCandidates() const { return false; }
   // StepContext::estimate for them.
   virtual bool EstimatesCandidates() const { return false; }
 
-  // The policy's own messages: at most one round at each moment, in all of which every worker takes part.
+  // The policy's own messages: at most one round at each moment, in all of which every worker takes
+  // part.
   virtual std::optional<Round> OpenRound(PolicyMoment) { return std::nullopt; }
-  // `probes`: of this worker, by unit; empty in an announcement. Workers that send nothing return an empty message.
-  // May be called concurrently for different workers.
+  // `probes`: of this worker, by unit; empty in an announcement. Workers that send nothing return
+  // an empty message. May be called concurrently for different workers.
   virtual Message Encode([[maybe_unused]] int worker,
                          [[maybe_unused]] std::span<const Probe> probes) const {
     return {};
@@ -107,24 +111,26 @@ class Policy {
   // Whether Observe is to be given the step's mean gradient. Called before it.
   virtual bool ReadsMeanGradient() const { return false; }
 
-  // What of a real training its decisions follow ("the loss"), so that they mean nothing where gradients are drawn; "": they
-  // need none.
+  // What of a real training its decisions follow ("the loss"), so that they mean nothing where
+  // gradients are drawn; "": they need none.
   virtual std::string_view NeedsTraining() const { return ""; }
 
-  // True where decisions depend on simulated time or on the network's rates: such a training cannot be replayed on
-  // another network.
+  // True where decisions depend on simulated time or on the network's rates: such a training cannot
+  // be replayed on another network.
   virtual bool ReadsClock() const { return false; }
 
-  // Of a run of so many steps; nothing where the policy has nothing to decide: it is a schedule, or one parameter.
+  // Of a run of so many steps; nothing where the policy has nothing to decide: it is a schedule, or
+  // one parameter.
   virtual std::optional<DecisionForecast> DecisionsIn([[maybe_unused]] int64_t total_steps) const {
     return std::nullopt;
   }
 
-  // What was decided since the last call, in the order of steps; a new object's log begins with what holds at first.
+  // What was decided since the last call, in the order of steps; a new object's log begins with
+  // what holds at first.
   std::vector<Decision> TakeDecisions() { return log_.Take(); }
 
-  // All state, and back; Load throws Error, changing nothing, on bytes of another policy or model. For policies
-  // without state both are empty.
+  // All state, and back; Load throws Error, changing nothing, on bytes of another policy or model.
+  // For policies without state both are empty.
   virtual Bytes Save() const { return {}; }
   virtual void Load(ByteSpan state);
 
@@ -155,11 +161,11 @@ struct PolicyRow {
   std::unique_ptr<Policy> (*make)(const OptionReader& options, const PolicyContext& context);
 };
 
-// uniform, legacy-auto, warmup, lgreco, accordion, lgreco-accordion, gravac, kimad, flexible, theta. LEGACY's own tables
-// are made from levels (policies/legacy_schedule.h).
+// uniform, legacy-auto, warmup, lgreco, accordion, lgreco-accordion, gravac, kimad, flexible,
+// theta. LEGACY's own tables are made from levels (policies/legacy_schedule.h).
 std::span<const PolicyRow> PolicyTable();
-// From text: "gravac:eps=0.9". Throws Error with the list for any other name, and where the policy does not fit the
-// scheme.
+// From text: "gravac:eps=0.9". Throws Error with the list for any other name, and where the policy
+// does not fit the scheme.
 std::unique_ptr<Policy> MakePolicy(std::string_view text, const PolicyContext& context);
 
 }  // namespace legacy

@@ -1,5 +1,6 @@
-// Quantiser: how values become bits. It writes one segment of a message: the values of a whole unit, those that a
-// sparsifier kept, or the coefficients of a transform. Stateless and thread safe.
+// Quantiser: how values become bits. It writes one segment of a message: the values of a whole
+// unit, those that a sparsifier kept, or the coefficients of a transform. Stateless and thread
+// safe.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +25,20 @@ class Quantiser {
   virtual std::string_view Name() const = 0;
   virtual ValueType Type() const = 0;  // how the header names it
 
-  // "bits", or none. Policies drive it where the quantiser stands alone; behind a sparsifier or a transform the
-  // parameter is its fallback, which the option "bits" sets.
+  // "bits", or none. Policies drive it where the quantiser stands alone; behind a sparsifier or a
+  // transform the parameter is its fallback, which the option "bits" sets.
   virtual const ParameterSpec& Parameter() const = 0;
 
-  // True where sums of segments, taken value by value, are what a network can sum (fp32, fp16, bf16).
+  // True where sums of segments, taken value by value, are what a network can sum (fp32, fp16,
+  // bf16).
   virtual bool Linear() const { return false; }
-  // True where error feedback is sure to stay bounded: some norm of x - Q(x) (or the root of the expectation of its
-  // square) is below a fraction < 1 of that of x. For most that is E||x - Q(x)||^2 < ||x||^2.
+  // True where error feedback is sure to stay bounded: some norm of x - Q(x) (or the root of the
+  // expectation of its square) is below a fraction < 1 of that of x. For most that is E||x -
+  // Q(x)||^2 < ||x||^2.
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
-  // Values that share a scale, so that a segment can be cut between them (requantised sums); 0: all of them do.
+  // Values that share a scale, so that a segment can be cut between them (requantised sums); 0: all
+  // of them do.
   virtual int64_t Bucket() const { return 0; }
 
   // Exact length for `count` values; empty where it depends on the data (Elias coding).
@@ -44,14 +48,14 @@ class Quantiser {
   virtual Work EncodeWork(int64_t count, double parameter) const;
   virtual Work DecodeWork(int64_t count, double parameter) const;
 
-  // Appends the segment. `values` are finite. Stochastic rounding draws from context.random with purpose
-  // kStochastic: the draw of value i depends on i and the key alone. context.parameter is the caller's: the
-  // quantiser's is `parameter`.
+  // Appends the segment. `values` are finite. Stochastic rounding draws from context.random with
+  // purpose kStochastic: the draw of value i depends on i and the key alone. context.parameter is
+  // the caller's: the quantiser's is `parameter`.
   virtual void Encode(std::span<const float> values, double parameter, const CodecContext& context,
                       Bytes& out) const = 0;
 
-  // `segment` is the rest of the message, hostile: throws Error unless it is exactly one segment of values.size()
-  // values, all finite. Writes nothing of meaning before it throws.
+  // `segment` is the rest of the message, hostile: throws Error unless it is exactly one segment of
+  // values.size() values, all finite. Writes nothing of meaning before it throws.
   virtual void Decode(ByteSpan segment, double parameter, std::span<float> values) const = 0;
 
   // The same, where segments can be decoded in parts: sums then need no buffer of the unit.

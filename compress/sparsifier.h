@@ -1,5 +1,5 @@
-// Sparsifier: which elements of a unit travel. Stateless and thread safe; what a method carries from step to step
-// (RedSync's thresholds, SIDCo's stages) is in CodecContext::state.
+// Sparsifier: which elements of a unit travel. Stateless and thread safe; what a method carries
+// from step to step (RedSync's thresholds, SIDCo's stages) is in CodecContext::state.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,17 @@ class Sparsifier {
   virtual CodecId Id() const = 0;                      // how the header names it
   virtual const ParameterSpec& Parameter() const = 0;  // density or threshold
 
-  // True where exactly `count` elements are always selected, so that a message's length is known beforehand.
+  // True where exactly `count` elements are always selected, so that a message's length is known
+  // beforehand.
   virtual bool FixedCount() const { return true; }
-  // True where positions follow from the context and the number of elements alone (Random-K): they do not travel,
-  // and messages of all workers can be summed.
+  // True where positions follow from the context and the number of elements alone (Random-K): they
+  // do not travel, and messages of all workers can be summed.
   virtual bool SharedSupport() const { return false; }
-  // False where no parameter says how much is kept, or the unit's history says which: no multi-level compression.
+  // False where no parameter says how much is kept, or the unit's history says which: no
+  // multi-level compression.
   virtual bool HasLevels() const { return !Parameter().name.empty(); }
-  // False where what is sent is not the value itself (unbiased Random-K): error feedback would diverge.
+  // False where what is sent is not the value itself (unbiased Random-K): error feedback would
+  // diverge.
   virtual bool AllowsErrorFeedback() const { return true; }
 
   // True for units that the method's own rule sends whole (RedSync's small layers).
@@ -54,14 +57,14 @@ class Sparsifier {
   // True where it also takes out of what is held what it selects.
   virtual bool TakesOut([[maybe_unused]] Feeding feeding) const { return false; }
 
-  // `count`: about how many are wanted (KeptCount of the whole unit and the density); read by methods whose
-  // parameter is a density. `values` may be a unit or what a looser selection of it kept (multi-level
-  // compression). Throws Error on NaN and infinity, naming context.unit.
+  // `count`: about how many are wanted (KeptCount of the whole unit and the density); read by
+  // methods whose parameter is a density. `values` may be a unit or what a looser selection of it
+  // kept (multi-level compression). Throws Error on NaN and infinity, naming context.unit.
   virtual Selection Select(std::span<const float> values, int64_t count,
                            const CodecContext& context) const = 0;
 
-  // residual += gradient; selects from the sum; residual is 0 at the positions that are sent. One pass where the
-  // method allows it; the default makes three of it.
+  // residual += gradient; selects from the sum; residual is 0 at the positions that are sent. One
+  // pass where the method allows it; the default makes three of it.
   virtual Selection SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                        int64_t count, const CodecContext& context) const;
 
@@ -72,8 +75,8 @@ class Sparsifier {
   // Of SquaredErrors.
   virtual WorkList ErrorWork(int64_t numel, std::span<const double> parameters) const;
 
-  // ||x - what Select keeps||^2 for each parameter (density), from one pass over the values. The default selects
-  // once for each.
+  // ||x - what Select keeps||^2 for each parameter (density), from one pass over the values. The
+  // default selects once for each.
   virtual std::vector<double> SquaredErrors(std::span<const float> values,
                                             std::span<const double> parameters,
                                             const CodecContext& context) const;

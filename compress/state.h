@@ -46,7 +46,8 @@ class StateReader {
   ByteSpan in_;
 };
 
-// Several parts of a state, one after the other: each has Save and Load, as this writer and reader do it field by field.
+// Several parts of a state, one after the other: each has Save and Load, as this writer and reader
+// do it field by field.
 template <typename... Parts>
 void SaveParts(StateWriter& out, const Parts&... parts) {
   (parts.Save(out), ...);

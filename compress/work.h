@@ -8,8 +8,8 @@
 
 namespace legacy {
 
-// seconds = sets of launches * launch_seconds of the kernel + elements * its seconds_per_element. How many sets it takes
-// depends on who runs it, so there are two counts.
+// seconds = sets of launches * launch_seconds of the kernel + elements * its seconds_per_element.
+// How many sets it takes depends on who runs it, so there are two counts.
 struct Work {
   std::string kernel;  // "topk.encode", "sparse.decode", "cast.encode"; empty: free
   int64_t elements = 0;
@@ -29,11 +29,12 @@ Work Moved(int64_t bytes);
 WorkList TopKWork(int64_t numel);
 Work TopKSampleWork(int64_t numel);
 
-// What is encoded: the gradient; its sum with what is held, made on the way; or that sum, made before (momentum).
+// What is encoded: the gradient; its sum with what is held, made on the way; or that sum, made
+// before (momentum).
 enum class Feeding : uint8_t { kNone, kGradient, kAdded };
 
-// Adds `work`, which is done before or after what is in `total`: elements, launches and sets are summed for each kernel
-// and `alike`; free work (no kernel) is left out.
+// Adds `work`, which is done before or after what is in `total`: elements, launches and sets are
+// summed for each kernel and `alike`; free work (no kernel) is left out.
 void AddWork(const Work& work, WorkList& total);
 void AddWork(const WorkList& work, WorkList& total);
 // Adds work of another unit, which shares its sets of launches with what is alike in `total`.

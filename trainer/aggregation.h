@@ -44,7 +44,8 @@ struct StepTimes {
   std::vector<double> bucket_exposed_seconds = {};  // of StepWork::buckets: its part of the above
 };
 
-// What clipping a worker's gradient of so many elements takes; nothing where the scheme does not clip it.
+// What clipping a worker's gradient of so many elements takes; nothing where the scheme does not
+// clip it.
 std::vector<Work> ClipWork(const Scheme& scheme, int workers, int64_t elements);
 // What a gradient is multiplied by so that its norm is at most `limit`.
 float ClipFactor(double limit, double squared_norm);
@@ -66,8 +67,8 @@ class Aggregation {
   // Of the finished step.
   std::vector<BucketWork> Buckets() const;
   std::vector<UnitOutcome> Outcomes() const;
-  // Tells the policy what the step took. `feedback` has its number, loss and mean gradient; `buckets` is what it sent, empty
-  // in a local step.
+  // Tells the policy what the step took. `feedback` has its number, loss and mean gradient;
+  // `buckets` is what it sent, empty in a local step.
   void Observe(StepFeedback feedback, std::span<const BucketWork> buckets,
                const StepTimes& times) const;
 
@@ -97,8 +98,8 @@ class Aggregation {
 
  private:
   std::vector<double> UnitBytes() const;  // of one participant's messages, mean over them
-  // Of each unit: its share, by `unit_bytes`, of the time of the bucket that it travels in. `buckets` and `bucket_seconds`
-  // are of one length.
+  // Of each unit: its share, by `unit_bytes`, of the time of the bucket that it travels in.
+  // `buckets` and `bucket_seconds` are of one length.
   std::vector<double> UnitExposedSeconds(std::span<const BucketWork> buckets,
                                          std::span<const double> unit_bytes,
                                          std::span<const double> bucket_seconds) const;

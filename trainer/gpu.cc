@@ -21,8 +21,8 @@ void LeaveMemoryUnfilled(Context& context) {
   }
 }
 
-// Results are the same from run to run. cuBLAS reads its variable when LibTorch makes the first handle; algorithms
-// without a deterministic form warn.
+// Results are the same from run to run. cuBLAS reads its variable when LibTorch makes the first
+// handle; algorithms without a deterministic form warn.
 void MakeDeterministic() {
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::Context& context = at::globalContext();

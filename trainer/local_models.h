@@ -1,7 +1,8 @@
-// Local SGD (Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019): every worker trains a model of its own
-// for H steps; then the workers exchange what they moved, and all go on from the mean. What is exchanged is the sum of
-// a worker's updates (weights agreed on - its weights), in place of a gradient: with the dense scheme the mean of the
-// models, with others a compressed one. Momentum stays with the worker.
+// Local SGD (Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019): every worker
+// trains a model of its own for H steps; then the workers exchange what they moved, and all go on
+// from the mean. What is exchanged is the sum of a worker's updates (weights agreed on - its
+// weights), in place of a gradient: with the dense scheme the mean of the models, with others a
+// compressed one. Momentum stays with the worker.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Where steps come from: trainings that run (training.h), or shapes of models whose gradients are drawn
-// (scenarios/shapes/drawn_training.h). Both say what a step asks of devices and network; time is somebody else's business.
+// Where steps come from: trainings that run (training.h), or shapes of models whose gradients are
+// drawn (scenarios/shapes/drawn_training.h). Both say what a step asks of devices and network; time
+// is somebody else's business.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ struct StepOutcome {
   std::vector<UnitOutcome> units;
 };
 
-// Sees the gradient of each worker and step, flat, before anything is compressed. Called from any thread.
+// Sees the gradient of each worker and step, flat, before anything is compressed. Called from any
+// thread.
 using GradientHook = std::function<void(int64_t step, int worker, std::span<const float> gradient)>;
 
 struct Evaluation {

@@ -3,9 +3,10 @@
 // one copy of the weights; each worker has its batch-norm statistics here and its residuals in the
 // exchanges.
 //
-// Same options, same bits, whatever `threads` is, on one kind of processor (HostLibraries): workers compute with one intra-op thread each,
-// messages are taken in by worker order, and every draw is keyed by (seed, worker, step). On an accelerator workers
-// compute one after the other, and results are those of its LibTorch.
+// Same options, same bits, whatever `threads` is, on one kind of processor (HostLibraries): workers
+// compute with one intra-op thread each, messages are taken in by worker order, and every draw is
+// keyed by (seed, worker, step). On an accelerator workers compute one after the other, and results
+// are those of its LibTorch.
 //
 //   Training training(options, dataset, request, MakeUniformPolicy(0.01), MakeScheme("topk", {}));
 //   while (training.step() < options.total_steps) { StepOutcome outcome = training.Step(); ... }
@@ -49,8 +50,8 @@ struct TrainingOptions {
   std::shared_ptr<Accelerator> accelerator = nullptr;  // null: the host computes
 };
 
-// Which kernels compute on the host, for manifests. LibTorch and BLAS choose them by the processor, and their sums have
-// another order each: trainings repeat to the bit where both are equal.
+// Which kernels compute on the host, for manifests. LibTorch and BLAS choose them by the processor,
+// and their sums have another order each: trainings repeat to the bit where both are equal.
 struct HostLibraries {
   std::string cpu_capability = "unknown";  // DEFAULT, AVX2, AVX512 ...
   std::string blas = "unknown";            // "OpenBLAS 0.3.21 ... SkylakeX"

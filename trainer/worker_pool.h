@@ -15,7 +15,8 @@ class WorkerPool {
  public:
   using Task = std::function<void(int64_t index, int thread)>;
 
-  // `threads` >= 1, the calling thread included. Throws Error otherwise. Each of them calls `begin` first.
+  // `threads` >= 1, the calling thread included. Throws Error otherwise. Each of them calls `begin`
+  // first.
   explicit WorkerPool(int threads, std::function<void()> begin = nullptr);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;

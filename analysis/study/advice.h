@@ -1,9 +1,11 @@
-// "Should I compress, and with what?", answered from a study along one axis of rates: its points at the asked value, and
-// where on the axis the answer turns. Pure functions of the study; deterministic.
+// "Should I compress, and with what?", answered from a study along one axis of rates: its points at
+// the asked value, and where on the axis the answer turns. Pure functions of the study;
+// deterministic.
 //
-// A policy is sooner than the baseline where the 95 % interval of its speed-up lies above 1, later where it lies below,
-// and else cannot be told apart from it. With one seed there is no interval, and the ratio alone decides; bounds of
-// trainings that missed the target decide where all seeds lie on that side.
+// A policy is sooner than the baseline where the 95 % interval of its speed-up lies above 1, later
+// where it lies below, and else cannot be told apart from it. With one seed there is no interval,
+// and the ratio alone decides; bounds of trainings that missed the target decide where all seeds
+// lie on that side.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -35,7 +37,8 @@ struct AdviceQuestion {
   double guessing = 0;               // accuracy of one who guesses, a fraction; 0: not known
 };
 
-// A baseline that is less than so many times as accurate as guessing has learnt too little to compare anything with.
+// A baseline that is less than so many times as accurate as guessing has learnt too little to
+// compare anything with.
 inline constexpr double kLearntTimesGuessing = 2;
 
 struct Advice {
@@ -47,14 +50,15 @@ struct Advice {
   std::optional<Facet> facet;    // along the axis; none where it has one value
 };
 
-// Throws Error where a point at the asked value is not done, and on a study without a target or the baseline among its
-// policies.
+// Throws Error where a point at the asked value is not done, and on a study without a target or the
+// baseline among its policies.
 Advice AdviceOf(const Study& study, AdviceQuestion question);
 
 // The verdict in one paragraph.
 std::string VerdictText(const Study& study, const Advice& advice);
 
-// The whole answer for people: verdict, table of policies, break-even, what a step is bound by, caveats, command.
+// The whole answer for people: verdict, table of policies, break-even, what a step is bound by,
+// caveats, command.
 std::string AdviceText(const Study& study, const Advice& advice);
 
 // The same for programs; docs/advise.md has the keys. What is unknown is null.

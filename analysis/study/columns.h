@@ -1,4 +1,5 @@
-// The columns of a study's tables, once for the database and the CSV files, and rows as cells in their order.
+// The columns of a study's tables, once for the database and the CSV files, and rows as cells in
+// their order.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +41,9 @@ CurveRow CurveRowOf(const std::vector<Cell>& cells);
 // Throws Error with the allowed texts.
 StudyState StateOf(const std::string& text);
 
-// Throws Error on what no table can hold: names of axes that are no names of columns or clash with one, values that stand
-// twice, numbers that are not as many as the values, points whose ids are not their positions, seeds above 2^63 - 1.
+// Throws Error on what no table can hold: names of axes that are no names of columns or clash with
+// one, values that stand twice, numbers that are not as many as the values, points whose ids are
+// not their positions, seeds above 2^63 - 1.
 void CheckTables(const Study& study);
 
 // Small letters, digits and _, the first a letter.

@@ -1,5 +1,6 @@
-// A line is {"point": {...}} or {"training": {...}}: the fields by their names, the figures and the columns of the curve
-// by the columns' names. Numbers read back to the last bit; what is not finite is a text as in the CSV files.
+// A line is {"point": {...}} or {"training": {...}}: the fields by their names, the figures and the
+// columns of the curve by the columns' names. Numbers read back to the last bit; what is not finite
+// is a text as in the CSV files.
 #include "analysis/study/journal.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
-// Journals: what each process that works on a study writes as it goes, one line of JSON a result. Any number of processes
-// on any number of machines may work on one study, each with a journal of its own in the study's folder; who collects reads
-// them all and fills the database. A killed process leaves whole lines but for the last, which is ignored.
+// Journals: what each process that works on a study writes as it goes, one line of JSON a result.
+// Any number of processes on any number of machines may work on one study, each with a journal of
+// its own in the study's folder; who collects reads them all and fills the database. A killed
+// process leaves whole lines but for the last, which is ignored.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ struct JournalEntries {
   std::string first_skipped;  // where the first of them is, and what is wrong with it
 };
 
-// All journals of a folder; empty where there is none. A line that is no result hides no other: it is counted. Throws
-// Error where a journal cannot be read.
+// All journals of a folder; empty where there is none. A line that is no result hides no other: it
+// is counted. Throws Error where a journal cannot be read.
 JournalEntries ReadJournals(const std::filesystem::path& folder);
 
 }  // namespace legacy::analysis

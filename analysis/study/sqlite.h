@@ -13,7 +13,8 @@ struct sqlite3_stmt;
 
 namespace legacy::analysis {
 
-// A connection; waits a minute where another program has the file locked. Not to be used in a child process after a fork.
+// A connection; waits a minute where another program has the file locked. Not to be used in a child
+// process after a fork.
 class SqliteFile {
  public:
   enum class Mode {

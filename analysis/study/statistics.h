@@ -113,7 +113,8 @@ Speedup SpeedupOf(const Study& study, const Place& place, size_t policy, size_t 
 // Position of a policy of the study. Throws Error with the list where there is none of that name.
 size_t PolicyIndex(const Study& study, const std::string& name);
 
-// The policy's name, marked (summary.h) where at some place it decided too seldom: for what shows all places in one.
+// The policy's name, marked (summary.h) where at some place it decided too seldom: for what shows
+// all places in one.
 std::string MarkedName(const Study& study, const std::string& policy);
 
 // "8 workers, leaf-spine, 1 Gbit/s": what a place is called, axes in `left_out` aside.

@@ -1,5 +1,6 @@
-// A rollback journal, not a write-ahead log: that needs memory shared between the processes, which a file system shared
-// over a network does not give. Readers wait while a transaction is committed, no longer.
+// A rollback journal, not a write-ahead log: that needs memory shared between the processes, which
+// a file system shared over a network does not give. Readers wait while a transaction is committed,
+// no longer.
 #include "analysis/study/store.h"
 
 #include <fmt/format.h>

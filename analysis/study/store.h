@@ -1,6 +1,7 @@
-// The study's database, one SQLite file: tables study, axes, trainings, points (a column for each axis, and one
-// <axis>_number where the axis has numbers) and curves. One process writes; any may read at the same time. What is in it
-// depends on the study and its results alone, not on the order in which they came or on when that was.
+// The study's database, one SQLite file: tables study, axes, trainings, points (a column for each
+// axis, and one <axis>_number where the axis has numbers) and curves. One process writes; any may
+// read at the same time. What is in it depends on the study and its results alone, not on the order
+// in which they came or on when that was.
 #pragma once
 
 #include <filesystem>
@@ -21,8 +22,8 @@ class StudyStore {
   StudyStore& operator=(StudyStore&&) noexcept;
   ~StudyStore();
 
-  // States, messages and results of points and trainings by their ids, in one transaction. Throws Error on ids that there
-  // are not.
+  // States, messages and results of points and trainings by their ids, in one transaction. Throws
+  // Error on ids that there are not.
   void Put(const std::vector<StudyPoint>& points);
   void Put(const std::vector<StudyTraining>& trainings);
 

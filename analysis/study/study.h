@@ -1,5 +1,6 @@
-// A study: one grid of points, each a policy with a seed on a network, and what came out of each. These are the tables of
-// the study's database; docs/studies.md describes them. Columns() names the columns once, as in rows.h.
+// A study: one grid of points, each a policy with a seed on a network, and what came out of each.
+// These are the tables of the study's database; docs/studies.md describes them. Columns() names the
+// columns once, as in rows.h.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +29,15 @@ struct StudyTraining {
   std::string id;  // hash of its options; the folder trainings/<id> has its run directory
   std::string policy;
   uint64_t seed = 0;
-  std::string
-      replay_refused;  // why it serves one point alone; "": it is replayed on all its points' networks
+  // why it serves one point alone; "": it is replayed on all its points' networks
+  std::string replay_refused;
   StudyState state = StudyState::kPending;
   std::string message;        // of a failed one
   std::string configuration;  // the scenario that was trained, JSON
 };
 
-// What came out of a point. Seconds are simulated; bytes and the parts of a step are means over the workers.
+// What came out of a point. Seconds are simulated; bytes and the parts of a step are means over the
+// workers.
 struct PointFigures {
   int64_t workers = 0;
   int64_t steps = 0;
@@ -55,7 +57,8 @@ struct PointFigures {
   double communication_seconds = 0;
   double decode_seconds = 0;
   double wait_seconds = 0;
-  // mean of a step by the textbook: compute, encode and decode, then each collective's alpha-beta time, nothing overlapped
+  // mean of a step by the textbook: compute, encode and decode, then each collective's alpha-beta
+  // time, nothing overlapped
   double alpha_beta_step_seconds = 0;
   std::optional<double> egress_usd;  // of the whole training, where the topology has prices
   std::optional<int64_t> decisions;  // that the policy made, where it is one that decides

@@ -162,8 +162,9 @@ void PolicyStepAndTorch(benchmark::State& state, const char* policy) {
 
 #endif
 
-// Two levels of one gradient, 10x and 1,000x: GraVAC's probes, where the second is taken from what the first kept, beside two
-// compressions of the gradient itself (Tyagi and Swany, IEEE CLOUD 2023, table 3). Argument: elements.
+// Two levels of one gradient, 10x and 1,000x: GraVAC's probes, where the second is taken from what
+// the first kept, beside two compressions of the gradient itself (Tyagi and Swany, IEEE CLOUD 2023,
+// table 3). Argument: elements.
 void TwoLevels(benchmark::State& state, const char* scheme_text) {
   constexpr double kLoose = 0.1, kTight = 0.001;
   const auto scheme = MakeScheme(scheme_text, {.error_feedback = false});

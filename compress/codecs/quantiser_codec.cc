@@ -17,8 +17,8 @@ Header HeaderOf(const Quantiser& quantiser, uint32_t unit, uint32_t numel) {
           .count = numel};
 }
 
-// Calls body(first, values) for the values of a checked segment: in parts that stay in the cache, or all together where the
-// quantiser has none, and then it checks them itself.
+// Calls body(first, values) for the values of a checked segment: in parts that stay in the cache,
+// or all together where the quantiser has none, and then it checks them itself.
 template <typename Body>
 void ForDecoded(const Quantiser& quantiser, ByteSpan segment, double parameter, int64_t count,
                 Body body) {

@@ -40,8 +40,9 @@ void UnpackAny(const std::byte* in, int width, int64_t count, uint32_t* codes) {
   }
 }
 
-// Byte codes as one number, two, four or eight of them in a Word, become neighbours in steps: of pairs, fours, all. In
-// each the upper halves move down by the unused bits between them and the lower.
+// Byte codes as one number, two, four or eight of them in a Word, become neighbours in steps: of
+// pairs, fours, all. In each the upper halves move down by the unused bits between them and the
+// lower.
 template <int kWidth, typename Word>
 struct Neighbours {
   static constexpr int kCount = sizeof(Word);

@@ -1,6 +1,7 @@
-// Codes of 1 to 32 bits, packed: a stream of bits, the lowest of a byte first, code after code, exactly
-// ceil(n * width / 8) bytes, the bits after the last code zero. Codes 8 i .. 8 i + 7 begin at byte i * width, so that
-// any range that begins at a multiple of eight can be packed or unpacked by itself.
+// Codes of 1 to 32 bits, packed: a stream of bits, the lowest of a byte first, code after code,
+// exactly ceil(n * width / 8) bytes, the bits after the last code zero. Codes 8 i .. 8 i + 7 begin
+// at byte i * width, so that any range that begins at a multiple of eight can be packed or unpacked
+// by itself.
 //
 // Byte codes (width <= 8) and signs are fast: bytes moved per element 1 + width / 8, and 4 + 1/8.
 #pragma once
@@ -15,15 +16,18 @@ namespace legacy::cpu {
 
 constexpr int64_t PackedBytes(int64_t count, int width) { return (count * width + 7) / 8; }
 
-// Throws Error where bits after the last of `count` codes are set; in.size() == PackedBytes(count, width).
+// Throws Error where bits after the last of `count` codes are set; in.size() == PackedBytes(count,
+// width).
 void CheckPadding(std::span<const std::byte> in, int64_t count, int width);
 
-// Codes are below 2^width; out.size() == PackedBytes(codes.size(), width). 1 <= width <= 32, <= 8 for bytes.
+// Codes are below 2^width; out.size() == PackedBytes(codes.size(), width). 1 <= width <= 32, <= 8
+// for bytes.
 void PackCodes(std::span<const uint32_t> codes, int width, std::span<std::byte> out);
 void PackCodes(std::span<const uint8_t> codes, int width, std::span<std::byte> out,
                Simd simd = ActiveSimd());
 
-// in.size() == PackedBytes(codes.size(), width). Throws Error as CheckPadding does, before anything is written.
+// in.size() == PackedBytes(codes.size(), width). Throws Error as CheckPadding does, before anything
+// is written.
 void UnpackCodes(std::span<const std::byte> in, int width, std::span<uint32_t> codes);
 void UnpackCodes(std::span<const std::byte> in, int width, std::span<uint8_t> codes,
                  Simd simd = ActiveSimd());

@@ -1,6 +1,6 @@
-// IEEE 754 half precision and bfloat16: round to nearest even, saturating at the largest finite number instead of
-// overflowing. The array forms use what the processor has (F16C; AVX2 or AVX-512 for bfloat16) and give the bits of the
-// scalar ones, which are the GPU's too.
+// IEEE 754 half precision and bfloat16: round to nearest even, saturating at the largest finite
+// number instead of overflowing. The array forms use what the processor has (F16C; AVX2 or AVX-512
+// for bfloat16) and give the bits of the scalar ones, which are the GPU's too.
 #pragma once
 
 #include <bit>
@@ -65,7 +65,8 @@ constexpr float HalfToFloat(uint16_t half) {
   return std::bit_cast<float>(sign | bits);
 }
 
-// The magnitude is bounded before it is rounded: as signed numbers, which the baseline of x86 compares alone.
+// The magnitude is bounded before it is rounded: as signed numbers, which the baseline of x86
+// compares alone.
 constexpr LEGACY_INLINE uint16_t FloatToBfloat16(float x) {
   constexpr uint32_t kSignBit = 0x80000000;
   constexpr int32_t kLargest = 0x7F7F0000;  // as a float

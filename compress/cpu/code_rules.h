@@ -1,5 +1,6 @@
-// How one value becomes a code on a grid of equal steps and back, and a power of two: the rules that
-// the loops of quantise.h and kernels on a GPU share. fp32 operations that round alike everywhere.
+// How one value becomes a code on a grid of equal steps and back, and a power of two: the rules
+// that the loops of quantise.h and kernels on a GPU share. fp32 operations that round alike
+// everywhere.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ LEGACY_INLINE constexpr float MagnitudeOf(float x) {
   return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) & 0x7FFFFFFF);
 }
 
-// The largest float of which no product with a number up to `bound` is above `top`; both above zero.
+// The largest float of which no product with a number up to `bound` is above `top`; both above
+// zero.
 constexpr float ScaleBelow(double top, float bound) {
   const auto scale = static_cast<float>(top / double{bound});
   if (double{scale} * double{bound} <= top) return scale;
@@ -48,7 +50,8 @@ inline constexpr float kTinyGrid = 0x1p-100f;  // below it a grid's scale could 
 inline constexpr float kRaiseGrid = 0x1p100f;
 inline constexpr float kLowerGrid = 0.25f;  // keeps the distance of two floats finite
 
-// Codes 0 .. 2 levels for -bound .. bound, of a finite bound > 0 that is not below any |x|; levels <= 127.
+// Codes 0 .. 2 levels for -bound .. bound, of a finite bound > 0 that is not below any |x|; levels
+// <= 127.
 constexpr CodeGrid SymmetricGrid(float bound, int levels, bool stochastic) {
   CodeGrid grid;
   grid.stochastic = stochastic;
@@ -73,7 +76,8 @@ constexpr CodeGrid RangeGrid(float least, float most, int levels, bool stochasti
   return grid;
 }
 
-// Ternary values (ternary.h): the codes 0, 1 and 2 for a scale > 0 that is not below any clipped |x|.
+// Ternary values (ternary.h): the codes 0, 1 and 2 for a scale > 0 that is not below any clipped
+// |x|.
 constexpr CodeGrid TernaryGrid(const Range& clip, float scale) {
   CodeGrid grid = SymmetricGrid(scale, 1, true);
   grid.prepared = true;
@@ -89,8 +93,9 @@ LEGACY_INLINE constexpr float PreparedValue(float x, float low, float high, floa
   return x * factor - origin;
 }
 
-// At 2^23 floats are 1 apart: adding it rounds to nearest even, and leaves the code, times 2^15 where a draw is to be
-// added, in the mantissa. The exponent above it is a multiple of 256 after the shift: the lowest byte is the code.
+// At 2^23 floats are 1 apart: adding it rounds to nearest even, and leaves the code, times 2^15
+// where a draw is to be added, in the mantissa. The exponent above it is a multiple of 256 after
+// the shift: the lowest byte is the code.
 constexpr float OffsetOf(const CodeGrid& grid) {
   return 0x1p23f + StepsOf(grid.centre, grid.stochastic);
 }
@@ -111,8 +116,8 @@ LEGACY_INLINE constexpr float RangeValue(int code, float least, float most, floa
   return (1.0f - t) * least + t * most;
 }
 
-// One of the two powers of two around x: the carry out of its mantissa after a draw is added. Below 2^-126 that or zero;
-// above 2^127 that.
+// One of the two powers of two around x: the carry out of its mantissa after a draw is added. Below
+// 2^-126 that or zero; above 2^127 that.
 LEGACY_INLINE constexpr float PowerOf(float x, uint32_t draw) {
   constexpr uint32_t kMagnitude = 0x7FFFFFFF;
   constexpr int32_t kLargest = 0x7F7FFFFF;

@@ -1,9 +1,11 @@
-// Elias-gamma coding of signed levels of which many are zero, as in Alistarh et al., "QSGD", NeurIPS 2017, section 3.1.
+// Elias-gamma coding of signed levels of which many are zero, as in Alistarh et al., "QSGD",
+// NeurIPS 2017, section 3.1.
 //
-// For each level that is not zero, in order: gamma(distance from the one before, from 1), a bit set where it is negative,
-// gamma(|level|). After the last of them gamma(distance to the end) unless that is 1. A stream of bits, the lowest of a
-// byte first, zeros up to a whole byte. gamma(v), v >= 1: floor(log2 v) zeros, a one, the bits of v below its leading one,
-// the lowest first. Each list of levels has one stream only.
+// For each level that is not zero, in order: gamma(distance from the one before, from 1), a bit set
+// where it is negative, gamma(|level|). After the last of them gamma(distance to the end) unless
+// that is 1. A stream of bits, the lowest of a byte first, zeros up to a whole byte. gamma(v), v >=
+// 1: floor(log2 v) zeros, a one, the bits of v below its leading one, the lowest first. Each list
+// of levels has one stream only.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,8 @@ constexpr int kOffsetBits = MagnitudeHistogram::kOffsetBits;
 
 // An element adds kOne and its bits to the entry of its place, its sign and bin: a multiple of
 // UnitOf(place) and its offset. Offsets are below 2^18: of up to kRun elements the quotient of an
-// entry and the unit is their number, the remainder the sum of their offsets, and nothing overflows.
+// entry and the unit is their number, the remainder the sum of their offsets, and nothing
+// overflows.
 constexpr int kCountShift = 41;
 constexpr uint64_t kOne = uint64_t{1} << kCountShift;
 constexpr int64_t kRun = (1 << 23) - (1 << 14);
@@ -32,8 +33,8 @@ constexpr int kManyTables = 3;
 constexpr int64_t kFew = 1 << 16;
 
 // Many zeros would wait for each other: after a block with more than kManyZeros the others are
-// gathered first, until a block has fewer than kFewZeros. Not by plain instructions, where gathering
-// takes longer than to wait.
+// gathered first, until a block has fewer than kFewZeros. Not by plain instructions, where
+// gathering takes longer than to wait.
 constexpr int64_t kBlock = 256;
 constexpr int64_t kManyZeros = kBlock / 2;
 constexpr int64_t kFewZeros = kBlock * 3 / 8;

@@ -2,11 +2,12 @@
 // once: the error of Top-K for all densities, all stages of SIDCo's fits (Abdelmoniem et al., MLSys
 // 2021), all probes of RedSync's search (Fang et al., JPDC 2019).
 //
-// 8192 bins: 8 bits of the exponent and the first 5 of the mantissa of |x|, so that a bin is at most
-// 1/32 of its magnitudes wide. A bin holds integers, its count and its exact sum: nothing depends on
-// the order of elements, calls or merges, on threads or instructions. Squares are taken at the mean
-// of a bin, which makes them too small by 2^-12 of themselves at most (a half of the bin's width,
-// squared). All of this but for subnormals, whose bins are 2^-131 wide. 4 bytes read per element.
+// 8192 bins: 8 bits of the exponent and the first 5 of the mantissa of |x|, so that a bin is at
+// most 1/32 of its magnitudes wide. A bin holds integers, its count and its exact sum: nothing
+// depends on the order of elements, calls or merges, on threads or instructions. Squares are taken
+// at the mean of a bin, which makes them too small by 2^-12 of themselves at most (a half of the
+// bin's width, squared). All of this but for subnormals, whose bins are 2^-131 wide. 4 bytes read
+// per element.
 #pragma once
 
 #include <array>
@@ -44,9 +45,9 @@ class MagnitudeHistogram {
   static double LowerEdge(int bin);
 
  private:
-  // Of one run, all zero before and after. By sign as well, which saves an instruction for each element; a
-  // few cache lines longer than a power of two, or equal bins of several tables would compete for
-  // one set of the cache.
+  // Of one run, all zero before and after. By sign as well, which saves an instruction for each
+  // element; a few cache lines longer than a power of two, or equal bins of several tables would
+  // compete for one set of the cache.
   using Table = std::array<uint64_t, 2 * kBins + 24>;
 
   template <int kTables>

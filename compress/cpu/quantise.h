@@ -1,7 +1,8 @@
-// Values to codes on a grid of equal steps and back, by fp32 operations that round alike on every processor; and
-// stochastic rounding to powers of two.
+// Values to codes on a grid of equal steps and back, by fp32 operations that round alike on every
+// processor; and stochastic rounding to powers of two.
 //
-// Bytes moved per element: 4 read and 1 written in cache. Deterministic: element i draws as stochastic.h says.
+// Bytes moved per element: 4 read and 1 written in cache. Deterministic: element i draws as
+// stochastic.h says.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,9 @@ namespace legacy::cpu {
 inline constexpr int64_t kQuantiseBlock =
     512;  // elements whose codes and draws stay in the nearest cache
 
-// Codes of elements first, first + 1, ... of a vector; `first` is a multiple of kDrawGroup. `source` is looked at where
-// the grid is stochastic; so is `ahead`, as many values that are read soon (stochastic.h).
+// Codes of elements first, first + 1, ... of a vector; `first` is a multiple of kDrawGroup.
+// `source` is looked at where the grid is stochastic; so is `ahead`, as many values that are read
+// soon (stochastic.h).
 void EncodeCodes(std::span<const float> values, const CodeGrid& grid, const DrawSource& source,
                  int64_t first, std::span<uint8_t> codes, Simd simd = ActiveSimd(),
                  const float* ahead = nullptr);
@@ -28,7 +30,8 @@ void DecodeSymmetric(std::span<const uint8_t> codes, float bound, int levels,
 void DecodeRange(std::span<const uint8_t> codes, float least, float most, int levels,
                  std::span<float> values, Simd simd = ActiveSimd());
 
-// Each value rounded to one of the two powers of two around it, so that the expectation is the value (code_rules.h).
+// Each value rounded to one of the two powers of two around it, so that the expectation is the
+// value (code_rules.h).
 void RoundToPowers(std::span<const float> values, const DrawSource& source, int64_t first,
                    std::span<float> rounded, Simd simd = ActiveSimd());
 

@@ -20,8 +20,8 @@ struct Narrowed {
 };
 
 // One digit: key(0) .. key(n - 1), all >= range.low, are counted in equal parts that cover
-// `range`, up to 2^11, and one part for what is above them. Returns the part that holds the key of descending rank
-// `rank`, from 1.
+// `range`, up to 2^11, and one part for what is above them. Returns the part that holds the key of
+// descending rank `rank`, from 1.
 template <typename Key>
 Narrowed Narrow(int64_t n, Key key, KeyRange range, int64_t rank) {
   constexpr int kMostBits = 11;
@@ -61,8 +61,8 @@ struct Cut {
   int64_t ties = 0;
 };
 
-// Of the magnitudes of `values`, all >= range.low; 1 <= rank <= values.size(). A range that holds the
-// result saves digits. `scratch` holds what the second digit is counted in.
+// Of the magnitudes of `values`, all >= range.low; 1 <= rank <= values.size(). A range that holds
+// the result saves digits. `scratch` holds what the second digit is counted in.
 Cut FindCut(std::span<const float> values, KeyRange range, int64_t rank,
             std::vector<uint32_t>& scratch);
 

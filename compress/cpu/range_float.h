@@ -124,8 +124,8 @@ struct RangeRounding {
   int32_t base, above, below, shift, positive, half_eps, half_step;
 };
 
-// The range by keys, of which the largest count: as integers floats above zero order like their bits, those below zero the
-// other way round.
+// The range by keys, of which the largest count: as integers floats above zero order like their
+// bits, those below zero the other way round.
 inline constexpr int32_t kMinusZero = ~RangeFloat::kMagnitude;
 LEGACY_INLINE constexpr int32_t HighestKey(float x) {  // from 0
   return __builtin_bit_cast(int32_t, x);
@@ -148,8 +148,8 @@ void EncodeRange(const RangeFloat& format, std::span<const float> values, std::s
 void DecodeRange(const RangeFloat& format, std::span<const uint32_t> codes, std::span<float> values,
                  Simd simd = ActiveSimd());
 
-// Sum of (x - decoded)^2, in one order whatever the instructions: lane l of kErrorLanes adds the terms l, l + kErrorLanes,
-// ..., then the lanes are added in order.
+// Sum of (x - decoded)^2, in one order whatever the instructions: lane l of kErrorLanes adds the
+// terms l, l + kErrorLanes, ..., then the lanes are added in order.
 inline constexpr int kErrorLanes = 16;
 double RangeError(const RangeFloat& format, std::span<const float> values,
                   Simd simd = ActiveSimd());

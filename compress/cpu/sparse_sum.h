@@ -13,9 +13,9 @@ struct SparseVector {
 };
 
 // sum[i] += every worker's value at i, in the order of `workers`: the bits of adding one worker
-// after the other. Then sum[i] /= divisor unless that is 1: the workers' mean. Goes through `sum` in
-// tiles that stay in the cache while all workers add to them: 8 bytes moved per element, and 8 read
-// for each entry. All indices are below sum.size().
+// after the other. Then sum[i] /= divisor unless that is 1: the workers' mean. Goes through `sum`
+// in tiles that stay in the cache while all workers add to them: 8 bytes moved per element, and 8
+// read for each entry. All indices are below sum.size().
 void SumSparse(std::span<const SparseVector> workers, std::span<float> sum, float divisor = 1);
 
 }  // namespace legacy::cpu

@@ -27,9 +27,10 @@ LEGACY_INLINE uint32_t KeyOfRound(const DrawSource& source, int round, int which
   return source.key[which] + static_cast<uint32_t>(round) * kPhiloxWeyl[which];
 }
 
-// A block in each 64-bit lane, a word in the lower half of it: what is in the upper half is never looked at. Products
-// then have their halves where the next round wants them. A round waits for the one before: several registers take turns.
-// Lines of `ahead` are asked for one at a time: many at once would wait for each other.
+// A block in each 64-bit lane, a word in the lower half of it: what is in the upper half is never
+// looked at. Products then have their halves where the next round wants them. A round waits for the
+// one before: several registers take turns. Lines of `ahead` are asked for one at a time: many at
+// once would wait for each other.
 
 // The words of kTogether groups.
 template <int kTogether>

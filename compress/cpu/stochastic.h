@@ -1,13 +1,14 @@
-// The draws of stochastic rounding: 15 bits for each element, a function of (key, element) alone, the same on any
-// processor and whatever part of a vector is rounded at a time.
+// The draws of stochastic rounding: 15 bits for each element, a function of (key, element) alone,
+// the same on any processor and whatever part of a vector is rounded at a time.
 //
-// Elements are taken in groups of 64. Group g has blocks 8 g .. 8 g + 7 of Philox4x32 with seven rounds, the fewest that
-// pass every test of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11. Element 64 g + j draws from
-// block 8 g + (j % 16) / 2, word 2 (j / 32) + j % 2, of it the low 15 bits where j / 16 is even and the high 15 where it is
-// odd. So sixteen neighbours need one shift or mask of a register, and a GPU's thread one block.
+// Elements are taken in groups of 64. Group g has blocks 8 g .. 8 g + 7 of Philox4x32 with seven
+// rounds, the fewest that pass every test of Salmon et al., "Parallel random numbers: as easy as 1,
+// 2, 3", SC'11. Element 64 g + j draws from block 8 g + (j % 16) / 2, word 2 (j / 32) + j % 2, of
+// it the low 15 bits where j / 16 is even and the high 15 where it is odd. So sixteen neighbours
+// need one shift or mask of a register, and a GPU's thread one block.
 //
-// Probabilities are rounded to multiples of 2^-15: the expectation of a rounded value is off by at most 2^-16 of the step
-// between the two values that it can become.
+// Probabilities are rounded to multiples of 2^-15: the expectation of a rounded value is off by at
+// most 2^-16 of the step between the two values that it can become.
 #pragma once
 
 #include <array>
@@ -53,8 +54,8 @@ constexpr uint32_t DrawOf(const DrawSource& source, int64_t i) {
   return DrawOfWord(block[j / (2 * kDrawLanes) * 2 + j % 2], j / kDrawLanes);
 }
 
-// The words of `groups` groups from `first` on, for SliceOf(). Draws take time in which memory has nothing to do: where
-// given, a value for each from `ahead` on is brought nearer, to be read soon.
+// The words of `groups` groups from `first` on, for SliceOf(). Draws take time in which memory has
+// nothing to do: where given, a value for each from `ahead` on is brought nearer, to be read soon.
 void FillDraws(const DrawSource& source, int64_t first, int64_t groups, uint32_t* words,
                Simd simd = ActiveSimd(), const float* ahead = nullptr);
 

@@ -4,8 +4,8 @@
 // et al., "Deep Gradient Compression", ICLR 2018, but here the result is exact); the pass
 // compacts everything from the bracket's lower end on, in index order; the threshold is selected
 // among those few. Where fewer than k were compacted the bracket missed: a histogram of all
-// magnitudes gives one that cannot, and the pass is repeated. Elements above the bracket's upper end
-// are cleared in the residual on the way, so that no second pass over it is needed.
+// magnitudes gives one that cannot, and the pass is repeated. Elements above the bracket's upper
+// end are cleared in the residual on the way, so that no second pass over it is needed.
 //
 // Bytes moved per element: 4 read; with error feedback 8 read and 4 written, the least possible.
 // Deterministic, and a function of the values alone: ties go to the lower index, whatever the
@@ -32,9 +32,9 @@ struct TopKStats {
   std::optional<int64_t> non_finite;
 };
 
-// Part of a flat vector from which `k` elements are kept; 0 <= k <= length < 2^32. `hint` is a guess
-// of the smallest kept magnitude, as the last step's, and saves the sample; 0: none. It costs or
-// saves time and never changes the result.
+// Part of a flat vector from which `k` elements are kept; 0 <= k <= length < 2^32. `hint` is a
+// guess of the smallest kept magnitude, as the last step's, and saves the sample; 0: none. It costs
+// or saves time and never changes the result.
 struct TopKSegment {
   int64_t offset = 0;
   int64_t length = 0;

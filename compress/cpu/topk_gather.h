@@ -1,6 +1,6 @@
-// The pass of the bracketed Top-K over the data: compaction of everything that may be kept, in index
-// order, fused with error feedback. Once over the data: 4 bytes an element are read; with error
-// feedback 8 read and 4 written.
+// The pass of the bracketed Top-K over the data: compaction of everything that may be kept, in
+// index order, fused with error feedback. Once over the data: 4 bytes an element are read; with
+// error feedback 8 read and 4 written.
 #pragma once
 
 #include <bit>

@@ -1,8 +1,9 @@
 // Gradients to try compressors on: hard ones, drawn by name, and real ones that are compiled in.
 //
-// Drawn: every value is a function of (text, worker, step, layer) alone, the same wherever it runs (up to the C library's
-// logarithms and cosines). Real: gradients/NAME.f32, raw little-endian fp32, with gradients/NAME.layers, the names and
-// shapes of its tensors (docs/legacy-codec.md); CMakeLists.txt has the list.
+// Drawn: every value is a function of (text, worker, step, layer) alone, the same wherever it runs
+// (up to the C library's logarithms and cosines). Real: gradients/NAME.f32, raw little-endian fp32,
+// with gradients/NAME.layers, the names and shapes of its tensors (docs/legacy-codec.md);
+// CMakeLists.txt has the list.
 #pragma once
 
 #include <cstdint>

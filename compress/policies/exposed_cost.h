@@ -2,9 +2,10 @@
 // seconds over bytes, by least squares through the origin over all units that were exposed at all.
 // Units that never were cost nothing.
 //
-// And what work costs that grows with the parameter (PowerSGD's products with the rank): the slope of
-// all codec seconds over multiply-adds, by least squares with a constant, which takes in launches and
-// passes that no option changes. It is known once the amount has changed, and 0 before.
+// And what work costs that grows with the parameter (PowerSGD's products with the rank): the slope
+// of all codec seconds over multiply-adds, by least squares with a constant, which takes in
+// launches and passes that no option changes. It is known once the amount has changed, and 0
+// before.
 #pragma once
 
 #include <span>

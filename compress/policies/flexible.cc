@@ -1,7 +1,7 @@
 // The search over ratios of flexible communication (Tyagi and Swany, "Flexible communication for
 // optimal distributed learning over unpredictable networks", IEEE BigData 2023): from time to time
-// worker 0 looks at the network and at its error-fed gradient e, and picks one of five densities for
-// all units, by three objectives:
+// worker 0 looks at the network and at its error-fed gradient e, and picks one of five densities
+// for all units, by three objectives:
 //
 //   t_comp   seconds of encoding and decoding: the work that the scheme charges at that density, at
 //            the prices of the device's profile (LinkEstimate::work_seconds); the paper measures

@@ -1,16 +1,16 @@
 // GraVAC (Tyagi and Swany, "GraVAC: Adaptive Compression for Communication-Efficient Distributed DL
 // Training", IEEE CLOUD 2023): in every step each worker compresses its error-fed gradient e by the
-// lowest factor theta_min, and what that kept further to theta_cur (multi-level compression); sent is the stronger of the two
-// that keeps the share eps of the energy (or norm), else everything. Windows of steps raise
-// theta_cur; gravac_scale.h has that side.
+// lowest factor theta_min, and what that kept further to theta_cur (multi-level compression); sent
+// is the stronger of the two that keeps the share eps of the energy (or norm), else everything.
+// Windows of steps raise theta_cur; gravac_scale.h has that side.
 //
-// probe=estimate has the gains from one error table instead (a histogram of magnitudes for Top-K, within 0.1 %
-// of |e|^2), and compresses once, by the factor that is chosen. Not the paper's.
+// probe=estimate has the gains from one error table instead (a histogram of magnitudes for Top-K,
+// within 0.1 % of |e|^2), and compresses once, by the factor that is chosen. Not the paper's.
 //
 // The paper is silent on workers that differ: here all take the same branch, agreed on before
 // anything is sent. Message of the agreement (an all-reduce; three sums and a maximum): 16-byte
-// header (codec kPolicy, unit 0, 4 elements), then four fp64 (gains are compared with thresholds, and every
-// branch hangs on them):
+// header (codec kPolicy, unit 0, 4 elements), then four fp64 (gains are compared with thresholds,
+// and every branch hangs on them):
 //   |C(e, theta_min)|^2   |C(e, theta_cur)|^2   |e|^2   summed over units
 //   seconds that the step before took, 0 where the worker does not know
 // So the throughput of a step, workers / seconds (times the batch, which does not matter:
@@ -137,9 +137,9 @@ std::vector<double> Gravac::Candidates() const {
   return densities;
 }
 
-// Two compressions a step, of e and of what theta_min kept of it; or one error table. Without charge_dense_probe they
-// are free while everything is sent; as the branch is not known before they are made, that of the
-// step before counts.
+// Two compressions a step, of e and of what theta_min kept of it; or one error table. Without
+// charge_dense_probe they are free while everything is sent; as the branch is not known before they
+// are made, that of the step before counts.
 WorkList Gravac::ProbeWork() const {
   if (state_.sent_dense && !options_.charge_dense_probe) return {};
   WorkList work;

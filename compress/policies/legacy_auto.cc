@@ -68,7 +68,8 @@ LegacySchedule AutoSchedule(const VolumeModel& model, double parameter, const Au
     schedule.splits = {shape.split > 0 ? shape.split : SplitAtShare(model.units, kSmallShare)};
     double factor = spec.integer ? kSmallInteger : kSmallFactor;
     schedule.levels = {{ScaleParameter(spec, parameter, factor), parameter}};
-    // On models of small matrices the small layers alone may exceed the volume: then they get less, down to the anchor.
+    // On models of small matrices the small layers alone may exceed the volume: then they get less,
+    // down to the anchor.
     while (measure && !Feasible(measured, schedule, UniformVolume(measured, parameter))) {
       factor = 1 + (factor - 1) * kLessFactor;
       schedule.levels.front().front() = ScaleParameter(spec, parameter, factor);

@@ -91,7 +91,8 @@ LegacySchedule ScheduleOfTable(std::string_view name, const LegacyTable& table, 
     schedule.phase_bounds = ParsePhaseBounds(table.phase_bounds, model.total_steps);
   }
   schedule.Validate();
-  // Values sent do not depend on bits: those are solved in bytes. What a threshold sends nobody knows beforehand.
+  // Values sent do not depend on bits: those are solved in bytes. What a threshold sends nobody
+  // knows beforehand.
   const std::optional<VolumeMeasure> measure = UsableMeasure(model);
   if (!table.volume || !measure) return schedule;
   model.measure = *measure;

@@ -1,4 +1,5 @@
-// LEGACY's schedules as users write them: levels as text and what belongs to them, for every program that takes some.
+// LEGACY's schedules as users write them: levels as text and what belongs to them, for every
+// program that takes some.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +29,13 @@ struct LegacyTable {
   std::optional<VolumeMeasure> volume = VolumeMeasure::kElements;
 };
 
-// Steps at which phases end. Throws Error on anything but ascending whole numbers from 1 and parts of the training
-// above 0 %.
+// Steps at which phases end. Throws Error on anything but ascending whole numbers from 1 and parts
+// of the training above 0 %.
 std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_steps);
 
-// The schedule of policy `name`: legacy-layer has the first phase of the levels, legacy-phase the last bucket,
-// legacy-both all of them. `parameter`: the uniform one. model.measure is not read. Throws Error on levels that do not
-// fit, and as SolveSchedule does.
+// The schedule of policy `name`: legacy-layer has the first phase of the levels, legacy-phase the
+// last bucket, legacy-both all of them. `parameter`: the uniform one. model.measure is not read.
+// Throws Error on levels that do not fit, and as SolveSchedule does.
 LegacySchedule ScheduleOfTable(std::string_view name, const LegacyTable& table, VolumeModel model,
                                double parameter);
 

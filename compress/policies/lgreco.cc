@@ -8,7 +8,8 @@
 // code does), or the mean gradient, which all workers have. Their mean is taken, not their sum: a
 // constant factor that changes nothing, and keeps values in the range of one gradient.
 //
-// cost=time replaces bytes by exposed seconds and by those of the work that grows with the rank (exposed_cost.h).
+// cost=time replaces bytes by exposed seconds and by those of the work that grows with the rank
+// (exposed_cost.h).
 //
 // Where the scheme begins with a dense start, the first decision comes a period after it.
 //

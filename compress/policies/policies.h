@@ -16,8 +16,8 @@ PolicyRow KimadRow();            // kimad.cc
 PolicyRow FlexibleRow();         // flexible.cc
 PolicyRow ThetaRow();            // theta.cc
 
-// Of decisions at the ends of the steps first - 1, first - 1 + period, ... (from 0): those that a step of the run
-// follows.
+// Of decisions at the ends of the steps first - 1, first - 1 + period, ... (from 0): those that a
+// step of the run follows.
 int64_t EndsOfPeriods(int64_t total_steps, int64_t first, int64_t period);
 
 // The option's number, or `automatic` where its text is "auto".

@@ -8,9 +8,9 @@
 //             count. Nothing is sent: every worker knows the rate.
 //   measured  the largest theta <= theta_0 with a^2(theta) <= L eta_t, a^2 over all units of worker
 //             0's error-fed gradient, of thetas whose kept part is that of theta_0 times 2^(j/2),
-//             and 0. Every `interval` steps worker 0 measures, and announces the result for the steps
-//             that follow. Without `smoothness` L = 1 / (4 eta): the largest that the rates allow,
-//             a_t^2 <= 1/4.
+//             and 0. Every `interval` steps worker 0 measures, and announces the result for the
+//             steps that follow. Without `smoothness` L = 1 / (4 eta): the largest that the rates
+//             allow, a_t^2 <= 1/4.
 //   recover   every `interval` steps worker 0 announces its mean loss since the last time. Where
 //             `patience` of them in a row are not below the best so far by the share `improvement`,
 //             theta becomes factor * theta; below 0.05 it becomes 0. Every worker does that by
@@ -75,7 +75,8 @@ class ThetaPolicy : public Policy {
   const PolicyContext& context() const { return context_; }
   const StepInfo& step() const { return step_; }
   double highest_rate() const { return highest_rate_; }
-  // A decision that holds from `from` on; where nothing was announced, only a theta that changed is one.
+  // A decision that holds from `from` on; where nothing was announced, only a theta that changed is
+  // one.
   void LogTheta(int64_t from, DecisionGrounds grounds, bool announced = false) {
     const double theta = Theta();
     if (theta == logged_ && !announced) return;

@@ -143,8 +143,8 @@ void BucketedQuantiser::DecodePart(ByteSpan segment, int64_t count, double param
   });
 }
 
-// A value at y steps from the first level, p = y - floor(y), becomes the upper level with probability p: its squared
-// error is p (1 - p) step^2.
+// A value at y steps from the first level, p = y - floor(y), becomes the upper level with
+// probability p: its squared error is p (1 - p) step^2.
 double BucketedQuantiser::SquaredError(std::span<const float> values, double parameter) const {
   const int bits = BitsOf(parameter);
   double error = 0;

@@ -1,7 +1,9 @@
-// What QSGD and max-min quantisation share: buckets of values, each with its own grid of equally distant levels.
+// What QSGD and max-min quantisation share: buckets of values, each with its own grid of equally
+// distant levels.
 //
-// Segment: for each bucket its scale (fp32 numbers), then the codes of all values in `bits` bits each (bitpack.h). Buckets
-// are multiples of 64 values, so that they begin at whole bytes and whole groups of draws.
+// Segment: for each bucket its scale (fp32 numbers), then the codes of all values in `bits` bits
+// each (bitpack.h). Buckets are multiples of 64 values, so that they begin at whole bytes and whole
+// groups of draws.
 //
 // Bytes moved per element: 4 read, and read again from cache; bits / 8 written.
 #pragma once
@@ -42,7 +44,8 @@ class BucketedQuantiser : public PartwiseQuantiser {
  protected:
   explicit BucketedQuantiser(Settings settings) : settings_(std::move(settings)) {}
 
-  // Of a code. `bits` is the parameter, everywhere here: where it is none of bits this says how many they are.
+  // Of a code. `bits` is the parameter, everywhere here: where it is none of bits this says how
+  // many they are.
   virtual int Width(int bits) const { return bits; }
   virtual int Numbers() const = 0;              // fp32 numbers of a scale
   virtual int LargestCode(int bits) const = 0;  // codes above it are malformed

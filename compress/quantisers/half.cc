@@ -1,5 +1,6 @@
-// fp16 and bf16: 2 bytes a value, rounded to nearest even, saturating at the largest finite number instead of
-// overflowing. Sums of messages are taken in fp32: an all-reduce that rounds its partial sums as well is not modelled.
+// fp16 and bf16: 2 bytes a value, rounded to nearest even, saturating at the largest finite number
+// instead of overflowing. Sums of messages are taken in fp32: an all-reduce that rounds its partial
+// sums as well is not modelled.
 #include <cstring>
 
 #include "base/error.h"

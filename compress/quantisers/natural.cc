@@ -1,14 +1,15 @@
-// natural: each value becomes one of the two powers of two around it, so that its expectation is the value. Horvath et
-// al., "Natural Compression for Distributed Deep Learning", 2019. E||x - Q(x)||^2 <= ||x||^2 / 8, so error feedback is allowed.
+// natural: each value becomes one of the two powers of two around it, so that its expectation is
+// the value. Horvath et al., "Natural Compression for Distributed Deep Learning", 2019. E||x -
+// Q(x)||^2 <= ||x||^2 / 8, so error feedback is allowed.
 //
-// bits=9: sign and exponent of fp32. Below 2^-126 a value becomes that or zero; above 2^127 it becomes 2^127, the largest
-// power there is: biased there.
-// bits=8: sign and the exponent's distance from the segment's greatest. Powers 2^-127 and less of the greatest become zero:
-// biased there, by less than 2^-126 of the greatest.
+// bits=9: sign and exponent of fp32. Below 2^-126 a value becomes that or zero; above 2^127 it
+// becomes 2^127, the largest power there is: biased there.
+// bits=8: sign and the exponent's distance from the segment's greatest. Powers 2^-127 and less of
+// the greatest become zero: biased there, by less than 2^-126 of the greatest.
 //
-// Segment, bits=9: exponents of fp32 in a byte each, 0 for zero; then signs in a bit each (bitpack.h).
-// bits=8: the greatest exponent E in a byte, 0 where all are zero; then a byte for each value, its highest bit the sign,
-// the others 0 for zero and otherwise 127 - (E - exponent).
+// Segment, bits=9: exponents of fp32 in a byte each, 0 for zero; then signs in a bit each
+// (bitpack.h). bits=8: the greatest exponent E in a byte, 0 where all are zero; then a byte for
+// each value, its highest bit the sign, the others 0 for zero and otherwise 127 - (E - exponent).
 // Zero has no sign.
 #include <algorithm>
 #include <array>
@@ -168,7 +169,8 @@ class Natural8 : public Natural {
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override { return 1 + count; }
   void Encode(std::span<const float> values, double, const CodecContext& context,
               Bytes& out) const override {
-    // Rounded twice, first for the greatest exponent: draws are cheaper than memory for their results.
+    // Rounded twice, first for the greatest exponent: draws are cheaper than memory for their
+    // results.
     uint32_t greatest = 0;
     ForRounded(values, context, [&](int64_t, std::span<const float> rounded) {
       greatest = std::max(greatest, ExponentOf(cpu::AbsMax(rounded)));

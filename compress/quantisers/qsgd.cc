@@ -1,18 +1,21 @@
-// qsgd: s levels on each side of zero (as given, or 2^(b-1) - 1 of b bits), up to the norm of a bucket; a value becomes one
-// of the two levels around it so that its expectation is the value. Alistarh et al., "QSGD: Communication-Efficient SGD via Gradient
-// Quantization and Encoding", NeurIPS 2017.
+// qsgd: s levels on each side of zero (as given, or 2^(b-1) - 1 of b bits), up to the norm of a
+// bucket; a value becomes one of the two levels around it so that its expectation is the value.
+// Alistarh et al., "QSGD: Communication-Efficient SGD via Gradient Quantization and Encoding",
+// NeurIPS 2017.
 //
 // Scale of a bucket: f32 norm u. Code c, up to 2 s, stands for (c - s) / s * u.
-// With code=elias the codes are a stream of bits (cpu/elias.h), whose length depends on the data; from there on to a whole
-// byte zeros.
+// With code=elias the codes are a stream of bits (cpu/elias.h), whose length depends on the data;
+// from there on to a whole byte zeros.
 //
 // Error feedback, in steps of u / s, for a bucket of B values:
-// * norm=max: no error is above one step, so max |x - Q(x)| <= max |x| / s: residuals stay bounded for s >= 2. (The squared
-//   error can still be above ||x||^2: a spike among many small values.) To the nearest the greatest value is exact and no
-//   error is above its value: bounded for every s.
-// * norm=l2: the squares of all y = s |x| / u sum to s^2, and E||x - Q(x)||^2 / ||x||^2 = sum p (1 - p) / s^2. That is at
-//   most B / (4 s^2) < 1 where 4 s^2 > B. Where 4 s^2 <= B equal values y = s / sqrt(B) <= 1/2 give sqrt(B) / s - 1 >= 1. To the
-//   nearest the same condition decides whether at least one y is above 1/2: otherwise all may become zero.
+// * norm=max: no error is above one step, so max |x - Q(x)| <= max |x| / s: residuals stay bounded
+//   for s >= 2. (The squared error can still be above ||x||^2: a spike among many small values.) To
+//   the nearest the greatest value is exact and no error is above its value: bounded for every s.
+// * norm=l2: the squares of all y = s |x| / u sum to s^2, and E||x - Q(x)||^2 / ||x||^2 = sum p (1
+//   - p) / s^2. That is at most B / (4 s^2) < 1 where 4 s^2 > B. Where 4 s^2 <= B equal values y =
+//     s / sqrt(B) <= 1/2 give sqrt(B) / s - 1 >= 1. To the
+//   nearest the same condition decides whether at least one y is above 1/2: otherwise all may
+//   become zero.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -62,7 +65,8 @@ class Qsgd : public BucketedQuantiser {
   }
   int LargestCode(int bits) const override { return 2 * Side(bits); }
   int FlatCode(int bits) const override { return Side(bits); }
-  // Any number from max |x| on leaves the rounding unbiased: a norm beyond the largest float is that.
+  // Any number from max |x| on leaves the rounding unbiased: a norm beyond the largest float is
+  // that.
   BucketScale ScaleOf(std::span<const float> values) const override {
     if (!euclidean_) return {.high = cpu::AbsMax(values)};
     const double norm = std::sqrt(cpu::SquaredNorm(values));

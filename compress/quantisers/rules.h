@@ -21,8 +21,8 @@ LEGACY_INLINE constexpr float UniformValue(float level, float max, float levels)
   return level / levels * max;
 }
 
-// sign, onebit: what a clear and a set bit stand for. Where `set` is 0, no bit is set: all values are
-// too small for a mean.
+// sign, onebit: what a clear and a set bit stand for. Where `set` is 0, no bit is set: all values
+// are too small for a mean.
 struct SignLevels {
   float clear = 0;
   float set = 0;
@@ -51,7 +51,8 @@ inline constexpr uint8_t kSignBit = 0x80;
 LEGACY_INLINE constexpr uint32_t ExponentOf(float power) {
   return __builtin_bit_cast(uint32_t, power) >> kExponentShift & 0xFF;
 }
-// 8 bits: the sign and the exponent's distance from `greatest`, 0 for zero. Offsets up to `zero` are none.
+// 8 bits: the sign and the exponent's distance from `greatest`, 0 for zero. Offsets up to `zero`
+// are none.
 LEGACY_INLINE constexpr int32_t ZeroOffset(int32_t greatest) {
   return greatest < kLargestOffset ? kLargestOffset - greatest : 0;
 }

@@ -1,13 +1,15 @@
-// sign: one bit a value and their mean magnitude. Karimireddy et al., "Error Feedback Fixes SignSGD and other Gradient
-// Compression Schemes", ICML 2019. A contraction: ||x - Q(x)||^2 = ||x||^2 - ||x||_1^2 / d.
-// onebit: one bit a value and two means, of the values below zero and of the others. Seide et al., "1-Bit Stochastic
-// Gradient Descent and its Application to Data-Parallel Distributed Training of Speech DNNs", Interspeech 2014. Each mean
-// is the number nearest to its values, so that the error is below ||x||^2.
+// sign: one bit a value and their mean magnitude. Karimireddy et al., "Error Feedback Fixes SignSGD
+// and other Gradient Compression Schemes", ICML 2019. A contraction: ||x - Q(x)||^2 = ||x||^2 -
+// ||x||_1^2 / d. onebit: one bit a value and two means, of the values below zero and of the others.
+// Seide et al., "1-Bit Stochastic Gradient Descent and its Application to Data-Parallel Distributed
+// Training of Speech DNNs", Interspeech 2014. Each mean is the number nearest to its values, so
+// that the error is below ||x||^2.
 //
 // A bit is set where the value is below zero: zeros of both signs count as positive.
 //
-// Segment of sign: f32 scale, bits (bitpack.h). Of onebit: f32 mean of those not below zero, f32 mean of those below, bits.
-// Sums are taken in double precision, in the order that vector.h defines.
+// Segment of sign: f32 scale, bits (bitpack.h). Of onebit: f32 mean of those not below zero, f32
+// mean of those below, bits. Sums are taken in double precision, in the order that vector.h
+// defines.
 #include <array>
 #include <bit>
 #include <cmath>

@@ -1,11 +1,12 @@
-// terngrad: sign(x) s with probability |x| / s, 0 otherwise, s the largest |x| after clipping. Wen et al., "TernGrad:
-// Ternary Gradients to Reduce Communication in Distributed Deep Learning", NeurIPS 2017. Clipped are values further from
-// the mean than `clip` standard deviations (of the population, about the mean); unbiased with respect to what is left.
+// terngrad: sign(x) s with probability |x| / s, 0 otherwise, s the largest |x| after clipping. Wen
+// et al., "TernGrad: Ternary Gradients to Reduce Communication in Distributed Deep Learning",
+// NeurIPS 2017. Clipped are values further from the mean than `clip` standard deviations (of the
+// population, about the mean); unbiased with respect to what is left.
 //
 // Segment: f32 s, codes of 2 bits: 0, 1, 2 for -s, 0, s.
 //
-// Error feedback is refused: E||x - Q(x)||^2 = s ||x||_1 - ||x||^2 for clipped x, up to sqrt(d) - 1 times ||x||^2 and above it for
-// normally distributed values.
+// Error feedback is refused: E||x - Q(x)||^2 = s ||x||_1 - ||x||^2 for clipped x, up to sqrt(d) - 1
+// times ||x||^2 and above it for normally distributed values.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -146,8 +146,8 @@ MethodInfo CodecInfo(const std::string& name) {
 
 namespace {
 
-// Takes the options that belong to the scheme out of the codec's first stage. Throws Error where codec and scheme have
-// an option of one name, given or not: nobody could say whose it is.
+// Takes the options that belong to the scheme out of the codec's first stage. Throws Error where
+// codec and scheme have an option of one name, given or not: nobody could say whose it is.
 CodecSchemeOptions TakeOptions(Stage& stage, const SchemeOptions& options) {
   Stage own{.name = stage.name};
   const MethodInfo codec = CodecInfo(stage.name);

@@ -1,12 +1,13 @@
-// AR-Topk: Top-K made summable. One worker broadcasts the positions of its largest error-fed gradients; then every
-// worker's values at those positions are all-reduced. The volume at one worker does not grow with N, as it does when
-// Top-K messages are gathered. The worker is chosen in turn (step mod N, of those who take part), or as the one whose
-// error-fed gradient varies most, which a round of 4 bytes a worker (a float, no header) finds out first.
+// AR-Topk: Top-K made summable. One worker broadcasts the positions of its largest error-fed
+// gradients; then every worker's values at those positions are all-reduced. The volume at one
+// worker does not grow with N, as it does when Top-K messages are gathered. The worker is chosen in
+// turn (step mod N, of those who take part), or as the one whose error-fed gradient varies most,
+// which a round of 4 bytes a worker (a float, no header) finds out first.
 //
-// flexible-topk gathers in steps where that is faster, over one residual: by the closed forms of the collectives that are
-// configured and the lengths of the messages as they are sent (schemes/round_cost.h).
-// Tyagi and Swany, "Flexible communication for optimal distributed learning over unpredictable networks" (IEEE BigData
-// 2023).
+// flexible-topk gathers in steps where that is faster, over one residual: by the closed forms of
+// the collectives that are configured and the lengths of the messages as they are sent
+// (schemes/round_cost.h). Tyagi and Swany, "Flexible communication for optimal distributed learning
+// over unpredictable networks" (IEEE BigData 2023).
 #pragma once
 
 #include <memory>
@@ -34,7 +35,8 @@ class ArTopKScheme : public Scheme {
   std::string_view Name() const override { return options_.name; }
   const ParameterSpec& Parameter() const override;
   int64_t ElementsSent(const Unit& unit, double density) const override;
-  // Of the worker that broadcasts: positions and values. Empty where the way depends on the network.
+  // Of the worker that broadcasts: positions and values. Empty where the way depends on the
+  // network.
   std::optional<int64_t> MessageBytes(const Unit& unit, double density) const override;
   std::optional<std::vector<PlannedRound>> ExpectedRounds(const Unit& unit, double density,
                                                           int participants,

@@ -1,4 +1,5 @@
-// The exchange of CodecScheme: one codec's messages, after their lengths where those depend on the data.
+// The exchange of CodecScheme: one codec's messages, after their lengths where those depend on the
+// data.
 #pragma once
 
 #include <memory>

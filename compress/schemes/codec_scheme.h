@@ -1,14 +1,15 @@
-// Any codec in one round: messages of a linear codec are summed on the way (all-reduce), others gathered whole. Every
-// worker's bytes are decoded and added in worker order, so the mean does not depend on threads or on the network.
-// Where lengths depend on the data a round of lengths goes first: 4 bytes a worker (u32, no header), checked against
-// the messages that follow.
+// Any codec in one round: messages of a linear codec are summed on the way (all-reduce), others
+// gathered whole. Every worker's bytes are decoded and added in worker order, so the mean does not
+// depend on threads or on the network. Where lengths depend on the data a round of lengths goes
+// first: 4 bytes a worker (u32, no header), checked against the messages that follow.
 //
-// Units that the options leave out are sent whole by all-reduce, without residual. With momentum (schemes/memory.h)
-// what is sent whole is momentum SGD.
+// Units that the options leave out are sent whole by all-reduce, without residual. With momentum
+// (schemes/memory.h) what is sent whole is momentum SGD.
 //
-// Requantised sums (as CGX reduces: Markov et al., CGX, Middleware 2022): every worker owns a slice of the unit, decodes and averages
-// the slices that it is sent, and quantises the mean again for all. One NIC carries 2 (N-1)/N messages instead of the
-// N-1 of a gather, for a second quantisation error.
+// Requantised sums (as CGX reduces: Markov et al., CGX, Middleware 2022): every worker owns a slice
+// of the unit, decodes and averages the slices that it is sent, and quantises the mean again for
+// all. One NIC carries 2 (N-1)/N messages instead of the N-1 of a gather, for a second quantisation
+// error.
 #pragma once
 
 #include <memory>
@@ -31,7 +32,8 @@ struct CodecSchemeOptions {
 
 class CodecScheme : public Scheme {
  public:
-  // `name`: of the scheme where it is not the codec's. Throws Error where the codec has no requantised sums.
+  // `name`: of the scheme where it is not the codec's. Throws Error where the codec has no
+  // requantised sums.
   CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions& options,
               std::string name = {});
   std::string_view Name() const override { return name_; }

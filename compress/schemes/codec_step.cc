@@ -85,8 +85,8 @@ WorkList CodecStep::EncodeWork() const {
   return work;
 }
 
-// Of all messages together: of the one that the network made of them, or of each. Where their number
-// of values depends on the data, of those that there are.
+// Of all messages together: of the one that the network made of them, or of each. Where their
+// number of values depends on the data, of those that there are.
 WorkList CodecStep::DecodeWork(std::optional<int64_t> values) const {
   const int64_t numel = unit.numel;
   if (requantise) return RequantiseWork(codec, numel, parameter, participants);

@@ -1,5 +1,6 @@
-// Deep Gradient Compression (Lin et al., ICLR 2018): the sampled threshold with momentum correction and masking, under
-// its name and with the options of its authors' code: vectors are sent whole. At density 1 it is momentum SGD.
+// Deep Gradient Compression (Lin et al., ICLR 2018): the sampled threshold with momentum correction
+// and masking, under its name and with the options of its authors' code: vectors are sent whole. At
+// density 1 it is momentum SGD.
 #include <map>
 
 #include "base/error.h"

@@ -1,4 +1,5 @@
-// What exchanges share: unit, workers, who takes part in the step, and all that lasts from step to step.
+// What exchanges share: unit, workers, who takes part in the step, and all that lasts from step to
+// step.
 #pragma once
 
 #include <string>

@@ -1,15 +1,17 @@
 // What a worker keeps of a unit between steps.
 //
-//   residual   error feedback (Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019): what was not sent is
+//   residual   error feedback (Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019): what
+//              was not sent is
 //              added to the next gradient.  e = r + g;  r' = e - what receivers read of e
-//   momentum   momentum correction (Lin et al., Deep Gradient Compression, ICLR 2018, section 3.1): momentum before
+//   momentum   momentum correction (Lin et al., Deep Gradient Compression, ICLR 2018, section 3.1):
+//              momentum before
 //              compression.  u' = m u + g, e = v + u';  v' = e - what receivers read
 //              Nesterov: u' = m (u + g), e = v + u' + g
 //              masking (section 3.2): u' = 0 at the positions that were sent
 //
-// By exactness of the second equation all that is ever computed is either sent or still held. Where all of e is sent
-// there is nothing to mask: such a step is one of momentum SGD, as the workers' mean of u is the momentum of the mean
-// gradient.
+// By exactness of the second equation all that is ever computed is either sent or still held. Where
+// all of e is sent there is nothing to mask: such a step is one of momentum SGD, as the workers'
+// mean of u is the momentum of the mean gradient.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +32,8 @@ struct MemoryOptions {
   bool masking = true;
 };
 
-// Of all workers, for one unit. Calls for different workers may run concurrently. What a worker keeps takes memory from its
-// first gradient on.
+// Of all workers, for one unit. Calls for different workers may run concurrently. What a worker
+// keeps takes memory from its first gradient on.
 class Memory {
  public:
   Memory(const MemoryOptions& options, int64_t numel, int workers);
@@ -42,9 +44,9 @@ class Memory {
   Message Encode(const Codec& codec, int worker, std::span<const float> gradient,
                  const CodecContext& context);
 
-  // The same in steps, for exchanges that send later: Compensate makes e, rounded to fp32 once (without memory it is
-  // a copy of the gradient); the caller turns Held into what is left of it, and says what was sent where that was not
-  // everything.
+  // The same in steps, for exchanges that send later: Compensate makes e, rounded to fp32 once
+  // (without memory it is a copy of the gradient); the caller turns Held into what is left of it,
+  // and says what was sent where that was not everything.
   std::span<float> Compensate(int worker, std::span<const float> gradient);
   std::span<float> Held(int worker) { return held_[worker]; }
   void MarkSent(int worker, std::span<const uint32_t> positions);
@@ -54,8 +56,8 @@ class Memory {
   // u; empty without momentum and before the worker's first gradient.
   std::span<const float> Velocity(int worker) const;
 
-  // See Exchange::RescaleResiduals. `factor` is finite and not negative. Momentum stays as it is: an optimizer's does
-  // so when the learning rate changes.
+  // See Exchange::RescaleResiduals. `factor` is finite and not negative. Momentum stays as it is:
+  // an optimizer's does so when the learning rate changes.
   void Rescale(float factor);
 
   void Save(StateWriter& out) const;

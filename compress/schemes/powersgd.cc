@@ -86,7 +86,8 @@ std::vector<Round> PowerSgdScheme::Rounds(const Unit& unit, double rank) const {
   return {left, right};
 }
 
-// As RankErrors works: products and bases of all vectors that it draws, and products of those with each other.
+// As RankErrors works: products and bases of all vectors that it draws, and products of those with
+// each other.
 WorkList PowerSgdScheme::ErrorWork(const Unit& unit, std::span<const double> ranks) const {
   std::vector<int64_t> asked;
   for (const double rank : ranks) {

@@ -1,14 +1,17 @@
-// PowerSGD (Vogels et al., NeurIPS 2019): a gradient matrix as a product of two thin ones, by one step of subspace
-// iteration from the last step's result. A unit is a matrix n x m, first dimension by the rest; e_i = g_i + r_i.
+// PowerSGD (Vogels et al., NeurIPS 2019): a gradient matrix as a product of two thin ones, by one
+// step of subspace iteration from the last step's result. A unit is a matrix n x m, first dimension
+// by the rest; e_i = g_i + r_i.
 //
-//   round 1   P = mean of M_i Q               16 + 4 r n bytes a worker, all-reduced; then made orthonormal
+//   round 1   P = mean of M_i Q               16 + 4 r n bytes a worker, all-reduced; then made
+//             orthonormal
 //   round 2   Q = mean of M_i^T P             16 + 4 r m bytes, all-reduced
 //   result    P Q^T;  r_i = M_i - P Q^T       the mean's, not the worker's own
 //
-// Vectors, and matrices that fail r (n + m) min_rate < n m, are sent whole, by all-reduce, without residual. The first
-// Q is drawn from N(0, 1) by the seed that all workers share; later ones are the last step's (warm start). A rank that
-// falls drops Q's last vectors, one that rises draws those that are missing, and so are vectors that died (a matrix of
-// less rank). Residuals last through changes of the rank.
+// Vectors, and matrices that fail r (n + m) min_rate < n m, are sent whole, by all-reduce, without
+// residual. The first Q is drawn from N(0, 1) by the seed that all workers share; later ones are
+// the last step's (warm start). A rank that falls drops Q's last vectors, one that rises draws
+// those that are missing, and so are vectors that died (a matrix of less rank). Residuals last
+// through changes of the rank.
 //
 // The mean depends on the gradients' mean alone, up to rounding. Deterministic.
 #pragma once

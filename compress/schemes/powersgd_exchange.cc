@@ -114,7 +114,8 @@ void PowerSgdExchange::Reconstruct() {
   }
 }
 
-// For the next step only directions count: lengths go to about one, exactly, lest powers of the gradient pile up.
+// For the next step only directions count: lengths go to about one, exactly, lest powers of the
+// gradient pile up.
 void PowerSgdExchange::KeepBasis() {
   for (int64_t c = 0; c < rank_; ++c) {
     const auto vector = std::span(sum_).subspan(c * shape_.columns, shape_.columns);

@@ -8,8 +8,9 @@
 
 namespace legacy {
 
-// Seconds of a round of a unit of `elements` in which worker w sends bytes[w]: by the collective that is configured, else,
-// for N workers, the largest message of M bytes, latency a and seconds b per byte,
+// Seconds of a round of a unit of `elements` in which worker w sends bytes[w]: by the collective
+// that is configured, else, for N workers, the largest message of M bytes, latency a and seconds b
+// per byte,
 //
 //   all-gather, ring    (N - 1) (a + M b)
 //   all-reduce, ring    2 (N - 1) (a + M b / N)

@@ -1,6 +1,7 @@
-// signSGD with majority vote (Bernstein et al., signSGD: Compressed Optimisation for Non-Convex Problems, ICML 2018):
-// every worker sends the signs of its gradient, 1 bit an element; all take what most say, +1 where votes are equal.
-// sign(0) = +1. The mean is scale * vote: learning rates about 1e-4 are meant.
+// signSGD with majority vote (Bernstein et al., signSGD: Compressed Optimisation for Non-Convex
+// Problems, ICML 2018): every worker sends the signs of its gradient, 1 bit an element; all take
+// what most say, +1 where votes are equal. sign(0) = +1. The mean is scale * vote: learning rates
+// about 1e-4 are meant.
 //
 // As in the paper nothing is held back: there is no residual, whether error feedback is on or off.
 #include <algorithm>

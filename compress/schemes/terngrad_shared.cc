@@ -1,13 +1,15 @@
-// TernGrad with scaler sharing (Wen et al., TernGrad: Ternary Gradients to Reduce Communication in Distributed Deep
-// Learning, NeurIPS 2017, section 4): ternary values that can be summed on the way, because all workers scale alike.
+// TernGrad with scaler sharing (Wen et al., TernGrad: Ternary Gradients to Reduce Communication in
+// Distributed Deep Learning, NeurIPS 2017, section 4): ternary values that can be summed on the
+// way, because all workers scale alike.
 //
 //   round 1   s = max over workers of max |g|, g clipped     16 + 4 bytes a worker, all-reduced
-//   round 2   sums of t in {-1, 0, 1}                        16 + ceil(n b / 8) bytes, b = ceil(log2(2 N + 1))
+//   round 2   sums of t in {-1, 0, 1}                        16 + ceil(n b / 8) bytes, b =
+//             ceil(log2(2 N + 1))
 //   result    s / N * sum of t
 //
-// t is sign(g) with probability |g| / s, so that the expectation is the clipped gradient. Codes are t + 1 in b bits,
-// which the sum over N workers does not leave. Clipping is the quantiser terngrad's. There is no residual: the error can
-// exceed the gradient.
+// t is sign(g) with probability |g| / s, so that the expectation is the clipped gradient. Codes are
+// t + 1 in b bits, which the sum over N workers does not leave. Clipping is the quantiser
+// terngrad's. There is no residual: the error can exceed the gradient.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,19 +1,22 @@
-// Variance-based sparsification (Tsuzuku, Imachi, Akiba, Variance-based Gradient Compression for Efficient Distributed
-// Deep Learning, ICLR 2018 workshop): an element waits until what it has gathered is large beside its own noise. Every
-// worker keeps r and v of each element, 8 bytes. With the step's gradient g:
+// Variance-based sparsification (Tsuzuku, Imachi, Akiba, Variance-based Gradient Compression for
+// Efficient Distributed Deep Learning, ICLR 2018 workshop): an element waits until what it has
+// gathered is large beside its own noise. Every worker keeps r and v of each element, 8 bytes. With
+// the step's gradient g:
 //
-//   r += g,  v += g^2;  sent where r^2 > alpha v: then r = 0, v = 0 (reset=off keeps v);  v *= zeta everywhere
+//   r += g,  v += g^2;  sent where r^2 > alpha v: then r = 0, v = 0 (reset=off keeps v);  v *= zeta
+//            everywhere
 //
-// The paper adds the squares of the samples' gradients, sum over z of (g_z / B)^2 for a batch of B; a worker here has
-// their mean g alone. For samples of mean mu and variance sigma^2 the paper's term is (mu^2 + sigma^2) / B in
-// expectation and this one mu^2 + sigma^2 / B: equal where noise dominates, which is the regime that the rule is for;
-// more by mu^2 (1 - 1/B), so that it sends later, where the signal does; the same at B = 1. The sum of t gradients has
-// r^2 <= t (sum of g^2): at zeta = 1 an element waits for more than alpha steps, at alpha >= 1 the first step sends
+// The paper adds the squares of the samples' gradients, sum over z of (g_z / B)^2 for a batch of B;
+// a worker here has their mean g alone. For samples of mean mu and variance sigma^2 the paper's
+// term is (mu^2 + sigma^2) / B in expectation and this one mu^2 + sigma^2 / B: equal where noise
+// dominates, which is the regime that the rule is for; more by mu^2 (1 - 1/B), so that it sends
+// later, where the signal does; the same at B = 1. The sum of t gradients has r^2 <= t (sum of
+// g^2): at zeta = 1 an element waits for more than alpha steps, at alpha >= 1 the first step sends
 // nothing, where the paper's can.
 //
-// r is the residual: without error feedback there is no such method. v is fp32, the decision double: squares below
-// fp32's range count as 0 and stop at its end, and such elements are sent early. Two passes in index order, the second
-// of 12 bytes read and 8 written an element.
+// r is the residual: without error feedback there is no such method. v is fp32, the decision
+// double: squares below fp32's range count as 0 and stop at its end, and such elements are sent
+// early. Two passes in index order, the second of 12 bytes read and 8 written an element.
 #include <algorithm>
 #include <cassert>
 #include <limits>

@@ -1,6 +1,7 @@
 // CAT: as many of the largest magnitudes as pay for their communication. T maximises
 //
-//   ||top_T||^2 / ||x||^2 / cost(T),   cost(T) = c0 packets(T) + c1,   packets(T) = ceil(T (32 + ceil(log2 n)) / (8 packet))
+//   ||top_T||^2 / ||x||^2 / cost(T),   cost(T) = c0 packets(T) + c1,   packets(T) = ceil(T (32 +
+//                                      ceil(log2 n)) / (8 packet))
 //
 // in units that only c0 (a packet) and c1 (a message) have to share: seconds, or packets as by
 // default, where a message costs as much as 60 of them. Public code divides the payload's bits by a

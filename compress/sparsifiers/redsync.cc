@@ -3,12 +3,13 @@
 // which is the Top-K of all. Large ones look for a threshold mean + t (max - mean) of the
 // magnitudes with k <= selected < 2k by bisection of t in [0, 1], and use it for several steps.
 //
-// A probe asks only whether fewer than k, or 2k and more, reach a threshold. The bins of a magnitude
-// histogram that hold the k-th and the 2k-th answer it; where the threshold is in such a bin too,
-// that bin's magnitudes are gathered and asked, so that all answers are exact. The search costs
-// three to five passes of 4 bytes an element, whatever number of probes. Where it ends without such a threshold (k elements above the mean do
-// not exist, ties, a constant layer) the exact Top-K is sent. While a threshold is reused the
-// number selected follows the data; anything from nothing to all can be sent.
+// A probe asks only whether fewer than k, or 2k and more, reach a threshold. The bins of a
+// magnitude histogram that hold the k-th and the 2k-th answer it; where the threshold is in such a
+// bin too, that bin's magnitudes are gathered and asked, so that all answers are exact. The search
+// costs three to five passes of 4 bytes an element, whatever number of probes. Where it ends
+// without such a threshold (k elements above the mean do not exist, ties, a constant layer) the
+// exact Top-K is sent. While a threshold is reused the number selected follows the data; anything
+// from nothing to all can be sent.
 //
 // compatible=on does as the public implementations do: selects what is above (not at) the
 // threshold, stops only strictly between k and 2k, lowers only below k/2, keeps the last probe when

@@ -4,7 +4,8 @@
 // With mean m and variance v of what exceeds the last threshold t:
 //
 //   exponential   t - m ln delta
-//   Pareto        t + a (1 - delta^b) / b,  a = m (m^2 / v + 1) / 2,  b = (m^2 / v - 1) / 2     (generalised)
+//   Pareto        t + a (1 - delta^b) / b,  a = m (m^2 / v + 1) / 2,  b = (m^2 / v - 1) / 2
+//                 (generalised)
 //
 // How many are sent follows the data. stages=auto: the number (1 to 4) whose count is nearest to
 // what is asked for, in ratio, chosen at the first step and again after each 5 steps whose mean

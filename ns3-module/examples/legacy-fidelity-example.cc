@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * One collective on a topology of one's own, at every fidelity: packets over ns-3's TCP, fluid
- * flows, and alpha-beta. Workers in order of the racks and spread over them, because a ring in order
- * crosses between racks only twice.
+ * flows, and alpha-beta. Workers in order of the racks and spread over them, because a ring in
+ * order crosses between racks only twice.
  *
  *   legacy-fidelity-example --bytes=4MB
  *   legacy-fidelity-example --topology=my-fabric.yaml --collective=parameter-server

@@ -31,8 +31,8 @@ namespace
 
 using AttributeInformation = TypeId::AttributeInformation;
 
-/// The attributes that this module sets on each object it makes, and what decides their values. What
-/// a user gave for them would have no effect. All others keep what the user says.
+/// The attributes that this module sets on each object it makes, and what decides their values.
+/// What a user gave for them would have no effect. All others keep what the user says.
 const std::map<std::string, std::string>& SetByTheNetwork()
 {
     static const std::map<std::string, std::string> owners = {

@@ -16,11 +16,11 @@ namespace packet
  * Sorts what a host sends: TCP segments without payload (ACKs, handshakes) into band 0 of a
  * PrioQueueDisc, data into band 1.
  *
- * The ACKs of what a host receives are another flow than the data that it sends, and hosts serve such
- * sparse flows first (Linux fq: new flows before old ones; fq_codel: RFC 8290, section 3.3). In one
- * queue they would wait behind the host's own backlog, which ns-3's TCP does not bound as Linux's
- * small queues do: round trips then span two backlogs, and a ring that sends and receives at once
- * falls idle.
+ * The ACKs of what a host receives are another flow than the data that it sends, and hosts serve
+ * such sparse flows first (Linux fq: new flows before old ones; fq_codel: RFC 8290, section 3.3).
+ * In one queue they would wait behind the host's own backlog, which ns-3's TCP does not bound as
+ * Linux's small queues do: round trips then span two backlogs, and a ring that sends and receives
+ * at once falls idle.
  */
 class AckFilter : public ns3::PacketFilter
 {

@@ -17,7 +17,8 @@ namespace legacy
 namespace packet
 {
 
-/// How Ipv4RoutingProtocol::RouteInput takes its callbacks: by value up to 3.38, by reference since.
+/// How Ipv4RoutingProtocol::RouteInput takes its callbacks: by value up to 3.38, by reference
+/// since.
 template <class T>
 using RouteInputArgument =
     std::conditional_t<std::is_same_v<decltype(&ns3::Ipv4RoutingProtocol::RouteInput),

@@ -23,9 +23,10 @@ namespace packet
  *
  * Per flow (Multipath::Ecmp), the next hop is Topology::NextHop of (node, source, destination), a
  * hash that does not change over a flow's life: packets of one connection stay in order, and the
- * flow and analytic engines take the same links. Per packet (Multipath::Spray), every node sends the
- * packets of one source and destination to all its next hops in turn, from that one on: no random
- * number is drawn, and packets overtake each other where queues differ. Hosts do not forward.
+ * flow and analytic engines take the same links. Per packet (Multipath::Spray), every node sends
+ * the packets of one source and destination to all its next hops in turn, from that one on: no
+ * random number is drawn, and packets overtake each other where queues differ. Hosts do not
+ * forward.
  */
 class EcmpRouting : public ns3::Ipv4RoutingProtocol
 {

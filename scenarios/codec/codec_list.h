@@ -22,7 +22,8 @@ std::vector<MethodEntry> CodecEntries();
 std::vector<MethodEntry> PolicyEntries();
 std::vector<MethodEntry> GradientEntries();
 
-// For a terminal; `names` choose; empty: all. Throws Error with the list on names that there are not.
+// For a terminal; `names` choose; empty: all. Throws Error with the list on names that there are
+// not.
 std::string ListText(const std::vector<std::string>& names);
 
 // The tables of docs/compressors.md: codecs, policies, gradients.

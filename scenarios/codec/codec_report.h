@@ -1,5 +1,5 @@
-// What came out of trying codecs, as rows for CSV and JSON and as a table for people. Times are measured: they alone differ
-// from run to run.
+// What came out of trying codecs, as rows for CSV and JSON and as a table for people. Times are
+// measured: they alone differ from run to run.
 #pragma once
 
 #include <string>
@@ -13,15 +13,18 @@ namespace legacy {
 enum class Detail : uint8_t { kCodec, kStep, kLayer };  // one row for each of these, of each codec
 Detail ParseDetail(const std::string& text);
 
-// Volumes and times are of one step, in the mean over the steps; errors over all elements and steps. What is not defined (a
-// ratio to nothing) is null.
+// Volumes and times are of one step, in the mean over the steps; errors over all elements and
+// steps. What is not defined (a ratio to nothing) is null.
 //
 //   parameter           of a policy's own messages and of codecs without one: null
-//   elements, elements_sent, message_bytes (of worker 0, all rounds), payload_bytes (without headers)
+//   elements, elements_sent, message_bytes (of worker 0, all rounds), payload_bytes (without
+//   headers)
 //   element_ratio       elements / elements_sent
 //   payload_ratio       4 elements / message_bytes
-//   traffic_ratio       bytes through a network card with dense fp32 by ring all-reduce / with this codec
-//   relative_error      ||e - C(e)|| / ||e||, norms; one worker alone, e = gradient + what it held before
+//   traffic_ratio       bytes through a network card with dense fp32 by ring all-reduce / with this
+//                       codec
+//   relative_error      ||e - C(e)|| / ||e||, norms; one worker alone, e = gradient + what it held
+//                       before
 //   gain                ||C(e)||^2 / ||e||^2, energies
 //   mean_relative_error the same as relative_error of the mean over all workers
 //   transfer_seconds    of all rounds by alpha-beta

@@ -189,7 +189,8 @@ void Trial::RunPolicyRound(PolicyMoment moment, const std::vector<std::vector<Pr
   result_.records.push_back(std::move(record));
 }
 
-// Exchanges begin, and measure their candidates where there are any; returns the one that the policy chose.
+// Exchanges begin, and measure their candidates where there are any; returns the one that the
+// policy chose.
 size_t Trial::Agree(const Gradients& gradients) {
   std::vector<std::vector<Probe>> probes(candidates_.empty() ? 0 : gradients.size());
   for (size_t u = 0; u < units_.size(); ++u) {
@@ -275,7 +276,8 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
   result_.records.push_back(std::move(record));
 }
 
-// Losses, rates of learning and time spent on coding are not simulated here; transfers are, by alpha-beta.
+// Losses, rates of learning and time spent on coding are not simulated here; transfers are, by
+// alpha-beta.
 void Trial::Observe() {
   StepFeedback feedback{.step = step_, .loss = 0, .mean_gradient = mean_};
   std::vector<double> bytes;

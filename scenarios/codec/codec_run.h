@@ -1,5 +1,6 @@
-// Tries a codec (or scheme) on gradients: the real exchange of every layer among all workers, step by step, under a policy.
-// Beside it one worker alone goes through the same exchange: what its own message loses, and what coding costs it.
+// Tries a codec (or scheme) on gradients: the real exchange of every layer among all workers, step
+// by step, under a policy. Beside it one worker alone goes through the same exchange: what its own
+// message loses, and what coding costs it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace legacy {
 
-// "topk:index=u32@1%": a scheme by its text, and its parameter. Throws Error on either, as MakeScheme does, and on bare
-// numbers above 1 where a fraction is meant.
+// "topk:index=u32@1%": a scheme by its text, and its parameter. Throws Error on either, as
+// MakeScheme does, and on bare numbers above 1 where a fraction is meant.
 struct CodecChoice {
   std::string scheme;
   double parameter = 0;

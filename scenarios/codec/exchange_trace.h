@@ -18,7 +18,8 @@ struct ExchangeTrace {
   double decode_seconds = 0;  // of all messages
 };
 
-// After Begin. `gradients`: of each worker; empty ones where the exchange has measured them and one was chosen.
+// After Begin. `gradients`: of each worker; empty ones where the exchange has measured them and one
+// was chosen.
 ExchangeTrace RunRounds(Exchange& exchange, std::span<const std::span<const float>> gradients,
                         int64_t numel);
 
@@ -35,7 +36,8 @@ RoundWork RunRound(const Round& round, int workers, Encode encode, Accumulate ac
   return work;
 }
 
-// Bytes of the header that a message begins with: 16, or 0 where it has none (empty, or lengths alone).
+// Bytes of the header that a message begins with: 16, or 0 where it has none (empty, or lengths
+// alone).
 int64_t HeaderBytesOf(ByteSpan message);
 
 // Seconds from its making.

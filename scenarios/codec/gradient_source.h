@@ -28,8 +28,8 @@ inline constexpr int kMostWorkers = 4096;
 
 class GradientSource {
  public:
-  // Throws Error on files that cannot be read, lengths that do not fit, and values that are not finite, with where they
-  // are.
+  // Throws Error on files that cannot be read, lengths that do not fit, and values that are not
+  // finite, with where they are.
   explicit GradientSource(const GradientOptions& options);
 
   const std::vector<Unit>& units() const { return units_; }
@@ -37,8 +37,8 @@ class GradientSource {
   int64_t steps() const { return steps_; }
   const std::string& description() const { return description_; }
 
-  // Flat gradients of all workers in a step, from 0; valid until the next call. Files of one step's length are the same at
-  // every step.
+  // Flat gradients of all workers in a step, from 0; valid until the next call. Files of one step's
+  // length are the same at every step.
   std::vector<std::span<const float>> AtStep(int64_t step);
 
  private:

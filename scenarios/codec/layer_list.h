@@ -10,11 +10,12 @@
 
 namespace legacy {
 
-// "64x3x7x7". Throws Error naming `where` on anything else, and on more elements than a unit may have.
+// "64x3x7x7". Throws Error naming `where` on anything else, and on more elements than a unit may
+// have.
 std::vector<int64_t> ParseShape(const std::string& text, const std::string& where);
 
-// Lines "name shape", in the order of the flat gradient; empty lines and those that start with '#' are passed over. Throws
-// Error naming file `name` and line.
+// Lines "name shape", in the order of the flat gradient; empty lines and those that start with '#'
+// are passed over. Throws Error naming file `name` and line.
 std::vector<Unit> ParseLayers(std::string_view text, const std::string& name);
 std::vector<Unit> OneLayer(const std::vector<int64_t>& shape);
 

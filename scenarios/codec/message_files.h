@@ -1,5 +1,5 @@
-// Messages of one worker as files, and back: the bytes as they are sent, one file a round. FILE is the first round's,
-// FILE.2 the second's and so on.
+// Messages of one worker as files, and back: the bytes as they are sent, one file a round. FILE is
+// the first round's, FILE.2 the second's and so on.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace legacy {
 
 void WriteMessages(const std::vector<Bytes>& messages, const std::string& path);
 
-// What receivers decode of one worker's messages. `context`: seed, step and parameter that they were made with. Throws Error on
-// files that cannot be read and on bytes that are no such messages.
+// What receivers decode of one worker's messages. `context`: seed, step and parameter that they
+// were made with. Throws Error on files that cannot be read and on bytes that are no such messages.
 std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const StepContext& context,
                                 const std::string& path);
 

@@ -18,15 +18,16 @@ struct Collectives {
   fabric::CollectiveKind requantised_sum = fabric::CollectiveKind::ScatterReduceAllGather;
 };
 
-// A list of kinds: each carries every payload that it can, the others stay as above. Throws Error on kinds that carry none
-// of these or need more than messages (groups, switches that add, shards).
+// A list of kinds: each carries every payload that it can, the others stay as above. Throws Error
+// on kinds that carry none of these or need more than messages (groups, switches that add, shards).
 Collectives ParseCollectives(const std::string& text);
 
 // Of a round in which the gradients of `elements` are exchanged.
 fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const RoundWork& round,
                                     int64_t elements);
 
-// Bytes that leave a worker's card in `spec`, mean over the workers; and of fp32 by ring all-reduce.
+// Bytes that leave a worker's card in `spec`, mean over the workers; and of fp32 by ring
+// all-reduce.
 double CardBytes(const fabric::CollectiveSpec& spec);
 double DenseCardBytes(int workers, int64_t elements);
 

@@ -1,5 +1,6 @@
-// Requests and responses of HTTP/1.1 (RFC 9112) as far as a server for pages and questions needs them: one request a
-// connection, no chunks, no ranges, no encodings. What is more, larger or ambiguous is refused before a body is read.
+// Requests and responses of HTTP/1.1 (RFC 9112) as far as a server for pages and questions needs
+// them: one request a connection, no chunks, no ranges, no encodings. What is more, larger or
+// ambiguous is refused before a body is read.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +40,8 @@ struct HttpRefusal {
   std::string reason;
 };
 
-// Takes a request in as it arrives, in pieces of any size. It keeps at most HttpLimits::head and body bytes.
+// Takes a request in as it arrives, in pieces of any size. It keeps at most HttpLimits::head and
+// body bytes.
 class HttpReader {
  public:
   enum class State { kMore, kDone, kRefused };

@@ -1,6 +1,7 @@
-// A server for a handful of users, which slow or hostile clients cannot hold up: one thread reads and writes all
-// connections, a few threads answer. Every connection has a time in which its whole request has to arrive, and one in
-// which its whole response has to be taken; where there are too many, the oldest for which nothing is computed is closed.
+// A server for a handful of users, which slow or hostile clients cannot hold up: one thread reads
+// and writes all connections, a few threads answer. Every connection has a time in which its whole
+// request has to arrive, and one in which its whole response has to be taken; where there are too
+// many, the oldest for which nothing is computed is closed.
 #pragma once
 
 #include <functional>
@@ -28,7 +29,8 @@ class HttpServer {
   // The response to what was refused before a handler saw it.
   using Refuser = std::function<HttpResponse(const HttpRefusal&)>;
 
-  // Takes the port; nobody else may share it. Throws Error where it is no address of this machine, or not free.
+  // Takes the port; nobody else may share it. Throws Error where it is no address of this machine,
+  // or not free.
   HttpServer(const HttpServerOptions& options, Handler handler, Refuser refuser);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

@@ -6,8 +6,9 @@
 namespace legacy {
 namespace {
 
-// Packet transmissions per second of wall time that the packet engine reaches: 2.9 events each at 5.8e5 events per second
-// (legacy-ring-example, one core of an AMD EPYC). Slower and faster machines scale.
+// Packet transmissions per second of wall time that the packet engine reaches: 2.9 events each at
+// 5.8e5 events per second (legacy-ring-example, one core of an AMD EPYC). Slower and faster
+// machines scale.
 constexpr double kTransmissionsPerSecond = 2e5;
 
 // Links that a flow between neighbours of the ring crosses, on average.

@@ -7,9 +7,9 @@
 
 namespace legacy {
 
-// Device time of encoding, [bucket][round][worker] in nanoseconds: in round 0 part of `ready`, at its
-// end; later part of `computeBefore`, whose rest is decoding the round before. Empty: `ready` is
-// compute alone, `computeBefore` is encoding alone.
+// Device time of encoding, [bucket][round][worker] in nanoseconds: in round 0 part of `ready`, at
+// its end; later part of `computeBefore`, whose rest is decoding the round before. Empty: `ready`
+// is compute alone, `computeBefore` is encoding alone.
 using EncodeTimes = std::vector<std::vector<std::vector<fabric::TimeNs>>>;
 
 // Factors on one worker's device times.
@@ -22,8 +22,8 @@ struct DeviceScale {
 // Everything that the worker's device does in a step.
 fabric::TimeNs DeviceTime(const fabric::StepTraffic& traffic, int worker);
 
-// `scales`: of each worker. Each part is rounded to the nanosecond. Throws Error where `encode` does
-// not belong to `traffic`.
+// `scales`: of each worker. Each part is rounded to the nanosecond. Throws Error where `encode`
+// does not belong to `traffic`.
 fabric::StepTraffic ScaleDevices(const fabric::StepTraffic& traffic, const EncodeTimes& encode,
                                  const std::vector<DeviceScale>& scales);
 

@@ -1,10 +1,11 @@
-// The doctor: what a step is bound by, found by trying. Every remedy (a faster link, faster devices,
-// ...) is simulated on the same step; the one that saves most names what the step is bound by.
+// The doctor: what a step is bound by, found by trying. Every remedy (a faster link, faster
+// devices, ...) is simulated on the same step; the one that saves most names what the step is bound
+// by.
 //
-// The verdict: of the remedy of the largest gain, its kind; of this kind's remedies the narrowest that
-// gains at least kAsGood of that (one link before its tier before all links; the slowest worker before
-// all slow ones; encoding or decoding before both). Where nothing gains kNoticeable the step is
-// balanced. Of equal gains the order is straggler, codec, latency, bandwidth, compute.
+// The verdict: of the remedy of the largest gain, its kind; of this kind's remedies the narrowest
+// that gains at least kAsGood of that (one link before its tier before all links; the slowest
+// worker before all slow ones; encoding or decoding before both). Where nothing gains kNoticeable
+// the step is balanced. Of equal gains the order is straggler, codec, latency, bandwidth, compute.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ const char* ToString(Bound bound);  // "balanced", "straggler", ...
 // One change, simulated. Those that would change nothing are not tried.
 struct Remedy {
   Bound bound = Bound::kBalanced;
-  // "slowest-worker", "slow-workers", "encode", "decode", "codec", "delays", "busiest-link", "tier",
-  // "all-links", "compute"
+  // "slowest-worker", "slow-workers", "encode", "decode", "codec", "delays", "busiest-link",
+  // "tier", "all-links", "compute"
   std::string name;
   std::string change;        // "link leaf0>spine1 twice as fast"
   fabric::TimeNs total = 0;  // of the step with it

@@ -115,7 +115,8 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
   if (e.fidelities.empty()) throw Error("--fidelity", "", Join(Fidelities(), ", "));
 }
 
-// Values of the union of `workers` random supports of density `d`: n (1 - (1 - d)^workers), at most the dense form.
+// Values of the union of `workers` random supports of density `d`: n (1 - (1 - d)^workers), at most
+// the dense form.
 int64_t UnionBytes(const Experiment& e, double workers) {
   double mean = 0;
   for (const double density : e.density) mean += density / e.Workers();
@@ -142,8 +143,8 @@ std::vector<int64_t> SumBytes(const Experiment& e, CollectiveKind kind) {
   return sums;
 }
 
-// Options of a collective that a list of flows does not read must not be given with one. A file of flows names hosts, so
-// that placements mean nothing either.
+// Options of a collective that a list of flows does not read must not be given with one. A file of
+// flows names hosts, so that placements mean nothing either.
 void RefuseUnread(const OptionValues& values) {
   const bool file = !values.at("flows").empty();
   if (!file && values.at("pattern").empty()) return;

@@ -1,4 +1,5 @@
-// An experiment on the network: a collective, or a list of flows, on one fabric. Made of option values.
+// An experiment on the network: a collective, or a list of flows, on one fabric. Made of option
+// values.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +62,8 @@ fabric::CollectiveSpec SpecOf(const Experiment& experiment, fabric::CollectiveKi
 fabric::StepTraffic TrafficOf(const Experiment& experiment, fabric::CollectiveKind kind,
                               const Network& network, uint64_t step);
 
-// All kinds that `auto` chooses from: all-reduces where every message is dense and of one length, else all-gathers; those
-// that need servers, or switches that sum, are left out.
+// All kinds that `auto` chooses from: all-reduces where every message is dense and of one length,
+// else all-gathers; those that need servers, or switches that sum, are left out.
 std::vector<fabric::CollectiveKind> AutomaticKinds(const Experiment& experiment);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// Fidelity `auto`: packets where they are affordable, else flows with a sample of steps simulated with packets too, so
-// that every answer says how far to trust it.
+// Fidelity `auto`: packets where they are affordable, else flows with a sample of steps simulated
+// with packets too, so that every answer says how far to trust it.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct FidelityChoice {
 // `packet_seconds`: wall time that all `different` steps take with packets (CostEstimate).
 FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double budget_seconds);
 
-// What is to be said of a simulation whose frames last so few nanoseconds, which ns-3 counts, that rates are not exact;
-// empty: nothing.
+// What is to be said of a simulation whose frames last so few nanoseconds, which ns-3 counts, that
+// rates are not exact; empty: nothing.
 std::string ClockWarning(const std::string& fidelity, const Network& network);
 
 // Simulates every M-th of the fresh steps it is offered at packet fidelity, the first one always.
@@ -47,7 +47,8 @@ class PacketSampler {
     double Difference() const;  // of flow from packet, fraction of packet
   };
   const std::vector<Sample>& Samples() const { return samples_; }
-  // "flow against packet fidelity on 5 of 60 different steps: median +0.4 %, largest -3.1 % (topk, step 12)".
+  // "flow against packet fidelity on 5 of 60 different steps: median +0.4 %, largest -3.1 % (topk,
+  // step 12)".
   std::string Text() const;
 
  private:

@@ -16,16 +16,16 @@ struct RecordedFlow {
   fabric::TimeNs end = 0;    // its last byte is at the destination
 };
 
-// The same engines, which tell `trace` of every flow, and `begin`, where there is one, of the start of every graph that
-// is submitted.
+// The same engines, which tell `trace` of every flow, and `begin`, where there is one, of the start
+// of every graph that is submitted.
 fabric::EngineFactory TraceFlows(fabric::EngineFactory factory,
                                  std::function<void(fabric::TimeNs)> begin,
                                  fabric::FlowTrace trace);
 
 class FlowRecorder {
  public:
-  // The same engines, recording into this object, which outlives them. A graph that is submitted makes the recorder
-  // forget the one before: of a warm-up and what is measured, the latter stays.
+  // The same engines, recording into this object, which outlives them. A graph that is submitted
+  // makes the recorder forget the one before: of a warm-up and what is measured, the latter stays.
   fabric::EngineFactory Wrap(fabric::EngineFactory factory);
 
   // In the order in which they arrived.

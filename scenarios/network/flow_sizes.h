@@ -1,7 +1,7 @@
 // Distributions of flow sizes, as cumulative probabilities with straight lines in between.
 //
-//   websearch    a web search cluster: Alizadeh et al., "Data Center TCP", SIGCOMM'10, figure 4, in the steps that
-//                pFabric (Alizadeh et al., SIGCOMM'13, section 5.1) simulates
+//   websearch    a web search cluster: Alizadeh et al., "Data Center TCP", SIGCOMM'10, figure 4, in
+//                the steps that pFabric (Alizadeh et al., SIGCOMM'13, section 5.1) simulates
 //   datamining   a data mining cluster: Greenberg et al., "VL2", SIGCOMM'09, figure 2, likewise
 #pragma once
 
@@ -18,8 +18,8 @@ class FlowSizes {
     double probability = 0;  // that a flow has at most so many bytes
   };
 
-  // "websearch", "datamining", or a file with "bytes probability" a line, probabilities up to 1 or up to 100. Throws
-  // Error with file and line.
+  // "websearch", "datamining", or a file with "bytes probability" a line, probabilities up to 1 or
+  // up to 100. Throws Error with file and line.
   static FlowSizes FromText(const std::string& text, const std::string& option);
 
   double Mean() const;

@@ -41,7 +41,8 @@ struct PreparedExperiment {
   std::vector<FlowRequest> flows;
 };
 
-// Builds the network, chooses the kind and tries everything that may be refused, engines included. Throws Error.
+// Builds the network, chooses the kind and tries everything that may be refused, engines included.
+// Throws Error.
 PreparedExperiment Prepare(Experiment experiment);
 
 struct MeasureOptions {
@@ -53,17 +54,18 @@ struct MeasureOptions {
 // All fidelities in order, all repetitions of each.
 std::vector<Measurement> Measure(const PreparedExperiment& prepared, const MeasureOptions& options);
 
-// Bytes whose movement a kind is judged by, and the factor from algorithm to bus bandwidth, as nccl-tests defines them:
-// all-gathers count the whole result; 2 (N - 1) / N for all-reduces, (N - 1) / N for all-gathers and all-to-all, 1 for a
-// broadcast; none for others.
+// Bytes whose movement a kind is judged by, and the factor from algorithm to bus bandwidth, as
+// nccl-tests defines them: all-gathers count the whole result; 2 (N - 1) / N for all-reduces, (N -
+// 1) / N for all-gathers and all-to-all, 1 for a broadcast; none for others.
 int64_t CollectiveBytes(const Experiment& experiment, fabric::CollectiveKind kind);
 std::optional<double> BusFactor(fabric::CollectiveKind kind, int workers);
 
-// Where all workers hang on one switch by equal links, start at once with equal messages and have one bucket: the closed
-// form of closed-form.h.
+// Where all workers hang on one switch by equal links, start at once with equal messages and have
+// one bucket: the closed form of closed-form.h.
 std::optional<fabric::TimeNs> ClosedForm(const PreparedExperiment& prepared);
 
-// Flows of one simulation, and what they take of wall time at flow or analytic fidelity, as text: "40 s to 10 min of ...".
+// Flows of one simulation, and what they take of wall time at flow or analytic fidelity, as text:
+// "40 s to 10 min of ...".
 double FlowCount(const PreparedExperiment& prepared);
 std::string FlowWallTime(double flows);
 

@@ -1,5 +1,6 @@
-// The options that describe an experiment on the network: one table behind the command line, sweeps and help. Values
-// are text until an experiment is made of them, so that a sweep may vary any of them.
+// The options that describe an experiment on the network: one table behind the command line, sweeps
+// and help. Values are text until an experiment is made of them, so that a sweep may vary any of
+// them.
 #pragma once
 
 #include <cstdint>

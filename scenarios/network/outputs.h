@@ -11,19 +11,21 @@ namespace legacy {
 
 // Text of CSV files; all measurements of one experiment, told apart by fidelity and repetition.
 //
-// links: fidelity, repetition, link, from, to, rate_bits_per_second, bytes, packets, drops, marks, max_queue_bytes,
-// busy_seconds, mean_utilisation (of the step's time), peak_utilisation
+// links: fidelity, repetition, link, from, to, rate_bits_per_second, bytes, packets, drops, marks,
+// max_queue_bytes, busy_seconds, mean_utilisation (of the step's time), peak_utilisation
 std::string LinksCsv(const PreparedExperiment& prepared,
                      const std::vector<Measurement>& measurements);
-// flows: fidelity, repetition, source, destination (endpoints' names), bytes, bucket (of a collective) or line (of a
-// list, from 0), start_seconds, end_seconds, fct_seconds, ideal_seconds, slowdown; needs recorded flows
+// flows: fidelity, repetition, source, destination (endpoints' names), bytes, bucket (of a
+// collective) or line (of a list, from 0), start_seconds, end_seconds, fct_seconds, ideal_seconds,
+// slowdown; needs recorded flows
 std::string FlowsCsv(const PreparedExperiment& prepared,
                      const std::vector<Measurement>& measurements);
 // finish times: fidelity, repetition, worker, host, ready_seconds, finish_seconds
 std::string FinishCsv(const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements);
 
-// Chrome trace of the measurements of the first fidelity, repetitions one after the other; needs recorded flows.
+// Chrome trace of the measurements of the first fidelity, repetitions one after the other; needs
+// recorded flows.
 std::string TraceJson(const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements, const std::set<int>& shown);
 

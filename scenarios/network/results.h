@@ -1,5 +1,5 @@
-// What was measured, as rows for CSV and JSON and as tables for people. Wall-clock times are in the tables alone: files of
-// equal experiments are equal, byte for byte.
+// What was measured, as rows for CSV and JSON and as tables for people. Wall-clock times are in the
+// tables alone: files of equal experiments are equal, byte for byte.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace legacy {
 
-// One row for each measurement of a collective, or of a list of flows. `values` describe the experiment.
+// One row for each measurement of a collective, or of a list of flows. `values` describe the
+// experiment.
 std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
                             const std::vector<Measurement>& measurements);
 
@@ -37,7 +38,8 @@ std::string ResultTable(const PreparedExperiment& prepared,
 std::vector<std::string> Warnings(const PreparedExperiment& prepared,
                                   const std::vector<Measurement>& measurements);
 
-// Of a sweep: one line a point, the slowest worker's time at each fidelity. `swept`: names of options.
+// Of a sweep: one line a point, the slowest worker's time at each fidelity. `swept`: names of
+// options.
 std::string SweepHeader(const std::vector<std::string>& swept,
                         const std::vector<std::string>& fidelities);
 std::string SweepLine(const std::vector<std::string>& swept, const OptionValues& values,

@@ -13,11 +13,13 @@ struct Sweep {
   std::vector<std::string> values;  // at least one
 };
 
-// "bytes=1KB..1GB:x4" (from, to, times), "workers=4..64:+4" (plus), or a list: "bandwidth=1Gbps,10Gbps"; where values
-// hold commas, "pattern=incast:4;poisson:load=0.5,cdf=websearch". Throws Error.
+// "bytes=1KB..1GB:x4" (from, to, times), "workers=4..64:+4" (plus), or a list:
+// "bandwidth=1Gbps,10Gbps"; where values hold commas,
+// "pattern=incast:4;poisson:load=0.5,cdf=websearch". Throws Error.
 Sweep ParseSweep(const std::string& text);
 
-// Every combination, the last sweep fastest, laid over `base`. Throws Error where one option is swept twice.
+// Every combination, the last sweep fastest, laid over `base`. Throws Error where one option is
+// swept twice.
 std::vector<OptionValues> Grid(const OptionValues& base, const std::vector<Sweep>& sweeps);
 
 }  // namespace legacy

@@ -1,6 +1,6 @@
-// Traces of steps for chrome://tracing and ui.perfetto.dev (Chrome's JSON trace event format): a process for each
-// endpoint, with a track of what its device does, one of what it waits for, and lanes of the flows that it sends and
-// receives; arrows lead from senders to receivers.
+// Traces of steps for chrome://tracing and ui.perfetto.dev (Chrome's JSON trace event format): a
+// process for each endpoint, with a track of what its device does, one of what it waits for, and
+// lanes of the flows that it sends and receives; arrows lead from senders to receivers.
 #pragma once
 
 #include <set>
@@ -12,21 +12,23 @@
 
 namespace legacy {
 
-// One step. Traffic and timing belong together; both are left out where there are flows alone. Times count from the
-// step's start.
+// One step. Traffic and timing belong together; both are left out where there are flows alone.
+// Times count from the step's start.
 struct TracedStep {
   std::string name;          // "step 3"; precedes the names of slices where it is not empty
   fabric::TimeNs start = 0;  // of the step, in the trace
   const fabric::StepTraffic* traffic = nullptr;
   const fabric::StepTiming* timing = nullptr;
-  // Part of what the device does before `ready` that is encoding: [bucket][worker], at its end. Empty: all is compute.
+  // Part of what the device does before `ready` that is encoding: [bucket][worker], at its end.
+  // Empty: all is compute.
   std::vector<std::vector<fabric::TimeNs>> encode;
   std::vector<RecordedFlow> flows;
 };
 
 class Trace {
  public:
-  // `endpoints`: their names, by number. `shown`: which of them to trace; a flow is drawn at those of its two ends.
+  // `endpoints`: their names, by number. `shown`: which of them to trace; a flow is drawn at those
+  // of its two ends.
   Trace(std::vector<std::string> endpoints, std::set<int> shown);
 
   void Add(const TracedStep& step);

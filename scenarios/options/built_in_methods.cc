@@ -56,7 +56,8 @@ void AddLegacy(Table& table) {
   table.Add("legacy-both-reversed", "topk", "legacy-both").reversed = true;
 }
 
-// Windows are parts of the run, so that every policy acts in a short one; papers have numbers of steps or epochs.
+// Windows are parts of the run, so that every policy acts in a short one; papers have numbers of
+// steps or epochs.
 void AddAdaptive(Table& table) {
   table.Add("lgreco", "topk", "lgreco:period=10%");
   table.Add("lgreco-qsgd", "qsgd", "lgreco:period=10%");

@@ -27,9 +27,9 @@ struct MethodAnchor {
 };
 MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<const Unit> units);
 
-// `units`: what the method compresses as one piece. LEGACY's levels are solved for the scenario's density over
-// `scenario.steps` steps unless given with volume "off". Throws Error on levels that do not fit and on volumes that
-// cannot be reached, with the bound.
+// `units`: what the method compresses as one piece. LEGACY's levels are solved for the scenario's
+// density over `scenario.steps` steps unless given with volume "off". Throws Error on levels that
+// do not fit and on volumes that cannot be reached, with the bound.
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,
                         int64_t steps_per_epoch = 1);
 
@@ -43,8 +43,9 @@ std::vector<std::string> MethodPolicyNames();
 // Why a training of `method` would be another one on another network; "": it would be the same.
 std::string NetworkDependence(const Method& method, const Scenario& scenario);
 
-// Keys of the options that a training of `method` never reads, so that their values change nothing: the density of a
-// scheme without one, say. An option that is not listed may change nothing all the same.
+// Keys of the options that a training of `method` never reads, so that their values change nothing:
+// the density of a scheme without one, say. An option that is not listed may change nothing all the
+// same.
 std::vector<std::string> UnreadOptions(const Method& method, const Scenario& scenario);
 
 }  // namespace legacy

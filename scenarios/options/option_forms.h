@@ -1,4 +1,5 @@
-// The forms that options of a scenario take, for the files that list them; nobody else includes this.
+// The forms that options of a scenario take, for the files that list them; nobody else includes
+// this.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +43,8 @@ ScenarioOption Integer(std::string key, std::string flag, std::string help) {
           OptionKind::kInteger};
 }
 
-// Template arguments cannot be double before GCC's full C++20 support everywhere: bounds in thousandths.
+// Template arguments cannot be double before GCC's full C++20 support everywhere: bounds in
+// thousandths.
 template <auto Field, int64_t MinimumMilli, int64_t MaximumMilli>
 ScenarioOption Number(std::string key, std::string flag, std::string help) {
   return {std::move(key),

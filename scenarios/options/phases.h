@@ -1,11 +1,13 @@
-// A network that changes while a training runs (network.phases): rates and delays by the part of the steps done.
+// A network that changes while a training runs (network.phases): rates and delays by the part of
+// the steps done.
 //
 //   0%:bandwidth=25Gbps,delay=500us;24%:bandwidth=1Gbps;48%:delay=25ms;72%:bandwidth=25Gbps
 //
-// What a phase does not name stays as in the phase before; the first starts from network.bandwidth and network.delay.
-// c1 and c2 are the variable networks of Tyagi and Swany, "Flexible communication for optimal distributed learning over
-// unpredictable networks" (2023), of 50 epochs; their latencies are halved onto each link, so that the two links between
-// hosts of a star make up the whole. The paper names c2's steps in words alone: its figures are ours.
+// What a phase does not name stays as in the phase before; the first starts from network.bandwidth
+// and network.delay. c1 and c2 are the variable networks of Tyagi and Swany, "Flexible
+// communication for optimal distributed learning over unpredictable networks" (2023), of 50 epochs;
+// their latencies are halved onto each link, so that the two links between hosts of a star make up
+// the whole. The paper names c2's steps in words alone: its figures are ours.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +22,8 @@ struct NetworkPhase {
   std::string delay;
 };
 
-// At least one phase, the first from 0; they ascend. "none": one phase. Throws Error naming `key`, the piece and what is
-// allowed.
+// At least one phase, the first from 0; they ascend. "none": one phase. Throws Error naming `key`,
+// the piece and what is allowed.
 std::vector<NetworkPhase> ParsePhases(const std::string& text, const std::string& bandwidth,
                                       const std::string& delay, const std::string& key);
 

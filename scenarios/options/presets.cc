@@ -19,8 +19,9 @@ Method MethodOf(const std::string& name, const std::string& scheme, const std::s
   return method;
 }
 
-// Split, levels of the layer rule and residuals as the authors' code ships them; phases at the same average of 0.1 %,
-// loose first, in the ratio of 9 to 1 (ours: the paper's own levels are not public), with a bound as the paper writes it.
+// Split, levels of the layer rule and residuals as the authors' code ships them; phases at the same
+// average of 0.1 %, loose first, in the ratio of 9 to 1 (ours: the paper's own levels are not
+// public), with a bound as the paper writes it.
 Preset Legacy() {
   return {"paper-legacy",
           "LEGACY: A Lightweight Dynamic Gradient Compression Strategy for Distributed Deep "
@@ -37,8 +38,9 @@ Preset Legacy() {
            MethodOf("legacy-both", "topk", "legacy-both", 0, "1.8%,0.18%/0.2%,0.02%")}};
 }
 
-// The authors' ResNet-18: rank 4 as the uniform one, 1,000 dense steps, ranks from half to twice of it. Decisions come
-// every epoch, by 10 steps of worker 0's error-fed gradients and 10,000 steps of the error axis.
+// The authors' ResNet-18: rank 4 as the uniform one, 1,000 dense steps, ranks from half to twice of
+// it. Decisions come every epoch, by 10 steps of worker 0's error-fed gradients and 10,000 steps of
+// the error axis.
 Preset Lgreco() {
   const std::string policy =
       "lgreco:accumulate=10,alpha=1,beta=2,gamma=0.5,metric=l2,source=local,steps=10000";
@@ -51,7 +53,8 @@ Preset Lgreco() {
            MethodOf("lgreco-powersgd", "powersgd:dense_start=1000,min_rate=2", policy, 4)}};
 }
 
-// The exponential runs: DGC's sampled threshold with plain residuals, factors 10 to 1,000, windows of 500 steps.
+// The exponential runs: DGC's sampled threshold with plain residuals, factors 10 to 1,000, windows
+// of 500 steps.
 Preset Gravac() {
   const std::string policy =
       "gravac:gain=energy,omega=0.01,probe=levels,scaling=exponential,theta_max=1000,theta_min=10,"
@@ -77,7 +80,8 @@ Method TopKOfFft() {
   return method;
 }
 
-// theta .85 and 10 bits, the range from the first steps, no residuals; Top-K with the same quantiser beside it.
+// theta .85 and 10 bits, the range from the first steps, no residuals; Top-K with the same
+// quantiser beside it.
 Preset Fft() {
   return {"paper-fft",
           "FFT-based Gradient Sparsification for the Distributed Training of Deep Neural Networks, "

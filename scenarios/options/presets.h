@@ -1,5 +1,6 @@
-// What a paper compresses with, by one name: densities, levels, splits, residuals and the methods that it compares. Model,
-// data, network and rate stay what they are. docs/policies.md has the table with its sources.
+// What a paper compresses with, by one name: densities, levels, splits, residuals and the methods
+// that it compares. Model, data, network and rate stay what they are. docs/policies.md has the
+// table with its sources.
 #pragma once
 
 #include <string>
@@ -21,10 +22,12 @@ struct Preset {
 const std::vector<Preset>& Presets();
 std::vector<std::string> PresetNames();
 
-// Sets all that the preset says; what is set later wins. Throws Error with the list for an unknown name.
+// Sets all that the preset says; what is set later wins. Throws Error with the list for an unknown
+// name.
 void ApplyPreset(const std::string& name, Scenario& scenario);
 
-// What the scenario's preset set, line by line, and what was set otherwise since; "" where there is none.
+// What the scenario's preset set, line by line, and what was set otherwise since; "" where there is
+// none.
 std::string PresetText(const Scenario& scenario);
 
 }  // namespace legacy

@@ -1,5 +1,6 @@
-// Scenario: everything that a run depends on, in one typed struct, validated once. Every default is written here and only
-// here. Keys of the YAML file, of --set and of the command line go through one table (scenario_options.cc).
+// Scenario: everything that a run depends on, in one typed struct, validated once. Every default is
+// written here and only here. Keys of the YAML file, of --set and of the command line go through
+// one table (scenario_options.cc).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace legacy {
 
-// One entry of the comparison: a scheme, what it compresses as one piece, and who picks its parameter.
+// One entry of the comparison: a scheme, what it compresses as one piece, and who picks its
+// parameter.
 struct Method {
   std::string name;                // unique; names rows, curves and CSV columns
   std::string scheme = "topk";     // "topk", "topk:index=u32+rbf:bits=8", ...: compress/exchange.h
@@ -125,7 +127,8 @@ inline constexpr const char* kSwitch = "on|off";
 // What the text of an option is: a number of some unit, or anything else.
 enum class OptionKind : uint8_t { kText, kInteger, kNumber, kFraction, kRate, kTime, kBytes };
 
-// One option: key in YAML and --set ("network.topology"), flag on the command line ("--topo"), text in and out.
+// One option: key in YAML and --set ("network.topology"), flag on the command line ("--topo"), text
+// in and out.
 struct ScenarioOption {
   std::string key;
   std::string flag;
@@ -138,25 +141,31 @@ struct ScenarioOption {
 
 const std::vector<ScenarioOption>& ScenarioOptions();
 
-// Sets one key from text. Throws Error naming the key, the value and what is allowed; unknown keys list the nearest.
+// Sets one key from text. Throws Error naming the key, the value and what is allowed; unknown keys
+// list the nearest.
 void SetOption(Scenario& scenario, const std::string& key, const std::string& text);
 
-// Reads a YAML file over `scenario`, after those that its key "include" names. Throws Error "file:line:column: key: ...".
+// Reads a YAML file over `scenario`, after those that its key "include" names. Throws Error
+// "file:line:column: key: ...".
 void LoadScenario(const std::string& path, Scenario& scenario);
 
-// Checks what one key alone cannot: names of models and data sets, sizes that must fit together. Throws Error.
+// Checks what one key alone cannot: names of models and data sets, sizes that must fit together.
+// Throws Error.
 void ValidateScenario(const Scenario& scenario);
 
-// What the options of a run of a shape (training.layers) start from: one seed, and large messages as flows over one network.
+// What the options of a run of a shape (training.layers) start from: one seed, and large messages
+// as flows over one network.
 Scenario ShapeDefaults();
 
-// True for options that a shape (training.layers) does not read: those of data, model, device and gradient files.
+// True for options that a shape (training.layers) does not read: those of data, model, device and
+// gradient files.
 bool ReadsTrainingAlone(const std::string& key);
 
 // YAML that LoadScenario reads back to the same scenario.
 std::string PrintScenario(const Scenario& scenario);
 
-// The method of that name: the user's own first, then the built-in ones. Throws Error with the list.
+// The method of that name: the user's own first, then the built-in ones. Throws Error with the
+// list.
 Method FindMethod(const Scenario& scenario, const std::string& name);
 std::vector<std::string> BuiltInMethods();
 

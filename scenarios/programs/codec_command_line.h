@@ -14,7 +14,8 @@ struct CodecCommandLine {
   std::optional<int> exit;
 };
 
-// Prints help and mistakes of the line itself; wrong values throw Error here or when the command runs.
+// Prints help and mistakes of the line itself; wrong values throw Error here or when the command
+// runs.
 CodecCommandLine ParseCodecCommandLine(int argc, char** argv);
 
 }  // namespace legacy

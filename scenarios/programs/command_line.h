@@ -1,4 +1,5 @@
-// Command line of the scenario programs: the options of the table, --scenario, --set and --ns3::Class::Attribute=value.
+// Command line of the scenario programs: the options of the table, --scenario, --set and
+// --ns3::Class::Attribute=value.
 #pragma once
 
 #include <functional>
@@ -26,8 +27,9 @@ struct OnRun {
   bool (*lists)(const std::string& key);
 };
 
-// The file of --scenario is read first, then --preset, --set and single options: later wins. Prints help and mistakes of
-// the line itself; wrong values throw Error. `defaults`: what options start from where there is neither a file nor a run.
+// The file of --scenario is read first, then --preset, --set and single options: later wins. Prints
+// help and mistakes of the line itself; wrong values throw Error. `defaults`: what options start
+// from where there is neither a file nor a run.
 CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
                              const std::string& description,
                              const std::optional<OnRun>& on_run = std::nullopt,

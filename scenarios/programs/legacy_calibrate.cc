@@ -1,5 +1,5 @@
-// legacy-calibrate: measures this machine on one thread and writes a profile; or writes one from what legacy-bench-gpu
-// measured.
+// legacy-calibrate: measures this machine on one thread and writes a profile; or writes one from
+// what legacy-bench-gpu measured.
 
 #include <malloc.h>
 

@@ -1,4 +1,5 @@
-// legacy-study: grids of networks. Runs them, goes on with them, says how far they are, and makes reports of them.
+// legacy-study: grids of networks. Runs them, goes on with them, says how far they are, and makes
+// reports of them.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 

@@ -1,4 +1,5 @@
-// The commands of the program legacy-network: one experiment or a sweep of them, and what it leaves.
+// The commands of the program legacy-network: one experiment or a sweep of them, and what it
+// leaves.
 #pragma once
 
 #include <csignal>
@@ -36,9 +37,10 @@ struct NetworkCommand {
   bool quiet = false;  // no table
 };
 
-// Prints the table on standard output, or on standard error where a file goes to standard output, and writes the files at
-// the end, each whole. `stop` is looked at between the points of a sweep: when set, what is done is written. Returns the
-// exit status. Throws Error; nothing is written then.
+// Prints the table on standard output, or on standard error where a file goes to standard output,
+// and writes the files at the end, each whole. `stop` is looked at between the points of a sweep:
+// when set, what is done is written. Returns the exit status. Throws Error; nothing is written
+// then.
 int RunNetworkCommand(const NetworkCommand& command, const volatile std::sig_atomic_t& stop);
 
 }  // namespace legacy

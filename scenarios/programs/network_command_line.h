@@ -16,7 +16,8 @@ struct NetworkCommandLine {
   std::optional<int> exit;
 };
 
-// Prints help and mistakes of the line itself; wrong values throw Error here or when the command runs.
+// Prints help and mistakes of the line itself; wrong values throw Error here or when the command
+// runs.
 NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// The commands of legacy-study that work on a study. Each returns the program's exit status and says on standard error how
-// far it is; user errors throw Error.
+// The commands of legacy-study that work on a study. Each returns the program's exit status and
+// says on standard error how far it is; user errors throw Error.
 #pragma once
 
 #include <csignal>
@@ -34,7 +34,8 @@ int RunNewStudy(const std::filesystem::path& folder, const std::string& text,
 int ResumeStudy(const std::filesystem::path& folder, const RunCommand& command,
                 const volatile std::sig_atomic_t& stop);
 
-// A share of one phase, without the database: what launchers call. Failed points are no failure of it.
+// A share of one phase, without the database: what launchers call. Failed points are no failure of
+// it.
 int WorkOnStudy(const std::filesystem::path& folder, const StudyRunOptions& options,
                 const volatile std::sig_atomic_t& stop);
 

@@ -14,7 +14,8 @@ struct TopoCommand {
   std::string out = "-";        // of convert
 };
 
-// Prints on standard output or writes `out`, whole. The exit status: 1 where `check` finds something odd. Throws Error.
+// Prints on standard output or writes `out`, whole. The exit status: 1 where `check` finds
+// something odd. Throws Error.
 int RunTopoCommand(const TopoCommand& command);
 
 }  // namespace legacy

@@ -92,8 +92,8 @@ class Comparison : public TimedRun {
     elements_ = last.offset + last.numel;
   }
 
-  // Before anything is written: one step of each method, so that what is wrong with it is said now, and what packets
-  // will cost.
+  // Before anything is written: one step of each method, so that what is wrong with it is said now,
+  // and what packets will cost.
   CostEstimate Estimate(bool say) override {
     CostEstimate estimate(timing_.network());
     if (say && !sources_->Announcement().empty()) {
@@ -157,8 +157,9 @@ class Comparison : public TimedRun {
   }
 
  private:
-  // The method as it is trained with that seed and, where it depends on it, on the network of `here`: where volumes are to be
-  // equal in bytes and only pilots can tell them, with the anchor that they found.
+  // The method as it is trained with that seed and, where it depends on it, on the network of
+  // `here`: where volumes are to be equal in bytes and only pilots can tell them, with the anchor
+  // that they found.
   const Method& Chosen(const Method& method, uint64_t seed, const Scenario& here) {
     const auto [entry, first] = chosen_.try_emplace({method.name, seed, &here}, EqualBytes{method});
     if (!first) return entry->second.method;
@@ -173,7 +174,8 @@ class Comparison : public TimedRun {
     return entry->second.method;
   }
 
-  // What is asked for is the same everywhere; the anchor that sends it is not, where the policy reads the clock.
+  // What is asked for is the same everywhere; the anchor that sends it is not, where the policy
+  // reads the clock.
   void PilotOn(const Place& place) {
     for (const Method& method : methods_) {
       if (!DependsOnNetwork(method)) continue;

@@ -63,8 +63,8 @@ struct Tried {
   double y = 0;  // logarithm of what was sent / requested
 };
 
-// Where to look next: between two that lie on both sides, else along the line through the last two; the first guess takes bytes
-// to be in proportion to the factor.
+// Where to look next: between two that lie on both sides, else along the line through the last two;
+// the first guess takes bytes to be in proportion to the factor.
 double NextGuess(const std::optional<Tried>& less, const std::optional<Tried>& more,
                  const std::optional<Tried>& before, const Tried& last) {
   if (less && more) {

@@ -1,6 +1,7 @@
-// Equal volume for adaptive policies: how much they send follows from the gradients, so nobody can solve for it beforehand as
-// for LEGACY's levels. Pilots, short trainings of the method itself, say what an anchor sends; the anchor is moved until that
-// is what was asked for. docs/policies.md says how near this comes.
+// Equal volume for adaptive policies: how much they send follows from the gradients, so nobody can
+// solve for it beforehand as for LEGACY's levels. Pilots, short trainings of the method itself, say
+// what an anchor sends; the anchor is moved until that is what was asked for. docs/policies.md says
+// how near this comes.
 #pragma once
 
 #include <functional>
@@ -13,9 +14,9 @@
 
 namespace legacy {
 
-// `method` with all that says how much it sends times `factor`: its anchor, which is `anchor`; Accordion's low and high where
-// they are given; GraVAC's factors, divided by it; of Kimad the seconds alone;
-// flexible's densities. Within what each may be.
+// `method` with all that says how much it sends times `factor`: its anchor, which is `anchor`;
+// Accordion's low and high where they are given; GraVAC's factors, divided by it; of Kimad the
+// seconds alone; flexible's densities. Within what each may be.
 Method ScaledMethod(const Method& method, const ParameterSpec& spec, double anchor, double factor);
 
 // Message bytes of one worker in a step, mean over a pilot of the method.
@@ -31,19 +32,22 @@ struct EqualBytes {
 inline constexpr double kBytesTolerance = 0.02;  // of what is requested
 inline constexpr int kMostPilots = 8;
 
-// The anchor whose pilot sends `requested`; where no pilot did, the nearest of those that were run. Deterministic.
+// The anchor whose pilot sends `requested`; where no pilot did, the nearest of those that were run.
+// Deterministic.
 EqualBytes SolveEqualBytes(const Method& method, const ParameterSpec& spec, double anchor,
                            double requested, const PilotBytes& pilot);
 
-// What the scenario asks the method to send, with --volume=bytes: as much as its scheme with the anchor everywhere. Nothing
-// where volumes are not to be equal in bytes, or the scheme's messages depend on the data.
+// What the scenario asks the method to send, with --volume=bytes: as much as its scheme with the
+// anchor everywhere. Nothing where volumes are not to be equal in bytes, or the scheme's messages
+// depend on the data.
 std::optional<double> RequestedBytes(const Method& method, const Scenario& scenario,
                                      std::span<const Unit> units);
 
 // Whether only pilots can tell what the method sends.
 bool NeedsPilots(const Method& method);
 
-// The method as it is to be trained, where RequestedBytes() asks for something that only pilots can tell; else nothing.
+// The method as it is to be trained, where RequestedBytes() asks for something that only pilots can
+// tell; else nothing.
 std::optional<EqualBytes> EqualBytesOf(const Method& method, const Scenario& scenario,
                                        std::span<const Unit> units, const PilotBytes& pilot);
 

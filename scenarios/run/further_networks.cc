@@ -41,8 +41,8 @@ std::string TextOf(const Scenario& scenario) {
   return IsChosen(scenario) || dropped ? "none" : kAuto;
 }
 
-// "topology=star:hosts=4,delay=20ms" -> {"topology=star:hosts=4", "delay=20ms"}: a piece that is no setting of a network
-// belongs to the value before it.
+// "topology=star:hosts=4,delay=20ms" -> {"topology=star:hosts=4", "delay=20ms"}: a piece that is no
+// setting of a network belongs to the value before it.
 std::vector<std::string> SplitSettings(const std::string& text) {
   std::vector<std::string> settings;
   for (const std::string& piece : SplitList(text)) {

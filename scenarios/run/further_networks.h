@@ -1,9 +1,11 @@
-// Further networks that the trainings of one run are timed on (network.further), so that one training answers for several:
+// Further networks that the trainings of one run are timed on (network.further), so that one
+// training answers for several:
 //
 //   10Gbps:bandwidth=10Gbps;wan:topology=star,bandwidth=100Mbps,delay=20ms,transport=wan
 //
-// Each is a name and what differs from the run's own network, by the keys of the section `network`. "auto" asks for
-// 10 and 100 Gbit/s and a wide-area network where nothing but the topology's kind was chosen, and for none otherwise.
+// Each is a name and what differs from the run's own network, by the keys of the section `network`.
+// "auto" asks for 10 and 100 Gbit/s and a wide-area network where nothing but the topology's kind
+// was chosen, and for none otherwise.
 #pragma once
 
 #include <string>
@@ -18,8 +20,9 @@ struct FurtherNetwork {
   Scenario scenario;  // without further networks, the doctor, traces and ns-3's own files
 };
 
-// Throws Error naming the piece and what is allowed: on unknown keys, wrong values, a name that is there twice or could not
-// be a folder's, and where workers may be dropped, since whose gradients count would then depend on the network.
+// Throws Error naming the piece and what is allowed: on unknown keys, wrong values, a name that is
+// there twice or could not be a folder's, and where workers may be dropped, since whose gradients
+// count would then depend on the network.
 std::vector<FurtherNetwork> FurtherNetworks(const Scenario& scenario);
 
 // The name of the run's own network beside them: its rate.

@@ -1,5 +1,5 @@
-// Real gradients to try codecs on: what worker 0 computed in chosen steps, as raw little-endian float32, with a list of the
-// layers in it that legacy-codec --layers reads.
+// Real gradients to try codecs on: what worker 0 computed in chosen steps, as raw little-endian
+// float32, with a list of the layers in it that legacy-codec --layers reads.
 //
 //   gradients/POLICY-seedN-stepK.f32     the chosen layers, one after the other
 //   gradients/layers.txt                 a line for each: name, shape as 8x1x3x3
@@ -23,7 +23,8 @@ class GradientFiles {
   GradientFiles(const Scenario& scenario, std::span<const Unit> layers,
                 const std::filesystem::path& directory);
 
-  // One training's steps; of worker 0 alone anything is written. Throws Error naming the file where the disk refuses.
+  // One training's steps; of worker 0 alone anything is written. Throws Error naming the file where
+  // the disk refuses.
   void Write(const std::string& policy, uint64_t seed, int64_t step, int worker,
              std::span<const float> gradient) const;
 

@@ -37,7 +37,8 @@ struct RunResult {
   std::string note;  // for people, under the tables; "": none
 };
 
-// Creates scenario.out, or runs/<program>-<time>. Throws Error where a run is already there, unless overwrite is on.
+// Creates scenario.out, or runs/<program>-<time>. Throws Error where a run is already there, unless
+// overwrite is on.
 std::filesystem::path MakeRunDirectory(const Scenario& scenario, const std::string& program);
 
 }  // namespace legacy

@@ -1,4 +1,5 @@
-// Progress of a long run: one rewritten line on a terminal, a plain line for each evaluation elsewhere.
+// Progress of a long run: one rewritten line on a terminal, a plain line for each evaluation
+// elsewhere.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 
 namespace legacy {
 
-// Summary and pictures into the directory, tables on standard output, warnings on standard error. Returns the program's
-// exit status: 130 where the run was interrupted.
+// Summary and pictures into the directory, tables on standard output, warnings on standard error.
+// Returns the program's exit status: 130 where the run was interrupted.
 int ReportRun(const RunResult& result, bool pictures);
 
 }  // namespace legacy

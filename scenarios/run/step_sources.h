@@ -1,5 +1,6 @@
-// What the steps of a comparison come from: a data set and a model that is trained (trained_sources.cc), or the shape of one
-// that is not (shapes/drawn_sources.cc). A comparison makes a source for each of its trainings, and times them alike.
+// What the steps of a comparison come from: a data set and a model that is trained
+// (trained_sources.cc), or the shape of one that is not (shapes/drawn_sources.cc). A comparison
+// makes a source for each of its trainings, and times them alike.
 #pragma once
 
 #include <map>
@@ -39,10 +40,11 @@ class StepSources {
   virtual std::string Note(const ComputeReports&) const { return ""; }
 };
 
-// The scenario's; it outlives the result. Throws Error on data, models and devices that are not there.
+// The scenario's; it outlives the result. Throws Error on data, models and devices that are not
+// there.
 std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario);
-// Loads what TrainedSources() needs, LibTorch above all, once a process: before a fork, so that children need not. Throws
-// Error where it cannot be loaded.
+// Loads what TrainedSources() needs, LibTorch above all, once a process: before a fork, so that
+// children need not. Throws Error where it cannot be loaded.
 void LoadTraining();
 // Of the scenario's shape (training.layers). Throws Error on files that are none.
 std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario);

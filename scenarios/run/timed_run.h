@@ -1,4 +1,5 @@
-// A run directory from beginning to end, whatever its trainings come from: trained now, replayed, or read from a trace.
+// A run directory from beginning to end, whatever its trainings come from: trained now, replayed,
+// or read from a trace.
 #pragma once
 
 #include <filesystem>
@@ -22,11 +23,12 @@ struct Place {
   RunSink* sink = nullptr;
 };
 
-// One training, timed on several networks at once. The first of them is the one that it runs on: it says who takes part,
-// shows progress and gives the times that policies see.
+// One training, timed on several networks at once. The first of them is the one that it runs on: it
+// says who takes part, shows progress and gives the times that policies see.
 class TimedEverywhere {
  public:
-  // `clocks(timing)`: what devices take, on that network. What is given as spans and pointers outlives this.
+  // `clocks(timing)`: what devices take, on that network. What is given as spans and pointers
+  // outlives this.
   TimedEverywhere(std::span<const Place> places, Progress* progress, const std::string& policy,
                   uint64_t seed, const std::function<StepClocks(const ScenarioTiming&)>& clocks,
                   std::span<const int64_t> layer_numels);
@@ -61,14 +63,15 @@ class TimedRun {
   virtual int64_t Steps(size_t places) const = 0;  // of all trainings
   // Under the tables, for people; "": nothing.
   virtual std::string Note() const { return ""; }
-  // Writes all rows of all places, the run's own network first; what else it leaves goes to `directory`. False where it
-  // was stopped.
+  // Writes all rows of all places, the run's own network first; what else it leaves goes to
+  // `directory`. False where it was stopped.
   virtual bool Run(std::span<const Place> places, Progress* progress,
                    const std::filesystem::path& directory) = 0;
 };
 
-// Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory, with progress on standard
-// error. Further networks (network.further) leave a run directory each in its folder networks/. Throws Error on what cannot be; nothing is left behind then.
+// Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory,
+// with progress on standard error. Further networks (network.further) leave a run directory each in
+// its folder networks/. Throws Error on what cannot be; nothing is left behind then.
 RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
                            const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make);

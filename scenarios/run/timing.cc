@@ -59,8 +59,8 @@ std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario,
 
 constexpr double kBytesPerGb = 1e9;  // of prices
 
-// Of each bucket: device idle or decoding for it alone, after all computing and after the buckets that were done before
-// it; mean over the workers.
+// Of each bucket: device idle or decoding for it alone, after all computing and after the buckets
+// that were done before it; mean over the workers.
 std::vector<double> ExposedSeconds(const fabric::StepTraffic& traffic,
                                    const fabric::StepTiming& timing) {
   const size_t buckets = timing.buckets.size();

@@ -1,5 +1,5 @@
-// Timing of trainings: from what each step asks for (StepWork) to the rows of a run. Trainings that run and trainings that
-// were recorded are timed by this code alone, so the two cannot differ.
+// Timing of trainings: from what each step asks for (StepWork) to the rows of a run. Trainings that
+// run and trainings that were recorded are timed by this code alone, so the two cannot differ.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,8 @@ class ScenarioTiming {
   bool Packets() const { return scenario_.fidelity == "packet"; }
   // "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity"
   std::string Description() const;
-  // What legacy-network warns of as well (ClockWarning), of the first phase that gives cause; "": nothing.
+  // What legacy-network warns of as well (ClockWarning), of the first phase that gives cause; "":
+  // nothing.
   std::string Warning() const;
   // The phase of a step. Its clock is the one of that position.
   size_t PhaseOf(int64_t step) const { return legacy::PhaseOf(phases_, step, scenario_.steps); }
@@ -192,8 +193,8 @@ class MemorySink : public RunSink {
 // One training on its clock: each step and evaluation as it happens, sums at the end.
 class TimedTraining {
  public:
-  // What is given as references and pointers outlives this. `progress` may be null. `layer_numels` are the model's, in
-  // parameter order.
+  // What is given as references and pointers outlives this. `progress` may be null. `layer_numels`
+  // are the model's, in parameter order.
   TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                 const std::string& policy, uint64_t seed, StepClocks clocks,
                 std::span<const int64_t> layer_numels);

@@ -1,5 +1,5 @@
-// Replay of the user's own trace: what a training sent and how long its devices took, measured anywhere, timed on a
-// simulated network by the code that times our own trainings (timing.h).
+// Replay of the user's own trace: what a training sent and how long its devices took, measured
+// anywhere, timed on a simulated network by the code that times our own trainings (timing.h).
 #pragma once
 
 #include <csignal>
@@ -21,15 +21,17 @@ struct TraceFile {
 // stragglers but those that it has.
 Scenario ReplayDefaults(const TraceFile& file);
 
-// True for options that such a replay may change: those of the network, the speeds of the clock, the target, the seeds (of
-// stragglers and network), and where the run directory goes.
+// True for options that such a replay may change: those of the network, the speeds of the clock,
+// the target, the seeds (of stragglers and network), and where the run directory goes.
 bool MayTraceReplayChange(const std::string& key);
 
-// Throws Error naming the option where `scenario` changes what the trace says, or would drop workers.
+// Throws Error naming the option where `scenario` changes what the trace says, or would drop
+// workers.
 void CheckReplay(const TraceFile& file, const Scenario& scenario);
 
-// Times each training of the trace with each seed, into the run directory, with progress on standard error. `stop` is
-// looked at after every step. Throws Error as CheckReplay does, and on networks that cannot be.
+// Times each training of the trace with each seed, into the run directory, with progress on
+// standard error. `stop` is looked at after every step. Throws Error as CheckReplay does, and on
+// networks that cannot be.
 RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
                  const std::string& command_line, const volatile std::sig_atomic_t& stop);
 

@@ -1,5 +1,5 @@
-// How long dense steps of well-known models communicate for each second that they compute, so that a reader can tell what a
-// small model's network stands for.
+// How long dense steps of well-known models communicate for each second that they compute, so that
+// a reader can tell what a small model's network stands for.
 #pragma once
 
 #include <string>
@@ -14,8 +14,9 @@ struct CommunicationRatio {
   double ratio = 0;   // seconds of a dense step's communication / of its computing
 };
 
-// On the network, the devices and with as many workers as `scenario` has; without stragglers, by closed forms. Shapes alone
-// (docs/shapes.md). Throws Error on networks and profiles that cannot be.
+// On the network, the devices and with as many workers as `scenario` has; without stragglers, by
+// closed forms. Shapes alone (docs/shapes.md). Throws Error on networks and profiles that cannot
+// be.
 std::vector<CommunicationRatio> WellKnownRatios(const Scenario& scenario);
 
 }  // namespace legacy

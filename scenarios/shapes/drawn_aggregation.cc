@@ -163,8 +163,8 @@ const DrawnAggregation::Sent& DrawnAggregation::SentOf(size_t unit) {
   }
   Sent& sent = units_[unit].sent[now];
   if (sent.drawn < 0) return sent;  // planned
-  // A unit that has measured has to go on; one that has not, in a step whose measuring is repeated, repeats as well unless
-  // nothing is known of its choice yet.
+  // A unit that has measured has to go on; one that has not, in a step whose measuring is repeated,
+  // repeats as well unless nothing is known of its choice yet.
   const bool repeats =
       Measured(unit) ? !open_[unit] && sent.drawn > 0 : sent.drawn >= gradients_.steps;
   if (repeats) return sent;

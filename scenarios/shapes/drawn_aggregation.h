@@ -1,7 +1,8 @@
-// A step of workers whose gradients nobody computes. What is sent follows from shapes alone wherever the scheme can plan its
-// rounds (Scheme::Plan). Else one worker stands for all: its gradient of one unit at a time is drawn, compressed and decoded
-// by the real exchange, and the others send messages of the same lengths. A unit is drawn so in the first steps after each
-// change of its parameter; later steps repeat the last lengths.
+// A step of workers whose gradients nobody computes. What is sent follows from shapes alone
+// wherever the scheme can plan its rounds (Scheme::Plan). Else one worker stands for all: its
+// gradient of one unit at a time is drawn, compressed and decoded by the real exchange, and the
+// others send messages of the same lengths. A unit is drawn so in the first steps after each change
+// of its parameter; later steps repeat the last lengths.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,11 @@
 
 namespace legacy {
 
-// Which gradients are drawn. The values of a tensor of n elements are those of the text's distribution, times
-// 1 / sqrt(n), so that all tensors have the same norm in expectation, and times 1 / (1 + 9 t) at the part t of the steps: over
-// a run the norm falls tenfold, most of it early, as that of trainings does. Draws are keyed by (seed, worker, step, unit).
-// Where the scheme clips (Scheme::LocalClipNorm), so is the gradient of all units together.
+// Which gradients are drawn. The values of a tensor of n elements are those of the text's
+// distribution, times 1 / sqrt(n), so that all tensors have the same norm in expectation, and times
+// 1 / (1 + 9 t) at the part t of the steps: over a run the norm falls tenfold, most of it early, as
+// that of trainings does. Draws are keyed by (seed, worker, step, unit). Where the scheme clips
+// (Scheme::LocalClipNorm), so is the gradient of all units together.
 struct DrawnGradients {
   std::string text = "laplace";  // of compress/gradients
   int64_t steps = 3;             // that are drawn after a change; later ones repeat the last

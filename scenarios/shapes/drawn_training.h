@@ -1,5 +1,6 @@
-// Steps of a model of which nothing is known but its shape: no weights, no data, no loss and no accuracy. What is sent is
-// exact where lengths follow from shapes, and that of drawn gradients else (drawn_aggregation.h).
+// Steps of a model of which nothing is known but its shape: no weights, no data, no loss and no
+// accuracy. What is sent is exact where lengths follow from shapes, and that of drawn gradients
+// else (drawn_aggregation.h).
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@ namespace legacy {
 
 class DrawnTraining : public StepSource {
  public:
-  // `shape` outlives this. Of `options` the optimizer's are of no effect. `steps_per_epoch` is for policies that count epochs.
-  // Throws Error where the policy needs what only a training gives.
+  // `shape` outlives this. Of `options` the optimizer's are of no effect. `steps_per_epoch` is for
+  // policies that count epochs. Throws Error where the policy needs what only a training gives.
   DrawnTraining(const TrainingOptions& options, const ModelShape& shape, int64_t steps_per_epoch,
                 const DrawnGradients& gradients, std::unique_ptr<Policy> policy,
                 std::unique_ptr<Scheme> scheme);

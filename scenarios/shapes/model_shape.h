@@ -1,5 +1,6 @@
-// The shape of a model that nobody trains here: its parameter tensors, and what the operations of its forward pass cost.
-// Shipped ones are files of trainer/shapes; docs/shapes.md describes both forms of a file.
+// The shape of a model that nobody trains here: its parameter tensors, and what the operations of
+// its forward pass cost. Shipped ones are files of trainer/shapes; docs/shapes.md describes both
+// forms of a file.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,14 @@ struct ModelShape {
   double MultiplyAdds() const;  // of the forward pass of one sample
 };
 
-// `text`: a name, looked up as <name>.yaml in $LEGACY_SHAPES, the source tree and the installation; or the path of a file
-// (it contains '/' or '.'). Throws Error with file, line and column on what is no shape, and with the known names where
-// there is none of that name.
+// `text`: a name, looked up as <name>.yaml in $LEGACY_SHAPES, the source tree and the installation;
+// or the path of a file (it contains '/' or '.'). Throws Error with file, line and column on what
+// is no shape, and with the known names where there is none of that name.
 ModelShape LoadModelShape(const std::string& text);
 
-// Parses the text of a file. YAML where it has operations, else a list, one tensor a line: name, shape and, where they are
-// known, multiply-adds and bytes of the operation that it belongs to, with spaces or commas between them. `where` (the
-// file's name) is for messages.
+// Parses the text of a file. YAML where it has operations, else a list, one tensor a line: name,
+// shape and, where they are known, multiply-adds and bytes of the operation that it belongs to,
+// with spaces or commas between them. `where` (the file's name) is for messages.
 ModelShape ParseModelShape(const std::string& text, const std::string& where);
 
 // Names that LoadModelShape finds, ascending.

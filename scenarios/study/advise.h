@@ -1,5 +1,6 @@
-// `legacy-scenario advise`: "should I compress, and with what?", answered by a small study of short trainings. They are
-// replayed on the asked network and on links from a tenth to ten times its rate, so that the break-even can be told.
+// `legacy-scenario advise`: "should I compress, and with what?", answered by a small study of short
+// trainings. They are replayed on the asked network and on links from a tenth to ten times its
+// rate, so that the break-even can be told.
 #pragma once
 
 #include <csignal>
@@ -14,11 +15,13 @@
 namespace legacy {
 
 inline constexpr int64_t kQuickSteps = 100;
-// Stands for a target that is to be chosen. Nobody's own: guessing among a hundred classes is right more often.
+// Stands for a target that is to be chosen. Nobody's own: guessing among a hundred classes is right
+// more often.
 inline constexpr double kChooseTarget = 1e-4;
 
 struct AdviseRequest {
-  // The full training on the asked network. Target kChooseTarget: one that the short training reaches.
+  // The full training on the asked network. Target kChooseTarget: one that the short training
+  // reaches.
   Scenario scenario;
   int64_t quick_steps = 0;  // of the short training; 0: kQuickSteps, or all where there are fewer
   int jobs = 0;             // processes at once; 0: one per core
@@ -30,22 +33,22 @@ struct AdviseRequest {
 // What options start from: three seeds, flows, and every built-in policy but controls.
 Scenario AdviseDefaults();
 
-// Fills in what was left open. Throws Error on what cannot be advised on: no policy besides dense, trainings that may not
-// be replayed, views of one run (the doctor, traces).
+// Fills in what was left open. Throws Error on what cannot be advised on: no policy besides dense,
+// trainings that may not be replayed, views of one run (the doctor, traces).
 AdviseRequest CompleteRequest(AdviseRequest request);
 
 // The short training: all that is counted in steps in proportion.
 Scenario ShortScenario(const AdviseRequest& request);
 
-// YAML of the study of `scenario` around its bandwidth. Where the topology and the phases set all rates, the axis has the
-// one value.
+// YAML of the study of `scenario` around its bandwidth. Where the topology and the phases set all
+// rates, the axis has the one value.
 std::string AdviceDefinition(const Scenario& scenario);
 
 // The same of the full training: what --print-config prints, for legacy-study.
 std::string FullDefinition(const AdviseRequest& request);
 
-// 90 % of what the baseline has at its end, the mean of its last three evaluations, with its worst seed: of the trainings
-// in a study's folder.
+// 90 % of what the baseline has at its end, the mean of its last three evaluations, with its worst
+// seed: of the trainings in a study's folder.
 double ChooseTarget(const std::vector<std::filesystem::path>& trainings);
 
 struct AdviseResult {
@@ -54,8 +57,8 @@ struct AdviseResult {
   analysis::Advice advice;
 };
 
-// Trains, replays and decides, with progress on standard error. `request`: from CompleteRequest. Throws Error where a
-// training or a point of the asked network fails.
+// Trains, replays and decides, with progress on standard error. `request`: from CompleteRequest.
+// Throws Error where a training or a point of the asked network fails.
 AdviseResult Advise(const AdviseRequest& request, const volatile std::sig_atomic_t& stop);
 
 // The subcommand: the arguments behind "advise". Returns the program's exit status.

@@ -57,7 +57,8 @@ StudyPlan PlanOf(const Scenario& scenario) {
   return PlanStudy(ParseStudy(AdviceDefinition(scenario), "advise"));
 }
 
-// Wall seconds of a training, from the first steps of one. What is wrong with all trainings is found here.
+// Wall seconds of a training, from the first steps of one. What is wrong with all trainings is
+// found here.
 double TrainingSeconds(const StudyPlan& plan, const fs::path& folder) {
   PlannedTraining probe = plan.trainings.front();
   const int64_t steps = probe.scenario.steps;

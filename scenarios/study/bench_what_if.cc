@@ -1,6 +1,6 @@
-// What a replay and a what-if answer cost: legacy-replay as users start it (start-up included), and answers over 7 policies
-// and one seed within one process. The trainings, of 16 workers and 400 steps, are recorded into a temporary folder first:
-// about a minute, which is not measured.
+// What a replay and a what-if answer cost: legacy-replay as users start it (start-up included), and
+// answers over 7 policies and one seed within one process. The trainings, of 16 workers and 400
+// steps, are recorded into a temporary folder first: about a minute, which is not measured.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

@@ -31,7 +31,8 @@ void WriteLine(int file, const std::string& line) {
 
 [[noreturn]] void RunChild(pid_t parent, int pipe, int log,
                            const std::function<int(const Child::Say&)>& work) {
-  // A terminal's Ctrl-C and a scheduler's notice reach every process of the group: the parent alone answers them.
+  // A terminal's Ctrl-C and a scheduler's notice reach every process of the group: the parent alone
+  // answers them.
   for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) signal(signal_number, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // it was gone before that held

@@ -1,5 +1,5 @@
-// Work in a child process that says how far it is: no training and no packets in the parent, and what kills the child
-// leaves the parent alone. The child dies with its parent.
+// Work in a child process that says how far it is: no training and no packets in the parent, and
+// what kills the child leaves the parent alone. The child dies with its parent.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +16,9 @@ class Child {
   // Says one line to the parent; in the child alone.
   using Say = std::function<void(const std::string& line)>;
 
-  // `work` runs in the child, its standard output and error behind what `log` has; what it returns is the exit status.
-  // Signals that ask to stop go by the child: its parent stops it. Throws Error where the system refuses.
+  // `work` runs in the child, its standard output and error behind what `log` has; what it returns
+  // is the exit status. Signals that ask to stop go by the child: its parent stops it. Throws Error
+  // where the system refuses.
   Child(const std::filesystem::path& log, const std::function<int(const Say&)>& work);
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;

@@ -20,7 +20,8 @@ namespace legacy {
 
 class StudyFolder {
  public:
-  // study.yaml and the database, in a folder that is there. Needs the lock. Throws Error where the folder has a study.
+  // study.yaml and the database, in a folder that is there. Needs the lock. Throws Error where the
+  // folder has a study.
   static StudyFolder Create(const std::filesystem::path& path, StudyPlan plan);
   // Throws Error where there is no study.
   static StudyFolder Open(const std::filesystem::path& path);
@@ -30,7 +31,8 @@ class StudyFolder {
   const analysis::Study& empty() const { return empty_; }  // of the plan: all pending
   std::filesystem::path Journals() const { return path_ / "journal"; }
 
-  // Makes the database where a creation was cut short. Needs the lock. Throws Error where it is of another plan.
+  // Makes the database where a creation was cut short. Needs the lock. Throws Error where it is of
+  // another plan.
   void NeedDatabase() const;
 
  private:
@@ -41,15 +43,17 @@ class StudyFolder {
   analysis::Study empty_;
 };
 
-// `text` with keys of its scenario set ("network.delay=50us" each), and with a name, by default its file's: a folder's
-// study.yaml has another. Comments are lost where anything changes. Throws Error.
+// `text` with keys of its scenario set ("network.delay=50us" each), and with a name, by default its
+// file's: a folder's study.yaml has another. Comments are lost where anything changes. Throws
+// Error.
 std::string CompleteDefinition(const std::string& text, const std::filesystem::path& file,
                                const std::vector<std::string>& settings);
 
 // Held from construction to destruction, by children as well.
 class StudyLock {
  public:
-  // Tries for `seconds`: a run that was killed is gone in a moment. Throws Error where another process keeps it.
+  // Tries for `seconds`: a run that was killed is gone in a moment. Throws Error where another
+  // process keeps it.
   StudyLock(const std::filesystem::path& study, double seconds);
   StudyLock(const StudyLock&) = delete;
   StudyLock& operator=(const StudyLock&) = delete;
@@ -59,8 +63,8 @@ class StudyLock {
   int file_ = -1;
 };
 
-// What journals say over what `study` says, but for results that it has: a done result stays. What is none of the
-// study's is skipped, which its notes say.
+// What journals say over what `study` says, but for results that it has: a done result stays. What
+// is none of the study's is skipped, which its notes say.
 struct Changes {
   std::vector<analysis::StudyPoint> points;
   std::vector<analysis::StudyTraining> trainings;

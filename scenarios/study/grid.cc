@@ -344,7 +344,8 @@ void Reader::AddPoints() {
   if (study_.points.empty()) throw Error(where_ + ": grid: exclude leaves no point");
 }
 
-// The first point, then of each value the first point that has it: what is wrong there is wrong with the value.
+// The first point, then of each value the first point that has it: what is wrong there is wrong
+// with the value.
 void Reader::CheckValues() const {
   const auto check = [&](const StudyDefinition::Combination& point, const std::string& place) {
     try {

@@ -1,15 +1,19 @@
-// A study's definition: what does not vary (a scenario), the axes that do, and which of their combinations count.
-// docs/studies.md has the format:
+// A study's definition: what does not vary (a scenario), the axes that do, and which of their
+// combinations count. docs/studies.md has the format:
 //
 //   study:    {name: bandwidth, title: ..., baseline: dense}
-//   scenario: {training: {...}, network: {...}, compression: {...}, run: {seeds: 3}, methods: {...}}   as a scenario file
+//   scenario:                   # as a scenario file
+//     {training: {...}, network: {...}, compression: {...}, run: {seeds: 3}, methods: {...}}
 //   grid:
-//     bandwidth: {from: 10Mbps, to: 400Gbps, points: 14}                      equal steps of the logarithm
-//     workers: [8, 16]                                                        any option, by its flag or its key
+//     bandwidth: {from: 10Mbps, to: 400Gbps, points: 14}   # equal steps of the logarithm
+//     workers: [8, 16]          # any option, by its flag or its key
 //     oversubscription: {values: [1, 2, 4], set: {topo: "leaf-spine:oversubscription={}"}}
-//     links: {cases: {lan: {delay: 10us}, wan: {delay: 10ms, transport: wan}}}  named settings of several options
-//   include: [{bandwidth: 1Tbps, workers: 64}]                                more values, with all of the axes not named
-//   exclude: [{policy: [dense, fp16], density: [0.1%, 10%]}]                  points where all that is named fits
+//     links:                    # named settings of several options
+//       {cases: {lan: {delay: 10us}, wan: {delay: 10ms, transport: wan}}}
+//   include:                    # more values, with all of the axes not named
+//     [{bandwidth: 1Tbps, workers: 64}]
+//   exclude:                    # points to which all that is named applies
+//     [{policy: [dense, fp16], density: [0.1%, 10%]}]
 #pragma once
 
 #include <map>
@@ -36,7 +40,8 @@ struct StudyDefinition {
   std::string text;  // the YAML
   Scenario scenario;
   std::vector<GridAxis> axes;
-  // Positions of the values of each point, axis by axis: the full grid less `exclude`, then `include`.
+  // Positions of the values of each point, axis by axis: the full grid less `exclude`, then
+  // `include`.
   struct Combination {
     std::string policy;
     uint64_t seed = 0;
@@ -45,12 +50,13 @@ struct StudyDefinition {
   std::vector<Combination> points;
 };
 
-// Throws Error "file:line:column: ..." on anything that is wrong: unknown keys and axes, values that an option refuses,
-// points that stand twice, an empty grid.
+// Throws Error "file:line:column: ..." on anything that is wrong: unknown keys and axes, values
+// that an option refuses, points that stand twice, an empty grid.
 StudyDefinition LoadStudy(const std::string& path);
 StudyDefinition ParseStudy(const std::string& text, const std::string& where);
 
-// The scenario of one point, of one policy and one seed, with every option as the definition has it.
+// The scenario of one point, of one policy and one seed, with every option as the definition has
+// it.
 Scenario ScenarioOf(const StudyDefinition& definition,
                     const StudyDefinition::Combination& combination);
 

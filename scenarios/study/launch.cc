@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr auto kQueueLook = std::chrono::seconds(3);  // how often the queue is asked
 
-// Who says the rank and the number of ranks. Slurm sets its own names in batch scripts, too, where nothing runs once for
-// each rank; the size of a step is there under srun alone.
+// Who says the rank and the number of ranks. Slurm sets its own names in batch scripts, too, where
+// nothing runs once for each rank; the size of a step is there under srun alone.
 struct RankNames {
   const char* rank;
   const char* size;
@@ -51,7 +51,8 @@ std::vector<std::string> WorkLine(const LaunchOptions& options, const std::strin
   return words;
 }
 
-// A word of a line that begins with #SBATCH, which has no escapes: what would end the line or the word is refused.
+// A word of a line that begins with #SBATCH, which has no escapes: what would end the line or the
+// word is refused.
 const std::string& DirectiveWord(const std::string& what, const std::string& word, bool quoted) {
   const auto wrong = [&](unsigned char c) {
     return c < ' ' || c == 0x7f || (quoted && (c == '"' || c == '\\'));
@@ -82,7 +83,8 @@ std::string BatchHead(const LaunchOptions& options, const std::string& job,
   return text;
 }
 
-// Every task takes its share, so that tasks can be run again by hand: sbatch --array=3,7 trainings.sbatch
+// Every task takes its share, so that tasks can be run again by hand: sbatch --array=3,7
+// trainings.sbatch
 std::string ArrayScript(const LaunchOptions& options, const std::string& phase, int64_t tasks) {
   return BatchHead(options, phase, phase + "-%a.log") +
          fmt::format("#SBATCH --array=1-{}\n\nexec {} --share=\"$SLURM_ARRAY_TASK_ID/{}\"\n", tasks,

@@ -1,6 +1,7 @@
-// Studies on more than one machine: the same program, `legacy-study work`, once for each share, by mpirun or by Slurm's
-// job arrays. Nothing is linked with either: a process finds its share in the environment, and says what it found in a
-// journal of its own in the study's folder, which all machines see.
+// Studies on more than one machine: the same program, `legacy-study work`, once for each share, by
+// mpirun or by Slurm's job arrays. Nothing is linked with either: a process finds its share in the
+// environment, and says what it found in a journal of its own in the study's folder, which all
+// machines see.
 #pragma once
 
 #include <csignal>
@@ -15,8 +16,9 @@
 
 namespace legacy {
 
-// Rank and size as mpirun (Open MPI; MPICH and Intel MPI; MVAPICH) and srun say them, as the task of a Slurm array where it
-// is in one. Nothing: no launcher started this process. Throws Error on what is no share.
+// Rank and size as mpirun (Open MPI; MPICH and Intel MPI; MVAPICH) and srun say them, as the task
+// of a Slurm array where it is in one. Nothing: no launcher started this process. Throws Error on
+// what is no share.
 using Environment = std::function<const char*(const char* name)>;
 std::optional<Share> ShareOfEnvironment(const Environment& environment);
 
@@ -29,14 +31,14 @@ struct LaunchOptions {
   std::vector<std::string> arguments;  // of mpirun, or of sbatch
 };
 
-// `mpirun -n N [arguments] legacy-study work DIR --phase=...`, for the trainings, then for the points. `tick` is called
-// several times a second. What mpirun says goes to journal/mpi.log; throws Error with its end where it fails. False:
-// stopped.
+// `mpirun -n N [arguments] legacy-study work DIR --phase=...`, for the trainings, then for the
+// points. `tick` is called several times a second. What mpirun says goes to journal/mpi.log; throws
+// Error with its end where it fails. False: stopped.
 bool LaunchMpi(const LaunchOptions& options, const std::function<void()>& tick,
                const volatile std::sig_atomic_t& stop);
 
-// slurm/{trainings,points,collect}.sbatch and slurm/submit.sh in the study's folder, in place of older ones. Returns the
-// path of submit.sh.
+// slurm/{trainings,points,collect}.sbatch and slurm/submit.sh in the study's folder, in place of
+// older ones. Returns the path of submit.sh.
 std::filesystem::path WriteSlurmScripts(const LaunchOptions& options);
 
 // Runs submit.sh; the identifiers of the jobs. Throws Error with what sbatch says.

@@ -1,4 +1,5 @@
-// A study's progress for people: one rewritten line on a terminal, a plain line every few seconds elsewhere.
+// A study's progress for people: one rewritten line on a terminal, a plain line every few seconds
+// elsewhere.
 #pragma once
 
 #include <chrono>
@@ -9,7 +10,8 @@
 
 namespace legacy {
 
-// "trainings 2/6  points 35/112  1 failed   41%  3.2 points/s  ETA 0:42", `seconds` after the beginning.
+// "trainings 2/6  points 35/112  1 failed   41%  3.2 points/s  ETA 0:42", `seconds` after the
+//                 beginning.
 std::string ProgressText(const StudyProgress& progress, double seconds);
 
 class StudyProgressLine {

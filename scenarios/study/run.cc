@@ -85,7 +85,8 @@ StudyRun::StudyRun(const StudyFolder& folder, const analysis::Study& now,
   FindOut(now);
 }
 
-// What would fail in every child is said once; and children, which are forks, have LibTorch from this process.
+// What would fail in every child is said once; and children, which are forks, have LibTorch from
+// this process.
 void StudyRun::PrepareTrainings() const {
   bool trains = false;
   for (const size_t training : trainings_) {

@@ -1,6 +1,7 @@
-// Works on a study in child processes of this machine: trainings that are left, then the points that they serve, each
-// written to a journal as it ends. A point that throws, or whose process dies, is recorded as failed with the reason, and
-// the rest goes on. Killed at any moment, at most the work in hand is done again.
+// Works on a study in child processes of this machine: trainings that are left, then the points
+// that they serve, each written to a journal as it ends. A point that throws, or whose process
+// dies, is recorded as failed with the reason, and the rest goes on. Killed at any moment, at most
+// the work in hand is done again.
 #pragma once
 
 #include <csignal>
@@ -21,7 +22,8 @@ struct StudyRunOptions {
   bool retry_failed = false;
 };
 
-// How far a run is, of what was left when it began, and what that took. Seconds are of all processes together.
+// How far a run is, of what was left when it began, and what that took. Seconds are of all
+// processes together.
 struct StudyProgress {
   int jobs = 1;
   int64_t trainings = 0;
@@ -36,7 +38,8 @@ struct StudyProgress {
   double point_seconds = 0;
   bool interrupted = false;
 
-  // Time left, from what each kind of work has taken so far; at least so long where a kind that is left has not ended once.
+  // Time left, from what each kind of work has taken so far; at least so long where a kind that is
+  // left has not ended once.
   struct Left {
     double seconds = 0;
     bool at_least = false;
@@ -44,9 +47,9 @@ struct StudyProgress {
   Left TimeLeft() const;
 };
 
-// `now`: states when the run begins. `tick` is called several times a second. `stop` is looked at as often; children are
-// killed then. Points whose training is not there and is not this run's are left. Throws Error where journals cannot be
-// written.
+// `now`: states when the run begins. `tick` is called several times a second. `stop` is looked at
+// as often; children are killed then. Points whose training is not there and is not this run's are
+// left. Throws Error where journals cannot be written.
 StudyProgress RunStudy(const StudyFolder& folder, const analysis::Study& now,
                        const StudyRunOptions& options,
                        const std::function<void(const StudyProgress&)>& tick,

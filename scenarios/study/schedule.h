@@ -1,6 +1,6 @@
-// What is left to do of a study. One answer for who works on all of it and for who works on a share: the pieces of a plan
-// are numbered, and share i of n has every n-th, whatever is done already. So shares that begin at different times never
-// overlap and never leave a piece out.
+// What is left to do of a study. One answer for who works on all of it and for who works on a
+// share: the pieces of a plan are numbered, and share i of n has every n-th, whatever is done
+// already. So shares that begin at different times never overlap and never leave a piece out.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,9 @@ struct WorkLeft {
   std::vector<Piece> pieces;      // of points whose training has not failed for good
 };
 
-// `now`: states as they are. `trained` tells of a training whether its record is there. `retry_failed`: failed work is work
-// that is left. `processes`: as for PiecesOf; the shares of one phase must agree on it.
+// `now`: states as they are. `trained` tells of a training whether its record is there.
+// `retry_failed`: failed work is work that is left. `processes`: as for PiecesOf; the shares of one
+// phase must agree on it.
 WorkLeft FindWork(const StudyPlan& plan, const analysis::Study& now,
                   const std::function<bool(size_t)>& trained, const Share& share, int64_t processes,
                   bool retry_failed);

@@ -114,7 +114,8 @@ HttpResponse StudyServer::Impl::Respond(const HttpRequest& request) {
       {kNotFound, "there is: GET /, GET /api/study, GET /api/groups, POST /api/what-if"});
 }
 
-// A page of another name could have the user's browser ask here (DNS rebinding), and a page of another origin, too.
+// A page of another name could have the user's browser ask here (DNS rebinding), and a page of
+// another origin, too.
 bool StudyServer::Impl::FromHere(const HttpRequest& request) const {
   if (!IsLoopback(options.bind)) return true;
   const std::string* host = request.Header("host");

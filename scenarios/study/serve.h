@@ -1,13 +1,16 @@
-// The what-if server: the interactive report of a study at an address of this machine, where its what-if panel may ask what
-// the study's trainings would take on another network (what_if.h). docs/studies.md has the API:
+// The what-if server: the interactive report of a study at an address of this machine, where its
+// what-if panel may ask what the study's trainings would take on another network (what_if.h).
+// docs/studies.md has the API:
 //
 //   GET  /             the report, live
 //   GET  /api/study    what the study is and how far it has come
 //   GET  /api/groups   the trainings that questions may be about, with the defaults of a question
-//   POST /api/what-if  a question as JSON -> its answer as JSON; 400 {"error": "..."} where it cannot be
+//   POST /api/what-if  a question as JSON -> its answer as JSON; 400 {"error": "..."} where it
+//                      cannot be
 //
-// Nothing else: no file of the disk is served. Where it listens on this machine alone, requests whose Host (or Origin) is
-// another name are refused, so that no web page that the user visits can ask through the browser (DNS rebinding).
+// Nothing else: no file of the disk is served. Where it listens on this machine alone, requests
+// whose Host (or Origin) is another name are refused, so that no web page that the user visits can
+// ask through the browser (DNS rebinding).
 #pragma once
 
 #include <csignal>
@@ -25,9 +28,9 @@ struct ServeOptions {
   double limit_seconds = 20;  // of an answer, and of waiting for one's turn
 };
 
-// Reads the study's folder, says on standard error what was read and the address, and serves until `stop` is set. Returns the
-// program's exit status. Throws Error on what is no study, on a study without a training to ask, and on addresses that
-// cannot be listened on.
+// Reads the study's folder, says on standard error what was read and the address, and serves until
+// `stop` is set. Returns the program's exit status. Throws Error on what is no study, on a study
+// without a training to ask, and on addresses that cannot be listened on.
 int Serve(const std::filesystem::path& study, const ServeOptions& options,
           const volatile std::sig_atomic_t& stop);
 

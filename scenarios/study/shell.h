@@ -24,8 +24,9 @@ ShellResult RunShell(const std::string& line);
 // Between two looks at what runs elsewhere.
 inline constexpr std::chrono::milliseconds kBetweenLooks{200};
 
-// Runs a program, looked up in PATH, its output behind what `log` has. It gets SIGTERM where `stop` is set or this process
-// dies. Returns its exit status, or -1 where it was stopped or died. Throws Error where it cannot be started.
+// Runs a program, looked up in PATH, its output behind what `log` has. It gets SIGTERM where `stop`
+// is set or this process dies. Returns its exit status, or -1 where it was stopped or died. Throws
+// Error where it cannot be started.
 int RunProgram(const std::vector<std::string>& words, const std::filesystem::path& log,
                const std::function<void()>& tick, const volatile std::sig_atomic_t& stop);
 

@@ -1,4 +1,5 @@
-// What is known of a study, as text for people: its plan before any work, how far it is, one point in full.
+// What is known of a study, as text for people: its plan before any work, how far it is, one point
+// in full.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +21,15 @@ std::string StatusText(const analysis::Study& study);
 // Failed trainings and points, with their messages.
 std::string FailuresText(const analysis::Study& study);
 
-// Where the point is on the grid, what came out of it, and the command that replays it into a run directory. Throws Error
-// where there is no such point.
+// Where the point is on the grid, what came out of it, and the command that replays it into a run
+// directory. Throws Error where there is no such point.
 std::string PointText(const StudyFolder& folder, const analysis::Study& study, int64_t id);
 
 // That command; of a training that is not replayed the one that shows its run directory.
 std::string ReplayCommand(const StudyFolder& folder, size_t point);
 
-// The target put to another accuracy (fraction): times to accuracy are found anew on the points' curves.
+// The target put to another accuracy (fraction): times to accuracy are found anew on the points'
+// curves.
 void SetTarget(analysis::Study& study, double target);
 
 }  // namespace legacy

@@ -20,17 +20,18 @@ inline constexpr int kTaskBroken = 4;
 // trainings/<id>.log. Creates the folder.
 std::filesystem::path TrainingLog(const StudyFolder& folder, size_t training);
 
-// Trains, with that many threads, and writes what came of it: of a failure the points as well. Two processes never train
-// the same at once: the second waits for the first and finds its work done.
+// Trains, with that many threads, and writes what came of it: of a failure the points as well. Two
+// processes never train the same at once: the second waits for the first and finds its work done.
 int TrainTask(const StudyFolder& folder, size_t training, int threads,
               analysis::JournalWriter& journal);
 
-// Times the piece's points one after the other; says "begin" and "end done" or "end failed" for each, in order.
+// Times the piece's points one after the other; says "begin" and "end done" or "end failed" for
+// each, in order.
 int TimeTask(const StudyFolder& folder, const Piece& piece, analysis::JournalWriter& journal,
              const Child::Say& say);
 
-// What stands in the journal of failed work: the points of a training first, so that a training that failed has none that
-// are pending.
+// What stands in the journal of failed work: the points of a training first, so that a training
+// that failed has none that are pending.
 void RecordFailedPoint(const StudyFolder& folder, size_t point, const std::string& message,
                        analysis::JournalWriter& journal);
 void RecordFailedTraining(const StudyFolder& folder, size_t training, const std::string& message,

@@ -58,8 +58,8 @@ struct SlowWorkers {
   double factor = 1;
 };
 
-// What the question leaves out is as in the study. Where no worker is slow there, a slowdown alone is that of one worker,
-// and a number alone says nothing.
+// What the question leaves out is as in the study. Where no worker is slow there, a slowdown alone
+// is that of one worker, and a number alone says nothing.
 SlowWorkers SlowWorkersFor(const WhatIfQuestion& question, const SlowWorkers& now) {
   if (now.count > 0) {
     return {question.slow_workers.value_or(now.count), question.slowdown.value_or(now.factor)};

@@ -1,6 +1,7 @@
-// What-if: what a study's recorded trainings would take on another network, with other stragglers or faster devices. A
-// question changes options of the network and the clock; its answer is each training replayed in memory, to the bit what
-// legacy-replay leaves with those options. Nothing here reads a file or prints.
+// What-if: what a study's recorded trainings would take on another network, with other stragglers
+// or faster devices. A question changes options of the network and the clock; its answer is each
+// training replayed in memory, to the bit what legacy-replay leaves with those options. Nothing
+// here reads a file or prints.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct WhatIfTraining {
       scenario;  // what a question starts from: network and clock are the same in the whole group
 };
 
-// Trainings that share everything but policy and seed; ordered by policy, then seed. A training that never reads an option
-// in which groups differ is in several.
+// Trainings that share everything but policy and seed; ordered by policy, then seed. A training
+// that never reads an option in which groups differ is in several.
 struct WhatIfGroup {
   std::string label;  // "16 workers, density 1%"
   std::vector<WhatIfTraining> trainings;
@@ -78,7 +79,8 @@ struct WhatIfPolicy {
 
 using WhatIfAnswer = std::vector<WhatIfPolicy>;
 
-// Thrown where an answer was stopped, ran into its limit, or could not begin within it. The question may be fine.
+// Thrown where an answer was stopped, ran into its limit, or could not begin within it. The
+// question may be fine.
 class WhatIfStopped : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -91,15 +93,17 @@ class WhatIf {
 
   const WhatIfStudy& study() const { return study_; }
 
-  // A question with everything given, whose answer is the group on the study's own network (with the fidelity flow where
-  // the study has packets, and no stragglers where they are not fixed ones). Throws Error on a group that there is not.
+  // A question with everything given, whose answer is the group on the study's own network (with
+  // the fidelity flow where the study has packets, and no stragglers where they are not fixed
+  // ones). Throws Error on a group that there is not.
   WhatIfQuestion Defaults(size_t group) const;
 
   // The scenario that answers a question for one training. Throws Error on options that cannot be.
   Scenario ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion& question) const;
 
-  // Any thread may ask; questions are answered one after the other, and the last ones are remembered. `stopped` is asked
-  // between steps. Throws Error or fabric::Error on what cannot be, WhatIfStopped after `limit_seconds` of work or waiting.
+  // Any thread may ask; questions are answered one after the other, and the last ones are
+  // remembered. `stopped` is asked between steps. Throws Error or fabric::Error on what cannot be,
+  // WhatIfStopped after `limit_seconds` of work or waiting.
   std::shared_ptr<const WhatIfAnswer> Answer(const WhatIfQuestion& question, double limit_seconds,
                                              const std::function<bool()>& stopped);
 

@@ -1,4 +1,5 @@
-// Questions and answers of what-if as JSON: what the API of `legacy-study serve` takes and gives (docs/studies.md).
+// Questions and answers of what-if as JSON: what the API of `legacy-study serve` takes and gives
+// (docs/studies.md).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,8 +9,8 @@
 
 namespace legacy {
 
-// Throws Error naming the key where the text is no JSON object, and on unknown keys and values of the wrong type. What the
-// values mean is WhatIf's to check.
+// Throws Error naming the key where the text is no JSON object, and on unknown keys and values of
+// the wrong type. What the values mean is WhatIf's to check.
 WhatIfQuestion ParseQuestion(const std::string& text);
 
 // {"policies": [...]}; a time-to-accuracy that was not reached is null.

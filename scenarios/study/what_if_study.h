@@ -8,9 +8,9 @@
 
 namespace legacy {
 
-// Reads the record of every training of the plan that is there and is replayed; others are left out. A group stands for one
-// combination of the axes that shape trainings, and starts from the network of its first point. Throws Error as
-// ReadRecording does.
+// Reads the record of every training of the plan that is there and is replayed; others are left
+// out. A group stands for one combination of the axes that shape trainings, and starts from the
+// network of its first point. Throws Error as ReadRecording does.
 WhatIfStudy ReadWhatIfStudy(const std::filesystem::path& folder, const StudyPlan& plan);
 
 }  // namespace legacy

@@ -11,8 +11,8 @@ namespace {
 
 using ::testing::Test;
 
-// Where codecs cost nothing and links are slow "sparse" wins by shorter steps; where its codec takes longer than the
-// communication that it saves, "dense" does.
+// Where codecs cost nothing and links are slow "sparse" wins by shorter steps; where its codec
+// takes longer than the communication that it saves, "dense" does.
 NetworkResult Network(const std::string& name, double dense_communication,
                       double sparse_communication) {
   RunDirectory run = MakeRun({"dense", "sparse"}, {1, 2});

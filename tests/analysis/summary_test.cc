@@ -55,8 +55,8 @@ TEST(Summary, ComparesSeedBySeed) {
   const PolicySummary& topk = summary.policies[2];
   EXPECT_EQ(summary.baseline, "dense");
   EXPECT_DOUBLE_EQ(topk.time_to_accuracy.spread.mean, 11);
-  // 40 / 10 and 60 / 12 against dense, 20 / 10 and 30 / 12 against fp16; the deviation of two values
-  // is |a - b| / sqrt 2.
+  // 40 / 10 and 60 / 12 against dense, 20 / 10 and 30 / 12 against fp16; the deviation of two
+  // values is |a - b| / sqrt 2.
   EXPECT_DOUBLE_EQ(topk.speedup_dense->spread.mean, 4.5);
   EXPECT_DOUBLE_EQ(topk.speedup_dense->spread.deviation, std::sqrt(0.5));
   EXPECT_DOUBLE_EQ(topk.speedup_fp16->spread.mean, 2.25);

@@ -91,7 +91,8 @@ TEST(CodecRun, OfNothingNothingIsLost) {
   EXPECT_TRUE(row["traffic_ratio"].is_null());  // one worker sends nothing
 }
 
-// Published sizes of ResNet-18's messages for 10 classes at 0.1 %, 8 bytes a value without headers; and ours, with them.
+// Published sizes of ResNet-18's messages for 10 classes at 0.1 %, 8 bytes a value without headers;
+// and ours, with them.
 TEST_F(CodecRunTest, AgreesWithTheByteTableOfResNet18) {
   std::ostringstream list;
   for (const Unit& unit : test::ResNet18(10)) {
@@ -122,7 +123,8 @@ bool Equal(const CodecRecord& a, const CodecRecord& b) {
          a.mean_error_squared == b.mean_error_squared;
 }
 
-// Every codec and scheme that there is, over steps: sane figures, and measuring several times changes nothing.
+// Every codec and scheme that there is, over steps: sane figures, and measuring several times
+// changes nothing.
 TEST(CodecRun, EverySchemeGivesSaneFiguresHoweverOftenItIsMeasured) {
   for (const std::string& name : SchemeNames()) {
     std::vector<CodecRecord> records[2];

@@ -64,7 +64,8 @@ class Written {
 
 const Unit kUnit = OneLayer(ParseShape(kShape, "shape")).front();
 
-// Every codec and scheme: what is read from the files is what the exchange made of them, bit for bit.
+// Every codec and scheme: what is read from the files is what the exchange made of them, bit for
+// bit.
 TEST_F(MessageFiles, EverySchemeComesBack) {
   const std::vector<float> gradient = DrawGradient("laplace:n=600");
   for (const std::string& name : SchemeNames()) {

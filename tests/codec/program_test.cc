@@ -115,7 +115,8 @@ TEST_F(CodecProgram, FiguresAreTheSameEachTime) {
   EXPECT_NE(rows(""), rows("--seed=2"));
 }
 
-// Every codec: --out writes a message, --decode reads it back; what comes back is as far from the input as the report says.
+// Every codec: --out writes a message, --decode reads it back; what comes back is as far from the
+// input as the report says.
 TEST_F(CodecProgram, EveryCodecsMessageIsReadBack) {
   const Result all = Run("--json=- --quiet --generate=gaussian:n=10");
   ASSERT_EQ(all.status, 0) << all.text;
@@ -223,7 +224,8 @@ TEST_F(CodecProgram, ListsByName) {
   }
 }
 
-// The handbook's tables are what the program prints; `legacy-codec list --document=docs/compressors.md` writes them.
+// The handbook's tables are what the program prints; `legacy-codec list
+// --document=docs/compressors.md` writes them.
 TEST_F(CodecProgram, TheHandbookListsWhatThereIs) {
   fs::copy_file(LEGACY_COMPRESSORS, directory_ / "compressors.md");
   ASSERT_EQ(Run("list --document=compressors.md").status, 0);

@@ -1,4 +1,5 @@
-// Tensors of well-known models in the order of their layers: real sizes for tests of volume and byte counts.
+// Tensors of well-known models in the order of their layers: real sizes for tests of volume and
+// byte counts.
 #pragma once
 
 #include <cstdint>
@@ -102,8 +103,8 @@ inline std::vector<Unit> ResNet9() {
   return model.Take();
 }
 
-// Neural collaborative filtering for MovieLens-20M (138,493 users, 26,744 items; factors of 64, layers 256-256-128-64):
-// 12 tensors, 31,832,577 elements.
+// Neural collaborative filtering for MovieLens-20M (138,493 users, 26,744 items; factors of 64,
+// layers 256-256-128-64): 12 tensors, 31,832,577 elements.
 inline std::vector<Unit> Ncf() {
   ModelShapes model;
   for (const int64_t factors : {64, 128}) {

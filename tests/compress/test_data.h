@@ -108,7 +108,8 @@ inline double HeldSquared(const Exchange& exchange, int worker) {
   return sum;
 }
 
-// One whole step of the context's participants; returns the mean, and the messages of all rounds in `messages`.
+// One whole step of the context's participants; returns the mean, and the messages of all rounds in
+// `messages`.
 inline std::vector<float> RunStep(Exchange& exchange, const StepContext& context,
                                   const std::vector<std::vector<float>>& gradients,
                                   std::vector<Message>* messages = nullptr) {

@@ -74,8 +74,9 @@ std::string Charged(const Scheme& scheme) {
   return text;
 }
 
-// Of every scheme, with error feedback where it has any: passes over n = 4096 elements, values that are kept (40 at
-// 1 %), messages. A scheme that is not here has no charge that anybody has looked at.
+// Of every scheme, with error feedback where it has any: passes over n = 4096 elements, values that
+// are kept (40 at 1 %), messages. A scheme that is not here has no charge that anybody has looked
+// at.
 const std::map<std::string, std::string>& Expected() {
   static const std::map<std::string, std::string> expected = {
 #include "tests/compress/charged.inc"
@@ -200,7 +201,8 @@ TEST(Work, SearchesOfRedSyncAreChargedWhereTheyAreMade) {
   EXPECT_EQ(searched, "s----s-s--");
 }
 
-// A power iteration for all ranks: three products each way by as many vectors as the largest rank and 8 take.
+// A power iteration for all ranks: three products each way by as many vectors as the largest rank
+// and 8 take.
 TEST(Work, ErrorTablesAreThoseThatAreMade) {
   const Unit unit{.id = 0, .name = "u", .shape = {256, 256}, .offset = 0, .numel = 65536};
   const auto work = [&](const char* scheme, std::vector<double> parameters) {

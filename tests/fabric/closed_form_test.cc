@@ -98,8 +98,8 @@ TEST_P(ClosedFormOf, IsTheAnalyticEnginesTimeOnAStar) {
   }
 }
 
-// Where nothing is cut evenly it takes the larger parts. Halving-doubling: ACKs may be in the way of
-// messages where workers fold.
+// Where nothing is cut evenly it takes the larger parts. Halving-doubling: ACKs may be in the way
+// of messages where workers fold.
 TEST_P(ClosedFormOf, IsAnUpperBoundWhereMessagesAreNotCutEvenly) {
   if (GetParam() == CollectiveKind::DoubleTreeAllReduce) return;
   const Transport transport;
@@ -133,7 +133,8 @@ TEST_P(ClosedFormOf, TimesBeyondAllClocksAreRefused) {
   }
 }
 
-// Where N is no power of two, messages to a worker that still takes in a folded one would delay all.
+// Where N is no power of two, messages to a worker that still takes in a folded one would delay
+// all.
 TEST(ClosedForm, OfHalvingDoublingIsBothEnginesForAnyNumberOfWorkers) {
   const Transport transport;
   for (int workers = 3; workers <= 17; ++workers) {

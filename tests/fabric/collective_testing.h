@@ -1,5 +1,5 @@
-// Runs collectives over a network where flows overtake each other, with workers that start at random
-// times, and checks what holds for every kind.
+// Runs collectives over a network where flows overtake each other, with workers that start at
+// random times, and checks what holds for every kind.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,8 +50,8 @@ inline bool MayDiffer(CollectiveKind kind) {
 
 using Endpoints = std::bitset<256>;
 
-// Whom an endpoint has heard of: a message brings what its sender knew when it sent it, so a message
-// that leaves before what it carries is there leaves someone unheard of in the end.
+// Whom an endpoint has heard of: a message brings what its sender knew when it sent it, so a
+// message that leaves before what it carries is there leaves someone unheard of in the end.
 class Trial {
  public:
   std::function<void(const Flow&)> on_send;

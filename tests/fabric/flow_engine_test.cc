@@ -90,7 +90,8 @@ TEST(FlowEngine, AFlowAloneTakesTheClosedForm) {
   EXPECT_NEAR(fabric.Run({{0, {0, 1, 14'480}}})[0], 7'000 + 10 * slow + 2 * fast, 2);
 }
 
-// Two flows into one host, 8 and 24 kB at 1 byte a nanosecond: both at half the rate until the first ends.
+// Two flows into one host, 8 and 24 kB at 1 byte a nanosecond: both at half the rate until the
+// first ends.
 TEST(FlowEngine, TwoFlowsShareALinkByHand) {
   Fabric fabric(BuildStar(3, {8 * kGbps, 0}), Bare());
   EXPECT_EQ(fabric.Run({{0, {0, 2, 8'000}}, {0, {1, 2, 24'000}}}),
@@ -215,7 +216,8 @@ TEST(FlowEngine, EqualsASlowFluidSimulation) {
     const std::vector<double> expected = SlowArrivals(fabric.topology, fabric.placement, entries);
     const std::vector<TimeNs> arrivals = fabric.Run(entries);
     for (size_t i = 0; i < entries.size(); ++i) {
-      // Ends are rounded to the nanosecond, each again by those before it; a byte on the later links.
+      // Ends are rounded to the nanosecond, each again by those before it; a byte on the later
+      // links.
       EXPECT_NEAR(static_cast<double>(arrivals[i]), expected[i], 12) << seed << " flow " << i;
     }
   }

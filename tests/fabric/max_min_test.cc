@@ -15,7 +15,8 @@ struct Wanted {
   double limit = 0;
 };
 
-// Progressive filling by the book: raises all unfrozen rates together until a link is full or a limit is reached.
+// Progressive filling by the book: raises all unfrozen rates together until a link is full or a
+// limit is reached.
 std::vector<double> Oracle(const std::vector<double>& capacities, const std::vector<Wanted>& all,
                            const std::vector<bool>& running) {
   std::vector<double> rate(all.size(), 0);
@@ -121,7 +122,8 @@ TEST(MaxMin, EqualsProgressiveFillingAfterEveryChange) {
   }
 }
 
-// Three links in a row: the long one gets what the fullest link leaves, the others what is left (Bertsekas, Gallager).
+// Three links in a row: the long one gets what the fullest link leaves, the others what is left
+// (Bertsekas, Gallager).
 TEST(MaxMin, ParkingLot) {
   MaxMin rates({1, 1, 2});
   std::vector<int> all;

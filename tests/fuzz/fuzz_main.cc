@@ -1,6 +1,7 @@
 // The fuzzer of all families.
 //   legacy-fuzz --seeds=DIR: writes DIR/FAMILY/NUMBER, inputs that the targets read to their end
-//   legacy-fuzz --family=NAME [OPTIONS] [FILES OR FOLDERS]: libFuzzer on one target; it skips what begins with "--"
+//   legacy-fuzz --family=NAME [OPTIONS] [FILES OR FOLDERS]: libFuzzer on one target; it skips what
+//   begins with "--"
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

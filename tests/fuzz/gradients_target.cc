@@ -4,7 +4,8 @@
 
 namespace legacy::fuzz {
 
-// The first bytes say how many workers and steps are asked for and how long the list of layers is; the values follow it.
+// The first bytes say how many workers and steps are asked for and how long the list of layers is;
+// the values follow it.
 void FuzzGradients(ByteSpan bytes) {
   static MemoryFile values;
   static MemoryFile layers;

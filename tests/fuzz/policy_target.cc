@@ -104,7 +104,8 @@ void FuzzPolicy(ByteSpan bytes) {
   }
 }
 
-// Each policy with a few schemes, so that all schemes are met by some: all pairs take too long to be read.
+// Each policy with a few schemes, so that all schemes are met by some: all pairs take too long to
+// be read.
 std::vector<Bytes> PolicySeeds() {
   constexpr uint32_t kEach = 3;
   std::vector<Bytes> seeds;

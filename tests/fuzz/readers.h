@@ -1,4 +1,5 @@
-// What targets of file readers share: a file in memory whose content changes, folders of such files, seeds from texts.
+// What targets of file readers share: a file in memory whose content changes, folders of such
+// files, seeds from texts.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// The fuzz targets without a fuzzer: every seed, and seeds that were changed at random. Says little that a fuzzer would not,
-// but runs in every build that has no fuzzer.
+// The fuzz targets without a fuzzer: every seed, and seeds that were changed at random. Says little
+// that a fuzzer would not, but runs in every build that has no fuzzer.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -31,8 +31,8 @@ void RunStep(Exchange& exchange, const StepContext& context, int workers, const 
 
 }  // namespace
 
-// Real messages of real workers, some of them changed on the way. An exchange that refused is not gone on with, as a training
-// would not; what it kept can be saved and loaded all the same.
+// Real messages of real workers, some of them changed on the way. An exchange that refused is not
+// gone on with, as a training would not; what it kept can be saved and loaded all the same.
 void FuzzScheme(ByteSpan bytes) {
   Input input(bytes);
   const std::string& text = SchemeTexts()[input.Below(static_cast<uint32_t>(SchemeTexts().size()))];

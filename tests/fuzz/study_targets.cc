@@ -63,7 +63,8 @@ std::vector<Bytes> HttpSeeds() {
       "\x20");
 }
 
-// Every point of a definition that is accepted has values of its own, and a scenario that can be made.
+// Every point of a definition that is accepted has values of its own, and a scenario that can be
+// made.
 void FuzzStudy(ByteSpan input) {
   Refusable([&] {
     const StudyDefinition definition = ParseStudy(TextOf(input), "f.yaml");

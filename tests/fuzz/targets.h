@@ -1,6 +1,7 @@
-// Fuzz targets, one for each family of readers of bytes that others sent, or of files and requests. Each takes any input: the first bytes choose what is
-// read and how, the rest is read. What must hold is checked by Require; a target that returns was fine. libFuzzer runs them
-// (./waf fuzz), and replay_test.cc with seeds and plain mutations.
+// Fuzz targets, one for each family of readers of bytes that others sent, or of files and requests.
+// Each takes any input: the first bytes choose what is read and how, the rest is read. What must
+// hold is checked by Require; a target that returns was fine. libFuzzer runs them (./waf fuzz), and
+// replay_test.cc with seeds and plain mutations.
 #pragma once
 
 #include <cstddef>
@@ -71,11 +72,13 @@ inline void Require(bool holds) {
   if (!holds) std::abort();
 }
 
-// `message` as a faulty sender or network may leave it: as it is, with flipped bits, cut, longer, or other bytes instead.
+// `message` as a faulty sender or network may leave it: as it is, with flipped bits, cut, longer,
+// or other bytes instead.
 Bytes Tampered(Bytes message, Input& input);
 
-// What can be made of the tables: every method at its defaults and with each option at each word that it allows; quantisers
-// behind what can stand first, index codings. Policies may not fit a scheme.
+// What can be made of the tables: every method at its defaults and with each option at each word
+// that it allows; quantisers behind what can stand first, index codings. Policies may not fit a
+// scheme.
 const std::vector<std::string>& CodecTexts();
 const std::vector<std::string>& SchemeTexts();
 const std::vector<std::string>& PolicyTexts();

@@ -33,8 +33,8 @@ TEST(Experiment, DensityKeepsWholeValues) {
   EXPECT_EQ(bytes("0.0001"), (std::vector<int64_t>{8, 8}));
 }
 
-// 1000 values, half of them at each of 4 workers: unions of 2 and 4 hold 750 and 937.5 on average, and never more bytes
-// than the dense form.
+// 1000 values, half of them at each of 4 workers: unions of 2 and 4 hold 750 and 937.5 on average,
+// and never more bytes than the dense form.
 TEST(Experiment, SumsOfSparseMessagesGrowToTheDenseSize) {
   const Experiment half = ExperimentWith(
       {{"workers", "4"}, {"bytes", "4000"}, {"density", "0.5"}, {"collective", "sparse-tree"}});
@@ -102,8 +102,8 @@ TEST(Measure, EveryKindRunsAndIsRecorded) {
   }
 }
 
-// A warm-up is forgotten: what is recorded of a warm step is what a cold one records, shifted in nothing, where an engine
-// does not care about connections.
+// A warm-up is forgotten: what is recorded of a warm step is what a cold one records, shifted in
+// nothing, where an engine does not care about connections.
 TEST(Measure, RecordsTheMeasuredStepOnly) {
   const auto flows = [](const char* connections) {
     const PreparedExperiment prepared =

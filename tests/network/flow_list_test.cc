@@ -86,7 +86,8 @@ TEST_F(FlowList, PatternsSendWhatTheySay) {
   EXPECT_EQ(pairs.size(), 56u);
 }
 
-// 8 hosts of 1 Gbit/s at load 0.4 bring 400 MB a second: the bytes of many flows divided by the time of the last.
+// 8 hosts of 1 Gbit/s at load 0.4 bring 400 MB a second: the bytes of many flows divided by the
+// time of the last.
 TEST_F(FlowList, PoissonOffersItsLoad) {
   const auto flows = Pattern("poisson:load=0.4,cdf=websearch,flows=40000", 5);
   double bytes = 0;

@@ -34,8 +34,8 @@ TEST(Results, PercentilesAreNearestRanks) {
   EXPECT_EQ(Percentile(values, 0), 1);
 }
 
-// A long ring on a fast star moves 2 (N - 1)/N of its bytes over each link: its bus bandwidth is the link's, less headers
-// and ACKs (1448 of 1502 + 54 bytes), and less the latency of its rounds.
+// A long ring on a fast star moves 2 (N - 1)/N of its bytes over each link: its bus bandwidth is
+// the link's, less headers and ACKs (1448 of 1502 + 54 bytes), and less the latency of its rounds.
 TEST(Results, BusBandwidthOfARingIsTheLinkRate) {
   const OptionValues values = With({{"topo", "star"}, {"bytes", "500MB"}, {"fidelity", "flow"}});
   const PreparedExperiment prepared = Prepare(ParseExperiment(values, {}));
@@ -77,7 +77,8 @@ TEST(Results, CsvHasOneRowForEachFidelity) {
   EXPECT_EQ(std::count(header.fields.begin(), header.fields.end(), "finish_seconds"), 0);
 }
 
-// What links.csv says left the hosts is what the collective sends, with headers and the ACKs of what is received.
+// What links.csv says left the hosts is what the collective sends, with headers and the ACKs of
+// what is received.
 TEST(Results, LinksCarryTheCollective) {
   const PreparedExperiment prepared =
       Prepare(ExperimentWith({{"topo", "star"}, {"workers", "4"}, {"bytes", "579200"}}));

@@ -33,7 +33,8 @@ Tracks TracksOf(const json& trace) {
   return tracks;
 }
 
-// Buckets, stragglers and three workers on a step of two rounds whose second needs the device, then decoding.
+// Buckets, stragglers and three workers on a step of two rounds whose second needs the device, then
+// decoding.
 TEST(Trace, DeviceAndWaitFillTheStep) {
   const PreparedExperiment prepared =
       Prepare(ExperimentWith({{"workers", "3"},
@@ -76,7 +77,8 @@ TEST(Trace, DeviceAndWaitFillTheStep) {
   }
 }
 
-// Many flows at once: lanes keep them apart; every arrow that leaves arrives; both ends see every flow.
+// Many flows at once: lanes keep them apart; every arrow that leaves arrives; both ends see every
+// flow.
 TEST(Trace, FlowsInLanesWithArrows) {
   const PreparedExperiment prepared =
       Prepare(ExperimentWith({{"workers", "6"}, {"collective", "direct-allgather"}}));

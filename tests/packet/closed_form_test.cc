@@ -1,4 +1,5 @@
-// Packet runs against the closed forms of fabric/collective/closed-form.h, and against ideal transfers.
+// Packet runs against the closed forms of fabric/collective/closed-form.h, and against ideal
+// transfers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

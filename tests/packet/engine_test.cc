@@ -1,5 +1,5 @@
-// The packet engine as fabric/engine/engine.h promises it: causality, determinism, standstills, state,
-// errors.
+// The packet engine as fabric/engine/engine.h promises it: causality, determinism, standstills,
+// state, errors.
 #include <gtest/gtest.h>
 
 #include <map>

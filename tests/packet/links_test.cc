@@ -1,5 +1,5 @@
-// What links do besides carrying packets in order: loss, packet spray, several links of a host, ends
-// at switches; and what is counted of it.
+// What links do besides carrying packets in order: loss, packet spray, several links of a host,
+// ends at switches; and what is counted of it.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -28,7 +28,8 @@ using nlohmann::json;
 constexpr const char* kTiny =
     " --model=lenet5 --workers=4 --batch=2 --steps=24 --warmup-steps=2 --evaluate-every=4"
     " --train-limit=64 --test-limit=64 --topo=star --stragglers=none";
-// Instead of some of these: dense is half right in the end, of ten classes, so that advice can be given.
+// Instead of some of these: dense is half right in the end, of ten classes, so that advice can be
+// given.
 constexpr const char* kLearning =
     " --model=small-cnn --batch=8 --steps=60 --quick-steps=60 --warmup-steps=10 --learning-rate=0.1"
     " --evaluate-every=10 --train-limit=1000 --test-limit=100";
@@ -154,7 +155,8 @@ TEST_F(AdviseTest, PricesAreAddedUpToTheCent) {
     EXPECT_EQ(link.usd_per_gb, link.from == "host0" ? 2000 : 9000);
     EXPECT_DOUBLE_EQ(link.usd, link.usd_per_gb * static_cast<double>(link.bytes) / 1e9);
   }
-  // Two workers in a ring each send all of the gradient once a step; headers and acknowledgements come on top.
+  // Two workers in a ring each send all of the gradient once a step; headers and acknowledgements
+  // come on top.
   const double payload = 4.0 * static_cast<double>(run.manifest.parameters) * 24;
   const double usd = payload / 1e9 * (2000 + 9000);
   const analysis::Summary summary = analysis::Summarise(run);

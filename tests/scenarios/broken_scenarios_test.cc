@@ -1,4 +1,5 @@
-// These cases make the calls that legacy-scenario consists of: each start of the program would load LibTorch.
+// These cases make the calls that legacy-scenario consists of: each start of the program would load
+// LibTorch.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

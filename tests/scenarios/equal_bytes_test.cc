@@ -132,7 +132,8 @@ TEST(EqualBytes, AreAskedForByVolumeInBytes) {
   }
 }
 
-// legacy-auto is solved in elements by itself; asked in bytes it sends the bytes of the uniform density.
+// legacy-auto is solved in elements by itself; asked in bytes it sends the bytes of the uniform
+// density.
 TEST(EqualBytes, LegacyAutoIsSolvedInBytes) {
   Scenario scenario;
   scenario.density = 0.01;

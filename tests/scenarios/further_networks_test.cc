@@ -76,7 +76,8 @@ TEST(FurtherNetworks, RefuseWhatTheyAreNot) {
   EXPECT_NE(MessageOf([&] { FurtherNetworks(scenario); }).find("network.sync"), std::string::npos);
 }
 
-// Trainings of a second: gravac looks at the clock, so that it is trained on each network; the others are trained once.
+// Trainings of a second: gravac looks at the clock, so that it is trained on each network; the
+// others are trained once.
 Scenario ShortRun() {
   Scenario scenario;
   for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{
@@ -124,7 +125,8 @@ TEST(FurtherNetworks, LeaveTheFilesOfTrainingThere) {
   fs::remove_all(folder);
 }
 
-// What is asked for is the scheme's with the anchor, the same everywhere; pilots find the anchor of each network.
+// What is asked for is the scheme's with the anchor, the same everywhere; pilots find the anchor of
+// each network.
 TEST(FurtherNetworks, HavePilotsOfTheirOwnWhereThePolicyReadsTheClock) {
   const fs::path folder = fs::path(::testing::TempDir()) / ("piloted-" + std::to_string(getpid()));
   fs::remove_all(folder);

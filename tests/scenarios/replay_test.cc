@@ -1,4 +1,5 @@
-// Replays: a training recorded on one network and timed on another leaves the very files of training there.
+// Replays: a training recorded on one network and timed on another leaves the very files of
+// training there.
 #include "scenarios/run/replay.h"
 
 #include <gtest/gtest.h>
@@ -174,7 +175,8 @@ TEST_F(ReplayTest, PhasesAreNetworks) {
   }
 }
 
-// A device of twice the speed halves what it computes, to the nanoseconds that each segment is rounded to; codecs apart.
+// A device of twice the speed halves what it computes, to the nanoseconds that each segment is
+// rounded to; codecs apart.
 TEST_F(ReplayTest, SpeedsDivideTimes) {
   const Recording recording = ReadRecording((folder_ / "recorded").string());
   const auto steps = [&](const Options& options) {

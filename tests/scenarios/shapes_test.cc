@@ -1,4 +1,5 @@
-// Shapes: the shipped ones against published counts, the reader, and steps of drawn gradients against real exchanges.
+// Shapes: the shipped ones against published counts, the reader, and steps of drawn gradients
+// against real exchanges.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -195,7 +196,8 @@ TEST(DrawnAggregation, DrawsWhatDependsOnTheDataAFewTimesForEachParameter) {
   EXPECT_EQ(bytes[1], bytes[4]);
 }
 
-// Of each worker's whole gradient: the first layers alone are shorter than the limit of the second case.
+// Of each worker's whole gradient: the first layers alone are shorter than the limit of the second
+// case.
 TEST(DrawnTraining, ClipsWhatIsDrawnAndChargesIt) {
   const ModelShape shape = Small();
   const auto step = [&](const std::string& text) {

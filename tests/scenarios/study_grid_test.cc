@@ -1,4 +1,5 @@
-// Definitions of studies: every form of an axis, the points that count, and mistakes with line and column.
+// Definitions of studies: every form of an axis, the points that count, and mistakes with line and
+// column.
 #include <gtest/gtest.h>
 
 #include <cmath>

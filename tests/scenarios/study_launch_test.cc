@@ -1,4 +1,5 @@
-// Launchers: shares from the environment, Slurm's scripts with a scheduler that runs what it is given, mpirun for real.
+// Launchers: shares from the environment, Slurm's scripts with a scheduler that runs what it is
+// given, mpirun for real.
 #include <fstream>
 
 #include "base/error.h"
@@ -54,8 +55,8 @@ TEST(StudyShares, RefuseWhatIsNoShare) {
                Error);
 }
 
-// A scheduler in a folder. sbatch says a number and runs the script's tasks, the last script's behind its back; the queue
-// is empty when that has ended.
+// A scheduler in a folder. sbatch says a number and runs the script's tasks, the last script's
+// behind its back; the queue is empty when that has ended.
 void WriteScheduler(const fs::path& folder) {
   fs::create_directories(folder);
   std::ofstream(folder / "sbatch") << R"(#!/bin/sh

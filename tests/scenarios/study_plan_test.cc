@@ -282,8 +282,8 @@ class StudyTrainingTest : public ::testing::Test {
 
 fs::path StudyTrainingTest::folder_;
 
-// For every policy and every option of compression: trainings that are said to be the same are the same to the bit, and an
-// option that is kept changes the training of some policy.
+// For every policy and every option of compression: trainings that are said to be the same are the
+// same to the bit, and an option that is kept changes the training of some policy.
 TEST_F(StudyTrainingTest, TrainingsThatAreCalledEqualAreEqual) {
   const Scenario equal = With(Small(), "compression.volume", "elements");
   for (const char* volume : {"elements", "off"}) {

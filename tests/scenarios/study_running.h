@@ -36,7 +36,8 @@ inline std::string SmallStudy(const std::string& more = "") {
          (more.empty() ? "  fidelity: [analytic, flow]\n" : more);
 }
 
-// Trainings, and points of one training, that take about half a second: a process can be caught at them.
+// Trainings, and points of one training, that take about half a second: a process can be caught at
+// them.
 inline constexpr int kSlowPoints = 8;
 inline std::string SlowStudy() {
   std::string text = SmallStudy("  topo: [\"fat-tree:k=24\"]\n");

@@ -1,4 +1,5 @@
-// Replays of traces: what a recorded run asked for, written down as a trace, takes the same time on any network.
+// Replays of traces: what a recorded run asked for, written down as a trace, takes the same time on
+// any network.
 #include "scenarios/run/trace_replay.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// A small study for tests of what-if: two policies, two seeds and two densities, trained within the test, on two rates.
+// A small study for tests of what-if: two policies, two seeds and two densities, trained within the
+// test, on two rates.
 #pragma once
 
 #include <unistd.h>

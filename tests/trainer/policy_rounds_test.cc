@@ -46,8 +46,8 @@ double Number(ByteSpan bytes) {
   return number;
 }
 
-// Sends everything where the gradients' kept share, averaged over the workers, is below a limit; else the tighter of two
-// densities. Announces a number that it must read back.
+// Sends everything where the gradients' kept share, averaged over the workers, is below a limit;
+// else the tighter of two densities. Announces a number that it must read back.
 class Chooser : public Policy {
  public:
   explicit Chooser(double limit) : limit_(limit) {}
@@ -175,7 +175,8 @@ std::vector<float> WeightsAfter(const TrainingOptions& options, int steps,
   return training.Weights();
 }
 
-// Alone, a worker's local steps are its steps; and with one step between exchanges all local SGD is the plain one.
+// Alone, a worker's local steps are its steps; and with one step between exchanges all local SGD is
+// the plain one.
 TEST(LocalSgd, OfOneWorkerIsPlainSgd) {
   TrainingOptions options = SmallOptions(1);
   const std::vector<float> plain = WeightsAfter(options, 8);

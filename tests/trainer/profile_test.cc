@@ -88,7 +88,8 @@ TEST(Profile, SurvivesItsOwnText) {
             profile.operations.at("conv").flops_per_second);
 }
 
-// Whatever codecs, schemes and policies charge has a row in that table (tests/compress/work_test.cc).
+// Whatever codecs, schemes and policies charge has a row in that table
+// (tests/compress/work_test.cc).
 TEST(Profile, ShippedOnesPriceTheTableOfKernels) {
   for (const std::string& name : ProfileNames()) {
     const Profile profile = LoadProfile(name);

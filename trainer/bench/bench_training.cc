@@ -1,6 +1,6 @@
 // legacy-bench-training: what the toolkit adds to the bare training loop. N workers' dense steps
-// through Training against a LibTorch loop over the same batches, one thread each or both on a GPU, side
-// by side in one run; prints medians and their ratio.
+// through Training against a LibTorch loop over the same batches, one thread each or both on a GPU,
+// side by side in one run; prints medians and their ratio.
 
 #include <torch/torch.h>
 

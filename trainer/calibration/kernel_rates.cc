@@ -56,8 +56,8 @@ Share ShareOf(const std::string& kernel, const WorkList& list, double seconds,
   return {own.elements / own.launches, std::max(0.0, seconds) / static_cast<double>(own.launches)};
 }
 
-// Of all parts of which it is the only kernel without a rate: elements and times are summed, so that
-// parts count by their work.
+// Of all parts of which it is the only kernel without a rate: elements and times are summed, so
+// that parts count by their work.
 struct OpenKernel {
   Share small, large;
   int64_t parts = 0;

@@ -18,8 +18,8 @@ struct SchemeCase {
   double parameter = 1;
 };
 
-// The schemes of the table, each without and with error feedback where it can be: densities are 1 %,
-// a threshold passes about as much, other parameters are at their default. RedSync looks for its
+// The schemes of the table, each without and with error feedback where it can be: densities are 1
+// %, a threshold passes about as much, other parameters are at their default. RedSync looks for its
 // threshold in every step, whatever the size.
 std::vector<SchemeCase> MeasuredSchemes();
 // The same of one scheme.
@@ -38,8 +38,8 @@ struct SchemeStep {
 };
 
 // Processor time of steps of each scheme for a square matrix of `numel` elements (a power of four),
-// on one thread. Gradients are noise from step to step, with exponential tails. The schemes take turns,
-// so that what else the machine does meets all of them.
+// on one thread. Gradients are noise from step to step, with exponential tails. The schemes take
+// turns, so that what else the machine does meets all of them.
 std::vector<SchemeStep> MeasureSchemes(const std::vector<SchemeCase>& cases, int64_t numel,
                                        int workers, const Repetition& repetition);
 

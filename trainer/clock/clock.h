@@ -1,5 +1,5 @@
-// The cost model: device times of a step from what its operations and kernels cost (profile.h). Formulas and what is not
-// modelled: docs/clock.md.
+// The cost model: device times of a step from what its operations and kernels cost (profile.h).
+// Formulas and what is not modelled: docs/clock.md.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,9 @@ struct StepSplit {
   fabric::TimeNs decode = 0;
   fabric::TimeNs communication =
       0;  // device idle after the slowest worker had its gradients ready: exposed transfers
-  fabric::TimeNs wait = 0;  // device idle because of slower workers: before the slowest had its
-                            // gradients ready, and from this worker's finish to the barrier
+  // device idle because of slower workers: before the slowest had its gradients ready, and from
+  // this worker's finish to the barrier
+  fabric::TimeNs wait = 0;
   fabric::TimeNs Total() const { return compute + encode + decode + communication + wait; }
 };
 

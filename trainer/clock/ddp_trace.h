@@ -1,5 +1,6 @@
-// A trace of distributed data-parallel training in the user's own hands: what each step sent and how long its devices
-// took, measured anywhere and written as text. docs/trace-format.md describes the lines.
+// A trace of distributed data-parallel training in the user's own hands: what each step sent and
+// how long its devices took, measured anywhere and written as text. docs/trace-format.md describes
+// the lines.
 #pragma once
 
 #include <cstdint>
@@ -76,7 +77,8 @@ struct DdpTrace {
 // What a training is called whose file does not say.
 inline constexpr const char* kUnnamedMethod = "trace";
 
-// The file is taken as hostile. Throws Error "file:line:column: ..." with the value and what is allowed.
+// The file is taken as hostile. Throws Error "file:line:column: ..." with the value and what is
+// allowed.
 DdpTrace ReadDdpTrace(const std::filesystem::path& path);
 
 // What step number `step` asks of the network; without device work, whose time is known.

@@ -1,4 +1,5 @@
-// The clock of a trace: device times as they were measured, on devices and codecs that may be faster.
+// The clock of a trace: device times as they were measured, on devices and codecs that may be
+// faster.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace legacy {
 
 class MeasuredClock : public StepClock {
  public:
-  // `training` outlives this. `device_speed`, `codec_speed`: how many times faster (> 0) than those that were measured.
+  // `training` outlives this. `device_speed`, `codec_speed`: how many times faster (> 0) than those
+  // that were measured.
   MeasuredClock(const TraceTraining& training, double device_speed, double codec_speed,
                 const TransferOptions& options = {});
 

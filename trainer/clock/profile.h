@@ -9,8 +9,8 @@
 //    "derived_kernels": {"launch_seconds": 5e-6, "bytes_per_second": 1.6e12},    may be left out
 //    "kernels": {"topk.encode": {"launch_seconds": 5e-6, "seconds_per_element": 1e-11}, ...}}
 //
-// Derived kernels are those of compress/kernel_costs.h that are not in "kernels": launches of a set * launch_seconds,
-// bytes of an element / bytes_per_second.
+// Derived kernels are those of compress/kernel_costs.h that are not in "kernels": launches of a set
+// * launch_seconds, bytes of an element / bytes_per_second.
 #pragma once
 
 #include <array>

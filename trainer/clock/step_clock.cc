@@ -90,7 +90,8 @@ class WorkerPricing {
     return time;
   }
 
-  // Device work after a round: its decoding, then the encoding of the next round where there is one.
+  // Device work after a round: its decoding, then the encoding of the next round where there is
+  // one.
   void Rounds(size_t index, bool encodes) {
     const StepSeconds::Bucket& bucket = seconds_.buckets[index];
     fabric::BucketTraffic& traffic = step_.traffic.buckets[index];

@@ -1,12 +1,13 @@
-// What a step costs on the devices, and so when it has what ready to send (fabric::StepTraffic). Where the device times come
-// from is for the kind of clock: a cost model (clock.h) or a trace (measured_clock.h), never the wall clock.
+// What a step costs on the devices, and so when it has what ready to send (fabric::StepTraffic).
+// Where the device times come from is for the kind of clock: a cost model (clock.h) or a trace
+// (measured_clock.h), never the wall clock.
 //
 // Each worker has one device queue. It runs: what comes before the backward pass, then for each
 // bucket the backward pass down to it and the encoding of its first round: encoding never overlaps
-// the backward pass for free. What needs the whole gradient first (clipping) comes after the backward pass, and
-// so does then all encoding. All device times are multiplied by the worker's straggler factor and
-// rounded once per segment to the nanosecond. A worker that takes no part in a step stops, with its
-// device free, when that is decided.
+// the backward pass for free. What needs the whole gradient first (clipping) comes after the
+// backward pass, and so does then all encoding. All device times are multiplied by the worker's
+// straggler factor and rounded once per segment to the nanosecond. A worker that takes no part in a
+// step stops, with its device free, when that is decided.
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,8 @@ struct StepWork {
   int64_t step = 0;
   int workers = 0;
   int64_t batch_size = 0;  // samples of each worker
-  // Of each worker on its whole gradient, before anything is encoded (clipping to a norm): with any, encoding starts
-  // when the backward pass is over.
+  // Of each worker on its whole gradient, before anything is encoded (clipping to a norm): with
+  // any, encoding starts when the backward pass is over.
   std::vector<Work> whole_gradient = {};
   std::vector<BucketWork> buckets = {};  // in the order in which the backward pass completes them
   // Workers whose gradients count, ascending; empty: all. The others send nothing.

@@ -1,5 +1,5 @@
-// Reads what TrafficRecorder wrote (traffic_record.h). The file is taken as hostile: every number is checked before
-// anything is sized or indexed by it.
+// Reads what TrafficRecorder wrote (traffic_record.h). The file is taken as hostile: every number
+// is checked before anything is sized or indexed by it.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,9 @@ struct RecordedTraffic {
   std::vector<int64_t> LayerNumels() const;
 };
 
-// Throws Error "file:line: ..." on anything that TrafficRecorder would not have written: what is no JSON, missing keys,
-// values out of range, layers that no operation computes, steps that do not follow each other.
+// Throws Error "file:line: ..." on anything that TrafficRecorder would not have written: what is no
+// JSON, missing keys, values out of range, layers that no operation computes, steps that do not
+// follow each other.
 RecordedTraffic ReadTraffic(const std::filesystem::path& path);
 
 }  // namespace legacy

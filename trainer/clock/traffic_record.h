@@ -1,8 +1,11 @@
-// The recorded traffic of a training, as text lines of JSON: enough to time the same training on any other network,
-// placement or device without training again. docs/results-format.md describes the lines.
+// The recorded traffic of a training, as text lines of JSON: enough to time the same training on
+// any other network, placement or device without training again. docs/results-format.md describes
+// the lines.
 //
-//   {"format": 2, "hash": "...", "training": {...}, "replay_refused": [], "operations": [...], "layers": [...]}
-//   {"work": 0, "workers": 16, "batch": 16, "buckets": [...]}                    each different step once
+//   {"format": 2, "hash": "...", "training": {...}, "replay_refused": [], "operations": [...],
+//   "layers": [...]}
+//   {"work": 0, "workers": 16, "batch": 16, "buckets": [...]}                    each different
+//                                                                                step once
 //   {"policy": "topk", "seed": 1, "step": 0, "work": 0}                          each step
 #pragma once
 
@@ -21,7 +24,8 @@ namespace legacy {
 
 struct OperationCost;
 
-// Of the lines. Format 1 did not tell sets of launches for all units of a bucket (Work::sets) from those for each.
+// Of the lines. Format 1 did not tell sets of launches for all units of a bucket (Work::sets) from
+// those for each.
 inline constexpr int64_t kTrafficFormat = 2;
 
 // Bytes, rounds and device work of a step, without its number.
@@ -31,14 +35,15 @@ nlohmann::json ToJson(const StepWork& work);
 const char* PrimitiveText(Primitive primitive);
 const char* ReductionText(Reduction reduction);
 
-// Hash of everything that shaped a training (its JSON text), as 16 hexadecimal digits: FNV-1a, 64 bit.
+// Hash of everything that shaped a training (its JSON text), as 16 hexadecimal digits: FNV-1a, 64
+// bit.
 std::string TrainingHash(const nlohmann::json& training);
 
 class TrafficRecorder {
  public:
-  // `training`: the effective options of data, model, optimizer and compression. `replay_refused`: why the steps would
-  // not be the same on another network; empty where they would. Replaces an older file; throws Error
-  // naming it where the disk refuses.
+  // `training`: the effective options of data, model, optimizer and compression. `replay_refused`:
+  // why the steps would not be the same on another network; empty where they would. Replaces an
+  // older file; throws Error naming it where the disk refuses.
   TrafficRecorder(const std::filesystem::path& path, const nlohmann::json& training,
                   const std::vector<std::string>& replay_refused,
                   std::span<const OperationCost> operations, std::span<const Unit> layers);

@@ -52,8 +52,8 @@ std::optional<fabric::CollectiveKind> ParseKind(std::string_view text, std::stri
 // What the network must do with a round's messages.
 fabric::Payload PayloadOf(const RoundWork& round);
 
-// What every worker pulls from a parameter server after a round of `elements` dense elements: the sum, the message of the
-// broadcast's root, or as `pull` says.
+// What every worker pulls from a parameter server after a round of `elements` dense elements: the
+// sum, the message of the broadcast's root, or as `pull` says.
 int64_t PullBytes(const RoundWork& round, int64_t elements, Pull pull = Pull::kUnion);
 
 // The collective of one round. Where not all workers take part (`partial`) those without a message

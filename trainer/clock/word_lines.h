@@ -21,7 +21,8 @@ class WordLines {
   // Throws Error where the file cannot be read.
   explicit WordLines(const std::filesystem::path& path);
 
-  // Goes to the next line that has words; false at the end. Throws Error on characters that cannot be printed.
+  // Goes to the next line that has words; false at the end. Throws Error on characters that cannot
+  // be printed.
   bool Next();
   const std::vector<Word>& words() const { return words_; }
   // The place behind the last word.

@@ -16,7 +16,8 @@ struct Batch {
   torch::Tensor labels;  // int64 [n]
 };
 
-// How an image is augmented: pixel (r, c) is that of (r + rows, c + columns), black outside, then mirrored.
+// How an image is augmented: pixel (r, c) is that of (r + rows, c + columns), black outside, then
+// mirrored.
 struct Shift {
   static constexpr int kMost = 4;  // pixels
 

@@ -55,8 +55,9 @@ CatalogEntry FashionMnist() {
       .stddev = {0.3530}};
 }
 
-// SHA-256 of MNIST's and CIFAR's files as TensorFlow Datasets has them: tensorflow_datasets/url_checksums/ in
-// github.com/tensorflow/datasets. They are of the files whose MD5 the publishers and torchvision print.
+// SHA-256 of MNIST's and CIFAR's files as TensorFlow Datasets has them:
+// tensorflow_datasets/url_checksums/ in github.com/tensorflow/datasets. They are of the files whose
+// MD5 the publishers and torchvision print.
 CatalogEntry Mnist() {
   return {.name = "mnist",
           .format = Format::kIdx,

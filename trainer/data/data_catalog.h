@@ -46,7 +46,8 @@ const CatalogEntry& FindInCatalog(const std::string& name);
 // ~/.cache/legacy-data.
 std::filesystem::path DataRoot(const std::string& option);
 
-// Whether all files of the set are below `root`, plain or compressed; always true of an embedded one.
+// Whether all files of the set are below `root`, plain or compressed; always true of an embedded
+// one.
 bool IsHere(const CatalogEntry& entry, const std::filesystem::path& root);
 
 // Throws Error where LoadImages would, for a file that is missing; reads nothing.

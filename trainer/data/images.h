@@ -27,15 +27,15 @@ struct ImageSet {
 // Keeps the first `limit` samples; 0 keeps all.
 void KeepFirst(ImageSet& images, int64_t limit);
 
-// A file, gunzipped where it starts with gzip's magic, in pieces: a few bytes of gzip may stand for gigabytes, so a reader
-// asks for what the format promises and for no more.
+// A file, gunzipped where it starts with gzip's magic, in pieces: a few bytes of gzip may stand for
+// gigabytes, so a reader asks for what the format promises and for no more.
 class ImageFile {
  public:
   // Throws Error where it cannot be opened.
   explicit ImageFile(const std::filesystem::path& file);
 
-  // The next `most` bytes, fewer where the file ends. Memory grows with what is there. Throws Error where gzip's stream is
-  // truncated or fails its own checksum.
+  // The next `most` bytes, fewer where the file ends. Memory grows with what is there. Throws Error
+  // where gzip's stream is truncated or fails its own checksum.
   std::vector<uint8_t> Read(uint64_t most);
   // Throws Error where there is more.
   void ExpectEnd();

@@ -10,8 +10,8 @@
 
 namespace legacy::analysis {
 
-// Time-to-accuracy over each numeric axis, a panel for each facet; a chart of dots where no axis has
-// numbers.
+// Time-to-accuracy over each numeric axis, a panel for each facet; a chart of dots where no axis
+// has numbers.
 std::vector<StudyFigure> TimeFigures(const Study& study, const FigureOptions& options);
 
 // The chart of dots alone.
@@ -29,7 +29,8 @@ std::vector<StudyFigure> StepFigures(const Study& study, const FigureOptions& op
 // Accuracy against bytes and against simulated time, at some places.
 std::vector<StudyFigure> AccuracyFigures(const Study& study, const FigureOptions& options);
 
-// Final accuracy against bytes a step, over each numeric axis that says how much most policies send.
+// Final accuracy against bytes a step, over each numeric axis that says how much most policies
+// send.
 std::vector<StudyFigure> VolumeFigures(const Study& study, const FigureOptions& options);
 
 // The axis that places are chosen along: the one with the most values, of equal ones "bandwidth";

@@ -62,7 +62,8 @@ std::vector<double> LogarithmicTicks(double low, double high) {
   return ticks;
 }
 
-// `value` with the prefix that suits `reference`; none for what is below 9999 where that is `plain`.
+// `value` with the prefix that suits `reference`; none for what is below 9999 where that is
+// `plain`.
 std::string WithPrefixOf(double value, double reference, bool plain) {
   const double magnitude = std::abs(reference);
   Prefix prefix = kUnity;

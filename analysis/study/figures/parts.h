@@ -41,8 +41,8 @@ struct Range {
   bool empty() const { return !(low <= high); }
 };
 
-// "10M", "2.5k", "0.1%": a number of an axis without its unit. Seconds have no prefix where the `least`
-// of the axis is above 10 ms.
+// "10M", "2.5k", "0.1%": a number of an axis without its unit. Seconds have no prefix where the
+// `least` of the axis is above 10 ms.
 std::string PrefixedNumber(double value, const std::string& unit, double least);
 // The same with the prefix that suits the `most` of the axis, for linear ones.
 std::string CommonPrefixNumber(double value, const std::string& unit, double most);
@@ -100,7 +100,8 @@ class Panels {
 // "plot a, \ b, \ c"
 std::string Plot(const std::vector<std::string>& parts);
 
-// The setting of a panel's title; a long one stands in two or more smaller lines, broken at its commas.
+// The setting of a panel's title; a long one stands in two or more smaller lines, broken at its
+// commas.
 std::string PanelTitle(const std::string& name);
 
 // Entries of the legend: a line with marks in the policy's style, or marks alone.

@@ -2,8 +2,8 @@
 // and a script (NAME.gp) that stay beside them, so that a user can restyle them.
 //
 // Figures: time-to-accuracy over each numeric axis, speed-up maps over pairs of numeric axes,
-// break-even, where a step's time goes, accuracy against bytes and against simulated time, final accuracy
-// against bytes a step. Pure
+// break-even, where a step's time goes, accuracy against bytes and against simulated time, final
+// accuracy against bytes a step. Pure
 // functions of the study: equal studies give equal files, byte for byte. Points that are pending or
 // failed are holes; trainings that never reached the target are drawn where they ended, as open
 // triangles.

@@ -1,4 +1,5 @@
-// Final accuracy against bytes a step: where an axis says how much policies send, one curve a policy over its values.
+// Final accuracy against bytes a step: where an axis says how much policies send, one curve a
+// policy over its values.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +48,8 @@ struct VolumePanel {
   std::vector<std::vector<VolumePoint>> curves;  // of each of the study's policies
 };
 
-// Nothing where most policies send the same along the axis: it says something else, and some adapt to it.
+// Nothing where most policies send the same along the axis: it says something else, and some adapt
+// to it.
 std::vector<VolumePanel> PanelsOf(const Study& study, size_t axis, size_t limit,
                                   std::string& note) {
   std::vector<VolumePanel> panels;

@@ -1,5 +1,5 @@
-// The interactive report of a study: one HTML file that needs no network and no other file. It holds
-// the study's points as columns of JSON and computes means, paired speed-ups, intervals and
+// The interactive report of a study: one HTML file that needs no network and no other file. It
+// holds the study's points as columns of JSON and computes means, paired speed-ups, intervals and
 // break-even itself, so that a reader can leave policies and seeds out; the rules are those of
 // statistics.h and crossover.h. Sources of the page: web/, embedded at build time.
 #pragma once

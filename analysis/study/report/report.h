@@ -1,10 +1,11 @@
 // The report of a study, from its tables to a folder that can be read, printed and sent on:
-//   report.md                     what was run, figures with their words, tables, failures, how to repeat it
+//   report.md                     what was run, figures with their words, tables, failures, how to
+//                                 repeat it
 //   index.html                    the same, interactive, in one file
 //   tables/*.{md,csv,tex}         every table
 //   figures/*.{svg,png,pdf}       every figure, with its data (.dat) and gnuplot script (.gp)
-// An unfinished study gives the report of what is there and says what is missing. Equal studies give
-// equal files, byte for byte.
+// An unfinished study gives the report of what is there and says what is missing. Equal studies
+// give equal files, byte for byte.
 #pragma once
 
 #include <filesystem>
@@ -26,8 +27,8 @@ struct StudyReport {
   std::vector<std::string> warnings;         // why figures are lacking
 };
 
-// Into `directory`, which it creates; every file is whole or not there. Throws Error naming the file
-// that cannot be written.
+// Into `directory`, which it creates; every file is whole or not there. Throws Error naming the
+// file that cannot be written.
 StudyReport WriteStudyReport(const Study& study, const std::filesystem::path& directory,
                              const StudyReportOptions& options = {});
 

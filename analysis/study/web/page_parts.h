@@ -1,4 +1,5 @@
-// The sources of the interactive report as texts; the definitions are made at build time (embed.cmake).
+// The sources of the interactive report as texts; the definitions are made at build time
+// (embed.cmake).
 #pragma once
 
 namespace legacy::analysis {

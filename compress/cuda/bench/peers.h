@@ -1,5 +1,6 @@
 // What LibTorch does on a GPU for the same ends, as compressors in Python call it. Defined in
-// trainer/bench/bench_gpu_peers.cc, where LibTorch's headers stay. All is queued on the default stream.
+// trainer/bench/bench_gpu_peers.cc, where LibTorch's headers stay. All is queued on the default
+// stream.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ struct KeptPart {
 std::function<void()> TorchTopKOfMagnitudes(const float* values, std::vector<KeptPart> parts);
 
 // The chain of operations of Top-K with error feedback in GRACE (Xu et al., ICDCS'21): residual and
-// gradient scaled and added; magnitudes, topk, gather; zeros, scatter, and the difference as the new
-// residual.
+// gradient scaled and added; magnitudes, topk, gather; zeros, scatter, and the difference as the
+// new residual.
 std::function<void()> TorchTopKWithFeedback(const float* gradient, float* residual,
                                             std::vector<KeptPart> parts);
 

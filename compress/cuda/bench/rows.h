@@ -1,5 +1,5 @@
-// The table of what legacy-bench-gpu measures: a kernel a row. A new kernel is a new row in one of the
-// rows_*.cc.
+// The table of what legacy-bench-gpu measures: a kernel a row. A new kernel is a new row in one of
+// the rows_*.cc.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct Work {
 
 struct Row {
   const char* kernel;
-  // The kernel of device profiles (docs/clock.md) whose cost this is, and of how many elements; null
-  // where there is none.
+  // The kernel of device profiles (docs/clock.md) whose cost this is, and of how many elements;
+  // null where there is none.
   const char* profile;
   int64_t (*profile_elements)(const Case&);
   bool by_ratio;
@@ -53,8 +53,9 @@ std::vector<Row> SpectrumRows();
 std::vector<Row> LowRankRows();
 std::vector<Row> TorchRows();
 
-// "1e6": one vector, or a matrix of as many elements for kernels that take matrices; "resnet50": the 161 tensors of a
-// ResNet-50 (He et al., CVPR'16, table 1, with batch normalisation and the biases of the last layer). Throws Error.
+// "1e6": one vector, or a matrix of as many elements for kernels that take matrices; "resnet50":
+// the 161 tensors of a ResNet-50 (He et al., CVPR'16, table 1, with batch normalisation and the
+// biases of the last layer). Throws Error.
 using Shape = std::vector<int64_t>;
 std::vector<Shape> ShapesOf(const std::string& size);
 int64_t ElementsOf(const Shape& shape);

@@ -132,8 +132,9 @@ Work Orthonormalise(const Case& c, uint32_t seed, Arena& arena) {
           }};
 }
 
-// Three passes, as Q needs all of P, and the result all of Q: gradient and residual are read and their sum is written;
-// it is read; it is read, residual and mean are written. Where a unit is sent whole, its gradient, message and mean.
+// Three passes, as Q needs all of P, and the result all of Q: gradient and residual are read and
+// their sum is written; it is read; it is read, residual and mean are written. Where a unit is sent
+// whole, its gradient, message and mean.
 double StepBytes(const Case& c) {
   const Sizes sizes(c);
   return (12.0 + 4.0 + 12.0) * static_cast<double>(sizes.elements) + 2 * sizes.FactorBytes() +

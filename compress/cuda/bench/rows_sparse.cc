@@ -86,7 +86,8 @@ Work Threshold(const Case& c, uint32_t seed, Arena& arena) {
   return work;
 }
 
-// What DGC's rules read before they choose a threshold; that which keeps what Top-K would, and lower ones.
+// What DGC's rules read before they choose a threshold; that which keeps what Top-K would, and
+// lower ones.
 Work CountAtLeast(const Case& c, uint32_t seed, Arena& arena) {
   const Tables tables(c, arena);
   const int32_t vectors = tables.table.count();
@@ -132,8 +133,8 @@ Work RandomSubset(const Case& c, uint32_t seed, Arena& arena) {
                       stream);
   });
 }
-// A bitmap of all is written and read twice; of each one kept, a sector of 32 bytes is read, and its
-// position and value written.
+// A bitmap of all is written and read twice; of each one kept, a sector of 32 bytes is read, and
+// its position and value written.
 double RandomSubsetBytes(const Case& c) {
   return 0.375 * static_cast<double>(c.elements()) + 40 * static_cast<double>(c.kept());
 }

@@ -1,5 +1,5 @@
-// What rows have in common: inputs, tables and scratch of a case on the device, selections by Top-K,
-// bytes moved.
+// What rows have in common: inputs, tables and scratch of a case on the device, selections by
+// Top-K, bytes moved.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Kernels as steps that all threads of a block take, so that one source runs on a GPU and, thread by
-// thread, on the host, where all of its index and selection logic is tested:
+// Kernels as steps that all threads of a block take, so that one source runs on a GPU and, thread
+// by thread, on the host, where all of its index and selection logic is tested:
 //
 //   struct Double {
 //     static constexpr int kThreads = 256;
@@ -78,7 +78,8 @@ class HostBlock {
   }
   void Sync() {}
 
-  // Of all threads, which synchronise: x becomes the sum over the threads before; returns that of all.
+  // Of all threads, which synchronise: x becomes the sum over the threads before; returns that of
+  // all.
   template <class T>
   T ExclusiveSum(PerThread<T>& x) {
     T sum = 0;
@@ -127,8 +128,8 @@ class HostBlock {
       for (int l = 0; l < lanes; ++l) x[first + l] = most;
     }
   }
-  // What all blocks wrote before their Fence() is seen by a block that learns of it by an atomic and
-  // reads with Fresh(), which may also read memory of the block.
+  // What all blocks wrote before their Fence() is seen by a block that learns of it by an atomic
+  // and reads with Fresh(), which may also read memory of the block.
   void Fence() {}
   template <class T>
   T Fresh(const T* at) {
@@ -175,8 +176,8 @@ class HostBlock {
 };
 
 // Whether the block, having done `own` of the `all` parts of some work, ended it: then it sees, by
-// Fresh(), what all blocks wrote for it. `done` counts in the memory of the device, from 0, and is 0
-// again after; `last` is shared.
+// Fresh(), what all blocks wrote for it. `done` counts in the memory of the device, from 0, and is
+// 0 again after; `last` is shared.
 template <class Block>
 LEGACY_DEVICE bool EndsWork(Block& block, uint32_t* done, int64_t own, int64_t all, bool& last) {
   block.Fence();

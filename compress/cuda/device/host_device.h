@@ -1,4 +1,5 @@
-// Runs kernels on the host, one block after the other: the twin of StreamDevice (stream_device.cuh).
+// Runs kernels on the host, one block after the other: the twin of StreamDevice
+// (stream_device.cuh).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Tables that are made on the host and read on the device: arrays, one after the other, in one piece of
-// memory that is copied as it is.
+// Tables that are made on the host and read on the device: arrays, one after the other, in one
+// piece of memory that is copied as it is.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +57,8 @@ class Image {
   std::vector<std::byte> bytes_;
 };
 
-// A table that is an image: one piece of memory, aligned to 16 bytes. A table's View() is of a copy of it.
+// A table that is an image: one piece of memory, aligned to 16 bytes. A table's View() is of a copy
+// of it.
 class ImageTable {
  public:
   size_t Bytes() const { return image_.bytes().size(); }

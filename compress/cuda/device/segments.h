@@ -1,5 +1,5 @@
-// Many vectors in one launch: the layers of a model, of one worker or of several whose buffers follow
-// each other. Each is cut into tiles; a block takes a tile and finds out whose it is.
+// Many vectors in one launch: the layers of a model, of one worker or of several whose buffers
+// follow each other. Each is cut into tiles; a block takes a tile and finds out whose it is.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Runs kernels (block.h) on a GPU, in the order of a stream. Launches and Clear() can be captured in a
-// CUDA graph; memory, and copies from and to the host cannot.
+// Runs kernels (block.h) on a GPU, in the order of a stream. Launches and Clear() can be captured
+// in a CUDA graph; memory, and copies from and to the host cannot.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -209,8 +209,8 @@ class StreamDevice {
     Check(cudaGetLastError(), "launch of a kernel");
   }
 
-  // Memory: DeviceArray (device_array.h). Copies are in the order of the stream: what is uploaded may change at once,
-  // what is downloaded is there after Wait().
+  // Memory: DeviceArray (device_array.h). Copies are in the order of the stream: what is uploaded
+  // may change at once, what is downloaded is there after Wait().
   static void* Allocate(size_t bytes) {
     void* memory = nullptr;
     Check(cudaMalloc(&memory, bytes), "memory");

@@ -1,5 +1,5 @@
-// Four neighbouring elements in one access (16 bytes of floats), where memory is aligned for it, and
-// how the threads of a block share a tile by such vectors.
+// Four neighbouring elements in one access (16 bytes of floats), where memory is aligned for it,
+// and how the threads of a block share a tile by such vectors.
 #pragma once
 
 #include <array>
@@ -60,8 +60,8 @@ LEGACY_DEVICE void StoreVector(const T* from, T* to) {
   StoreAligned(vector, to);
 }
 
-// A tile of kElements, of which each thread owns kVectors vectors; neighbours own neighbouring ones.
-// Owned elements are counted by vectors: i / kVector is the vector's number.
+// A tile of kElements, of which each thread owns kVectors vectors; neighbours own neighbouring
+// ones. Owned elements are counted by vectors: i / kVector is the vector's number.
 template <int kThreads, int kVectors>
 struct TileVectors {
   static constexpr int kOwn = kVector * kVectors;
@@ -131,8 +131,8 @@ struct TileVectors {
   }
 };
 
-// How many of a thread's elements count, by vectors, 16 bits each: their sums over the threads before
-// and over all say which one of the tile, in order, a thread's next one is.
+// How many of a thread's elements count, by vectors, 16 bits each: their sums over the threads
+// before and over all say which one of the tile, in order, a thread's next one is.
 struct VectorCounts {
   static constexpr int kField = 16;
   static constexpr uint64_t One(int i) { return uint64_t{1} << i / kVector * kField; }

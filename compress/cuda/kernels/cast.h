@@ -1,6 +1,6 @@
-// cpu/cast.h on a GPU: half precision and bfloat16 from floats and back, the same bits. 6 bytes moved
-// per element; by vectors where the pointers allow it (16 bytes of floats, 8 of the others). Throws
-// Error where the launch is refused.
+// cpu/cast.h on a GPU: half precision and bfloat16 from floats and back, the same bits. 6 bytes
+// moved per element; by vectors where the pointers allow it (16 bytes of floats, 8 of the others).
+// Throws Error where the launch is refused.
 #pragma once
 
 #include <cstdint>

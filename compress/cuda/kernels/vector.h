@@ -1,5 +1,5 @@
-// cpu/vector.h on a GPU: sums and extremes of many segments at once, to the bit, and loops over dense
-// vectors. Nothing waits for the device; the launches do not depend on the data.
+// cpu/vector.h on a GPU: sums and extremes of many segments at once, to the bit, and loops over
+// dense vectors. Nothing waits for the device; the launches do not depend on the data.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 namespace legacy::cuda {
 
 // What is computed of each segment, from values at its extent of a flat buffer. `segments` is the
-// copy of `table` on the device, `totals` one number for each segment there. 4 bytes read an element,
-// 8 written for each 1024. Throws Error where the workspace is too small or a launch is refused.
+// copy of `table` on the device, `totals` one number for each segment there. 4 bytes read an
+// element, 8 written for each 1024. Throws Error where the workspace is too small or a launch is
+// refused.
 size_t SumsWorkspaceBytes(const SegmentTable& table);
 void SquaredNorms(const SegmentTable& table, Segments segments, const float* values, double* totals,
                   void* workspace, size_t bytes, Stream stream);

@@ -1,5 +1,5 @@
-// Kernels of vector.h. Sums have the order of cpu/vector.h, so that they are the CPU's to the bit: a
-// warp takes a block of kSumBlock terms, its lanes are that order's lanes.
+// Kernels of vector.h. Sums have the order of cpu/vector.h, so that they are the CPU's to the bit:
+// a warp takes a block of kSumBlock terms, its lanes are that order's lanes.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Times, rates and sizes: int64 nanoseconds, bits per second, bytes; their text forms; and the checks
-// that keep simulated times within what 63 bits hold (292 years).
+// Times, rates and sizes: int64 nanoseconds, bits per second, bytes; their text forms; and the
+// checks that keep simulated times within what 63 bits hold (292 years).
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Speed of the flow engine: ring all-reduces of 16 to 8,192 hosts and unsymmetric traffic, beside
 // SimGrid on the same fabric and routes where that is installed; and of a remembered step.
 //
-// Every simulation runs in a process of its own (this program again), so that peak memory is its own
-// and SimGrid, which can be set up once in a process, can be measured often. Times are processor
-// times of the simulation alone, without building fabric and routes.
+// Every simulation runs in a process of its own (this program again), so that peak memory is its
+// own and SimGrid, which can be set up once in a process, can be measured often. Times are
+// processor times of the simulation alone, without building fabric and routes.
 #include "processor-time.h"
 #include "traffic.h"
 

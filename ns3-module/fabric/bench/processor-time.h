@@ -1,5 +1,5 @@
-// Processor time of this process: what a single-threaded simulation costs, however many others share
-// the machine.
+// Processor time of this process: what a single-threaded simulation costs, however many others
+// share the machine.
 #pragma once
 
 #include <ctime>

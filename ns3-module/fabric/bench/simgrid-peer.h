@@ -2,10 +2,10 @@
 // simulator that the benchmark is measured against.
 //
 // Model CM02 without cross-traffic, window limit and correction factors, so that flows share links
-// by plain max-min fairness where all latencies are equal. Routes are explicit lists of our directed
-// links, so they are the same. Communications go directly from host to host (Comm::sendto_init) and
-// the next one starts in the completion callback, in the kernel: no actor, no mailbox. This is the
-// fastest of the ways that SimGrid's public interface has.
+// by plain max-min fairness where all latencies are equal. Routes are explicit lists of our
+// directed links, so they are the same. Communications go directly from host to host
+// (Comm::sendto_init) and the next one starts in the completion callback, in the kernel: no actor,
+// no mailbox. This is the fastest of the ways that SimGrid's public interface has.
 #pragma once
 
 #include "traffic.h"

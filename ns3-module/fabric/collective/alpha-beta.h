@@ -36,8 +36,8 @@ CollectiveChoice FastestCollective(const std::vector<CollectiveKind>& candidates
 /// workers, and the mean delay of their links.
 UniformPath TypicalPath(const Topology& topology, const Placement& placement);
 
-/// The alpha of the textbook's rules: seconds that a message of no length takes between neighbouring
-/// workers, in the mean over all of them (a ring's rounds pass every pair).
+/// The alpha of the textbook's rules: seconds that a message of no length takes between
+/// neighbouring workers, in the mean over all of them (a ring's rounds pass every pair).
 double NeighbourLatency(const Topology& topology, const Placement& placement);
 
 } // namespace legacy::fabric

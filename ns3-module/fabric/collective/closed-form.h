@@ -5,7 +5,8 @@
 //
 // With W wire bytes of a flow, F its first frame, A the ACKs' bytes, rate r, and h links of delay d
 // each:
-//   T(W)             = h (d + F/r) + (W - F)/r    a switch waits for a whole frame; the rest streams
+//   T(W)             = h (d + F/r) + (W - F)/r    a switch waits for a whole frame;
+//                                               the rest streams
 //   ring all-reduce  = R T + (R - 1) A/r          R = 2 (N - 1), messages of M/N: the ACKs of what
 //                                                 a worker receives share its card with its data
 //   ring all-gather  = the same                   R = N - 1, messages of M
@@ -28,8 +29,8 @@
 //
 // Exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and all are of
 // one size; an upper bound elsewhere (larger parts are taken), but for halving-doubling with N > P:
-// ACKs may be in the way of messages, up to 2 %. Direct kinds and sharded servers: up to `window` + 1
-// workers.
+// ACKs may be in the way of messages, up to 2 %. Direct kinds and sharded servers: up to `window` +
+// 1 workers.
 #pragma once
 
 #include "collective.h"

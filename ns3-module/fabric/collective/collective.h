@@ -22,6 +22,7 @@ enum class CollectiveKind : uint8_t
     DirectAllReduce,          ///< 1/N from everyone to everyone, and back when reduced
     HierarchicalAllReduce,    ///< reduce-scatter in groups, all-reduce across, all-gather in groups
     InNetworkAllReduce,       ///< summed at switches on the way up a tree, pipelined
+
     // all-gather: worker w's block has bytes[w]
     RingAllGather,   ///< N-1 rounds
     DirectAllGather, ///< everyone sends its block to everyone
@@ -82,8 +83,8 @@ struct CollectiveSpec
     /// in-network: Placement::parents, and the endpoint of its first aggregator
     std::vector<int> parents;
     int firstAggregator = 0;
-    /// pipelined kinds (double tree, in-network): bytes of a piece; 0: about 16 pieces, of 16 KiB to
-    /// 1 MiB
+    /// pipelined kinds (double tree, in-network): bytes of a piece; 0: about 16 pieces, of 16 KiB
+    /// to 1 MiB
     int64_t pieceBytes = 0;
     /// direct kinds, sharded parameter server, in-network: flows that a sender starts before the
     /// first of them has arrived; N^2 flows are never on their way at once
@@ -99,8 +100,8 @@ void CheckCollective(const CollectiveSpec& spec);
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec);
 std::vector<int64_t> BytesReceived(const CollectiveSpec& spec);
 
-/// How many flows the collective sends; exact but for hierarchical kinds whose last group is smaller.
-/// Throws Error as CheckCollective.
+/// How many flows the collective sends; exact but for hierarchical kinds whose last group is
+/// smaller. Throws Error as CheckCollective.
 double EstimatedFlows(const CollectiveSpec& spec);
 
 /// One collective. Its owner (a graph of several, or a test) forwards events: tags of its flows

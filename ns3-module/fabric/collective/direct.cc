@@ -1,9 +1,9 @@
 // Everyone to everyone: direct all-reduce and all-gather, all-to-all, scatter-reduce all-gather.
 //
-// Every worker sends a part of its message to each other worker, and, where there is a second phase,
-// the part that it owns to all when everybody's contribution to it is in. It begins with its right
-// neighbour, so that no two workers send to the same one at the same time, and has at most `window`
-// flows on their way: N^2 flows are never there at once.
+// Every worker sends a part of its message to each other worker, and, where there is a second
+// phase, the part that it owns to all when everybody's contribution to it is in. It begins with its
+// right neighbour, so that no two workers send to the same one at the same time, and has at most
+// `window` flows on their way: N^2 flows are never there at once.
 #include "base.h"
 #include "kinds.h"
 

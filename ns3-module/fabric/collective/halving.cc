@@ -1,14 +1,14 @@
 // Recursive halving and doubling (Thakur, Rabenseifner, Gropp, IJHPCA'05): reduce-scatter by vector
 // halving and distance doubling, so that most bytes travel between near ranks, then all-gather in
-// the reverse order. Where N is no power of two, the even ones of the first 2 (N - P) workers, P the
-// largest power of two, give their whole message to their right neighbour beforehand and get the
-// result from it afterwards.
+// the reverse order. Where N is no power of two, the even ones of the first 2 (N - P) workers, P
+// the largest power of two, give their whole message to their right neighbour beforehand and get
+// the result from it afterwards.
 //
-// The others have nothing to do beforehand. What they sent early would share the link of a neighbour
-// that still takes in a whole message, and everybody would wait longer. An MPI library does not let
-// them, as a long message waits until its receiver asks for it (rendezvous). Here they wait for a
-// word, a message of one byte, from one of those who took in a message; these tell it to N - P
-// workers less than P in turn.
+// The others have nothing to do beforehand. What they sent early would share the link of a
+// neighbour that still takes in a whole message, and everybody would wait longer. An MPI library
+// does not let them, as a long message waits until its receiver asks for it (rendezvous). Here they
+// wait for a word, a message of one byte, from one of those who took in a message; these tell it to
+// N - P workers less than P in turn.
 #include "base.h"
 #include "kinds.h"
 
@@ -57,8 +57,8 @@ class HalvingPlan
         return m_extra > 0 && worker >= 2 * m_extra;
     }
 
-    /// Whom a worker that folds tells that its fold is over. Its own next partner, where it is one of
-    /// them, comes last: the half message to it must not go before the others' words.
+    /// Whom a worker that folds tells that its fold is over. Its own next partner, where it is one
+    /// of them, comes last: the half message to it must not go before the others' words.
     std::vector<int> Listeners(int worker) const
     {
         std::vector<int> listeners;

@@ -1,8 +1,8 @@
-// The ring, as a part that collectives are made of: in round r member i sends block (i - r) mod n to
-// its right neighbour. With n - 1 rounds that is an all-gather of the blocks, or a reduce-scatter
-// that leaves block i + 1 at member i; with 2 (n - 1) an all-reduce (Patarasuk, Yuan, JPDC'09). A
-// block leaves a member only after the member has received (and reduced) what the round before
-// brought. State: 8 bytes a member; nothing is allocated on the way.
+// The ring, as a part that collectives are made of: in round r member i sends block (i - r) mod n
+// to its right neighbour. With n - 1 rounds that is an all-gather of the blocks, or a
+// reduce-scatter that leaves block i + 1 at member i; with 2 (n - 1) an all-reduce (Patarasuk,
+// Yuan, JPDC'09). A block leaves a member only after the member has received (and reduced) what the
+// round before brought. State: 8 bytes a member; nothing is allocated on the way.
 #pragma once
 
 #include <cstdint>

@@ -9,12 +9,12 @@
 //
 // ACKs go the other way on routes of their own. What they take of a link is reckoned as if all
 // connections that are busy on it ran at one rate: a link with D busy connections whose data cross
-// it and A whose ACKs do lends data C / (1 + a A / D), with a the ACKs' bytes for each byte of data.
-// A connection is busy from its first flow on until one arrives that has no `more` behind it.
+// it and A whose ACKs do lends data C / (1 + a A / D), with a the ACKs' bytes for each byte of
+// data. A connection is busy from its first flow on until one arrives that has no `more` behind it.
 //
 // A connection that is not warm pays the handshake's round trip before its first flow, and for each
-// round of slow start (RFC 5681 with the byte counting of RFC 3465: from the initial window, doubling
-// with every ACKed window) what of a round trip its window does not fill. Loss
+// round of slow start (RFC 5681 with the byte counting of RFC 3465: from the initial window,
+// doubling with every ACKed window) what of a round trip its window does not fill. Loss
 // limits a connection to MSS / RTT sqrt(3 / (2 p)) (Mathis et al., CCR 1997), a fixed socket buffer
 // to one buffer a round trip. Queues, retransmission time-outs and unfairness between connections
 // are not modelled.

@@ -18,9 +18,9 @@ struct Flow
     int destination = 0; ///< endpoint, != source
     int64_t bytes = 0;   ///< payload, >= 0; 0 arrives at once and touches no link
     uint64_t tag = 0;    ///< the graph's own mark
-    /// The source will soon send to this destination again (rounds of a ring, chunks of a pipeline):
-    /// engines that reckon with average load keep counting the connection as busy until a flow
-    /// without it has arrived.
+    /// The source will soon send to this destination again (rounds of a ring, chunks of a
+    /// pipeline): engines that reckon with average load keep counting the connection as busy until
+    /// a flow without it has arrived.
     bool more = false;
 };
 

@@ -412,7 +412,8 @@ void MaxMin::OpenLinks()
     }
 }
 
-/// The least fair share of a link with open connections, and the link; infinity where there is none.
+/// The least fair share of a link with open connections, and the link; infinity where there is
+/// none.
 double MaxMin::LowestShare(int& link)
 {
     return m_binding.size() > kFew ? LowestOfHeap(link) : LowestOfFew(link);

@@ -6,8 +6,8 @@
 //   slow:probability=p,factor=F   F with probability p, else 1
 //   lognormal:sigma=s             exp(s Z): median 1, mean exp(s^2 / 2)
 //   exponential:scale=c           1 - c ln U: mean 1 + c (Lee et al., IEEE Trans. Inf. Theory 2018)
-//   pareto:shape=a,scale=c        1 + c (U^(-1/a) - 1): mean 1 + c / (a - 1) for a > 1; c = 1 is the
-//                                 Pareto distribution of minimum 1
+//   pareto:shape=a,scale=c        1 + c (U^(-1/a) - 1): mean 1 + c / (a - 1) for a > 1; c = 1 is
+//                                 the Pareto distribution of minimum 1
 //   trace:file=F                  measured times, see straggler-trace.h
 //
 // U uniform in (0, 1) and Z normal are drawn for each (seed, step, worker). Drawn and traced

@@ -2,8 +2,9 @@
 // at which each worker's gradients are ready, which does not depend on the network.
 //
 //   barrier                       everybody's
-//   backup:k=2                    the slowest 2 are dropped: the gradients of the N - 2 fastest count
-//                                 (Chen et al., "Revisiting distributed synchronous SGD", 2016)
+//   backup:k=2                    the slowest 2 are dropped: the gradients of the N - 2 fastest
+//                                 count (Chen et al., "Revisiting distributed synchronous SGD",
+//                                 2016)
 //   deadline:time=50ms,min=1      who is not ready 50 ms after the step's start is dropped; where
 //                                 fewer than `min` are, the fastest `min` are waited for
 //   deadline:factor=1.5,min=1     the same, 1.5 times the median of the workers' times

@@ -1,5 +1,6 @@
-// Reader of the HPCC simulator's topology text, line by line. Nodes are made once all links are read and each host has one,
-// so that what a file costs is in proportion to its length, whatever its first line announces.
+// Reader of the HPCC simulator's topology text, line by line. Nodes are made once all links are
+// read and each host has one, so that what a file costs is in proportion to its length, whatever
+// its first line announces.
 #include "fabric/base/error.h"
 #include "fabric/base/units.h"
 #include "file.h"

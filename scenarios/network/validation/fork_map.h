@@ -8,8 +8,8 @@
 namespace legacy {
 
 // work(i) for each of the names, each in a child process, at most `processes` at once; results in
-// that order. `done` is told, in this process, of each as it ends. Throws Error with the name of the
-// first that failed and what it threw, or how it died; no child is left then.
+// that order. `done` is told, in this process, of each as it ends. Throws Error with the name of
+// the first that failed and what it threw, or how it died; no child is left then.
 std::vector<std::string> ForkMap(const std::vector<std::string>& names, int processes,
                                  const std::function<std::string(int)>& work,
                                  const std::function<void(int)>& done);

@@ -12,8 +12,8 @@ namespace legacy {
 struct ValidationOptions {
   // One CSV file for each section; made where it is missing.
   std::string out_directory = "docs/validation";
-  // Markdown file whose tables, between "<!-- table: NAME -->" and "<!-- end -->", are written anew;
-  // empty: none.
+  // Markdown file whose tables, between "<!-- table: NAME -->" and "<!-- end -->", are written
+  // anew; empty: none.
   std::string document;
   // Which sections to run, of ValidationSections(); empty: all.
   std::vector<std::string> sections;

@@ -38,8 +38,8 @@ SectionResult ValidateAstraSim(const SectionRun& run);
 SectionResult ValidateBusBandwidth(const SectionRun& run);
 // Every collective on a star against its closed form.
 SectionResult ValidateCollectives(const SectionRun& run);
-// Flow against packet over the cases of validation_cases.h: median error at most 5 % uncongested, 15
-// % congested.
+// Flow against packet over the cases of validation_cases.h: median error at most 5 % uncongested,
+// 15 % congested.
 SectionResult ValidateFidelity(const SectionRun& run);
 
 // ASTRA-sim 2's analytical, congestion-unaware ring of `workers` (its sources: astra-sim/system/
@@ -55,8 +55,8 @@ struct AstraRing {
 };
 
 // splits x [2 (N-1) step + 10 + (N-1) 3 floor(c / memory)] with c = bytes / splits / N and
-// step = floor(latency + c / link) + endpoint delay: N - 1 of the steps also reduce, which reads two
-// chunks and writes one; 10 ns are its cost of a stream.
+// step = floor(latency + c / link) + endpoint delay: N - 1 of the steps also reduce, which reads
+// two chunks and writes one; 10 ns are its cost of a stream.
 int64_t AstraRingAllReduceNs(const AstraRing& ring);
 
 }  // namespace legacy

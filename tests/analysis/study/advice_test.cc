@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// A study along bandwidth alone: 10 Mbit/s to 100 Gbit/s. A step of dense computes for 10 ms and carries 14 Mbit.
+// A study along bandwidth alone: 10 Mbit/s to 100 Gbit/s. A step of dense computes for 10 ms and
+// carries 14 Mbit.
 Study MakeBandwidthStudy(const std::vector<MadeUpPolicy>& policies,
                          const std::vector<uint64_t>& seeds = {1, 2, 3}) {
   MadeUpStudy made;
@@ -32,8 +33,8 @@ Study MakeSimpleStudy() {
   return MakeBandwidthStudy({{"dense"}, {"small", 0.02, false, 2e-3}, {"slow", 1, false, 5e-3}});
 }
 
-// Where that study's `small` breaks even: logarithms of the ratio of step times, interpolated over that of the bandwidth
-// between the two values around it.
+// Where that study's `small` breaks even: logarithms of the ratio of step times, interpolated over
+// that of the bandwidth between the two values around it.
 double BreakEvenOfSmall() {
   const auto log_ratio = [](double x) {
     return std::log((0.01 + 14e6 / x) / (0.012 + 0.02 * 14e6 / x));

@@ -1,4 +1,5 @@
-// A small study in which no two values are alike and all of them are awkward, and equality to the last bit.
+// A small study in which no two values are alike and all of them are awkward, and equality to the
+// last bit.
 #pragma once
 
 #include <cmath>

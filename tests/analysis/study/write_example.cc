@@ -1,5 +1,5 @@
-// write_example FOLDER: a run directory FOLDER/run, a study FOLDER/study/study.sqlite and its export FOLDER/export, for the
-// test of the Python reader. Numbers and texts are awkward.
+// write_example FOLDER: a run directory FOLDER/run, a study FOLDER/study/study.sqlite and its
+// export FOLDER/export, for the test of the Python reader. Numbers and texts are awkward.
 #include <cstdio>
 
 #include "analysis/run_directory.h"

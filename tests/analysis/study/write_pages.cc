@@ -24,8 +24,8 @@ void Censor(StudyPoint& point) {
   point.figures.steps_to_accuracy.reset();
 }
 
-// Seeds that differ, a policy that never gets there, holes, and censored seeds on either side and on
-// both.
+// Seeds that differ, a policy that never gets there, holes, and censored seeds on either side and
+// on both.
 Study AwkwardStudy() {
   MadeUpStudy made;
   made.policies = {{"dense", 1, false, 0, 200},

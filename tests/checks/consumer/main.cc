@@ -1,4 +1,5 @@
-// Uses something of each library, so that headers, symbols and the libraries behind them must be there.
+// Uses something of each library, so that headers, symbols and the libraries behind them must be
+// there.
 #include <cstdio>
 
 #include "base/random.h"
@@ -13,6 +14,7 @@ int main() {
   const auto codec = legacy::MakeCodec("topk");
   std::printf("%08x, %zu hosts, %zu codecs\n", block[0], topology.Hosts().size(),
               legacy::CodecNames().size());
-  // The first word of the known answer of Philox4x32-10 (Salmon et al., SC'11, Random123's kat_vectors).
+  // The first word of the known answer of Philox4x32-10 (Salmon et al., SC'11, Random123's
+  // kat_vectors).
   return block[0] == 0x6627e8d5 && topology.Hosts().size() == 16 && codec ? 0 : 1;
 }

@@ -63,8 +63,8 @@ TEST(MakeCodec, NamesAndOptions) {
   }
 }
 
-// Length formula, decoding, and conservation decode(m) + r' == e to the rounding of one subtraction, for every codec,
-// size and input.
+// Length formula, decoding, and conservation decode(m) + r' == e to the rounding of one
+// subtraction, for every codec, size and input.
 TEST(EveryCodec, LengthAndResidual) {
   for (const std::string& name : CodecNames()) {
     const auto codec = MakeCodec(name);
@@ -91,7 +91,8 @@ TEST(EveryCodec, LengthAndResidual) {
   }
 }
 
-// Quantisers take back what they sent in parts: the bits, signs of zeros included, of decoding all of it at once.
+// Quantisers take back what they sent in parts: the bits, signs of zeros included, of decoding all
+// of it at once.
 TEST(QuantiserCodec, FeedbackLeavesTheBitsOfADecodedMessage) {
   for (const QuantiserRow& row : QuantiserTable()) {
     const QuantiserCodec codec(MakeQuantiser({row.info.name}));

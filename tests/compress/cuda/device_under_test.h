@@ -1,6 +1,6 @@
 // One source of tests for three devices: compiled by the C++ compiler, kernels run on the host, in
-// several orders of threads and blocks, which all have to give the same; with ThreadSanitizer, as fibers
-// (fiber_device.h); compiled by nvcc, on a GPU.
+// several orders of threads and blocks, which all have to give the same; with ThreadSanitizer, as
+// fibers (fiber_device.h); compiled by nvcc, on a GPU.
 #pragma once
 
 #include <gtest/gtest.h>

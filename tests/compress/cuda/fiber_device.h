@@ -1,6 +1,6 @@
-// Runs kernels (compress/cuda/device/block.h) under ThreadSanitizer as a GPU runs them: every thread of a
-// block goes through the whole kernel by itself, and memory is ordered by Sync(), by the
-// collectives of a block and by Fence() alone. So what HostDevice cannot show is found here:
+// Runs kernels (compress/cuda/device/block.h) under ThreadSanitizer as a GPU runs them: every
+// thread of a block goes through the whole kernel by itself, and memory is ordered by Sync(), by
+// the collectives of a block and by Fence() alone. So what HostDevice cannot show is found here:
 // accesses of a block's threads without a Sync() between, accesses of several blocks, a Sync() that
 // not all threads reach, shared memory that is read before it is written (it is full of rubbish).
 //

@@ -1,4 +1,5 @@
-// Exchanges on the device under test. They are made of all kernels, which are compiled for them in one place.
+// Exchanges on the device under test. They are made of all kernels, which are compiled for them in
+// one place.
 #pragma once
 
 #include <memory>

@@ -63,7 +63,8 @@ TEST(CudaRandomSubset, IsTheCpusSubset) {
   ExpectTheCpusSubsets(Units(sizes));
 }
 
-// Rounds with more and with less room than they turn out to need, down to where one draw is lacking.
+// Rounds with more and with less room than they turn out to need, down to where one draw is
+// lacking.
 TEST(CudaRandomSubset, HowItIsDrawnDoesNotMatter) {
   const auto units = Units({{5000, 2500}, {100000, 1000}, {77, 33}, {3, 1}, {20000, 13000}});
   for (const int64_t last_draws : {1, 7, 500, 1 << 20}) {

@@ -240,7 +240,8 @@ TEST(CudaSpectrum, TellsOfValuesThatAreTooLarge) {
   });
 }
 
-// The vector of the sum of spectra: each with bins at ascending positions, one unit after the other.
+// The vector of the sum of spectra: each with bins at ascending positions, one unit after the
+// other.
 std::vector<float> InverseOfSum(const Case& c, const std::vector<Kept>& spectra,
                                 const std::vector<std::vector<uint32_t>>& counts) {
   std::vector<float> values(c.size());

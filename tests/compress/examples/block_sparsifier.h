@@ -1,4 +1,5 @@
-// A sparsifier that keeps whole blocks of 64 elements, those of the most energy: the example of docs/compressors.md.
+// A sparsifier that keeps whole blocks of 64 elements, those of the most energy: the example of
+// docs/compressors.md.
 #pragma once
 
 #include <algorithm>

@@ -54,7 +54,8 @@ StepFeedback Feedback() {
   return feedback;
 }
 
-// All that the policy says of a run at a constant learning rate, but for what no step of it follows.
+// All that the policy says of a run at a constant learning rate, but for what no step of it
+// follows.
 std::vector<Decision> LogOf(const std::string& policy, int64_t steps,
                             const std::string& scheme = "topk", double parameter = 0.1) {
   PolicyContext context = Context(steps);

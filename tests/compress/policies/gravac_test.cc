@@ -204,7 +204,8 @@ TEST(Gravac, AllWorkersTogetherDecide) {
   for (const Message& message : result.agreement) EXPECT_EQ(message.size(), 16 + 32);
 }
 
-// Gains are those of the energies that were measured: fp32 would take 2^24 of 2 (2^24 + 1) for a half.
+// Gains are those of the energies that were measured: fp32 would take 2^24 of 2 (2^24 + 1) for a
+// half.
 TEST(Gravac, EnergiesTravelInFull) {
   test::PolicyDriver driver("gravac:eps=0.5", "topk", Context());
   Policy& policy = driver.policy();

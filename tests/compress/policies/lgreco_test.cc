@@ -167,7 +167,8 @@ std::vector<float> FallingSpectra(int64_t step, int worker) {
   return flat;
 }
 
-// What encoding and decoding take beyond a constant, by multiply-adds, is learned once ranks have changed.
+// What encoding and decoding take beyond a constant, by multiply-adds, is learned once ranks have
+// changed.
 TEST(Lgreco, TimeCountsTheWorkOfRanks) {
   const auto context = Matrices(4);
   const std::vector<double> bytes = {800, 800, 800, 400};

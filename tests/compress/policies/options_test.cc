@@ -1,4 +1,5 @@
-// Every option of every policy, set through the text interface, changes what is decided, announced or charged.
+// Every option of every policy, set through the text interface, changes what is decided, announced
+// or charged.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -184,9 +184,9 @@ TEST(BreakEven, RatioOfAKnownModel) {
   EXPECT_EQ(BreakEvenRatio(2e9, passes), std::numeric_limits<double>::infinity());
 }
 
-// Workers with quadratics 1/2 ||x - c_w||^2 of different centres and noisy gradients, whose mean has its optimum at the
-// mean of the centres; the rate falls as 1 / t, nothing is kept back. Returns the distance to the optimum, over that of
-// the start, after `steps`.
+// Workers with quadratics 1/2 ||x - c_w||^2 of different centres and noisy gradients, whose mean
+// has its optimum at the mean of the centres; the rate falls as 1 / t, nothing is kept back.
+// Returns the distance to the optimum, over that of the start, after `steps`.
 double NoisyQuadratic(const std::string& policy, double theta, int64_t steps) {
   constexpr int kWorkers = 4;
   constexpr int64_t kNumel = 512;
@@ -227,8 +227,9 @@ double NoisyQuadratic(const std::string& policy, double theta, int64_t steps) {
   return std::sqrt(squared / start);
 }
 
-// Wang et al. (HPDC 2020): SGD converges where theta falls with the rate. What workers drop of different gradients does not
-// cancel, so that a constant theta leaves a floor, and the more is dropped the higher.
+// Wang et al. (HPDC 2020): SGD converges where theta falls with the rate. What workers drop of
+// different gradients does not cancel, so that a constant theta leaves a floor, and the more is
+// dropped the higher.
 TEST(Theta, FallingWithTheRateReachesTheOptimumOfANoisyQuadratic) {
   constexpr int64_t kSteps = 1000;
   std::vector<double> distances;

@@ -111,7 +111,8 @@ TEST(Quantisers, LengthsZerosAndParts) {
   }
 }
 
-// Draws belong to positions: the same after what comes before was changed, other ones for another step, worker or unit.
+// Draws belong to positions: the same after what comes before was changed, other ones for another
+// step, worker or unit.
 TEST(Quantisers, DrawsDependOnKeyAndPositionAlone) {
   const auto quantiser = QuantiserOf("natural");
   auto values = test::Normals(1000, 6);

@@ -59,8 +59,8 @@ TEST(MaxMin, KnownBytes) {
   for (size_t i = 0; i < levels.size(); ++i) EXPECT_NEAR(decoded[i], levels[i], 1e-6);
 }
 
-// ResNet-18 for CIFAR-10 has 11,173,962 parameters, 9,610 of them in vectors, which are sent as they are; headers are not
-// counted.
+// ResNet-18 for CIFAR-10 has 11,173,962 parameters, 9,610 of them in vectors, which are sent as
+// they are; headers are not counted.
 TEST(Qsgd, Ratios) {
   constexpr int64_t kNumel = 11173962, kVectors = 9610;
   const auto ratio = [](const char* text, double bits) {
@@ -87,7 +87,8 @@ TEST(Qsgd, VarianceBound) {
     for (const auto& values : test::HardInputs(128)) {
       EXPECT_LE(quantiser->SquaredError(values, bits), factor * test::SquaredNorm(values));
     }
-    // All equal: the worst case of the derivation, sqrt(B) / s - 1 where they are below half a step.
+    // All equal: the worst case of the derivation, sqrt(B) / s - 1 where they are below half a
+    // step.
     const std::vector<float> equal(128, 0.3f);
     if (4 * levels * levels <= 128) {
       EXPECT_NEAR(quantiser->SquaredError(equal, bits) / test::SquaredNorm(equal),

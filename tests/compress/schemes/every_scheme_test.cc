@@ -201,7 +201,8 @@ TEST(EveryExchange, OthersKeepTheirStateAndTheMeanIsOfThoseWhoTakePart) {
   }
 }
 
-// One step of three workers, with one byte of one message changed, or the message cut. The mean; nothing if refused.
+// One step of three workers, with one byte of one message changed, or the message cut. The mean;
+// nothing if refused.
 std::optional<std::vector<float>> Tampered(const Case& one, size_t message, size_t byte,
                                            std::byte change, bool cut, size_t* length = nullptr) {
   const auto exchange = Open(one);
@@ -233,8 +234,9 @@ std::optional<std::vector<float>> Tampered(const Case& one, size_t message, size
   return mean;
 }
 
-// Whatever byte of whatever round is changed, with whatever the exchange remembers of earlier rounds: refused, or a
-// finite mean. (That it is another one shows where one worker's rounding does not hide it: codec_scheme_test.)
+// Whatever byte of whatever round is changed, with whatever the exchange remembers of earlier
+// rounds: refused, or a finite mean. (That it is another one shows where one worker's rounding does
+// not hide it: codec_scheme_test.)
 TEST(EveryExchange, SurvivesHostileBytesInEveryRound) {
   for (const Case& one : Cases()) {
     const auto honest = *Tampered(one, 1000, 0, {}, false);

@@ -35,7 +35,8 @@ TEST(RoundSeconds, OfRingsAndTreesWhereNothingIsConfigured) {
   EXPECT_EQ(RoundSeconds(link, round, 25, std::span(bytes).first(1)), 0);
 }
 
-// What is asked of the network are the messages that travel, to the byte, in the rounds that carry them.
+// What is asked of the network are the messages that travel, to the byte, in the rounds that carry
+// them.
 TEST(FlexibleTopK, DecidesByItsMessagesOnTheConfiguredCollectives) {
   for (const bool reduce_is_faster : {false, true}) {
     std::map<Primitive, std::vector<int64_t>> asked;

@@ -110,7 +110,8 @@ TEST(Levels, KeptIsWhatIsSent) {
   }
 }
 
-// e = sent + held, bit for bit, in every branch and for every sparsifier, with and without momentum.
+// e = sent + held, bit for bit, in every branch and for every sparsifier, with and without
+// momentum.
 TEST(Levels, EveryBranchConserves) {
   for (const SparsifierRow& row : SparsifierTable()) {
     for (const char* memory :

@@ -74,7 +74,8 @@ TEST(Momentum, RescalingLeavesTheMomentum) {
   EXPECT_EQ(memory.Velocity(0)[1], 2.0f);
 }
 
-// Everything is sent: at density 1, and for vectors at any density. Against momentum SGD on the mean gradient.
+// Everything is sent: at density 1, and for vectors at any density. Against momentum SGD on the
+// mean gradient.
 TEST(Dgc, IsMomentumSgdWhereAllIsSent) {
   for (const bool nesterov : {false, true}) {
     const auto scheme = MakeScheme(nesterov ? "dgc:nesterov=on" : "dgc");

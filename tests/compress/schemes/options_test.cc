@@ -1,4 +1,5 @@
-// Every option of every codec and scheme, set through the text interface, changes what travels or comes out.
+// Every option of every codec and scheme, set through the text interface, changes what travels or
+// comes out.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -106,8 +107,9 @@ struct Trace {
   friend bool operator==(const Trace&, const Trace&) = default;
 };
 
-// Normal values of a spread that changes along the unit and over the steps. All are alike for CAT's way to stop: only
-// what whole packets leave over makes the first decrease another place than the maximum.
+// Normal values of a spread that changes along the unit and over the steps. All are alike for CAT's
+// way to stop: only what whole packets leave over makes the first decrease another place than the
+// maximum.
 std::vector<std::vector<float>> Gradients(const Unit& unit, int64_t step,
                                           const OptionSpec& option) {
   std::vector<std::vector<float>> gradients;
@@ -206,7 +208,8 @@ TEST(Options, EveryOptionOfCodecsAsSchemesActs) {
   EXPECT_EQ(accepted.size(), CodecSchemeOptionSpecs().size());
 }
 
-// Everything is sent first, and then what the scheme sends; what it keeps comes from after the start.
+// Everything is sent first, and then what the scheme sends; what it keeps comes from after the
+// start.
 TEST(Options, EverySchemeCanStartDense) {
   const Unit unit = UnitFor(DenseStartOption());
   for (const std::string& name : SchemeNames()) {
@@ -241,7 +244,8 @@ TEST(Options, PositionsAreCodedAsAsked) {
   }
 }
 
-// One name, one meaning: what stands in a codec's first stage is either the codec's or the scheme's.
+// One name, one meaning: what stands in a codec's first stage is either the codec's or the
+// scheme's.
 TEST(Options, NoCodecSharesANameWithItsScheme) {
   for (const std::string& name : CodecNames()) {
     for (const OptionSpec& own : CodecInfo(name).options) {

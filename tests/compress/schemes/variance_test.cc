@@ -47,8 +47,8 @@ struct Rule {
   bool reset;
 };
 
-// Integers and halves are exact in fp32 for these few steps, so the decisions are the oracle's to the last one, and all
-// that was ever computed equals what was sent and what is held.
+// Integers and halves are exact in fp32 for these few steps, so the decisions are the oracle's to
+// the last one, and all that was ever computed equals what was sent and what is held.
 TEST(Variance, FollowsTheRuleAndLosesNothing) {
   for (const Rule& rule : {Rule{"zeta=1", 1.5, 1, true}, Rule{"zeta=0.5", 2, 0.5, true},
                            Rule{"zeta=0.5,reset=off", 1.5, 0.5, false},
@@ -140,11 +140,13 @@ TEST(Variance, WithoutResetTheSquaresGoOn) {
   for (int64_t step = 0; step < 12; ++step) {
     if (!Sent(*exchange, {.step = step, .parameter = 1.5}, {1}).empty()) steps.push_back(step + 1);
   }
-  // r = t - last, v = t: 4 > 3; (t - 2)^2 > 1.5 t at 5 (9 > 7.5); (t - 5)^2 > 1.5 t at 9 (16 > 13.5)
+  // r = t - last, v = t: 4 > 3; (t - 2)^2 > 1.5 t at 5 (9 > 7.5); (t - 5)^2 > 1.5 t at 9 (16 >
+  // 13.5)
   EXPECT_EQ(steps, (std::vector<int64_t>{2, 5, 9}));
 }
 
-// Chebyshev: r of zero mean has r^2 > alpha E r^2 with probability 1 / alpha at most. What has a mean is sent at once.
+// Chebyshev: r of zero mean has r^2 > alpha E r^2 with probability 1 / alpha at most. What has a
+// mean is sent at once.
 TEST(Variance, NoiseWaitsWhereASignalIsSent) {
   constexpr double kAlpha = 4;
   constexpr int64_t kSteps = 60;
@@ -163,7 +165,8 @@ TEST(Variance, NoiseWaitsWhereASignalIsSent) {
   EXPECT_GT(sent[1], 3 * sent[0]);
 }
 
-// r^2 <= t v whatever the gradients: the first step sends nothing from alpha = 1 on, and all that is not 0 below.
+// r^2 <= t v whatever the gradients: the first step sends nothing from alpha = 1 on, and all that
+// is not 0 below.
 TEST(Variance, FirstStepSendsAllOrNothing) {
   for (const auto& gradient : test::HardInputs(65)) {
     double squared = 0;
@@ -256,7 +259,8 @@ TEST(Variance, OthersKeepBoth) {
   }
 }
 
-// A message of some elements, each byte changed and every length: refused before the sum, or other finite values.
+// A message of some elements, each byte changed and every length: refused before the sum, or other
+// finite values.
 TEST(Variance, SurvivesHostileBytes) {
   const auto scheme = MakeScheme("variance");
   const auto attempt = [&](size_t byte, std::byte change, size_t length) -> std::optional<size_t> {

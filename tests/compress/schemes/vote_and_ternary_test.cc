@@ -61,7 +61,8 @@ std::vector<std::vector<float>> Gradients(int workers) {
   return gradients;
 }
 
-// Sums are whole multiples of s / N, s the largest magnitude of all workers; bits are ceil(log2(2 N + 1)).
+// Sums are whole multiples of s / N, s the largest magnitude of all workers; bits are ceil(log2(2 N
+// + 1)).
 TEST(TernGradShared, SumsAreCounts) {
   for (const auto& [workers, bits] :
        {std::pair{1, 2}, {2, 3}, {3, 3}, {4, 4}, {7, 4}, {8, 5}, {130, 9}}) {

@@ -32,7 +32,8 @@ TEST(AdaComp, GradientAndResidualCount) {
   const auto sparsifier = SparsifierOf("adacomp:bin=4");
   std::vector<float> residual = {3, 1, 0, 0, 0, 0, 0, 0, 1};
   const std::vector<float> gradient = {-1, 1, 0.5f, 0, 0, 0, 0, 0, 0};
-  // Sums 2, 2, .5, 0: with the gradient once more 1, 3, 1, 0 against 2. A bin of zeros sends nothing.
+  // Sums 2, 2, .5, 0: with the gradient once more 1, 3, 1, 0 against 2. A bin of zeros sends
+  // nothing.
   const Selection selection = sparsifier->SelectWithFeedback(gradient, residual, 9, ContextOf(1));
   EXPECT_EQ(selection.positions, (std::vector<uint32_t>{1, 8}));
   EXPECT_EQ(selection.values, (std::vector<float>{2, 1}));

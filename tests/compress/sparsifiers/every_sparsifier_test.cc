@@ -31,8 +31,8 @@ std::vector<std::string> Everything() {
   return texts;
 }
 
-// Over several steps, with everything remembered: what is selected and the new residual are e, bit for bit but for the
-// sign of zeros.
+// Over several steps, with everything remembered: what is selected and the new residual are e, bit
+// for bit but for the sign of zeros.
 TEST(EverySparsifier, ConservesBitForBit) {
   for (const std::string& text : Everything()) {
     const auto sparsifier = SparsifierOf(text);

@@ -21,7 +21,8 @@ TEST(Sampled, CountsAndMagnitudes) {
         const auto count = static_cast<int64_t>(selection.positions.size());
         EXPECT_LE(count, k) << kind;
         EXPECT_GE(count, k * 4 / 5) << kind << " " << density;
-        // No more than 1.3 k elements reach the smallest that is sent: nothing but truncation leaves larger ones out.
+        // No more than 1.3 k elements reach the smallest that is sent: nothing but truncation
+        // leaves larger ones out.
         float smallest = std::abs(selection.values[0]);
         for (const float x : selection.values) smallest = std::min(smallest, std::abs(x));
         EXPECT_LE(test::SlowAtLeast(input, smallest).size(), 1.3 * static_cast<double>(k)) << kind;
@@ -31,7 +32,8 @@ TEST(Sampled, CountsAndMagnitudes) {
 }
 
 TEST(Sampled, TruncatesByPosition) {
-  // Everything is sampled where n <= 2 / density, so the threshold is the k-th magnitude; ties behind the k-th go.
+  // Everything is sampled where n <= 2 / density, so the threshold is the k-th magnitude; ties
+  // behind the k-th go.
   const std::vector<float> input = {3, 3, -3, 3, 1, 1, 1, 1, 1, 1};
   const Selection selection = SparsifierOf("sampled")->Select(input, 3, ContextOf(0.3));
   EXPECT_EQ(selection.positions.size(), 3u);

@@ -18,8 +18,8 @@ double Ratio(const char* text, const std::string& kind, double density) {
   return static_cast<double>(selected) / static_cast<double>(k);
 }
 
-// Magnitudes of a Laplace distribution are exponential: every number of stages fits, within 5 deviations of the count
-// and of the means.
+// Magnitudes of a Laplace distribution are exponential: every number of stages fits, within 5
+// deviations of the count and of the means.
 TEST(Sidco, HitsTheDensityOfItsDistribution) {
   for (const char* text : {"sidco:stages=1", "sidco:stages=2", "sidco:stages=4", "sidco",
                            "sidco:fit=pareto,stages=1"}) {

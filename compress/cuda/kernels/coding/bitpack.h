@@ -1,5 +1,5 @@
-// cpu/bitpack.h on a GPU: codes of 1 to 32 bits and signs, packed and unpacked. Nothing waits for the
-// device, and the launches do not depend on the data.
+// cpu/bitpack.h on a GPU: codes of 1 to 32 bits and signs, packed and unpacked. Nothing waits for
+// the device, and the launches do not depend on the data.
 //
 // Bytes moved per code: its own (4 or 1, or a float's 4) and width / 8. Packed memory is aligned to
 // four bytes; exactly cpu::PackedBytes(n, width) of it are written, and read.

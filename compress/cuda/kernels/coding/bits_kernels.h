@@ -1,5 +1,5 @@
-// Positions of the set bits of bitmaps, ascending, of many bitmaps at once: the end of a random subset,
-// and the way back from messages that send positions as bits.
+// Positions of the set bits of bitmaps, ascending, of many bitmaps at once: the end of a random
+// subset, and the way back from messages that send positions as bits.
 //
 //   CountBits   per tile
 //   ScanBits    what each tile's positions begin with

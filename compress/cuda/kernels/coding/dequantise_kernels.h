@@ -1,5 +1,5 @@
-// The kernel of quantise.h that decodes: a thread has a run of the sum, to which it adds what the codes
-// of each worker stand for.
+// The kernel of quantise.h that decodes: a thread has a run of the sum, to which it adds what the
+// codes of each worker stand for.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Whole messages (compress/message.h, docs/message-format.md) on a GPU, of many units in one launch,
-// and the way back. Every byte is the CPU's. Nothing waits for the device, and the launches follow
-// from the table alone.
+// Whole messages (compress/message.h, docs/message-format.md) on a GPU, of many units in one
+// launch, and the way back. Every byte is the CPU's. Nothing waits for the device, and the launches
+// follow from the table alone.
 //
 // Bytes moved: what a message is made of and the message itself, once each; positions that are read
 // from a bitmap twice.
@@ -15,8 +15,8 @@
 namespace legacy::cuda {
 
 // Header, positions and values of each unit into `out`, filled up with zeros to a multiple of 16
-// bytes. Positions ascend strictly and are below numel; values are read in whole words of 4 bytes, so
-// that a segment's last word has to be there. `out` is aligned to 16 bytes.
+// bytes. Positions ascend strictly and are below numel; values are read in whole words of 4 bytes,
+// so that a segment's last word has to be there. `out` is aligned to 16 bytes.
 // `messages`: the view of the copy of `table` on the device.
 void WriteMessages(const MessageTable& table, const Messages& messages, const uint32_t* positions,
                    const std::byte* values, std::byte* out, Stream stream);
@@ -40,10 +40,10 @@ struct ReadArrays {
 
 size_t ReadMessagesWorkspaceBytes(const MessageTable& table);
 
-// Positions and values out of messages, whose lengths the caller compares with those of the table. All
-// that the CPU's decoder refuses is refused; what is written of it is not to be used, and is nowhere
-// outside the unit's positions and values. Throws Error where the workspace is too small or a launch
-// is refused.
+// Positions and values out of messages, whose lengths the caller compares with those of the table.
+// All that the CPU's decoder refuses is refused; what is written of it is not to be used, and is
+// nowhere outside the unit's positions and values. Throws Error where the workspace is too small or
+// a launch is refused.
 void ReadMessages(const MessageTable& table, const Messages& messages, const ReadArrays& arrays,
                   void* workspace, size_t bytes, Stream stream);
 

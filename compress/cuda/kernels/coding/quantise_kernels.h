@@ -1,8 +1,8 @@
 // Kernels of quantise.h that encode. A tile is up to kTile values of a part; codes meet in shared
 // memory and leave as words (quantise_runs.h).
 //
-// In one pass (buckets up to a tile, natural:bits=9): a tile is whole buckets, whose scales are found
-// in shared memory.
+// In one pass (buckets up to a tile, natural:bits=9): a tile is whole buckets, whose scales are
+// found in shared memory.
 // In two:
 //   Measure   per tile: largest integers and sums of doubles, in the order of cpu/vector.h
 //   Scale     a block for each part: what was measured becomes the scale and the encoder

@@ -1,8 +1,8 @@
-// How the threads of a block share a tile of values and its codes: each has a run of eight neighbours,
-// whose codes are `width` whole bytes.
+// How the threads of a block share a tile of values and its codes: each has a run of eight
+// neighbours, whose codes are `width` whole bytes.
 //
-// Draws: a thread makes one block of Philox, which has eight draws for eight of its group's elements
-// (cpu/stochastic.h); they change hands in shared memory.
+// Draws: a thread makes one block of Philox, which has eight draws for eight of its group's
+// elements (cpu/stochastic.h); they change hands in shared memory.
 #pragma once
 
 #include <array>

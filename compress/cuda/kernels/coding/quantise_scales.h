@@ -1,5 +1,5 @@
-// What quantisers measure of values whose scale is that of a large bucket or a unit, before they are
-// coded (quantise_kernels.h).
+// What quantisers measure of values whose scale is that of a large bucket or a unit, before they
+// are coded (quantise_kernels.h).
 #pragma once
 
 #include <array>

@@ -76,7 +76,8 @@ struct QuantisedUnit {
   int64_t segment = 0;  // where its segment begins, in bytes; a multiple of 4
 };
 
-// Values that share a scale and are not in a tile with others: a unit, or a bucket larger than a tile.
+// Values that share a scale and are not in a tile with others: a unit, or a bucket larger than a
+// tile.
 struct QuantisedPart {
   int32_t unit;
   uint32_t first;  // element in the unit

@@ -1,14 +1,15 @@
-// The local update of Deep Gradient Compression (Lin et al., ICLR 2018, section 3) for all layers (and
-// several workers, whose buffers follow each other) at once: what schemes/memory.h defines, to the bit.
-// One step is
+// The local update of Deep Gradient Compression (Lin et al., ICLR 2018, section 3) for all layers
+// (and several workers, whose buffers follow each other) at once: what schemes/memory.h defines, to
+// the bit. One step is
 //
-//   ClipFactors()          (section 3.3, if gradients are clipped), from SquaredNorms() of the workers
+//   ClipFactors()          (section 3.3, if gradients are clipped), from SquaredNorms() of the
+//                          workers
 //   AccumulateMomentum()   u' = m u + g,  e = v + u'
 //   SelectAtLeast() or SelectTopK() from e
 //   ClearSelected()        masking: u' = 0, and e = 0, at the positions that are sent
 //
-// Nothing waits for the device; the launches do not depend on the data. All throw Error where a launch
-// is refused.
+// Nothing waits for the device; the launches do not depend on the data. All throw Error where a
+// launch is refused.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +39,13 @@ struct MomentumOptions {
 void AccumulateMomentum(const SegmentTable& table, Segments segments, const MomentumArrays& arrays,
                         const MomentumOptions& options, Stream stream);
 
-// factors[w]: by which a gradient of squared norm squares[w] gets the norm `limit`; 1 where its norm
-// is not above.
+// factors[w]: by which a gradient of squared norm squares[w] gets the norm `limit`; 1 where its
+// norm is not above.
 void ClipFactors(const double* squares, float* factors, int32_t workers, double limit,
                  Stream stream);
 
-// Clears `values`, and `others` if not null, at the positions of lists that begin at 0 and have no more
-// than `most` entries together. 4 bytes read and 4 or 8 written an entry.
+// Clears `values`, and `others` if not null, at the positions of lists that begin at 0 and have no
+// more than `most` entries together. 4 bytes read and 4 or 8 written an entry.
 void ClearSelected(Segments segments, const PackedLists& lists, int64_t most, float* values,
                    float* others, Stream stream);
 

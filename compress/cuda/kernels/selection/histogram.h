@@ -1,6 +1,6 @@
 // The distribution of magnitudes of many segments in one read: the bins of cpu/histogram.h, whose
-// MagnitudeHistogram::AddBins() takes them, so that every answer of a MagnitudeCurve is the CPU's. How:
-// histogram_kernels.h. Nothing waits for the device; the launches do not depend on the data.
+// MagnitudeHistogram::AddBins() takes them, so that every answer of a MagnitudeCurve is the CPU's.
+// How: histogram_kernels.h. Nothing waits for the device; the launches do not depend on the data.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
-// Kernels of histogram.h. A block counts a run of tiles in its shared memory and adds what it found to
-// the bins of the segment, once where the run does not leave it.
+// Kernels of histogram.h. A block counts a run of tiles in its shared memory and adds what it found
+// to the bins of the segment, once where the run does not leave it.
 //
-// Bins are two numbers of 32 bits there, as that is what shared memory adds in one instruction: where
-// a sum of offsets wraps, the thread that sees it adds 2^32 to that of the segment. A thread counts
-// zeros in a register and adds equal neighbours at once: what is mostly zero, or constant, does not
-// queue for one bin.
+// Bins are two numbers of 32 bits there, as that is what shared memory adds in one instruction:
+// where a sum of offsets wraps, the thread that sees it adds 2^32 to that of the segment. A thread
+// counts zeros in a register and adds equal neighbours at once: what is mostly zero, or constant,
+// does not queue for one bin.
 #pragma once
 
 #include <array>

@@ -1,12 +1,13 @@
 // Kernels of random_subset.h.
 //
 // A subset is the first d distinct positions that a stream gives: of the subset itself, or above
-// d = n / 2 of its complement. While r of them are lacking the next r draws are needed, whatever they
-// give: so all of them can be marked in a bitmap at once and in any order, and the new ones counted.
+// d = n / 2 of its complement. While r of them are lacking the next r draws are needed, whatever
+// they give: so all of them can be marked in a bitmap at once and in any order, and the new ones
+// counted.
 //
 //   Begin    clears the bitmaps
-//   Round    (as many as the largest unit needs: one up to 5 % or so of a unit, log2(n) - 13 of a half)
-//            marks the next draws, as many as were lacking after the round before
+//   Round    (as many as the largest unit needs: one up to 5 % or so of a unit, log2(n) - 13 of a
+//            half) marks the next draws, as many as were lacking after the round before
 //   Finish   a block for each unit marks what is left until nothing is: some thousand draws
 //   then bits_kernels.h gives the positions.
 //
@@ -49,7 +50,8 @@ struct SubsetState {
   int64_t lacking = 0;
 };
 
-// Draws of a round: whole blocks of Philox. Few where nearly nothing is lacking, and the rest is left.
+// Draws of a round: whole blocks of Philox. Few where nearly nothing is lacking, and the rest is
+// left.
 LEGACY_DEVICE int64_t DrawsOfRound(const SubsetJob& job, int32_t unit, int round, int64_t lacking) {
   const int64_t room = job.subsets.draws[int64_t{round} * job.subsets.words.count + unit].length;
   return (lacking < room ? lacking : room) / 4 * 4;
@@ -76,8 +78,8 @@ struct SubsetMarker {
     return {job.streams[unit], n, cpu::RefusedBelow(n),
             job.bitmaps + job.subsets.words.extents[unit].offset};
   }
-  // How many of draws 4 b .. 4 b + 3, as far as they are before `end`, give a new position. Those that
-  // were marked before give none.
+  // How many of draws 4 b .. 4 b + 3, as far as they are before `end`, give a new position. Those
+  // that were marked before give none.
   template <class Block>
   LEGACY_DEVICE uint32_t Mark(Block& block, int64_t b, int64_t end) const {
     if (4 * b >= end) return 0;

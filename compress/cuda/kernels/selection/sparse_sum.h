@@ -1,6 +1,6 @@
 // cpu/sparse_sum.h on a GPU: the workers' sparse vectors of many segments added into dense ones, in
-// the order of the workers: the same bits. No atomics: a block finds its tile's part of each worker's
-// list by binary search.
+// the order of the workers: the same bits. No atomics: a block finds its tile's part of each
+// worker's list by binary search.
 //
 // Bytes moved per element: 4 read and 4 written, and 8 read for each entry. Nothing waits for the
 // device; the launch does not depend on the data.
@@ -20,8 +20,8 @@ struct SparseSumOptions {
 };
 
 // sum[i] += every worker's value at i, one worker after the other; then sum[i] /= divisor. List
-// w * table.count() + s is worker w's of segment s: its indices are below the segment's length; begins
-// are any. Throws Error where the launch is refused.
+// w * table.count() + s is worker w's of segment s: its indices are below the segment's length;
+// begins are any. Throws Error where the launch is refused.
 void SumSparse(const SegmentTable& table, Segments segments, const PackedLists& lists,
                const SparseSumOptions& options, float* sum, Stream stream);
 

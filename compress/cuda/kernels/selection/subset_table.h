@@ -78,8 +78,9 @@ class SubsetTable : public ImageTable {
   }
 
  private:
-  // As many draws as positions are lacking are needed for sure: a round for them, with room for four
-  // deviations more than are expected to lack then. Where it is too small, others draw the rest.
+  // As many draws as positions are lacking are needed for sure: a round for them, with room for
+  // four deviations more than are expected to lack then. Where it is too small, others draw the
+  // rest.
   void PlanRounds(int64_t last_draws) {
     constexpr double kAllDraws = 0x1p32;
     std::vector<double> lacking, drawn(units_.size());

@@ -9,9 +9,9 @@
 // Scratch has as many entries as the result: only where that overflows a tile's list finds no room,
 // and Emit looks at the tile again.
 //
-// Bytes moved per element: 4 read; with a gradient 8 read and 4 written; 16 written and 8 read for each
-// selected one. Deterministic: where a tile's list begins in scratch depends on the order of blocks,
-// what it holds does not.
+// Bytes moved per element: 4 read; with a gradient 8 read and 4 written; 16 written and 8 read for
+// each selected one. Deterministic: where a tile's list begins in scratch depends on the order of
+// blocks, what it holds does not.
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
 // Exact Top-K of magnitudes on a GPU, fused with error feedback, of all layers of a model (and of
-// several workers, whose buffers follow each other) in one set of launches: what cpu/topk.h selects,
-// to the bit. How, and the bytes moved: topk_kernels.h.
+// several workers, whose buffers follow each other) in one set of launches: what cpu/topk.h
+// selects, to the bit. How, and the bytes moved: topk_kernels.h.
 //
-// Nothing waits for the device, and the launches do not depend on the data: they can be captured in a
-// CUDA graph.
+// Nothing waits for the device, and the launches do not depend on the data: they can be captured in
+// a CUDA graph.
 #pragma once
 
 #include <cstddef>

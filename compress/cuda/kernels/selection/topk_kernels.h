@@ -1,22 +1,23 @@
-// Exact Top-K of magnitudes with error feedback, of many segments at once: cpu/topk.h on a GPU, with
-// the same result to the bit (the k largest |e|, ties to the lower index, ascending).
+// Exact Top-K of magnitudes with error feedback, of many segments at once: cpu/topk.h on a GPU,
+// with the same result to the bit (the k largest |e|, ties to the lower index, ascending).
 //
-//   Bracket   a sample of each segment gives two keys between which the k-th largest almost surely is;
-//             of a short segment the sample is all, and both keys are that one
-//   Pass      the only pass over all data: e = g + r is written, elements that may be kept are listed
-//             tile by tile, those above the bracket are cleared on the way; keys within it are counted
-//             in 2048 parts
+//   Bracket   a sample of each segment gives two keys between which the k-th largest almost surely
+//             is; of a short segment the sample is all, and both keys are that one
+//   Pass      the only pass over all data: e = g + r is written, elements that may be kept are
+//             listed tile by tile, those above the bracket are cleared on the way; keys within it
+//             are counted in 2048 parts
 //   Restore   where the bracket missed or the lists had no room: undoes what was cleared
-//   Round     (three times, mostly with nothing left to do) narrows the range that holds the k-th key
-//             to a part, from the lists, or from all of a segment whose bracket missed
+//   Round     (three times, mostly with nothing left to do) narrows the range that holds the k-th
+//             key to a part, from the lists, or from all of a segment whose bracket missed
 //   Count     per tile: keys above the k-th, and equal to it
 //   Scan      where each tile's kept elements begin
 //   Emit      indices and values, in order; clears what is kept and was not cleared before
 //
 // Bytes moved per element: 8 read and 4 written by Pass; 8 written and 24 read for each listed
-// element; 4 more are read where the lists are not used (short segments; many equal magnitudes: where
-// both ends of the bracket are one key nothing but counts is needed; fewer than k that are not zero).
-// Deterministic: where a tile's list begins depends on the order of blocks, what it holds does not.
+// element; 4 more are read where the lists are not used (short segments; many equal magnitudes:
+// where both ends of the bracket are one key nothing but counts is needed; fewer than k that are
+// not zero). Deterministic: where a tile's list begins depends on the order of blocks, what it
+// holds does not.
 #pragma once
 
 #include <array>
@@ -227,7 +228,8 @@ struct TopKScan {
   }
 };
 
-// What is kept, in order, to `out`: out.Put(tile, state, at, entry, its number among the entries where it is listed).
+// What is kept, in order, to `out`: out.Put(tile, state, at, entry, its number among the entries
+// where it is listed).
 template <class Out>
 struct TopKEmitTo : TopKWarps {
   struct Args {
