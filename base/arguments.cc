@@ -145,6 +145,15 @@ void PrepareArguments(CLI::App& app) {
   app.formatter(std::make_shared<WrappingFormatter>());
 }
 
+void AddPluginOption(CLI::App& app) {
+  app.fallthrough();
+  app.add_option("--plugin",
+                 "load codecs and policies of your own; repeatable. ./waf plugin makes one from a "
+                 "C++ file (docs/tutorials/add-a-codec.md)")
+      ->type_name("FILE.so")
+      ->allow_extra_args(false);
+}
+
 std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> arguments) {
   std::reverse(arguments.begin(), arguments.end());
   try {

@@ -24,6 +24,10 @@ std::string VersionText();
 // and subcommands are added: subcommands inherit help.
 void PrepareArguments(CLI::App& app);
 
+// Adds --plugin, which LoadPlugins (compress/registry/load_plugins.h) has read before: here for
+// help, and allowed behind subcommands, too.
+void AddPluginOption(CLI::App& app);
+
 // Parses `arguments`, which are without the program's name. Returns the exit status where that was
 // all: 0 after help or version, kWrongCommandLine after a message that names the program, and of
 // options that are none the nearest.

@@ -9,6 +9,13 @@
 namespace legacy {
 namespace {
 
+StopFlag g_stop = 0;  // set by the handler alone
+
+extern "C" void Stop(int signal) {
+  g_stop = 1;
+  std::signal(signal, SIG_DFL);
+}
+
 int Run(const char* program, const std::function<int()>& run) {
   try {
     return run();
@@ -30,6 +37,12 @@ int ProgramStatus(const char* program, const std::function<int()>& run) {
       now ? std::generic_category().message(error) : "an earlier part was lost";
   std::fprintf(stderr, "%s: standard output cannot be written: %s\n", program, reason.c_str());
   return status != 0 ? status : 1;
+}
+
+const StopFlag& CatchStop() {
+  std::signal(SIGINT, Stop);
+  std::signal(SIGTERM, Stop);
+  return g_stop;
 }
 
 }  // namespace legacy

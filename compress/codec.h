@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include "base/random.h"
 #include "compress/message.h"
 #include "compress/options.h"
+#include "compress/pluggable.h"
 #include "compress/unit.h"
 #include "compress/work.h"
 
@@ -51,7 +53,7 @@ struct CodecContext {
 
 class SparseCodec;  // codecs/sparse_codec.h
 
-class Codec {
+class Codec : public Pluggable {
  public:
   virtual ~Codec() = default;
   virtual std::string_view Name() const = 0;  // of its stages: "topk+rbf"
@@ -134,11 +136,21 @@ class Codec {
 // takes any.
 void CheckParameter(const ParameterSpec& spec, double value);
 
+// A codec that is none of a sparsifier and a quantiser: a transform.
+struct CodecRow {
+  MethodInfo info;
+  bool takes_quantiser = false;  // true: a second stage may follow
+  // `stages`: its own, and the quantiser's where one is given.
+  std::function<std::unique_ptr<Codec>(std::span<const Stage> stages)> make;
+};
+
+// fft
+std::span<const CodecRow> CodecTable();
 // Of one or two stages. Throws Error with the list for any other name, and for options that a stage
 // does not read.
 std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages);
 std::unique_ptr<Codec> MakeCodec(std::string_view text);
-// What can stand first: sparsifiers, quantisers ("dense" for fp32) and "fft".
+// What can stand first: sparsifiers, quantisers ("dense" for fp32) and the codecs of CodecTable().
 std::vector<std::string> CodecNames();
 // What the tables say of one of CodecNames(). Throws Error with the list for any other name.
 MethodInfo CodecInfo(const std::string& name);

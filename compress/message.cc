@@ -149,9 +149,6 @@ Header ReadHeader(ByteSpan message) {
   if (Load<uint16_t>(from) != kMessageMagic) Malformed("does not begin with the magic number");
   const auto kind = Load<uint8_t>(from + 2);
   if (kind >> 4 != kMessageVersion) Malformed("unknown version " + std::to_string(kind >> 4));
-  if ((kind & 0xF) > static_cast<int>(ValueType::kCounts)) {
-    Malformed("unknown value type " + std::to_string(kind & 0xF));
-  }
   const auto coding = Load<uint8_t>(from + 3);
   if (coding >> kCodecBits > static_cast<int>(IndexCoding::kDelta)) {
     Malformed("unknown index coding " + std::to_string(coding >> kCodecBits));

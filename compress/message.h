@@ -61,6 +61,8 @@ enum class ValueType : uint8_t {
   kOneBit = 11,  // and two means
   kMean = 12,    // one mean for all values (quantised RedSync)
   kCounts = 13,  // integer sums of shared-scale ternary values
+  // 14 and 15: quantisers of the user's own
+  kUser = 14,
 };
 
 // Numbers of the codecs on the wire. Append only.

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,7 +66,7 @@ struct DecisionForecast {
   std::string remedy;     // option of the policy that makes it decide more often: "period=10%"
 };
 
-class Policy {
+class Policy : public Pluggable {
  public:
   virtual ~Policy() = default;
   virtual std::string_view Name() const = 0;
@@ -129,6 +130,10 @@ class Policy {
   // what holds at first.
   std::vector<Decision> TakeDecisions() { return log_.Take(); }
 
+  // The scheme's parameter, which bounds what a plugin's policy may decide.
+  const ParameterSpec& range() const { return range_; }
+  void SetRange(ParameterSpec range) { range_ = std::move(range); }
+
   // All state, and back; Load throws Error, changing nothing, on bytes of another policy or model.
   // For policies without state both are empty.
   virtual Bytes Save() const { return {}; }
@@ -138,8 +143,14 @@ class Policy {
   DecisionLog& log() { return log_; }
 
  private:
+  ParameterSpec range_;
   DecisionLog log_;  // no state: a training that goes on from one begins another
 };
+
+// policy.Decide, the way to call it. Of a plugin's policy it tells what that throws, and parameters
+// outside range().
+void DecideParameters(Policy& policy, const StepInfo& step, std::span<const Unit> units,
+                      std::span<double> parameters);
 
 // One parameter for all units and steps.
 std::unique_ptr<Policy> MakeUniformPolicy(double parameter);
@@ -158,7 +169,7 @@ struct PolicyContext {
 
 struct PolicyRow {
   MethodInfo info;
-  std::unique_ptr<Policy> (*make)(const OptionReader& options, const PolicyContext& context);
+  std::function<std::unique_ptr<Policy>(const OptionReader&, const PolicyContext&)> make;
 };
 
 // uniform, legacy-auto, warmup, lgreco, accordion, lgreco-accordion, gravac, kimad, flexible,

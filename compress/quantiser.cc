@@ -1,5 +1,8 @@
 #include "compress/quantiser.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace legacy {
 
 Work Quantiser::EncodeWork(int64_t count, double) const {
@@ -8,6 +11,29 @@ Work Quantiser::EncodeWork(int64_t count, double) const {
 
 Work Quantiser::DecodeWork(int64_t count, double) const {
   return {std::string(Name()) + ".decode", count};
+}
+
+void EncodeSegment(const Quantiser& quantiser, std::span<const float> values, double parameter,
+                   const CodecContext& context, Bytes& out) {
+  const size_t before = out.size();
+  InPlugin(quantiser, "Encode", [&] { quantiser.Encode(values, parameter, context, out); });
+  if (quantiser.plugin().empty()) return;
+  const auto written = static_cast<int64_t>(out.size() - before);
+  const auto said = quantiser.SegmentBytes(std::ssize(values), parameter);
+  if (said && *said != written) {
+    BlamePlugin(quantiser, "Encode wrote " + std::to_string(written) + " bytes for " +
+                               std::to_string(values.size()) + " values, SegmentBytes said " +
+                               std::to_string(*said));
+  }
+}
+
+void DecodeSegment(const Quantiser& quantiser, ByteSpan segment, double parameter,
+                   std::span<float> values) {
+  InPlugin(quantiser, "Decode", [&] { quantiser.Decode(segment, parameter, values); });
+  if (quantiser.plugin().empty()) return;
+  if (!std::ranges::all_of(values, [](float x) { return std::isfinite(x); })) {
+    BlamePlugin(quantiser, "Decode gave a value that is not finite");
+  }
 }
 
 namespace {

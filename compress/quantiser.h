@@ -19,7 +19,7 @@ namespace legacy {
 
 class PartwiseQuantiser;
 
-class Quantiser {
+class Quantiser : public Pluggable {
  public:
   virtual ~Quantiser() = default;
   virtual std::string_view Name() const = 0;
@@ -93,9 +93,16 @@ class PartwiseQuantiser : public Quantiser {
 WorkList QuantiseWork(const Quantiser& quantiser, int64_t count, double parameter);
 WorkList DequantiseWork(const Quantiser& quantiser, int64_t count, double parameter);
 
+// Encode, and Decode, where a plugin's mistakes are told: what it throws, a segment of another
+// length than SegmentBytes, values that are not finite.
+void EncodeSegment(const Quantiser& quantiser, std::span<const float> values, double parameter,
+                   const CodecContext& context, Bytes& out);
+void DecodeSegment(const Quantiser& quantiser, ByteSpan segment, double parameter,
+                   std::span<float> values);
+
 struct QuantiserRow {
   MethodInfo info;
-  std::unique_ptr<Quantiser> (*make)(const OptionReader& options);
+  std::function<std::unique_ptr<Quantiser>(const OptionReader& options)> make;
 };
 
 // fp32, fp16, bf16, uniform, rbf, qsgd, maxmin, terngrad, natural, sign, onebit

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,7 +22,7 @@ struct Selection {
   std::vector<float> values;
 };
 
-class Sparsifier {
+class Sparsifier : public Pluggable {
  public:
   virtual ~Sparsifier() = default;
   virtual std::string_view Name() const = 0;
@@ -84,7 +85,7 @@ class Sparsifier {
 
 struct SparsifierRow {
   MethodInfo info;
-  std::unique_ptr<Sparsifier> (*make)(const OptionReader& options);
+  std::function<std::unique_ptr<Sparsifier>(const OptionReader& options)> make;
 };
 
 // topk, randomk, threshold, sampled (DGC's), redsync, sidco, adacomp, cat, gaussian

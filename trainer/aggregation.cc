@@ -54,7 +54,7 @@ void Aggregation::Decide(const StepInfo& step, std::span<const int> participants
     std::iota(participants_.begin(), participants_.end(), 0);
   }
   std::vector<double> parameters(books_.size());
-  policy_.Decide(step, plan_.units, parameters);
+  DecideParameters(policy_, step, plan_.units, parameters);
   candidates_ = policy_.Candidates();
   agreement_.reset();
   announcement_.reset();

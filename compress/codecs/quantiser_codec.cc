@@ -25,7 +25,7 @@ void ForDecoded(const Quantiser& quantiser, ByteSpan segment, double parameter, 
   const PartwiseQuantiser* parts = quantiser.Parts();
   if (parts == nullptr) {
     std::vector<float> values(count);
-    quantiser.Decode(segment, parameter, values);
+    DecodeSegment(quantiser, segment, parameter, values);
     return body(0, values);
   }
   std::array<float, PartwiseQuantiser::kPart> buffer;
@@ -44,9 +44,9 @@ WorkList Alike(WorkList work, double parameter) {
 
 }  // namespace
 
-// Of each quantiser its own, as it decodes what it encoded, but for casts.
+// Each quantiser has a kernel that decodes what it encoded; casts and plugins have the common one.
 WorkList QuantiserFeedbackWork(const Quantiser& quantiser, int64_t numel) {
-  if (quantiser.Linear()) return {{"feedback", numel}};
+  if (quantiser.Linear() || !quantiser.plugin().empty()) return {{"feedback", numel}};
   return {{std::string(quantiser.Name()) + ".feedback", numel}};
 }
 
@@ -91,7 +91,7 @@ Message QuantiserCodec::Encode(std::span<const float> values, const CodecContext
   const Header header = HeaderOf(*quantiser_, context.unit, CheckedNumel(values));
   Message message =
       StartMessage(header, quantiser_->SegmentBytes(numel, context.parameter).value_or(numel));
-  quantiser_->Encode(values, context.parameter, context, message.bytes);
+  EncodeSegment(*quantiser_, values, context.parameter, context, message.bytes);
   return message;
 }
 

@@ -15,6 +15,28 @@ namespace {
 // Behind a sparsifier a quantiser's parameter is its fallback.
 double ParameterOf(const Quantiser& quantiser) { return quantiser.Parameter().fallback; }
 
+// Checks what a plugin's sparsifier selected: strictly ascending positions below `numel`, a value
+// for each, and as many as it said beforehand.
+void CheckSelection(const Sparsifier& sparsifier, const Selection& selection, int64_t numel,
+                    std::optional<int64_t> count) {
+  if (sparsifier.plugin().empty()) return;
+  const auto& positions = selection.positions;
+  if (positions.size() != selection.values.size()) {
+    BlamePlugin(sparsifier, "selected " + std::to_string(positions.size()) + " positions and " +
+                                std::to_string(selection.values.size()) + " values");
+  }
+  for (size_t i = 0; i < positions.size(); ++i) {
+    if (positions[i] < numel && (i == 0 || positions[i] > positions[i - 1])) continue;
+    BlamePlugin(sparsifier, "selected position " + std::to_string(positions[i]) + " of " +
+                                std::to_string(numel) +
+                                " elements; positions ascend strictly and lie below that");
+  }
+  if (count && std::ssize(positions) != *count) {
+    BlamePlugin(sparsifier, "selected " + std::to_string(positions.size()) + " values, said " +
+                                std::to_string(*count) + " (FixedCount)");
+  }
+}
+
 }  // namespace
 
 IndexCoding PositionCoding(std::optional<IndexCoding> forced, int64_t numel, int64_t count) {
@@ -185,10 +207,10 @@ Message SparseCodec::Pack(const Selection& selection, int64_t numel, const Codec
   }
   const auto begin = message.bytes.size();
   const Quantiser& values = Values(numel);
-  values.Encode(selection.values, ParameterOf(values), context, message.bytes);
+  EncodeSegment(values, selection.values, ParameterOf(values), context, message.bytes);
   if (decoded != nullptr) {
     decoded->resize(selection.values.size());
-    values.Decode(ByteSpan(message.bytes).subspan(begin), ParameterOf(values), *decoded);
+    DecodeSegment(values, ByteSpan(message.bytes).subspan(begin), ParameterOf(values), *decoded);
   }
   return message;
 }
@@ -197,7 +219,10 @@ Message SparseCodec::Encode(std::span<const float> values, const CodecContext& c
   CheckParameter(Parameter(), context.parameter);
   const int64_t numel = CheckedNumel(values);
   const int64_t count = Wanted(numel, context.parameter);
-  return Pack(sparsifier_->Select(values, count, context), numel, context);
+  const Selection selection =
+      InPlugin(*sparsifier_, "Select", [&] { return sparsifier_->Select(values, count, context); });
+  CheckSelection(*sparsifier_, selection, numel, FixedCount(numel, context.parameter));
+  return Pack(selection, numel, context);
 }
 
 Message SparseCodec::EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
@@ -206,7 +231,10 @@ Message SparseCodec::EncodeWithFeedback(std::span<const float> gradient, std::sp
   CheckParameter(Parameter(), context.parameter);
   const int64_t numel = CheckedNumel(residual);
   const int64_t count = Wanted(numel, context.parameter);
-  Selection selection = sparsifier_->SelectWithFeedback(gradient, residual, count, context);
+  Selection selection = InPlugin(*sparsifier_, "SelectWithFeedback", [&] {
+    return sparsifier_->SelectWithFeedback(gradient, residual, count, context);
+  });
+  CheckSelection(*sparsifier_, selection, numel, FixedCount(numel, context.parameter));
   const bool exact = Values(numel).Type() == ValueType::kFloat32;
   std::vector<float> decoded;
   Message message = Pack(selection, numel, context, exact ? nullptr : &decoded);
@@ -239,7 +267,7 @@ void SparseCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
     CheckLength(rest, *segment);
   }
   std::vector<float> values(static_cast<size_t>(count));
-  quantiser.Decode(rest, ParameterOf(quantiser), values);
+  DecodeSegment(quantiser, rest, ParameterOf(quantiser), values);
   if (positions.empty()) return cpu::Add(values, sum.first(values.size()));
   for (size_t i = 0; i < positions.size(); ++i) sum[positions[i]] += values[i];
 }

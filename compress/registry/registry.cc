@@ -1,4 +1,6 @@
-// The five tables of methods, and what makes one from text: the only place that knows them all.
+// The tables of methods, and what makes one from text: the only place that knows them all.
+#include "compress/registry/registry.h"
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "compress/codecs/sparse_codec.h"
 #include "compress/exchange.h"
 #include "compress/options.h"
+#include "compress/policies/legacy_schedule.h"
 #include "compress/policies/policies.h"
 #include "compress/policy.h"
 #include "compress/quantiser.h"
@@ -27,38 +30,69 @@
 
 namespace legacy {
 
-std::span<const SparsifierRow> SparsifierTable() {
-  static const std::vector<SparsifierRow> table = {TopKRow(),    RandomKRow(), ThresholdRow(),
-                                                   SampledRow(), RedSyncRow(), SidcoRow(),
-                                                   AdaCompRow(), CatRow(),     GaussianRow()};
+namespace {
+
+// A table with room for what plugins add, so that it never moves.
+template <typename Row>
+std::vector<Row> WithRoom(std::vector<Row> rows) {
+  rows.reserve(rows.size() + kMostAdded);
+  return rows;
+}
+
+std::vector<SparsifierRow>& Sparsifiers() {
+  static auto table =
+      WithRoom<SparsifierRow>({TopKRow(), RandomKRow(), ThresholdRow(), SampledRow(), RedSyncRow(),
+                               SidcoRow(), AdaCompRow(), CatRow(), GaussianRow()});
   return table;
 }
+
+std::vector<QuantiserRow>& Quantisers() {
+  static auto table = WithRoom<QuantiserRow>(
+      {Float32Row(), Float16Row(), Bfloat16Row(), UniformRow(), RbfRow(), QsgdRow(), MaxMinRow(),
+       TernGradRow(), NaturalRow(), SignRow(), OneBitRow(), MeanRow()});
+  return table;
+}
+
+std::unique_ptr<Codec> MakeFft(std::span<const Stage> stages);
+
+std::vector<CodecRow>& Codecs() {
+  static auto table = WithRoom<CodecRow>({{FftInfo(), /*takes_quantiser=*/true, MakeFft}});
+  return table;
+}
+
+std::vector<PolicyRow>& Policies() {
+  static auto table = WithRoom<PolicyRow>({UniformPolicyRow(), LegacyAutoRow(), WarmupRow(),
+                                           LgrecoRow(), AccordionRow(), LgrecoAccordionRow(),
+                                           GravacRow(), KimadRow(), FlexibleRow(), ThetaRow()});
+  return table;
+}
+
+}  // namespace
+
+std::span<const SparsifierRow> SparsifierTable() { return Sparsifiers(); }
 
 std::unique_ptr<Sparsifier> MakeSparsifier(const Stage& stage) {
   const SparsifierRow& row = FindRow("sparsifier", stage.name, SparsifierTable());
   return row.make(OptionReader(stage, row.info.options));
 }
 
-std::span<const QuantiserRow> QuantiserTable() {
-  static const std::vector<QuantiserRow> table = {
-      Float32Row(), Float16Row(),  Bfloat16Row(), UniformRow(), RbfRow(),    QsgdRow(),
-      MaxMinRow(),  TernGradRow(), NaturalRow(),  SignRow(),    OneBitRow(), MeanRow()};
-  return table;
-}
+std::span<const QuantiserRow> QuantiserTable() { return Quantisers(); }
 
 std::unique_ptr<Quantiser> MakeQuantiser(const Stage& stage) {
   const QuantiserRow& row = FindRow("quantiser", stage.name, QuantiserTable());
   return row.make(OptionReader(stage, row.info.options));
 }
 
+std::span<const CodecRow> CodecTable() { return Codecs(); }
+
 namespace {
 
 constexpr const char* kDense = "dense";  // fp32, standing alone
 
 template <typename Row>
-const MethodInfo* Find(std::span<const Row> table, std::string_view name) {
+const Row* Find(std::span<const Row> table, std::string_view name) {
   const auto row = std::ranges::find_if(table, [&](const Row& r) { return r.info.name == name; });
-  return row == table.end() ? nullptr : &row->info;
+  return row == table.end() ? nullptr : &*row;
 }
 
 // Takes the option "index" out of a sparsifier's stage: it is the codec's own.
@@ -70,7 +104,7 @@ std::optional<IndexCoding> TakeCoding(Stage& stage) {
   return ParseIndexCoding(text);
 }
 
-// What follows a sparsifier: as named, else what the method brings with it, else fp32.
+// The quantiser behind a sparsifier: the one that is named, else the method's own, else fp32.
 std::unique_ptr<Quantiser> SecondStage(std::span<const Stage> stages,
                                        const Sparsifier& sparsifier) {
   const std::string own(sparsifier.OwnQuantiser());
@@ -107,14 +141,15 @@ std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages) {
   }
   const Stage& first = stages.front();
   if (Find(SparsifierTable(), first.name) != nullptr) return MakeSparseCodec(stages);
-  if (first.name == FftInfo().name) return MakeFft(stages);
+  const CodecRow* row = Find(CodecTable(), first.name);
   const auto names = CodecNames();
   if (std::ranges::find(names, first.name) == names.end()) {
     ThrowUnknown("codec", first.name, names);
   }
-  if (stages.size() > 1) {
+  if (stages.size() > 1 && !(row != nullptr && row->takes_quantiser)) {
     throw Error("codec", FormatStages(stages), "no second stage: " + first.name + " sends all");
   }
+  if (row != nullptr) return row->make(stages);
   Stage alone = first;
   if (alone.name == kDense) alone.name = "fp32";
   return std::make_unique<QuantiserCodec>(MakeQuantiser(alone));
@@ -128,16 +163,18 @@ std::vector<std::string> CodecNames() {
     if (row.info.name != "fp32") names.push_back(row.info.name);
   }
   for (const SparsifierRow& row : SparsifierTable()) names.push_back(row.info.name);
-  names.push_back(FftInfo().name);
+  for (const CodecRow& row : CodecTable()) names.push_back(row.info.name);
   return names;
 }
 
 MethodInfo CodecInfo(const std::string& name) {
-  const MethodInfo* info = Find(SparsifierTable(), name);
-  if (info == nullptr && name != "fp32") {
-    info = Find(QuantiserTable(), name == kDense ? "fp32" : name);
-  }
-  if (info == nullptr && name == FftInfo().name) info = &FftInfo();
+  const MethodInfo* info = nullptr;
+  const auto look = [&](auto table, std::string_view wanted) {
+    if (const auto* row = Find(table, wanted)) info = &row->info;
+  };
+  look(SparsifierTable(), name);
+  if (name != "fp32") look(QuantiserTable(), name == kDense ? "fp32" : name);
+  look(CodecTable(), name);
   if (info == nullptr) ThrowUnknown("codec", name, CodecNames());
   MethodInfo found = *info;
   found.name = name;
@@ -205,12 +242,7 @@ std::vector<std::string> SchemeNames() {
   return names;
 }
 
-std::span<const PolicyRow> PolicyTable() {
-  static const std::vector<PolicyRow> table = {
-      UniformPolicyRow(),   LegacyAutoRow(), WarmupRow(), LgrecoRow(),   AccordionRow(),
-      LgrecoAccordionRow(), GravacRow(),     KimadRow(),  FlexibleRow(), ThetaRow()};
-  return table;
-}
+std::span<const PolicyRow> PolicyTable() { return Policies(); }
 
 std::unique_ptr<Policy> MakePolicy(std::string_view text, const PolicyContext& context) {
   const std::vector<Stage> stages = ParseStages(text);
@@ -218,5 +250,85 @@ std::unique_ptr<Policy> MakePolicy(std::string_view text, const PolicyContext& c
   const PolicyRow& row = FindRow("policy", stages.front().name, PolicyTable());
   return row.make(OptionReader(stages.front(), row.info.options), context);
 }
+
+namespace {
+
+void CheckNew(const MethodInfo& info, const std::vector<std::string>& taken, bool makes,
+              size_t room) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  if (info.name.empty() || info.name.find_first_not_of(kLetters) != std::string::npos) {
+    throw Error("name of a method", info.name, "letters a to z, digits and '-'");
+  }
+  if (std::ranges::find(taken, info.name) != taken.end()) {
+    throw Error("name of a method", info.name, "a name of its own; there is a method of this one");
+  }
+  if (!makes) throw Error("method " + info.name + ": its row has no `make`");
+  if (room == 0) {
+    throw Error("method " + info.name + ": plugins may add " + std::to_string(kMostAdded) +
+                " methods of a kind, and have");
+  }
+}
+
+// Appends `row`, so that what it makes knows its plugin. Returns its name.
+template <typename Row>
+std::string Append(Row row, std::vector<Row>& table, const std::vector<std::string>& taken,
+                   const std::string& plugin) {
+  CheckNew(row.info, taken, static_cast<bool>(row.make), table.capacity() - table.size());
+  row.make = [make = std::move(row.make), plugin, name = row.info.name](auto&&... arguments) {
+    auto method = make(std::forward<decltype(arguments)>(arguments)...);
+    if (method == nullptr) throw Error("plugin " + plugin + ": " + name + ": `make` made nothing");
+    method->SetPlugin(plugin);
+    return method;
+  };
+  return table.emplace_back(std::move(row)).info.name;
+}
+
+std::vector<std::string>& CodecsAdded() {
+  static std::vector<std::string> names;
+  return names;
+}
+std::vector<std::string>& PoliciesAdded() {
+  static std::vector<std::string> names;
+  return names;
+}
+
+// All that codecs and schemes are written with.
+std::vector<std::string> TakenNames() {
+  std::vector<std::string> names = SchemeNames();
+  names.emplace_back("fp32");
+  return names;
+}
+
+std::vector<std::string> PolicyNames() {
+  std::vector<std::string> names = LegacyPolicyNames();
+  for (const PolicyRow& row : PolicyTable()) names.push_back(row.info.name);
+  return names;
+}
+
+}  // namespace
+
+void MethodTables::Add(SparsifierRow row) const {
+  CodecsAdded().push_back(Append(std::move(row), Sparsifiers(), TakenNames(), plugin_));
+}
+void MethodTables::Add(QuantiserRow row) const {
+  CodecsAdded().push_back(Append(std::move(row), Quantisers(), TakenNames(), plugin_));
+}
+void MethodTables::Add(CodecRow row) const {
+  CodecsAdded().push_back(Append(std::move(row), Codecs(), TakenNames(), plugin_));
+}
+void MethodTables::Add(PolicyRow row) const {
+  if (row.make) {
+    row.make = [make = std::move(row.make)](const OptionReader& options,
+                                            const PolicyContext& context) {
+      std::unique_ptr<Policy> policy = make(options, context);
+      if (policy) policy->SetRange(context.scheme->Parameter());
+      return policy;
+    };
+  }
+  PoliciesAdded().push_back(Append(std::move(row), Policies(), PolicyNames(), plugin_));
+}
+
+std::vector<std::string> AddedCodecs() { return CodecsAdded(); }
+std::vector<std::string> AddedPolicies() { return PoliciesAdded(); }
 
 }  // namespace legacy

@@ -96,7 +96,21 @@ Message CodecExchange::Encode(int worker, std::span<const float> gradient) {
 Message CodecExchange::MakeMessage(int worker, std::span<const float> gradient) {
   if (!step().candidates.empty()) return ChosenMessage(worker);
   assert(static_cast<int64_t>(gradient.size()) == unit().numel);
-  return memory().Encode(Active(), worker, gradient, SenderContext(worker));
+  const Codec& codec = Active();
+  Message message = InPlugin(codec, "Encode", [&] {
+    return memory().Encode(codec, worker, gradient, SenderContext(worker));
+  });
+  if (!codec.plugin().empty()) CheckPlugin(codec, message);
+  return message;
+}
+
+// Its length is what the codec said beforehand.
+void CodecExchange::CheckPlugin(const Codec& codec, const Message& message) const {
+  const auto said = codec.MessageBytes(unit(), step().parameter);
+  if (said && *said != message.size()) {
+    BlamePlugin(codec, "Encode made " + std::to_string(message.size()) +
+                           " bytes, MessageBytes said " + std::to_string(*said));
+  }
 }
 
 Message CodecExchange::ChosenMessage(int worker) {
@@ -123,7 +137,8 @@ void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
     lengths_.push_back(NumberOf(message));
   } else {
     if (!lengths_.empty()) CheckLength(message, lengths_[accumulated_]);
-    Active().Accumulate(message, unit().numel, SharedContext(), sum_);
+    InPlugin(Active(), "Accumulate",
+             [&] { Active().Accumulate(message, unit().numel, SharedContext(), sum_); });
     sent_ += ReadHeader(message).count;
   }
   ++accumulated_;

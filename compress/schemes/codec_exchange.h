@@ -44,6 +44,7 @@ class CodecExchange : public ExchangeBase {
   CodecStep Current() const;
   int64_t WaitingValues() const;
   Message MakeMessage(int worker, std::span<const float> gradient);
+  void CheckPlugin(const Codec& codec, const Message& message) const;
   Message ChosenMessage(int worker);
 
   CodecExchangeSetup setup_;

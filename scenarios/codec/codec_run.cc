@@ -159,7 +159,7 @@ void Trial::Decide() {
                       .learning_rate = 1,
                       .steps_per_epoch = options_.steps_per_epoch,
                       .link = Link()};
-  policy_->Decide(info, units_, parameters_);
+  DecideParameters(*policy_, info, units_, parameters_);
 }
 
 void Trial::ObserveLocal(std::span<const float> gradient) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "compress/exchange.h"
+#include "compress/registry/registry.h"
 #include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/options/built_in_methods.h"
 #include "scenarios/shapes/model_shape.h"
@@ -175,6 +176,9 @@ Method FindMethod(const Scenario& scenario, const std::string& name) {
     if (method.name == name) return method;
   }
   for (const auto& entry : scenario.methods) names.push_back(entry.first);
+  for (const std::string& policy : AddedPolicies()) {
+    if (policy == name) return {.name = name, .policy = policy};
+  }
   if (const auto method = MethodOfScheme(name)) return *method;
   throw Error("compression.policies", name,
               Join(names, ", ") + ", or a scheme with its parameter, as in topk+fp16@5%");
@@ -183,6 +187,8 @@ Method FindMethod(const Scenario& scenario, const std::string& name) {
 std::vector<std::string> BuiltInMethods() {
   std::vector<std::string> names;
   for (const Method& method : BuiltInMethodTable()) names.push_back(method.name);
+  for (const std::string& codec : AddedCodecs()) names.push_back(codec);
+  for (const std::string& policy : AddedPolicies()) names.push_back(policy);
   return names;
 }
 

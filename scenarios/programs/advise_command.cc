@@ -30,7 +30,7 @@ std::string Footer(const Scenario& defaults) {
 
 }  // namespace
 
-int AdviseCommand(int argc, char** argv, const volatile std::sig_atomic_t& stop) {
+int AdviseCommand(int argc, char** argv, const StopFlag& stop) {
   const Scenario defaults = AdviseDefaults();
   CLI::App app(
       "Should I compress, and with what? Short trainings, replayed on the network and on slower "

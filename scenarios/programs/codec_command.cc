@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
+#include "base/arguments.h"
 #include "base/error.h"
+#include "base/parse.h"
 #include "base/whole_file.h"
+#include "compress/policy.h"
+#include "compress/registry/registry.h"
 #include "scenarios/codec/codec_list.h"
 #include "scenarios/codec/layer_list.h"
 #include "scenarios/codec/message_files.h"
+#include "scenarios/codec/method_check.h"
 
 namespace legacy {
 namespace {
@@ -79,7 +85,45 @@ int Decode(const CodecCommand& command) {
   return 0;
 }
 
+// The codec of that text, or else the policy.
+std::vector<CheckedProperty> Check(const std::string& text) {
+  const std::string name = ParseStages(text).front().name;
+  const auto codecs = CodecNames();
+  if (std::ranges::find(codecs, name) != codecs.end()) return CheckCodec(text);
+  for (const PolicyRow& row : PolicyTable()) {
+    if (row.info.name == name) return CheckPolicy(text);
+  }
+  std::vector<std::string> known = codecs;
+  for (const PolicyRow& row : PolicyTable()) known.push_back(row.info.name);
+  throw Error("check", text, Join(known, ", "));
+}
+
+std::vector<std::string> OfPlugins() {
+  std::vector<std::string> names = AddedCodecs();
+  for (const std::string& policy : AddedPolicies()) names.push_back(policy);
+  if (names.empty()) {
+    throw Error(
+        "check: NAMES of codecs or policies are missing; without them what --plugin brings "
+        "is checked");
+  }
+  return names;
+}
+
 }  // namespace
+
+int RunCodecCheckCommand(const CodecCheckCommand& command) {
+  bool all = true;
+  for (const std::string& name : command.names.empty() ? OfPlugins() : command.names) {
+    fmt::print("{}\n", name);
+    for (const CheckedProperty& property : Check(name)) {
+      all = all && property.holds;
+      fmt::print("  {:<6}  {:<32}  {}\n", property.holds ? "ok" : "FAILED", property.name,
+                 property.detail);
+      std::fflush(stdout);
+    }
+  }
+  return all ? 0 : kFailed;
+}
 
 int RunCodecCommand(const CodecCommand& command) {
   CheckFiles(command);

@@ -28,6 +28,14 @@ struct CodecListCommand {
   std::string document;  // rewrite its tables
 };
 
+struct CodecCheckCommand {
+  std::vector<std::string> names;  // codecs and policies; empty: all that plugins brought
+};
+
+// Prints a line for each property that legacy-codec checks. Returns kFailed where one does not
+// hold.
+int RunCodecCheckCommand(const CodecCheckCommand& command);
+
 // Throw Error; then nothing is written.
 int RunCodecCommand(const CodecCommand& command);
 int RunCodecListCommand(const CodecListCommand& command);

@@ -22,6 +22,7 @@ constexpr const char* kExamples =
     "  legacy-codec gradient.f32 --codec=topk@1% --out=message.bin\n"
     "  legacy-codec --decode=message.bin --codec=topk@1% --shape=100000 --out=decoded.f32\n"
     "  legacy-codec list topk\n"
+    "  legacy-codec check --plugin=my_codec.so\n"
     "Codecs are written STAGE[:option=value,...][+STAGE...][@PARAMETER]; fractions as 1% or 0.01.\n"
     "error is a ratio of norms, ||e - C(e)|| / ||e||; gain one of energies, ||C(e)||^2 / ||e||^2;\n"
     "e is the gradient and what the worker held before. Of all zeros the error is 0, the gain 1.\n"
@@ -143,6 +144,17 @@ CLI::App* AddList(CLI::App& app, CodecListCommand& list) {
   return sub;
 }
 
+CLI::App* AddCheck(CLI::App& app, CodecCheckCommand& check) {
+  CLI::App* sub = app.add_subcommand(
+      "check",
+      "properties that every codec and policy must have: lengths, round trips, error "
+      "feedback, hostile bytes");
+  sub->footer("Exit status: 0 all hold, 1 one does not.");
+  sub->add_option("NAMES", check.names, "codecs or policies [all that --plugin brings]")
+      ->type_name("");
+  return sub;
+}
+
 double SecondsOf(const std::string& text, const std::string& option) {
   return static_cast<double>(fabric::ParseTime(text, option)) * 1e-9;
 }
@@ -187,9 +199,11 @@ CodecCommandLine ParseCodecCommandLine(int argc, char** argv) {
   CodecCommandLine line;
   CodecCommand command;
   CodecListCommand list;
+  CodecCheckCommand check;
   Texts texts;
   CLI::App app(kDescription, "legacy-codec");
   PrepareArguments(app);
+  AddPluginOption(app);
   app.footer(kExamples);
   AddGradients(app, command, texts);
   AddCodecs(app, command, texts);
@@ -197,11 +211,14 @@ CodecCommandLine ParseCodecCommandLine(int argc, char** argv) {
   AddNetwork(app, texts);
   AddOutputs(app, command, texts);
   const CLI::App* list_app = AddList(app, list);
+  const CLI::App* check_app = AddCheck(app, check);
   app.require_subcommand(0, 1);
   line.exit = ParseArguments(app, argc, argv);
   if (line.exit) return line;
   if (*list_app) {
     line.command = list;
+  } else if (*check_app) {
+    line.command = check;
   } else {
     Apply(texts, command);
     line.command = command;

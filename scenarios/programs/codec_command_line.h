@@ -1,4 +1,4 @@
-// Command line of legacy-codec: a trial of codecs by default, and the subcommand list.
+// Command line of legacy-codec: a trial of codecs by default, and the subcommands list and check.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 namespace legacy {
 
 struct CodecCommandLine {
-  std::variant<CodecCommand, CodecListCommand> command;
+  std::variant<CodecCommand, CodecListCommand, CodecCheckCommand> command;
   // The program should end with this status: help was printed, or the line was wrong.
   std::optional<int> exit;
 };

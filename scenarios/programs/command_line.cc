@@ -65,6 +65,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
 
   CLI::App app(description, program);
   PrepareArguments(app);
+  AddPluginOption(app);
   app.footer(
       "ns-3 attributes: --ns3::TcpSocket::SegmentSize=1000 and the like reach ns-3.\n"
       "Handbook: docs/. A file with all values: --print-config.");

@@ -1,5 +1,4 @@
 // legacy-network: times collectives and flows on a simulated network, without training.
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 
@@ -8,20 +7,10 @@
 
 namespace {
 
-volatile std::sig_atomic_t g_stop = 0;  // set by the handler of SIGINT and SIGTERM alone
-
-// The second signal ends at once.
-extern "C" void Stop(int signal) {
-  g_stop = 1;
-  std::signal(signal, SIG_DFL);
-}
-
 int Run(const legacy::NetworkCommand& command) {
-  if (!command.sweeps.empty()) {
-    std::signal(SIGINT, Stop);
-    std::signal(SIGTERM, Stop);
-  }
-  return legacy::RunNetworkCommand(command, g_stop);
+  static const legacy::StopFlag never = 0;  // one experiment ends at once
+  const bool sweeps = !command.sweeps.empty();
+  return legacy::RunNetworkCommand(command, sweeps ? legacy::CatchStop() : never);
 }
 
 int Run(const legacy::TopoCommand& command) { return legacy::RunTopoCommand(command); }

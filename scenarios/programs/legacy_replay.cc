@@ -1,10 +1,10 @@
 // legacy-replay: times a recorded training, or the user's own trace, on another network.
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <variant>
 
 #include "base/program.h"
+#include "compress/registry/load_plugins.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/run/recording.h"
 #include "scenarios/run/replay.h"
@@ -12,10 +12,6 @@
 #include "scenarios/run/trace_replay.h"
 
 namespace {
-
-volatile std::sig_atomic_t g_stop = 0;  // set by the handler of SIGINT and SIGTERM alone
-
-extern "C" void Stop(int) { g_stop = 1; }
 
 // The argument RUN: a folder is a recorded run, a file is a trace.
 using Source = std::variant<legacy::Recording, legacy::TraceFile>;
@@ -28,6 +24,7 @@ Source ReadSource(const std::string& run) {
 }
 
 int Main(int argc, char** argv) {
+  legacy::LoadPlugins(argc, argv);
   Source source;
   const auto defaults = [&](const std::string& run) {
     source = ReadSource(run);
@@ -46,11 +43,10 @@ int Main(int argc, char** argv) {
     std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
     return 0;
   }
-  std::signal(SIGINT, Stop);
-  std::signal(SIGTERM, Stop);
+  const legacy::StopFlag& stop = legacy::CatchStop();
   const legacy::RunResult result = std::visit(
       [&](const auto& known) {
-        return legacy::Replay(known, line.scenario, "legacy-replay", line.text, g_stop);
+        return legacy::Replay(known, line.scenario, "legacy-replay", line.text, stop);
       },
       source);
   return legacy::ReportRun(result, line.scenario.pictures);

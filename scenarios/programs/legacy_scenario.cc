@@ -1,10 +1,10 @@
 // legacy-scenario: trains, compresses and times a comparison of policies over one network.
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/program.h"
+#include "compress/registry/load_plugins.h"
 #include "scenarios/options/default_run.h"
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/command_line.h"
@@ -17,16 +17,11 @@
 
 namespace {
 
-volatile std::sig_atomic_t g_stop = 0;  // set by the handler of SIGINT and SIGTERM alone
-
-extern "C" void Stop(int) { g_stop = 1; }
-
 int Main(int argc, char** argv) {
+  legacy::LoadPlugins(argc, argv);
   if (argc > 1 && std::strcmp(argv[1], "advise") == 0) {
 #ifdef LEGACY_WITH_ADVICE
-    std::signal(SIGINT, Stop);
-    std::signal(SIGTERM, Stop);
-    return legacy::AdviseCommand(argc - 1, argv + 1, g_stop);
+    return legacy::AdviseCommand(argc - 1, argv + 1, legacy::CatchStop());
 #else
     throw legacy::Error("advise: this program was built without studies (LEGACY_STUDIES=OFF)");
 #endif
@@ -49,13 +44,11 @@ int Main(int argc, char** argv) {
     std::fputs(legacy::PrintScenario(line.scenario).c_str(), stdout);
     return 0;
   }
-  std::signal(SIGINT, Stop);
-  std::signal(SIGTERM, Stop);
   if (line.scenario.layers.empty()) {
     std::fprintf(stderr, "data: %s\n", legacy::DataNote(line.scenario).c_str());
   }
   const legacy::RunResult result =
-      legacy::RunComparison(line.scenario, "legacy-scenario", line.text, g_stop);
+      legacy::RunComparison(line.scenario, "legacy-scenario", line.text, legacy::CatchStop());
   return legacy::ReportRun(result, line.scenario.pictures);
 }
 

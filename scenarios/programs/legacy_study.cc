@@ -4,7 +4,6 @@
 #include <sys/prctl.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -22,6 +21,7 @@
 #include "base/parse.h"
 #include "base/program.h"
 #include "base/whole_file.h"
+#include "compress/registry/load_plugins.h"
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/study_commands.h"
 #include "scenarios/study/launch.h"
@@ -31,10 +31,6 @@
 namespace {
 
 namespace fs = std::filesystem;
-
-volatile std::sig_atomic_t g_stop = 0;  // set by the handler of SIGINT and SIGTERM alone
-
-extern "C" void Stop(int) { g_stop = 1; }
 
 // A subcommand's options, and what it does.
 using Action = std::function<int()>;
@@ -127,7 +123,7 @@ void AddRun(CLI::App& app, Action& chosen) {
     if (flags->dry_run) return 0;
     const fs::path out =
         flags->out.empty() ? fs::path("studies") / definition.name : fs::path(flags->out);
-    return legacy::RunNewStudy(out, text, flags->file, flags->Command(), g_stop);
+    return legacy::RunNewStudy(out, text, flags->file, flags->Command(), legacy::CatchStop());
   });
   command->add_option("FILE", flags->file, "the study's definition, YAML")->required();
   command->add_option("--out", flags->out, "the study's folder [studies/<name>]")->type_name("DIR");
@@ -146,7 +142,7 @@ void AddResume(CLI::App& app, Action& chosen) {
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* command = AddCommand(app, "resume", "go on with a study", chosen, [flags] {
-    return legacy::ResumeStudy(flags->folder, flags->Command(), g_stop);
+    return legacy::ResumeStudy(flags->folder, flags->Command(), legacy::CatchStop());
   });
   AddFolder(*command, flags->folder);
   command->add_flag("--retry-failed", flags->retry_failed, "what failed is tried again");
@@ -285,7 +281,7 @@ void AddServe(CLI::App& app, Action& chosen) {
           flags->options.port =
               static_cast<int>(legacy::ParseInteger(flags->port, "--port", 0, 65535));
         }
-        return legacy::Serve(flags->folder, flags->options, g_stop);
+        return legacy::Serve(flags->folder, flags->options, legacy::CatchStop());
       });
   AddFolder(*command, flags->folder);
   command->add_option("--bind", flags->options.bind, "address to listen on")->capture_default_str();
@@ -326,7 +322,7 @@ void AddWork(CLI::App& app, Action& chosen) {
         } else if (here) {
           options.share = *here;
         }
-        return legacy::WorkOnStudy(flags->folder, options, g_stop);
+        return legacy::WorkOnStudy(flags->folder, options, legacy::CatchStop());
       });
   AddFolder(*command, flags->folder);
   command
@@ -352,6 +348,7 @@ void AddCollect(CLI::App& app, Action& chosen) {
 }
 
 int Main(int argc, char** argv) {
+  legacy::LoadPlugins(argc, argv);
   CLI::App app(
       "Studies: every point of a grid of networks, policies and seeds, from the fewest trainings.\n"
       "What a study is, and the format of its definition: docs/studies.md.",
@@ -361,6 +358,7 @@ int Main(int argc, char** argv) {
   app.footer(
       "Exit status: 0 all is done, 1 an error, 2 a wrong command line, 3 some points failed or are "
       "left, 130 interrupted.");
+  legacy::AddPluginOption(app);
   Action chosen;
   AddRun(app, chosen);
   AddResume(app, chosen);
@@ -372,8 +370,6 @@ int Main(int argc, char** argv) {
   AddWork(app, chosen);
   AddCollect(app, chosen);
   if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
-  std::signal(SIGINT, Stop);
-  std::signal(SIGTERM, Stop);
   return chosen();
 }
 

@@ -218,7 +218,7 @@ int RunOne(const NetworkCommand& command) {
   return 0;
 }
 
-int RunSweep(const NetworkCommand& command, const volatile std::sig_atomic_t& stop) {
+int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   if (command.doctor) throw Error("--doctor: looks at one experiment, not at a sweep");
   std::vector<Sweep> sweeps;
   std::vector<std::string> swept;
@@ -277,7 +277,7 @@ int RunSweep(const NetworkCommand& command, const volatile std::sig_atomic_t& st
 
 }  // namespace
 
-int RunNetworkCommand(const NetworkCommand& command, const volatile std::sig_atomic_t& stop) {
+int RunNetworkCommand(const NetworkCommand& command, const StopFlag& stop) {
   CheckFiles(command);
   return command.sweeps.empty() ? RunOne(command) : RunSweep(command, stop);
 }

@@ -2,7 +2,6 @@
 // leaves.
 #pragma once
 
-#include <csignal>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,6 +40,6 @@ struct NetworkCommand {
 // and writes the files at the end, each whole. `stop` is looked at between the points of a sweep:
 // when set, what is done is written. Returns the exit status. Throws Error; nothing is written
 // then.
-int RunNetworkCommand(const NetworkCommand& command, const volatile std::sig_atomic_t& stop);
+int RunNetworkCommand(const NetworkCommand& command, const StopFlag& stop);
 
 }  // namespace legacy

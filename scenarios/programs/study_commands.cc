@@ -142,8 +142,7 @@ int Conclude(const fs::path& folder, const analysis::Study& study, bool interrup
   return counts.failed + counts.pending > 0 ? kSomeFailed : 0;
 }
 
-int RunHere(const StudyFolder& folder, const RunCommand& command, int jobs,
-            const volatile std::sig_atomic_t& stop) {
+int RunHere(const StudyFolder& folder, const RunCommand& command, int jobs, const StopFlag& stop) {
   Collector collector(folder.path());
   StudyProgressLine line(OnTerminal());
   NowAndThen collecting;
@@ -181,7 +180,7 @@ LaunchOptions Launch(const StudyFolder& folder, const RunCommand& command, const
 }
 
 int RunByMpi(const StudyFolder& folder, const RunCommand& command, const WorkLeft& left, int jobs,
-             const volatile std::sig_atomic_t& stop) {
+             const StopFlag& stop) {
   Collector collector(folder.path());
   StudyProgressLine line(OnTerminal());
   Watch watch(folder, left, jobs);
@@ -202,7 +201,7 @@ int RunByMpi(const StudyFolder& folder, const RunCommand& command, const WorkLef
 
 // The lock is let go while jobs wait and run: the last of them collects.
 int RunBySlurm(const StudyFolder& folder, const RunCommand& command, const WorkLeft& left, int jobs,
-               std::optional<StudyLock>& lock, const volatile std::sig_atomic_t& stop) {
+               std::optional<StudyLock>& lock, const StopFlag& stop) {
   const fs::path submit = WriteSlurmScripts(Launch(folder, command, left, jobs));
   if (!command.submit) {
     fmt::print(stderr, "written: {}; submit with: {}\n", submit.parent_path().string(),
@@ -230,7 +229,7 @@ int RunBySlurm(const StudyFolder& folder, const RunCommand& command, const WorkL
 }
 
 int RunLeft(const StudyFolder& folder, const RunCommand& command, std::optional<StudyLock>& lock,
-            const volatile std::sig_atomic_t& stop) {
+            const StopFlag& stop) {
   const int jobs = command.jobs > 0 ? command.jobs : DefaultJobs(command.launcher);
   if (command.launcher == Launcher::kLocal) return RunHere(folder, command, jobs, stop);
   const analysis::Study now = Collector(folder.path()).study();
@@ -248,23 +247,21 @@ int RunLeft(const StudyFolder& folder, const RunCommand& command, std::optional<
 }  // namespace
 
 int RunNewStudy(const fs::path& folder, const std::string& text, const std::string& where,
-                const RunCommand& command, const volatile std::sig_atomic_t& stop) {
+                const RunCommand& command, const StopFlag& stop) {
   StudyPlan plan = PlanStudy(ParseStudy(text, where));  // mistakes leave nothing behind
   fs::create_directories(folder);
   std::optional<StudyLock> lock(std::in_place, folder, kLockSeconds);
   return RunLeft(StudyFolder::Create(folder, std::move(plan)), command, lock, stop);
 }
 
-int ResumeStudy(const fs::path& folder, const RunCommand& command,
-                const volatile std::sig_atomic_t& stop) {
+int ResumeStudy(const fs::path& folder, const RunCommand& command, const StopFlag& stop) {
   const StudyFolder study = StudyFolder::Open(folder);
   std::optional<StudyLock> lock(std::in_place, folder, kLockSeconds);
   study.NeedDatabase();
   return RunLeft(study, command, lock, stop);
 }
 
-int WorkOnStudy(const fs::path& folder, const StudyRunOptions& options,
-                const volatile std::sig_atomic_t& stop) {
+int WorkOnStudy(const fs::path& folder, const StudyRunOptions& options, const StopFlag& stop) {
   const StudyFolder study = StudyFolder::Open(folder);
   StudyProgressLine line(OnTerminal());
   const StudyProgress progress = RunStudy(

@@ -2,7 +2,6 @@
 // says on standard error how far it is; user errors throw Error.
 #pragma once
 
-#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -27,17 +26,16 @@ struct RunCommand {
 
 // A new study, from its definition, in `folder`, which is made.
 int RunNewStudy(const std::filesystem::path& folder, const std::string& text,
-                const std::string& where, const RunCommand& command,
-                const volatile std::sig_atomic_t& stop);
+                const std::string& where, const RunCommand& command, const StopFlag& stop);
 
 // What is left of a study.
 int ResumeStudy(const std::filesystem::path& folder, const RunCommand& command,
-                const volatile std::sig_atomic_t& stop);
+                const StopFlag& stop);
 
 // A share of one phase, without the database: what launchers call. Failed points are no failure of
 // it.
 int WorkOnStudy(const std::filesystem::path& folder, const StudyRunOptions& options,
-                const volatile std::sig_atomic_t& stop);
+                const StopFlag& stop);
 
 // Journals into the database.
 int CollectStudy(const std::filesystem::path& folder);

@@ -79,7 +79,7 @@ struct Sums {
 
 class Comparison : public TimedRun {
  public:
-  Comparison(const Scenario& scenario, const volatile std::sig_atomic_t& stop)
+  Comparison(const Scenario& scenario, const StopFlag& stop)
       : scenario_(scenario),
         stop_(stop),
         timing_(scenario),
@@ -237,7 +237,7 @@ class Comparison : public TimedRun {
     std::set<std::vector<double>> choices;
     std::vector<double> parameters(units.size());
     for (int64_t step = 0; step < scenario_.steps; ++step) {
-      built.policy->Decide({step, scenario_.steps, 0}, units, parameters);
+      DecideParameters(*built.policy, {step, scenario_.steps, 0}, units, parameters);
       choices.insert(parameters);
     }
     return static_cast<int64_t>(choices.size());
@@ -253,7 +253,7 @@ class Comparison : public TimedRun {
   TrafficRecorder* Recorder(const fs::path& directory, const StepSource& training);
 
   const Scenario& scenario_;
-  const volatile std::sig_atomic_t& stop_;
+  const StopFlag& stop_;
   ScenarioTiming timing_;
   std::vector<Method> methods_;
   std::unique_ptr<StepSources> sources_;
@@ -342,7 +342,7 @@ void Comparison::WriteLayers(const Method& method, uint64_t seed, const StepSour
 }  // namespace
 
 RunResult RunComparison(const Scenario& scenario, const std::string& program,
-                        const std::string& command_line, const volatile std::sig_atomic_t& stop) {
+                        const std::string& command_line, const StopFlag& stop) {
   return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
     return std::make_unique<Comparison>(chosen, stop);
   });

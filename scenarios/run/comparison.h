@@ -2,7 +2,6 @@
 // leaves a run directory.
 #pragma once
 
-#include <csignal>
 #include <string>
 
 #include "scenarios/options/scenario.h"
@@ -14,6 +13,6 @@ namespace legacy {
 // after every step: when set, what there is stays as a consistent directory. Throws Error; nothing
 // is left behind where the scenario itself is wrong.
 RunResult RunComparison(const Scenario& scenario, const std::string& program,
-                        const std::string& command_line, const volatile std::sig_atomic_t& stop);
+                        const std::string& command_line, const StopFlag& stop);
 
 }  // namespace legacy

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "compress/registry/load_plugins.h"
 #include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/options/methods.h"
@@ -137,6 +138,7 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
   document["target_accuracy"] = scenario.target;
   document["fidelity"] = scenario.fidelity;
   document["replay_refused"] = replay_refused;
+  if (!LoadedPlugins().empty()) document["plugins"] = LoadedPlugins();
   document["versions"] = {{"libtorch", LEGACY_LIBTORCH_VERSION},
                           {"ns3", Ns3Version()},
                           {"compiler", __VERSION__},

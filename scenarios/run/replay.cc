@@ -164,7 +164,7 @@ void CheckReplay(const Recording& recording, const Scenario& scenario) {
 }
 
 analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
-                                  const volatile std::sig_atomic_t& stop) {
+                                  const StopFlag& stop) {
   return ReplayRows(recording, scenario, [&stop] { return stop != 0; });
 }
 
@@ -184,7 +184,7 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
 }
 
 RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
-                 const std::string& command_line, const volatile std::sig_atomic_t& stop) {
+                 const std::string& command_line, const StopFlag& stop) {
   CheckReplay(recording, scenario);
   CheckFolders(recording, scenario.out);
   const std::function<bool()> stopped = [&stop] { return stop != 0; };

@@ -4,7 +4,6 @@
 // are those that training on that network would leave.
 #pragma once
 
-#include <csignal>
 #include <functional>
 #include <string>
 
@@ -33,7 +32,7 @@ void CheckUnchanged(const Scenario& scenario, const Scenario& known,
 // Stopped, it has the rows so far. Several may run at once, but for packet fidelity: ns-3's
 // simulator is one for each process. Throws Error as CheckReplay does.
 analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
-                                  const volatile std::sig_atomic_t& stop);
+                                  const StopFlag& stop);
 // The same, stopped by what other threads do.
 analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
                                   const std::function<bool()>& stopped);
@@ -43,6 +42,6 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
 // does, and on networks that cannot be; nothing is left behind then. One recording may be replayed
 // any number of times.
 RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
-                 const std::string& command_line, const volatile std::sig_atomic_t& stop);
+                 const std::string& command_line, const StopFlag& stop);
 
 }  // namespace legacy

@@ -28,8 +28,7 @@ bool HasAccuracy(const TraceTraining& training) {
 
 class TraceReplayer : public TimedRun {
  public:
-  TraceReplayer(const TraceFile& file, const Scenario& scenario,
-                const volatile std::sig_atomic_t& stop)
+  TraceReplayer(const TraceFile& file, const Scenario& scenario, const StopFlag& stop)
       : file_(file),
         trace_(file.trace),
         scenario_(scenario),
@@ -65,7 +64,7 @@ class TraceReplayer : public TimedRun {
   const TraceFile& file_;
   const DdpTrace& trace_;
   const Scenario& scenario_;
-  const volatile std::sig_atomic_t& stop_;
+  const StopFlag& stop_;
   const std::vector<int64_t> numels_;
   ScenarioTiming timing_;
 };
@@ -162,7 +161,7 @@ void CheckReplay(const TraceFile& file, const Scenario& scenario) {
 }
 
 RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
-                 const std::string& command_line, const volatile std::sig_atomic_t& stop) {
+                 const std::string& command_line, const StopFlag& stop) {
   CheckReplay(file, scenario);
   return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
     return std::make_unique<TraceReplayer>(file, chosen, stop);

@@ -2,7 +2,6 @@
 // anywhere, timed on a simulated network by the code that times our own trainings (timing.h).
 #pragma once
 
-#include <csignal>
 #include <string>
 
 #include "scenarios/options/scenario.h"
@@ -33,6 +32,6 @@ void CheckReplay(const TraceFile& file, const Scenario& scenario);
 // standard error. `stop` is looked at after every step. Throws Error as CheckReplay does, and on
 // networks that cannot be.
 RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
-                 const std::string& command_line, const volatile std::sig_atomic_t& stop);
+                 const std::string& command_line, const StopFlag& stop);
 
 }  // namespace legacy

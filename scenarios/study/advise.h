@@ -3,7 +3,6 @@
 // rate, so that the break-even can be told.
 #pragma once
 
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -59,9 +58,9 @@ struct AdviseResult {
 
 // Trains, replays and decides, with progress on standard error. `request`: from CompleteRequest.
 // Throws Error where a training or a point of the asked network fails.
-AdviseResult Advise(const AdviseRequest& request, const volatile std::sig_atomic_t& stop);
+AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop);
 
 // The subcommand: the arguments behind "advise". Returns the program's exit status.
-int AdviseCommand(int argc, char** argv, const volatile std::sig_atomic_t& stop);
+int AdviseCommand(int argc, char** argv, const StopFlag& stop);
 
 }  // namespace legacy

@@ -89,7 +89,7 @@ void SayWhatItTakes(const AdviseRequest& request, const StudyPlan& plan, const f
 
 // Works off one phase. False where it was stopped.
 bool WorkOff(const StudyFolder& folder, StudyPhase phase, const AdviseRequest& request,
-             analysis::Study& study, const volatile std::sig_atomic_t& stop) {
+             analysis::Study& study, const StopFlag& stop) {
   Collector collector(folder.path());
   StudyRunOptions options;
   options.jobs = request.jobs;
@@ -213,7 +213,7 @@ analysis::AdviceQuestion QuestionOf(const AdviseRequest& request, const Scenario
 
 }  // namespace
 
-AdviseResult Advise(const AdviseRequest& request, const volatile std::sig_atomic_t& stop) {
+AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop) {
   const Scenario quick = ShortScenario(request);
   StudyPlan plan = PlanOf(quick);  // mistakes leave nothing behind
   const Workplace place(request.folder);

@@ -112,7 +112,7 @@ std::optional<Share> ShareOfEnvironment(const Environment& environment) {
 }
 
 bool LaunchMpi(const LaunchOptions& options, const std::function<void()>& tick,
-               const volatile std::sig_atomic_t& stop) {
+               const StopFlag& stop) {
   const fs::path log = options.study / "journal" / "mpi.log";
   fs::create_directories(log.parent_path());
   const auto phase = [&](const std::string& name, int64_t processes) {
@@ -173,7 +173,7 @@ std::vector<std::string> SubmitSlurm(const fs::path& submit) {
 }
 
 bool WaitSlurm(const std::vector<std::string>& jobs, const std::function<void()>& tick,
-               const volatile std::sig_atomic_t& stop) {
+               const StopFlag& stop) {
   const std::string line = ShellLine({"squeue", "--noheader", "--jobs=" + Join(jobs, ",")});
   while (true) {
     const ShellResult queue = RunShell(line);

@@ -4,7 +4,6 @@
 // machines see.
 #pragma once
 
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -35,7 +34,7 @@ struct LaunchOptions {
 // points. `tick` is called several times a second. What mpirun says goes to journal/mpi.log; throws
 // Error with its end where it fails. False: stopped.
 bool LaunchMpi(const LaunchOptions& options, const std::function<void()>& tick,
-               const volatile std::sig_atomic_t& stop);
+               const StopFlag& stop);
 
 // slurm/{trainings,points,collect}.sbatch and slurm/submit.sh in the study's folder, in place of
 // older ones. Returns the path of submit.sh.
@@ -46,6 +45,6 @@ std::vector<std::string> SubmitSlurm(const std::filesystem::path& submit);
 
 // Until none of them is in the queue. False: stopped; the jobs go on.
 bool WaitSlurm(const std::vector<std::string>& jobs, const std::function<void()>& tick,
-               const volatile std::sig_atomic_t& stop);
+               const StopFlag& stop);
 
 }  // namespace legacy

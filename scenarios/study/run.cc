@@ -50,8 +50,7 @@ class StudyRun {
  public:
   StudyRun(const StudyFolder& folder, const analysis::Study& now, const StudyRunOptions& options);
 
-  StudyProgress Run(const std::function<void(const StudyProgress&)>& tick,
-                    const volatile std::sig_atomic_t& stop);
+  StudyProgress Run(const std::function<void(const StudyProgress&)>& tick, const StopFlag& stop);
 
  private:
   void FindOut(const analysis::Study& now);
@@ -242,7 +241,7 @@ void StudyRun::EndPiece(Slot& slot, const Child::End& end) {
 }
 
 StudyProgress StudyRun::Run(const std::function<void(const StudyProgress&)>& tick,
-                            const volatile std::sig_atomic_t& stop) {
+                            const StopFlag& stop) {
   const auto busy = [](const Slot& slot) { return slot.child != nullptr; };
   while (!stop) {
     Fill();
@@ -284,7 +283,7 @@ double SamplesOf(const PlannedTraining& training) {
 StudyProgress RunStudy(const StudyFolder& folder, const analysis::Study& now,
                        const StudyRunOptions& options,
                        const std::function<void(const StudyProgress&)>& tick,
-                       const volatile std::sig_atomic_t& stop) {
+                       const StopFlag& stop) {
   return StudyRun(folder, now, options).Run(tick, stop);
 }
 

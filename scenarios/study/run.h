@@ -4,7 +4,6 @@
 // the work in hand is done again.
 #pragma once
 
-#include <csignal>
 #include <cstdint>
 #include <functional>
 
@@ -52,8 +51,7 @@ struct StudyProgress {
 // left. Throws Error where journals cannot be written.
 StudyProgress RunStudy(const StudyFolder& folder, const analysis::Study& now,
                        const StudyRunOptions& options,
-                       const std::function<void(const StudyProgress&)>& tick,
-                       const volatile std::sig_atomic_t& stop);
+                       const std::function<void(const StudyProgress&)>& tick, const StopFlag& stop);
 
 // Samples that a training sees.
 double SamplesOf(const PlannedTraining& training);

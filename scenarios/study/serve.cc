@@ -174,8 +174,7 @@ void StudyServer::Stop() {
   impl_->server.Stop();
 }
 
-int Serve(const fs::path& study, const ServeOptions& options,
-          const volatile std::sig_atomic_t& stop) {
+int Serve(const fs::path& study, const ServeOptions& options, const StopFlag& stop) {
   StudyServer server(study, options);
   fmt::print(stderr, "{}\n", server.Description());
   if (!IsLoopback(options.bind)) {

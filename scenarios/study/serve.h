@@ -13,7 +13,6 @@
 // ask through the browser (DNS rebinding).
 #pragma once
 
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -31,8 +30,7 @@ struct ServeOptions {
 // Reads the study's folder, says on standard error what was read and the address, and serves until
 // `stop` is set. Returns the program's exit status. Throws Error on what is no study, on a study
 // without a training to ask, and on addresses that cannot be listened on.
-int Serve(const std::filesystem::path& study, const ServeOptions& options,
-          const volatile std::sig_atomic_t& stop);
+int Serve(const std::filesystem::path& study, const ServeOptions& options, const StopFlag& stop);
 
 // The server without its messages.
 class StudyServer {

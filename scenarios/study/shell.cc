@@ -93,7 +93,7 @@ ShellResult RunShell(const std::string& line) {
 }
 
 int RunProgram(const std::vector<std::string>& words, const fs::path& log,
-               const std::function<void()>& tick, const volatile std::sig_atomic_t& stop) {
+               const std::function<void()>& tick, const StopFlag& stop) {
   const int file = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file < 0) throw Error(log.string() + ": cannot be written: " + std::strerror(errno));
   std::fflush(nullptr);

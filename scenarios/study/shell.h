@@ -28,7 +28,7 @@ inline constexpr std::chrono::milliseconds kBetweenLooks{200};
 // is set or this process dies. Returns its exit status, or -1 where it was stopped or died. Throws
 // Error where it cannot be started.
 int RunProgram(const std::vector<std::string>& words, const std::filesystem::path& log,
-               const std::function<void()>& tick, const volatile std::sig_atomic_t& stop);
+               const std::function<void()>& tick, const StopFlag& stop);
 
 // The last lines of a log, for messages.
 std::string EndOfLog(const std::filesystem::path& log, std::uintmax_t begin = 0);

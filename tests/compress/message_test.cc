@@ -56,7 +56,6 @@ TEST(Header, RefusesWhatItDoesNotKnow) {
   };
   refuses(0, 0x4D);    // magic
   refuses(2, 0x20);    // version 2
-  refuses(2, 0x1E);    // value type 14
   refuses(3, 6 << 5);  // index coding 6
   refuses(12, 11);     // more values than elements
   EXPECT_THROW(ReadHeader(ByteSpan(good).first(15)), Error);

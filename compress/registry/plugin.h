@@ -1,0 +1,33 @@
+// A codec or a policy of the user's own, in one file:
+//
+//   #include "compress/registry/plugin.h"
+//
+//   class Blocks : public legacy::Sparsifier { ... };
+//
+//   LEGACY_PLUGIN(tables) {
+//     tables.Add(legacy::SparsifierRow{
+//         .info = {.name = "blocks", .help = "the 64-element blocks of most energy"},
+//         .make = [](const legacy::OptionReader&) { return std::make_unique<Blocks>(); }});
+//   }
+//
+// `./waf plugin blocks.cc` makes blocks.so of it, and --plugin=blocks.so loads that into
+// legacy-scenario, legacy-codec, legacy-study and legacy-replay. docs/tutorials/ has the whole way.
+//
+// A plugin is compiled against these headers, and runs in the programs of the same sources and
+// compiler alone: the interface's name says which, and loading compares it.
+#pragma once
+
+#include "compress/registry/registry.h"
+#include "legacy_plugin_interface.h"  // made by CMake: LEGACY_PLUGIN_INTERFACE
+
+// Names of what a plugin exports.
+#define LEGACY_PLUGIN_INTERFACE_SYMBOL "legacy_plugin_interface"
+#define LEGACY_PLUGIN_SYMBOL "legacy_plugin_add"
+
+// Defines what a plugin exports; the function's body follows.
+#define LEGACY_PLUGIN(tables)                                                       \
+  extern "C" [[gnu::visibility("default")]] const char* legacy_plugin_interface() { \
+    return LEGACY_PLUGIN_INTERFACE;                                                 \
+  }                                                                                 \
+  extern "C" [[gnu::visibility("default")]] void legacy_plugin_add(                 \
+      const ::legacy::MethodTables&(tables))

@@ -1,0 +1,538 @@
+#include "scenarios/codec/method_check.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <thread>
+
+#include "base/error.h"
+#include "compress/codec.h"
+#include "compress/gradients/gradients.h"
+#include "compress/kernel_costs.h"
+#include "compress/policy.h"
+
+namespace legacy {
+namespace {
+
+constexpr int64_t kLengths[] = {1, 2, 7, 64, 65, 1000, 4097};
+constexpr uint64_t kSeed = 1;
+constexpr unsigned kHangs = 60;  // seconds after which a property is given up
+
+// What a property that does not hold is told by.
+class Violated : public std::exception {
+ public:
+  explicit Violated(std::string text) : text_(std::move(text)) {}
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
+void Expect(bool holds, const std::function<std::string()>& text) {
+  if (!holds) throw Violated(text());
+}
+
+std::vector<double> Parameters(const ParameterSpec& spec) {
+  if (spec.name.empty()) return {1};
+  const double middle = spec.minimum + (spec.maximum - spec.minimum) * 0.4;
+  return {spec.minimum, spec.fallback, spec.integer ? std::round(middle) : middle, spec.maximum};
+}
+
+CodecContext ContextOf(double parameter, uint64_t step = 0) {
+  return {.unit = 3, .parameter = parameter, .random = {.seed = kSeed, .step = step, .layer = 3}};
+}
+
+Unit UnitOf(int64_t numel) {
+  return {.id = 3, .name = "3", .shape = {numel}, .offset = 0, .numel = numel};
+}
+
+// A codec, a gradient of every kind and length, a parameter.
+struct Case {
+  const Codec& codec;
+  std::string gradient;
+  std::vector<float> values;
+  double parameter = 0;
+
+  std::string Text() const {
+    return fmt::format("{} of {} values, {} = {}", gradient, values.size(),
+                       codec.Parameter().name.empty() ? "parameter" : codec.Parameter().name,
+                       parameter);
+  }
+  std::vector<float> Decoded(const Message& message) const {
+    std::vector<float> sum(values.size());
+    codec.DecodeAdd(message.bytes, ContextOf(parameter), sum);
+    return sum;
+  }
+};
+
+// Calls check(case) for all, and returns how many there were.
+std::string ForAll(const Codec& codec, const std::function<void(const Case&)>& check) {
+  int cases = 0;
+  for (const GradientRow& row : GradientTable()) {
+    for (const int64_t n : kLengths) {
+      const std::vector<float> values = DrawGradient(row.info.name + ":n=" + std::to_string(n));
+      for (const double parameter : Parameters(codec.Parameter())) {
+        check({codec, row.info.name, values, parameter});
+        ++cases;
+      }
+    }
+  }
+  return fmt::format("{} cases", cases);
+}
+
+void CheckKernels(const WorkList& list) {
+  for (const Work& work : list) {
+    if (!work.kernel.empty()) CostOf(work.kernel);
+  }
+}
+
+std::string Costs(const Codec& codec) {
+  return ForAll(codec, [&](const Case& one) {
+    const auto n = std::ssize(one.values);
+    CheckKernels(codec.EncodeWork(n, ContextOf(one.parameter)));
+    CheckKernels(codec.DecodeWork(n, one.parameter));
+    CheckKernels(codec.FinishWork(n, one.parameter));
+    if (codec.AllowsErrorFeedback(one.parameter)) {
+      CheckKernels(codec.FeedbackWork(n, one.parameter, Feeding::kGradient));
+    }
+  });
+}
+
+std::string Repeats(const Codec& codec) {
+  return ForAll(codec, [&](const Case& one) {
+    const Bytes first = codec.Encode(one.values, ContextOf(one.parameter)).bytes;
+    Bytes second;
+    std::exception_ptr thrown;
+    std::thread other([&] {
+      try {
+        second = codec.Encode(one.values, ContextOf(one.parameter)).bytes;
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+    });
+    const Bytes third = codec.Encode(one.values, ContextOf(one.parameter)).bytes;
+    other.join();
+    if (thrown) std::rethrow_exception(thrown);
+    Expect(first == second && first == third,
+           [&] { return one.Text() + ": the same input gives other bytes"; });
+  });
+}
+
+std::string Lengths(const Codec& codec) {
+  int known = 0;
+  const std::string cases = ForAll(codec, [&](const Case& one) {
+    const Message message = codec.Encode(one.values, ContextOf(one.parameter));
+    const auto said = codec.MessageBytes(UnitOf(std::ssize(one.values)), one.parameter);
+    known += said.has_value();
+    Expect(!said || *said == message.size(), [&] {
+      return fmt::format("{}: {} bytes, MessageBytes said {}", one.Text(), message.size(), *said);
+    });
+    const Header header = ReadHeader(message.bytes);
+    Expect(header.unit == 3 && header.numel == one.values.size(), [&] {
+      return fmt::format("{}: the header has unit {} of {} values, not 3 of {}", one.Text(),
+                         header.unit, header.numel, one.values.size());
+    });
+  });
+  return cases + (known == 0 ? ", lengths depend on the data" : "");
+}
+
+std::string Decodes(const Codec& codec) {
+  return ForAll(codec, [&](const Case& one) {
+    const Message message = codec.Encode(one.values, ContextOf(one.parameter));
+    const std::vector<float> decoded = one.Decoded(message);
+    std::vector<float> sum(one.values.size(), 1.0f);
+    codec.DecodeAdd(message.bytes, ContextOf(one.parameter), sum);
+    for (size_t i = 0; i < sum.size(); ++i) {
+      Expect(std::isfinite(decoded[i]),
+             [&] { return fmt::format("{}: value {} is not finite", one.Text(), i); });
+      const double expected = 1.0 + decoded[i];
+      Expect(std::abs(sum[i] - expected) <= 1e-6 * std::max(1.0, std::abs(expected)), [&] {
+        return fmt::format("{}: value {}: DecodeAdd made {} of a sum of 1 and {}", one.Text(), i,
+                           sum[i], decoded[i]);
+      });
+    }
+  });
+}
+
+// decode(m) + r' = e, to the rounding of one subtraction.
+std::string AddsUp(const Codec& codec) {
+  return ForAll(codec, [&](const Case& one) {
+    std::vector<float> residual = one.values;
+    const Message message = codec.EncodeWithFeedback({}, residual, ContextOf(one.parameter));
+    const std::vector<float> decoded = one.Decoded(message);
+    for (size_t i = 0; i < residual.size(); ++i) {
+      const double sum = double{decoded[i]} + residual[i];
+      const double slack = 0x1p-23 * (std::abs(double{decoded[i]}) + std::abs(double{residual[i]}));
+      Expect(std::abs(sum - one.values[i]) <= slack, [&] {
+        return fmt::format("{}: value {}: sent {} and residual {} are not {}", one.Text(), i,
+                           decoded[i], residual[i], one.values[i]);
+      });
+    }
+  });
+}
+
+// The largest residual of a training in which the same gradient comes again and again.
+std::string StaysBounded(const Codec& codec) {
+  constexpr int kSteps = 300;
+  constexpr double kBlownUp = 1e4;  // times the largest gradient; what is never sent grows to 300
+  int tried = 0;
+  for (const double parameter : Parameters(codec.Parameter())) {
+    if (!codec.AllowsErrorFeedback(parameter)) continue;
+    ++tried;
+    const std::vector<float> gradient = DrawGradient("gaussian:n=500");
+    std::vector<float> residual(gradient.size());
+    CodecState state;
+    for (int step = 0; step < kSteps; ++step) {
+      CodecContext context = ContextOf(parameter, static_cast<uint64_t>(step));
+      context.state = &state;
+      codec.EncodeWithFeedback(gradient, residual, context);
+      for (const float r : residual) {
+        Expect(std::abs(r) < kBlownUp * 5, [&] {
+          return fmt::format(
+              "parameter {}: the residual grows to {} in step {}; "
+              "AllowsErrorFeedback should be false",
+              parameter, r, step);
+        });
+      }
+    }
+  }
+  return tried == 0 ? "error feedback is not allowed" : fmt::format("{} steps", tried * kSteps);
+}
+
+double SquaredDistance(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) sum += (double{a[i]} - b[i]) * (double{a[i]} - b[i]);
+  return sum;
+}
+
+// The mean error of many messages, beside the one that SquaredErrors expects. Methods that draw a
+// sample estimate from one, so the slack is wide.
+std::string Errors(const Codec& codec) {
+  constexpr int kDraws = 64;
+  constexpr double kSlack = 0.2;
+  for (const char* gradient : {"gaussian:n=2000", "student-t:n=2000", "ties:n=2000"}) {
+    const std::vector<float> values = DrawGradient(gradient);
+    const double squared = SquaredDistance(values, std::vector<float>(values.size()));
+    const std::vector<double> parameters = Parameters(codec.Parameter());
+    const std::vector<double> said = codec.SquaredErrors(values, parameters, ContextOf(1));
+    for (size_t p = 0; p < parameters.size(); ++p) {
+      const Case one{codec, gradient, values, parameters[p]};
+      double error = 0;
+      for (uint64_t step = 0; step < kDraws; ++step) {
+        const CodecContext context = ContextOf(parameters[p], step);
+        std::vector<float> sum(values.size());
+        codec.DecodeAdd(codec.Encode(values, context).bytes, context, sum);
+        error += SquaredDistance(values, sum) / kDraws;
+      }
+      Expect(std::abs(error - said[p]) <= kSlack * std::max(error, said[p]) + 0.05 * squared, [&] {
+        return fmt::format("{}: SquaredErrors said {:.4g}, {} messages have {:.4g}", one.Text(),
+                           said[p], kDraws, error);
+      });
+    }
+  }
+  return fmt::format("{} draws", kDraws);
+}
+
+// Whether call() throws Error.
+bool Refused(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error&) {
+    return true;
+  }
+  return false;
+}
+
+std::string RefusesInput(const Codec& codec) {
+  const ParameterSpec& spec = codec.Parameter();
+  const std::vector<float> good = DrawGradient("gaussian:n=50");
+  for (const float bad : {INFINITY, -INFINITY, NAN}) {
+    std::vector<float> values = good;
+    values[33] = bad;
+    Expect(Refused([&] { codec.Encode(values, ContextOf(spec.fallback)); }),
+           [&] { return fmt::format("a gradient with {} is encoded", bad); });
+  }
+  if (spec.name.empty()) return "values";
+  for (const double bad : {spec.minimum - 0.5, spec.maximum + 0.5, double{NAN}}) {
+    Expect(Refused([&] { codec.Encode(good, ContextOf(bad)); }),
+           [&] { return fmt::format("{} = {} is taken", spec.name, bad); });
+  }
+  return "values, parameters";
+}
+
+std::string RefusesMessages(const Codec& codec) {
+  const double parameter = codec.Parameter().fallback;
+  const Message message = codec.Encode(DrawGradient("gaussian:n=64"), ContextOf(parameter));
+  CodecContext other = ContextOf(parameter);
+  other.unit = 4;
+  std::vector<float> sum(64), longer(65);
+  Expect(Refused([&] { codec.DecodeAdd(message.bytes, other, sum); }),
+         [] { return "a message of another unit is decoded"; });
+  Expect(Refused([&] { codec.DecodeAdd(message.bytes, ContextOf(parameter), longer); }),
+         [] { return "a message of a unit of another length is decoded"; });
+  return "another unit, another length";
+}
+
+// `bytes` with bits flipped, cut, lengthened, or drawn anew.
+Bytes Mutated(Bytes bytes, RandomStream& stream) {
+  for (uint32_t flips = stream.Below(4); flips > 0 && !bytes.empty(); --flips) {
+    bytes[stream.Below(static_cast<uint32_t>(bytes.size()))] ^=
+        static_cast<std::byte>(1u << stream.Below(8));
+  }
+  if (stream.Below(3) == 0) bytes.resize(stream.Below(static_cast<uint32_t>(bytes.size()) + 8));
+  if (stream.Below(8) == 0) {
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(stream.Below(256));
+  }
+  return bytes;
+}
+
+// Every message is added, or refused before anything is.
+std::string SurvivesHostileBytes(const Codec& codec) {
+  constexpr int kMessages = 5000;
+  RandomStream stream({.seed = 77});
+  const std::vector<double> parameters = Parameters(codec.Parameter());
+  int refused = 0;
+  for (int i = 0; i < kMessages; ++i) {
+    const int64_t n = 1 + stream.Below(200);
+    const CodecContext context =
+        ContextOf(parameters[stream.Below(static_cast<uint32_t>(parameters.size()))]);
+    const auto values =
+        DrawGradient("gaussian:n=" + std::to_string(n), 0, static_cast<uint64_t>(i));
+    const Bytes bytes = Mutated(codec.Encode(values, context).bytes, stream);
+    std::vector<float> sum(static_cast<size_t>(n), 1.0f);
+    if (!Refused([&] { codec.DecodeAdd(bytes, context, sum); })) continue;
+    ++refused;
+    Expect(std::ranges::count(sum, 1.0f) == n,
+           [&] { return fmt::format("message {}: refused when a part was added", i); });
+  }
+  Expect(refused > 0,
+         [&] { return fmt::format("none of {} broken messages is refused", kMessages); });
+  return fmt::format("{} messages, {} refused", kMessages, refused);
+}
+
+CheckedProperty Try(const std::string& name, const std::function<std::string()>& check) {
+  try {
+    return {name, true, check()};
+  } catch (const std::exception& error) {
+    return {name, false, error.what()};
+  } catch (...) {
+    return {name, false, "it threw what is no std::exception"};
+  }
+}
+
+// As Try, in a process of its own: what ends that, or does not end, is told.
+CheckedProperty TryApart(const std::string& name, const std::function<std::string()>& check) {
+  int ends[2];
+  if (pipe(ends) != 0) throw Error("check: no pipe to a process of its own");
+  const pid_t child = fork();
+  if (child < 0) throw Error("check: no process of its own");
+  if (child == 0) {
+    alarm(kHangs);
+    const CheckedProperty found = Try(name, check);
+    const std::string text = (found.holds ? "+" : "-") + found.detail;
+    const bool told = write(ends[1], text.data(), text.size()) == std::ssize(text);
+    _exit(told ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<size_t>(n));
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return {name, false,
+            signal == SIGALRM ? fmt::format("it did not end in {} s", kHangs)
+                              : fmt::format("it ended by signal {}", signal)};
+  }
+  if (text.empty()) return {name, false, "it ended the program"};
+  return {name, text.front() == '+', text.substr(1)};
+}
+
+// A policy on its way through a training that is made up.
+class Course {
+ public:
+  explicit Course(const std::string& text) {
+    int64_t offset = 0;
+    for (const int64_t numel : {3000, 200, 40}) {
+      Unit unit = UnitOf(numel);
+      unit.id = static_cast<uint32_t>(units_.size());
+      unit.name = std::to_string(unit.id);
+      unit.offset = offset;
+      offset += numel;
+      units_.push_back(unit);
+    }
+    try {
+      Make(text, "topk", 0.02);
+    } catch (const Error&) {
+      Make(text, "fft", 0.85);  // policies of theta
+    }
+  }
+
+  std::vector<double> Step(int64_t step) {
+    std::vector<double> parameters(units_.size(), NAN);
+    policy_->Decide(InfoOf(step), units_, parameters);
+    const std::vector<float> gradient = DrawGradient("gaussian:n=3240", 0, step);
+    if (policy_->ReadsLocalGradient()) {
+      for (size_t u = 0; u < units_.size(); ++u) {
+        policy_->ObserveLocal(u, std::span(gradient).subspan(units_[u].offset, units_[u].numel),
+                              {});
+      }
+    }
+    const std::vector<double> candidates = policy_->Candidates();
+    Run(PolicyMoment::kAgreement, candidates);
+    if (!candidates.empty()) std::ranges::fill(parameters, candidates.at(policy_->Chosen()));
+    Run(PolicyMoment::kAnnouncement, {});
+    policy_->Observe({.step = step,
+                      .loss = 1.0 / (1.0 + static_cast<double>(step)),
+                      .mean_gradient = gradient,
+                      .simulated_seconds = 1e-2,
+                      .compute_seconds = 5e-3,
+                      .codec_seconds = 1e-3,
+                      .communication_seconds = 4e-3,
+                      .message_bytes = 1000,
+                      .unit_bytes = kBytes,
+                      .unit_exposed_seconds = kExposed});
+    return parameters;
+  }
+
+  const ParameterSpec& range() const { return scheme_->Parameter(); }
+  Policy& policy() { return *policy_; }
+  static constexpr int64_t kSteps = 40;
+
+ private:
+  void Make(const std::string& text, const char* scheme, double parameter) {
+    scheme_ = MakeScheme(scheme);
+    policy_ = MakePolicy(text, {.scheme = scheme_.get(),
+                                .units = units_,
+                                .workers = 3,
+                                .total_steps = kSteps,
+                                .steps_per_epoch = 5,
+                                .parameter = parameter,
+                                .seed = kSeed});
+  }
+
+  static constexpr double kBytes[] = {700, 200, 100};
+  static constexpr double kExposed[] = {2e-3, 1e-3, 1e-3};
+
+  static StepInfo InfoOf(int64_t step) {
+    return {.step = step,
+            .total_steps = kSteps,
+            .learning_rate = step < kSteps / 2 ? 1 : 0.1,
+            .steps_per_epoch = 5,
+            .link = {.latency_seconds = 1e-5, .seconds_per_byte = 8e-10}};
+  }
+
+  // A call of the policy's own, in which every worker kept less of each candidate.
+  void Run(PolicyMoment moment, const std::vector<double>& candidates) {
+    if (!policy_->OpenRound(moment)) return;
+    std::vector<Probe> probes(candidates.empty() ? 0 : units_.size());
+    for (Probe& probe : probes) {
+      probe.squared = 1;
+      for (const double candidate : candidates) probe.kept.push_back(std::sqrt(candidate));
+    }
+    for (int w = 0; w < 3; ++w) policy_->Accumulate(w, policy_->Encode(w, probes).bytes);
+    policy_->FinishRound();
+  }
+
+  std::unique_ptr<Scheme> scheme_;
+  std::vector<Unit> units_;
+  std::unique_ptr<Policy> policy_;
+};
+
+std::string DecidesInside(const std::string& text) {
+  Course course(text);
+  for (int64_t step = 0; step < Course::kSteps; ++step) {
+    for (const double parameter : course.Step(step)) {
+      try {
+        CheckParameter(course.range(), parameter);
+      } catch (const Error& error) {
+        throw Violated(fmt::format("step {}: {}", step, error.what()));
+      }
+    }
+  }
+  return fmt::format("{} steps", Course::kSteps);
+}
+
+std::string DecidesAlike(const std::string& text) {
+  Course first(text), second(text);
+  for (int64_t step = 0; step < Course::kSteps; ++step) {
+    Expect(first.Step(step) == second.Step(step),
+           [&] { return fmt::format("step {}: two policies of one text decide otherwise", step); });
+  }
+  return fmt::format("{} steps", Course::kSteps);
+}
+
+std::string Resumes(const std::string& text) {
+  for (const int64_t at : {1, 7, 23}) {
+    Course straight(text), resumed(text);
+    for (int64_t step = 0; step < at; ++step) straight.Step(step);
+    resumed.policy().Load(straight.policy().Save());
+    for (int64_t step = at; step < Course::kSteps; ++step) {
+      Expect(straight.Step(step) == resumed.Step(step), [&] {
+        return fmt::format("saved and loaded before step {}, it decides otherwise in step {}", at,
+                           step);
+      });
+    }
+  }
+  return "saved before steps 1, 7 and 23";
+}
+
+std::string SurvivesHostileStates(const std::string& text) {
+  constexpr int kStates = 300;
+  RandomStream stream({.seed = 78});
+  Course saved(text);
+  for (int64_t step = 0; step < 9; ++step) saved.Step(step);
+  const Bytes good = saved.policy().Save();
+  int refused = 0;
+  for (int i = 0; i < kStates; ++i) {
+    Course course(text);
+    const Bytes before = course.policy().Save();
+    if (!Refused([&] { course.policy().Load(Mutated(good, stream)); })) continue;
+    ++refused;
+    Expect(course.policy().Save() == before,
+           [&] { return fmt::format("state {}: refused when a part was loaded", i); });
+  }
+  return fmt::format("{} states, {} refused", kStates, refused);
+}
+
+}  // namespace
+
+std::vector<CheckedProperty> CheckCodec(const std::string& text) {
+  const std::unique_ptr<Codec> codec = MakeCodec(text);
+  const auto of = [&](std::string (*check)(const Codec&)) {
+    return [&codec, check] { return check(*codec); };
+  };
+  return {TryApart("costs of its kernels", of(Costs)),
+          TryApart("equal bytes from equal input", of(Repeats)),
+          TryApart("length", of(Lengths)),
+          TryApart("decoding", of(Decodes)),
+          TryApart("sent + residual = input", of(AddsUp)),
+          TryApart("bounded residual", of(StaysBounded)),
+          TryApart("estimated error", of(Errors)),
+          TryApart("refuses wrong input", of(RefusesInput)),
+          TryApart("refuses others' messages", of(RefusesMessages)),
+          TryApart("hostile bytes", of(SurvivesHostileBytes))};
+}
+
+std::vector<CheckedProperty> CheckPolicy(const std::string& text) {
+  Course made(text);  // throws
+  const auto of = [&](std::string (*check)(const std::string&)) {
+    return [&text, check] { return check(text); };
+  };
+  return {TryApart("parameters inside the range", of(DecidesInside)),
+          TryApart("equal decisions from equal input", of(DecidesAlike)),
+          TryApart("resumes from its state", of(Resumes)),
+          TryApart("hostile states", of(SurvivesHostileStates))};
+}
+
+}  // namespace legacy
