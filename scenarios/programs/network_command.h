@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/program.h"
 #include "scenarios/network/engines.h"
 #include "scenarios/network/options.h"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/program.h"
 #include "scenarios/study/run.h"
 
 namespace legacy {

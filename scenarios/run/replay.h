@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "base/program.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/recording.h"

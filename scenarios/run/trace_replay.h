@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/program.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/manifest.h"
 #include "trainer/clock/ddp_trace.h"

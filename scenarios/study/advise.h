@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/study/advice.h"
+#include "base/program.h"
 #include "scenarios/options/scenario.h"
 
 namespace legacy {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/program.h"
 #include "scenarios/study/schedule.h"
 
 namespace legacy {

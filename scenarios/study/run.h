@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/program.h"
 #include "scenarios/study/folder.h"
 #include "scenarios/study/schedule.h"
 

@@ -17,6 +17,8 @@
 #include <memory>
 #include <string>
 
+#include "base/program.h"
+
 namespace legacy {
 
 struct ServeOptions {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/program.h"
+
 namespace legacy {
 
 // A word as a POSIX shell reads it back.
