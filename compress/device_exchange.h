@@ -7,7 +7,7 @@
 //   exchange->Begin(step)
 //   for each participant w, in order:   exchange->Encode(w, gradient of w)
 //   exchange->Finish(mean)
-//   exchange->Rounds(unit), ...         what travelled
+//   exchange->Calls(unit), ...         what travelled
 //
 // Gradients and means are flat: unit u is at its offset. Encode() queues work and returns, so that
 // `gradient` may be written again by what is queued after it; Finish() waits for the device. All
@@ -42,9 +42,9 @@ struct DeviceStep {
 
 class DeviceExchange {
  public:
-  // A round of a unit, and the bytes that each worker sent in it: 0 of who takes no part.
+  // A collective call of a unit, and the bytes that each worker sent in it: 0 of who takes no part.
   struct Travelled {
-    Round round;
+    CollectiveCall call;
     std::vector<int64_t> bytes;
   };
 
@@ -54,9 +54,9 @@ class DeviceExchange {
   virtual void Finish(float* mean) = 0;
 
   // Of the finished step.
-  virtual std::vector<Travelled> Rounds(int unit) const = 0;
+  virtual std::vector<Travelled> Calls(int unit) const = 0;
   virtual int64_t ElementsSent(int unit) const = 0;  // as Exchange has it
-  // A worker's message of the unit's last round, copied to the host.
+  // A worker's message of the unit's last collective call, copied to the host.
   virtual Bytes CopyMessage(int unit, int worker) const = 0;
 
   // As Exchange::RescaleResiduals and Residual; the copy is of one unit, on the host, and empty

@@ -1,17 +1,17 @@
-// Exchange: how one unit's gradients become their mean, as a list of rounds. Top-K by all-gather
-// has one round; AR-Topk two (indices broadcast, values all-reduced); PowerSGD two dependent
-// all-reduces. The bytes handed to the network are Message::size(), and the mean comes from
-// decoding those same bytes.
+// Exchange: how one unit's gradients become their mean, as a list of collective calls. Top-K by
+// all-gather has one call; AR-Topk two (indices broadcast, values all-reduced); PowerSGD two
+// dependent all-reduces. The bytes handed to the network are Message::size(), and the mean comes
+// from decoding those same bytes.
 //
 //   exchange->Begin(step)
 //   where step.candidates are given:               what each would keep, measured before anything
 //                                                  is sent
 //     for each participant w (any thread):   Probe p = exchange->Measure(w, gradient of w)
 //     exchange->Choose(candidate)                  agreed on by the policy (compress/policy.h)
-//   while (auto round = exchange->NextRound()):          the same decision at every worker
+//   while (auto call = exchange->NextCall()):           the same decision at every worker
 //     for each participant w (any thread):   Message m = exchange->Encode(w, gradient of w)
 //     for each participant w, in order:      exchange->Accumulate(w, m.bytes)
-//     exchange->FinishRound()
+//     exchange->FinishCall()
 //   exchange->Mean(out)
 //
 // All workers take part in a step unless it says who does (backup workers, deadlines). The others
@@ -33,23 +33,23 @@
 
 namespace legacy {
 
-// What happens to the workers' payloads of a round.
+// What happens to the workers' payloads of a collective call.
 enum class Reduction : uint8_t { kConcat, kSum, kMax, kVote, kRequantisedSum };
 
 // Which way they travel. The fabric picks the algorithm (ring, tree, parameter server) for it.
 enum class Primitive : uint8_t { kAllReduce, kAllGather, kBroadcast };
 
-struct Round {
+struct CollectiveCall {
   Reduction reduction = Reduction::kConcat;
   Primitive primitive = Primitive::kAllGather;
   int root = 0;     // of a broadcast
-  WorkList encode;  // at each worker, before the round can start
+  WorkList encode;  // at each worker, before the call can start
   WorkList decode;  // at each worker, after it, for all messages together
 };
 
-// A round whose messages have a length that is known beforehand.
-struct PlannedRound {
-  Round round;
+// A collective call whose messages have a length that is known beforehand.
+struct PlannedCall {
+  CollectiveCall call;
   int64_t bytes = 0;  // of each participant's message; of a broadcast, of the root's alone
 };
 
@@ -58,10 +58,12 @@ struct PlannedRound {
 struct LinkEstimate {
   double latency_seconds = 0;
   double seconds_per_byte = 0;
-  // Seconds of a round of a unit of `elements` in which worker w sends bytes[w]: the closed form of
-  // the collective that is configured for it. None: that of a ring, or of a tree that broadcasts.
-  std::function<double(const Round& round, int64_t elements, std::span<const int64_t> bytes)>
-      round_seconds = {};
+  // Seconds of a collective call of a unit of `elements` in which worker w sends bytes[w]: the
+  // closed form of the collective that is configured for it. None: that of a ring, or of a tree
+  // that broadcasts.
+  std::function<double(const CollectiveCall& call, int64_t elements,
+                       std::span<const int64_t> bytes)>
+      call_seconds = {};
   // Seconds of that work on a worker's device. None: it is not known, and counts as free.
   std::function<double(const WorkList& work)> work_seconds = {};
 };
@@ -101,20 +103,21 @@ class Exchange {
   // The step goes on with candidates[index]; Encode then takes no gradient.
   virtual void Choose(size_t index);
 
-  // The next round, or nothing when the mean is known. May depend on the rounds before (GraVAC's
-  // agreement).
-  virtual std::optional<Round> NextRound() = 0;
-  // Worker's payload of the current round. `gradient` (unit's numel) is given in the first round
-  // and empty in later ones: what a later round needs is kept as state. Workers that send nothing
-  // return an empty message.
+  // The next collective call, or nothing when the mean is known. May depend on the calls before
+  // (GraVAC's agreement).
+  virtual std::optional<CollectiveCall> NextCall() = 0;
+  // Worker's payload of the current collective call. `gradient` (unit's numel) is given in the
+  // first call and empty in later ones: what a later call needs is kept as state. Workers that send
+  // nothing return an empty message.
   virtual Message Encode(int worker, std::span<const float> gradient) = 0;
   // Takes a participant's message as received, in worker order. Hostile bytes throw Error.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
-  virtual void FinishRound() = 0;
+  virtual void FinishCall() = 0;
   // Mean over the participants of the decoded gradients; `out` has the unit's numel.
   virtual void Mean(std::span<float> out) const = 0;
 
-  // Values that one participant sends this step, for the element ratio; valid after the last round.
+  // Values that one participant sends this step, for the element ratio; valid after the last
+  // collective call.
   virtual int64_t ElementsSent() const = 0;
 
   // Residuals are in gradient units: when the learning rate falls from a to b they are multiplied
@@ -135,22 +138,21 @@ class Scheme {
   virtual ~Scheme() = default;
   virtual std::string_view Name() const = 0;
   virtual const ParameterSpec& Parameter() const = 0;
-  // Values that one worker sends over all rounds; what the parameter asks for, where it depends on
-  // the data.
+  // Values that one worker sends over all collective calls; what the parameter asks for, where it
+  // depends on the data.
   virtual int64_t ElementsSent(const Unit& unit, double parameter) const = 0;
-  // Bytes that one worker sends over all rounds, where known beforehand.
+  // Bytes that one worker sends over all collective calls, where known beforehand.
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
-  // The rounds of an exchange of so many participants that gets no candidates, where all their
-  // lengths are known beforehand; none: lengths depend on the data, or on who takes part.
-  virtual std::optional<std::vector<PlannedRound>> Plan(const Unit&, double, int) const {
+  // The collective calls of an exchange of so many participants that gets no candidates, where all
+  // their lengths are known beforehand; none: lengths depend on the data, or on who takes part.
+  virtual std::optional<std::vector<PlannedCall>> Plan(const Unit&, double, int) const {
     return std::nullopt;
   }
-  // The rounds to expect of an exchange on that link. Where lengths depend on the data they are
+  // The calls to expect of an exchange on that link. Where lengths depend on the data they are
   // those of what the parameter asks for. None: the scheme cannot tell.
-  virtual std::optional<std::vector<PlannedRound>> ExpectedRounds(const Unit& unit,
-                                                                  double parameter,
-                                                                  int participants,
-                                                                  const LinkEstimate&) const {
+  virtual std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
+                                                                int participants,
+                                                                const LinkEstimate&) const {
     return Plan(unit, parameter, participants);
   }
   // True where the reduction's arithmetic depends on the network's collective: such a training
@@ -206,9 +208,8 @@ struct SchemeRow {
                                   const SchemeOptions& options);
 };
 
-// Schemes that are more than one codec in one round: ar-topk, flexible-topk, powersgd, dgc,
-// signsgd, terngrad-shared, variance.
-// Every codec is a scheme as well.
+// Schemes that are more than one codec in one collective call: ar-topk, flexible-topk, powersgd,
+// dgc, signsgd, terngrad-shared, variance. Every codec is a scheme as well.
 std::span<const SchemeRow> SchemeTable();
 
 // From text, "topk", "topk:index=u32+rbf", "powersgd:min_rate=2". Codecs take, beside their own,

@@ -1,5 +1,5 @@
-// The real bytes that one worker sends for one unit in one round. Little endian; 16-byte header,
-// then segments whose lengths follow from the header alone (delta varint excepted). See
+// The real bytes that one worker sends for one unit in one collective call. Little endian; 16-byte
+// header, then segments whose lengths follow from the header alone (delta varint excepted). See
 // docs/message-format.md.
 //
 //   offset  0  u16  magic 0x474C ("LG")
@@ -70,8 +70,8 @@ enum class CodecId : uint8_t {
   kDense = 0,  // all values, in order, through any quantiser
   kTopK = 2,
   kRandomK = 3,
-  kPositions = 4,  // AR-Topk, first round: positions and no values
-  kSupport = 5,    // AR-Topk, second round: values at those positions
+  kPositions = 4,  // AR-Topk, first call: positions and no values
+  kSupport = 5,    // AR-Topk, second call: values at those positions
   kThreshold = 6,
   kSampled = 7,  // DGC's sampled threshold
   kRedSync = 8,
@@ -82,7 +82,7 @@ enum class CodecId : uint8_t {
   kPowerSgdP = 13,
   kPowerSgdQ = 14,
   kLengths = 15,  // lengths of the messages that follow, where they depend on the data
-  kScale = 16,    // shared-scale TernGrad, first round: one maximum
+  kScale = 16,    // shared-scale TernGrad, first call: one maximum
   kSlice = 17,    // one worker's slice of a requantised sum
   kVote = 18,     // sign bits to be voted on
   kPolicy = 19,   // a policy's own: agreement, announcement

@@ -1,14 +1,14 @@
 // Policy: picks each unit's codec parameter for each step, from exactly what its paper lets it
 // know. One policy object stands for all workers: whatever a worker learns from others travels as
-// bytes in a round, is decoded from those bytes, and is charged to the network.
+// bytes in a collective call, is decoded from those bytes, and is charged to the network.
 //
 //   policy->Decide(step, units, parameters)                  before the gradients
 //   Observe(unit, gradient, residual) of worker 0            where it reads local gradients
-//   an agreement, where Agrees(step): exchanges measure Candidates(), OpenRound(kAgreement) and its
+//   an agreement, where Agrees(step): exchanges measure Candidates(), OpenCall(kAgreement) and its
 //   messages,
 //     then Choose: one candidate for each unit
 //   the exchanges run
-//   an announcement, where OpenRound(kAnnouncement) has one: worker 0 tells what it decided for
+//   an announcement, where OpenCall(kAnnouncement) has one: worker 0 tells what it decided for
 //   later steps Observe(feedback)
 #pragma once
 
@@ -93,9 +93,9 @@ class Policy : public Pluggable {
   // StepContext::estimate for them.
   virtual bool EstimatesCandidates() const { return false; }
 
-  // The policy's own messages: at most one round at each moment, in all of which every worker takes
-  // part.
-  virtual std::optional<Round> OpenRound(PolicyMoment) { return std::nullopt; }
+  // The policy's own messages: at most one collective call at each moment, in all of which every
+  // worker takes part.
+  virtual std::optional<CollectiveCall> OpenCall(PolicyMoment) { return std::nullopt; }
   // `probes`: of this worker, by unit; empty in an announcement. Workers that send nothing return
   // an empty message. May be called concurrently for different workers.
   virtual Message Encode([[maybe_unused]] int worker,
@@ -104,7 +104,7 @@ class Policy : public Pluggable {
   }
   // In worker order. Hostile bytes throw Error.
   virtual void Accumulate([[maybe_unused]] int worker, [[maybe_unused]] ByteSpan message) {}
-  virtual void FinishRound() {}
+  virtual void FinishCall() {}
   // After the agreement: the candidate of every unit.
   virtual size_t Chosen() const { return 0; }
 

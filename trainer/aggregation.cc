@@ -11,22 +11,22 @@
 namespace legacy {
 namespace {
 
-// Nothing travels before the agreement: one bucket of all layers, whose first round it is. What
-// follows goes one after the other, units of one structure together.
-BucketWork Behind(const RoundWork& agreement, std::span<const BucketWork> buckets) {
+// Nothing travels before the agreement: one bucket of all layers, whose first collective call it
+// is. What follows goes one after the other, units of one structure together.
+BucketWork Behind(const CallWork& agreement, std::span<const BucketWork> buckets) {
   BucketWork all{{}, 0, {agreement}};
   for (const BucketWork& group : MergeUnits(buckets)) {
     all.layers.insert(all.layers.end(), group.layers.begin(), group.layers.end());
     all.elements += group.elements;
-    all.rounds.insert(all.rounds.end(), group.rounds.begin(), group.rounds.end());
+    all.calls.insert(all.calls.end(), group.calls.begin(), group.calls.end());
   }
   return all;
 }
 
-int64_t BytesOf(std::span<const RoundWork> rounds) {
+int64_t BytesOf(std::span<const CallWork> calls) {
   int64_t sum = 0;
-  for (const RoundWork& round : rounds) {
-    sum += std::accumulate(round.bytes.begin(), round.bytes.end(), int64_t{0});
+  for (const CallWork& call : calls) {
+    sum += std::accumulate(call.bytes.begin(), call.bytes.end(), int64_t{0});
   }
   return sum;
 }
@@ -65,11 +65,11 @@ bool Aggregation::IsShown(int worker) const {
   return worker == participants_.front() && policy_.ReadsLocalGradient();
 }
 
-void Aggregation::RunPolicyRound(PolicyMoment moment, std::span<const std::vector<Probe>> probes,
-                                 const MessageHook& hook) {
-  const std::optional<Round> round = policy_.OpenRound(moment);
-  if (!round) return;
-  RoundWork work = WorkOf(*round, workers_);
+void Aggregation::RunPolicyCall(PolicyMoment moment, std::span<const std::vector<Probe>> probes,
+                                const MessageHook& hook) {
+  const std::optional<CollectiveCall> call = policy_.OpenCall(moment);
+  if (!call) return;
+  CallWork work = WorkOf(*call, workers_);
   for (const int w : participants_) {
     Message message = policy_.Encode(w, probes.empty() ? std::span<const Probe>() : probes[w]);
     work.bytes[w] = message.size();
@@ -81,7 +81,7 @@ void Aggregation::RunPolicyRound(PolicyMoment moment, std::span<const std::vecto
                   std::string(policy_.Name()) + ": " + error.what());
     }
   }
-  policy_.FinishRound();
+  policy_.FinishCall();
   (moment == PolicyMoment::kAgreement ? agreement_ : announcement_) = std::move(work);
 }
 
@@ -90,13 +90,13 @@ std::vector<BucketWork> Aggregation::Buckets() const {
   for (const Bucket& bucket : plan_.buckets) {
     std::vector<BucketWork> parts;
     for (int u : bucket.units) {
-      parts.push_back({plan_.unit_layers[u], plan_.units[u].numel, books_[u].rounds});
+      parts.push_back({plan_.unit_layers[u], plan_.units[u].numel, books_[u].calls});
     }
     for (BucketWork& merged : MergeUnits(parts)) buckets.push_back(std::move(merged));
   }
   if (agreement_) buckets = {Behind(*agreement_, buckets)};
   if (policy_.ReadsLocalGradient()) {
-    AddWork(policy_.LocalWork(), buckets.back().rounds.front().encode);
+    AddWork(policy_.LocalWork(), buckets.back().calls.front().encode);
   }
   if (announcement_) buckets.push_back({{}, 0, {*announcement_}});
   return buckets;
@@ -105,7 +105,7 @@ std::vector<BucketWork> Aggregation::Buckets() const {
 std::vector<UnitOutcome> Aggregation::Outcomes() const {
   std::vector<UnitOutcome> outcomes;
   for (const UnitBook& book : books_) {
-    outcomes.push_back({book.parameter, book.elements, BytesOf(book.rounds)});
+    outcomes.push_back({book.parameter, book.elements, BytesOf(book.calls)});
   }
   return outcomes;
 }
@@ -129,7 +129,7 @@ void Aggregation::Observe(StepFeedback feedback, std::span<const BucketWork> buc
 std::vector<double> Aggregation::UnitBytes() const {
   std::vector<double> bytes;
   for (const UnitBook& book : books_) {
-    bytes.push_back(static_cast<double>(BytesOf(book.rounds)) /
+    bytes.push_back(static_cast<double>(BytesOf(book.calls)) /
                     static_cast<double>(participants_.size()));
   }
   return bytes;

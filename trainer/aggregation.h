@@ -20,12 +20,12 @@ namespace legacy {
 struct MessageInfo {
   int64_t step = 0;
   int unit = 0;  // -1: the policy's own
-  int round = 0;
+  int call = 0;
   int worker = 0;
 };
 
 // Sees, and may change, each message between encoding and decoding. Called from one thread, by
-// round, unit and worker; the length that counts as traffic is the encoder's.
+// collective call, unit and worker; the length that counts as traffic is the encoder's.
 using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
 
 // What the policy chose for a unit and what was sent for it.
@@ -75,18 +75,18 @@ class Aggregation {
  protected:
   struct UnitBook {
     double parameter = 0;
-    int64_t elements = 0;           // as Exchange::ElementsSent() has it, after the last round
-    std::vector<RoundWork> rounds;  // of the step so far
+    int64_t elements = 0;         // as Exchange::ElementsSent() has it, after the last call
+    std::vector<CallWork> calls;  // of the step so far
   };
 
   // Empties the books, and asks the policy.
   void Decide(const StepInfo& step, std::span<const int> participants);
   // Whether the policy is to be shown the worker's gradient.
   bool IsShown(int worker) const;
-  // The policy's round of that moment, where it has one. `probes`: of each worker, by unit; empty
-  // in an announcement.
-  void RunPolicyRound(PolicyMoment moment, std::span<const std::vector<Probe>> probes,
-                      const MessageHook& hook);
+  // The policy's collective call of that moment, where it has one. `probes`: of each worker, by
+  // unit; empty in an announcement.
+  void RunPolicyCall(PolicyMoment moment, std::span<const std::vector<Probe>> probes,
+                     const MessageHook& hook);
 
   UnitPlan plan_;
   Policy& policy_;
@@ -104,8 +104,8 @@ class Aggregation {
                                          std::span<const double> unit_bytes,
                                          std::span<const double> bucket_seconds) const;
 
-  std::optional<RoundWork> agreement_;  // of the step
-  std::optional<RoundWork> announcement_;
+  std::optional<CallWork> agreement_;  // of the step
+  std::optional<CallWork> announcement_;
 };
 
 }  // namespace legacy

@@ -47,14 +47,14 @@ void DeviceAggregation::Finish(float* mean) {
   }
   for (size_t u = 0; u < books_.size(); ++u) {
     const int unit = static_cast<int>(u);
-    for (const DeviceExchange::Travelled& travelled : exchange_->Rounds(unit)) {
-      RoundWork work = WorkOf(travelled.round, workers_);
+    for (const DeviceExchange::Travelled& travelled : exchange_->Calls(unit)) {
+      CallWork work = WorkOf(travelled.call, workers_);
       work.bytes = travelled.bytes;
-      books_[u].rounds.push_back(std::move(work));
+      books_[u].calls.push_back(std::move(work));
     }
     books_[u].elements = exchange_->ElementsSent(unit);
   }
-  RunPolicyRound(PolicyMoment::kAnnouncement, {}, {});
+  RunPolicyCall(PolicyMoment::kAnnouncement, {}, {});
 }
 
 }  // namespace legacy

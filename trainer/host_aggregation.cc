@@ -34,7 +34,7 @@ void HostAggregation::Begin(uint64_t seed, const StepInfo& step,
                         .link = step.link};
     if (Measured(u)) context.candidates = candidates_;
     units_[u].exchange->Begin(context);
-    if (!Measured(u)) OpenRound(u);
+    if (!Measured(u)) OpenCall(u);
   }
   probes_.assign(candidates_.empty() ? 0 : static_cast<size_t>(workers_),
                  std::vector<Probe>(units_.size()));
@@ -62,13 +62,13 @@ void HostAggregation::TakeGradient(int worker, std::span<const float> gradient) 
 
 void HostAggregation::Agree(const MessageHook& hook) {
   if (candidates_.empty()) return;
-  RunPolicyRound(PolicyMoment::kAgreement, probes_, hook);
+  RunPolicyCall(PolicyMoment::kAgreement, probes_, hook);
   const size_t chosen = policy_.Chosen();
   for (size_t u = 0; u < units_.size(); ++u) {
     if (!Measured(u)) continue;
     books_[u].parameter = candidates_.at(chosen);
     units_[u].exchange->Choose(chosen);
-    OpenRound(u);
+    OpenCall(u);
   }
   pool_.ForEach(static_cast<int64_t>(participants_.size()), [&](int64_t i, int) {
     const int worker = participants_[i];
@@ -86,31 +86,31 @@ void HostAggregation::Finish(std::span<float> mean, const MessageHook& hook) {
     if (hook) CallHook(hook);
     // Units share nothing, so they are taken in side by side; within a unit, workers go in order.
     pool_.ForEach(static_cast<int64_t>(units_.size()), [&](int64_t u, int) { TakeIn(u); });
-    EncodeLaterRound();
+    EncodeLaterCall();
   }
   pool_.ForEach(static_cast<int64_t>(units_.size()), [&](int64_t u, int) {
     const Unit& place = plan_.units[u];
     units_[u].exchange->Mean(mean.subspan(place.offset, place.numel));
     books_[u].elements = units_[u].exchange->ElementsSent();
   });
-  RunPolicyRound(PolicyMoment::kAnnouncement, {}, hook);
+  RunPolicyCall(PolicyMoment::kAnnouncement, {}, hook);
 }
 
 void HostAggregation::RescaleResiduals(float factor) {
   for (UnitState& unit : units_) unit.exchange->RescaleResiduals(factor);
 }
 
-void HostAggregation::OpenRound(size_t u) {
-  const std::optional<Round> round = units_[u].exchange->NextRound();
-  units_[u].open = round.has_value();
-  if (round) books_[u].rounds.push_back(WorkOf(*round, workers_));
+void HostAggregation::OpenCall(size_t u) {
+  const std::optional<CollectiveCall> call = units_[u].exchange->NextCall();
+  units_[u].open = call.has_value();
+  if (call) books_[u].calls.push_back(WorkOf(*call, workers_));
 }
 
 void HostAggregation::CountBytes() {
   for (size_t u = 0; u < units_.size(); ++u) {
     if (!units_[u].open) continue;
     for (const int w : participants_) {
-      books_[u].rounds.back().bytes[w] = units_[u].messages[w].size();
+      books_[u].calls.back().bytes[w] = units_[u].messages[w].size();
     }
   }
 }
@@ -119,9 +119,9 @@ void HostAggregation::CallHook(const MessageHook& hook) {
   for (size_t u = 0; u < units_.size(); ++u) {
     UnitState& unit = units_[u];
     if (!unit.open) continue;
-    const int round = static_cast<int>(books_[u].rounds.size()) - 1;
+    const int call = static_cast<int>(books_[u].calls.size()) - 1;
     for (const int w : participants_) {
-      hook({step_, static_cast<int>(u), round, w}, unit.messages[w].bytes);
+      hook({step_, static_cast<int>(u), call, w}, unit.messages[w].bytes);
     }
   }
 }
@@ -138,11 +138,11 @@ void HostAggregation::TakeIn(int u) {
     }
     unit.messages[w] = {};
   }
-  unit.exchange->FinishRound();
-  OpenRound(u);
+  unit.exchange->FinishCall();
+  OpenCall(u);
 }
 
-void HostAggregation::EncodeLaterRound() {
+void HostAggregation::EncodeLaterCall() {
   if (!AnyOpen()) return;
   pool_.ForEach(static_cast<int64_t>(participants_.size()), [&](int64_t i, int) {
     const int worker = participants_[i];

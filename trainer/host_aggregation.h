@@ -23,13 +23,13 @@ class HostAggregation : public Aggregation {
   void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) override;
 
   // Takes in a worker's flat gradient: shows the first participant's to a policy that reads it, and
-  // encodes the first round of every unit, or measures the policy's candidates. Once for each
-  // participant, from any thread.
+  // encodes the first collective call of every unit, or measures the policy's candidates. Once for
+  // each participant, from any thread.
   void TakeGradient(int worker, std::span<const float> gradient);
 
-  // Agrees on candidates, takes in all messages, runs the rounds that remain, writes the flat mean
-  // and lets the policy announce. Throws Error naming step, worker and unit on a message that does
-  // not decode.
+  // Agrees on candidates, takes in all messages, runs the collective calls that remain, writes the
+  // flat mean and lets the policy announce. Throws Error naming step, worker and unit on a message
+  // that does not decode.
   void Finish(std::span<float> mean, const MessageHook& hook);
 
   void RescaleResiduals(float factor) override;
@@ -37,17 +37,17 @@ class HostAggregation : public Aggregation {
  private:
   struct UnitState {
     std::unique_ptr<Exchange> exchange;
-    bool open = false;              // a round is under way
-    std::vector<Message> messages;  // of the round, by worker; empty where one takes no part
+    bool open = false;              // a call is under way
+    std::vector<Message> messages;  // of the call, by worker; empty where one takes no part
   };
 
   void Agree(const MessageHook& hook);
   bool Measured(size_t unit) const;
-  void OpenRound(size_t unit);
+  void OpenCall(size_t unit);
   void CountBytes();
   void CallHook(const MessageHook& hook);
   void TakeIn(int unit);
-  void EncodeLaterRound();
+  void EncodeLaterCall();
   bool AnyOpen() const;
 
   const Scheme& scheme_;

@@ -92,11 +92,11 @@ void Step(Policy& policy, const PolicyContext& context, const StepInfo& step,
   }
   for (const PolicyMoment moment : {PolicyMoment::kAgreement, PolicyMoment::kAnnouncement}) {
     if (moment == PolicyMoment::kAgreement && candidates.empty()) continue;
-    if (!policy.OpenRound(moment)) continue;
+    if (!policy.OpenCall(moment)) continue;
     for (int w = 0; w < context.workers; ++w) {
       policy.Accumulate(w, policy.Encode(w, probes).bytes);
     }
-    policy.FinishRound();
+    policy.FinishCall();
   }
   policy.Observe({.step = step.step,
                   .loss = 1,

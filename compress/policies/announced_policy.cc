@@ -66,15 +66,15 @@ Work AnnouncedPolicy::PassOver(const std::string& kernel) const {
           .launches = static_cast<int64_t>(context_.units.size())};
 }
 
-std::optional<Round> AnnouncedPolicy::OpenRound(PolicyMoment moment) {
+std::optional<CollectiveCall> AnnouncedPolicy::OpenCall(PolicyMoment moment) {
   if (moment != PolicyMoment::kAnnouncement || !IsDue()) return std::nullopt;
-  Round round{.reduction = Reduction::kConcat,
-              .primitive = Primitive::kBroadcast,
-              .root = 0,
-              .encode = ChoosingWork(),
-              .decode = {}};
+  CollectiveCall call{.reduction = Reduction::kConcat,
+                      .primitive = Primitive::kBroadcast,
+                      .root = 0,
+                      .encode = ChoosingWork(),
+                      .decode = {}};
   decided_ = Choose();
-  return round;
+  return call;
 }
 
 Message AnnouncedPolicy::Encode(int worker, std::span<const Probe>) const {
@@ -96,7 +96,7 @@ void AnnouncedPolicy::Accumulate(int worker, ByteSpan message) {
   received_ = std::move(received);
 }
 
-void AnnouncedPolicy::FinishRound() {
+void AnnouncedPolicy::FinishCall() {
   // Nothing came where worker 0 took no part in the step: what held goes on.
   if (received_.empty()) return;
   choices_ = std::exchange(received_, {});

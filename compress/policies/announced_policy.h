@@ -25,10 +25,10 @@ class AnnouncedPolicy : public Policy {
   void Decide(const StepInfo& step, std::span<const Unit> units,
               std::span<double> parameters) final;
   WorkList LocalWork() const override;
-  std::optional<Round> OpenRound(PolicyMoment moment) final;
+  std::optional<CollectiveCall> OpenCall(PolicyMoment moment) final;
   Message Encode(int worker, std::span<const Probe> probes) const final;
   void Accumulate(int worker, ByteSpan message) final;
-  void FinishRound() final;
+  void FinishCall() final;
   Bytes Save() const final;
   void Load(ByteSpan state) final;
 

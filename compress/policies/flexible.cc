@@ -6,7 +6,7 @@
 //   t_comp   seconds of encoding and decoding: the work that the scheme charges at that density, at
 //            the prices of the device's profile (LinkEstimate::work_seconds); the paper measures
 //   t_sync   seconds of the collectives that are configured, by their closed forms
-//            (schemes/round_cost.h), as if all units travelled in one bucket
+//            (schemes/call_cost.h), as if all units travelled in one bucket
 //   1/gain   |e|^2 / |C(e)|^2 over the units that are compressed, from one error table
 //
 // The paper approximates the Pareto front by NSGA-II. Here five candidates are all compared with
@@ -33,7 +33,7 @@
 #include "compress/policies/gradient_watch.h"
 #include "compress/policies/pareto.h"
 #include "compress/policies/policies.h"
-#include "compress/schemes/round_cost.h"
+#include "compress/schemes/call_cost.h"
 
 namespace legacy {
 namespace {
@@ -123,37 +123,37 @@ uint8_t Flexible::Holding() const {
   return 0;
 }
 
-// Rounds of one kind carry all units' messages, as they do in a bucket.
+// Calls of one kind carry all units' messages, as they do in a bucket.
 Outlook Flexible::CostsOf(uint8_t option) const {
   struct Joint {
-    PlannedRound planned;
+    PlannedCall planned;
     int64_t elements = 0;
   };
   std::map<std::tuple<size_t, Primitive, Reduction>, Joint> joints;
   const LinkEstimate& link = step().link;
   for (size_t u = 0; u < grid().Units(); ++u) {
     const Unit& unit = context().units[u];
-    const auto rounds = context().scheme->ExpectedRounds(unit, grid().Parameter(u, option),
-                                                         context().workers, link);
-    for (size_t i = 0; i < rounds->size(); ++i) {
-      const auto& [round, bytes] = rounds->at(i);
-      Joint& joint = joints[{i, round.primitive, round.reduction}];
-      joint.planned.round.primitive = round.primitive;
-      joint.planned.round.reduction = round.reduction;
-      JoinWork(round.encode, joint.planned.round.encode);
-      JoinWork(round.decode, joint.planned.round.decode);
+    const auto calls =
+        context().scheme->ExpectedCalls(unit, grid().Parameter(u, option), context().workers, link);
+    for (size_t i = 0; i < calls->size(); ++i) {
+      const auto& [call, bytes] = calls->at(i);
+      Joint& joint = joints[{i, call.primitive, call.reduction}];
+      joint.planned.call.primitive = call.primitive;
+      joint.planned.call.reduction = call.reduction;
+      JoinWork(call.encode, joint.planned.call.encode);
+      JoinWork(call.decode, joint.planned.call.decode);
       joint.planned.bytes += bytes;
       joint.elements += unit.numel;
     }
   }
   Outlook costs;
   for (const auto& [kind, joint] : joints) {
-    const Round& round = joint.planned.round;
+    const CollectiveCall& call = joint.planned.call;
     if (link.work_seconds) {
-      costs.compute_seconds += link.work_seconds(round.encode) + link.work_seconds(round.decode);
+      costs.compute_seconds += link.work_seconds(call.encode) + link.work_seconds(call.decode);
     }
     costs.sync_seconds +=
-        RoundsSeconds(link, {&joint.planned, 1}, joint.elements, context().workers);
+        CallsSeconds(link, {&joint.planned, 1}, joint.elements, context().workers);
   }
   return costs;
 }

@@ -75,10 +75,10 @@ class Gravac : public Policy {
   std::vector<double> Candidates() const override;
   bool HasCandidates() const override { return true; }
   bool EstimatesCandidates() const override { return options_.estimate; }
-  std::optional<Round> OpenRound(PolicyMoment moment) override;
+  std::optional<CollectiveCall> OpenCall(PolicyMoment moment) override;
   Message Encode(int worker, std::span<const Probe> probes) const override;
   void Accumulate(int worker, ByteSpan message) override;
-  void FinishRound() override;
+  void FinishCall() override;
   size_t Chosen() const override { return chosen_; }
   void Observe(const StepFeedback& feedback) override {
     state_.seconds = feedback.simulated_seconds;
@@ -163,13 +163,13 @@ WorkList Gravac::ProbeWorkOf(const Unit& unit) const {
   return work;
 }
 
-std::optional<Round> Gravac::OpenRound(PolicyMoment moment) {
+std::optional<CollectiveCall> Gravac::OpenCall(PolicyMoment moment) {
   if (moment != PolicyMoment::kAgreement) return std::nullopt;
-  return Round{.reduction = Reduction::kSum,
-               .primitive = Primitive::kAllReduce,
-               .root = 0,
-               .encode = ProbeWork(),
-               .decode = {}};
+  return CollectiveCall{.reduction = Reduction::kSum,
+                        .primitive = Primitive::kAllReduce,
+                        .root = 0,
+                        .encode = ProbeWork(),
+                        .decode = {}};
 }
 
 Message Gravac::Encode(int, std::span<const Probe> probes) const {
@@ -208,7 +208,7 @@ double Gravac::Gain(double kept) const {
   return options_.norm_gain ? std::sqrt(energy) : energy;
 }
 
-void Gravac::FinishRound() {
+void Gravac::FinishCall() {
   GravacScale& scale = state_.scale;
   if (sums_[kSeconds] > 0) scale.Record(context_.workers / sums_[kSeconds]);
   const GravacBranch branch = scale.Weigh(Gain(sums_[kMinimum]), Gain(sums_[kCurrent]));

@@ -111,13 +111,13 @@ class AnnouncedTheta : public ThetaPolicy {
   AnnouncedTheta(const PolicyContext& context, int64_t interval)
       : ThetaPolicy(context), interval_(interval), theta_(context.parameter) {}
 
-  std::optional<Round> OpenRound(PolicyMoment moment) override {
+  std::optional<CollectiveCall> OpenCall(PolicyMoment moment) override {
     if (moment != PolicyMoment::kAnnouncement || !IsDue()) return std::nullopt;
-    return Round{.reduction = Reduction::kConcat,
-                 .primitive = Primitive::kBroadcast,
-                 .root = 0,
-                 .encode = {},
-                 .decode = {}};
+    return CollectiveCall{.reduction = Reduction::kConcat,
+                          .primitive = Primitive::kBroadcast,
+                          .root = 0,
+                          .encode = {},
+                          .decode = {}};
   }
   Message Encode(int worker, std::span<const Probe>) const override {
     Message message;
@@ -138,7 +138,7 @@ class AnnouncedTheta : public ThetaPolicy {
   std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
     return DecisionForecast{EndsOfPeriods(total_steps, interval_, interval_), "interval=5%"};
   }
-  void FinishRound() override {
+  void FinishCall() override {
     // Nothing came where worker 0 took no part in the step: what held goes on.
     if (received_) {
       DecisionGrounds grounds = GroundsOf(*received_);

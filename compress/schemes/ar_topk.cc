@@ -67,11 +67,11 @@ std::optional<int64_t> ArTopKScheme::MessageBytes(const Unit& unit, double densi
   const ArTopKStep step{.options = options_, .unit = unit, .density = density};
   if (step.Coding() == IndexCoding::kDelta) return std::nullopt;
   int64_t bytes = 0;
-  for (const PlannedRound& planned : step.Reduced()) bytes += planned.bytes;
+  for (const PlannedCall& planned : step.Reduced()) bytes += planned.bytes;
   return bytes;
 }
 
-std::optional<std::vector<PlannedRound>> ArTopKScheme::ExpectedRounds(
+std::optional<std::vector<PlannedCall>> ArTopKScheme::ExpectedCalls(
     const Unit& unit, double density, int participants, const LinkEstimate& link) const {
   CheckParameter(DensityParameter(), density);
   const ArTopKStep step{options_, unit, density, participants};

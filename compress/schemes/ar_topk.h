@@ -2,11 +2,11 @@
 // gradients; then every worker's values at those positions are all-reduced. The volume at one
 // worker does not grow with N, as it does when Top-K messages are gathered. The worker is chosen in
 // turn (step mod N, of those who take part), or as the one whose error-fed gradient varies most,
-// which a round of 4 bytes a worker (a float, no header) finds out first.
+// which a collective call of 4 bytes a worker (a float, no header) finds out first.
 //
 // flexible-topk gathers in steps where that is faster, over one residual: by the closed forms of
 // the collectives that are configured and the lengths of the messages as they are sent
-// (schemes/round_cost.h). Tyagi and Swany, "Flexible communication for optimal distributed learning
+// (schemes/call_cost.h). Tyagi and Swany, "Flexible communication for optimal distributed learning
 // over unpredictable networks" (IEEE BigData 2023).
 #pragma once
 
@@ -38,9 +38,9 @@ class ArTopKScheme : public Scheme {
   // Of the worker that broadcasts: positions and values. Empty where the way depends on the
   // network.
   std::optional<int64_t> MessageBytes(const Unit& unit, double density) const override;
-  std::optional<std::vector<PlannedRound>> ExpectedRounds(const Unit& unit, double density,
-                                                          int participants,
-                                                          const LinkEstimate& link) const override;
+  std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double density,
+                                                        int participants,
+                                                        const LinkEstimate& link) const override;
   bool ReadsNetwork() const override { return options_.mode == ArTopKOptions::Mode::kAuto; }
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> parameters,

@@ -51,17 +51,17 @@ void ArTopKExchange::Begin(const StepContext& context) {
   largest_ = -1;
   root_ = Participant(static_cast<int>(step().step % Participants()));
   gathers_ = Step().Gathers(step().link);
-  rounds_ = gathers_ ? Step().Gathered() : Step().Reduced();
-  first_ = gathers_ ? kGatherRound : options_.root_by_variance ? kVarianceRound : kPositionsRound;
-  round_ = first_;
+  calls_ = gathers_ ? Step().Gathered() : Step().Reduced();
+  first_ = gathers_ ? kGatherCall : options_.root_by_variance ? kVarianceCall : kPositionsCall;
+  call_ = first_;
   sum_.assign(gathers_ ? unit().numel : Count(), 0.0f);
 }
 
-std::optional<Round> ArTopKExchange::NextRound() {
-  if (round_ == kDone) return std::nullopt;
-  Round round = rounds_[static_cast<size_t>(round_ - first_)].round;
-  if (round_ == kPositionsRound) round.root = root_;
-  return round;
+std::optional<CollectiveCall> ArTopKExchange::NextCall() {
+  if (call_ == kDone) return std::nullopt;
+  CollectiveCall call = calls_[static_cast<size_t>(call_ - first_)].call;
+  if (call_ == kPositionsCall) call.root = root_;
+  return call;
 }
 
 Header ArTopKExchange::PositionsHeader() const {
@@ -85,13 +85,13 @@ void ArTopKExchange::Compensate(int worker, std::span<const float> gradient) {
 }
 
 Message ArTopKExchange::Encode(int worker, std::span<const float> gradient) {
-  switch (round_) {
-    case kGatherRound:
+  switch (call_) {
+    case kGatherCall:
       return memory().Encode(*options_.topk, worker, gradient, SenderContext(worker));
-    case kVarianceRound:
+    case kVarianceCall:
       Compensate(worker, gradient);
       return NumberMessage(std::bit_cast<uint32_t>(Variance(memory().Held(worker))));
-    case kPositionsRound:
+    case kPositionsCall:
       if (!options_.root_by_variance) Compensate(worker, gradient);
       return EncodePositions(worker);
     default:
@@ -119,12 +119,12 @@ Message ArTopKExchange::EncodeValues(int worker) {
 }
 
 void ArTopKExchange::Accumulate(int worker, ByteSpan message) {
-  switch (round_) {
-    case kGatherRound:
+  switch (call_) {
+    case kGatherCall:
       return options_.topk->DecodeAdd(message, SharedContext(), sum_);
-    case kVarianceRound:
+    case kVarianceCall:
       return ReadVariance(worker, message);
-    case kPositionsRound:
+    case kPositionsCall:
       if (worker == root_) return ReadPositions(message);
       if (!message.empty()) throw Error("message: from a worker that has nothing to broadcast");
       return;
@@ -163,7 +163,7 @@ void ArTopKExchange::AddValues(ByteSpan message) {
   for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += FloatAt(segment, i);
 }
 
-void ArTopKExchange::FinishRound() { round_ = round_ == kGatherRound ? kDone : round_ + 1; }
+void ArTopKExchange::FinishCall() { call_ = call_ == kGatherCall ? kDone : call_ + 1; }
 
 void ArTopKExchange::Mean(std::span<float> out) const {
   assert(static_cast<int64_t>(out.size()) == unit().numel);

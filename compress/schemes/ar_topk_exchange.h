@@ -13,15 +13,15 @@ class ArTopKExchange : public ExchangeBase {
   ArTopKExchange(const ArTopKOptions& options, const Unit& unit, int workers);
 
   void Begin(const StepContext& context) override;
-  std::optional<Round> NextRound() override;
+  std::optional<CollectiveCall> NextCall() override;
   Message Encode(int worker, std::span<const float> gradient) override;
   void Accumulate(int worker, ByteSpan message) override;
-  void FinishRound() override;
+  void FinishCall() override;
   void Mean(std::span<float> out) const override;
   int64_t ElementsSent() const override;
 
  private:
-  enum RoundIndex { kGatherRound, kVarianceRound, kPositionsRound, kValuesRound, kDone };
+  enum CallIndex { kGatherCall, kVarianceCall, kPositionsCall, kValuesCall, kDone };
 
   ArTopKStep Step() const;
   int64_t Count() const { return Step().Count(); }
@@ -35,9 +35,9 @@ class ArTopKExchange : public ExchangeBase {
   void AddValues(ByteSpan message);
 
   ArTopKOptions options_;
-  std::vector<PlannedRound> rounds_;  // of this step
-  int first_ = kDone;                 // that of the first of them
-  int round_ = kDone;
+  std::vector<PlannedCall> calls_;  // of this step
+  int first_ = kDone;               // that of the first of them
+  int call_ = kDone;
   bool gathers_ = false;  // in this step
   int root_ = 0;
   float largest_ = -1;             // variance so far

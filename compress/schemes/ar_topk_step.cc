@@ -2,8 +2,8 @@
 
 #include "compress/codecs/sparse_codec.h"
 #include "compress/density.h"
+#include "compress/schemes/call_cost.h"
 #include "compress/schemes/codec_step.h"
-#include "compress/schemes/round_cost.h"
 
 namespace legacy {
 
@@ -22,7 +22,7 @@ int64_t ArTopKStep::PositionBytes() const {
                     Count());
 }
 
-std::vector<PlannedRound> ArTopKStep::Gathered() const {
+std::vector<PlannedCall> ArTopKStep::Gathered() const {
   const CodecStep step = {
       .codec = *options.topk,
       .unit = unit,
@@ -34,35 +34,35 @@ std::vector<PlannedRound> ArTopKStep::Gathered() const {
   return {{step.Messages(std::nullopt), bytes}};
 }
 
-std::vector<PlannedRound> ArTopKStep::Reduced() const {
+std::vector<PlannedCall> ArTopKStep::Reduced() const {
   const int64_t numel = unit.numel;
   // Gradient and residual, once.
   const Work fed = {options.error_feedback ? "accumulate" : "copy", numel};
-  std::vector<PlannedRound> rounds;
-  Round positions;  // the root's, on which all wait
+  std::vector<PlannedCall> calls;
+  CollectiveCall positions;  // the root's, on which all wait
   positions.primitive = Primitive::kBroadcast;
   if (options.root_by_variance) {  // sums of values and of squares
-    Round variance;
+    CollectiveCall variance;
     variance.encode = {fed, {.kernel = "norm", .elements = 2 * numel, .launches = 2, .sets = 2}};
-    rounds.push_back({std::move(variance), int64_t{sizeof(float)}});
+    calls.push_back({std::move(variance), int64_t{sizeof(float)}});
   } else {
     positions.encode.push_back(fed);
   }
   AddWork(TopKWork(numel), positions.encode);
-  rounds.push_back({std::move(positions), kHeaderBytes + PositionBytes()});
-  Round values;
+  calls.push_back({std::move(positions), kHeaderBytes + PositionBytes()});
+  CollectiveCall values;
   values.reduction = Reduction::kSum;
   values.primitive = Primitive::kAllReduce;
   values.encode = {{"copy", Count()}, {"entries.store", Count()}};
   values.decode = {{"copy", Count()}, {"mean", numel}, {"entries.store", Count()}};
-  rounds.push_back({std::move(values), kHeaderBytes + ValueBytes()});
-  return rounds;
+  calls.push_back({std::move(values), kHeaderBytes + ValueBytes()});
+  return calls;
 }
 
 bool ArTopKStep::Gathers(const LinkEstimate& link) const {
   if (options.mode != Mode::kAuto) return options.mode == Mode::kGather;
-  return RoundsSeconds(link, Gathered(), unit.numel, participants) <=
-         RoundsSeconds(link, Reduced(), unit.numel, participants);
+  return CallsSeconds(link, Gathered(), unit.numel, participants) <=
+         CallsSeconds(link, Reduced(), unit.numel, participants);
 }
 
 }  // namespace legacy

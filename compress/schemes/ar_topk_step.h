@@ -1,5 +1,5 @@
-// A step of AR-Topk of one unit, gathered or reduced: its rounds, what they do and how long their
-// messages are.
+// A step of AR-Topk of one unit, gathered or reduced: its collective calls, what they do and how
+// long their messages are.
 #pragma once
 
 #include <vector>
@@ -17,9 +17,9 @@ struct ArTopKStep {
   int64_t Count() const;  // positions
   IndexCoding Coding() const;
   // Messages whose length depends on the data are planned as the shortest of fixed length.
-  std::vector<PlannedRound> Gathered() const;
+  std::vector<PlannedCall> Gathered() const;
   // The root of the broadcast is chosen by the exchange.
-  std::vector<PlannedRound> Reduced() const;
+  std::vector<PlannedCall> Reduced() const;
   // Whether messages are gathered: as configured, or where that is no slower on the link.
   bool Gathers(const LinkEstimate& link) const;
 

@@ -37,7 +37,7 @@ void CodecExchange::Begin(const StepContext& context) {
   CheckCodecStep(*setup_.codec, step().parameter, !whole_ && memory().Keeps());
   sum_.assign(Active().SumSize(unit().numel), 0.0f);
   divisor_ = static_cast<float>(Participants());
-  round_ = kLengthsRound;
+  call_ = kLengthsCall;
   lengths_.clear();
   accumulated_ = 0;
   sent_ = 0;
@@ -67,13 +67,13 @@ CodecStep CodecExchange::Current() const {
           .memory = MemoryOf(setup_.memory, setup_.whole)};
 }
 
-std::optional<Round> CodecExchange::NextRound() {
-  if (round_ == kDone) return std::nullopt;
-  if (CodecStep now = Current(); round_ == kLengthsRound && now.LengthsTravel()) {
+std::optional<CollectiveCall> CodecExchange::NextCall() {
+  if (call_ == kDone) return std::nullopt;
+  if (CodecStep now = Current(); call_ == kLengthsCall && now.LengthsTravel()) {
     if (step().candidates.empty()) now.sender = SenderContext(Participant(0));
     return now.Lengths();
   }
-  round_ = kMessagesRound;
+  call_ = kMessagesCall;
   return Current().Messages(lengths_.empty() ? std::nullopt : std::optional(WaitingValues()));
 }
 
@@ -86,7 +86,7 @@ int64_t CodecExchange::WaitingValues() const {
 }
 
 Message CodecExchange::Encode(int worker, std::span<const float> gradient) {
-  if (round_ == kLengthsRound) {
+  if (call_ == kLengthsCall) {
     waiting_[worker] = MakeMessage(worker, gradient);
     return NumberMessage(static_cast<uint32_t>(waiting_[worker].size()));
   }
@@ -133,7 +133,7 @@ Message CodecExchange::ChosenMessage(int worker) {
 
 void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
   assert(worker == Participant(accumulated_));
-  if (round_ == kLengthsRound) {
+  if (call_ == kLengthsCall) {
     lengths_.push_back(NumberOf(message));
   } else {
     if (!lengths_.empty()) CheckLength(message, lengths_[accumulated_]);
@@ -144,10 +144,10 @@ void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
   ++accumulated_;
 }
 
-void CodecExchange::FinishRound() {
+void CodecExchange::FinishCall() {
   assert(accumulated_ == Participants());
   accumulated_ = 0;
-  if (round_++ == kLengthsRound || !setup_.requantise || whole_) return;
+  if (call_++ == kLengthsCall || !setup_.requantise || whole_) return;
   cpu::Scale(sum_, 1.0f / divisor_);
   divisor_ = 1;
   const auto& quantiser = static_cast<const QuantiserCodec&>(*setup_.codec).quantiser();
@@ -160,7 +160,7 @@ void CodecExchange::Mean(std::span<float> out) const {
 }
 
 int64_t CodecExchange::ElementsSent() const {
-  const bool counted = round_ == kDone && !lengths_.empty();
+  const bool counted = call_ == kDone && !lengths_.empty();
   return Current().ElementsSent(counted ? std::optional(sent_) : std::nullopt);
 }
 

@@ -29,15 +29,15 @@ class CodecExchange : public ExchangeBase {
   void Begin(const StepContext& context) override;
   Probe Measure(int worker, std::span<const float> gradient) override;
   void Choose(size_t index) override;
-  std::optional<Round> NextRound() override;
+  std::optional<CollectiveCall> NextCall() override;
   Message Encode(int worker, std::span<const float> gradient) override;
   void Accumulate(int worker, ByteSpan message) override;
-  void FinishRound() override;
+  void FinishCall() override;
   void Mean(std::span<float> out) const override;
   int64_t ElementsSent() const override;
 
  private:
-  enum RoundIndex { kLengthsRound, kMessagesRound, kDone };
+  enum CallIndex { kLengthsCall, kMessagesCall, kDone };
 
   // What this step's messages are made by.
   const Codec& Active() const;
@@ -53,10 +53,10 @@ class CodecExchange : public ExchangeBase {
   bool whole_ = false;      // in this step
   std::vector<float> sum_;  // of messages, as the codec adds them
   float divisor_ = 1;
-  int round_ = kDone;
-  std::vector<Message> waiting_;  // by worker, between the rounds
+  int call_ = kDone;
+  std::vector<Message> waiting_;  // by worker, between the calls
   std::vector<int64_t> lengths_;  // as announced, in the participants' order
-  int accumulated_ = 0;           // messages of this round so far
+  int accumulated_ = 0;           // messages of this call so far
   int64_t sent_ = 0;              // values in the messages accumulated so far
 };
 

@@ -45,24 +45,26 @@ std::optional<int64_t> CodecScheme::MessageBytes(const Unit& unit, double parame
   return codec.MessageBytes(unit, parameter);
 }
 
-std::optional<std::vector<PlannedRound>> CodecScheme::Plan(const Unit& unit, double parameter,
-                                                           int participants) const {
+std::optional<std::vector<PlannedCall>> CodecScheme::Plan(const Unit& unit, double parameter,
+                                                          int participants) const {
   const std::optional<int64_t> bytes = MessageBytes(unit, parameter);
   if (!bytes) return std::nullopt;
   const CodecStep step = StepOf(unit, parameter, participants);
-  return std::vector<PlannedRound>{{step.Messages(std::nullopt), *bytes}};
+  return std::vector<PlannedCall>{{step.Messages(std::nullopt), *bytes}};
 }
 
-std::optional<std::vector<PlannedRound>> CodecScheme::ExpectedRounds(
-    const Unit& unit, double parameter, int participants, const LinkEstimate& link) const {
+std::optional<std::vector<PlannedCall>> CodecScheme::ExpectedCalls(const Unit& unit,
+                                                                   double parameter,
+                                                                   int participants,
+                                                                   const LinkEstimate& link) const {
   if (MessageBytes(unit, parameter)) {
-    return Scheme::ExpectedRounds(unit, parameter, participants, link);
+    return Scheme::ExpectedCalls(unit, parameter, participants, link);
   }
   const CodecStep step = StepOf(unit, parameter, participants);
   const int64_t values = codec_->ElementsSent(unit.numel, parameter);
-  return std::vector<PlannedRound>{{step.Lengths(), int64_t{sizeof(uint32_t)}},
-                                   {step.Messages(values * participants),
-                                    kHeaderBytes + values * int64_t{2 * sizeof(uint32_t)}}};
+  return std::vector<PlannedCall>{{step.Lengths(), int64_t{sizeof(uint32_t)}},
+                                  {step.Messages(values * participants),
+                                   kHeaderBytes + values * int64_t{2 * sizeof(uint32_t)}}};
 }
 
 CodecStep CodecScheme::StepOf(const Unit& unit, double parameter, int participants) const {

@@ -1,7 +1,7 @@
-// Any codec in one round: messages of a linear codec are summed on the way (all-reduce), others
-// gathered whole. Every worker's bytes are decoded and added in worker order, so the mean does not
-// depend on threads or on the network. Where lengths depend on the data a round of lengths goes
-// first: 4 bytes a worker (u32, no header), checked against the messages that follow.
+// Any codec in one collective call: messages of a linear codec are summed on the way (all-reduce),
+// others gathered whole. Every worker's bytes are decoded and added in worker order, so the mean
+// does not depend on threads or on the network. Where lengths depend on the data a call of lengths
+// goes first: 4 bytes a worker (u32, no header), checked against the messages that follow.
 //
 // Units that the options leave out are sent whole by all-reduce, without residual. With momentum
 // (schemes/memory.h) what is sent whole is momentum SGD.
@@ -40,12 +40,12 @@ class CodecScheme : public Scheme {
   const ParameterSpec& Parameter() const override { return codec_->Parameter(); }
   int64_t ElementsSent(const Unit& unit, double parameter) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
-  std::optional<std::vector<PlannedRound>> Plan(const Unit& unit, double parameter,
-                                                int participants) const override;
+  std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double parameter,
+                                               int participants) const override;
   // Values and positions of 32 bits where lengths depend on the data.
-  std::optional<std::vector<PlannedRound>> ExpectedRounds(const Unit& unit, double parameter,
-                                                          int participants,
-                                                          const LinkEstimate& link) const override;
+  std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
+                                                        int participants,
+                                                        const LinkEstimate& link) const override;
   bool DependsOnCollective() const override { return options_.requantise; }
   bool Compresses(const Unit& unit, double parameter) const override;
   bool HasLevels() const override { return codec_->Sparse() != nullptr; }

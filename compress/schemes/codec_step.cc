@@ -20,24 +20,24 @@ void CheckCodecStep(const Codec& codec, double parameter, bool error_feedback) {
   }
 }
 
-Round CodecStep::Lengths() const {
-  Round round;
-  round.encode = EncodeWork();
-  return round;
+CollectiveCall CodecStep::Lengths() const {
+  CollectiveCall call;
+  call.encode = EncodeWork();
+  return call;
 }
 
-Round CodecStep::Messages(std::optional<int64_t> values) const {
-  Round round;
-  round.encode = values ? PackWork(ElementsSent(values)) : EncodeWork();
-  round.decode = DecodeWork(values);
+CollectiveCall CodecStep::Messages(std::optional<int64_t> values) const {
+  CollectiveCall call;
+  call.encode = values ? PackWork(ElementsSent(values)) : EncodeWork();
+  call.decode = DecodeWork(values);
   if (requantise) {
-    round.reduction = Reduction::kRequantisedSum;
-    round.primitive = Primitive::kAllReduce;
+    call.reduction = Reduction::kRequantisedSum;
+    call.primitive = Primitive::kAllReduce;
   } else if (codec.Linear(unit.numel, parameter)) {
-    round.reduction = Reduction::kSum;
-    round.primitive = Primitive::kAllReduce;
+    call.reduction = Reduction::kSum;
+    call.primitive = Primitive::kAllReduce;
   }
-  return round;
+  return call;
 }
 
 int64_t CodecStep::ElementsSent(std::optional<int64_t> values) const {

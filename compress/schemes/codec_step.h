@@ -1,5 +1,5 @@
-// A step of a codec's exchange of one unit, on whatever device: what its rounds are, and what may
-// be held back.
+// A step of a codec's exchange of one unit, on whatever device: what its collective calls are, and
+// what may be held back.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ struct CodecStep {
   MemoryOptions memory = {.kind = MemoryKind::kNone};  // what is held back of the unit
   CodecContext sender = {};  // the first participant's, where its state decides what is done
 
-  // Whether a round of lengths goes before the messages.
+  // Whether a collective call of lengths goes before the messages.
   bool LengthsTravel() const { return !codec.MessageBytes(unit, parameter); }
-  Round Lengths() const;
+  CollectiveCall Lengths() const;
   // `values`: in all messages together, where their lengths have travelled.
-  Round Messages(std::optional<int64_t> values) const;
+  CollectiveCall Messages(std::optional<int64_t> values) const;
   // What one worker sends; the same `values`.
   int64_t ElementsSent(std::optional<int64_t> values) const;
 

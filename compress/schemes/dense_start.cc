@@ -19,12 +19,12 @@ class DenseStartExchange : public Exchange {
     active_ = dense_.get();
     active_->Begin(context);
   }
-  std::optional<Round> NextRound() override { return active_->NextRound(); }
+  std::optional<CollectiveCall> NextCall() override { return active_->NextCall(); }
   Message Encode(int worker, std::span<const float> gradient) override {
     return active_->Encode(worker, gradient);
   }
   void Accumulate(int worker, ByteSpan message) override { active_->Accumulate(worker, message); }
-  void FinishRound() override { active_->FinishRound(); }
+  void FinishCall() override { active_->FinishCall(); }
   void Mean(std::span<float> out) const override { active_->Mean(out); }
   int64_t ElementsSent() const override { return active_->ElementsSent(); }
   // All state is the scheme's own: what was sent whole left nothing.
@@ -55,10 +55,10 @@ class DenseStartScheme : public Scheme {
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
     return scheme_->MessageBytes(unit, parameter);
   }
-  std::optional<std::vector<PlannedRound>> ExpectedRounds(const Unit& unit, double parameter,
-                                                          int participants,
-                                                          const LinkEstimate& link) const override {
-    return scheme_->ExpectedRounds(unit, parameter, participants, link);
+  std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
+                                                        int participants,
+                                                        const LinkEstimate& link) const override {
+    return scheme_->ExpectedCalls(unit, parameter, participants, link);
   }
   bool DependsOnCollective() const override { return scheme_->DependsOnCollective(); }
   bool ReadsNetwork() const override { return scheme_->ReadsNetwork(); }

@@ -53,7 +53,8 @@ class ExchangeBase : public Exchange {
 // Throws Error where there are no workers, or too many elements.
 void CheckExchange(const Unit& unit, int workers);
 
-// A payload without a header: the four bytes of a number, in rounds of one number a worker.
+// A payload without a header: the four bytes of a number, in collective calls of one number a
+// worker.
 Message NumberMessage(uint32_t number);
 uint32_t NumberOf(ByteSpan message);  // throws Error unless it is four bytes
 

@@ -58,24 +58,24 @@ int64_t PowerSgdScheme::ElementsSent(const Unit& unit, double rank) const {
   return Vectors(unit, rank) * (shape.rows + shape.columns);
 }
 
-std::vector<Round> PowerSgdScheme::Rounds(const Unit& unit, double rank) const {
-  Round round;
-  round.reduction = Reduction::kSum;
-  round.primitive = Primitive::kAllReduce;
+std::vector<CollectiveCall> PowerSgdScheme::Calls(const Unit& unit, double rank) const {
+  CollectiveCall call;
+  call.reduction = Reduction::kSum;
+  call.primitive = Primitive::kAllReduce;
   const int64_t vectors = Vectors(unit, rank);
   const MatrixShape shape = MatrixOf(unit);
   const Work fed = {Holds(unit) ? "accumulate" : "copy", unit.numel};
   if (vectors == 0) {
-    round.encode = {fed};
-    round.decode = {{"copy", unit.numel}};
-    return {round};
+    call.encode = {fed};
+    call.decode = {{"copy", unit.numel}};
+    return {call};
   }
   // Products of matrices of one shape are one call.
   const WorkList multiply = ProductWork({.kernel = "powersgd.multiply",
                                          .elements = unit.numel * vectors,
                                          .alike = AlikeKey({shape.rows, shape.columns, vectors})},
                                         unit.numel, 1);
-  Round left = round, right = round;
+  CollectiveCall left = call, right = call;
   left.encode = {fed};
   AddWork(multiply, left.encode);
   left.decode = {{"orthonormalise", shape.rows * vectors * vectors}};
@@ -120,16 +120,16 @@ std::optional<int64_t> PowerSgdScheme::MessageBytes(const Unit& unit, double ran
   return headers + int64_t{sizeof(float)} * ElementsSent(unit, rank);
 }
 
-std::optional<std::vector<PlannedRound>> PowerSgdScheme::Plan(const Unit& unit, double rank,
-                                                              int) const {
+std::optional<std::vector<PlannedCall>> PowerSgdScheme::Plan(const Unit& unit, double rank,
+                                                             int) const {
   CheckParameter(Parameter(), rank);
   const int64_t vectors = Vectors(unit, rank);
   const auto bytes = [](int64_t values) { return kHeaderBytes + int64_t{sizeof(float)} * values; };
-  const std::vector<Round> rounds = Rounds(unit, rank);
-  if (vectors == 0) return std::vector<PlannedRound>{{rounds.front(), bytes(unit.numel)}};
+  const std::vector<CollectiveCall> calls = Calls(unit, rank);
+  if (vectors == 0) return std::vector<PlannedCall>{{calls.front(), bytes(unit.numel)}};
   const MatrixShape shape = MatrixOf(unit);
-  return std::vector<PlannedRound>{{rounds.front(), bytes(vectors * shape.rows)},
-                                   {rounds.back(), bytes(vectors * shape.columns)}};
+  return std::vector<PlannedCall>{{calls.front(), bytes(vectors * shape.rows)},
+                                  {calls.back(), bytes(vectors * shape.columns)}};
 }
 
 std::vector<double> PowerSgdScheme::SquaredErrors(const Unit& unit, std::span<const float> values,

@@ -2,9 +2,9 @@
 // step of subspace iteration from the last step's result. A unit is a matrix n x m, first dimension
 // by the rest; e_i = g_i + r_i.
 //
-//   round 1   P = mean of M_i Q               16 + 4 r n bytes a worker, all-reduced; then made
+//   call 1   P = mean of M_i Q               16 + 4 r n bytes a worker, all-reduced; then made
 //             orthonormal
-//   round 2   Q = mean of M_i^T P             16 + 4 r m bytes, all-reduced
+//   call 2   Q = mean of M_i^T P             16 + 4 r m bytes, all-reduced
 //   result    P Q^T;  r_i = M_i - P Q^T       the mean's, not the worker's own
 //
 // Vectors, and matrices that fail r (n + m) min_rate < n m, are sent whole, by all-reduce, without
@@ -46,10 +46,10 @@ class PowerSgdScheme : public Scheme {
   int64_t Vectors(const Unit& unit, double rank) const;
   // Whether workers hold what was not sent of the unit.
   bool Holds(const Unit& unit) const { return options_.error_feedback && unit.shape.size() > 1; }
-  std::optional<std::vector<PlannedRound>> Plan(const Unit& unit, double rank,
-                                                int participants) const override;
+  std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double rank,
+                                               int participants) const override;
   // Of a step.
-  std::vector<Round> Rounds(const Unit& unit, double rank) const;
+  std::vector<CollectiveCall> Calls(const Unit& unit, double rank) const;
 
  private:
   PowerSgdOptions options_;

@@ -24,12 +24,12 @@ void PowerSgdExchange::Begin(const StepContext& context) {
   CheckParameter(scheme_.Parameter(), context.parameter);
   SetStep(context);
   rank_ = scheme_.Vectors(unit(), context.parameter);
-  round_ = rank_ > 0 ? kLeftRound : kWholeRound;
+  call_ = rank_ > 0 ? kLeftCall : kWholeCall;
   if (rank_ > 0) PrepareBasis();
   sum_.assign(rank_ > 0 ? rank_ * shape_.rows : unit().numel, 0.0f);
 }
 
-// Q for round 1: what is left of the last one, and new vectors where there is none.
+// Q for collective call 1: what is left of the last one, and new vectors where there is none.
 void PowerSgdExchange::PrepareBasis() {
   std::vector<float>& basis = shared();
   if (!warm_start_) basis.clear();
@@ -41,66 +41,66 @@ void PowerSgdExchange::PrepareBasis() {
   }
 }
 
-std::optional<Round> PowerSgdExchange::NextRound() {
-  if (round_ == kDone) return std::nullopt;
-  const std::vector<Round> rounds = scheme_.Rounds(unit(), step().parameter);
-  return round_ == kRightRound ? rounds.back() : rounds.front();
+std::optional<CollectiveCall> PowerSgdExchange::NextCall() {
+  if (call_ == kDone) return std::nullopt;
+  const std::vector<CollectiveCall> calls = scheme_.Calls(unit(), step().parameter);
+  return call_ == kRightCall ? calls.back() : calls.front();
 }
 
-Header PowerSgdExchange::RoundHeader() const {
-  const auto factor = round_ == kLeftRound ? CodecId::kPowerSgdP : CodecId::kPowerSgdQ;
+Header PowerSgdExchange::CallHeader() const {
+  const auto factor = call_ == kLeftCall ? CodecId::kPowerSgdP : CodecId::kPowerSgdQ;
   return FactorHeader(unit(), factor, std::ssize(sum_));
 }
 
 Message PowerSgdExchange::Encode(int worker, std::span<const float> gradient) {
-  if (round_ != kRightRound) {
+  if (call_ != kRightCall) {
     assert(static_cast<int64_t>(gradient.size()) == unit().numel);
     CheckFinite(memory().Compensate(worker, gradient), unit().id);
   }
   const std::span<float> held = memory().Held(worker);
-  if (round_ == kWholeRound) {
+  if (call_ == kWholeCall) {
     Message message = DenseCodec().Encode(held, SenderContext(worker));
     std::ranges::fill(held, 0.0f);
     return message;
   }
   std::vector<float> factor(sum_.size());
-  if (round_ == kLeftRound) {
+  if (call_ == kLeftCall) {
     Multiply(held, shape_, shared(), factor);
   } else {
     MultiplyTransposed(held, shape_, left_, factor);
   }
   const std::span<const float> values = factor;
-  Message message = StartMessage(RoundHeader(), static_cast<int64_t>(values.size_bytes()));
+  Message message = StartMessage(CallHeader(), static_cast<int64_t>(values.size_bytes()));
   AppendFloats(values, message.bytes);
   return message;
 }
 
 void PowerSgdExchange::Accumulate(int, ByteSpan message) {
-  if (round_ == kWholeRound) return DenseCodec().DecodeAdd(message, SharedContext(), sum_);
+  if (call_ == kWholeCall) return DenseCodec().DecodeAdd(message, SharedContext(), sum_);
   const ByteSpan segment =
-      CheckedPayload(message, RoundHeader(), int64_t{sizeof(float)} * std::ssize(sum_));
+      CheckedPayload(message, CallHeader(), int64_t{sizeof(float)} * std::ssize(sum_));
   CheckFiniteSegment(segment);
   for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += FloatAt(segment, i);
 }
 
-void PowerSgdExchange::FinishRound() {
+void PowerSgdExchange::FinishCall() {
   const auto count = static_cast<float>(Participants());
   for (float& x : sum_) x /= count;
   CheckFinite(sum_, unit().id);  // sums may overflow
-  if (round_ == kLeftRound) {
+  if (call_ == kLeftCall) {
     left_ = std::move(sum_);
     Orthonormalise(left_, shape_.rows);
     sum_.assign(rank_ * shape_.columns, 0.0f);
-    round_ = kRightRound;
+    call_ = kRightCall;
     return;
   }
-  if (round_ == kRightRound) {
+  if (call_ == kRightCall) {
     Reconstruct();
     KeepBasis();
   } else {
     mean_ = std::move(sum_);
   }
-  round_ = kDone;
+  call_ = kDone;
 }
 
 // Gradients that mean nothing together are held by their workers.

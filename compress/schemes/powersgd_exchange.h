@@ -15,10 +15,10 @@ class PowerSgdExchange : public ExchangeBase {
                    int workers);
 
   void Begin(const StepContext& context) override;
-  std::optional<Round> NextRound() override;
+  std::optional<CollectiveCall> NextCall() override;
   Message Encode(int worker, std::span<const float> gradient) override;
   void Accumulate(int worker, ByteSpan message) override;
-  void FinishRound() override;
+  void FinishCall() override;
   void Mean(std::span<float> out) const override;
   int64_t ElementsSent() const override { return scheme_.ElementsSent(unit(), step().parameter); }
 
@@ -26,10 +26,10 @@ class PowerSgdExchange : public ExchangeBase {
   void CheckShared(std::span<const float> shared) const override;
 
  private:
-  enum RoundIndex { kLeftRound, kRightRound, kWholeRound, kDone };
+  enum CallIndex { kLeftCall, kRightCall, kWholeCall, kDone };
 
   void PrepareBasis();
-  Header RoundHeader() const;
+  Header CallHeader() const;
   void Reconstruct();
   void KeepBasis();
 
@@ -37,8 +37,8 @@ class PowerSgdExchange : public ExchangeBase {
   bool warm_start_;
   MatrixShape shape_;
   int64_t rank_ = 0;  // of this step
-  int round_ = kDone;
-  std::vector<float> sum_;   // of the round's messages
+  int call_ = kDone;
+  std::vector<float> sum_;   // of the call's messages
   std::vector<float> left_;  // P, orthonormal
   std::vector<float> mean_;
 };

@@ -31,10 +31,10 @@ class SignSgdExchange : public ExchangeBase {
     std::ranges::fill(votes_, 0.0f);
     begun_ = true;
   }
-  std::optional<Round> NextRound() override;
+  std::optional<CollectiveCall> NextCall() override;
   Message Encode(int worker, std::span<const float> gradient) override;
   void Accumulate(int worker, ByteSpan message) override;
-  void FinishRound() override { begun_ = false; }
+  void FinishCall() override { begun_ = false; }
   void Mean(std::span<float> out) const override;
   int64_t ElementsSent() const override { return unit().numel; }
 
@@ -53,14 +53,14 @@ class SignSgdExchange : public ExchangeBase {
   bool begun_ = false;
 };
 
-std::optional<Round> SignSgdExchange::NextRound() {
+std::optional<CollectiveCall> SignSgdExchange::NextCall() {
   if (!begun_) return std::nullopt;
-  Round round;
-  round.reduction = Reduction::kVote;
-  round.encode = {{"votes.encode", unit().numel}};
-  round.decode = Times({{"votes.decode", unit().numel}}, Participants());
-  round.decode.push_back({"mean", unit().numel});
-  return round;
+  CollectiveCall call;
+  call.reduction = Reduction::kVote;
+  call.encode = {{"votes.encode", unit().numel}};
+  call.decode = Times({{"votes.decode", unit().numel}}, Participants());
+  call.decode.push_back({"mean", unit().numel});
+  return call;
 }
 
 Message SignSgdExchange::Encode(int, std::span<const float> gradient) {

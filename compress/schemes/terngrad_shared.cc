@@ -2,8 +2,8 @@
 // Distributed Deep Learning, NeurIPS 2017, section 4): ternary values that can be summed on the
 // way, because all workers scale alike.
 //
-//   round 1   s = max over workers of max |g|, g clipped     16 + 4 bytes a worker, all-reduced
-//   round 2   sums of t in {-1, 0, 1}                        16 + ceil(n b / 8) bytes, b =
+//   call 1   s = max over workers of max |g|, g clipped     16 + 4 bytes a worker, all-reduced
+//   call 2   sums of t in {-1, 0, 1}                        16 + ceil(n b / 8) bytes, b =
 //             ceil(log2(2 N + 1))
 //   result    s / N * sum of t
 //
@@ -43,15 +43,15 @@ class TernGradExchange : public ExchangeBase {
         sum_(unit.numel) {}
 
   void Begin(const StepContext& context) override;
-  std::optional<Round> NextRound() override;
+  std::optional<CollectiveCall> NextCall() override;
   Message Encode(int worker, std::span<const float> gradient) override;
   void Accumulate(int worker, ByteSpan message) override;
-  void FinishRound() override { ++round_; }
+  void FinishCall() override { ++call_; }
   void Mean(std::span<float> out) const override;
   int64_t ElementsSent() const override { return unit().numel; }
 
  private:
-  enum RoundIndex { kScaleRound, kCountsRound, kDone };
+  enum CallIndex { kScaleCall, kCountsCall, kDone };
 
   Header HeaderOf() const;
   int64_t PayloadBytes() const;
@@ -62,37 +62,37 @@ class TernGradExchange : public ExchangeBase {
 
   double clip_;
   std::vector<cpu::Range> ranges_;  // that workers clip to
-  int round_ = kDone;
+  int call_ = kDone;
   float scale_ = 0;
   std::vector<int32_t> sum_;  // of t
 };
 
 void TernGradExchange::Begin(const StepContext& context) {
   SetStep(context);
-  round_ = kScaleRound;
+  call_ = kScaleCall;
   scale_ = 0;
   std::ranges::fill(sum_, 0);
 }
 
-std::optional<Round> TernGradExchange::NextRound() {
-  if (round_ == kDone) return std::nullopt;
-  Round round;
-  round.primitive = Primitive::kAllReduce;
-  round.reduction = round_ == kScaleRound ? Reduction::kMax : Reduction::kSum;
-  if (round_ == kScaleRound) {
-    // A copy for the second round; moments for the range, and the largest within it.
-    round.encode = {{"copy", unit().numel},
-                    {.kernel = "norm", .elements = 2 * unit().numel, .launches = 2, .sets = 2}};
+std::optional<CollectiveCall> TernGradExchange::NextCall() {
+  if (call_ == kDone) return std::nullopt;
+  CollectiveCall call;
+  call.primitive = Primitive::kAllReduce;
+  call.reduction = call_ == kScaleCall ? Reduction::kMax : Reduction::kSum;
+  if (call_ == kScaleCall) {
+    // A copy for the second collective call; moments for the range, and the largest within it.
+    call.encode = {{"copy", unit().numel},
+                   {.kernel = "norm", .elements = 2 * unit().numel, .launches = 2, .sets = 2}};
   } else {
-    round.encode = {{"terngrad-shared.encode", unit().numel}};
-    round.decode = {{"terngrad-shared.decode", unit().numel}, {"mean", unit().numel}};
+    call.encode = {{"terngrad-shared.encode", unit().numel}};
+    call.decode = {{"terngrad-shared.decode", unit().numel}, {"mean", unit().numel}};
   }
-  return round;
+  return call;
 }
 
 Header TernGradExchange::HeaderOf() const {
   const auto numel = static_cast<uint32_t>(unit().numel);
-  const bool scale = round_ == kScaleRound;
+  const bool scale = call_ == kScaleCall;
   return {.codec = static_cast<uint8_t>(scale ? CodecId::kScale : CodecId::kDense),
           .values = scale ? ValueType::kFloat32 : ValueType::kCounts,
           .unit = unit().id,
@@ -101,12 +101,12 @@ Header TernGradExchange::HeaderOf() const {
 }
 
 int64_t TernGradExchange::PayloadBytes() const {
-  if (round_ == kScaleRound) return int64_t{sizeof(float)} * HeaderOf().count;
+  if (call_ == kScaleCall) return int64_t{sizeof(float)} * HeaderOf().count;
   return cpu::PackedBytes(unit().numel, CodeBits(Participants()));
 }
 
 Message TernGradExchange::Encode(int worker, std::span<const float> gradient) {
-  return round_ == kScaleRound ? EncodeScale(worker, gradient) : EncodeCodes(worker);
+  return call_ == kScaleCall ? EncodeScale(worker, gradient) : EncodeCodes(worker);
 }
 
 Message TernGradExchange::EncodeScale(int worker, std::span<const float> gradient) {
@@ -146,7 +146,7 @@ Message TernGradExchange::EncodeCodes(int worker) {
 
 void TernGradExchange::Accumulate(int, ByteSpan message) {
   const ByteSpan segment = CheckedPayload(message, HeaderOf(), PayloadBytes());
-  if (round_ == kCountsRound) return AddCodes(segment);
+  if (call_ == kCountsCall) return AddCodes(segment);
   if (!segment.empty()) ReadScale(segment);
 }
 

@@ -135,15 +135,15 @@ void Transfers(benchmark::State& state, const char* topology)
 void RingAllReduce(benchmark::State& state, const char* topology)
 {
     const Fabric fabric(topology, state.range(0));
-    fabric::RoundTraffic round;
-    round.collective.kind = fabric::CollectiveKind::RingAllReduce;
-    round.collective.bytes.assign(kWorkers, 44'700'000); // ResNet-18's gradients in 32 bits
+    fabric::CallTraffic call;
+    call.collective.kind = fabric::CollectiveKind::RingAllReduce;
+    call.collective.bytes.assign(kWorkers, 44'700'000); // ResNet-18's gradients in 32 bits
     fabric::StepTraffic traffic;
     traffic.workers = kWorkers;
     traffic.deviceFree.assign(kWorkers, 0);
     fabric::BucketTraffic bucket;
     bucket.ready.assign(kWorkers, 0);
-    bucket.rounds.push_back(round);
+    bucket.calls.push_back(call);
     traffic.buckets.push_back(bucket);
     double seconds = 0;
     for (auto _ : state)

@@ -40,14 +40,14 @@ struct Options
 /// Everybody is ready at once, with `bytes` each.
 StepTraffic MakeTraffic(CollectiveKind kind, int workers, int64_t bytes)
 {
-    RoundTraffic round;
-    round.collective.kind = kind;
-    round.collective.bytes.assign(workers, bytes);
-    round.collective.pullBytes = bytes;
-    round.collective.root = kind == CollectiveKind::ParameterServer ? workers : 0;
+    CallTraffic call;
+    call.collective.kind = kind;
+    call.collective.bytes.assign(workers, bytes);
+    call.collective.pullBytes = bytes;
+    call.collective.root = kind == CollectiveKind::ParameterServer ? workers : 0;
     BucketTraffic bucket;
     bucket.ready.assign(workers, 0);
-    bucket.rounds.push_back(round);
+    bucket.calls.push_back(call);
     bucket.decode.assign(workers, 0);
     StepTraffic traffic;
     traffic.workers = workers;

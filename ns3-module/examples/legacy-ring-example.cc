@@ -62,16 +62,16 @@ std::map<std::string, std::string> ParseAttributes(const std::string& text)
 
 StepTraffic MakeTraffic(const Options& options)
 {
-    RoundTraffic round;
-    round.collective.kind = ParseCollective(options.collective);
-    round.collective.bytes.assign(options.workers, ParseBytes(options.bytes, "--bytes"));
-    round.collective.pullBytes = round.collective.bytes.front();
+    CallTraffic call;
+    call.collective.kind = ParseCollective(options.collective);
+    call.collective.bytes.assign(options.workers, ParseBytes(options.bytes, "--bytes"));
+    call.collective.pullBytes = call.collective.bytes.front();
     StepTraffic traffic;
     traffic.workers = options.workers;
     traffic.deviceFree.assign(options.workers, 0);
     BucketTraffic bucket;
     bucket.ready.assign(options.workers, 0);
-    bucket.rounds.push_back(round);
+    bucket.calls.push_back(call);
     bucket.decode.assign(options.workers, 0);
     traffic.buckets.push_back(bucket);
     return traffic;
@@ -97,9 +97,9 @@ void Run(const Options& options)
     engine.transport.attributes = ParseAttributes(options.attributes);
     StepSimulator simulator(MakePacketEngine, engine);
     StepTraffic traffic = MakeTraffic(options);
-    for (RoundTraffic& round : traffic.buckets[0].rounds)
+    for (CallTraffic& call : traffic.buckets[0].calls)
     {
-        round.collective.root = server ? options.workers : 0;
+        call.collective.root = server ? options.workers : 0;
     }
 
     const auto begin = std::chrono::steady_clock::now();

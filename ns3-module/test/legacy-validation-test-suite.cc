@@ -27,12 +27,12 @@ constexpr fabric::TimeNs kDelay = 10'000; //!< likewise
 /// A step of one collective among workers that are ready at once.
 fabric::StepTraffic OneCollective(fabric::CollectiveKind kind, int workers, int64_t bytes)
 {
-    fabric::RoundTraffic round;
-    round.collective.kind = kind;
-    round.collective.bytes.assign(workers, bytes);
+    fabric::CallTraffic call;
+    call.collective.kind = kind;
+    call.collective.bytes.assign(workers, bytes);
     fabric::BucketTraffic bucket;
     bucket.ready.assign(workers, 0);
-    bucket.rounds.push_back(round);
+    bucket.calls.push_back(call);
     bucket.decode.assign(workers, 0);
     fabric::StepTraffic traffic;
     traffic.workers = workers;

@@ -50,7 +50,7 @@ std::string Grouped(int64_t number) {
 std::string PrimitiveText(const Scheme& scheme, const Unit& unit) {
   const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);
   exchange->Begin({.parameter = scheme.Parameter().fallback});
-  switch (exchange->NextRound()->primitive) {
+  switch (exchange->NextCall()->primitive) {
     case Primitive::kAllReduce:
       return "all-reduce";
     case Primitive::kBroadcast:

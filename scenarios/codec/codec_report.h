@@ -17,17 +17,16 @@ Detail ParseDetail(const std::string& text);
 // steps. What is not defined (a ratio to nothing) is null.
 //
 //   parameter           of a policy's own messages and of codecs without one: null
-//   elements, elements_sent, message_bytes (of worker 0, all rounds), payload_bytes (without
-//   headers)
-//   element_ratio       elements / elements_sent
-//   payload_ratio       4 elements / message_bytes
-//   traffic_ratio       bytes through a network card with dense fp32 by ring all-reduce / with this
+//   elements, elements_sent, message_bytes (of worker 0, all collective calls), payload_bytes
+//   (without headers) element_ratio       elements / elements_sent payload_ratio       4 elements /
+//   message_bytes traffic_ratio       bytes through a network card with dense fp32 by ring
+//   all-reduce / with this
 //                       codec
 //   relative_error      ||e - C(e)|| / ||e||, norms; one worker alone, e = gradient + what it held
 //                       before
 //   gain                ||C(e)||^2 / ||e||^2, energies
 //   mean_relative_error the same as relative_error of the mean over all workers
-//   transfer_seconds    of all rounds by alpha-beta
+//   transfer_seconds    of all calls by alpha-beta
 //   measured_*          one worker alone, of its own message; *_bytes_per_second of dense fp32
 std::vector<Row> ReportRows(const CodecResult& result, const RunOptions& options, int workers,
                             Detail detail);

@@ -92,7 +92,7 @@ class Trial {
   void Decide();
   void ObserveLocal(std::span<const float> gradient);
   size_t Agree(const Gradients& gradients);
-  void RunPolicyRound(PolicyMoment moment, const std::vector<std::vector<Probe>>& probes);
+  void RunPolicyCall(PolicyMoment moment, const std::vector<std::vector<Probe>>& probes);
   void RunUnit(size_t u, const Gradients& gradients, size_t chosen);
   void RunAlone(size_t u, std::span<const float> gradient, size_t chosen, CodecRecord& record);
   void Observe();
@@ -114,8 +114,8 @@ class Trial {
     }
     return parts;
   }
-  // Counts a round's traffic.
-  void Charge(const RoundWork& round, int64_t elements, CodecRecord& record) const;
+  // Counts a collective call's traffic.
+  void Charge(const CallWork& call, int64_t elements, CodecRecord& record) const;
 
   const RunOptions& options_;
   GradientSource& source_;
@@ -133,8 +133,8 @@ class Trial {
   std::vector<float> mean_;
 };
 
-void Trial::Charge(const RoundWork& round, int64_t elements, CodecRecord& record) const {
-  const fabric::CollectiveSpec spec = CollectiveOf(options_.collectives, round, elements);
+void Trial::Charge(const CallWork& call, int64_t elements, CodecRecord& record) const {
+  const fabric::CollectiveSpec spec = CollectiveOf(options_.collectives, call, elements);
   record.card_bytes += CardBytes(spec);
   record.transfer_seconds += fabric::AlphaBetaSeconds(spec, options_.link.latency_seconds,
                                                       1 / options_.link.seconds_per_byte);
@@ -142,9 +142,9 @@ void Trial::Charge(const RoundWork& round, int64_t elements, CodecRecord& record
 
 LinkEstimate Trial::Link() const {
   LinkEstimate link = options_.link;
-  link.round_seconds = [this](const Round& round, int64_t elements,
-                              std::span<const int64_t> bytes) {
-    RoundWork work = WorkOf(round, static_cast<int>(bytes.size()));
+  link.call_seconds = [this](const CollectiveCall& call, int64_t elements,
+                             std::span<const int64_t> bytes) {
+    CallWork work = WorkOf(call, static_cast<int>(bytes.size()));
     work.bytes.assign(bytes.begin(), bytes.end());
     return fabric::AlphaBetaSeconds(CollectiveOf(options_.collectives, work, elements),
                                     options_.link.latency_seconds,
@@ -169,9 +169,9 @@ void Trial::ObserveLocal(std::span<const float> gradient) {
   }
 }
 
-void Trial::RunPolicyRound(PolicyMoment moment, const std::vector<std::vector<Probe>>& probes) {
-  const std::optional<Round> round = policy_->OpenRound(moment);
-  if (!round) return;
+void Trial::RunPolicyCall(PolicyMoment moment, const std::vector<std::vector<Probe>>& probes) {
+  const std::optional<CollectiveCall> call = policy_->OpenCall(moment);
+  if (!call) return;
   CodecRecord record{.step = step_, .layer = kPolicyLayer};
   const auto encode = [&](int w) {
     Message message = policy_->Encode(
@@ -182,9 +182,9 @@ void Trial::RunPolicyRound(PolicyMoment moment, const std::vector<std::vector<Pr
     }
     return message;
   };
-  const RoundWork traced = RunRound(
-      *round, workers_, encode, [&](int w, ByteSpan message) { policy_->Accumulate(w, message); });
-  policy_->FinishRound();
+  const CallWork traced = RunCall(
+      *call, workers_, encode, [&](int w, ByteSpan message) { policy_->Accumulate(w, message); });
+  policy_->FinishCall();
   Charge(traced, 0, record);
   result_.records.push_back(std::move(record));
 }
@@ -200,7 +200,7 @@ size_t Trial::Agree(const Gradients& gradients) {
       probes[w].push_back(all_[u]->Measure(static_cast<int>(w), parts[w]));
     }
   }
-  RunPolicyRound(PolicyMoment::kAgreement, probes);
+  RunPolicyCall(PolicyMoment::kAgreement, probes);
   if (candidates_.empty()) return 0;
   for (const auto& exchange : all_) exchange->Choose(policy_->Chosen());
   return policy_->Chosen();
@@ -228,7 +228,7 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
       measuring = watch.Seconds();
       gradients = {{}};
     }
-    trace = RunRounds(exchange, gradients, units_[u].numel);
+    trace = RunCalls(exchange, gradients, units_[u].numel);
     encode.push_back(measuring + trace.encode_seconds);
     decode.push_back(trace.decode_seconds);
   }
@@ -257,7 +257,7 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
   }
   AddHeld(exchange, workers_, e);
   const Gradients none(parts.size());
-  const ExchangeTrace trace = RunRounds(exchange, candidates_.empty() ? parts : none, unit.numel);
+  const ExchangeTrace trace = RunCalls(exchange, candidates_.empty() ? parts : none, unit.numel);
   if (scheme_->OwnsMomentum()) {
     e.assign(trace.mean.begin(), trace.mean.end());
     AddHeld(exchange, workers_, e);
@@ -266,7 +266,7 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
   record.mean_squared = losses.squared;
   record.mean_error_squared = losses.error;
   record.elements_sent = exchange.ElementsSent();
-  for (const RoundWork& round : trace.rounds) Charge(round, unit.numel, record);
+  for (const CallWork& call : trace.calls) Charge(call, unit.numel, record);
   for (const Bytes& message : trace.messages) {
     record.message_bytes += static_cast<int64_t>(message.size());
     record.header_bytes += HeaderBytesOf(message);
@@ -306,7 +306,7 @@ void Trial::Step(int64_t index) {
   candidates_ = policy_->Candidates();
   const size_t chosen = Agree(gradients);
   for (size_t u = 0; u < units_.size(); ++u) RunUnit(u, gradients, chosen);
-  RunPolicyRound(PolicyMoment::kAnnouncement, {});
+  RunPolicyCall(PolicyMoment::kAnnouncement, {});
   Observe();
 }
 

@@ -68,7 +68,7 @@ struct CodecResult {
   ParameterSpec parameter;
   bool error_feedback = false;
   std::vector<CodecRecord> records;
-  std::vector<Bytes> messages;  // of the one worker alone, in the last step, by layer and round
+  std::vector<Bytes> messages;  // of the one worker alone, in the last step, by layer and call
 };
 
 CodecResult RunCodec(const CodecChoice& codec, const RunOptions& options, GradientSource& source);

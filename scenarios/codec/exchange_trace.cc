@@ -19,12 +19,12 @@ Stopwatch::Stopwatch() : start_(Nanoseconds()) {}
 
 double Stopwatch::Seconds() const { return static_cast<double>(Nanoseconds() - start_) * 1e-9; }
 
-ExchangeTrace RunRounds(Exchange& exchange, std::span<const std::span<const float>> gradients,
-                        int64_t numel) {
+ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float>> gradients,
+                       int64_t numel) {
   ExchangeTrace trace;
   const auto workers = static_cast<int>(gradients.size());
-  while (const std::optional<Round> round = exchange.NextRound()) {
-    const bool first = trace.rounds.empty();
+  while (const std::optional<CollectiveCall> call = exchange.NextCall()) {
+    const bool first = trace.calls.empty();
     const auto encode = [&](int w) {
       const Stopwatch watch;
       Message message =
@@ -40,9 +40,9 @@ ExchangeTrace RunRounds(Exchange& exchange, std::span<const std::span<const floa
       exchange.Accumulate(w, message);
       trace.decode_seconds += watch.Seconds();
     };
-    trace.rounds.push_back(RunRound(*round, workers, encode, accumulate));
+    trace.calls.push_back(RunCall(*call, workers, encode, accumulate));
     const Stopwatch watch;
-    exchange.FinishRound();
+    exchange.FinishCall();
     trace.decode_seconds += watch.Seconds();
   }
   trace.mean.resize(static_cast<size_t>(numel));

@@ -11,8 +11,8 @@
 namespace legacy {
 
 struct ExchangeTrace {
-  std::vector<RoundWork> rounds;
-  std::vector<Bytes> messages;  // of worker 0, by round
+  std::vector<CallWork> calls;
+  std::vector<Bytes> messages;  // of worker 0, by call
   std::vector<float> mean;
   double encode_seconds = 0;  // of worker 0
   double decode_seconds = 0;  // of all messages
@@ -20,13 +20,14 @@ struct ExchangeTrace {
 
 // After Begin. `gradients`: of each worker; empty ones where the exchange has measured them and one
 // was chosen.
-ExchangeTrace RunRounds(Exchange& exchange, std::span<const std::span<const float>> gradients,
-                        int64_t numel);
+ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float>> gradients,
+                       int64_t numel);
 
-// One round whose messages `encode` makes and `accumulate` takes, in the order of the workers.
+// One collective call whose messages `encode` makes and `accumulate` takes, in the order of the
+// workers.
 template <typename Encode, typename Accumulate>
-RoundWork RunRound(const Round& round, int workers, Encode encode, Accumulate accumulate) {
-  RoundWork work = WorkOf(round, workers);
+CallWork RunCall(const CollectiveCall& call, int workers, Encode encode, Accumulate accumulate) {
+  CallWork work = WorkOf(call, workers);
   std::vector<Message> messages;
   for (int w = 0; w < workers; ++w) messages.push_back(encode(w));
   for (int w = 0; w < workers; ++w) {

@@ -8,16 +8,16 @@
 namespace legacy {
 namespace {
 
-std::string PathOf(const std::string& path, size_t round) {
-  return round == 0 ? path : path + "." + std::to_string(round + 1);
+std::string PathOf(const std::string& path, size_t call) {
+  return call == 0 ? path : path + "." + std::to_string(call + 1);
 }
 
 }  // namespace
 
 void WriteMessages(const std::vector<Bytes>& messages, const std::string& path) {
-  for (size_t round = 0; round < messages.size(); ++round) {
-    const Bytes& bytes = messages[round];
-    WriteOutput(PathOf(path, round), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  for (size_t call = 0; call < messages.size(); ++call) {
+    const Bytes& bytes = messages[call];
+    WriteOutput(PathOf(path, call), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 }
 
@@ -28,15 +28,15 @@ std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const St
   const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);
   const std::vector<float> zeros(static_cast<size_t>(unit.numel));
   exchange->Begin(context);
-  for (size_t round = 0; exchange->NextRound(); ++round) {
-    exchange->Encode(0, round == 0 ? zeros : std::span<const float>());
-    const std::string bytes = ReadWholeFile(PathOf(path, round));
+  for (size_t call = 0; exchange->NextCall(); ++call) {
+    exchange->Encode(0, call == 0 ? zeros : std::span<const float>());
+    const std::string bytes = ReadWholeFile(PathOf(path, call));
     try {
       exchange->Accumulate(0, std::as_bytes(std::span(bytes)));
     } catch (const Error& error) {
-      throw Error(PathOf(path, round) + ": " + error.what());
+      throw Error(PathOf(path, call) + ": " + error.what());
     }
-    exchange->FinishRound();
+    exchange->FinishCall();
   }
   std::vector<float> values(zeros.size());
   exchange->Mean(values);

@@ -1,5 +1,5 @@
-// Messages of one worker as files, and back: the bytes as they are sent, one file a round. FILE is
-// the first round's, FILE.2 the second's and so on.
+// Messages of one worker as files, and back: the bytes as they are sent, one file a collective
+// call. FILE is the first call's, FILE.2 the second's and so on.
 #pragma once
 
 #include <string>

@@ -434,14 +434,14 @@ class Course {
 
   // A call of the policy's own, in which every worker kept less of each candidate.
   void Run(PolicyMoment moment, const std::vector<double>& candidates) {
-    if (!policy_->OpenRound(moment)) return;
+    if (!policy_->OpenCall(moment)) return;
     std::vector<Probe> probes(candidates.empty() ? 0 : units_.size());
     for (Probe& probe : probes) {
       probe.squared = 1;
       for (const double candidate : candidates) probe.kept.push_back(std::sqrt(candidate));
     }
     for (int w = 0; w < 3; ++w) policy_->Accumulate(w, policy_->Encode(w, probes).bytes);
-    policy_->FinishRound();
+    policy_->FinishCall();
   }
 
   std::unique_ptr<Scheme> scheme_;

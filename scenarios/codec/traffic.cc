@@ -58,12 +58,12 @@ Collectives ParseCollectives(const std::string& text) {
   return collectives;
 }
 
-CollectiveSpec CollectiveOf(const Collectives& collectives, const RoundWork& round,
+CollectiveSpec CollectiveOf(const Collectives& collectives, const CallWork& call,
                             int64_t elements) {
   CollectiveSpec spec;
-  spec.root = round.root;
-  spec.bytes = round.bytes;
-  switch (PayloadOf(round)) {
+  spec.root = call.root;
+  spec.bytes = call.bytes;
+  switch (PayloadOf(call)) {
     case Payload::Sum:
       spec.kind = collectives.sum;
       break;
@@ -77,10 +77,10 @@ CollectiveSpec CollectiveOf(const Collectives& collectives, const RoundWork& rou
       spec.kind = collectives.concat;
   }
   if (spec.kind == CollectiveKind::ParameterServer) {
-    spec.pullBytes = PullBytes(round, elements);
+    spec.pullBytes = PullBytes(call, elements);
   }
   if (spec.kind == CollectiveKind::ScatterReduceAllGather) {
-    spec.sumBytes = {*std::ranges::max_element(round.bytes)};
+    spec.sumBytes = {*std::ranges::max_element(call.bytes)};
   }
   return spec;
 }

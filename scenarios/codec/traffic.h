@@ -1,4 +1,4 @@
-// Which collective carries a round, and what of it passes a worker's network card.
+// Which collective carries a collective call, and what of it passes a worker's network card.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct Collectives {
 // on kinds that carry none of these or need more than messages (groups, switches that add, shards).
 Collectives ParseCollectives(const std::string& text);
 
-// Of a round in which the gradients of `elements` are exchanged.
-fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const RoundWork& round,
+// Of a collective call in which the gradients of `elements` are exchanged.
+fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const CallWork& call,
                                     int64_t elements);
 
 // Bytes that leave a worker's card in `spec`, mean over the workers; and of fp32 by ring

@@ -35,8 +35,8 @@ void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
   const fabric::Transport& transport = network_.request.transport;
   double packets = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
-    for (const fabric::RoundTraffic& round : bucket.rounds) {
-      for (const int64_t bytes : fabric::BytesSent(round.collective)) {
+    for (const fabric::CallTraffic& call : bucket.calls) {
+      for (const int64_t bytes : fabric::BytesSent(call.collective)) {
         packets += PacketsOf(bytes, transport);
       }
     }

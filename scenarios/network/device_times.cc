@@ -31,15 +31,16 @@ void CheckShape(const fabric::StepTraffic& traffic, const EncodeTimes& encode) {
   if (encode.empty()) return;
   bool fits = encode.size() == traffic.buckets.size();
   for (size_t b = 0; fits && b < encode.size(); ++b) {
-    fits = encode[b].size() == traffic.buckets[b].rounds.size();
-    for (const std::vector<TimeNs>& round : encode[b]) {
-      fits = fits && round.size() == static_cast<size_t>(traffic.workers);
+    fits = encode[b].size() == traffic.buckets[b].calls.size();
+    for (const std::vector<TimeNs>& call : encode[b]) {
+      fits = fits && call.size() == static_cast<size_t>(traffic.workers);
     }
   }
   if (!fits) throw Error("times of encoding: one for each bucket, round and worker of the step");
 }
 
-// Before the backward pass ends: compute, and the first rounds' encoding in the order of `ready`.
+// Before the backward pass ends: compute, and the first collective calls' encoding in the order of
+// `ready`.
 void ScaleEarly(const EncodeTimes& encode, int worker, const DeviceScale& scale,
                 fabric::StepTraffic& traffic) {
   std::vector<size_t> order(traffic.buckets.size());
@@ -68,9 +69,9 @@ void ScaleLate(const EncodeTimes& encode, int worker, const DeviceScale& scale,
                fabric::StepTraffic& traffic) {
   for (size_t b = 0; b < traffic.buckets.size(); ++b) {
     fabric::BucketTraffic& bucket = traffic.buckets[b];
-    for (size_t r = 1; r < bucket.rounds.size(); ++r) {
-      if (bucket.rounds[r].computeBefore.empty()) continue;
-      TimeNs& work = bucket.rounds[r].computeBefore[worker];
+    for (size_t r = 1; r < bucket.calls.size(); ++r) {
+      if (bucket.calls[r].computeBefore.empty()) continue;
+      TimeNs& work = bucket.calls[r].computeBefore[worker];
       const TimeNs encoding = encode.empty() ? work : encode[b][r][worker];
       CheckPart(b, worker, encoding, work);
       work = Scaled(encoding, scale.encode) + Scaled(work - encoding, scale.decode);
@@ -86,8 +87,8 @@ void ScaleLate(const EncodeTimes& encode, int worker, const DeviceScale& scale,
 TimeNs DeviceTime(const fabric::StepTraffic& traffic, int worker) {
   TimeNs time = traffic.deviceFree[worker];
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
-    for (const fabric::RoundTraffic& round : bucket.rounds) {
-      time += TimeOf(round.computeBefore, worker);
+    for (const fabric::CallTraffic& call : bucket.calls) {
+      time += TimeOf(call.computeBefore, worker);
     }
     time += TimeOf(bucket.decode, worker);
   }

@@ -7,8 +7,8 @@
 
 namespace legacy {
 
-// Device time of encoding, [bucket][round][worker] in nanoseconds: in round 0 part of `ready`, at
-// its end; later part of `computeBefore`, whose rest is decoding the round before. Empty: `ready`
+// Device time of encoding, [bucket][call][worker] in nanoseconds: in call 0 part of `ready`, at
+// its end; later part of `computeBefore`, whose rest is decoding the call before. Empty: `ready`
 // is compute alone, `computeBefore` is encoding alone.
 using EncodeTimes = std::vector<std::vector<std::vector<fabric::TimeNs>>>;
 

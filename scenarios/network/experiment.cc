@@ -252,7 +252,7 @@ fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveKind kind, const Ne
       const double share = static_cast<double>(b + 1) / e.buckets;
       bucket.ready.push_back(fabric::RoundedTime(static_cast<double>(e.compute) * factor * share));
     }
-    bucket.rounds.push_back({SpecOf(e, kind, network, b), {}});
+    bucket.calls.push_back({SpecOf(e, kind, network, b), {}});
     traffic.deviceFree = bucket.ready;  // of the last one
     traffic.buckets.push_back(std::move(bucket));
   }

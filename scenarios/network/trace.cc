@@ -41,15 +41,15 @@ std::vector<Job> LateJobs(const TracedStep& step, int worker) {
     const fabric::BucketTraffic& bucket = step.traffic->buckets[b];
     const fabric::BucketTiming& timing = step.timing->buckets[b];
     TimeNs done = bucket.ready[worker];
-    for (size_t r = 0; r <= bucket.rounds.size(); ++r) {
-      const bool decode = r == bucket.rounds.size();
-      const std::vector<TimeNs>& work = decode ? bucket.decode : bucket.rounds[r].computeBefore;
+    for (size_t r = 0; r <= bucket.calls.size(); ++r) {
+      const bool decode = r == bucket.calls.size();
+      const std::vector<TimeNs>& work = decode ? bucket.decode : bucket.calls[r].computeBefore;
       if (!work.empty() && work[worker] > 0) {
         jobs.push_back({done, work[worker],
                         decode ? fmt::format("decode bucket {}", b)
                                : fmt::format("encode bucket {}, round {}", b, r)});
       }
-      if (!decode) done = timing.roundDone[r][worker];
+      if (!decode) done = timing.callDone[r][worker];
     }
   }
   std::stable_sort(jobs.begin(), jobs.end(),

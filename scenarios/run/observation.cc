@@ -100,7 +100,7 @@ void StepObserver::Step(int64_t step, TimeNs start, const PricedStep& priced,
   if (Doctors()) {
     if (observation_.doctor_steps.empty()) Keep(step, priced, timing.total);
     if (observation_.doctor_steps.count(number) > 0) {
-      Consult({step, 1, priced.traffic, priced.round_encode});
+      Consult({step, 1, priced.traffic, priced.call_encode});
     }
   }
   if (observation_.trace_steps.count(number) > 0) AddTrace(step, start, priced, timing.total);
@@ -117,7 +117,7 @@ void StepObserver::Finish() {
 
 void StepObserver::Keep(int64_t step, const PricedStep& priced, TimeNs total) {
   const auto [entry, added] = kept_.try_emplace(total);
-  if (added) entry->second = {step, 0, priced.traffic, priced.round_encode};
+  if (added) entry->second = {step, 0, priced.traffic, priced.call_encode};
   ++entry->second.count;
 }
 
@@ -162,7 +162,7 @@ void StepObserver::AddTrace(int64_t step, TimeNs start, const PricedStep& priced
   traced.start = start;
   traced.traffic = &priced.traffic;
   traced.timing = &timing;
-  for (const std::vector<std::vector<TimeNs>>& bucket : priced.round_encode) {
+  for (const std::vector<std::vector<TimeNs>>& bucket : priced.call_encode) {
     traced.encode.push_back(bucket.empty() ? std::vector<TimeNs>(priced.traffic.workers)
                                            : bucket.front());
   }

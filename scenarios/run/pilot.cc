@@ -20,9 +20,9 @@ StepWork Widened(StepWork work, int workers) {
   work.workers = workers;
   work.participants.clear();
   for (BucketWork& bucket : work.buckets) {
-    for (RoundWork& round : bucket.rounds) {
-      const bool one = round.primitive == Primitive::kBroadcast;
-      round.bytes.resize(static_cast<size_t>(workers), one ? 0 : round.bytes.front());
+    for (CallWork& call : bucket.calls) {
+      const bool one = call.primitive == Primitive::kBroadcast;
+      call.bytes.resize(static_cast<size_t>(workers), one ? 0 : call.bytes.front());
     }
   }
   return work;

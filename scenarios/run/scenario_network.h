@@ -18,7 +18,7 @@ struct ScenarioNetwork {
 // ns-3 attributes that ns-3 refuses, and on packet fidelity in a build without ns-3.
 ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed);
 
-// How the scenario's rounds travel over it.
+// How the scenario's collective calls travel over it.
 TransferOptions TransfersOf(const Scenario& scenario, const Network& network);
 
 }  // namespace legacy

@@ -21,8 +21,8 @@ double Mean(const std::vector<int64_t>& values) {
 double NicBytes(const fabric::StepTraffic& traffic) {
   double bytes = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
-    for (const fabric::RoundTraffic& round : bucket.rounds) {
-      bytes += Mean(fabric::BytesSent(round.collective));
+    for (const fabric::CallTraffic& call : bucket.calls) {
+      bytes += Mean(fabric::BytesSent(call.collective));
     }
   }
   return bytes;
@@ -152,8 +152,8 @@ double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int6
   const auto& [latency, bytes_per_second] = alpha_beta_[PhaseOf(step)];
   double seconds = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
-    for (const fabric::RoundTraffic& round : bucket.rounds) {
-      seconds += fabric::AlphaBetaSeconds(round.collective, latency, bytes_per_second);
+    for (const fabric::CallTraffic& call : bucket.calls) {
+      seconds += fabric::AlphaBetaSeconds(call.collective, latency, bytes_per_second);
     }
   }
   return seconds;
@@ -162,20 +162,21 @@ double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int6
 LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
   const size_t phase = PhaseOf(step);
   const auto& [latency, bytes_per_second] = alpha_beta_[phase];
-  return {latency, 1 / bytes_per_second,
-          [this, phase](const Round& round, int64_t elements, std::span<const int64_t> bytes) {
-            return RoundSeconds(phase, round, elements, bytes);
-          },
-          [this](const WorkList& work) {
-            double seconds = 0;
-            for (const Work& entry : work) seconds += profile_.WorkSeconds(entry);
-            return seconds;
-          }};
+  return {
+      latency, 1 / bytes_per_second,
+      [this, phase](const CollectiveCall& call, int64_t elements, std::span<const int64_t> bytes) {
+        return CallSeconds(phase, call, elements, bytes);
+      },
+      [this](const WorkList& work) {
+        double seconds = 0;
+        for (const Work& entry : work) seconds += profile_.WorkSeconds(entry);
+        return seconds;
+      }};
 }
 
-double ScenarioTiming::RoundSeconds(size_t phase, const Round& round, int64_t elements,
-                                    std::span<const int64_t> bytes) const {
-  RoundWork work = WorkOf(round, static_cast<int>(bytes.size()));
+double ScenarioTiming::CallSeconds(size_t phase, const CollectiveCall& call, int64_t elements,
+                                   std::span<const int64_t> bytes) const {
+  CallWork work = WorkOf(call, static_cast<int>(bytes.size()));
   work.bytes.assign(bytes.begin(), bytes.end());
   BucketWork bucket;
   bucket.elements = elements;

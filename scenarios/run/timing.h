@@ -108,8 +108,8 @@ class ScenarioTiming {
 
  private:
   // By the collectives that are configured, on the network of a phase.
-  double RoundSeconds(size_t phase, const Round& round, int64_t elements,
-                      std::span<const int64_t> bytes) const;
+  double CallSeconds(size_t phase, const CollectiveCall& call, int64_t elements,
+                     std::span<const int64_t> bytes) const;
 
   const Scenario& scenario_;
   std::vector<NetworkPhase> phases_;

@@ -15,7 +15,7 @@ constexpr double kUnknown = NAN;  // "nan" in the files, "-" in tables
 double ElementsSent(const TraceStep& step) {
   double elements = 0;
   for (const TraceBucket& bucket : step.buckets) {
-    if (bucket.rounds.empty()) continue;
+    if (bucket.calls.empty()) continue;
     elements += bucket.sent ? static_cast<double>(*bucket.sent) : kUnknown;
   }
   return elements;

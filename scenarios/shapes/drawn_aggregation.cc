@@ -45,7 +45,7 @@ void DrawnAggregation::Finish() {
   ShowGradients();
   Agree();
   for (size_t u = 0; u < units_.size(); ++u) BookUnit(u, SentOf(u));
-  RunPolicyRound(PolicyMoment::kAnnouncement, {}, {});
+  RunPolicyCall(PolicyMoment::kAnnouncement, {}, {});
 }
 
 void DrawnAggregation::RescaleResiduals(float factor) {
@@ -112,8 +112,8 @@ void DrawnAggregation::Agree() {
   for (size_t u = 0; u < units_.size(); ++u) {
     if (Measured(u)) probes[u] = Measure(u);
   }
-  RunPolicyRound(PolicyMoment::kAgreement,
-                 std::vector<std::vector<Probe>>(static_cast<size_t>(workers_), probes), {});
+  RunPolicyCall(PolicyMoment::kAgreement,
+                std::vector<std::vector<Probe>>(static_cast<size_t>(workers_), probes), {});
   chosen_ = policy_.Chosen();
 }
 
@@ -175,10 +175,10 @@ const DrawnAggregation::Sent& DrawnAggregation::SentOf(size_t unit) {
 
 bool DrawnAggregation::PlanUnit(size_t unit, Sent& sent) const {
   const double parameter = books_[unit].parameter;
-  const auto rounds =
+  const auto calls =
       scheme_.Plan(plan_.units[unit], parameter, static_cast<int>(participants_.size()));
-  if (!rounds) return false;
-  for (const PlannedRound& planned : *rounds) sent.rounds.push_back({planned.round, planned.bytes});
+  if (!calls) return false;
+  for (const PlannedCall& planned : *calls) sent.calls.push_back({planned.call, planned.bytes});
   sent.elements = scheme_.ElementsSent(plan_.units[unit], parameter);
   sent.drawn = -1;
   return true;
@@ -190,8 +190,8 @@ int DrawnAggregation::SenderOf(size_t unit) {
   context.participants = participants_;
   Exchange& exchange = ExchangeOf(unit);
   exchange.Begin(context);
-  const std::optional<Round> round = exchange.NextRound();
-  return round && round->primitive == Primitive::kBroadcast ? round->root : participants_.front();
+  const std::optional<CollectiveCall> call = exchange.NextCall();
+  return call && call->primitive == Primitive::kBroadcast ? call->root : participants_.front();
 }
 
 // One worker's messages stand for those of all, but for a broadcast, in which its root alone sends.
@@ -205,28 +205,28 @@ void DrawnAggregation::RunUnit(size_t unit, Sent& sent) {
     exchange.Choose(chosen_);
   }
   std::vector<float> gradient = measured ? std::vector<float>() : Draw(unit, sender);
-  sent.rounds.clear();
-  while (const std::optional<Round> round = exchange.NextRound()) {
+  sent.calls.clear();
+  while (const std::optional<CollectiveCall> call = exchange.NextCall()) {
     const Message message = exchange.Encode(sender, std::exchange(gradient, {}));
-    const bool broadcast = round->primitive == Primitive::kBroadcast;
+    const bool broadcast = call->primitive == Primitive::kBroadcast;
     for (size_t i = 0; i < (broadcast ? 1 : participants_.size()); ++i) {
       exchange.Accumulate(sender, message.bytes);
     }
-    sent.rounds.push_back({*round, message.size()});
-    exchange.FinishRound();
+    sent.calls.push_back({*call, message.size()});
+    exchange.FinishCall();
   }
   sent.elements = exchange.ElementsSent();
   ++sent.drawn;
 }
 
 void DrawnAggregation::BookUnit(size_t unit, const Sent& sent) {
-  for (const SentRound& one : sent.rounds) {
-    RoundWork work = WorkOf(one.round, workers_);
-    const bool broadcast = one.round.primitive == Primitive::kBroadcast;
+  for (const SentCall& one : sent.calls) {
+    CallWork work = WorkOf(one.call, workers_);
+    const bool broadcast = one.call.primitive == Primitive::kBroadcast;
     for (const int worker : participants_) {
-      if (!broadcast || worker == one.round.root) work.bytes[worker] = one.bytes;
+      if (!broadcast || worker == one.call.root) work.bytes[worker] = one.bytes;
     }
-    books_[unit].rounds.push_back(std::move(work));
+    books_[unit].calls.push_back(std::move(work));
   }
   books_[unit].elements = sent.elements;
 }

@@ -1,6 +1,6 @@
 // A step of workers whose gradients nobody computes. What is sent follows from shapes alone
-// wherever the scheme can plan its rounds (Scheme::Plan). Else one worker stands for all: its
-// gradient of one unit at a time is drawn, compressed and decoded by the real exchange, and the
+// wherever the scheme can plan its collective calls (Scheme::Plan). Else one worker stands for all:
+// its gradient of one unit at a time is drawn, compressed and decoded by the real exchange, and the
 // others send messages of the same lengths. A unit is drawn so in the first steps after each change
 // of its parameter; later steps repeat the last lengths.
 #pragma once
@@ -35,7 +35,7 @@ class DrawnAggregation : public Aggregation {
                    DrawnGradients gradients);
 
   void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) override;
-  // The rest of the step that began: all rounds of all units, the policy's included.
+  // The rest of the step that began: all collective calls of all units, the policy's included.
   void Finish();
   void RescaleResiduals(float factor) override;
 
@@ -45,13 +45,13 @@ class DrawnAggregation : public Aggregation {
   int64_t UnitsDrawn() const;
 
  private:
-  // A round as one participant sees it.
-  struct SentRound {
-    Round round;
+  // A collective call as one participant sees it.
+  struct SentCall {
+    CollectiveCall call;
     int64_t bytes = 0;
   };
   struct Sent {
-    std::vector<SentRound> rounds;
+    std::vector<SentCall> calls;
     int64_t elements = 0;
     Probe probe;  // of the candidates
     int64_t drawn = 0;

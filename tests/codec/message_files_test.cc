@@ -22,10 +22,10 @@ std::vector<float> Exchanged(const Scheme& scheme, const Unit& unit, const StepC
                              std::span<const float> gradient) {
   const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);
   exchange->Begin(context);
-  for (bool first = true; exchange->NextRound(); first = false) {
+  for (bool first = true; exchange->NextCall(); first = false) {
     const Message message = exchange->Encode(0, first ? gradient : std::span<const float>());
     exchange->Accumulate(0, message.bytes);
-    exchange->FinishRound();
+    exchange->FinishCall();
   }
   std::vector<float> mean(gradient.size());
   exchange->Mean(mean);
@@ -42,12 +42,12 @@ class Written {
     options.first_step = 3;
     options.seed = 9;
     options.repeats = 1;
-    rounds_ = RunCodec(choice_, options, source).messages.size();
+    calls_ = RunCodec(choice_, options, source).messages.size();
     WriteMessages(RunCodec(choice_, options, source).messages, path);
   }
 
   const Scheme& scheme() const { return *scheme_; }
-  size_t rounds() const { return rounds_; }
+  size_t calls() const { return calls_; }
   StepContext Context() const {
     StepContext context;
     context.seed = 9;
@@ -59,7 +59,7 @@ class Written {
  private:
   CodecChoice choice_;
   std::unique_ptr<Scheme> scheme_;
-  size_t rounds_ = 0;
+  size_t calls_ = 0;
 };
 
 const Unit kUnit = OneLayer(ParseShape(kShape, "shape")).front();
@@ -80,12 +80,12 @@ TEST_F(MessageFiles, EverySchemeComesBack) {
 TEST_F(MessageFiles, BytesAreAsTheyAreSent) {
   const std::string path = Path("message");
   const Written written("topk@10%", path);
-  ASSERT_EQ(written.rounds(), 1u);
+  ASSERT_EQ(written.calls(), 1u);
   const std::string bytes = ReadWholeFile(path);
   EXPECT_EQ(static_cast<int64_t>(bytes.size()), *written.scheme().MessageBytes(kUnit, 0.1));
   EXPECT_EQ(ReadHeader(std::as_bytes(std::span(bytes))).count, 60u);
-  const Written rounds("ar-topk@10%", path);
-  ASSERT_EQ(rounds.rounds(), 2u);
+  const Written calls("ar-topk@10%", path);
+  ASSERT_EQ(calls.calls(), 2u);
   EXPECT_TRUE(std::filesystem::exists(path + ".2"));
 }
 
@@ -95,7 +95,7 @@ TEST_F(MessageFiles, HostileFilesAreRefused) {
     const std::string path = Path("message-" + name);
     const Written written(name, path);
     const std::string last =
-        written.rounds() > 1 ? path + "." + std::to_string(written.rounds()) : path;
+        written.calls() > 1 ? path + "." + std::to_string(written.calls()) : path;
     const std::string good = ReadWholeFile(last);
     const auto says = [&](const Unit& unit) {
       return MessageOf([&] {

@@ -53,14 +53,14 @@ class PolicyDriver {
     Show(all[0]);
     Agree(step, all, result);
     for (size_t u = 0; u < exchanges_.size(); ++u) Exchanges(u, all, result);
-    if (const auto round = policy_->OpenRound(PolicyMoment::kAnnouncement)) {
-      Merge(*round, result);
+    if (const auto call = policy_->OpenCall(PolicyMoment::kAnnouncement)) {
+      Merge(*call, result);
       for (int w = 0; w < context_.workers; ++w) {
         const Message message = policy_->Encode(w, {});
         if (w == 0) result.announcement = message.bytes;
         policy_->Accumulate(w, message.bytes);
       }
-      policy_->FinishRound();
+      policy_->FinishCall();
     }
     feedback.step = step.step;
     feedback.mean_gradient = result.mean;
@@ -73,8 +73,8 @@ class PolicyDriver {
   std::span<const float> Part(std::span<const float> flat, size_t u) const {
     return flat.subspan(context_.units[u].offset, context_.units[u].numel);
   }
-  static void Merge(const Round& round, StepResult& result) {
-    result.policy_work.insert(result.policy_work.end(), round.encode.begin(), round.encode.end());
+  static void Merge(const CollectiveCall& call, StepResult& result) {
+    result.policy_work.insert(result.policy_work.end(), call.encode.begin(), call.encode.end());
   }
   void Show(std::span<const float> gradient) {
     if (!policy_->ReadsLocalGradient()) return;
@@ -100,12 +100,12 @@ class PolicyDriver {
         probes[w].push_back(exchanges_[u]->Measure(static_cast<int>(w), Part(all[w], u)));
       }
     }
-    Merge(policy_->OpenRound(PolicyMoment::kAgreement).value(), result);
+    Merge(policy_->OpenCall(PolicyMoment::kAgreement).value(), result);
     for (size_t w = 0; w < all.size(); ++w) {
       result.agreement.push_back(policy_->Encode(static_cast<int>(w), probes[w]));
       policy_->Accumulate(static_cast<int>(w), result.agreement.back().bytes);
     }
-    policy_->FinishRound();
+    policy_->FinishCall();
     for (size_t u = 0; u < exchanges_.size(); ++u) {
       result.parameters[u] = candidates.at(policy_->Chosen());
       exchanges_[u]->Choose(policy_->Chosen());
@@ -113,7 +113,7 @@ class PolicyDriver {
     measured_ = true;
   }
   void Exchanges(size_t u, const std::vector<std::vector<float>>& all, StepResult& result) {
-    for (bool first = !measured_; exchanges_[u]->NextRound(); first = false) {
+    for (bool first = !measured_; exchanges_[u]->NextCall(); first = false) {
       std::vector<Message> sent;
       for (size_t w = 0; w < all.size(); ++w) {
         sent.push_back(exchanges_[u]->Encode(static_cast<int>(w),
@@ -122,7 +122,7 @@ class PolicyDriver {
       for (size_t w = 0; w < sent.size(); ++w) {
         exchanges_[u]->Accumulate(static_cast<int>(w), sent[w].bytes);
       }
-      exchanges_[u]->FinishRound();
+      exchanges_[u]->FinishCall();
       result.bytes += static_cast<double>(sent[0].size());
     }
     const Unit& unit = context_.units[u];

@@ -74,14 +74,14 @@ void ExpectEncoding(const Case& one) {
     exchange->Begin({.seed = 1, .step = step, .parameter = scheme->Parameter().fallback});
     counted = 0;
     charged = 0;
-    for (bool first = true; const auto round = exchange->NextRound(); first = false) {
+    for (bool first = true; const auto call = exchange->NextCall(); first = false) {
       test::CountedMemory::Take();
       const Message message =
           exchange->Encode(0, first ? std::span<const float>(gradient) : std::span<const float>());
       counted += test::CountedMemory::Take();
-      charged += BytesOf(round->encode);
+      charged += BytesOf(call->encode);
       exchange->Accumulate(0, message.bytes);
-      exchange->FinishRound();
+      exchange->FinishCall();
     }
   }
   ExpectCharged("encode", one, counted, charged);
@@ -195,24 +195,24 @@ void ExpectPolicy(const Case& one, const char* policy_text) {
     if (!candidates.empty()) {
       std::vector<Probe> probes(1);
       count([&] { probes[0] = exchange->Measure(0, gradient); });
-      charged += BytesOf(policy->OpenRound(PolicyMoment::kAgreement)->encode);
+      charged += BytesOf(policy->OpenCall(PolicyMoment::kAgreement)->encode);
       policy->Accumulate(0, policy->Encode(0, probes).bytes);
-      policy->FinishRound();
+      policy->FinishCall();
       exchange->Choose(policy->Chosen());
     }
-    for (bool first = candidates.empty(); exchange->NextRound(); first = false) {
+    for (bool first = candidates.empty(); exchange->NextCall(); first = false) {
       const Message message =
           exchange->Encode(0, first ? std::span<const float>(gradient) : std::span<const float>());
       exchange->Accumulate(0, message.bytes);
-      exchange->FinishRound();
+      exchange->FinishCall();
     }
     exchange->Mean(mean);
-    std::optional<Round> round;
-    count([&] { round = policy->OpenRound(PolicyMoment::kAnnouncement); });
-    if (round) {
-      charged += BytesOf(round->encode);
+    std::optional<CollectiveCall> call;
+    count([&] { call = policy->OpenCall(PolicyMoment::kAnnouncement); });
+    if (call) {
+      charged += BytesOf(call->encode);
       policy->Accumulate(0, policy->Encode(0, {}).bytes);
-      policy->FinishRound();
+      policy->FinishCall();
     }
     count([&] {
       policy->Observe({.step = step,

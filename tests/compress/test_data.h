@@ -108,7 +108,7 @@ inline double HeldSquared(const Exchange& exchange, int worker) {
   return sum;
 }
 
-// One whole step of the context's participants; returns the mean, and the messages of all rounds in
+// One whole step of the context's participants; returns the mean, and the messages of all calls in
 // `messages`.
 inline std::vector<float> RunStep(Exchange& exchange, const StepContext& context,
                                   const std::vector<std::vector<float>>& gradients,
@@ -118,13 +118,13 @@ inline std::vector<float> RunStep(Exchange& exchange, const StepContext& context
     participants.push_back(static_cast<int>(w));
   }
   exchange.Begin(context);
-  for (bool first = true; exchange.NextRound(); first = false) {
+  for (bool first = true; exchange.NextCall(); first = false) {
     std::vector<Message> sent;
     for (const int w : participants) {
       sent.push_back(exchange.Encode(w, first ? gradients[w] : std::span<const float>()));
     }
     for (size_t i = 0; i < sent.size(); ++i) exchange.Accumulate(participants[i], sent[i].bytes);
-    exchange.FinishRound();
+    exchange.FinishCall();
     if (messages) messages->insert(messages->end(), sent.begin(), sent.end());
   }
   std::vector<float> mean(gradients[0].size());

@@ -51,17 +51,17 @@ TEST(KernelCosts, AreOrderedAndMoveSomething) {
   }
 }
 
-// Rounds of one step of a unit of 64 x 64, of four workers: "encode -> decode; ..."
+// Calls of one step of a unit of 64 x 64, of four workers: "encode -> decode; ..."
 std::string Charged(const Scheme& scheme) {
   const Unit unit{.id = 0, .name = "u", .shape = {64, 64}, .offset = 0, .numel = 4096};
   constexpr int kWorkers = 4;
   const auto exchange = scheme.Open(unit, kWorkers);
   exchange->Begin({.seed = 1, .parameter = scheme.Parameter().fallback});
   std::string text;
-  for (bool first = true; const auto round = exchange->NextRound(); first = false) {
+  for (bool first = true; const auto call = exchange->NextCall(); first = false) {
     WorkList encode, decode;
-    AddWork(round->encode, encode);
-    AddWork(round->decode, decode);
+    AddWork(call->encode, encode);
+    AddWork(call->decode, decode);
     text += (text.empty() ? "" : "; ") + Text(encode) + " -> " + Text(decode);
     std::vector<Message> messages;
     for (int w = 0; w < kWorkers; ++w) {
@@ -69,7 +69,7 @@ std::string Charged(const Scheme& scheme) {
       messages.push_back(exchange->Encode(w, first ? values : std::vector<float>()));
     }
     for (int w = 0; w < kWorkers; ++w) exchange->Accumulate(w, messages[w].bytes);
-    exchange->FinishRound();
+    exchange->FinishCall();
   }
   return text;
 }
@@ -173,7 +173,7 @@ TEST(Work, ValuesThatDependOnTheDataAreCounted) {
                           .participants = 3,
                           .memory = {.kind = MemoryKind::kResidual}};
   EXPECT_EQ(Text(step.Lengths().encode), "threshold.encode 65536, feedback 65536");
-  const Round messages = step.Messages(100);
+  const CollectiveCall messages = step.Messages(100);
   EXPECT_EQ(Text(messages.encode), "sparse.encode 33, moved 1848 in 2");
   EXPECT_EQ(Text(messages.decode), "sparse.decode 100 in 3, sparse.sum 65536");
 }
@@ -187,16 +187,16 @@ TEST(Work, SearchesOfRedSyncAreChargedWhereTheyAreMade) {
   for (int64_t step = 7; step < 17; ++step) {
     const double density = step < 14 ? 0.01 : 0.02;
     exchange->Begin({.seed = 1, .step = step, .parameter = density});
-    const auto round = exchange->NextRound();
-    searched += ElementsOf(round->encode, "redsync.encode") > 0 ? 's' : '-';
+    const auto call = exchange->NextCall();
+    searched += ElementsOf(call->encode, "redsync.encode") > 0 ? 's' : '-';
     EXPECT_EQ(
-        ElementsOf(round->encode, "redsync.encode") + ElementsOf(round->encode, "threshold.encode"),
+        ElementsOf(call->encode, "redsync.encode") + ElementsOf(call->encode, "threshold.encode"),
         4096);
     exchange->Accumulate(0, exchange->Encode(0, test::Normals(4096, step)).bytes);
-    exchange->FinishRound();
-    exchange->NextRound();
+    exchange->FinishCall();
+    exchange->NextCall();
     exchange->Accumulate(0, exchange->Encode(0, {}).bytes);
-    exchange->FinishRound();
+    exchange->FinishCall();
   }
   EXPECT_EQ(searched, "s----s-s--");
 }

@@ -32,13 +32,13 @@ struct Network {
   EngineRequest request;
 };
 
-RoundTraffic Round(CollectiveKind kind, std::vector<int64_t> bytes,
-                   std::vector<TimeNs> compute_before = {}) {
-  RoundTraffic round;
-  round.collective.kind = kind;
-  round.collective.bytes = std::move(bytes);
-  round.computeBefore = std::move(compute_before);
-  return round;
+CallTraffic Call(CollectiveKind kind, std::vector<int64_t> bytes,
+                 std::vector<TimeNs> compute_before = {}) {
+  CallTraffic call;
+  call.collective.kind = kind;
+  call.collective.bytes = std::move(bytes);
+  call.computeBefore = std::move(compute_before);
+  return call;
 }
 
 // Two workers. Bucket 0: one all-gather. Bucket 1: an all-gather, device work, a broadcast from
@@ -49,11 +49,11 @@ StepTraffic TwoBuckets() {
   traffic.deviceFree = {5'000, 600};
   traffic.buckets.resize(2);
   traffic.buckets[0].ready = {0, 500};
-  traffic.buckets[0].rounds = {Round(CollectiveKind::RingAllGather, {1000, 1000})};
+  traffic.buckets[0].calls = {Call(CollectiveKind::RingAllGather, {1000, 1000})};
   traffic.buckets[0].decode = {300, 300};
   traffic.buckets[1].ready = {5'000, 600};
-  traffic.buckets[1].rounds = {Round(CollectiveKind::RingAllGather, {1000, 1000}),
-                               Round(CollectiveKind::Broadcast, {1000, 0}, {200, 100})};
+  traffic.buckets[1].calls = {Call(CollectiveKind::RingAllGather, {1000, 1000}),
+                              Call(CollectiveKind::Broadcast, {1000, 0}, {200, 100})};
   traffic.buckets[1].decode = {0, 50};
   return traffic;
 }
@@ -61,13 +61,13 @@ StepTraffic TwoBuckets() {
 TEST(Step, ByHand) {
   const StepTiming timing = Network(2).Time(TwoBuckets());
   // Bucket 0: sent at 0 and 500, 4000 on the way; worker 0's device is busy until 5000.
-  EXPECT_EQ(timing.buckets[0].roundDone[0], (std::vector<TimeNs>{4'500, 4'000}));
+  EXPECT_EQ(timing.buckets[0].callDone[0], (std::vector<TimeNs>{4'500, 4'000}));
   EXPECT_EQ(timing.buckets[0].done, (std::vector<TimeNs>{5'300, 4'300}));
   // Bucket 1: worker 1's message waits until its card is free at 1500; worker 0's leaves at 5000.
-  EXPECT_EQ(timing.buckets[1].roundDone[0], (std::vector<TimeNs>{5'500, 9'000}));
+  EXPECT_EQ(timing.buckets[1].callDone[0], (std::vector<TimeNs>{5'500, 9'000}));
   // Worker 0 works 5500-5700, its card is busy until 6000; worker 1 has the broadcast at 10000 and
   // decodes it.
-  EXPECT_EQ(timing.buckets[1].roundDone[1], (std::vector<TimeNs>{5'700, 10'000}));
+  EXPECT_EQ(timing.buckets[1].callDone[1], (std::vector<TimeNs>{5'700, 10'000}));
   EXPECT_EQ(timing.buckets[1].done, (std::vector<TimeNs>{5'700, 10'050}));
   EXPECT_EQ(timing.finish, (std::vector<TimeNs>{5'700, 10'050}));
   EXPECT_EQ(timing.decodeBusy, (std::vector<TimeNs>{500, 450}));
@@ -97,7 +97,7 @@ TEST(Step, NothingToSendEndsWithTheSlowestDevice) {
   traffic.deviceFree = {10, 40, 20};
   EXPECT_EQ(Network(3).Time(traffic).total, 40);
   traffic.buckets.resize(1);
-  traffic.buckets[0] = {{5, 30, 20}, {Round(CollectiveKind::RingAllReduce, {0, 0, 0})}, {}};
+  traffic.buckets[0] = {{5, 30, 20}, {Call(CollectiveKind::RingAllReduce, {0, 0, 0})}, {}};
   const StepTiming timing = Network(3).Time(traffic);
   EXPECT_EQ(timing.total, 40);
   EXPECT_EQ(timing.finish, (std::vector<TimeNs>{30, 40, 30}));
@@ -107,14 +107,14 @@ TEST(Step, StragglersDelayTheOthersThroughTheCollective) {
   StepTraffic traffic;
   traffic.workers = 2;
   traffic.deviceFree = {0, 0};
-  traffic.buckets = {{{0, 0}, {Round(CollectiveKind::RingAllReduce, {2'000, 2'000})}, {}}};
+  traffic.buckets = {{{0, 0}, {Call(CollectiveKind::RingAllReduce, {2'000, 2'000})}, {}}};
   const TimeNs even = Network(2).Time(traffic).total;
   traffic.buckets[0].ready = {0, 50'000};
   const StepTiming late = Network(2).Time(traffic);
   EXPECT_EQ(late.total, 50'000 + even);
   // Worker 1 has had worker 0's first chunk for long, so both its rounds leave at once: the second
   // arrives right behind the first.
-  EXPECT_EQ(late.buckets[0].roundDone[0],
+  EXPECT_EQ(late.buckets[0].callDone[0],
             (std::vector<TimeNs>{50'000 + 4'000 + 1'000, 50'000 + 8'000}));
 }
 
@@ -135,7 +135,7 @@ TEST(StepSimulator, RememberedStepsEqualFreshOnes) {
       EXPECT_EQ(a.counters.events, b.counters.events);
       for (size_t i = 0; i < a.buckets.size(); ++i) {
         EXPECT_EQ(a.buckets[i].done, b.buckets[i].done);
-        EXPECT_EQ(a.buckets[i].roundDone, b.buckets[i].roundDone);
+        EXPECT_EQ(a.buckets[i].callDone, b.buckets[i].callDone);
       }
       for (size_t i = 0; i < a.links.size(); ++i) EXPECT_EQ(a.links[i].bytes, b.links[i].bytes);
     }
@@ -219,7 +219,7 @@ TEST(StepSimulator, WarmStepsAreTheSecondOfTwo) {
   StepTraffic traffic;
   traffic.workers = 2;
   traffic.deviceFree = {0, 0};
-  traffic.buckets = {{{0, 0}, {Round(CollectiveKind::RingAllGather, {1'000, 1'000})}, {10, 10}}};
+  traffic.buckets = {{{0, 0}, {Call(CollectiveKind::RingAllGather, {1'000, 1'000})}, {10, 10}}};
   Network cold(2, false);
   StepSimulator cold_steps(factory, cold.request);
   EXPECT_EQ(cold_steps.Simulate(traffic, 0).total, 7'000 + 4'000 + 10);
@@ -257,13 +257,13 @@ TEST(StepTraffic, CanonicalTextSeesEveryField) {
   EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets.pop_back(); }));
   EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[0].ready[0] = 1; }));
   EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[0].decode[0] = 1; }));
-  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].rounds.pop_back(); }));
-  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].rounds[1].computeBefore[0] = 1; }));
-  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].rounds[1].collective.bytes[0] = 1; }));
-  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].rounds[1].collective.root = 1; }));
-  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].rounds[1].collective.pullBytes = 1; }));
+  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls.pop_back(); }));
+  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].computeBefore[0] = 1; }));
+  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.bytes[0] = 1; }));
+  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.root = 1; }));
+  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.pullBytes = 1; }));
   EXPECT_TRUE(insert([](StepTraffic& t) {
-    t.buckets[1].rounds[1].collective.kind = CollectiveKind::RingAllReduce;
+    t.buckets[1].calls[1].collective.kind = CollectiveKind::RingAllReduce;
   }));
 }
 
@@ -282,13 +282,13 @@ TEST(Step, SaysWhatIsWrong) {
             }),
             "step: bucket 1: ready: got '-1 ns'; allowed: 0 ns or more");
   EXPECT_NE(error([](StepTraffic& t) { t.buckets[1].decode = {0}; }), "");
-  EXPECT_EQ(error([](StepTraffic& t) { t.buckets[1].rounds[0].collective.bytes = {1}; }),
+  EXPECT_EQ(error([](StepTraffic& t) { t.buckets[1].calls[0].collective.bytes = {1}; }),
             "step: bucket 1, round 0: bytes: got '1 sizes'; allowed: one for each of 2 workers");
   EXPECT_EQ(error([](StepTraffic& t) {
-              t.buckets[1].rounds[0].computeBefore = {1, 0};
+              t.buckets[1].calls[0].computeBefore = {1, 0};
             }),
             "step: bucket 1, round 0: work before the first round belongs into 'ready'");
-  EXPECT_NE(error([](StepTraffic& t) { t.buckets[1].rounds[1].collective.root = 2; }), "");
+  EXPECT_NE(error([](StepTraffic& t) { t.buckets[1].calls[1].collective.root = 2; }), "");
   EXPECT_NE(
       error([](StepTraffic& t) { t.buckets.assign(70'000, t.buckets[0]); }).find("at most 65536"),
       std::string::npos);

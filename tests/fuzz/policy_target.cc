@@ -29,15 +29,15 @@ std::vector<Probe> Probes(const std::vector<Unit>& units, size_t candidates) {
   return probes;
 }
 
-void RunPolicyRound(Policy& policy, PolicyMoment moment, const std::vector<Probe>& probes,
-                    Input& input) {
-  if (!policy.OpenRound(moment)) return;
+void RunPolicyCall(Policy& policy, PolicyMoment moment, const std::vector<Probe>& probes,
+                   Input& input) {
+  if (!policy.OpenCall(moment)) return;
   std::vector<Message> messages;
   for (int w = 0; w < kWorkers; ++w) messages.push_back(policy.Encode(w, probes));
   for (int w = 0; w < kWorkers; ++w) {
     policy.Accumulate(w, Tampered(std::move(messages[static_cast<size_t>(w)].bytes), input));
   }
-  policy.FinishRound();
+  policy.FinishCall();
 }
 
 void RunStep(Policy& policy, int64_t step, const std::vector<Unit>& units,
@@ -60,11 +60,11 @@ void RunStep(Policy& policy, int64_t step, const std::vector<Unit>& units,
     }
   }
   const std::vector<double> candidates = policy.Candidates();
-  RunPolicyRound(policy, PolicyMoment::kAgreement,
-                 candidates.empty() ? std::vector<Probe>() : Probes(units, candidates.size()),
-                 input);
+  RunPolicyCall(policy, PolicyMoment::kAgreement,
+                candidates.empty() ? std::vector<Probe>() : Probes(units, candidates.size()),
+                input);
   if (!candidates.empty()) Require(policy.Chosen() < candidates.size());
-  RunPolicyRound(policy, PolicyMoment::kAnnouncement, {}, input);
+  RunPolicyCall(policy, PolicyMoment::kAnnouncement, {}, input);
   const std::vector<double> bytes(units.size(), 100);
   const std::vector<double> seconds(units.size(), 1e-4);
   policy.Observe({.step = step,

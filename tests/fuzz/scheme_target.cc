@@ -13,7 +13,7 @@ void RunStep(Exchange& exchange, const StepContext& context, int workers, const 
              Input& input) {
   const std::string text = "gaussian:n=" + std::to_string(unit.numel);
   exchange.Begin(context);
-  for (bool first = true; exchange.NextRound(); first = false) {
+  for (bool first = true; exchange.NextCall(); first = false) {
     std::vector<Message> messages;
     for (int w = 0; w < workers; ++w) {
       const std::vector<float> gradient =
@@ -23,7 +23,7 @@ void RunStep(Exchange& exchange, const StepContext& context, int workers, const 
     for (int w = 0; w < workers; ++w) {
       exchange.Accumulate(w, Tampered(std::move(messages[static_cast<size_t>(w)].bytes), input));
     }
-    exchange.FinishRound();
+    exchange.FinishCall();
   }
   std::vector<float> mean(static_cast<size_t>(unit.numel));
   exchange.Mean(mean);

@@ -19,8 +19,8 @@ namespace legacy::fuzz {
 void FuzzMessage(ByteSpan input);  // headers and positions
 void FuzzCodec(ByteSpan input);    // every codec's DecodeAdd
 void FuzzScheme(
-    ByteSpan input);  // every scheme's rounds, with bytes changed on the way, and its saved state
-void FuzzPolicy(ByteSpan input);   // the policies' own rounds, likewise
+    ByteSpan input);  // every scheme's calls, with bytes changed on the way, and its saved state
+void FuzzPolicy(ByteSpan input);   // the policies' own calls, likewise
 void FuzzOptions(ByteSpan input);  // texts of codecs, schemes and policies
 
 struct Family {

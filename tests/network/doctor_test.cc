@@ -52,9 +52,9 @@ StepTraffic Gather(int64_t bytes, const std::vector<TimeNs>& ready) {
   traffic.deviceFree = ready;
   fabric::BucketTraffic bucket;
   bucket.ready = ready;
-  bucket.rounds.resize(1);
-  bucket.rounds[0].collective.kind = fabric::CollectiveKind::RingAllGather;
-  bucket.rounds[0].collective.bytes.assign(ready.size(), bytes);
+  bucket.calls.resize(1);
+  bucket.calls[0].collective.kind = fabric::CollectiveKind::RingAllGather;
+  bucket.calls[0].collective.bytes.assign(ready.size(), bytes);
   bucket.decode.assign(ready.size(), 0);
   traffic.buckets = {bucket};
   return traffic;
@@ -103,7 +103,7 @@ TEST(Doctor, WhereManyLinksAreAlikeTheirTierIsNamed) {
   };
   // All to all from everyone: whatever the hash picks, several uplinks are in use.
   StepTraffic traffic = Gather(4'000'000, {0, 0, 0, 0});
-  traffic.buckets[0].rounds[0].collective.kind = fabric::CollectiveKind::DirectAllGather;
+  traffic.buckets[0].calls[0].collective.kind = fabric::CollectiveKind::DirectAllGather;
   const Diagnosis diagnosis = Bench(build(kGbps, 1)).Ask(traffic);
   EXPECT_EQ(VerdictName(diagnosis), "tier") << DoctorText(diagnosis);
   EXPECT_EQ(Find(diagnosis, "tier").change, "4 links between tiers 1 and 2 twice as fast");
@@ -181,8 +181,8 @@ TEST(Doctor, ScalesEachPartOfADevicesTime) {
   StepTraffic traffic = Gather(10, {50, 60});
   traffic.buckets.push_back(traffic.buckets.front());
   traffic.buckets[1].ready = {100, 110};
-  traffic.buckets[1].rounds.push_back(traffic.buckets[1].rounds[0]);
-  traffic.buckets[1].rounds[1].computeBefore = {30, 40};
+  traffic.buckets[1].calls.push_back(traffic.buckets[1].calls[0]);
+  traffic.buckets[1].calls[1].computeBefore = {30, 40};
   traffic.buckets[1].decode = {20, 24};
   traffic.deviceFree = {120, 130};
   const EncodeTimes encode{{{10, 20}}, {{6, 8}, {10, 20}}};
@@ -191,7 +191,7 @@ TEST(Doctor, ScalesEachPartOfADevicesTime) {
   EXPECT_EQ(scaled.buckets[0].ready, (std::vector<TimeNs>{20 + 20, 60}));
   EXPECT_EQ(scaled.buckets[1].ready, (std::vector<TimeNs>{42 + 32, 110}));
   EXPECT_EQ(scaled.deviceFree, (std::vector<TimeNs>{52 + 32, 130}));
-  EXPECT_EQ(scaled.buckets[1].rounds[1].computeBefore, (std::vector<TimeNs>{20 + 200, 40}));
+  EXPECT_EQ(scaled.buckets[1].calls[1].computeBefore, (std::vector<TimeNs>{20 + 200, 40}));
   EXPECT_EQ(scaled.buckets[1].decode, (std::vector<TimeNs>{200, 24}));
   EXPECT_EQ(ScaleDevices(traffic, encode, {{}, {}}).Canonical(), traffic.Canonical());
   const auto message = [&](const EncodeTimes& wrong) {

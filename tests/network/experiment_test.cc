@@ -58,7 +58,7 @@ TEST(Experiment, BucketsShareTheMessageAndTheComputeTime) {
   ASSERT_EQ(traffic.buckets.size(), 4u);
   int64_t bytes = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
-    bytes += bucket.rounds[0].collective.bytes[1];
+    bytes += bucket.calls[0].collective.bytes[1];
   }
   EXPECT_EQ(bytes, 1001);
   EXPECT_EQ(traffic.buckets[0].ready, (std::vector<int64_t>{2'000'000, 3'000'000}));

@@ -46,10 +46,10 @@ TEST(Fidelity, SamplesEveryMthStepAndReportsTheDifference) {
     traffic.deviceFree = {0, 0};
     fabric::BucketTraffic bucket;
     bucket.ready = {0, 0};
-    fabric::RoundTraffic round;
-    round.collective.bytes = {1'000'000 + static_cast<int64_t>(step), 1'000'000};
-    round.collective.kind = fabric::CollectiveKind::RingAllGather;
-    bucket.rounds.push_back(round);
+    fabric::CallTraffic call;
+    call.collective.bytes = {1'000'000 + static_cast<int64_t>(step), 1'000'000};
+    call.collective.kind = fabric::CollectiveKind::RingAllGather;
+    bucket.calls.push_back(call);
     traffic.buckets.push_back(bucket);
     fabric::StepSimulator truth(fabric::MakeAnalyticEngine, request);
     const fabric::TimeNs time = truth.Simulate(traffic, step).total;

@@ -33,8 +33,8 @@ Tracks TracksOf(const json& trace) {
   return tracks;
 }
 
-// Buckets, stragglers and three workers on a step of two rounds whose second needs the device, then
-// decoding.
+// Buckets, stragglers and three workers on a step of two collective calls whose second needs the
+// device, then decoding.
 TEST(Trace, DeviceAndWaitFillTheStep) {
   const PreparedExperiment prepared =
       Prepare(ExperimentWith({{"workers", "3"},
@@ -44,8 +44,8 @@ TEST(Trace, DeviceAndWaitFillTheStep) {
   fabric::StepTraffic traffic = TrafficOf(prepared.experiment, prepared.kind, *prepared.network, 0);
   for (fabric::BucketTraffic& bucket : traffic.buckets) {
     bucket.decode = {300'000, 200'000, 100'000};
-    bucket.rounds.push_back(bucket.rounds.front());
-    bucket.rounds.back().computeBefore = {50'000, 60'000, 70'000};
+    bucket.calls.push_back(bucket.calls.front());
+    bucket.calls.back().computeBefore = {50'000, 60'000, 70'000};
   }
   FlowRecorder recorder;
   fabric::StepSimulator simulator(recorder.Wrap(FactoryOf("analytic", "")),

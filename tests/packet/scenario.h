@@ -50,11 +50,11 @@ inline fabric::StepTraffic OneCollective(int workers, const fabric::CollectiveSp
   fabric::StepTraffic traffic;
   traffic.workers = workers;
   traffic.deviceFree.assign(workers, 0);
-  fabric::RoundTraffic round;
-  round.collective = collective;
+  fabric::CallTraffic call;
+  call.collective = collective;
   fabric::BucketTraffic bucket;
   bucket.ready.assign(workers, 0);
-  bucket.rounds.push_back(round);
+  bucket.calls.push_back(call);
   bucket.decode.assign(workers, 0);
   traffic.buckets.push_back(bucket);
   return traffic;

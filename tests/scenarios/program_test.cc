@@ -102,7 +102,7 @@ TEST_F(ProgramTest, RecordHoldsTheTrainingWhateverTheNetwork) {
     if (entry.contains("buckets")) {
       EXPECT_EQ(entry["work"], works++);
       for (const json& bucket : entry["buckets"]) {
-        for (const json& round : bucket["rounds"]) EXPECT_EQ(round["bytes"].size(), 4u);
+        for (const json& call : bucket["rounds"]) EXPECT_EQ(call["bytes"].size(), 4u);
       }
     } else {
       EXPECT_LT(entry["work"].get<int64_t>(), works);

@@ -42,7 +42,7 @@ CommandLine Parse(std::vector<std::string> arguments) {
   return ParseCommandLine(line.count(), line.values(), "legacy-scenario", "test");
 }
 
-TEST(ScenarioOptions, CollectivesMustCarryTheirRounds) {
+TEST(ScenarioOptions, CollectivesMustCarryTheirCalls) {
   Scenario scenario;
   SetOption(scenario, "network.allreduce", "auto");
   SetOption(scenario, "network.allgather", "hierarchical-allgather");

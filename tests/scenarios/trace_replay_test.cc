@@ -48,20 +48,20 @@ std::string StepText(const StepWork& work, const PricedStep& priced, const DdpTr
       text.append(" ").append(layers.layers[layer].name);
     std::vector<fabric::TimeNs> ready = traffic.ready;
     for (size_t w = 0; w < workers; ++w) {
-      ready[w] -= encoded[w] += priced.round_encode[b][0][w];
+      ready[w] -= encoded[w] += priced.call_encode[b][0][w];
     }
     text += "\nready" + Seconds(ready);
-    const std::vector<RoundWork>& rounds = work.buckets[b].rounds;
-    for (size_t r = 0; r < rounds.size(); ++r) {
-      const std::vector<fabric::TimeNs>& encode = priced.round_encode[b][r];
+    const std::vector<CallWork>& calls = work.buckets[b].calls;
+    for (size_t r = 0; r < calls.size(); ++r) {
+      const std::vector<fabric::TimeNs>& encode = priced.call_encode[b][r];
       text += "encode" + Seconds(encode);
-      text += rounds[r].primitive == Primitive::kAllReduce   ? "send all-reduce"
-              : rounds[r].primitive == Primitive::kAllGather ? "send all-gather"
-                                                             : "send broadcast";
-      for (const int64_t bytes : rounds[r].bytes) text.append(" ").append(std::to_string(bytes));
+      text += calls[r].primitive == Primitive::kAllReduce   ? "send all-reduce"
+              : calls[r].primitive == Primitive::kAllGather ? "send all-gather"
+                                                            : "send broadcast";
+      for (const int64_t bytes : calls[r].bytes) text.append(" ").append(std::to_string(bytes));
       std::vector<fabric::TimeNs> decode = traffic.decode;
-      for (size_t w = 0; w < workers && r + 1 < rounds.size(); ++w) {
-        decode[w] = traffic.rounds[r + 1].computeBefore[w] - priced.round_encode[b][r + 1][w];
+      for (size_t w = 0; w < workers && r + 1 < calls.size(); ++w) {
+        decode[w] = traffic.calls[r + 1].computeBefore[w] - priced.call_encode[b][r + 1][w];
       }
       text += "\ndecode" + Seconds(decode);
     }

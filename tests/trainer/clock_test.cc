@@ -34,23 +34,23 @@ std::vector<OperationCost> ToyCosts() {
 
 const std::vector<int64_t> kNumels = {4, 6};
 
-RoundWork ToyRound(Primitive primitive, std::vector<int64_t> bytes) {
-  RoundWork round;
-  round.primitive = primitive;
-  round.bytes = std::move(bytes);
-  round.encode = {{"enc", 400, 1}};
-  round.decode = {{"dec", 300, 2}};
-  return round;
+CallWork ToyCall(Primitive primitive, std::vector<int64_t> bytes) {
+  CallWork call;
+  call.primitive = primitive;
+  call.bytes = std::move(bytes);
+  call.encode = {{"enc", 400, 1}};
+  call.decode = {{"dec", 300, 2}};
+  return call;
 }
 
 StepWork ToyWork() {
   StepWork work{.step = 0, .workers = 2, .batch_size = 2};
-  work.buckets.push_back({{1}, 6, {ToyRound(Primitive::kAllGather, {40, 40})}});
+  work.buckets.push_back({{1}, 6, {ToyCall(Primitive::kAllGather, {40, 40})}});
   work.buckets.push_back(
       {{0},
        4,
-       {ToyRound(Primitive::kBroadcast, {0, 20}), ToyRound(Primitive::kAllReduce, {32, 32})}});
-  work.buckets[1].rounds[0].root = 1;
+       {ToyCall(Primitive::kBroadcast, {0, 20}), ToyCall(Primitive::kAllReduce, {32, 32})}});
+  work.buckets[1].calls[0].root = 1;
   return work;
 }
 
@@ -81,15 +81,16 @@ TEST(Clock, ReadyTimesByHand) {
   EXPECT_EQ(step.compute, (std::vector<TimeNs>(2, forward + 18000)));
   EXPECT_EQ(step.encode, (std::vector<TimeNs>(2, 1000)));
   EXPECT_EQ(step.late_encode, (std::vector<TimeNs>(2, 500)));
-  for (const auto& bucket : step.round_encode) {
-    for (const std::vector<TimeNs>& round : bucket) {
-      EXPECT_EQ(round, (std::vector<TimeNs>(2, 500)));
+  for (const auto& bucket : step.call_encode) {
+    for (const std::vector<TimeNs>& call : bucket) {
+      EXPECT_EQ(call, (std::vector<TimeNs>(2, 500)));
     }
   }
-  EXPECT_EQ(step.round_encode[1].size(), 2u);
-  // Decoding takes 2 launches of 200 and 300 elements; between rounds also the next encoding.
+  EXPECT_EQ(step.call_encode[1].size(), 2u);
+  // Decoding takes 2 launches of 200 and 300 elements; between collective calls also the next
+  // encoding.
   EXPECT_EQ(step.traffic.buckets[0].decode, (std::vector<TimeNs>(2, 700)));
-  EXPECT_EQ(step.traffic.buckets[1].rounds[1].computeBefore, (std::vector<TimeNs>(2, 1200)));
+  EXPECT_EQ(step.traffic.buckets[1].calls[1].computeBefore, (std::vector<TimeNs>(2, 1200)));
   EXPECT_EQ(step.traffic.buckets[1].decode, (std::vector<TimeNs>(2, 700)));
   EXPECT_NEAR(clock.ComputeSeconds(2), (forward + 18000) * 1e-9, 1e-15);
 }
@@ -127,7 +128,7 @@ TEST(Clock, StragglersScaleAllDeviceTime) {
     EXPECT_EQ(2 * bucket.ready[1], 5 * base.ready[1]);
     EXPECT_EQ(2 * bucket.decode[1], 5 * base.decode[1]);
   }
-  EXPECT_EQ(slow.traffic.buckets[1].rounds[1].computeBefore[1], 3000);
+  EXPECT_EQ(slow.traffic.buckets[1].calls[1].computeBefore[1], 3000);
   EXPECT_EQ(2 * slow.late_encode[1], 5 * plain.late_encode[1]);
   EXPECT_THROW(clock.Price(work, std::vector<double>{1, 0}), Error);
   EXPECT_THROW(clock.Price(work, std::vector<double>{1, std::numeric_limits<double>::infinity()}),
@@ -143,10 +144,10 @@ TEST(Clock, DroppedWorkersStopWhenThatIsDecided) {
   const PricedStep all = clock.Price(ToyWork(), factors);
   StepWork work = ToyWork();
   work.participants = {0};
-  work.buckets[0].rounds[0].bytes = {40, 0};
-  work.buckets[1].rounds[0].root = 0;
-  work.buckets[1].rounds[0].bytes = {20, 0};
-  work.buckets[1].rounds[1].bytes = {32, 0};
+  work.buckets[0].calls[0].bytes = {40, 0};
+  work.buckets[1].calls[0].root = 0;
+  work.buckets[1].calls[0].bytes = {20, 0};
+  work.buckets[1].calls[1].bytes = {32, 0};
   const PricedStep step = clock.Price(work, factors, times[0]);
   for (size_t b = 0; b < 2; ++b) {
     EXPECT_EQ(step.traffic.buckets[b].ready,
@@ -157,13 +158,13 @@ TEST(Clock, DroppedWorkersStopWhenThatIsDecided) {
   EXPECT_EQ(step.compute, (std::vector<TimeNs>{28010, 28010}));
   EXPECT_EQ(step.encode, (std::vector<TimeNs>{1000, 0}));
   EXPECT_EQ(step.late_encode, (std::vector<TimeNs>{500, 0}));
-  EXPECT_EQ(step.round_encode[1][1], (std::vector<TimeNs>{500, 0}));
-  EXPECT_EQ(step.traffic.buckets[1].rounds[1].computeBefore, (std::vector<TimeNs>{1200, 2100}));
+  EXPECT_EQ(step.call_encode[1][1], (std::vector<TimeNs>{500, 0}));
+  EXPECT_EQ(step.traffic.buckets[1].calls[1].computeBefore, (std::vector<TimeNs>{1200, 2100}));
   // Sums keep their length on the way; messages that are gathered or pushed are empty.
-  EXPECT_EQ(step.traffic.buckets[0].rounds[0].collective.bytes, (std::vector<int64_t>{40, 0}));
-  EXPECT_EQ(step.traffic.buckets[1].rounds[1].collective.bytes, (std::vector<int64_t>{32, 32}));
+  EXPECT_EQ(step.traffic.buckets[0].calls[0].collective.bytes, (std::vector<int64_t>{40, 0}));
+  EXPECT_EQ(step.traffic.buckets[1].calls[1].collective.bytes, (std::vector<int64_t>{32, 32}));
   const Clock server(ToyProfile(), ToyCosts(), kNumels, {Transfer::kParameterServer});
-  const auto pushed = server.Price(work, factors, times[0]).traffic.buckets[1].rounds[1].collective;
+  const auto pushed = server.Price(work, factors, times[0]).traffic.buckets[1].calls[1].collective;
   EXPECT_EQ(pushed.bytes, (std::vector<int64_t>{32, 0}));
   EXPECT_EQ(pushed.pullBytes, 32);
 }
@@ -176,14 +177,14 @@ TEST(Clock, WithoutItsStragglerAStepEndsEarlier) {
   work.workers = 4;
   work.batch_size = 1000;  // 14 ms
   for (BucketWork& bucket : work.buckets) {
-    for (RoundWork& round : bucket.rounds) round.bytes.assign(4, 1000);
+    for (CallWork& call : bucket.calls) call.bytes.assign(4, 1000);
   }
   const std::vector<double> slow = {1, 1, 5, 1};
   const TimeNs barrier = star.simulator.Simulate(clock.Price(work, slow).traffic, 0).total;
   const TimeNs equal = star.simulator.Simulate(clock.Price(work, {}).traffic, 0).total;
   work.participants = {0, 1, 3};
   for (BucketWork& bucket : work.buckets) {
-    for (RoundWork& round : bucket.rounds) round.bytes[2] = 0;
+    for (CallWork& call : bucket.calls) call.bytes[2] = 0;
   }
   const TimeNs decided = clock.ComputeTimes(0, 1000, slow)[0];
   const PricedStep priced = clock.Price(work, slow, decided);
@@ -205,14 +206,14 @@ TEST(Clock, BackwardStopsAtTheFirstTrainedOperation) {
 TEST(Clock, PrimitivesBecomeCollectives) {
   const PricedStep step = Clock(ToyProfile(), ToyCosts(), kNumels).Price(ToyWork(), {});
   const auto& buckets = step.traffic.buckets;
-  EXPECT_EQ(buckets[0].rounds[0].collective.kind, CollectiveKind::RingAllGather);
-  EXPECT_EQ(buckets[1].rounds[0].collective.kind, CollectiveKind::Broadcast);
-  EXPECT_EQ(buckets[1].rounds[0].collective.root, 1);
-  EXPECT_EQ(buckets[1].rounds[1].collective.kind, CollectiveKind::RingAllReduce);
-  EXPECT_EQ(buckets[1].rounds[1].collective.bytes, (std::vector<int64_t>{32, 32}));
+  EXPECT_EQ(buckets[0].calls[0].collective.kind, CollectiveKind::RingAllGather);
+  EXPECT_EQ(buckets[1].calls[0].collective.kind, CollectiveKind::Broadcast);
+  EXPECT_EQ(buckets[1].calls[0].collective.root, 1);
+  EXPECT_EQ(buckets[1].calls[1].collective.kind, CollectiveKind::RingAllReduce);
+  EXPECT_EQ(buckets[1].calls[1].collective.bytes, (std::vector<int64_t>{32, 32}));
 }
 
-TEST(Clock, RoundsTravelAsTheOptionsSay) {
+TEST(Clock, CallsTravelAsTheOptionsSay) {
   TransferOptions options;
   options.all_reduce = CollectiveKind::HierarchicalAllReduce;
   options.all_gather = CollectiveKind::DirectAllGather;
@@ -220,9 +221,9 @@ TEST(Clock, RoundsTravelAsTheOptionsSay) {
   const auto kinds = [&] {
     const PricedStep step = Clock(ToyProfile(), ToyCosts(), kNumels, options).Price(ToyWork(), {});
     const auto& buckets = step.traffic.buckets;
-    EXPECT_EQ(buckets[0].rounds[0].collective.group, options.transfer == Transfer::kPeers ? 2 : 1);
-    return std::vector{buckets[0].rounds[0].collective.kind, buckets[1].rounds[0].collective.kind,
-                       buckets[1].rounds[1].collective.kind};
+    EXPECT_EQ(buckets[0].calls[0].collective.group, options.transfer == Transfer::kPeers ? 2 : 1);
+    return std::vector{buckets[0].calls[0].collective.kind, buckets[1].calls[0].collective.kind,
+                       buckets[1].calls[1].collective.kind};
   };
   EXPECT_EQ(kinds(), (std::vector{CollectiveKind::DirectAllGather, CollectiveKind::Broadcast,
                                   CollectiveKind::HierarchicalAllReduce}));
@@ -235,7 +236,7 @@ TEST(Clock, RoundsTravelAsTheOptionsSay) {
   EXPECT_EQ(kinds(), std::vector(3, CollectiveKind::ShardedParameterServer));
 }
 
-TEST(Transfers, RefuseWhatCannotCarryARound) {
+TEST(Transfers, RefuseWhatCannotCarryACall) {
   EXPECT_EQ(ParseKind("auto", "network.allreduce", Primitive::kAllReduce), std::nullopt);
   EXPECT_EQ(ParseKind("in-network-allreduce", "o", Primitive::kAllReduce),
             CollectiveKind::InNetworkAllReduce);
@@ -261,9 +262,9 @@ TEST(Transfers, RefuseWhatCannotCarryARound) {
             std::string::npos);
   EXPECT_EQ(refusal("star", Primitive::kAllGather), "network.x: got 'star'; " + gathers);
   StepWork work = ToyWork();
-  work.buckets[1].rounds[1].reduction = Reduction::kRequantisedSum;
+  work.buckets[1].calls[1].reduction = Reduction::kRequantisedSum;
   const PricedStep priced = Clock(ToyProfile(), ToyCosts(), kNumels).Price(work, {});
-  const fabric::CollectiveSpec& spec = priced.traffic.buckets[1].rounds[1].collective;
+  const fabric::CollectiveSpec& spec = priced.traffic.buckets[1].calls[1].collective;
   EXPECT_EQ(spec.kind,
             CollectiveKind::ScatterReduceAllGather);  // of whatever is chosen, the one that can
   EXPECT_EQ(spec.sumBytes, std::vector<int64_t>{spec.bytes[0]});
@@ -273,15 +274,15 @@ TEST(Clock, ParameterServerPulls) {
   for (Pull pull : {Pull::kDense, Pull::kUnion}) {
     const Clock clock(ToyProfile(), ToyCosts(), kNumels, {Transfer::kParameterServer, pull});
     StepWork work = ToyWork();
-    const auto pulled = [&](int bucket, int round) {
-      const auto spec = clock.Price(work, {}).traffic.buckets[bucket].rounds[round].collective;
+    const auto pulled = [&](int bucket, int call) {
+      const auto spec = clock.Price(work, {}).traffic.buckets[bucket].calls[call].collective;
       EXPECT_EQ(spec.kind, CollectiveKind::ParameterServer);
       return spec.pullBytes;
     };
     EXPECT_EQ(pulled(0, 0), 24) << "the union is never larger than the dense gradient";
     EXPECT_EQ(pulled(1, 0), 20);
     EXPECT_EQ(pulled(1, 1), 32);
-    work.buckets[0].rounds[0].bytes = {5, 6};
+    work.buckets[0].calls[0].bytes = {5, 6};
     EXPECT_EQ(pulled(0, 0), pull == Pull::kDense ? 24 : 11);
   }
   EXPECT_THROW(ParsePull("sparse"), Error);
@@ -324,7 +325,7 @@ TEST(SplitStep, AddsUpOnARealFabric) {
   StepWork work = ToyWork();
   work.workers = 4;
   for (BucketWork& bucket : work.buckets) {
-    for (RoundWork& round : bucket.rounds) round.bytes = {4001, 4001, 4001, 4001};
+    for (CallWork& call : bucket.calls) call.bytes = {4001, 4001, 4001, 4001};
   }
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   for (const std::vector<double>& factors :

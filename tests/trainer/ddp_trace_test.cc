@@ -107,13 +107,13 @@ TEST_F(DdpTraceFile, IsReadWhole) {
   EXPECT_EQ(work.step, 3);
   EXPECT_EQ(work.buckets[0].layers, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(work.buckets[0].elements, 1104);
-  const std::vector<RoundWork>& rounds = work.buckets[0].rounds;
-  EXPECT_EQ(rounds[0].primitive, Primitive::kBroadcast);
-  EXPECT_EQ(rounds[0].root, 1);
-  EXPECT_EQ(rounds[1].bytes, (std::vector<int64_t>{7, 9}));
+  const std::vector<CallWork>& calls = work.buckets[0].calls;
+  EXPECT_EQ(calls[0].primitive, Primitive::kBroadcast);
+  EXPECT_EQ(calls[0].root, 1);
+  EXPECT_EQ(calls[1].bytes, (std::vector<int64_t>{7, 9}));
   EXPECT_EQ(work.MessageBytes(1), 89);
   EXPECT_EQ(WorkOf(trace, first, 0).buckets[1].layers, (std::vector<int>{1, 0}));
-  EXPECT_EQ(WorkOf(trace, first, 0).buckets[0].rounds[0].reduction, Reduction::kSum);
+  EXPECT_EQ(WorkOf(trace, first, 0).buckets[0].calls[0].reduction, Reduction::kSum);
 }
 
 TEST_F(DdpTraceFile, NeedsLittle) {
@@ -133,7 +133,7 @@ TEST_F(DdpTraceFile, IsPricedAsTheDeviceQueueRuns) {
   EXPECT_EQ(step.compute, (std::vector{500 * kMs, 1000 * kMs}));
   EXPECT_EQ(step.encode, (std::vector{125 * kMs, 125 * kMs}));
   EXPECT_EQ(step.late_encode, (std::vector{500 * kMs, 500 * kMs}));
-  EXPECT_EQ(bucket.rounds[1].computeBefore, (std::vector{750 * kMs, 750 * kMs}));
+  EXPECT_EQ(bucket.calls[1].computeBefore, (std::vector{750 * kMs, 750 * kMs}));
   EXPECT_EQ(bucket.decode, (std::vector{1000 * kMs, 1000 * kMs}));
 
   // Devices of twice the speed, codecs of four times, and one straggler.

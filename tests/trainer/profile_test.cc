@@ -146,12 +146,12 @@ TEST(Profile, ShippedOnesPriceEveryKernel) {
       const auto exchange = scheme->Open(unit, 1);
       const std::vector<float> ones(4096, 1.0f);
       exchange->Begin({.parameter = scheme->Parameter().fallback});
-      for (bool first = true; const auto round = exchange->NextRound(); first = false) {
-        priced(round->encode, text);
-        priced(round->decode, text);
+      for (bool first = true; const auto call = exchange->NextCall(); first = false) {
+        priced(call->encode, text);
+        priced(call->decode, text);
         const Message message = exchange->Encode(0, first ? ones : std::span<const float>());
         exchange->Accumulate(0, message.bytes);
-        exchange->FinishRound();
+        exchange->FinishCall();
       }
     }
     for (const char* kernel :

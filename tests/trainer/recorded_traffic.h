@@ -9,17 +9,18 @@
 
 namespace legacy {
 
-// A step of two workers with one bucket of two layers and two rounds, the second of `bytes`.
+// A step of two workers with one bucket of two layers and two collective calls, the second of
+// `bytes`.
 inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   StepWork work;
   work.step = step;
   work.workers = 2;
   work.batch_size = 8;
-  RoundWork first;
+  CallWork first;
   first.primitive = Primitive::kBroadcast;
   first.root = 1;
   first.bytes = {0, 12};
-  RoundWork second;
+  CallWork second;
   second.primitive = Primitive::kAllReduce;
   second.reduction = Reduction::kSum;
   second.bytes = {bytes, bytes};

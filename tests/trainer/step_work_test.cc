@@ -5,16 +5,16 @@
 namespace legacy::step_work_test {
 namespace {
 
-BucketWork Unit(int layer, int64_t elements, std::vector<RoundWork> rounds) {
-  return {{layer}, elements, std::move(rounds)};
+BucketWork Unit(int layer, int64_t elements, std::vector<CallWork> calls) {
+  return {{layer}, elements, std::move(calls)};
 }
 
-RoundWork Gather(std::vector<int64_t> bytes, int root = 0) {
-  RoundWork round;
-  round.root = root;
-  round.bytes = std::move(bytes);
-  round.encode = {{"topk.encode", 10, 1}};
-  return round;
+CallWork Gather(std::vector<int64_t> bytes, int root = 0) {
+  CallWork call;
+  call.root = root;
+  call.bytes = std::move(bytes);
+  call.encode = {{"topk.encode", 10, 1}};
+  return call;
 }
 
 TEST(StepWork, WorkIsAddedKernelByKernel) {
@@ -38,11 +38,11 @@ TEST(StepWork, UnitsOfOneStructureTravelTogether) {
   ASSERT_EQ(merged.size(), 3u);
   EXPECT_EQ(merged[0].layers, (std::vector<int>{4, 2}));
   EXPECT_EQ(merged[0].elements, 150);
-  EXPECT_EQ(merged[0].rounds[0].bytes, (std::vector<int64_t>{31, 42}));
-  EXPECT_EQ(merged[0].rounds[0].encode[0].elements, 20);
-  EXPECT_EQ(merged[0].rounds[0].encode[0].launches, 2);
-  EXPECT_EQ(merged[0].rounds[0].encode[0].sets, 1) << "both units in one set";
-  EXPECT_TRUE(merged[1].rounds.empty());
+  EXPECT_EQ(merged[0].calls[0].bytes, (std::vector<int64_t>{31, 42}));
+  EXPECT_EQ(merged[0].calls[0].encode[0].elements, 20);
+  EXPECT_EQ(merged[0].calls[0].encode[0].launches, 2);
+  EXPECT_EQ(merged[0].calls[0].encode[0].sets, 1) << "both units in one set";
+  EXPECT_TRUE(merged[1].calls.empty());
   EXPECT_EQ(merged[2].layers, (std::vector<int>{1})) << "another root travels alone";
 
   const StepWork step{.workers = 2, .batch_size = 1, .buckets = merged};
@@ -53,13 +53,13 @@ TEST(StepWork, UnitsOfOneStructureTravelTogether) {
 TEST(StepWork, UnitsThatAreNotAlikeShareNoLaunches) {
   std::vector<BucketWork> units;
   for (const int64_t bits : {4, 8, 4}) {
-    RoundWork round = Gather({1, 2});
-    round.encode = {{.kernel = "qsgd.encode", .elements = 10, .alike = bits}};
-    units.push_back(Unit(static_cast<int>(units.size()), 10, {round}));
+    CallWork call = Gather({1, 2});
+    call.encode = {{.kernel = "qsgd.encode", .elements = 10, .alike = bits}};
+    units.push_back(Unit(static_cast<int>(units.size()), 10, {call}));
   }
   const std::vector<BucketWork> merged = MergeUnits(units);
   ASSERT_EQ(merged.size(), 1u);
-  const std::vector<Work>& encode = merged[0].rounds[0].encode;
+  const std::vector<Work>& encode = merged[0].calls[0].encode;
   ASSERT_EQ(encode.size(), 2u);
   EXPECT_EQ(encode[0].elements, 20);
   EXPECT_EQ(encode[0].launches, 2);

@@ -255,7 +255,7 @@ TEST(Training, DroppedWorkersKeepTheirState) {
   EXPECT_EQ(held(), residual);
   EXPECT_TRUE(torch::equal(training.Replica(1).buffers()[0], statistics));
   EXPECT_EQ(outcome.work.participants, (std::vector<int>{0, 2, 3}));
-  const std::vector<int64_t>& bytes = outcome.work.buckets[0].rounds[0].bytes;
+  const std::vector<int64_t>& bytes = outcome.work.buckets[0].calls[0].bytes;
   EXPECT_GT(bytes[0], 0);
   EXPECT_EQ(bytes, (std::vector<int64_t>{bytes[0], 0, bytes[0], bytes[0]}));
   EXPECT_TRUE(training.Step().work.participants.empty());
@@ -291,12 +291,12 @@ TEST(Training, ReportsWhatTheStepAskedFor) {
   EXPECT_EQ(outcome.work.batch_size, 4);
   std::vector<bool> seen(training.Layers().size());
   for (const BucketWork& bucket : outcome.work.buckets) {
-    ASSERT_EQ(bucket.rounds.size(), 2u);
-    EXPECT_EQ(bucket.rounds[0].primitive, Primitive::kBroadcast);
-    EXPECT_GT(bucket.rounds[0].bytes[0], 0);
-    EXPECT_EQ(bucket.rounds[0].bytes[1], 0);
-    EXPECT_EQ(bucket.rounds[1].primitive, Primitive::kAllReduce);
-    EXPECT_EQ(bucket.rounds[1].bytes, std::vector<int64_t>(4, bucket.rounds[1].bytes[0]));
+    ASSERT_EQ(bucket.calls.size(), 2u);
+    EXPECT_EQ(bucket.calls[0].primitive, Primitive::kBroadcast);
+    EXPECT_GT(bucket.calls[0].bytes[0], 0);
+    EXPECT_EQ(bucket.calls[0].bytes[1], 0);
+    EXPECT_EQ(bucket.calls[1].primitive, Primitive::kAllReduce);
+    EXPECT_EQ(bucket.calls[1].bytes, std::vector<int64_t>(4, bucket.calls[1].bytes[0]));
     for (int layer : bucket.layers) seen[layer] = true;
   }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<int64_t>(seen.size()));
@@ -327,12 +327,12 @@ class SpyScheme : public Scheme {
     Spy(std::unique_ptr<Exchange> inner, std::vector<float>& factors)
         : inner_(std::move(inner)), factors_(factors) {}
     void Begin(const StepContext& context) override { inner_->Begin(context); }
-    std::optional<Round> NextRound() override { return inner_->NextRound(); }
+    std::optional<CollectiveCall> NextCall() override { return inner_->NextCall(); }
     Message Encode(int worker, std::span<const float> gradient) override {
       return inner_->Encode(worker, gradient);
     }
     void Accumulate(int worker, ByteSpan message) override { inner_->Accumulate(worker, message); }
-    void FinishRound() override { inner_->FinishRound(); }
+    void FinishCall() override { inner_->FinishCall(); }
     void Mean(std::span<float> out) const override { inner_->Mean(out); }
     int64_t ElementsSent() const override { return inner_->ElementsSent(); }
     void RescaleResiduals(float factor) override { factors_.push_back(factor); }

@@ -75,8 +75,8 @@ class SchemeRun {
     };
     total_.decode_seconds += Timed(begin);
     bool first = true;
-    while (const std::optional<Round> round = exchange_->NextRound()) {
-      RunRound(*round, first);
+    while (const std::optional<CollectiveCall> call = exchange_->NextCall()) {
+      RunCall(*call, first);
       first = false;
     }
     total_.decode_seconds += Timed([&] { exchange_->Mean(mean_); });
@@ -101,11 +101,11 @@ class SchemeRun {
     }
     return mean;
   }
-  // Whether the network has summed in all rounds: receivers have one message then.
+  // Whether the network has summed in all collective calls: receivers have one message then.
   bool summed() const { return summed_; }
 
  private:
-  void RunRound(const Round& round, bool first) {
+  void RunCall(const CollectiveCall& call, bool first) {
     std::vector<Message> messages(workers_);
     const auto encode = [&] {
       for (int w = 0; w < workers_; ++w) {
@@ -116,12 +116,12 @@ class SchemeRun {
       for (int w = 0; w < workers_; ++w) exchange_->Accumulate(w, messages[w].bytes);
     };
     total_.encode_seconds += Timed(encode) / workers_;
-    const bool summed = round.primitive == Primitive::kAllReduce;
+    const bool summed = call.primitive == Primitive::kAllReduce;
     summed_ = summed_ && summed;
     total_.decode_seconds += Timed(accumulate) / (summed ? workers_ : 1);
-    total_.decode_seconds += Timed([&] { exchange_->FinishRound(); });
-    AddWork(round.encode, total_.encode);
-    AddWork(round.decode, total_.decode);
+    total_.decode_seconds += Timed([&] { exchange_->FinishCall(); });
+    AddWork(call.encode, total_.encode);
+    AddWork(call.decode, total_.decode);
   }
 
   template <class Body>

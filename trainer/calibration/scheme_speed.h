@@ -1,6 +1,6 @@
-// How long a step of a unit's exchange takes on this processor, and what work its rounds name for
-// that: what the codecs of measured profiles are measured by, and what their charges are checked
-// against.
+// How long a step of a unit's exchange takes on this processor, and what work its collective calls
+// name for that: what the codecs of measured profiles are measured by, and what their charges are
+// checked against.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Repetition {
 struct SchemeStep {
   double encode_seconds = 0;  // of one worker
   double decode_seconds = 0;  // of one receiver, for all messages; of an all-reduce, for the sum
-  WorkList encode, decode;    // what its rounds name
+  WorkList encode, decode;    // what its calls name
 };
 
 // Processor time of steps of each scheme for a square matrix of `numel` elements (a power of four),

@@ -94,9 +94,9 @@ StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
     for (int layer : bucket.layers) down_to = std::min(down_to, operation_of_layer_.at(layer));
     priced.compute = BackwardSeconds(down_to, done, work.batch_size);
     done = down_to;
-    for (const RoundWork& round : bucket.rounds) {
-      priced.encode.push_back(WorkSeconds(round.encode));
-      priced.decode.push_back(WorkSeconds(round.decode));
+    for (const CallWork& call : bucket.calls) {
+      priced.encode.push_back(WorkSeconds(call.encode));
+      priced.decode.push_back(WorkSeconds(call.decode));
     }
   }
   seconds.after = BackwardSeconds(0, done, work.batch_size);

@@ -54,7 +54,7 @@ class Clock : public StepClock {
 // total, exactly.
 struct StepSplit {
   fabric::TimeNs compute = 0;  // update, forward, backward
-  fabric::TimeNs encode = 0;   // of all rounds
+  fabric::TimeNs encode = 0;   // of all calls
   fabric::TimeNs decode = 0;
   fabric::TimeNs communication =
       0;  // device idle after the slowest worker had its gradients ready: exposed transfers

@@ -31,13 +31,13 @@ StepWork WorkOf(const DdpTrace& trace, const TraceStep& traced, int64_t step) {
         added.layers[i] = first + direction * static_cast<int>(i - begin);
       }
     }
-    for (const TraceRound& round : bucket.rounds) {
-      RoundWork& sent = added.rounds.emplace_back();
-      sent.primitive = round.primitive;
+    for (const TraceCall& call : bucket.calls) {
+      CallWork& sent = added.calls.emplace_back();
+      sent.primitive = call.primitive;
       sent.reduction =
-          round.primitive == Primitive::kAllReduce ? Reduction::kSum : Reduction::kConcat;
-      sent.root = round.root;
-      for (int w = 0; w < trace.workers; ++w) sent.bytes.push_back(round.bytes.Of(w));
+          call.primitive == Primitive::kAllReduce ? Reduction::kSum : Reduction::kConcat;
+      sent.root = call.root;
+      for (int w = 0; w < trace.workers; ++w) sent.bytes.push_back(call.bytes.Of(w));
     }
   }
   return work;

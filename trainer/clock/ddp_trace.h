@@ -31,7 +31,7 @@ class PerWorker {
 };
 
 // Device times are seconds, and what the device would need for that alone.
-struct TraceRound {
+struct TraceCall {
   Primitive primitive = Primitive::kAllReduce;
   int root = 0;  // of a broadcast
   PerWorker<int64_t> bytes;
@@ -42,10 +42,10 @@ struct TraceRound {
 struct TraceBucket {
   // First and last of layers in a row, either way round; positions in DdpTrace::layers.
   std::vector<std::pair<int, int>> layers;
-  int64_t elements = 0;            // of the dense gradient of these layers
-  PerWorker<double> ready;         // since the step's start, without encoding
-  std::optional<int64_t> sent;     // values that one worker sends, where that is known
-  std::vector<TraceRound> rounds;  // empty: nothing travels
+  int64_t elements = 0;          // of the dense gradient of these layers
+  PerWorker<double> ready;       // since the step's start, without encoding
+  std::optional<int64_t> sent;   // values that one worker sends, where that is known
+  std::vector<TraceCall> calls;  // empty: nothing travels
 };
 
 struct TraceStep {

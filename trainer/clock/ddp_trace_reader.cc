@@ -282,13 +282,13 @@ class DdpReader {
     if ((messages_ += trace_.workers) > kMostMessages) {
       lines_.Fail(Keyword(), "messages of a step", "at most " + std::to_string(kMostMessages));
     }
-    TraceRound round;
-    round.primitive = Way(Value(0));
-    round.bytes = Each(1, [&](const Word& word) { return Whole(word, "bytes", 0, kMostBytes); });
-    if (round.primitive == Primitive::kAllReduce) CheckEqual(round);
-    if (round.primitive == Primitive::kBroadcast) round.root = Root(round);
-    if (encode_) round.encode = *std::exchange(encode_, std::nullopt);
-    bucket.rounds.push_back(std::move(round));
+    TraceCall call;
+    call.primitive = Way(Value(0));
+    call.bytes = Each(1, [&](const Word& word) { return Whole(word, "bytes", 0, kMostBytes); });
+    if (call.primitive == Primitive::kAllReduce) CheckEqual(call);
+    if (call.primitive == Primitive::kBroadcast) call.root = Root(call);
+    if (encode_) call.encode = *std::exchange(encode_, std::nullopt);
+    bucket.calls.push_back(std::move(call));
     may_decode_ = true;
   }
 
@@ -299,19 +299,19 @@ class DdpReader {
     lines_.Fail(word, "way", "all-reduce, all-gather, broadcast");
   }
 
-  void CheckEqual(const TraceRound& round) const {
+  void CheckEqual(const TraceCall& call) const {
     for (size_t i = 2; i < Values(); ++i) {
-      if (round.bytes.Of(static_cast<int>(i) - 1) == round.bytes.Of(0)) continue;
+      if (call.bytes.Of(static_cast<int>(i) - 1) == call.bytes.Of(0)) continue;
       lines_.Fail(Value(i), "bytes",
-                  std::to_string(round.bytes.Of(0)) + ", as the first: sums have one length");
+                  std::to_string(call.bytes.Of(0)) + ", as the first: sums have one length");
     }
   }
 
   // Who sends something; worker 0 where that is not said.
-  int Root(const TraceRound& round) const {
+  int Root(const TraceCall& call) const {
     int root = -1;
-    for (size_t i = 1; i < Values() && round.bytes.Differs(); ++i) {
-      if (round.bytes.Of(static_cast<int>(i) - 1) == 0) continue;
+    for (size_t i = 1; i < Values() && call.bytes.Differs(); ++i) {
+      if (call.bytes.Of(static_cast<int>(i) - 1) == 0) continue;
       if (root >= 0) lines_.Fail(Value(i), "bytes", "0, as one worker alone broadcasts");
       root = static_cast<int>(i) - 1;
     }
@@ -321,7 +321,7 @@ class DdpReader {
   void ReadDecode() {
     TraceBucket& bucket = Bucket();
     Require(may_decode_ && !encode_, "decode once, after its send");
-    bucket.rounds.back().decode = Seconds();
+    bucket.calls.back().decode = Seconds();
     may_decode_ = false;
   }
 
@@ -362,8 +362,8 @@ class DdpReader {
   int64_t messages_ = 0;  // of the step
   std::map<int, int> taken_;
   bool has_ready_ = false;                   // the last bucket
-  bool may_decode_ = false;                  // its last round
-  std::optional<PerWorker<double>> encode_;  // of the round to come
+  bool may_decode_ = false;                  // its last call
+  std::optional<PerWorker<double>> encode_;  // of the call to come
 };
 
 const std::map<std::string_view, DdpReader::Handler> DdpReader::kKeywords = {

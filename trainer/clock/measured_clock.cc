@@ -38,9 +38,9 @@ StepSeconds MeasuredClock::SecondsOf(const StepWork& work, int worker) const {
     const double ready = bucket.ready.Of(worker);
     timed.compute = (ready - done) / device_speed_;
     done = ready;
-    for (const TraceRound& round : bucket.rounds) {
-      timed.encode.push_back(round.encode.Of(worker) / codec_speed_);
-      timed.decode.push_back(round.decode.Of(worker) / codec_speed_);
+    for (const TraceCall& call : bucket.calls) {
+      timed.encode.push_back(call.encode.Of(worker) / codec_speed_);
+      timed.decode.push_back(call.decode.Of(worker) / codec_speed_);
     }
   }
   seconds.after = (traced.compute.Of(worker) - done) / device_speed_;

@@ -35,10 +35,10 @@ PricedStep Unpriced(const StepWork& work, const TransferOptions& options) {
     fabric::BucketTraffic& traffic = step.traffic.buckets.emplace_back();
     traffic.ready.resize(workers);
     traffic.decode.resize(workers);
-    step.round_encode.emplace_back(bucket.rounds.size(), std::vector<TimeNs>(workers));
-    for (const RoundWork& round : bucket.rounds) {
-      traffic.rounds.push_back({CollectiveOf(options, bucket, round, !work.participants.empty()),
-                                std::vector<TimeNs>(workers)});
+    step.call_encode.emplace_back(bucket.calls.size(), std::vector<TimeNs>(workers));
+    for (const CallWork& call : bucket.calls) {
+      traffic.calls.push_back({CollectiveOf(options, bucket, call, !work.participants.empty()),
+                               std::vector<TimeNs>(workers)});
     }
   }
   return step;
@@ -58,12 +58,12 @@ class WorkerPricing {
       const StepSeconds::Bucket& bucket = seconds_.buckets[b];
       if (!seconds_.whole) compute += ToNs(bucket.compute, factor_);
       if (!bucket.encode.empty()) {
-        TimeNs& first = step_.round_encode[b][0][worker_];
+        TimeNs& first = step_.call_encode[b][0][worker_];
         first = ToNs(bucket.encode[0] + (b == 0 ? seconds_.whole.value_or(0) : 0), factor_);
         encode += first;
       }
       step_.traffic.buckets[b].ready[worker_] = compute + encode;
-      Rounds(b, true);
+      Calls(b, true);
     }
     if (!seconds_.whole) compute += ToNs(seconds_.after, factor_);
     step_.compute[worker_] = compute;
@@ -75,7 +75,7 @@ class WorkerPricing {
   void Drops(TimeNs decided) {
     for (size_t b = 0; b < seconds_.buckets.size(); ++b) {
       step_.traffic.buckets[b].ready[worker_] = decided;
-      Rounds(b, false);
+      Calls(b, false);
     }
     step_.compute[worker_] = decided;
     step_.traffic.deviceFree[worker_] = decided;
@@ -90,9 +90,9 @@ class WorkerPricing {
     return time;
   }
 
-  // Device work after a round: its decoding, then the encoding of the next round where there is
-  // one.
-  void Rounds(size_t index, bool encodes) {
+  // Device work after a collective call: its decoding, then the encoding of the next call where
+  // there is one.
+  void Calls(size_t index, bool encodes) {
     const StepSeconds::Bucket& bucket = seconds_.buckets[index];
     fabric::BucketTraffic& traffic = step_.traffic.buckets[index];
     for (size_t r = 0; r < bucket.decode.size(); ++r) {
@@ -102,9 +102,9 @@ class WorkerPricing {
         return;
       }
       const TimeNs encode = encodes ? ToNs(bucket.encode[r + 1], factor_) : 0;
-      traffic.rounds[r + 1].computeBefore[worker_] = decode + encode;
+      traffic.calls[r + 1].computeBefore[worker_] = decode + encode;
       step_.late_encode[worker_] += encode;
-      step_.round_encode[index][r + 1][worker_] = encode;
+      step_.call_encode[index][r + 1][worker_] = encode;
     }
   }
 

@@ -3,9 +3,9 @@
 // (measured_clock.h), never the wall clock.
 //
 // Each worker has one device queue. It runs: what comes before the backward pass, then for each
-// bucket the backward pass down to it and the encoding of its first round: encoding never overlaps
-// the backward pass for free. What needs the whole gradient first (clipping) comes after the
-// backward pass, and so does then all encoding. All device times are multiplied by the worker's
+// bucket the backward pass down to it and the encoding of its first collective call: encoding never
+// overlaps the backward pass for free. What needs the whole gradient first (clipping) comes after
+// the backward pass, and so does then all encoding. All device times are multiplied by the worker's
 // straggler factor and rounded once per segment to the nanosecond. A worker that takes no part in a
 // step stops, with its device free, when that is decided.
 #pragma once
@@ -25,17 +25,17 @@ namespace legacy {
 struct PricedStep {
   fabric::StepTraffic traffic;
   std::vector<fabric::TimeNs> compute;      // update, forward and backward, finished or abandoned
-  std::vector<fabric::TimeNs> encode;       // first rounds; compute + encode = traffic.deviceFree
-  std::vector<fabric::TimeNs> late_encode;  // later rounds: part of StepTiming::decodeBusy
-  // [bucket][round][worker]: what the two above are sums of
-  std::vector<std::vector<std::vector<fabric::TimeNs>>> round_encode;
+  std::vector<fabric::TimeNs> encode;       // first calls; compute + encode = traffic.deviceFree
+  std::vector<fabric::TimeNs> late_encode;  // later calls: part of StepTiming::decodeBusy
+  // [bucket][call][worker]: what the two above are sums of
+  std::vector<std::vector<std::vector<fabric::TimeNs>>> call_encode;
 };
 
 // Device seconds of one step at one worker that nothing slows.
 struct StepSeconds {
   struct Bucket {
     double compute = 0;          // since the bucket before it, or since `before`
-    std::vector<double> encode;  // of each round
+    std::vector<double> encode;  // of each call
     std::vector<double> decode;
   };
   double before = 0;  // update and forward pass

@@ -7,30 +7,30 @@ namespace legacy {
 namespace {
 
 bool SameStructure(const BucketWork& a, const BucketWork& b) {
-  return std::equal(a.rounds.begin(), a.rounds.end(), b.rounds.begin(), b.rounds.end(),
-                    [](const RoundWork& x, const RoundWork& y) {
+  return std::equal(a.calls.begin(), a.calls.end(), b.calls.begin(), b.calls.end(),
+                    [](const CallWork& x, const CallWork& y) {
                       return x.primitive == y.primitive && x.reduction == y.reduction &&
                              x.root == y.root;
                     });
 }
 
-void AddRound(const RoundWork& round, RoundWork& total) {
-  assert(round.bytes.size() == total.bytes.size());
-  for (size_t w = 0; w < round.bytes.size(); ++w) total.bytes[w] += round.bytes[w];
-  JoinWork(round.encode, total.encode);
-  JoinWork(round.decode, total.decode);
+void AddCall(const CallWork& call, CallWork& total) {
+  assert(call.bytes.size() == total.bytes.size());
+  for (size_t w = 0; w < call.bytes.size(); ++w) total.bytes[w] += call.bytes[w];
+  JoinWork(call.encode, total.encode);
+  JoinWork(call.decode, total.decode);
 }
 
 }  // namespace
 
-RoundWork WorkOf(const Round& round, int workers) {
-  RoundWork work;
-  work.primitive = round.primitive;
-  work.reduction = round.reduction;
-  work.root = round.root;
+CallWork WorkOf(const CollectiveCall& call, int workers) {
+  CallWork work;
+  work.primitive = call.primitive;
+  work.reduction = call.reduction;
+  work.root = call.root;
   work.bytes.resize(static_cast<size_t>(workers));
-  AddWork(round.encode, work.encode);
-  AddWork(round.decode, work.decode);
+  AddWork(call.encode, work.encode);
+  AddWork(call.decode, work.decode);
   return work;
 }
 
@@ -46,7 +46,7 @@ int64_t StepWork::Participants() const {
 int64_t StepWork::MessageBytes(int worker) const {
   int64_t bytes = 0;
   for (const BucketWork& bucket : buckets) {
-    for (const RoundWork& round : bucket.rounds) bytes += round.bytes[worker];
+    for (const CallWork& call : bucket.calls) bytes += call.bytes[worker];
   }
   return bytes;
 }
@@ -63,7 +63,7 @@ std::vector<BucketWork> MergeUnits(std::span<const BucketWork> units) {
     }
     group->layers.insert(group->layers.end(), unit.layers.begin(), unit.layers.end());
     group->elements += unit.elements;
-    for (size_t r = 0; r < unit.rounds.size(); ++r) AddRound(unit.rounds[r], group->rounds[r]);
+    for (size_t r = 0; r < unit.calls.size(); ++r) AddCall(unit.calls[r], group->calls[r]);
   }
   return groups;
 }

@@ -1,7 +1,7 @@
 // What one synchronous step asks of devices and network, independent of both: which layers travel
-// together, in which rounds, the length of every worker's message and the device work around it.
-// The clock turns it into times for one profile and one set of collectives; a recorded training is
-// a list of these values.
+// together, in which collective calls, the length of every worker's message and the device work
+// around it. The clock turns it into times for one profile and one set of collectives; a recorded
+// training is a list of these values.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace legacy {
 
-// One round of everything that travels together.
-struct RoundWork {
+// One collective call of everything that travels together.
+struct CallWork {
   Primitive primitive = Primitive::kAllGather;
   Reduction reduction = Reduction::kConcat;
   int root = 0;                // of a broadcast
   std::vector<int64_t> bytes;  // message bytes of each worker; 0 where a worker sends nothing
-  std::vector<Work> encode;    // at each worker before the round, one entry a kernel
-  std::vector<Work> decode;    // at each worker after the round, for all messages together
+  std::vector<Work> encode;    // at each worker before the call, one entry a kernel
+  std::vector<Work> decode;    // at each worker after the call, for all messages together
 };
 
-// An exchange's round whose messages are yet to come: bytes are 0.
-RoundWork WorkOf(const Round& round, int workers);
+// An exchange's collective call whose messages are yet to come: bytes are 0.
+CallWork WorkOf(const CollectiveCall& call, int workers);
 
 struct BucketWork {
   std::vector<int> layers;  // positions in the model's parameter order; order of no meaning
   int64_t elements = 0;     // of the dense gradient of these layers
-  std::vector<RoundWork> rounds;
+  std::vector<CallWork> calls;
 };
 
 inline constexpr int64_t kMostRecordedWorkers = 65536;  // what readers of recordings allow
@@ -46,14 +46,14 @@ struct StepWork {
 
   bool TakesPart(int worker) const;
   int64_t Participants() const;  // how many take part
-  // Message bytes of one worker over all buckets and rounds: the payload, before collectives
-  // forward it.
+  // Message bytes of one worker over all buckets and collective calls: the payload, before
+  // collectives forward it.
   int64_t MessageBytes(int worker) const;
 };
 
-// Units of one bucket, merged: units whose rounds have the same primitives, reductions and roots
-// travel together (bytes and work added; what is alike shares its sets of launches). Units with
-// another structure form a bucket of their own; groups are in order of first occurrence.
+// Units of one bucket, merged: units whose collective calls have the same primitives, reductions
+// and roots travel together (bytes and work added; what is alike shares its sets of launches).
+// Units with another structure form a bucket of their own; groups are in order of first occurrence.
 std::vector<BucketWork> MergeUnits(std::span<const BucketWork> units);
 
 }  // namespace legacy

@@ -182,26 +182,26 @@ class TrafficReader {
     BucketWork bucket;
     bucket.layers = LayersAt(entry, "layers");
     bucket.elements = WholeAt(entry, "elements", 0, kMost);
-    for (const json& round : List(entry, "rounds")) {
-      bucket.rounds.push_back(ReadRound(round, workers));
+    for (const json& call : List(entry, "rounds")) {
+      bucket.calls.push_back(ReadCall(call, workers));
     }
     return bucket;
   }
 
-  RoundWork ReadRound(const json& entry, int workers) const {
-    RoundWork round;
-    round.primitive = ChoiceAt(entry, "primitive", Primitive::kBroadcast, PrimitiveText);
-    round.reduction = ChoiceAt(entry, "reduction", Reduction::kRequantisedSum, ReductionText);
-    round.root = static_cast<int>(WholeAt(entry, "root", 0, workers - 1));
+  CallWork ReadCall(const json& entry, int workers) const {
+    CallWork call;
+    call.primitive = ChoiceAt(entry, "primitive", Primitive::kBroadcast, PrimitiveText);
+    call.reduction = ChoiceAt(entry, "reduction", Reduction::kRequantisedSum, ReductionText);
+    call.root = static_cast<int>(WholeAt(entry, "root", 0, workers - 1));
     for (const json& bytes : List(entry, "bytes")) {
-      round.bytes.push_back(Whole(bytes, "bytes", 0, kMost));
+      call.bytes.push_back(Whole(bytes, "bytes", 0, kMost));
     }
-    Require(round.bytes.size() == static_cast<size_t>(workers),
-            "bytes: got " + std::to_string(round.bytes.size()) + " messages; allowed: one of each" +
+    Require(call.bytes.size() == static_cast<size_t>(workers),
+            "bytes: got " + std::to_string(call.bytes.size()) + " messages; allowed: one of each" +
                 " of the " + std::to_string(workers) + " workers");
-    round.encode = ReadDeviceWork(List(entry, "encode"));
-    round.decode = ReadDeviceWork(List(entry, "decode"));
-    return round;
+    call.encode = ReadDeviceWork(List(entry, "encode"));
+    call.decode = ReadDeviceWork(List(entry, "decode"));
+    return call;
   }
 
   std::vector<Work> ReadDeviceWork(const json& list) const {

@@ -21,13 +21,13 @@ json WorkJson(const std::vector<Work>& works) {
   return list;
 }
 
-json RoundJson(const RoundWork& round) {
-  return {{"primitive", PrimitiveText(round.primitive)},
-          {"reduction", ReductionText(round.reduction)},
-          {"root", round.root},
-          {"bytes", round.bytes},
-          {"encode", WorkJson(round.encode)},
-          {"decode", WorkJson(round.decode)}};
+json CallJson(const CallWork& call) {
+  return {{"primitive", PrimitiveText(call.primitive)},
+          {"reduction", ReductionText(call.reduction)},
+          {"root", call.root},
+          {"bytes", call.bytes},
+          {"encode", WorkJson(call.encode)},
+          {"decode", WorkJson(call.decode)}};
 }
 
 json OperationJson(const OperationCost& cost) {
@@ -71,10 +71,10 @@ const char* ReductionText(Reduction reduction) {
 json ToJson(const StepWork& work) {
   json buckets = json::array();
   for (const BucketWork& bucket : work.buckets) {
-    json rounds = json::array();
-    for (const RoundWork& round : bucket.rounds) rounds.push_back(RoundJson(round));
+    json calls = json::array();
+    for (const CallWork& call : bucket.calls) calls.push_back(CallJson(call));
     buckets.push_back(
-        {{"layers", bucket.layers}, {"elements", bucket.elements}, {"rounds", rounds}});
+        {{"layers", bucket.layers}, {"elements", bucket.elements}, {"rounds", calls}});
   }
   json step = {{"workers", work.workers}, {"batch", work.batch_size}, {"buckets", buckets}};
   if (!work.whole_gradient.empty()) step["whole_gradient"] = WorkJson(work.whole_gradient);

@@ -28,7 +28,7 @@ struct OperationCost;
 // those for each.
 inline constexpr int64_t kTrafficFormat = 2;
 
-// Bytes, rounds and device work of a step, without its number.
+// Bytes, collective calls and device work of a step, without its number.
 nlohmann::json ToJson(const StepWork& work);
 
 // How the record writes them.

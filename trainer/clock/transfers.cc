@@ -94,44 +94,44 @@ std::optional<CollectiveKind> ParseKind(std::string_view text, std::string_view 
   throw Error(std::string(option), std::string(text), allowed);
 }
 
-Payload PayloadOf(const RoundWork& round) {
-  if (round.primitive == Primitive::kBroadcast) return Payload::Broadcast;
-  if (round.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
-  return round.primitive == Primitive::kAllReduce ? Payload::Sum : Payload::Concat;
+Payload PayloadOf(const CallWork& call) {
+  if (call.primitive == Primitive::kBroadcast) return Payload::Broadcast;
+  if (call.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
+  return call.primitive == Primitive::kAllReduce ? Payload::Sum : Payload::Concat;
 }
 
-int64_t PullBytes(const RoundWork& round, int64_t elements, Pull pull) {
-  if (round.primitive == Primitive::kBroadcast) return round.bytes[round.root];
-  if (round.primitive == Primitive::kAllReduce) return *std::ranges::max_element(round.bytes);
+int64_t PullBytes(const CallWork& call, int64_t elements, Pull pull) {
+  if (call.primitive == Primitive::kBroadcast) return call.bytes[call.root];
+  if (call.primitive == Primitive::kAllReduce) return *std::ranges::max_element(call.bytes);
   const int64_t dense = kDenseBytes * elements;
-  const int64_t sum = std::accumulate(round.bytes.begin(), round.bytes.end(), int64_t{0});
+  const int64_t sum = std::accumulate(call.bytes.begin(), call.bytes.end(), int64_t{0});
   return pull == Pull::kDense ? dense : std::min(sum, dense);
 }
 
 CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
-                            const RoundWork& round, bool partial) {
+                            const CallWork& call, bool partial) {
   CollectiveSpec spec;
-  spec.root = round.root;
-  spec.bytes = round.bytes;
+  spec.root = call.root;
+  spec.bytes = call.bytes;
   if (options.transfer != Transfer::kPeers) {
     const bool sharded = options.transfer == Transfer::kShardedParameterServer;
     spec.kind = sharded ? CollectiveKind::ShardedParameterServer : CollectiveKind::ParameterServer;
     spec.servers = sharded ? options.servers : 1;
-    spec.pullBytes = PullBytes(round, bucket.elements, options.pull);
+    spec.pullBytes = PullBytes(call, bucket.elements, options.pull);
     return spec;
   }
-  if (partial && round.primitive == Primitive::kAllReduce) {
+  if (partial && call.primitive == Primitive::kAllReduce) {
     std::fill(spec.bytes.begin(), spec.bytes.end(),
               *std::max_element(spec.bytes.begin(), spec.bytes.end()));
   }
   spec.group = options.group;
   spec.parents = options.parents;
   spec.firstAggregator = options.first_aggregator;
-  const Payload payload = PayloadOf(round);
+  const Payload payload = PayloadOf(call);
   if (payload == Payload::RequantisedSum) {
     spec.sumBytes = {*std::max_element(spec.bytes.begin(), spec.bytes.end())};
   }
-  spec.kind = PeerKind(options, spec, round.primitive, payload);
+  spec.kind = PeerKind(options, spec, call.primitive, payload);
   try {
     fabric::CheckCarries(spec.kind, payload, std::string("a ") + fabric::ToString(payload));
   } catch (const fabric::Error& error) {

@@ -1,6 +1,6 @@
-// Which way the rounds of exchanges travel: a round's primitive and reduction say what its messages
-// need, the options which collective carries that. Every choice carries the same bytes to the same
-// mean; only the time differs. Needs no LibTorch.
+// Which way the collective calls of exchanges travel: a call's primitive and reduction say what its
+// messages need, the options which collective carries that. Every choice carries the same bytes to
+// the same mean; only the time differs. Needs no LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace legacy {
 // Each primitive among the workers, or all through parameter servers.
 enum class Transfer : uint8_t { kPeers, kParameterServer, kShardedParameterServer };
 
-// What workers pull from a parameter server after a round of concatenated (sparse) messages.
+// What workers pull from a parameter server after a collective call of concatenated (sparse)
+// messages.
 enum class Pull : uint8_t {
   kDense,  // 4 bytes for every element of the bucket
   kUnion,  // the messages themselves: sum of their bytes, at most the dense size
@@ -27,7 +28,7 @@ enum class Pull : uint8_t {
 struct TransferOptions {
   Transfer transfer = Transfer::kPeers;
   Pull pull = Pull::kUnion;
-  // Among the workers; none: for each round the one with the least closed form on `path`.
+  // Among the workers; none: for each collective call the one with the least closed form on `path`.
   std::optional<fabric::CollectiveKind> all_reduce = fabric::CollectiveKind::RingAllReduce;
   std::optional<fabric::CollectiveKind> all_gather = fabric::CollectiveKind::RingAllGather;
   int group = 1;    // hierarchical kinds: consecutive workers
@@ -44,22 +45,22 @@ struct TransferOptions {
 Transfer ParseTransfer(std::string_view text);
 Pull ParsePull(std::string_view text);
 
-// "auto" (none) or a kind that carries rounds of `primitive` among workers. Throws Error naming
-// `option`, what is allowed, and why what is not.
+// "auto" (none) or a kind that carries collective calls of `primitive` among workers. Throws Error
+// naming `option`, what is allowed, and why what is not.
 std::optional<fabric::CollectiveKind> ParseKind(std::string_view text, std::string_view option,
                                                 Primitive primitive);
 
-// What the network must do with a round's messages.
-fabric::Payload PayloadOf(const RoundWork& round);
+// What the network must do with a collective call's messages.
+fabric::Payload PayloadOf(const CallWork& call);
 
-// What every worker pulls from a parameter server after a round of `elements` dense elements: the
-// sum, the message of the broadcast's root, or as `pull` says.
-int64_t PullBytes(const RoundWork& round, int64_t elements, Pull pull = Pull::kUnion);
+// What every worker pulls from a parameter server after a collective call of `elements` dense
+// elements: the sum, the message of the broadcast's root, or as `pull` says.
+int64_t PullBytes(const CallWork& call, int64_t elements, Pull pull = Pull::kUnion);
 
-// The collective of one round. Where not all workers take part (`partial`) those without a message
-// add zeros to sums on the way, which keep their length. Throws Error where the chosen kind cannot
-// carry it.
+// The collective of one collective call. Where not all workers take part (`partial`) those without
+// a message add zeros to sums on the way, which keep their length. Throws Error where the chosen
+// kind cannot carry it.
 fabric::CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
-                                    const RoundWork& round, bool partial);
+                                    const CallWork& call, bool partial);
 
 }  // namespace legacy

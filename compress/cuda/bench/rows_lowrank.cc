@@ -52,25 +52,25 @@ struct Matrices {
     view = table.View(arena.NewCopy(image));
     float* const held = arena.New<float>(places.held_size());
     FillInput(c.input, seed, held, places.held_size());
-    std::vector<const float*> matrices, vectors[cuda::kRounds];
-    std::vector<float*> results[cuda::kRounds];
-    for (const auto round : {cuda::kLeft, cuda::kRight}) {
-      factors[round] = arena.New<float>(places.size(round));
-      FillInput("student-t", seed + kOtherSeed, factors[round], places.size(round));
-      products[round] = arena.New<float>(places.size(round));
+    std::vector<const float*> matrices, vectors[cuda::kCalls];
+    std::vector<float*> results[cuda::kCalls];
+    for (const auto call : {cuda::kLeft, cuda::kRight}) {
+      factors[call] = arena.New<float>(places.size(call));
+      FillInput("student-t", seed + kOtherSeed, factors[call], places.size(call));
+      products[call] = arena.New<float>(places.size(call));
     }
     for (const int32_t u : table.order()) {
       const int64_t* const at = table.units()[u].factors;
       matrices.push_back(held + places.held()[u].offset);
-      for (const auto round : {cuda::kLeft, cuda::kRight}) {
-        const auto other = round == cuda::kLeft ? cuda::kRight : cuda::kLeft;
-        vectors[round].push_back(factors[other] + at[other]);
-        results[round].push_back(products[round] + at[round]);
+      for (const auto call : {cuda::kLeft, cuda::kRight}) {
+        const auto other = call == cuda::kLeft ? cuda::kRight : cuda::kLeft;
+        vectors[call].push_back(factors[other] + at[other]);
+        results[call].push_back(products[call] + at[call]);
       }
     }
     const float* const* const all = arena.NewCopy(matrices);
-    for (const auto round : {cuda::kLeft, cuda::kRight}) {
-      arrays[round] = {all, arena.NewCopy(vectors[round]), arena.NewCopy(results[round])};
+    for (const auto call : {cuda::kLeft, cuda::kRight}) {
+      arrays[call] = {all, arena.NewCopy(vectors[call]), arena.NewCopy(results[call])};
     }
   }
   static std::vector<int64_t> VectorsOf(const std::vector<Unit>& units) {
@@ -83,9 +83,9 @@ struct Matrices {
   cuda::LowRankPlaces places;
   cuda::LowRankTable table;
   cuda::LowRankView view;
-  float* factors[cuda::kRounds] = {nullptr, nullptr};
-  float* products[cuda::kRounds] = {nullptr, nullptr};
-  cuda::ProductArrays arrays[cuda::kRounds];
+  float* factors[cuda::kCalls] = {nullptr, nullptr};
+  float* products[cuda::kCalls] = {nullptr, nullptr};
+  cuda::ProductArrays arrays[cuda::kCalls];
 };
 
 int64_t MultiplyAdds(const Case& c) { return Sizes(c).multiply_adds; }

@@ -39,7 +39,7 @@ class CodecDeviceExchange : public DeviceExchange {
   void Encode(int worker, const float* gradient) override;
   void Finish(float* mean) override;
 
-  std::vector<Travelled> Rounds(int unit) const override;
+  std::vector<Travelled> Calls(int unit) const override;
   int64_t ElementsSent(int unit) const override { return StepOf(unit).ElementsSent(Values(unit)); }
   Bytes CopyMessage(int unit, int worker) const override {
     const Place& place = places_[unit];
@@ -173,20 +173,20 @@ void CodecDeviceExchange<Device>::Finish(float* mean) {
 }
 
 template <class Device>
-std::vector<DeviceExchange::Travelled> CodecDeviceExchange<Device>::Rounds(int unit) const {
+std::vector<DeviceExchange::Travelled> CodecDeviceExchange<Device>::Calls(int unit) const {
   const CodecStep step = StepOf(unit);
   const Place& place = places_[unit];
-  std::vector<Travelled> rounds;
+  std::vector<Travelled> calls;
   std::vector<int64_t> bytes(workers_);
   if (step.LengthsTravel()) {
     for (const int worker : participants_) bytes[worker] = sizeof(uint32_t);
-    rounds.push_back({step.Lengths(), bytes});
+    calls.push_back({step.Lengths(), bytes});
   }
   for (size_t slot = 0; slot < participants_.size(); ++slot) {
     bytes[participants_[slot]] = place.group->MessageBytes(place.number, static_cast<int>(slot));
   }
-  rounds.push_back({step.Messages(Values(unit)), bytes});
-  return rounds;
+  calls.push_back({step.Messages(Values(unit)), bytes});
+  return calls;
 }
 
 template <class Device>

@@ -44,8 +44,8 @@ class PowerSgdDeviceExchange : public DeviceExchange {
         held_(places_.held_size() * workers),
         bases_(units_.size()) {
     for (const Unit& unit : units_) CheckExchange(unit, workers);
-    for (const FactorRound round : {kLeft, kRight}) {
-      factors_[round] = DeviceArray<Device, float>(places_.size(round));
+    for (const FactorCall call : {kLeft, kRight}) {
+      factors_[call] = DeviceArray<Device, float>(places_.size(call));
     }
     held_.Clear(device_);
   }
@@ -54,7 +54,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   void Encode(int worker, const float* gradient) override;
   void Finish(float* mean) override;
 
-  std::vector<Travelled> Rounds(int unit) const override;
+  std::vector<Travelled> Calls(int unit) const override;
   int64_t ElementsSent(int unit) const override {
     return scheme_.ElementsSent(units_[unit], parameters_[unit]);
   }
@@ -77,14 +77,14 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   // factors, for each unit's mean.
   struct Flags {
     uint32_t* gradients;
-    uint32_t* factors[kRounds];
+    uint32_t* factors[kCalls];
     uint32_t* means;
   };
 
   void LayOut(const std::vector<int64_t>& vectors);
   void SetParticipants(const std::vector<int>& participants);
   void PrepareBases(const DeviceStep& step);
-  void MeanOf(FactorRound round);
+  void MeanOf(FactorCall call);
   void ReadFlags();
   void CheckGradients(std::span<const uint32_t> faults) const;
   void CheckFactors(std::span<const uint32_t> largest) const;
@@ -102,7 +102,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
     uint32_t* const right = left + table_->vectors();
     return {memory, {left, right}, right + table_->vectors()};
   }
-  int64_t FlagCount() const { return units() * (workers_ + 1) + kRounds * table_->vectors(); }
+  int64_t FlagCount() const { return units() * (workers_ + 1) + kCalls * table_->vectors(); }
   LowRankWorkers Workers() const {
     return {.held = held_.data(),
             .held_stride = places_.held_size(),
@@ -111,10 +111,10 @@ class PowerSgdDeviceExchange : public DeviceExchange {
             .participants = Image::At(pointers_memory_.data(), participants_place_),
             .count = static_cast<int32_t>(participants_.size())};
   }
-  ProductArrays ArraysOf(FactorRound round) const {
+  ProductArrays ArraysOf(FactorCall call) const {
     const void* const memory = pointers_memory_.data();
-    return {Image::At(memory, matrices_place_), Image::At(memory, vectors_places_[round]),
-            Image::At(memory, products_places_[round])};
+    return {Image::At(memory, matrices_place_), Image::At(memory, vectors_places_[call]),
+            Image::At(memory, products_places_[call])};
   }
 
   Device device_;
@@ -123,9 +123,9 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   std::vector<Unit> units_;
   int workers_;
   LowRankPlaces places_;
-  Array<float> held_;               // of each worker: r; M within a step
-  Array<float> factors_[kRounds];   // P and Q of the step; Q is the next one's basis
-  Array<float> messages_[kRounds];  // of each worker
+  Array<float> held_;              // of each worker: r; M within a step
+  Array<float> factors_[kCalls];   // P and Q of the step; Q is the next one's basis
+  Array<float> messages_[kCalls];  // of each worker
   Array<double> work_;
   Array<uint32_t> flags_;
   std::vector<KnownBasis> bases_;
@@ -138,8 +138,8 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   std::vector<MatrixGroup> groups_;  // of the participants' matrices
   Array<std::byte> pointers_memory_;
   Image::Place<int32_t> participants_place_;
-  Image::Place<const float*> matrices_place_, vectors_places_[kRounds];
-  Image::Place<float*> products_places_[kRounds];
+  Image::Place<const float*> matrices_place_, vectors_places_[kCalls];
+  Image::Place<float*> products_places_[kCalls];
 };
 
 template <class Device, class Products>
@@ -163,8 +163,8 @@ template <class Device, class Products>
 void PowerSgdDeviceExchange<Device, Products>::LayOut(const std::vector<int64_t>& vectors) {
   vectors_ = vectors;
   table_.Set(device_, LowRankTable(places_, units_, vectors_));
-  for (const FactorRound round : {kLeft, kRight}) {
-    messages_[round].Reserve(table_->message_floats(round) * workers_);
+  for (const FactorCall call : {kLeft, kRight}) {
+    messages_[call].Reserve(table_->message_floats(call) * workers_);
   }
   work_.Reserve(table_->work());
   flags_.Reserve(FlagCount());
@@ -178,17 +178,17 @@ template <class Device, class Products>
 void PowerSgdDeviceExchange<Device, Products>::SetParticipants(
     const std::vector<int>& participants) {
   participants_ = participants;
-  std::vector<const float*> matrices, vectors[kRounds];
-  std::vector<float*> products[kRounds];
+  std::vector<const float*> matrices, vectors[kCalls];
+  std::vector<float*> products[kCalls];
   for (const int32_t u : table_->order()) {
     const LowRankUnit& unit = table_->units()[u];
     for (const int w : participants_) {
       matrices.push_back(held_.data() + w * places_.held_size() + places_.held()[u].offset);
-      for (const FactorRound round : {kLeft, kRight}) {
-        const FactorRound other = round == kLeft ? kRight : kLeft;
-        vectors[round].push_back(factors_[other].data() + unit.factors[other]);
-        products[round].push_back(messages_[round].data() + w * table_->message_floats(round) +
-                                  unit.messages[round] + kHeaderFloats);
+      for (const FactorCall call : {kLeft, kRight}) {
+        const FactorCall other = call == kLeft ? kRight : kLeft;
+        vectors[call].push_back(factors_[other].data() + unit.factors[other]);
+        products[call].push_back(messages_[call].data() + w * table_->message_floats(call) +
+                                 unit.messages[call] + kHeaderFloats);
       }
     }
   }
@@ -200,14 +200,15 @@ void PowerSgdDeviceExchange<Device, Products>::SetParticipants(
   Image image;
   participants_place_ = image.Add(std::vector<int32_t>(participants_.begin(), participants_.end()));
   matrices_place_ = image.Add(matrices);
-  for (const FactorRound round : {kLeft, kRight}) {
-    vectors_places_[round] = image.Add(vectors[round]);
-    products_places_[round] = image.Add(products[round]);
+  for (const FactorCall call : {kLeft, kRight}) {
+    vectors_places_[call] = image.Add(vectors[call]);
+    products_places_[call] = image.Add(products[call]);
   }
   pointers_memory_.Upload(device_, image.bytes());
 }
 
-// Q of the first round: what is left of the last one, and new vectors where there is none.
+// Q of the first collective call: what is left of the last one, and new vectors where there is
+// none.
 template <class Device, class Products>
 void PowerSgdDeviceExchange<Device, Products>::PrepareBases(const DeviceStep& step) {
   for (size_t u = 0; u < units_.size(); ++u) {
@@ -242,13 +243,13 @@ void PowerSgdDeviceExchange<Device, Products>::Encode(int worker, const float* g
 }
 
 template <class Device, class Products>
-void PowerSgdDeviceExchange<Device, Products>::MeanOf(FactorRound round) {
+void PowerSgdDeviceExchange<Device, Products>::MeanOf(FactorCall call) {
   const LowRankWorkers workers = Workers();
   device_.template Launch<MeanFactors>(
-      table_->vector_tiles(round),
-      {table_.view().factors[round], workers.messages[round], workers.message_strides[round],
-       workers.participants, workers.count, factors_[round].data(),
-       FlagsIn(flags_.data()).factors[round]});
+      table_->vector_tiles(call),
+      {table_.view().factors[call], workers.messages[call], workers.message_strides[call],
+       workers.participants, workers.count, factors_[call].data(),
+       FlagsIn(flags_.data()).factors[call]});
 }
 
 template <class Device, class Products>
@@ -275,8 +276,8 @@ void PowerSgdDeviceExchange<Device, Products>::ReadFlags() {
   std::vector<uint32_t> words = flags_.Download(device_, 0, FlagCount());
   const Flags flags = FlagsIn(words.data());
   CheckGradients({flags.gradients, flags.factors[kLeft]});
-  for (const FactorRound round : {kLeft, kRight}) {
-    CheckFactors({flags.factors[round], static_cast<size_t>(table_->vectors())});
+  for (const FactorCall call : {kLeft, kRight}) {
+    CheckFactors({flags.factors[call], static_cast<size_t>(table_->vectors())});
   }
   for (int64_t u = 0; u < units(); ++u) {
     if (flags.means[u] == 0) continue;
@@ -317,14 +318,14 @@ void PowerSgdDeviceExchange<Device, Products>::KeepBases(std::span<const uint32_
 }
 
 template <class Device, class Products>
-std::vector<DeviceExchange::Travelled> PowerSgdDeviceExchange<Device, Products>::Rounds(
+std::vector<DeviceExchange::Travelled> PowerSgdDeviceExchange<Device, Products>::Calls(
     int unit) const {
   std::vector<Travelled> travelled;
-  for (Round& round : scheme_.Rounds(units_[unit], parameters_[unit])) {
+  for (CollectiveCall& call : scheme_.Calls(units_[unit], parameters_[unit])) {
     const uint32_t count = table_->units()[unit].headers[travelled.size()][3];
     std::vector<int64_t> bytes(workers_);
     for (const int w : participants_) bytes[w] = kHeaderBytes + int64_t{sizeof(float)} * count;
-    travelled.push_back({std::move(round), std::move(bytes)});
+    travelled.push_back({std::move(call), std::move(bytes)});
   }
   return travelled;
 }
@@ -332,12 +333,12 @@ std::vector<DeviceExchange::Travelled> PowerSgdDeviceExchange<Device, Products>:
 template <class Device, class Products>
 Bytes PowerSgdDeviceExchange<Device, Products>::CopyMessage(int unit, int worker) const {
   if (!TakesPart(worker)) return {};
-  const FactorRound round = vectors_[unit] > 0 ? kRight : kLeft;
+  const FactorCall call = vectors_[unit] > 0 ? kRight : kLeft;
   const LowRankUnit& place = table_->units()[unit];
-  const int64_t count = kHeaderFloats + place.headers[round][3];
+  const int64_t count = kHeaderFloats + place.headers[call][3];
   Device device = device_;
-  const std::vector<float> floats = messages_[round].Download(
-      device, worker * table_->message_floats(round) + place.messages[round], count);
+  const std::vector<float> floats = messages_[call].Download(
+      device, worker * table_->message_floats(call) + place.messages[call], count);
   const auto bytes = std::as_bytes(std::span(floats));
   return {bytes.begin(), bytes.end()};
 }

@@ -79,12 +79,12 @@ StepTraffic RingStep(int workers, int buckets, int64_t bytes)
     StepTraffic traffic;
     traffic.workers = workers;
     traffic.deviceFree.assign(workers, 0);
-    RoundTraffic round;
-    round.collective.kind = CollectiveKind::RingAllReduce;
-    round.collective.bytes.assign(workers, bytes);
+    CallTraffic call;
+    call.collective.kind = CollectiveKind::RingAllReduce;
+    call.collective.bytes.assign(workers, bytes);
     BucketTraffic bucket;
     bucket.ready.assign(workers, 0);
-    bucket.rounds.push_back(round);
+    bucket.calls.push_back(call);
     traffic.buckets.assign(buckets, bucket);
     return traffic;
 }

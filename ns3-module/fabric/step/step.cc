@@ -78,19 +78,19 @@ void Check(const StepTraffic& traffic)
         const std::string where = "bucket " + std::to_string(b);
         CheckTimes(bucket.ready, traffic.workers, false, where + ": ready");
         CheckTimes(bucket.decode, traffic.workers, true, where + ": decode");
-        for (size_t r = 0; r < bucket.rounds.size(); ++r)
+        for (size_t r = 0; r < bucket.calls.size(); ++r)
         {
-            const RoundTraffic& round = bucket.rounds[r];
+            const CallTraffic& call = bucket.calls[r];
             const std::string at = where + ", round " + std::to_string(r);
-            CheckTimes(round.computeBefore, traffic.workers, true, at + ": computeBefore");
-            if (round.collective.bytes.size() != static_cast<size_t>(traffic.workers))
+            CheckTimes(call.computeBefore, traffic.workers, true, at + ": computeBefore");
+            if (call.collective.bytes.size() != static_cast<size_t>(traffic.workers))
             {
                 throw Error("step: " + at + ": bytes",
-                            std::to_string(round.collective.bytes.size()) + " sizes",
+                            std::to_string(call.collective.bytes.size()) + " sizes",
                             "one for each of " + std::to_string(traffic.workers) + " workers");
             }
-            if (r == 0 && std::any_of(round.computeBefore.begin(),
-                                      round.computeBefore.end(),
+            if (r == 0 && std::any_of(call.computeBefore.begin(),
+                                      call.computeBefore.end(),
                                       [](TimeNs time) { return time > 0; }))
             {
                 throw Error("step: " + at + ": work before the first round belongs into 'ready'");
@@ -140,20 +140,20 @@ std::string StepTraffic::Canonical() const
     for (const BucketTraffic& bucket : buckets)
     {
         Append(text, bucket.ready);
-        Append(text, {static_cast<int64_t>(bucket.rounds.size())});
-        for (const RoundTraffic& round : bucket.rounds)
+        Append(text, {static_cast<int64_t>(bucket.calls.size())});
+        for (const CallTraffic& call : bucket.calls)
         {
-            Append(text, round.collective);
-            Append(text, round.computeBefore);
+            Append(text, call.collective);
+            Append(text, call.computeBefore);
         }
         Append(text, bucket.decode);
     }
     return text;
 }
 
-// A bucket with R rounds has R + 1 stages: its rounds, and being decoded. Stages are numbered
-// through over all buckets; a stage's number is the tag base of its collective. A worker enters a
-// stage when the stage before is done and its device has run what the stage needs first.
+// A bucket with R collective calls has R + 1 stages: its calls, and being decoded. Stages are
+// numbered through over all buckets; a stage's number is the tag base of its collective. A worker
+// enters a stage when the stage before is done and its device has run what the stage needs first.
 struct StepGraph::Impl
 {
     explicit Impl(const StepTraffic& traffic);
@@ -161,12 +161,12 @@ struct StepGraph::Impl
     const std::vector<TimeNs>& WorkBefore(int bucket, int stage) const
     {
         const BucketTraffic& b = traffic.buckets[bucket];
-        return stage < Rounds(bucket) ? b.rounds[stage].computeBefore : b.decode;
+        return stage < Calls(bucket) ? b.calls[stage].computeBefore : b.decode;
     }
 
-    int Rounds(int bucket) const
+    int Calls(int bucket) const
     {
-        return static_cast<int>(traffic.buckets[bucket].rounds.size());
+        return static_cast<int>(traffic.buckets[bucket].calls.size());
     }
 
     /// Wake-up of `worker`: `ran` says whether the device has run what `stage` needs.
@@ -204,17 +204,17 @@ StepGraph::Impl::Impl(const StepTraffic& given) : traffic(given)
     {
         firstStage.push_back(static_cast<int>(collectives.size()));
         timing.buckets.push_back(
-            BucketTiming{std::vector<std::vector<TimeNs>>(Rounds(b), std::vector<TimeNs>(workers)),
+            BucketTiming{std::vector<std::vector<TimeNs>>(Calls(b), std::vector<TimeNs>(workers)),
                          std::vector<TimeNs>(workers)});
-        for (int r = 0; r < Rounds(b); ++r)
+        for (int r = 0; r < Calls(b); ++r)
         {
             const size_t stage = collectives.size();
             auto done = [this, b, r](int worker, FlowSink& sink)
             {
-                timing.buckets[b].roundDone[r][worker] = sink.Now() - start;
+                timing.buckets[b].callDone[r][worker] = sink.Now() - start;
                 Approach(b, r + 1, worker, sink);
             };
-            collectives.push_back(MakeCollective(traffic.buckets[b].rounds[r].collective,
+            collectives.push_back(MakeCollective(traffic.buckets[b].calls[r].collective,
                                                  static_cast<uint16_t>(stage),
                                                  std::move(done)));
         }
@@ -247,7 +247,7 @@ void StepGraph::Impl::Approach(int bucket, int stage, int worker, FlowSink& sink
 
 void StepGraph::Impl::Enter(int bucket, int stage, int worker, FlowSink& sink)
 {
-    if (stage < Rounds(bucket))
+    if (stage < Calls(bucket))
     {
         collectives[firstStage[bucket] + stage]->Start(worker, sink);
         return;

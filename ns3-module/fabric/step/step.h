@@ -3,9 +3,9 @@
 // barrier).
 //
 // Each worker has one device queue. Its backward pass and the encoding before each bucket's first
-// round are in `ready`. What depends on the network (work between rounds, decoding) runs after
-// `deviceFree`, first come first served, one at a time; work of no duration needs no device and
-// waits for nothing. A worker is finished when its device is and all its buckets are decoded.
+// collective call are in `ready`. What depends on the network (work between calls, decoding) runs
+// after `deviceFree`, first come first served, one at a time; work of no duration needs no device
+// and waits for nothing. A worker is finished when its device is and all its buckets are decoded.
 #pragma once
 
 #include "fabric/collective/collective.h"
@@ -21,18 +21,18 @@
 namespace legacy::fabric
 {
 
-struct RoundTraffic
+struct CallTraffic
 {
     CollectiveSpec collective;
-    /// device time of each worker before this round; empty: none; none for round 0
+    /// device time of each worker before this collective call; empty: none; none for call 0
     std::vector<TimeNs> computeBefore;
 };
 
 struct BucketTraffic
 {
-    std::vector<TimeNs> ready;        ///< of each worker: encoded and ready to send round 0
-    std::vector<RoundTraffic> rounds; ///< may be empty: nothing travels
-    /// device time of each worker after the last round; empty: none
+    std::vector<TimeNs> ready;      ///< of each worker: encoded and ready to send call 0
+    std::vector<CallTraffic> calls; ///< may be empty: nothing travels
+    /// device time of each worker after the last collective call; empty: none
     std::vector<TimeNs> decode;
 };
 
@@ -49,8 +49,8 @@ struct StepTraffic
 
 struct BucketTiming
 {
-    std::vector<std::vector<TimeNs>> roundDone; ///< [round][worker]
-    std::vector<TimeNs> done;                   ///< [worker], decoded
+    std::vector<std::vector<TimeNs>> callDone; ///< [call][worker]
+    std::vector<TimeNs> done;                  ///< [worker], decoded
 };
 
 struct StepTiming

@@ -41,12 +41,12 @@ fabric::TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
   fabric::StepTraffic traffic;
   traffic.workers = ring.workers;
   traffic.deviceFree.assign(ring.workers, 0);
-  fabric::RoundTraffic round;
-  round.collective.kind = fabric::CollectiveKind::RingAllReduce;
-  round.collective.bytes.assign(ring.workers, bytes);
+  fabric::CallTraffic call;
+  call.collective.kind = fabric::CollectiveKind::RingAllReduce;
+  call.collective.bytes.assign(ring.workers, bytes);
   fabric::BucketTraffic bucket;
   bucket.ready.assign(ring.workers, 0);
-  bucket.rounds.push_back(round);
+  bucket.calls.push_back(call);
   traffic.buckets.push_back(bucket);
   return fabric::StepSimulator(fabric::MakeAnalyticEngine, request).Simulate(traffic, 0).total;
 }

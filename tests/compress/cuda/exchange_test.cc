@@ -50,7 +50,7 @@ class Oracle {
   }
 
   void Step(const DeviceStep& step, const std::vector<std::vector<float>>& gradients) {
-    rounds_.assign(units_.size(), {});
+    calls_.assign(units_.size(), {});
     messages_.assign(units_.size(), std::vector<Message>(kWorkers));
     mean_.assign(FlatSize(units_), 0);
     for (size_t u = 0; u < units_.size(); ++u) StepOf(u, step, gradients);
@@ -65,7 +65,7 @@ class Oracle {
       const auto begin = units_[u].offset;
       ASSERT_TRUE(test::SameBits(std::span(mean).subspan(begin, units_[u].numel),
                                  std::span(mean_).subspan(begin, units_[u].numel)));
-      ExpectSameRounds(exchange.Rounds(unit), rounds_[u]);
+      ExpectSameCalls(exchange.Calls(unit), calls_[u]);
       EXPECT_EQ(exchange.ElementsSent(unit), exchanges_[u]->ElementsSent());
       for (const int w : step.Participants(kWorkers)) {
         ASSERT_EQ(exchange.CopyMessage(unit, w), messages_[u][w].bytes) << w;
@@ -89,30 +89,30 @@ class Oracle {
                     .parameter = step.parameters[u],
                     .participants = step.participants});
     bool first = true;
-    while (const auto round = exchange.NextRound()) {
-      DeviceExchange::Travelled travelled = {*round, std::vector<int64_t>(kWorkers)};
+    while (const auto call = exchange.NextCall()) {
+      DeviceExchange::Travelled travelled = {*call, std::vector<int64_t>(kWorkers)};
       for (const int w : step.Participants(kWorkers)) {
         const auto gradient = std::span(gradients[w]).subspan(unit.offset, unit.numel);
         messages_[u][w] = exchange.Encode(w, first ? gradient : std::span<const float>());
         travelled.bytes[w] = messages_[u][w].size();
       }
       for (const int w : step.Participants(kWorkers)) exchange.Accumulate(w, messages_[u][w].bytes);
-      exchange.FinishRound();
-      rounds_[u].push_back(travelled);
+      exchange.FinishCall();
+      calls_[u].push_back(travelled);
       first = false;
     }
     exchange.Mean(std::span(mean_).subspan(unit.offset, unit.numel));
   }
-  static void ExpectSameRounds(const std::vector<DeviceExchange::Travelled>& got,
-                               const std::vector<DeviceExchange::Travelled>& expected) {
+  static void ExpectSameCalls(const std::vector<DeviceExchange::Travelled>& got,
+                              const std::vector<DeviceExchange::Travelled>& expected) {
     ASSERT_EQ(got.size(), expected.size());
     for (size_t r = 0; r < got.size(); ++r) {
       EXPECT_EQ(got[r].bytes, expected[r].bytes);
-      EXPECT_EQ(got[r].round.reduction, expected[r].round.reduction);
-      EXPECT_EQ(got[r].round.primitive, expected[r].round.primitive);
-      EXPECT_EQ(got[r].round.root, expected[r].round.root);
-      ExpectSameWork(got[r].round.encode, expected[r].round.encode);
-      ExpectSameWork(got[r].round.decode, expected[r].round.decode);
+      EXPECT_EQ(got[r].call.reduction, expected[r].call.reduction);
+      EXPECT_EQ(got[r].call.primitive, expected[r].call.primitive);
+      EXPECT_EQ(got[r].call.root, expected[r].call.root);
+      ExpectSameWork(got[r].call.encode, expected[r].call.encode);
+      ExpectSameWork(got[r].call.decode, expected[r].call.decode);
     }
   }
   static void ExpectSameWork(const WorkList& got, const WorkList& expected) {
@@ -126,8 +126,8 @@ class Oracle {
 
   std::vector<Unit> units_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
-  std::vector<std::vector<DeviceExchange::Travelled>> rounds_;
-  std::vector<std::vector<Message>> messages_;  // [unit][worker], of the last round
+  std::vector<std::vector<DeviceExchange::Travelled>> calls_;
+  std::vector<std::vector<Message>> messages_;  // [unit][worker], of the last call
   std::vector<float> mean_;
 };
 

@@ -89,7 +89,7 @@ class Pair {
       near_[u] = near_[u] || !whole;  // and so is what is held, from now on
       const double error = near_[u] ? tolerance : 0;
       CompareFloats(Of(unit, mean), expected, error);
-      CompareRounds(static_cast<int>(u), messages, step, error);
+      CompareCalls(static_cast<int>(u), messages, step, error);
       for (int w = 0; w < workers_; ++w) {
         const auto residual = Residual(static_cast<int>(u), w);
         CompareFloats(residual, cpu_[u]->Residual(w), error);
@@ -125,22 +125,22 @@ class Pair {
       ASSERT_NEAR(found[i], expected[i], tolerance * most) << i;
     }
   }
-  void CompareRounds(int u, const std::vector<Message>& messages, const DeviceStep& step,
-                     double tolerance) {
-    const auto rounds = device_->Rounds(u);
+  void CompareCalls(int u, const std::vector<Message>& messages, const DeviceStep& step,
+                    double tolerance) {
+    const auto calls = device_->Calls(u);
     const StepContext context{.parameter = step.parameters[u]};
-    const auto expected = scheme_.Rounds(units_[u], context.parameter);
-    ASSERT_EQ(rounds.size(), expected.size());
+    const auto expected = scheme_.Calls(units_[u], context.parameter);
+    ASSERT_EQ(calls.size(), expected.size());
     EXPECT_EQ(device_->ElementsSent(u), cpu_[u]->ElementsSent());
-    const size_t senders = messages.size() / rounds.size();
-    for (size_t r = 0; r < rounds.size(); ++r) {
-      EXPECT_EQ(rounds[r].round.reduction, Reduction::kSum);
-      EXPECT_EQ(rounds[r].round.decode.size(), expected[r].decode.size());
+    const size_t senders = messages.size() / calls.size();
+    for (size_t r = 0; r < calls.size(); ++r) {
+      EXPECT_EQ(calls[r].call.reduction, Reduction::kSum);
+      EXPECT_EQ(calls[r].call.decode.size(), expected[r].decode.size());
       size_t sender = 0;
       for (int w = 0; w < workers_; ++w) {
         const bool sends = TakesPart(step, w);
         const int64_t bytes = sends ? messages[r * senders + sender++].size() : 0;
-        EXPECT_EQ(rounds[r].bytes[w], bytes);
+        EXPECT_EQ(calls[r].bytes[w], bytes);
       }
     }
     size_t sender = messages.size() - senders;

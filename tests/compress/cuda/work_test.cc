@@ -98,7 +98,7 @@ struct Case {
 struct Step {
   Counts encode, decode;
   WorkList encode_work, decode_work;
-  bool low_rank = false;  // Finish() makes the later rounds, too
+  bool low_rank = false;  // Finish() makes the later calls, too
 };
 
 // `gradient`(step, worker): of all units.
@@ -131,9 +131,9 @@ Step LastStep(const Case& one, const std::vector<Unit>& units, int workers, int6
   }
   for (size_t u = 0; u < units.size(); ++u) {
     WorkList encode, decode;
-    for (const DeviceExchange::Travelled& travelled : exchange->Rounds(static_cast<int>(u))) {
-      AddWork(travelled.round.encode, encode);
-      AddWork(travelled.round.decode, decode);
+    for (const DeviceExchange::Travelled& travelled : exchange->Calls(static_cast<int>(u))) {
+      AddWork(travelled.call.encode, encode);
+      AddWork(travelled.call.decode, decode);
     }
     JoinWork(encode, counted.encode_work);
     JoinWork(decode, counted.decode_work);

@@ -108,9 +108,9 @@ TEST(Flexible, TakesTheNearestOfItsCandidates) {
     for (size_t i = 0; i < densities.size(); ++i) {
       const auto bytes = static_cast<double>(*driver.scheme().MessageBytes(unit, densities[i]));
       double elements = 0;
-      const auto rounds = driver.scheme().Plan(unit, densities[i], 8);
-      for (const PlannedRound& planned : *rounds) {
-        for (const auto& list : {planned.round.encode, planned.round.decode}) {
+      const auto calls = driver.scheme().Plan(unit, densities[i], 8);
+      for (const PlannedCall& planned : *calls) {
+        for (const auto& list : {planned.call.encode, planned.call.decode}) {
           for (const Work& work : list) elements += static_cast<double>(work.elements);
         }
       }

@@ -211,10 +211,10 @@ TEST(Gravac, EnergiesTravelInFull) {
   Policy& policy = driver.policy();
   std::vector<double> parameters(Context().units.size());
   policy.Decide(At(0), Context().units, parameters);
-  ASSERT_TRUE(policy.OpenRound(PolicyMoment::kAgreement));
+  ASSERT_TRUE(policy.OpenCall(PolicyMoment::kAgreement));
   const std::vector<Probe> probes = {{.squared = 2 * 16777217.0, .kept = {2 * 16777217.0, 0x1p24}}};
   policy.Accumulate(0, policy.Encode(0, probes).bytes);
-  policy.FinishRound();
+  policy.FinishCall();
   EXPECT_EQ(policy.Chosen(), 0u);  // everything is sent
 }
 

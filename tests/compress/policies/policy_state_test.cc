@@ -140,7 +140,7 @@ TEST(PolicyTable, EveryRowIsTried) {
   }
 }
 
-// The open round of a policy that is due, with the message of worker 0.
+// The open collective call of a policy that is due, with the message of worker 0.
 struct OpenAnnouncement {
   test::PolicyDriver driver{"lgreco:period=1", "topk", Context()};
   Message message;
@@ -153,7 +153,7 @@ struct OpenAnnouncement {
       const Unit unit = Context().units[u];
       driver.policy().ObserveLocal(u, std::span(gradient).subspan(unit.offset, unit.numel), {});
     }
-    EXPECT_TRUE(driver.policy().OpenRound(PolicyMoment::kAnnouncement));
+    EXPECT_TRUE(driver.policy().OpenCall(PolicyMoment::kAnnouncement));
     message = driver.policy().Encode(0, {});
   }
 };
@@ -191,7 +191,7 @@ TEST(Announcement, ParametersComeFromTheBytes) {
   changed[kHeaderBytes + 0] = std::byte{12};
   changed[kHeaderBytes + 1] = std::byte{0};
   policy.Accumulate(0, changed);
-  policy.FinishRound();
+  policy.FinishCall();
   std::vector<double> parameters(3);
   policy.Decide(At(1), Context().units, parameters);
   EXPECT_DOUBLE_EQ(parameters[0], 8 * 0.02);
@@ -202,7 +202,7 @@ TEST(Agreement, HostileBytesAreRefused) {
   test::PolicyDriver driver("gravac", "topk", Context());
   std::vector<double> parameters(3);
   driver.policy().Decide(At(0), Context().units, parameters);
-  ASSERT_TRUE(driver.policy().OpenRound(PolicyMoment::kAgreement));
+  ASSERT_TRUE(driver.policy().OpenCall(PolicyMoment::kAgreement));
   const std::vector<Probe> probes(3, {.squared = 4, .kept = {4, 1}});
   const Bytes good = driver.policy().Encode(0, probes).bytes;
   ASSERT_EQ(good.size(), 48u);
@@ -221,7 +221,7 @@ TEST(Agreement, HostileBytesAreRefused) {
       EXPECT_THROW(driver.policy().Accumulate(0, bad), Error) << field;
     }
   }
-  EXPECT_FALSE(driver.policy().OpenRound(PolicyMoment::kAnnouncement));
+  EXPECT_FALSE(driver.policy().OpenCall(PolicyMoment::kAnnouncement));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST(ArTopK, EqualsTheOracleWithout) { CompareWithOracle(false); }
 TEST(ArTopK, BroadcastsThenReduces) {
   const auto exchange = MakeScheme("ar-topk", {})->Open(test::MakeUnit(kNumel), kWorkers);
   exchange->Begin({.step = 5, .parameter = 0.1});
-  const Round positions = exchange->NextRound().value();
+  const CollectiveCall positions = exchange->NextCall().value();
   EXPECT_EQ(positions.primitive, Primitive::kBroadcast);
   EXPECT_EQ(positions.root, 2);
   for (int w = 0; w < kWorkers; ++w) {
@@ -57,8 +57,8 @@ TEST(ArTopK, BroadcastsThenReduces) {
     EXPECT_EQ(message.size(), w == 2 ? 16 + 21 : 0);  // 21 of 211: one byte each
     exchange->Accumulate(w, message.bytes);
   }
-  exchange->FinishRound();
-  const Round values = exchange->NextRound().value();
+  exchange->FinishCall();
+  const CollectiveCall values = exchange->NextCall().value();
   EXPECT_EQ(values.primitive, Primitive::kAllReduce);
   EXPECT_EQ(values.reduction, Reduction::kSum);
   EXPECT_EQ(exchange->Encode(0, {}).size(), 16 + 4 * 21);
@@ -67,7 +67,7 @@ TEST(ArTopK, BroadcastsThenReduces) {
 TEST(ArTopK, RefusesNonFiniteGradientsOfAnyWorker) {
   const auto exchange = MakeScheme("ar-topk", {})->Open(test::MakeUnit(2), 2);
   exchange->Begin({.parameter = 0.5});
-  ASSERT_TRUE(exchange->NextRound());
+  ASSERT_TRUE(exchange->NextCall());
   EXPECT_THROW(exchange->Encode(1, std::vector<float>{0, std::nanf("")}), Error);
   EXPECT_THROW(exchange->Accumulate(1, Bytes(16)), Error);  // not its turn to broadcast
 }

@@ -88,24 +88,24 @@ TEST(Participants, TheMeanIsOverThemAndOthersKeepTheirState) {
   }
 }
 
-TEST(CodecScheme, RoundsSayHowTheyTravelAndWhatTheyCost) {
-  const auto round = [](const char* name) {
+TEST(CodecScheme, CallsSayHowTheyTravelAndWhatTheyCost) {
+  const auto call = [](const char* name) {
     const auto exchange = MakeScheme(name, {})->Open(test::MakeUnit(kNumel), kWorkers);
     exchange->Begin({.parameter = 0.01});
-    return exchange->NextRound().value();
+    return exchange->NextCall().value();
   };
-  const Round topk = round("topk");
+  const CollectiveCall topk = call("topk");
   EXPECT_EQ(topk.reduction, Reduction::kConcat);
   EXPECT_EQ(topk.primitive, Primitive::kAllGather);
   EXPECT_EQ(topk.encode.at(0).kernel, "topk.encode");
   EXPECT_EQ(topk.encode.at(0).elements, kNumel);
   EXPECT_EQ(topk.decode.at(0).elements, 7 * kWorkers);
   for (const char* name : {"dense", "fp16", "randomk"}) {
-    EXPECT_EQ(round(name).reduction, Reduction::kSum) << name;
-    EXPECT_EQ(round(name).primitive, Primitive::kAllReduce) << name;
+    EXPECT_EQ(call(name).reduction, Reduction::kSum) << name;
+    EXPECT_EQ(call(name).primitive, Primitive::kAllReduce) << name;
   }
-  EXPECT_EQ(round("dense").encode.at(0).kernel, "copy");
-  EXPECT_EQ(round("randomk").decode.at(0).elements, 7);
+  EXPECT_EQ(call("dense").encode.at(0).kernel, "copy");
+  EXPECT_EQ(call("randomk").decode.at(0).elements, 7);
 }
 
 // What the network is told is what is sent, at every worker and step, without looking at the data.
@@ -143,12 +143,12 @@ TEST(Schemes, EveryByteCounts) {
       const auto exchange = scheme->Open(test::MakeUnit(kSmall), 1);
       exchange->Begin({.parameter = kParameter});
       size_t index = 0;
-      for (; exchange->NextRound(); ++index) {
+      for (; exchange->NextCall(); ++index) {
         Message message = exchange->Encode(0, index == 0 ? gradient : std::vector<float>());
         if (index == message_index && byte < message.bytes.size())
           message.bytes[byte] ^= std::byte{1};
         exchange->Accumulate(0, message.bytes);
-        exchange->FinishRound();
+        exchange->FinishCall();
       }
       std::vector<float> mean(kSmall);
       exchange->Mean(mean);
@@ -180,7 +180,7 @@ TEST(EveryScheme, SameBitsWhateverTheThreads) {
       const auto gradients = Gradients(step);
       const auto expected = test::RunStep(*serial, context, gradients);
       parallel->Begin(context);
-      for (bool first = true; parallel->NextRound(); first = false) {
+      for (bool first = true; parallel->NextCall(); first = false) {
         std::vector<Message> messages(kWorkers);
         std::vector<std::thread> threads;
         for (int w = 0; w < kWorkers; ++w) {
@@ -190,7 +190,7 @@ TEST(EveryScheme, SameBitsWhateverTheThreads) {
         }
         for (std::thread& thread : threads) thread.join();
         for (int w = 0; w < kWorkers; ++w) parallel->Accumulate(w, messages[w].bytes);
-        parallel->FinishRound();
+        parallel->FinishCall();
       }
       std::vector<float> mean(kNumel);
       parallel->Mean(mean);

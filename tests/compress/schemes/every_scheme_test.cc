@@ -87,7 +87,7 @@ std::vector<std::tuple<std::string, int64_t, int64_t>> Listed(const WorkList& wo
   return list;
 }
 
-// A planned round is the one that the exchange asks for, and each message has its length.
+// A planned collective call is the one that the exchange asks for, and each message has its length.
 TEST(EveryExchange, SendsWhatItsSchemePlans) {
   Unit unit = test::MakeUnit(kNumel, 1);
   unit.shape = {kRows, kNumel / kRows};
@@ -104,32 +104,32 @@ TEST(EveryExchange, SendsWhatItsSchemePlans) {
       const auto gradients = Gradients(step);
       int64_t bytes = 0;
       for (size_t r = 0; r < plan->size(); ++r) {
-        const PlannedRound& expected = plan->at(r);
-        const std::optional<Round> round = exchange->NextRound();
-        ASSERT_TRUE(round) << one.text;
-        EXPECT_EQ(round->primitive, expected.round.primitive) << one.text;
-        EXPECT_EQ(round->reduction, expected.round.reduction) << one.text;
-        EXPECT_EQ(Listed(round->encode), Listed(expected.round.encode)) << one.text;
-        EXPECT_EQ(Listed(round->decode), Listed(expected.round.decode)) << one.text;
+        const PlannedCall& expected = plan->at(r);
+        const std::optional<CollectiveCall> call = exchange->NextCall();
+        ASSERT_TRUE(call) << one.text;
+        EXPECT_EQ(call->primitive, expected.call.primitive) << one.text;
+        EXPECT_EQ(call->reduction, expected.call.reduction) << one.text;
+        EXPECT_EQ(Listed(call->encode), Listed(expected.call.encode)) << one.text;
+        EXPECT_EQ(Listed(call->decode), Listed(expected.call.decode)) << one.text;
         for (int w = 0; w < kWorkers; ++w) {
           const Message message = exchange->Encode(
               w, r == 0 ? std::span<const float>(gradients[w]) : std::span<const float>());
           EXPECT_EQ(message.size(), expected.bytes) << one.text;
           exchange->Accumulate(w, message.bytes);
         }
-        exchange->FinishRound();
+        exchange->FinishCall();
         bytes += expected.bytes;
       }
-      EXPECT_FALSE(exchange->NextRound()) << one.text;
+      EXPECT_FALSE(exchange->NextCall()) << one.text;
       EXPECT_EQ(bytes, scheme->MessageBytes(unit, context.parameter)) << one.text;
     }
   }
   EXPECT_GT(planned, 20);
 }
 
-// The rounds that a scheme with a density tells a policy to expect. Lengths and work that depend on
-// the data are not compared.
-TEST(EveryExchange, AsksForTheRoundsToExpect) {
+// The collective calls that a scheme with a density tells a policy to expect. Lengths and work that
+// depend on the data are not compared.
+TEST(EveryExchange, AsksForTheCallsToExpect) {
   const Unit unit = test::MakeUnit(kNumel, 1);
   const LinkEstimate slow_start = {.latency_seconds = 0.1, .seconds_per_byte = 1e-9};
   const LinkEstimate thin = {.latency_seconds = 1e-9, .seconds_per_byte = 1e-3};
@@ -139,29 +139,29 @@ TEST(EveryExchange, AsksForTheRoundsToExpect) {
     const auto scheme = MakeScheme(text);
     const bool exact = scheme->MessageBytes(unit, 0.02) || scheme->ReadsNetwork();
     for (const LinkEstimate& link : {slow_start, thin}) {
-      const auto expected = scheme->ExpectedRounds(unit, 0.02, kWorkers, link);
+      const auto expected = scheme->ExpectedCalls(unit, 0.02, kWorkers, link);
       ASSERT_TRUE(expected) << text;
       const auto exchange = scheme->Open(unit, kWorkers);
       exchange->Begin({.seed = 4, .step = kWorkers, .parameter = 0.02, .link = link});
       const auto gradients = Gradients(0);
       for (size_t r = 0; r < expected->size(); ++r) {
-        const PlannedRound& planned = expected->at(r);
-        const std::optional<Round> round = exchange->NextRound();
-        ASSERT_TRUE(round) << text;
-        EXPECT_EQ(round->primitive, planned.round.primitive) << text;
-        EXPECT_EQ(round->reduction, planned.round.reduction) << text;
-        if (exact) EXPECT_EQ(Listed(round->encode), Listed(planned.round.encode)) << text;
-        if (exact) EXPECT_EQ(Listed(round->decode), Listed(planned.round.decode)) << text;
+        const PlannedCall& planned = expected->at(r);
+        const std::optional<CollectiveCall> call = exchange->NextCall();
+        ASSERT_TRUE(call) << text;
+        EXPECT_EQ(call->primitive, planned.call.primitive) << text;
+        EXPECT_EQ(call->reduction, planned.call.reduction) << text;
+        if (exact) EXPECT_EQ(Listed(call->encode), Listed(planned.call.encode)) << text;
+        if (exact) EXPECT_EQ(Listed(call->decode), Listed(planned.call.decode)) << text;
         for (int w = 0; w < kWorkers; ++w) {
           const Message message = exchange->Encode(
               w, r == 0 ? std::span<const float>(gradients[w]) : std::span<const float>());
-          const bool sends = round->primitive != Primitive::kBroadcast || w == round->root;
+          const bool sends = call->primitive != Primitive::kBroadcast || w == call->root;
           if (exact) EXPECT_EQ(message.size(), sends ? planned.bytes : 0) << text;
           exchange->Accumulate(w, message.bytes);
         }
-        exchange->FinishRound();
+        exchange->FinishCall();
       }
-      EXPECT_FALSE(exchange->NextRound()) << text;
+      EXPECT_FALSE(exchange->NextCall()) << text;
     }
   }
 }
@@ -210,7 +210,7 @@ std::optional<std::vector<float>> Tampered(const Case& one, size_t message, size
   try {
     exchange->Begin(StepOf(one, 0));
     size_t index = 0;
-    for (bool first = true; exchange->NextRound(); first = false) {
+    for (bool first = true; exchange->NextCall(); first = false) {
       std::vector<Message> sent;
       for (int w = 0; w < kWorkers; ++w) {
         sent.push_back(exchange->Encode(w, first ? gradients[w] : std::span<const float>()));
@@ -224,7 +224,7 @@ std::optional<std::vector<float>> Tampered(const Case& one, size_t message, size
         }
         exchange->Accumulate(w, bytes);
       }
-      exchange->FinishRound();
+      exchange->FinishCall();
     }
   } catch (const Error&) {
     return std::nullopt;
@@ -234,10 +234,10 @@ std::optional<std::vector<float>> Tampered(const Case& one, size_t message, size
   return mean;
 }
 
-// Whatever byte of whatever round is changed, with whatever the exchange remembers of earlier
-// rounds: refused, or a finite mean. (That it is another one shows where one worker's rounding does
-// not hide it: codec_scheme_test.)
-TEST(EveryExchange, SurvivesHostileBytesInEveryRound) {
+// Whatever byte of whatever collective call is changed, with whatever the exchange remembers of
+// earlier calls: refused, or a finite mean. (That it is another one shows where one worker's
+// rounding does not hide it: codec_scheme_test.)
+TEST(EveryExchange, SurvivesHostileBytesInEveryCall) {
   for (const Case& one : Cases()) {
     const auto honest = *Tampered(one, 1000, 0, {}, false);
     int accepted = 0, changed = 0;

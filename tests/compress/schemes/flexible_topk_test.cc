@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "compress/schemes/round_cost.h"
+#include "compress/schemes/call_cost.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::flexible_topk_test {
@@ -23,28 +23,29 @@ std::vector<std::vector<float>> Gradients(int64_t step) {
   return gradients;
 }
 
-TEST(RoundSeconds, OfRingsAndTreesWhereNothingIsConfigured) {
+TEST(CallSeconds, OfRingsAndTreesWhereNothingIsConfigured) {
   const LinkEstimate link{.latency_seconds = 0.5, .seconds_per_byte = 0.25};
   const std::vector<int64_t> bytes(kWorkers, 100);
-  Round round;
-  EXPECT_DOUBLE_EQ(RoundSeconds(link, round, 25, bytes), 7 * (0.5 + 25));
-  round.primitive = Primitive::kAllReduce;
-  EXPECT_DOUBLE_EQ(RoundSeconds(link, round, 25, bytes), 14 * (0.5 + 25.0 / 8));
-  round.primitive = Primitive::kBroadcast;
-  EXPECT_DOUBLE_EQ(RoundSeconds(link, round, 25, bytes), 3 * (0.5 + 25));
-  EXPECT_EQ(RoundSeconds(link, round, 25, std::span(bytes).first(1)), 0);
+  CollectiveCall call;
+  EXPECT_DOUBLE_EQ(CallSeconds(link, call, 25, bytes), 7 * (0.5 + 25));
+  call.primitive = Primitive::kAllReduce;
+  EXPECT_DOUBLE_EQ(CallSeconds(link, call, 25, bytes), 14 * (0.5 + 25.0 / 8));
+  call.primitive = Primitive::kBroadcast;
+  EXPECT_DOUBLE_EQ(CallSeconds(link, call, 25, bytes), 3 * (0.5 + 25));
+  EXPECT_EQ(CallSeconds(link, call, 25, std::span(bytes).first(1)), 0);
 }
 
-// What is asked of the network are the messages that travel, to the byte, in the rounds that carry
-// them.
+// What is asked of the network are the messages that travel, to the byte, in the collective calls
+// that carry them.
 TEST(FlexibleTopK, DecidesByItsMessagesOnTheConfiguredCollectives) {
   for (const bool reduce_is_faster : {false, true}) {
     std::map<Primitive, std::vector<int64_t>> asked;
     LinkEstimate link = kThin;
-    link.round_seconds = [&](const Round& round, int64_t elements, std::span<const int64_t> bytes) {
+    link.call_seconds = [&](const CollectiveCall& call, int64_t elements,
+                            std::span<const int64_t> bytes) {
       EXPECT_EQ(elements, kNumel);
-      asked[round.primitive] = {bytes.begin(), bytes.end()};
-      return (round.primitive == Primitive::kAllGather) == reduce_is_faster ? 3.0 : 1.0;
+      asked[call.primitive] = {bytes.begin(), bytes.end()};
+      return (call.primitive == Primitive::kAllGather) == reduce_is_faster ? 3.0 : 1.0;
     };
     for (const char* text : {"flexible-topk", "flexible-topk:index=u32"}) {
       const auto flexible = MakeScheme(text)->Open(test::MakeUnit(kNumel), kWorkers);
@@ -105,14 +106,14 @@ TEST(ArTopK, TheRootIsWhoseGradientVariesMost) {
   for (float& x : gradients[5]) x *= 3;
   for (float& x : gradients[6]) x += 100;  // large, and all alike
   exchange->Begin({.parameter = kDensity});
-  const Round variances = exchange->NextRound().value();
+  const CollectiveCall variances = exchange->NextCall().value();
   EXPECT_EQ(variances.primitive, Primitive::kAllGather);
   std::vector<Message> messages;
   for (int w = 0; w < kWorkers; ++w) messages.push_back(exchange->Encode(w, gradients[w]));
   EXPECT_EQ(messages[0].size(), 4);
   for (int w = 0; w < kWorkers; ++w) exchange->Accumulate(w, messages[w].bytes);
-  exchange->FinishRound();
-  EXPECT_EQ(exchange->NextRound()->root, 5);
+  exchange->FinishCall();
+  EXPECT_EQ(exchange->NextCall()->root, 5);
   // The same step with that worker's turn.
   const auto turn = MakeScheme("ar-topk")->Open(unit, kWorkers);
   const auto whole = scheme->Open(unit, kWorkers);
@@ -126,7 +127,7 @@ TEST(ArTopK, RefusesVariancesThatAreNone) {
   const auto exchange = MakeScheme("ar-topk:root=variance")->Open(test::MakeUnit(4), 1);
   for (const float bad : {-1.0f, std::numeric_limits<float>::infinity(), std::nanf("")}) {
     exchange->Begin({.parameter = 0.5});
-    ASSERT_TRUE(exchange->NextRound());
+    ASSERT_TRUE(exchange->NextCall());
     Bytes bytes(4);
     std::memcpy(bytes.data(), &bad, 4);
     EXPECT_THROW(exchange->Accumulate(0, bytes), Error) << bad;

@@ -36,7 +36,7 @@ TEST(Lengths, GoFirstAndAreChecked) {
   }
   // A message that is not as long as was said is refused.
   exchange->Begin({.parameter = 0.1});
-  const Round lengths = exchange->NextRound().value();
+  const CollectiveCall lengths = exchange->NextCall().value();
   EXPECT_EQ(lengths.primitive, Primitive::kAllGather);
   EXPECT_FALSE(lengths.encode.empty());
   EXPECT_TRUE(lengths.decode.empty());
@@ -45,8 +45,8 @@ TEST(Lengths, GoFirstAndAreChecked) {
     if (w == 1) message.bytes[0] ^= std::byte{1};
     exchange->Accumulate(w, message.bytes);
   }
-  exchange->FinishRound();
-  const Round values = exchange->NextRound().value();
+  exchange->FinishCall();
+  const CollectiveCall values = exchange->NextCall().value();
   EXPECT_TRUE(values.encode.empty());
   EXPECT_EQ(values.decode.front().elements, kWorkers * kNumel / 10);
   exchange->Accumulate(0, exchange->Encode(0, {}).bytes);
@@ -73,7 +73,7 @@ TEST(LeftOut, UnitsAreSentWholeWithoutResidual) {
             std::vector<double>{0});
   const auto exchange = scheme->Open(small, kWorkers);
   exchange->Begin({.parameter = 0.01});
-  EXPECT_EQ(exchange->NextRound()->primitive, Primitive::kAllReduce);
+  EXPECT_EQ(exchange->NextCall()->primitive, Primitive::kAllReduce);
   EXPECT_EQ(test::RunStep(*exchange, {.parameter = 0.01}, Gradients()),
             test::RunStep(*MakeScheme("dense")->Open(small, kWorkers), {}, Gradients()));
   EXPECT_EQ(exchange->ElementsSent(), kNumel);
@@ -103,9 +103,9 @@ TEST(Requantised, SumsErrAtMostTwiceAsMuch) {
         }
         const auto exchange = requantise->Open(unit, workers);
         exchange->Begin({.parameter = 4});
-        const Round round = exchange->NextRound().value();
-        EXPECT_EQ(round.reduction, Reduction::kRequantisedSum);
-        EXPECT_EQ(round.primitive, Primitive::kAllReduce);
+        const CollectiveCall call = exchange->NextCall().value();
+        EXPECT_EQ(call.reduction, Reduction::kRequantisedSum);
+        EXPECT_EQ(call.primitive, Primitive::kAllReduce);
         constexpr int kSteps = 20;
         double error = 0;
         for (int64_t step = 0; step < kSteps; ++step) {

@@ -25,11 +25,11 @@ Probe RunLevels(Exchange& exchange, const StepContext& context, size_t chosen,
   const auto workers = static_cast<int>(gradients.size());
   for (int w = 0; w < workers; ++w) probes.push_back(exchange.Measure(w, gradients[w]));
   exchange.Choose(chosen);
-  while (exchange.NextRound()) {
+  while (exchange.NextCall()) {
     std::vector<Message> messages;
     for (int w = 0; w < workers; ++w) messages.push_back(exchange.Encode(w, {}));
     for (int w = 0; w < workers; ++w) exchange.Accumulate(w, messages[w].bytes);
-    exchange.FinishRound();
+    exchange.FinishCall();
   }
   mean.assign(gradients[0].size(), 0.0f);
   exchange.Mean(mean);

@@ -247,7 +247,7 @@ TEST(PowerSgd, ZerosAndExtremesAreSafe) {
   }
   const auto exchange = Open(1);
   exchange->Begin({.parameter = 1});
-  ASSERT_TRUE(exchange->NextRound());
+  ASSERT_TRUE(exchange->NextCall());
   std::vector<float> bad(kRows * kColumns);
   bad[7] = std::nanf("");
   EXPECT_THROW(exchange->Encode(0, bad), Error);
@@ -257,19 +257,19 @@ TEST(PowerSgd, TwoAllReducesOfTheirSize) {
   const auto exchange = Open(1);
   exchange->Begin({.parameter = 4});
   for (const int64_t side : {kRows, kColumns}) {
-    const Round round = exchange->NextRound().value();
-    EXPECT_EQ(round.primitive, Primitive::kAllReduce);
-    EXPECT_EQ(round.reduction, Reduction::kSum);
-    const auto products = std::ranges::find(round.encode, "powersgd.multiply", &Work::kernel);
-    ASSERT_NE(products, round.encode.end());
+    const CollectiveCall call = exchange->NextCall().value();
+    EXPECT_EQ(call.primitive, Primitive::kAllReduce);
+    EXPECT_EQ(call.reduction, Reduction::kSum);
+    const auto products = std::ranges::find(call.encode, "powersgd.multiply", &Work::kernel);
+    ASSERT_NE(products, call.encode.end());
     EXPECT_EQ(products->elements, 4 * kRows * kColumns);
     const Message message = exchange->Encode(
         0, side == kRows ? test::Normals(kRows * kColumns, 1) : std::vector<float>());
     EXPECT_EQ(message.size(), 16 + 4 * 4 * side);
     exchange->Accumulate(0, message.bytes);
-    exchange->FinishRound();
+    exchange->FinishCall();
   }
-  EXPECT_FALSE(exchange->NextRound());
+  EXPECT_FALSE(exchange->NextCall());
 }
 
 TEST(PowerSgd, RefusesBadParametersAndStates) {

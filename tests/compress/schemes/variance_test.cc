@@ -198,7 +198,7 @@ TEST(Variance, HugeAndEmptyUnits) {
   for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
     const auto exchange = Open("variance", 2);
     exchange->Begin({.parameter = 1.5});
-    exchange->NextRound();
+    exchange->NextCall();
     EXPECT_THROW(exchange->Encode(0, std::vector<float>{1, bad}), Error);
   }
 }
@@ -269,11 +269,11 @@ TEST(Variance, SurvivesHostileBytes) {
       test::RunStep(*exchange, {.step = step, .parameter = 1.5}, {test::Normals(40, step)});
     }
     exchange->Begin({.step = 2, .parameter = 1.5});
-    exchange->NextRound();
+    exchange->NextCall();
     Message message = exchange->Encode(0, test::Normals(40, 2));
     exchange->Accumulate(0, message.bytes);
-    exchange->FinishRound();
-    exchange->NextRound();
+    exchange->FinishCall();
+    exchange->NextCall();
     message = exchange->Encode(0, {});
     const size_t whole = message.bytes.size();
     if (byte < whole) message.bytes[byte] ^= change;

@@ -46,10 +46,10 @@ TEST(SignSgd, HasOneBitEachAndNoResidual) {
   const auto exchange = scheme->Open(test::MakeUnit(kNumel), 2);
   EXPECT_TRUE(exchange->Residual(0).empty());
   exchange->Begin({});
-  const Round round = exchange->NextRound().value();
-  EXPECT_EQ(round.reduction, Reduction::kVote);
-  EXPECT_EQ(round.primitive, Primitive::kAllGather);
-  EXPECT_EQ(round.decode.front().elements, 2 * kNumel);
+  const CollectiveCall call = exchange->NextCall().value();
+  EXPECT_EQ(call.reduction, Reduction::kVote);
+  EXPECT_EQ(call.primitive, Primitive::kAllGather);
+  EXPECT_EQ(call.decode.front().elements, 2 * kNumel);
   EXPECT_EQ(
       scheme->SquaredErrors(test::MakeUnit(2), std::vector<float>{3, -0.5}, std::vector{1.0}, {}),
       std::vector<double>{4.25});
@@ -131,21 +131,21 @@ TEST(TernGradShared, SurvivesOtherScales) {
   for (const float scale : {0.0f, 1e-45f, 0.01f, 1e30f, std::numeric_limits<float>::max()}) {
     const auto exchange = MakeScheme("terngrad-shared")->Open(test::MakeUnit(kNumel), 1);
     exchange->Begin({});
-    ASSERT_TRUE(exchange->NextRound());
+    ASSERT_TRUE(exchange->NextCall());
     Message message = exchange->Encode(0, test::Normals(kNumel, 1));
     std::memcpy(message.bytes.data() + 16, &scale, sizeof scale);
     exchange->Accumulate(0, message.bytes);
-    exchange->FinishRound();
-    ASSERT_TRUE(exchange->NextRound());
+    exchange->FinishCall();
+    ASSERT_TRUE(exchange->NextCall());
     exchange->Accumulate(0, exchange->Encode(0, {}).bytes);
-    exchange->FinishRound();
+    exchange->FinishCall();
     std::vector<float> mean(kNumel);
     exchange->Mean(mean);
     for (const float x : mean) ASSERT_TRUE(x == 0 || std::abs(x) == scale) << scale;
   }
   const auto exchange = MakeScheme("terngrad-shared")->Open(test::MakeUnit(2), 1);
   exchange->Begin({});
-  ASSERT_TRUE(exchange->NextRound());
+  ASSERT_TRUE(exchange->NextCall());
   Message message = exchange->Encode(0, std::vector<float>{1, 2});
   const float negative = -1;
   std::memcpy(message.bytes.data() + 16, &negative, sizeof negative);
@@ -155,10 +155,10 @@ TEST(TernGradShared, SurvivesOtherScales) {
 TEST(TernGradShared, RefusesCodesThatAreNone) {
   const auto exchange = MakeScheme("terngrad-shared")->Open(test::MakeUnit(4), 1);
   exchange->Begin({});
-  ASSERT_TRUE(exchange->NextRound());
+  ASSERT_TRUE(exchange->NextCall());
   exchange->Accumulate(0, exchange->Encode(0, std::vector<float>{1, 2, 3, 4}).bytes);
-  exchange->FinishRound();
-  ASSERT_TRUE(exchange->NextRound());
+  exchange->FinishCall();
+  ASSERT_TRUE(exchange->NextCall());
   Message message = exchange->Encode(0, {});
   message.bytes[16] |= std::byte{3};
   EXPECT_THROW(exchange->Accumulate(0, message.bytes), Error);

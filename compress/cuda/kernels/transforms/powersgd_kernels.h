@@ -16,8 +16,8 @@ namespace legacy::cuda {
 struct LowRankWorkers {
   float* held = nullptr;
   int64_t held_stride = 0;
-  float* messages[kRounds] = {nullptr, nullptr};
-  int64_t message_strides[kRounds] = {0, 0};
+  float* messages[kCalls] = {nullptr, nullptr};
+  int64_t message_strides[kCalls] = {0, 0};
   const int32_t* participants = nullptr;
   int32_t count = 0;  // of them
 };
@@ -77,12 +77,11 @@ struct WriteHeaders {
 
  private:
   static LEGACY_DEVICE void Write(const LowRankWorkers& workers, int64_t worker,
-                                  const LowRankUnit& unit, FactorRound round) {
+                                  const LowRankUnit& unit, FactorCall call) {
     float* const header =
-        workers.messages[round] + worker * workers.message_strides[round] + unit.messages[round];
+        workers.messages[call] + worker * workers.message_strides[call] + unit.messages[call];
     LEGACY_UNROLL
-    for (int i = 0; i < kHeaderFloats; ++i)
-      header[i] = std::bit_cast<float>(unit.headers[round][i]);
+    for (int i = 0; i < kHeaderFloats; ++i) header[i] = std::bit_cast<float>(unit.headers[call][i]);
   }
 };
 
@@ -96,7 +95,7 @@ struct Compensate {
     const LowRankUnit* units;
     const float* gradient;
     float* held;
-    float* messages;   // of the first round
+    float* messages;   // of the first call
     uint32_t* faults;  // of each unit: FaultAt() the first
   };
   struct Shared {};

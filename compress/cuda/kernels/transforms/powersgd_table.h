@@ -19,8 +19,8 @@
 
 namespace legacy::cuda {
 
-// A factor travels in each round; units that are sent whole travel in the first.
-enum FactorRound : int { kLeft, kRight, kRounds };
+// A factor travels in each collective call; units that are sent whole travel in the first.
+enum FactorCall : int { kLeft, kRight, kCalls };
 
 inline constexpr int64_t kFactorTile = 1024;  // elements of a vector that a block takes
 
@@ -28,11 +28,11 @@ inline constexpr int64_t kFactorTile = 1024;  // elements of a vector that a blo
 struct LowRankUnit {
   int64_t flat = 0;  // in gradients and means
   uint32_t rows = 0, columns = 0;
-  uint32_t vectors = 0;                // in each factor; 0: sent whole
-  uint32_t holds = 0;                  // 1: what is not sent is held
-  int64_t factors[kRounds] = {0, 0};   // in the arrays of left and of right vectors
-  int64_t messages[kRounds] = {0, 0};  // in a worker's messages of the round
-  std::array<uint32_t, 4> headers[kRounds] = {};
+  uint32_t vectors = 0;               // in each factor; 0: sent whole
+  uint32_t holds = 0;                 // 1: what is not sent is held
+  int64_t factors[kCalls] = {0, 0};   // in the arrays of left and of right vectors
+  int64_t messages[kCalls] = {0, 0};  // in a worker's messages of the call
+  std::array<uint32_t, 4> headers[kCalls] = {};
 };
 
 inline constexpr int64_t kHeaderFloats = kHeaderBytes / int64_t{sizeof(float)};
@@ -60,7 +60,7 @@ class LowRankPlaces {
   const std::vector<LowRankUnit>& units() const { return units_; }
   const std::vector<Extent>& held() const { return held_; }  // of what a worker holds
   int64_t held_size() const { return held_size_; }           // of a worker
-  int64_t size(FactorRound round) const { return sizes_[round]; }
+  int64_t size(FactorCall call) const { return sizes_[call]; }
 
  private:
   static int64_t Take(int64_t n, int64_t& size) {
@@ -73,10 +73,10 @@ class LowRankPlaces {
   std::vector<LowRankUnit> units_;
   std::vector<Extent> held_;
   int64_t held_size_ = 0;
-  std::array<int64_t, kRounds> sizes_{};
+  std::array<int64_t, kCalls> sizes_{};
 };
 
-// Of the vectors of a round, one after the other. In the memory of the device.
+// Of the vectors of a collective call, one after the other. In the memory of the device.
 struct Factors {
   Segments vectors;               // where they lie among the factors, in tiles of kFactorTile
   const int64_t* sent = nullptr;  // where they begin in a worker's messages
@@ -87,7 +87,7 @@ struct LowRankView {
   Segments held;  // of a worker's matrices, in tiles of kTile
   const LowRankUnit* units = nullptr;
   const Basis* bases = nullptr;
-  Factors factors[kRounds] = {};
+  Factors factors[kCalls] = {};
 };
 
 // What depends on how many vectors each factor has.
@@ -132,41 +132,41 @@ class LowRankTable : public ImageTable {
   const std::vector<int32_t>& order() const { return order_; }
   int64_t held_tiles() const { return held_place_.tiles; }
   int64_t vectors() const { return std::ssize(vectors_[kLeft]); }  // of all left factors
-  int64_t vector_tiles(FactorRound round) const { return vectors_places_[round].tiles; }
-  int64_t message_floats(FactorRound round) const { return message_floats_[round]; }  // of a worker
+  int64_t vector_tiles(FactorCall call) const { return vectors_places_[call].tiles; }
+  int64_t message_floats(FactorCall call) const { return message_floats_[call]; }  // of a worker
 
   LowRankView View(const void* memory) const {
     LowRankView view = {.held = Image::At(memory, held_place_),
                         .units = Image::At(memory, units_place_),
                         .bases = Image::At(memory, bases_place_)};
-    for (const FactorRound round : {kLeft, kRight}) {
-      view.factors[round] = {Image::At(memory, vectors_places_[round]),
-                             Image::At(memory, sent_places_[round])};
+    for (const FactorCall call : {kLeft, kRight}) {
+      view.factors[call] = {Image::At(memory, vectors_places_[call]),
+                            Image::At(memory, sent_places_[call])};
     }
     return view;
   }
 
  private:
-  void AddMessage(FactorRound round, const Header& header, LowRankUnit& unit) {
-    unit.headers[round] = HeaderWords(header);
-    unit.messages[round] = message_floats_[round];
-    message_floats_[round] += RoundedUp(kHeaderFloats + header.count, 4);
+  void AddMessage(FactorCall call, const Header& header, LowRankUnit& unit) {
+    unit.headers[call] = HeaderWords(header);
+    unit.messages[call] = message_floats_[call];
+    message_floats_[call] += RoundedUp(kHeaderFloats + header.count, 4);
   }
-  void AddFactor(FactorRound round, const Unit& unit, CodecId id, int64_t length,
+  void AddFactor(FactorCall call, const Unit& unit, CodecId id, int64_t length,
                  LowRankUnit& place) {
-    AddMessage(round, FactorHeader(unit, id, place.vectors * length), place);
+    AddMessage(call, FactorHeader(unit, id, place.vectors * length), place);
     for (int64_t c = 0; c < place.vectors; ++c) {
-      vectors_[round].push_back({place.factors[round] + c * length, length});
-      sent_[round].push_back(place.messages[round] + kHeaderFloats + c * length);
+      vectors_[call].push_back({place.factors[call] + c * length, length});
+      sent_[call].push_back(place.messages[call] + kHeaderFloats + c * length);
     }
   }
   void Build(const LowRankPlaces& places) {
     held_place_ = image_.AddSegments(places.held(), kTile);
     units_place_ = image_.Add(units_);
     bases_place_ = image_.Add(bases_);
-    for (const FactorRound round : {kLeft, kRight}) {
-      vectors_places_[round] = image_.AddSegments(vectors_[round], kFactorTile);
-      sent_places_[round] = image_.Add(sent_[round]);
+    for (const FactorCall call : {kLeft, kRight}) {
+      vectors_places_[call] = image_.AddSegments(vectors_[call], kFactorTile);
+      sent_places_[call] = image_.Add(sent_[call]);
     }
   }
 
@@ -174,15 +174,15 @@ class LowRankTable : public ImageTable {
   std::vector<Basis> bases_;
   std::vector<MatrixGroup> groups_;
   std::vector<int32_t> order_;
-  std::array<std::vector<Extent>, kRounds> vectors_;
-  std::array<std::vector<int64_t>, kRounds> sent_;
-  std::array<int64_t, kRounds> message_floats_{};
+  std::array<std::vector<Extent>, kCalls> vectors_;
+  std::array<std::vector<int64_t>, kCalls> sent_;
+  std::array<int64_t, kCalls> message_floats_{};
   int64_t work_ = 0;
   Image::SegmentsPlace held_place_;
   Image::Place<LowRankUnit> units_place_;
   Image::Place<Basis> bases_place_;
-  std::array<Image::SegmentsPlace, kRounds> vectors_places_;
-  std::array<Image::Place<int64_t>, kRounds> sent_places_;
+  std::array<Image::SegmentsPlace, kCalls> vectors_places_;
+  std::array<Image::Place<int64_t>, kCalls> sent_places_;
 };
 
 }  // namespace legacy::cuda

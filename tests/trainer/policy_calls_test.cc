@@ -1,4 +1,4 @@
-// The policy's own rounds in a step, and local SGD: seen through Training.
+// The policy's own collective calls in a step, and local SGD: seen through Training.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "trainer/models/model.h"
 #include "trainer/training.h"
 
-namespace legacy::policy_rounds_test {
+namespace legacy::policy_calls_test {
 namespace {
 
 const Dataset& Glyphs() {
@@ -67,13 +67,13 @@ class Chooser : public Policy {
     ++observed_;
   }
   std::vector<double> Candidates() const override { return {1.0, 0.2, 0.05}; }
-  std::optional<Round> OpenRound(PolicyMoment moment) override {
+  std::optional<CollectiveCall> OpenCall(PolicyMoment moment) override {
     agreement_ = moment == PolicyMoment::kAgreement;
     sum_ = 0;
-    Round round;
-    round.primitive = agreement_ ? Primitive::kAllReduce : Primitive::kBroadcast;
-    round.reduction = agreement_ ? Reduction::kSum : Reduction::kConcat;
-    return round;
+    CollectiveCall call;
+    call.primitive = agreement_ ? Primitive::kAllReduce : Primitive::kBroadcast;
+    call.reduction = agreement_ ? Reduction::kSum : Reduction::kConcat;
+    return call;
   }
   Message Encode(int worker, std::span<const Probe> probes) const override {
     if (!agreement_) return worker == 0 ? Text(42) : Message{};
@@ -90,7 +90,7 @@ class Chooser : public Policy {
   void Accumulate(int worker, ByteSpan message) override {
     if (agreement_ || worker == 0) sum_ += Number(message);
   }
-  void FinishRound() override {
+  void FinishCall() override {
     if (agreement_) {
       share_ = sum_ / 4;
     } else {
@@ -111,7 +111,7 @@ class Chooser : public Policy {
   double seconds_ = 0, exposed_ = 0;
 };
 
-TEST(PolicyRounds, AgreementComesFirstAndDecides) {
+TEST(PolicyCalls, AgreementComesFirstAndDecides) {
   for (const double limit : {0.0, 2.0}) {
     auto policy = std::make_unique<Chooser>(limit);
     Chooser& chooser = *policy;
@@ -129,13 +129,13 @@ TEST(PolicyRounds, AgreementComesFirstAndDecides) {
               2u);  // all layers behind the agreement; the announcement
     const BucketWork& all = outcome.work.buckets[0];
     EXPECT_EQ(all.layers.size(), training.Layers().size());
-    EXPECT_EQ(all.rounds[0].primitive, Primitive::kAllReduce);
-    EXPECT_EQ(all.rounds[0].bytes, std::vector<int64_t>(4, 8));
-    EXPECT_EQ(all.rounds[0].encode[0].kernel, "copy");
-    EXPECT_EQ(all.rounds[1].primitive, limit > 0 ? Primitive::kAllReduce : Primitive::kAllGather);
+    EXPECT_EQ(all.calls[0].primitive, Primitive::kAllReduce);
+    EXPECT_EQ(all.calls[0].bytes, std::vector<int64_t>(4, 8));
+    EXPECT_EQ(all.calls[0].encode[0].kernel, "copy");
+    EXPECT_EQ(all.calls[1].primitive, limit > 0 ? Primitive::kAllReduce : Primitive::kAllGather);
     const BucketWork& announcement = outcome.work.buckets[1];
     EXPECT_TRUE(announcement.layers.empty());
-    EXPECT_EQ(announcement.rounds[0].bytes, (std::vector<int64_t>{8, 0, 0, 0}));
+    EXPECT_EQ(announcement.calls[0].bytes, (std::vector<int64_t>{8, 0, 0, 0}));
 
     training.Observe({.simulated_seconds = 2, .bucket_exposed_seconds = {0.5, 0.1}});
     EXPECT_EQ(chooser.seconds_, 2);
@@ -144,7 +144,7 @@ TEST(PolicyRounds, AgreementComesFirstAndDecides) {
 }
 
 // What workers tell each other comes from the bytes: a changed one changes the decision.
-TEST(PolicyRounds, DecisionsComeFromTheBytes) {
+TEST(PolicyCalls, DecisionsComeFromTheBytes) {
   auto policy = std::make_unique<Chooser>(2.0);
   Chooser& chooser = *policy;
   Training training(SmallOptions(), Glyphs(), SmallCnn(), std::move(policy), MakeScheme("topk"));
@@ -226,4 +226,4 @@ TEST(Momentum, IsAppliedOnce) {
 }
 
 }  // namespace
-}  // namespace legacy::policy_rounds_test
+}  // namespace legacy::policy_calls_test

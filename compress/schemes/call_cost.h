@@ -1,0 +1,26 @@
+// What a collective call of messages takes on the network, as far as workers know it
+// (LinkEstimate).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "compress/exchange.h"
+
+namespace legacy {
+
+// Seconds of a collective call of a unit of `elements` in which worker w sends bytes[w]: by the
+// collective that is configured, else, for N workers, the largest message of M bytes, latency a and
+// seconds b per byte,
+//
+//   all-gather, ring    (N - 1) (a + M b)
+//   all-reduce, ring    2 (N - 1) (a + M b / N)
+//   broadcast, tree     log2 N (a + M b)
+double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t elements,
+                   std::span<const int64_t> bytes);
+
+// Of collective calls of so many participants, one after the other.
+double CallsSeconds(const LinkEstimate& link, std::span<const PlannedCall> calls, int64_t elements,
+                    int participants);
+
+}  // namespace legacy
