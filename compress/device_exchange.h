@@ -5,7 +5,7 @@
 // its header states.
 //
 //   exchange->Begin(step)
-//   for each participant w, in order:   exchange->Encode(w, gradient of w)
+//   for each active worker w, in order:   exchange->Encode(w, gradient of w)
 //   exchange->Finish(mean)
 //   exchange->Calls(unit), ...         what travelled
 //
@@ -27,13 +27,13 @@ namespace legacy {
 
 struct DeviceStep {
   uint64_t seed = 0;
-  int64_t step = 0;                    // from 0
-  std::span<const double> parameters;  // of each unit
-  std::vector<int> participants = {};  // workers that take part, ascending; empty: all
+  int64_t step = 0;                      // from 0
+  std::span<const double> parameters;    // of each unit
+  std::vector<int> active_workers = {};  // workers that take part, ascending; empty: all
 
   // The same, all of `workers` named.
-  std::vector<int> Participants(int workers) const {
-    if (!participants.empty()) return participants;
+  std::vector<int> ActiveWorkers(int workers) const {
+    if (!active_workers.empty()) return active_workers;
     std::vector<int> all(static_cast<size_t>(workers));
     std::iota(all.begin(), all.end(), 0);
     return all;

@@ -6,11 +6,11 @@
 //   exchange->Begin(step)
 //   where step.candidates are given:               what each would keep, measured before anything
 //                                                  is sent
-//     for each participant w (any thread):   Probe p = exchange->Measure(w, gradient of w)
+//     for each active worker w (any thread):   Probe p = exchange->Measure(w, gradient of w)
 //     exchange->Choose(candidate)                  agreed on by the policy (compress/policy.h)
 //   while (auto call = exchange->NextCall()):           the same decision at every worker
-//     for each participant w (any thread):   Message m = exchange->Encode(w, gradient of w)
-//     for each participant w, in order:      exchange->Accumulate(w, m.bytes)
+//     for each active worker w (any thread):   Message m = exchange->Encode(w, gradient of w)
+//     for each active worker w, in order:      exchange->Accumulate(w, m.bytes)
 //     exchange->FinishCall()
 //   exchange->Mean(out)
 //
@@ -37,11 +37,11 @@ namespace legacy {
 enum class Reduction : uint8_t { kConcat, kSum, kMax, kVote, kRequantisedSum };
 
 // Which way they travel. The fabric picks the algorithm (ring, tree, parameter server) for it.
-enum class Primitive : uint8_t { kAllReduce, kAllGather, kBroadcast };
+enum class Collective : uint8_t { kAllReduce, kAllGather, kBroadcast };
 
 struct CollectiveCall {
   Reduction reduction = Reduction::kConcat;
-  Primitive primitive = Primitive::kAllGather;
+  Collective collective = Collective::kAllGather;
   int root = 0;     // of a broadcast
   WorkList encode;  // at each worker, before the call can start
   WorkList decode;  // at each worker, after it, for all messages together
@@ -50,7 +50,7 @@ struct CollectiveCall {
 // A collective call whose messages have a length that is known beforehand.
 struct PlannedCall {
   CollectiveCall call;
-  int64_t bytes = 0;  // of each participant's message; of a broadcast, of the root's alone
+  int64_t bytes = 0;  // of each active worker's message; of a broadcast, of the root's alone
 };
 
 // What workers take the network for: a message of b bytes to a neighbour takes latency + b *
@@ -76,9 +76,9 @@ struct Probe {
 
 struct StepContext {
   uint64_t seed = 0;
-  int64_t step = 0;                    // from 0
-  double parameter = 1;                // chosen by the policy for this unit and step
-  std::vector<int> participants = {};  // workers that take part, ascending; empty: all
+  int64_t step = 0;                      // from 0
+  double parameter = 1;                  // chosen by the policy for this unit and step
+  std::vector<int> active_workers = {};  // workers that take part, ascending; empty: all
   // Parameters that the policy will choose from within the step, loosest first; empty: `parameter`
   // holds.
   std::vector<double> candidates = {};
@@ -97,7 +97,7 @@ class Exchange {
   virtual void Begin(const StepContext& context) = 0;
   // With candidates: takes the worker's gradient in, compresses it at the loosest candidate and
   // what that kept at the next (multi-level compression), and keeps the results; where the step
-  // estimates, only an error table is made. Once for each participant, concurrently for different
+  // estimates, only an error table is made. Once for each active worker, concurrently for different
   // ones. Throws Error where the scheme has no levels (Scheme::HasLevels).
   virtual Probe Measure(int worker, std::span<const float> gradient);
   // The step goes on with candidates[index]; Encode then takes no gradient.
@@ -110,13 +110,13 @@ class Exchange {
   // first call and empty in later ones: what a later call needs is kept as state. Workers that send
   // nothing return an empty message.
   virtual Message Encode(int worker, std::span<const float> gradient) = 0;
-  // Takes a participant's message as received, in worker order. Hostile bytes throw Error.
+  // Takes an active worker's message as received, in worker order. Hostile bytes throw Error.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
   virtual void FinishCall() = 0;
-  // Mean over the participants of the decoded gradients; `out` has the unit's numel.
+  // Mean over the active workers of the decoded gradients; `out` has the unit's numel.
   virtual void Mean(std::span<float> out) const = 0;
 
-  // Values that one participant sends this step, for the element ratio; valid after the last
+  // Values that one active worker sends this step, for the element ratio; valid after the last
   // collective call.
   virtual int64_t ElementsSent() const = 0;
 
@@ -143,17 +143,17 @@ class Scheme {
   virtual int64_t ElementsSent(const Unit& unit, double parameter) const = 0;
   // Bytes that one worker sends over all collective calls, where known beforehand.
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
-  // The collective calls of an exchange of so many participants that gets no candidates, where all
-  // their lengths are known beforehand; none: lengths depend on the data, or on who takes part.
+  // The collective calls of an exchange of so many active workers that gets no candidates, where
+  // all their lengths are known beforehand; none: lengths depend on the data, or on who takes part.
   virtual std::optional<std::vector<PlannedCall>> Plan(const Unit&, double, int) const {
     return std::nullopt;
   }
   // The calls to expect of an exchange on that link. Where lengths depend on the data they are
   // those of what the parameter asks for. None: the scheme cannot tell.
   virtual std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
-                                                                int participants,
+                                                                int active_workers,
                                                                 const LinkEstimate&) const {
-    return Plan(unit, parameter, participants);
+    return Plan(unit, parameter, active_workers);
   }
   // True where the reduction's arithmetic depends on the network's collective: such a training
   // cannot be replayed.

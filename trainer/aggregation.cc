@@ -46,12 +46,12 @@ float ClipFactor(double limit, double squared_norm) {
 Aggregation::Aggregation(UnitPlan plan, Policy& policy, int workers)
     : plan_(std::move(plan)), policy_(policy), workers_(workers), books_(plan_.units.size()) {}
 
-void Aggregation::Decide(const StepInfo& step, std::span<const int> participants) {
+void Aggregation::Decide(const StepInfo& step, std::span<const int> active_workers) {
   step_ = step.step;
-  participants_.assign(participants.begin(), participants.end());
-  if (participants_.empty()) {
-    participants_.resize(static_cast<size_t>(workers_));
-    std::iota(participants_.begin(), participants_.end(), 0);
+  active_workers_.assign(active_workers.begin(), active_workers.end());
+  if (active_workers_.empty()) {
+    active_workers_.resize(static_cast<size_t>(workers_));
+    std::iota(active_workers_.begin(), active_workers_.end(), 0);
   }
   std::vector<double> parameters(books_.size());
   DecideParameters(policy_, step, plan_.units, parameters);
@@ -62,7 +62,7 @@ void Aggregation::Decide(const StepInfo& step, std::span<const int> participants
 }
 
 bool Aggregation::IsShown(int worker) const {
-  return worker == participants_.front() && policy_.ReadsLocalGradient();
+  return worker == active_workers_.front() && policy_.ReadsLocalGradient();
 }
 
 void Aggregation::RunPolicyCall(PolicyMoment moment, std::span<const std::vector<Probe>> probes,
@@ -70,7 +70,7 @@ void Aggregation::RunPolicyCall(PolicyMoment moment, std::span<const std::vector
   const std::optional<CollectiveCall> call = policy_.OpenCall(moment);
   if (!call) return;
   CallWork work = WorkOf(*call, workers_);
-  for (const int w : participants_) {
+  for (const int w : active_workers_) {
     Message message = policy_.Encode(w, probes.empty() ? std::span<const Probe>() : probes[w]);
     work.bytes[w] = message.size();
     if (hook) hook({step_, -1, 0, w}, message.bytes);
@@ -130,7 +130,7 @@ std::vector<double> Aggregation::UnitBytes() const {
   std::vector<double> bytes;
   for (const UnitBook& book : books_) {
     bytes.push_back(static_cast<double>(BytesOf(book.calls)) /
-                    static_cast<double>(participants_.size()));
+                    static_cast<double>(active_workers_.size()));
   }
   return bytes;
 }

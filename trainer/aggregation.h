@@ -31,7 +31,7 @@ using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>
 // What the policy chose for a unit and what was sent for it.
 struct UnitOutcome {
   double parameter = 0;
-  int64_t elements = 0;  // values that one participant sent: the element ratio's numerator
+  int64_t elements = 0;  // values that one active worker sent: the element ratio's numerator
   int64_t bytes = 0;     // of the messages of all
 };
 
@@ -58,9 +58,9 @@ class Aggregation {
 
   const UnitPlan& plan() const { return plan_; }
 
-  // Starts a step: the policy decides each unit's parameter. `participants`: workers that take
+  // Starts a step: the policy decides each unit's parameter. `active_workers`: workers that take
   // part, ascending; empty: all.
-  virtual void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) = 0;
+  virtual void Begin(uint64_t seed, const StepInfo& step, std::span<const int> active_workers) = 0;
   // Exchange::RescaleResiduals of all units.
   virtual void RescaleResiduals(float factor) = 0;
 
@@ -80,7 +80,7 @@ class Aggregation {
   };
 
   // Empties the books, and asks the policy.
-  void Decide(const StepInfo& step, std::span<const int> participants);
+  void Decide(const StepInfo& step, std::span<const int> active_workers);
   // Whether the policy is to be shown the worker's gradient.
   bool IsShown(int worker) const;
   // The policy's collective call of that moment, where it has one. `probes`: of each worker, by
@@ -92,12 +92,12 @@ class Aggregation {
   Policy& policy_;
   int workers_;
   int64_t step_ = 0;
-  std::vector<int> participants_;   // of the step; never empty in one
-  std::vector<double> candidates_;  // of the step
-  std::vector<UnitBook> books_;     // by unit
+  std::vector<int> active_workers_;  // of the step; never empty in one
+  std::vector<double> candidates_;   // of the step
+  std::vector<UnitBook> books_;      // by unit
 
  private:
-  std::vector<double> UnitBytes() const;  // of one participant's messages, mean over them
+  std::vector<double> UnitBytes() const;  // of one active worker's messages, mean over them
   // Of each unit: its share, by `unit_bytes`, of the time of the bucket that it travels in.
   // `buckets` and `bucket_seconds` are of one length.
   std::vector<double> UnitExposedSeconds(std::span<const BucketWork> buckets,

@@ -12,8 +12,8 @@ DeviceAggregation::DeviceAggregation(UnitPlan plan, Policy& policy, int workers,
     : Aggregation(std::move(plan), policy, workers), exchange_(std::move(exchange)) {}
 
 void DeviceAggregation::Begin(uint64_t seed, const StepInfo& step,
-                              std::span<const int> participants) {
-  Decide(step, participants);
+                              std::span<const int> active_workers) {
+  Decide(step, active_workers);
   if (!candidates_.empty()) {
     throw Error("policy " + std::string(policy_.Name()) +
                 ": has candidates, which exchanges on a device do not take");
@@ -23,7 +23,7 @@ void DeviceAggregation::Begin(uint64_t seed, const StepInfo& step,
   exchange_->Begin({.seed = seed,
                     .step = step.step,
                     .parameters = parameters,
-                    .participants = {participants.begin(), participants.end()}});
+                    .active_workers = {active_workers.begin(), active_workers.end()}});
 }
 
 void DeviceAggregation::TakeGradient(int worker, const float* gradient,

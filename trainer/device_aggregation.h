@@ -19,10 +19,10 @@ class DeviceAggregation : public Aggregation {
                     std::unique_ptr<DeviceExchange> exchange);
 
   // Throws Error where the policy has candidates in the step: exchanges on a device take none.
-  void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) override;
+  void Begin(uint64_t seed, const StepInfo& step, std::span<const int> active_workers) override;
 
   // Takes in a worker's flat gradient: queues its encoding. `copy` brings it to the host, for a
-  // policy that reads the first participant's. Once for each participant, in order.
+  // policy that reads the first active worker's. Once for each active worker, in order.
   void TakeGradient(int worker, const float* gradient,
                     const std::function<std::vector<float>()>& copy);
 

@@ -22,13 +22,13 @@ HostAggregation::HostAggregation(UnitPlan plan, const Scheme& scheme, Policy& po
 }
 
 void HostAggregation::Begin(uint64_t seed, const StepInfo& step,
-                            std::span<const int> participants) {
-  Decide(step, participants);
+                            std::span<const int> active_workers) {
+  Decide(step, active_workers);
   for (size_t u = 0; u < units_.size(); ++u) {
     StepContext context{.seed = seed,
                         .step = step.step,
                         .parameter = books_[u].parameter,
-                        .participants = {participants.begin(), participants.end()},
+                        .active_workers = {active_workers.begin(), active_workers.end()},
                         .candidates = {},
                         .estimate = policy_.EstimatesCandidates(),
                         .link = step.link};
@@ -70,8 +70,8 @@ void HostAggregation::Agree(const MessageHook& hook) {
     units_[u].exchange->Choose(chosen);
     OpenCall(u);
   }
-  pool_.ForEach(static_cast<int64_t>(participants_.size()), [&](int64_t i, int) {
-    const int worker = participants_[i];
+  pool_.ForEach(static_cast<int64_t>(active_workers_.size()), [&](int64_t i, int) {
+    const int worker = active_workers_[i];
     for (size_t u = 0; u < units_.size(); ++u) {
       UnitState& unit = units_[u];
       if (Measured(u) && unit.open) unit.messages[worker] = unit.exchange->Encode(worker, {});
@@ -109,7 +109,7 @@ void HostAggregation::OpenCall(size_t u) {
 void HostAggregation::CountBytes() {
   for (size_t u = 0; u < units_.size(); ++u) {
     if (!units_[u].open) continue;
-    for (const int w : participants_) {
+    for (const int w : active_workers_) {
       books_[u].calls.back().bytes[w] = units_[u].messages[w].size();
     }
   }
@@ -120,7 +120,7 @@ void HostAggregation::CallHook(const MessageHook& hook) {
     UnitState& unit = units_[u];
     if (!unit.open) continue;
     const int call = static_cast<int>(books_[u].calls.size()) - 1;
-    for (const int w : participants_) {
+    for (const int w : active_workers_) {
       hook({step_, static_cast<int>(u), call, w}, unit.messages[w].bytes);
     }
   }
@@ -129,7 +129,7 @@ void HostAggregation::CallHook(const MessageHook& hook) {
 void HostAggregation::TakeIn(int u) {
   UnitState& unit = units_[u];
   if (!unit.open) return;
-  for (const int w : participants_) {
+  for (const int w : active_workers_) {
     try {
       unit.exchange->Accumulate(w, unit.messages[w].bytes);
     } catch (const Error& error) {
@@ -144,8 +144,8 @@ void HostAggregation::TakeIn(int u) {
 
 void HostAggregation::EncodeLaterCall() {
   if (!AnyOpen()) return;
-  pool_.ForEach(static_cast<int64_t>(participants_.size()), [&](int64_t i, int) {
-    const int worker = participants_[i];
+  pool_.ForEach(static_cast<int64_t>(active_workers_.size()), [&](int64_t i, int) {
+    const int worker = active_workers_[i];
     for (UnitState& unit : units_) {
       if (unit.open) unit.messages[worker] = unit.exchange->Encode(worker, {});
     }

@@ -20,11 +20,11 @@ class HostAggregation : public Aggregation {
 
   Exchange& exchange(int unit) { return *units_[unit].exchange; }
 
-  void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) override;
+  void Begin(uint64_t seed, const StepInfo& step, std::span<const int> active_workers) override;
 
-  // Takes in a worker's flat gradient: shows the first participant's to a policy that reads it, and
-  // encodes the first collective call of every unit, or measures the policy's candidates. Once for
-  // each participant, from any thread.
+  // Takes in a worker's flat gradient: shows the first active worker's to a policy that reads it,
+  // and encodes the first collective call of every unit, or measures the policy's candidates. Once
+  // for each active worker, from any thread.
   void TakeGradient(int worker, std::span<const float> gradient);
 
   // Agrees on candidates, takes in all messages, runs the collective calls that remain, writes the

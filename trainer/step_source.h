@@ -19,7 +19,7 @@ namespace legacy {
 struct StepOutcome {
   int64_t step = 0;
   double learning_rate = 0;
-  double loss = 0;  // mean over the participants' batches, before the update
+  double loss = 0;  // mean over the active workers' batches, before the update
   StepWork work;
   std::vector<UnitOutcome> units;
 };
@@ -45,8 +45,8 @@ class StepSource {
  public:
   virtual ~StepSource() = default;
 
-  // One step of the workers `participants`, ascending; empty: all.
-  virtual StepOutcome Step(std::span<const int> participants = {}) = 0;
+  // One step of the workers `active_workers`, ascending; empty: all.
+  virtual StepOutcome Step(std::span<const int> active_workers = {}) = 0;
   // Tells the policy what the last step took.
   virtual void Observe(const StepTimes& times) = 0;
   // What its policy decided since the last call: units by their position in Units().

@@ -46,7 +46,7 @@ struct Training::Impl {
 
   void RescaleResiduals(double rate);
   // The same list; all workers where it is empty. Throws Error.
-  std::vector<int> Participants(std::span<const int> given) const;
+  std::vector<int> ActiveWorkers(std::span<const int> given) const;
   Aggregation& aggregation() const { return compute->aggregation(); }
 
   TrainingOptions options;
@@ -60,7 +60,7 @@ struct Training::Impl {
   std::unique_ptr<Compute> compute;
   LinkEstimate link;
   std::vector<BucketWork> buckets;  // of the last step
-  double worker_loss = 0;           // of the first participant's last batch
+  double worker_loss = 0;           // of the first active worker's last batch
   std::vector<int64_t> steps_of;    // steps that each worker took part in
   int64_t step = 0;
   double last_rate = 0;  // of the last step with a positive rate
@@ -125,21 +125,21 @@ void Training::Impl::RescaleResiduals(double rate) {
   }
 }
 
-std::vector<int> Training::Impl::Participants(std::span<const int> given) const {
-  std::vector<int> participants(given.begin(), given.end());
-  if (participants.empty()) {
-    participants.resize(static_cast<size_t>(options.workers));
-    std::iota(participants.begin(), participants.end(), 0);
+std::vector<int> Training::Impl::ActiveWorkers(std::span<const int> given) const {
+  std::vector<int> active_workers(given.begin(), given.end());
+  if (active_workers.empty()) {
+    active_workers.resize(static_cast<size_t>(options.workers));
+    std::iota(active_workers.begin(), active_workers.end(), 0);
   }
   int least = 0;
-  for (const int worker : participants) {
+  for (const int worker : active_workers) {
     if (worker < least || worker >= options.workers) {
       throw Error("participants: worker", std::to_string(worker),
                   "ascending numbers below " + std::to_string(options.workers));
     }
     least = worker + 1;
   }
-  return participants;
+  return active_workers;
 }
 
 Training::Training(const TrainingOptions& options, const Dataset& dataset,
@@ -166,9 +166,9 @@ HostLibraries DescribeHostLibraries() {
   return libraries;
 }
 
-StepOutcome Training::Step(std::span<const int> participants) {
+StepOutcome Training::Step(std::span<const int> active_workers) {
   Impl& my = *impl_;
-  const std::vector<int> active = my.Participants(participants);
+  const std::vector<int> active = my.ActiveWorkers(active_workers);
   const auto count = static_cast<int64_t>(active.size());
   StepOutcome outcome;
   outcome.step = my.step;
@@ -189,7 +189,7 @@ StepOutcome Training::Step(std::span<const int> participants) {
                         .learning_rate = outcome.learning_rate,
                         .steps_per_epoch = my.sampler.StepsPerEpoch(),
                         .link = my.link};
-    my.aggregation().Begin(my.options.seed, info, participants);
+    my.aggregation().Begin(my.options.seed, info, active_workers);
   }
   my.sampler.Seek(my.step);
 
@@ -213,7 +213,7 @@ StepOutcome Training::Step(std::span<const int> participants) {
     outcome.work.whole_gradient =
         ClipWork(*my.scheme, my.options.workers, my.layers.back().offset + my.layers.back().numel);
   }
-  if (count < my.options.workers) outcome.work.participants = active;
+  if (count < my.options.workers) outcome.work.active_workers = active;
   outcome.work.buckets = my.buckets;
   my.worker_loss = losses[active.front()];
   ++my.step;

@@ -66,12 +66,12 @@ class Training : public StepSource {
            std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme);
   ~Training() override;
 
-  // One step of the workers `participants` (ascending; empty: all): the mean is over them. The
+  // One step of the workers `active_workers` (ascending; empty: all): the mean is over them. The
   // others compute nothing, and their residuals, batch-norm statistics and other state stay; their
   // batches of the step are skipped. Throws Error where the list is not ascending or not of
   // workers, on NaN or infinity in a gradient (naming worker, step and layer) and on messages that
   // do not decode; the training is then no longer usable.
-  StepOutcome Step(std::span<const int> participants = {}) override;
+  StepOutcome Step(std::span<const int> active_workers = {}) override;
 
   void Observe(const StepTimes& times) override;
   void SetLink(const LinkEstimate& link) override;

@@ -69,7 +69,7 @@ Work AnnouncedPolicy::PassOver(const std::string& kernel) const {
 std::optional<CollectiveCall> AnnouncedPolicy::OpenCall(PolicyMoment moment) {
   if (moment != PolicyMoment::kAnnouncement || !IsDue()) return std::nullopt;
   CollectiveCall call{.reduction = Reduction::kConcat,
-                      .primitive = Primitive::kBroadcast,
+                      .collective = Collective::kBroadcast,
                       .root = 0,
                       .encode = ChoosingWork(),
                       .decode = {}};

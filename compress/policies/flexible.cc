@@ -129,7 +129,7 @@ Outlook Flexible::CostsOf(uint8_t option) const {
     PlannedCall planned;
     int64_t elements = 0;
   };
-  std::map<std::tuple<size_t, Primitive, Reduction>, Joint> joints;
+  std::map<std::tuple<size_t, Collective, Reduction>, Joint> joints;
   const LinkEstimate& link = step().link;
   for (size_t u = 0; u < grid().Units(); ++u) {
     const Unit& unit = context().units[u];
@@ -137,8 +137,8 @@ Outlook Flexible::CostsOf(uint8_t option) const {
         context().scheme->ExpectedCalls(unit, grid().Parameter(u, option), context().workers, link);
     for (size_t i = 0; i < calls->size(); ++i) {
       const auto& [call, bytes] = calls->at(i);
-      Joint& joint = joints[{i, call.primitive, call.reduction}];
-      joint.planned.call.primitive = call.primitive;
+      Joint& joint = joints[{i, call.collective, call.reduction}];
+      joint.planned.call.collective = call.collective;
       joint.planned.call.reduction = call.reduction;
       JoinWork(call.encode, joint.planned.call.encode);
       JoinWork(call.decode, joint.planned.call.decode);

@@ -166,7 +166,7 @@ WorkList Gravac::ProbeWorkOf(const Unit& unit) const {
 std::optional<CollectiveCall> Gravac::OpenCall(PolicyMoment moment) {
   if (moment != PolicyMoment::kAgreement) return std::nullopt;
   return CollectiveCall{.reduction = Reduction::kSum,
-                        .primitive = Primitive::kAllReduce,
+                        .collective = Collective::kAllReduce,
                         .root = 0,
                         .encode = ProbeWork(),
                         .decode = {}};

@@ -114,7 +114,7 @@ class AnnouncedTheta : public ThetaPolicy {
   std::optional<CollectiveCall> OpenCall(PolicyMoment moment) override {
     if (moment != PolicyMoment::kAnnouncement || !IsDue()) return std::nullopt;
     return CollectiveCall{.reduction = Reduction::kConcat,
-                          .primitive = Primitive::kBroadcast,
+                          .collective = Collective::kBroadcast,
                           .root = 0,
                           .encode = {},
                           .decode = {}};

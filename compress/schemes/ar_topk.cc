@@ -72,9 +72,9 @@ std::optional<int64_t> ArTopKScheme::MessageBytes(const Unit& unit, double densi
 }
 
 std::optional<std::vector<PlannedCall>> ArTopKScheme::ExpectedCalls(
-    const Unit& unit, double density, int participants, const LinkEstimate& link) const {
+    const Unit& unit, double density, int active_workers, const LinkEstimate& link) const {
   CheckParameter(DensityParameter(), density);
-  const ArTopKStep step{options_, unit, density, participants};
+  const ArTopKStep step{options_, unit, density, active_workers};
   return step.Gathers(link) ? step.Gathered() : step.Reduced();
 }
 

@@ -39,7 +39,7 @@ class ArTopKScheme : public Scheme {
   // network.
   std::optional<int64_t> MessageBytes(const Unit& unit, double density) const override;
   std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double density,
-                                                        int participants,
+                                                        int active_workers,
                                                         const LinkEstimate& link) const override;
   bool ReadsNetwork() const override { return options_.mode == ArTopKOptions::Mode::kAuto; }
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,

@@ -37,7 +37,7 @@ ArTopKExchange::ArTopKExchange(const ArTopKOptions& options, const Unit& unit, i
       options_(options) {}
 
 ArTopKStep ArTopKExchange::Step() const {
-  return {options_, unit(), step().parameter, Participants()};
+  return {options_, unit(), step().parameter, ActiveWorkers()};
 }
 
 int64_t ArTopKExchange::ElementsSent() const {
@@ -49,7 +49,7 @@ void ArTopKExchange::Begin(const StepContext& context) {
   SetStep(context);
   support_.clear();
   largest_ = -1;
-  root_ = Participant(static_cast<int>(step().step % Participants()));
+  root_ = ActiveWorker(static_cast<int>(step().step % ActiveWorkers()));
   gathers_ = Step().Gathers(step().link);
   calls_ = gathers_ ? Step().Gathered() : Step().Reduced();
   first_ = gathers_ ? kGatherCall : options_.root_by_variance ? kVarianceCall : kPositionsCall;
@@ -167,7 +167,7 @@ void ArTopKExchange::FinishCall() { call_ = call_ == kGatherCall ? kDone : call_
 
 void ArTopKExchange::Mean(std::span<float> out) const {
   assert(static_cast<int64_t>(out.size()) == unit().numel);
-  const auto count = static_cast<float>(Participants());
+  const auto count = static_cast<float>(ActiveWorkers());
   if (gathers_) {
     for (size_t i = 0; i < out.size(); ++i) out[i] = sum_[i] / count;
     return;

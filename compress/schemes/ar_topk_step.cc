@@ -27,7 +27,7 @@ std::vector<PlannedCall> ArTopKStep::Gathered() const {
       .codec = *options.topk,
       .unit = unit,
       .parameter = density,
-      .participants = participants,
+      .active_workers = active_workers,
       .memory = {.kind = options.error_feedback ? MemoryKind::kResidual : MemoryKind::kNone}};
   const int64_t bytes = options.topk->MessageBytes(unit, density)
                             .value_or(kHeaderBytes + PositionBytes() + ValueBytes());
@@ -40,7 +40,7 @@ std::vector<PlannedCall> ArTopKStep::Reduced() const {
   const Work fed = {options.error_feedback ? "accumulate" : "copy", numel};
   std::vector<PlannedCall> calls;
   CollectiveCall positions;  // the root's, on which all wait
-  positions.primitive = Primitive::kBroadcast;
+  positions.collective = Collective::kBroadcast;
   if (options.root_by_variance) {  // sums of values and of squares
     CollectiveCall variance;
     variance.encode = {fed, {.kernel = "norm", .elements = 2 * numel, .launches = 2, .sets = 2}};
@@ -52,7 +52,7 @@ std::vector<PlannedCall> ArTopKStep::Reduced() const {
   calls.push_back({std::move(positions), kHeaderBytes + PositionBytes()});
   CollectiveCall values;
   values.reduction = Reduction::kSum;
-  values.primitive = Primitive::kAllReduce;
+  values.collective = Collective::kAllReduce;
   values.encode = {{"copy", Count()}, {"entries.store", Count()}};
   values.decode = {{"copy", Count()}, {"mean", numel}, {"entries.store", Count()}};
   calls.push_back({std::move(values), kHeaderBytes + ValueBytes()});
@@ -61,8 +61,8 @@ std::vector<PlannedCall> ArTopKStep::Reduced() const {
 
 bool ArTopKStep::Gathers(const LinkEstimate& link) const {
   if (options.mode != Mode::kAuto) return options.mode == Mode::kGather;
-  return CallsSeconds(link, Gathered(), unit.numel, participants) <=
-         CallsSeconds(link, Reduced(), unit.numel, participants);
+  return CallsSeconds(link, Gathered(), unit.numel, active_workers) <=
+         CallsSeconds(link, Reduced(), unit.numel, active_workers);
 }
 
 }  // namespace legacy

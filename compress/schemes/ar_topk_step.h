@@ -12,7 +12,7 @@ struct ArTopKStep {
   const ArTopKOptions& options;
   const Unit& unit;
   double density = 1;
-  int participants = 1;
+  int active_workers = 1;
 
   int64_t Count() const;  // positions
   IndexCoding Coding() const;

@@ -13,10 +13,10 @@ double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t
   const auto workers = static_cast<double>(bytes.size());
   const double transfer =
       static_cast<double>(*std::ranges::max_element(bytes)) * link.seconds_per_byte;
-  switch (call.primitive) {
-    case Primitive::kAllReduce:
+  switch (call.collective) {
+    case Collective::kAllReduce:
       return 2 * (workers - 1) * (link.latency_seconds + transfer / workers);
-    case Primitive::kBroadcast:
+    case Collective::kBroadcast:
       return std::log2(workers) * (link.latency_seconds + transfer);
     default:
       return (workers - 1) * (link.latency_seconds + transfer);
@@ -24,11 +24,11 @@ double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t
 }
 
 double CallsSeconds(const LinkEstimate& link, std::span<const PlannedCall> calls, int64_t elements,
-                    int participants) {
+                    int active_workers) {
   double seconds = 0;
   for (const auto& [call, bytes] : calls) {
-    const bool one_sends = call.primitive == Primitive::kBroadcast;
-    std::vector<int64_t> all(static_cast<size_t>(participants), one_sends ? 0 : bytes);
+    const bool one_sends = call.collective == Collective::kBroadcast;
+    std::vector<int64_t> all(static_cast<size_t>(active_workers), one_sends ? 0 : bytes);
     all[static_cast<size_t>(call.root)] = bytes;
     seconds += CallSeconds(link, call, elements, all);
   }

@@ -19,8 +19,8 @@ namespace legacy {
 double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t elements,
                    std::span<const int64_t> bytes);
 
-// Of collective calls of so many participants, one after the other.
+// Of collective calls of so many active workers, one after the other.
 double CallsSeconds(const LinkEstimate& link, std::span<const PlannedCall> calls, int64_t elements,
-                    int participants);
+                    int active_workers);
 
 }  // namespace legacy

@@ -36,7 +36,7 @@ void CodecExchange::Begin(const StepContext& context) {
   }
   CheckCodecStep(*setup_.codec, step().parameter, !whole_ && memory().Keeps());
   sum_.assign(Active().SumSize(unit().numel), 0.0f);
-  divisor_ = static_cast<float>(Participants());
+  divisor_ = static_cast<float>(ActiveWorkers());
   call_ = kLengthsCall;
   lengths_.clear();
   accumulated_ = 0;
@@ -61,7 +61,7 @@ CodecStep CodecExchange::Current() const {
   return {.codec = Active(),
           .unit = unit(),
           .parameter = step().parameter,
-          .participants = Participants(),
+          .active_workers = ActiveWorkers(),
           .selected = !step().candidates.empty() && !step().estimate,  // in Measure
           .requantise = setup_.requantise && !whole_,
           .memory = MemoryOf(setup_.memory, setup_.whole)};
@@ -70,7 +70,7 @@ CodecStep CodecExchange::Current() const {
 std::optional<CollectiveCall> CodecExchange::NextCall() {
   if (call_ == kDone) return std::nullopt;
   if (CodecStep now = Current(); call_ == kLengthsCall && now.LengthsTravel()) {
-    if (step().candidates.empty()) now.sender = SenderContext(Participant(0));
+    if (step().candidates.empty()) now.sender = SenderContext(ActiveWorker(0));
     return now.Lengths();
   }
   call_ = kMessagesCall;
@@ -79,8 +79,8 @@ std::optional<CollectiveCall> CodecExchange::NextCall() {
 
 int64_t CodecExchange::WaitingValues() const {
   int64_t values = 0;
-  for (int i = 0; i < Participants(); ++i) {
-    values += ReadHeader(waiting_[Participant(i)].bytes).count;
+  for (int i = 0; i < ActiveWorkers(); ++i) {
+    values += ReadHeader(waiting_[ActiveWorker(i)].bytes).count;
   }
   return values;
 }
@@ -132,7 +132,7 @@ Message CodecExchange::ChosenMessage(int worker) {
 }
 
 void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
-  assert(worker == Participant(accumulated_));
+  assert(worker == ActiveWorker(accumulated_));
   if (call_ == kLengthsCall) {
     lengths_.push_back(NumberOf(message));
   } else {
@@ -145,13 +145,13 @@ void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
 }
 
 void CodecExchange::FinishCall() {
-  assert(accumulated_ == Participants());
+  assert(accumulated_ == ActiveWorkers());
   accumulated_ = 0;
   if (call_++ == kLengthsCall || !setup_.requantise || whole_) return;
   cpu::Scale(sum_, 1.0f / divisor_);
   divisor_ = 1;
   const auto& quantiser = static_cast<const QuantiserCodec&>(*setup_.codec).quantiser();
-  Requantise(quantiser, Participants(), workers(), SharedContext(), sum_);
+  Requantise(quantiser, ActiveWorkers(), workers(), SharedContext(), sum_);
 }
 
 void CodecExchange::Mean(std::span<float> out) const {

@@ -55,7 +55,7 @@ class CodecExchange : public ExchangeBase {
   float divisor_ = 1;
   int call_ = kDone;
   std::vector<Message> waiting_;  // by worker, between the calls
-  std::vector<int64_t> lengths_;  // as announced, in the participants' order
+  std::vector<int64_t> lengths_;  // as announced, in the active workers' order
   int accumulated_ = 0;           // messages of this call so far
   int64_t sent_ = 0;              // values in the messages accumulated so far
 };

@@ -46,34 +46,34 @@ std::optional<int64_t> CodecScheme::MessageBytes(const Unit& unit, double parame
 }
 
 std::optional<std::vector<PlannedCall>> CodecScheme::Plan(const Unit& unit, double parameter,
-                                                          int participants) const {
+                                                          int active_workers) const {
   const std::optional<int64_t> bytes = MessageBytes(unit, parameter);
   if (!bytes) return std::nullopt;
-  const CodecStep step = StepOf(unit, parameter, participants);
+  const CodecStep step = StepOf(unit, parameter, active_workers);
   return std::vector<PlannedCall>{{step.Messages(std::nullopt), *bytes}};
 }
 
 std::optional<std::vector<PlannedCall>> CodecScheme::ExpectedCalls(const Unit& unit,
                                                                    double parameter,
-                                                                   int participants,
+                                                                   int active_workers,
                                                                    const LinkEstimate& link) const {
   if (MessageBytes(unit, parameter)) {
-    return Scheme::ExpectedCalls(unit, parameter, participants, link);
+    return Scheme::ExpectedCalls(unit, parameter, active_workers, link);
   }
-  const CodecStep step = StepOf(unit, parameter, participants);
+  const CodecStep step = StepOf(unit, parameter, active_workers);
   const int64_t values = codec_->ElementsSent(unit.numel, parameter);
   return std::vector<PlannedCall>{{step.Lengths(), int64_t{sizeof(uint32_t)}},
-                                  {step.Messages(values * participants),
+                                  {step.Messages(values * active_workers),
                                    kHeaderBytes + values * int64_t{2 * sizeof(uint32_t)}}};
 }
 
-CodecStep CodecScheme::StepOf(const Unit& unit, double parameter, int participants) const {
+CodecStep CodecScheme::StepOf(const Unit& unit, double parameter, int active_workers) const {
   const bool whole = !Compresses(unit, parameter);
   CheckCodecStep(*codec_, parameter, !whole && options_.memory.kind != MemoryKind::kNone);
   return {.codec = whole ? DenseCodec() : *codec_,
           .unit = unit,
           .parameter = parameter,
-          .participants = participants,
+          .active_workers = active_workers,
           .requantise = options_.requantise && !whole,
           .memory = MemoryOf(options_.memory, whole)};
 }

@@ -41,10 +41,10 @@ class CodecScheme : public Scheme {
   int64_t ElementsSent(const Unit& unit, double parameter) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
   std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double parameter,
-                                               int participants) const override;
+                                               int active_workers) const override;
   // Values and positions of 32 bits where lengths depend on the data.
   std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
-                                                        int participants,
+                                                        int active_workers,
                                                         const LinkEstimate& link) const override;
   bool DependsOnCollective() const override { return options_.requantise; }
   bool Compresses(const Unit& unit, double parameter) const override;
@@ -64,7 +64,7 @@ class CodecScheme : public Scheme {
 
  private:
   // Throws Error where the parameter is none of the codec's. Not to outlive `unit`.
-  CodecStep StepOf(const Unit& unit, double parameter, int participants) const;
+  CodecStep StepOf(const Unit& unit, double parameter, int active_workers) const;
 
   std::shared_ptr<const Codec> codec_;  // shared with the exchanges, which may outlive the scheme
   CodecSchemeOptions options_;

@@ -32,16 +32,16 @@ CollectiveCall CodecStep::Messages(std::optional<int64_t> values) const {
   call.decode = DecodeWork(values);
   if (requantise) {
     call.reduction = Reduction::kRequantisedSum;
-    call.primitive = Primitive::kAllReduce;
+    call.collective = Collective::kAllReduce;
   } else if (codec.Linear(unit.numel, parameter)) {
     call.reduction = Reduction::kSum;
-    call.primitive = Primitive::kAllReduce;
+    call.collective = Collective::kAllReduce;
   }
   return call;
 }
 
 int64_t CodecStep::ElementsSent(std::optional<int64_t> values) const {
-  if (values) return (*values + participants / 2) / participants;
+  if (values) return (*values + active_workers / 2) / active_workers;
   return codec.ElementsSent(unit.numel, parameter);
 }
 
@@ -89,13 +89,13 @@ WorkList CodecStep::EncodeWork() const {
 // number of values depends on the data, of those that there are.
 WorkList CodecStep::DecodeWork(std::optional<int64_t> values) const {
   const int64_t numel = unit.numel;
-  if (requantise) return RequantiseWork(codec, numel, parameter, participants);
+  if (requantise) return RequantiseWork(codec, numel, parameter, active_workers);
   WorkList work = codec.DecodeWork(numel, parameter);
   if (codec.CountVaries(numel, parameter)) {
-    work = codec.UnpackWork(values.value_or(codec.ElementsSent(numel, parameter) * participants));
-    for (Work& part : work) part.launches *= participants;
+    work = codec.UnpackWork(values.value_or(codec.ElementsSent(numel, parameter) * active_workers));
+    for (Work& part : work) part.launches *= active_workers;
   } else if (!codec.Linear(numel, parameter)) {
-    work = Times(std::move(work), participants);
+    work = Times(std::move(work), active_workers);
   }
   AddWork(codec.FinishWork(numel, parameter), work);
   return work;

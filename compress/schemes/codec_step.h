@@ -22,11 +22,11 @@ struct CodecStep {
   const Codec& codec;  // that makes the messages
   const Unit& unit;
   double parameter = 1;
-  int participants = 1;
+  int active_workers = 1;
   bool selected = false;                               // what is sent was chosen before
   bool requantise = false;                             // sums are quantised again
   MemoryOptions memory = {.kind = MemoryKind::kNone};  // what is held back of the unit
-  CodecContext sender = {};  // the first participant's, where its state decides what is done
+  CodecContext sender = {};  // the first active worker's, where its state decides what is done
 
   // Whether a collective call of lengths goes before the messages.
   bool LengthsTravel() const { return !codec.MessageBytes(unit, parameter); }

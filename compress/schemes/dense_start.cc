@@ -56,9 +56,9 @@ class DenseStartScheme : public Scheme {
     return scheme_->MessageBytes(unit, parameter);
   }
   std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
-                                                        int participants,
+                                                        int active_workers,
                                                         const LinkEstimate& link) const override {
-    return scheme_->ExpectedCalls(unit, parameter, participants, link);
+    return scheme_->ExpectedCalls(unit, parameter, active_workers, link);
   }
   bool DependsOnCollective() const override { return scheme_->DependsOnCollective(); }
   bool ReadsNetwork() const override { return scheme_->ReadsNetwork(); }

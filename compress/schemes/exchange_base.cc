@@ -45,12 +45,12 @@ ExchangeBase::ExchangeBase(std::string_view scheme, const Unit& unit, int worker
       memory_(memory, unit.numel, workers),
       codec_states_(workers) {}
 
-int ExchangeBase::Participants() const {
-  return step_.participants.empty() ? workers_ : static_cast<int>(step_.participants.size());
+int ExchangeBase::ActiveWorkers() const {
+  return step_.active_workers.empty() ? workers_ : static_cast<int>(step_.active_workers.size());
 }
 
-int ExchangeBase::Participant(int i) const {
-  return step_.participants.empty() ? i : step_.participants[i];
+int ExchangeBase::ActiveWorker(int i) const {
+  return step_.active_workers.empty() ? i : step_.active_workers[i];
 }
 
 CodecContext ExchangeBase::SharedContext() const {

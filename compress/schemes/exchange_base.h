@@ -24,8 +24,8 @@ class ExchangeBase : public Exchange {
   int workers() const { return workers_; }
   const StepContext& step() const { return step_; }
   // How many workers take part in the step, and which is the i-th of them.
-  int Participants() const;
-  int Participant(int i) const;
+  int ActiveWorkers() const;
+  int ActiveWorker(int i) const;
   Memory& memory() { return memory_; }
   const Memory& memory() const { return memory_; }
   // What is the same at all workers (a warm basis), beside what each keeps; saved with the rest.

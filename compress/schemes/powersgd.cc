@@ -61,7 +61,7 @@ int64_t PowerSgdScheme::ElementsSent(const Unit& unit, double rank) const {
 std::vector<CollectiveCall> PowerSgdScheme::Calls(const Unit& unit, double rank) const {
   CollectiveCall call;
   call.reduction = Reduction::kSum;
-  call.primitive = Primitive::kAllReduce;
+  call.collective = Collective::kAllReduce;
   const int64_t vectors = Vectors(unit, rank);
   const MatrixShape shape = MatrixOf(unit);
   const Work fed = {Holds(unit) ? "accumulate" : "copy", unit.numel};

@@ -47,7 +47,7 @@ class PowerSgdScheme : public Scheme {
   // Whether workers hold what was not sent of the unit.
   bool Holds(const Unit& unit) const { return options_.error_feedback && unit.shape.size() > 1; }
   std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double rank,
-                                               int participants) const override;
+                                               int active_workers) const override;
   // Of a step.
   std::vector<CollectiveCall> Calls(const Unit& unit, double rank) const;
 

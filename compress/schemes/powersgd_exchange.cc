@@ -84,7 +84,7 @@ void PowerSgdExchange::Accumulate(int, ByteSpan message) {
 }
 
 void PowerSgdExchange::FinishCall() {
-  const auto count = static_cast<float>(Participants());
+  const auto count = static_cast<float>(ActiveWorkers());
   for (float& x : sum_) x /= count;
   CheckFinite(sum_, unit().id);  // sums may overflow
   if (call_ == kLeftCall) {
@@ -108,8 +108,8 @@ void PowerSgdExchange::Reconstruct() {
   MultiplyOuter(left_, sum_, shape_, mean_);
   CheckFinite(mean_, unit().id);
   if (!memory().Keeps()) return;
-  for (int i = 0; i < Participants(); ++i) {
-    const std::span<float> held = memory().Held(Participant(i));
+  for (int i = 0; i < ActiveWorkers(); ++i) {
+    const std::span<float> held = memory().Held(ActiveWorker(i));
     for (size_t j = 0; j < held.size(); ++j) held[j] -= mean_[j];
   }
 }

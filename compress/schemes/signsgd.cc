@@ -58,7 +58,7 @@ std::optional<CollectiveCall> SignSgdExchange::NextCall() {
   CollectiveCall call;
   call.reduction = Reduction::kVote;
   call.encode = {{"votes.encode", unit().numel}};
-  call.decode = Times({{"votes.decode", unit().numel}}, Participants());
+  call.decode = Times({{"votes.decode", unit().numel}}, ActiveWorkers());
   call.decode.push_back({"mean", unit().numel});
   return call;
 }

@@ -77,7 +77,7 @@ void TernGradExchange::Begin(const StepContext& context) {
 std::optional<CollectiveCall> TernGradExchange::NextCall() {
   if (call_ == kDone) return std::nullopt;
   CollectiveCall call;
-  call.primitive = Primitive::kAllReduce;
+  call.collective = Collective::kAllReduce;
   call.reduction = call_ == kScaleCall ? Reduction::kMax : Reduction::kSum;
   if (call_ == kScaleCall) {
     // A copy for the second collective call; moments for the range, and the largest within it.
@@ -102,7 +102,7 @@ Header TernGradExchange::HeaderOf() const {
 
 int64_t TernGradExchange::PayloadBytes() const {
   if (call_ == kScaleCall) return int64_t{sizeof(float)} * HeaderOf().count;
-  return cpu::PackedBytes(unit().numel, CodeBits(Participants()));
+  return cpu::PackedBytes(unit().numel, CodeBits(ActiveWorkers()));
 }
 
 Message TernGradExchange::Encode(int worker, std::span<const float> gradient) {
@@ -135,7 +135,7 @@ Message TernGradExchange::EncodeCodes(int worker) {
   Message message = StartMessage(HeaderOf(), PayloadBytes());
   message.bytes.resize(kHeaderBytes + PayloadBytes());
   const auto out = std::span(message.bytes).subspan(kHeaderBytes);
-  const int bits = CodeBits(Participants());
+  const int bits = CodeBits(ActiveWorkers());
   if (bits <= kWidestByteCode) {
     cpu::PackCodes(codes, bits, out);
   } else {
@@ -160,7 +160,7 @@ void TernGradExchange::ReadScale(ByteSpan segment) {
 
 void TernGradExchange::AddCodes(ByteSpan segment) {
   std::vector<uint32_t> codes(sum_.size());
-  cpu::UnpackCodes(segment, CodeBits(Participants()), codes);
+  cpu::UnpackCodes(segment, CodeBits(ActiveWorkers()), codes);
   const uint32_t largest = codes.empty() ? 0 : *std::ranges::max_element(codes);
   if (largest > 2 * kLevels) {
     throw Error("message: code", std::to_string(largest), "0 to " + std::to_string(2 * kLevels));
@@ -169,7 +169,7 @@ void TernGradExchange::AddCodes(ByteSpan segment) {
 }
 
 void TernGradExchange::Mean(std::span<float> out) const {
-  const double step = static_cast<double>(scale_) / Participants();
+  const double step = static_cast<double>(scale_) / ActiveWorkers();
   for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(step * sum_[i]);
 }
 

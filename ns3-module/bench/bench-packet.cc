@@ -136,7 +136,7 @@ void RingAllReduce(benchmark::State& state, const char* topology)
 {
     const Fabric fabric(topology, state.range(0));
     fabric::CallTraffic call;
-    call.collective.kind = fabric::CollectiveKind::RingAllReduce;
+    call.collective.algorithm = fabric::CollectiveAlgorithm::RingAllReduce;
     call.collective.bytes.assign(kWorkers, 44'700'000); // ResNet-18's gradients in 32 bits
     fabric::StepTraffic traffic;
     traffic.workers = kWorkers;

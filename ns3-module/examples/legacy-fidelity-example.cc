@@ -38,13 +38,13 @@ struct Options
 };
 
 /// Everybody is ready at once, with `bytes` each.
-StepTraffic MakeTraffic(CollectiveKind kind, int workers, int64_t bytes)
+StepTraffic MakeTraffic(CollectiveAlgorithm algorithm, int workers, int64_t bytes)
 {
     CallTraffic call;
-    call.collective.kind = kind;
+    call.collective.algorithm = algorithm;
     call.collective.bytes.assign(workers, bytes);
     call.collective.pullBytes = bytes;
-    call.collective.root = kind == CollectiveKind::ParameterServer ? workers : 0;
+    call.collective.root = algorithm == CollectiveAlgorithm::ParameterServer ? workers : 0;
     BucketTraffic bucket;
     bucket.ready.assign(workers, 0);
     bucket.calls.push_back(call);

@@ -63,7 +63,7 @@ std::map<std::string, std::string> ParseAttributes(const std::string& text)
 StepTraffic MakeTraffic(const Options& options)
 {
     CallTraffic call;
-    call.collective.kind = ParseCollective(options.collective);
+    call.collective.algorithm = ParseCollective(options.collective);
     call.collective.bytes.assign(options.workers, ParseBytes(options.bytes, "--bytes"));
     call.collective.pullBytes = call.collective.bytes.front();
     StepTraffic traffic;

@@ -25,10 +25,10 @@ constexpr int64_t kRate = 1'000'000'000;  //!< of every link
 constexpr fabric::TimeNs kDelay = 10'000; //!< likewise
 
 /// A step of one collective among workers that are ready at once.
-fabric::StepTraffic OneCollective(fabric::CollectiveKind kind, int workers, int64_t bytes)
+fabric::StepTraffic OneCollective(fabric::CollectiveAlgorithm algorithm, int workers, int64_t bytes)
 {
     fabric::CallTraffic call;
-    call.collective.kind = kind;
+    call.collective.algorithm = algorithm;
     call.collective.bytes.assign(workers, bytes);
     fabric::BucketTraffic bucket;
     bucket.ready.assign(workers, 0);
@@ -80,27 +80,27 @@ class ClosedFormTestCase : public TestCase
     {
         const fabric::UniformPath path{2, kRate, kDelay};
         const fabric::Transport transport = fabric::MakeTransport("datacenter");
-        Check(fabric::CollectiveKind::RingAllReduce,
+        Check(fabric::CollectiveAlgorithm::RingAllReduce,
               1'600'000,
               fabric::RingAllReduceTime(m_workers, 1'600'000, path, transport));
         const int64_t block = 2'000'000 / m_workers;
-        Check(fabric::CollectiveKind::RingAllGather,
+        Check(fabric::CollectiveAlgorithm::RingAllGather,
               block,
               fabric::RingAllGatherTime(m_workers, block, path, transport));
     }
 
     /**
-     * \param kind a collective
+     * \param algorithm a collective
      * \param bytes of each worker
      * \param form nanoseconds that it should take
      */
-    void Check(fabric::CollectiveKind kind, int64_t bytes, fabric::TimeNs form)
+    void Check(fabric::CollectiveAlgorithm algorithm, int64_t bytes, fabric::TimeNs form)
     {
         const fabric::StepTiming timing =
-            Simulate(fabric::MakePacketEngine, "star", OneCollective(kind, m_workers, bytes));
+            Simulate(fabric::MakePacketEngine, "star", OneCollective(algorithm, m_workers, bytes));
         const double ratio = static_cast<double>(timing.total) / static_cast<double>(form);
-        NS_TEST_EXPECT_MSG_EQ_TOL(ratio, 1.0, 0.03, fabric::ToString(kind));
-        NS_TEST_EXPECT_MSG_EQ(timing.counters.retransmitTimeouts, 0, fabric::ToString(kind));
+        NS_TEST_EXPECT_MSG_EQ_TOL(ratio, 1.0, 0.03, fabric::ToString(algorithm));
+        NS_TEST_EXPECT_MSG_EQ(timing.counters.retransmitTimeouts, 0, fabric::ToString(algorithm));
     }
 
     int m_workers; //!< in the ring
@@ -121,7 +121,7 @@ class FidelityTestCase : public TestCase
     void DoRun() override
     {
         const fabric::StepTraffic traffic =
-            OneCollective(fabric::CollectiveKind::RingAllReduce, 16, 800'000);
+            OneCollective(fabric::CollectiveAlgorithm::RingAllReduce, 16, 800'000);
         const fabric::StepTiming packet =
             Simulate(fabric::MakePacketEngine, "fat-tree:k=4", traffic);
         const fabric::StepTiming flow = Simulate(fabric::MakeFlowEngine, "fat-tree:k=4", traffic);

@@ -47,13 +47,13 @@ std::string Grouped(int64_t number) {
   return text;
 }
 
-std::string PrimitiveText(const Scheme& scheme, const Unit& unit) {
+std::string CollectiveText(const Scheme& scheme, const Unit& unit) {
   const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);
   exchange->Begin({.parameter = scheme.Parameter().fallback});
-  switch (exchange->NextCall()->primitive) {
-    case Primitive::kAllReduce:
+  switch (exchange->NextCall()->collective) {
+    case Collective::kAllReduce:
       return "all-reduce";
-    case Primitive::kBroadcast:
+    case Collective::kBroadcast:
       return "broadcast";
     default:
       return "all-gather";
@@ -73,7 +73,7 @@ MethodEntry CodecEntry(const std::string& name) {
   return {.info = InfoOf(name),
           .parameter = ParameterText(scheme->Parameter()),
           .message = bytes ? Grouped(*bytes) : "depends on the data",
-          .collective = row != table.end() ? row->collective : PrimitiveText(*scheme, square)};
+          .collective = row != table.end() ? row->collective : CollectiveText(*scheme, square)};
 }
 
 // Those that are compiled in.

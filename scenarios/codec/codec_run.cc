@@ -101,7 +101,7 @@ class Trial {
     return {.seed = options_.seed,
             .step = step_,
             .parameter = parameters_[u],
-            .participants = {},
+            .active_workers = {},
             .candidates = candidates_,
             .estimate = policy_->EstimatesCandidates(),
             .link = Link()};

@@ -10,31 +10,31 @@
 namespace legacy {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 using fabric::CollectiveSpec;
 using fabric::Payload;
 
-// Kinds that need nothing but the messages.
-std::vector<CollectiveKind> Allowed() {
-  using enum CollectiveKind;
-  std::vector<CollectiveKind> kinds;
-  for (const CollectiveKind kind : fabric::CollectiveKinds()) {
-    const bool carries = fabric::CanCarry(kind, Payload::Sum) ||
-                         fabric::CanCarry(kind, Payload::Concat) ||
-                         fabric::CanCarry(kind, Payload::RequantisedSum) ||
-                         fabric::CanCarry(kind, Payload::Broadcast);
-    const bool alone = kind != HierarchicalAllReduce && kind != HierarchicalAllGather &&
-                       kind != InNetworkAllReduce && kind != ShardedParameterServer;
-    if (carries && alone) kinds.push_back(kind);
+// Algorithms that need nothing but the messages.
+std::vector<CollectiveAlgorithm> Allowed() {
+  using enum CollectiveAlgorithm;
+  std::vector<CollectiveAlgorithm> algorithms;
+  for (const CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
+    const bool carries = fabric::CanCarry(algorithm, Payload::Sum) ||
+                         fabric::CanCarry(algorithm, Payload::Concat) ||
+                         fabric::CanCarry(algorithm, Payload::RequantisedSum) ||
+                         fabric::CanCarry(algorithm, Payload::Broadcast);
+    const bool alone = algorithm != HierarchicalAllReduce && algorithm != HierarchicalAllGather &&
+                       algorithm != InNetworkAllReduce && algorithm != ShardedParameterServer;
+    if (carries && alone) algorithms.push_back(algorithm);
   }
-  return kinds;
+  return algorithms;
 }
 
-CollectiveKind ParseAllowed(const std::string& text) {
+CollectiveAlgorithm ParseAllowed(const std::string& text) {
   std::vector<std::string> names;
-  for (const CollectiveKind kind : Allowed()) {
-    if (text == fabric::ToString(kind)) return kind;
-    names.emplace_back(fabric::ToString(kind));
+  for (const CollectiveAlgorithm algorithm : Allowed()) {
+    if (text == fabric::ToString(algorithm)) return algorithm;
+    names.emplace_back(fabric::ToString(algorithm));
   }
   throw Error("--collective", text, Join(names, ", "));
 }
@@ -49,11 +49,12 @@ double Mean(const std::vector<int64_t>& values) {
 Collectives ParseCollectives(const std::string& text) {
   Collectives collectives;
   for (const std::string& name : SplitList(text)) {
-    const CollectiveKind kind = ParseAllowed(name);
-    if (fabric::CanCarry(kind, Payload::Sum)) collectives.sum = kind;
-    if (fabric::CanCarry(kind, Payload::Concat)) collectives.concat = kind;
-    if (fabric::CanCarry(kind, Payload::Broadcast)) collectives.broadcast = kind;
-    if (fabric::CanCarry(kind, Payload::RequantisedSum)) collectives.requantised_sum = kind;
+    const CollectiveAlgorithm algorithm = ParseAllowed(name);
+    if (fabric::CanCarry(algorithm, Payload::Sum)) collectives.sum = algorithm;
+    if (fabric::CanCarry(algorithm, Payload::Concat)) collectives.concat = algorithm;
+    if (fabric::CanCarry(algorithm, Payload::Broadcast)) collectives.broadcast = algorithm;
+    if (fabric::CanCarry(algorithm, Payload::RequantisedSum))
+      collectives.requantised_sum = algorithm;
   }
   return collectives;
 }
@@ -65,21 +66,21 @@ CollectiveSpec CollectiveOf(const Collectives& collectives, const CallWork& call
   spec.bytes = call.bytes;
   switch (PayloadOf(call)) {
     case Payload::Sum:
-      spec.kind = collectives.sum;
+      spec.algorithm = collectives.sum;
       break;
     case Payload::Broadcast:
-      spec.kind = collectives.broadcast;
+      spec.algorithm = collectives.broadcast;
       break;
     case Payload::RequantisedSum:
-      spec.kind = collectives.requantised_sum;
+      spec.algorithm = collectives.requantised_sum;
       break;
     default:
-      spec.kind = collectives.concat;
+      spec.algorithm = collectives.concat;
   }
-  if (spec.kind == CollectiveKind::ParameterServer) {
+  if (spec.algorithm == CollectiveAlgorithm::ParameterServer) {
     spec.pullBytes = PullBytes(call, elements);
   }
-  if (spec.kind == CollectiveKind::ScatterReduceAllGather) {
+  if (spec.algorithm == CollectiveAlgorithm::ScatterReduceAllGather) {
     spec.sumBytes = {*std::ranges::max_element(call.bytes)};
   }
   return spec;

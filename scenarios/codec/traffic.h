@@ -10,16 +10,17 @@
 
 namespace legacy {
 
-// One kind for each payload.
+// One algorithm for each payload.
 struct Collectives {
-  fabric::CollectiveKind sum = fabric::CollectiveKind::RingAllReduce;
-  fabric::CollectiveKind concat = fabric::CollectiveKind::RingAllGather;
-  fabric::CollectiveKind broadcast = fabric::CollectiveKind::Broadcast;
-  fabric::CollectiveKind requantised_sum = fabric::CollectiveKind::ScatterReduceAllGather;
+  fabric::CollectiveAlgorithm sum = fabric::CollectiveAlgorithm::RingAllReduce;
+  fabric::CollectiveAlgorithm concat = fabric::CollectiveAlgorithm::RingAllGather;
+  fabric::CollectiveAlgorithm broadcast = fabric::CollectiveAlgorithm::Broadcast;
+  fabric::CollectiveAlgorithm requantised_sum = fabric::CollectiveAlgorithm::ScatterReduceAllGather;
 };
 
-// A list of kinds: each carries every payload that it can, the others stay as above. Throws Error
-// on kinds that carry none of these or need more than messages (groups, switches that add, shards).
+// A list of algorithms: each carries every payload that it can, the others stay as above. Throws
+// Error on algorithms that carry none of these or need more than messages (groups, switches that
+// add, shards).
 Collectives ParseCollectives(const std::string& text);
 
 // Of a collective call in which the gradients of `elements` are exchanged.

@@ -13,7 +13,7 @@
 namespace legacy {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 
 constexpr int64_t kValueBytes = 8;  // of a sparse message: fp32 value and 32-bit index
 constexpr int64_t kDenseBytes = 4;  // of an fp32 value
@@ -125,7 +125,7 @@ int64_t UnionBytes(const Experiment& e, double workers) {
   return std::min(e.dense_bytes, kValueBytes * static_cast<int64_t>(values));
 }
 
-std::vector<int64_t> SumBytes(const Experiment& e, CollectiveKind kind) {
+std::vector<int64_t> SumBytes(const Experiment& e, CollectiveAlgorithm algorithm) {
   if (!e.sum_bytes.empty()) return e.sum_bytes;
   const int64_t largest = *std::max_element(e.bytes.begin(), e.bytes.end());
   const auto sum = [&](int64_t workers) {
@@ -133,9 +133,9 @@ std::vector<int64_t> SumBytes(const Experiment& e, CollectiveKind kind) {
                ? largest
                : UnionBytes(e, static_cast<double>(std::min<int64_t>(workers, e.Workers())));
   };
-  if (kind == CollectiveKind::ScatterReduceAllGather) return {sum(e.Workers())};
+  if (algorithm == CollectiveAlgorithm::ScatterReduceAllGather) return {sum(e.Workers())};
   std::vector<int64_t> sums;
-  if (kind == CollectiveKind::SparseTree) {
+  if (algorithm == CollectiveAlgorithm::SparseTree) {
     for (int64_t merged = 2; merged < 2 * static_cast<int64_t>(e.Workers()); merged *= 2) {
       sums.push_back(sum(merged));
     }
@@ -184,7 +184,7 @@ Experiment ParseExperiment(const OptionValues& values,
   e.network.transport.attributes = ns3_attributes;
   ReadMessages(reader, e);
   if (reader.Text("collective") != "auto") {
-    e.kind = fabric::ParseCollective(reader.Text("collective"));
+    e.algorithm = fabric::ParseCollective(reader.Text("collective"));
   }
   if (!reader.Text("pull-bytes").empty()) e.pull_bytes = reader.Bytes("pull-bytes");
   e.sum_bytes = reader.ByteList("sum-bytes");
@@ -207,31 +207,31 @@ Experiment ParseExperiment(const OptionValues& values,
   return e;
 }
 
-NetworkRequest NetworkFor(const Experiment& experiment, CollectiveKind kind) {
+NetworkRequest NetworkFor(const Experiment& experiment, CollectiveAlgorithm algorithm) {
   NetworkRequest request = experiment.network;
-  if (kind == CollectiveKind::ParameterServer) request.placement.servers = 1;
-  if (kind == CollectiveKind::ShardedParameterServer) {
+  if (algorithm == CollectiveAlgorithm::ParameterServer) request.placement.servers = 1;
+  if (algorithm == CollectiveAlgorithm::ShardedParameterServer) {
     request.placement.servers = experiment.servers;
   }
-  request.placement.aggregation = kind == CollectiveKind::InNetworkAllReduce;
+  request.placement.aggregation = algorithm == CollectiveAlgorithm::InNetworkAllReduce;
   return request;
 }
 
-fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveKind kind, const Network& network,
-                              int bucket) {
+fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm,
+                              const Network& network, int bucket) {
   const auto part = [&](int64_t total) { return Part(total, e.buckets, bucket); };
   const auto parts = [&](std::vector<int64_t> totals) {
     std::transform(totals.begin(), totals.end(), totals.begin(), part);
     return totals;
   };
   fabric::CollectiveSpec spec;
-  spec.kind = kind;
+  spec.algorithm = algorithm;
   spec.root = e.root;
   spec.bytes = parts(e.bytes);
   spec.pullBytes = part(PullBytes(e));
   spec.servers = std::max<int>(1, static_cast<int>(network.placement.servers.size()));
   spec.group = e.group;
-  spec.sumBytes = parts(SumBytes(e, kind));
+  spec.sumBytes = parts(SumBytes(e, algorithm));
   spec.parents = network.placement.parents;
   spec.firstAggregator =
       static_cast<int>(network.placement.hosts.size() + network.placement.servers.size());
@@ -240,8 +240,8 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveKind kind, const Ne
   return spec;
 }
 
-fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveKind kind, const Network& network,
-                              uint64_t step) {
+fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveAlgorithm algorithm,
+                              const Network& network, uint64_t step) {
   const std::vector<double> factors =
       fabric::MakeStragglers(e.stragglers)->Factors(e.Workers(), e.network.seed, step);
   fabric::StepTraffic traffic;
@@ -252,25 +252,25 @@ fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveKind kind, const Ne
       const double share = static_cast<double>(b + 1) / e.buckets;
       bucket.ready.push_back(fabric::RoundedTime(static_cast<double>(e.compute) * factor * share));
     }
-    bucket.calls.push_back({SpecOf(e, kind, network, b), {}});
+    bucket.calls.push_back({SpecOf(e, algorithm, network, b), {}});
     traffic.deviceFree = bucket.ready;  // of the last one
     traffic.buckets.push_back(std::move(bucket));
   }
   return traffic;
 }
 
-std::vector<CollectiveKind> AutomaticKinds(const Experiment& experiment) {
+std::vector<CollectiveAlgorithm> AutomaticAlgorithms(const Experiment& experiment) {
   const bool equal = std::all_of(experiment.bytes.begin(), experiment.bytes.end(),
                                  [&](int64_t bytes) { return bytes == experiment.bytes.front(); });
   const bool sum = equal && experiment.density.empty();
-  const std::vector<CollectiveKind> all =
-      fabric::KindsFor(sum ? fabric::Payload::Sum : fabric::Payload::Concat);
-  std::vector<CollectiveKind> among_workers;
-  for (const CollectiveKind kind : all) {
-    const bool helped = kind == CollectiveKind::InNetworkAllReduce ||
-                        kind == CollectiveKind::ParameterServer ||
-                        kind == CollectiveKind::ShardedParameterServer;
-    if (!helped) among_workers.push_back(kind);
+  const std::vector<CollectiveAlgorithm> all =
+      fabric::AlgorithmsFor(sum ? fabric::Payload::Sum : fabric::Payload::Concat);
+  std::vector<CollectiveAlgorithm> among_workers;
+  for (const CollectiveAlgorithm algorithm : all) {
+    const bool helped = algorithm == CollectiveAlgorithm::InNetworkAllReduce ||
+                        algorithm == CollectiveAlgorithm::ParameterServer ||
+                        algorithm == CollectiveAlgorithm::ShardedParameterServer;
+    if (!helped) among_workers.push_back(algorithm);
   }
   return among_workers;
 }

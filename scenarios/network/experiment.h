@@ -22,8 +22,8 @@ struct Experiment {
   double packet_budget = 60;            // of auto, seconds of wall time
   int64_t flow_limit = 200'000'000;     // of one simulation
 
-  // A collective. No kind: the fastest.
-  std::optional<fabric::CollectiveKind> kind;
+  // A collective. No algorithm: the fastest.
+  std::optional<fabric::CollectiveAlgorithm> algorithm;
   std::vector<int64_t> bytes;   // of each worker's message, what a density leaves of it
   int64_t dense_bytes = 0;      // of the largest message without a density
   std::vector<double> density;  // of each worker; empty: none
@@ -51,19 +51,19 @@ struct Experiment {
 Experiment ParseExperiment(const OptionValues& values,
                            const std::map<std::string, std::string>& ns3_attributes);
 
-// What the placement has besides workers (servers, aggregators) for a collective of `kind`.
-NetworkRequest NetworkFor(const Experiment& experiment, fabric::CollectiveKind kind);
+// What the placement has besides workers (servers, aggregators) for a collective of `algorithm`.
+NetworkRequest NetworkFor(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm);
 
 // The collective of one bucket on its network; sizes are those of the bucket.
-fabric::CollectiveSpec SpecOf(const Experiment& experiment, fabric::CollectiveKind kind,
+fabric::CollectiveSpec SpecOf(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm,
                               const Network& network, int bucket);
 
 // Repetition `step` of the experiment.
-fabric::StepTraffic TrafficOf(const Experiment& experiment, fabric::CollectiveKind kind,
+fabric::StepTraffic TrafficOf(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm,
                               const Network& network, uint64_t step);
 
-// All kinds that `auto` chooses from: all-reduces where every message is dense and of one length,
-// else all-gathers; those that need servers, or switches that sum, are left out.
-std::vector<fabric::CollectiveKind> AutomaticKinds(const Experiment& experiment);
+// All algorithms that `auto` chooses from: all-reduces where every message is dense and of one
+// length, else all-gathers; those that need servers, or switches that sum, are left out.
+std::vector<fabric::CollectiveAlgorithm> AutomaticAlgorithms(const Experiment& experiment);
 
 }  // namespace legacy

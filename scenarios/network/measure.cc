@@ -16,7 +16,7 @@
 namespace legacy {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 using fabric::TimeNs;
 using WallClock = std::chrono::steady_clock;
 
@@ -28,10 +28,11 @@ double SecondsSince(WallClock::time_point start) {
 }
 
 // Of one simulation.
-double FlowsOf(const Experiment& experiment, CollectiveKind kind, const Network& network) {
+double FlowsOf(const Experiment& experiment, CollectiveAlgorithm algorithm,
+               const Network& network) {
   double flows = 0;
   for (int bucket = 0; bucket < experiment.buckets; ++bucket) {
-    flows += fabric::EstimatedFlows(SpecOf(experiment, kind, network, bucket));
+    flows += fabric::EstimatedFlows(SpecOf(experiment, algorithm, network, bucket));
   }
   return flows;
 }
@@ -41,22 +42,22 @@ bool WithinLimit(const Experiment& experiment, double flows) {
 }
 
 // Nothing where that would be too many flows.
-std::optional<TimeNs> ScoutTime(const Experiment& experiment, CollectiveKind kind) {
-  const std::unique_ptr<Network> network = BuildNetwork(NetworkFor(experiment, kind));
-  if (!WithinLimit(experiment, FlowsOf(experiment, kind, *network))) return std::nullopt;
+std::optional<TimeNs> ScoutTime(const Experiment& experiment, CollectiveAlgorithm algorithm) {
+  const std::unique_ptr<Network> network = BuildNetwork(NetworkFor(experiment, algorithm));
+  if (!WithinLimit(experiment, FlowsOf(experiment, algorithm, *network))) return std::nullopt;
   fabric::StepSimulator simulator(FactoryOf(kScout, "--collective"), network->request, false);
-  return simulator.Simulate(TrafficOf(experiment, kind, *network, 0), 0).total;
+  return simulator.Simulate(TrafficOf(experiment, algorithm, *network, 0), 0).total;
 }
 
-void ChooseKind(PreparedExperiment& prepared) {
-  std::vector<std::pair<TimeNs, CollectiveKind>> times;
+void ChooseAlgorithm(PreparedExperiment& prepared) {
+  std::vector<std::pair<TimeNs, CollectiveAlgorithm>> times;
   std::string left_out;
-  for (const CollectiveKind kind : AutomaticKinds(prepared.experiment)) {
-    if (const std::optional<TimeNs> time = ScoutTime(prepared.experiment, kind)) {
-      times.emplace_back(*time, kind);
+  for (const CollectiveAlgorithm algorithm : AutomaticAlgorithms(prepared.experiment)) {
+    if (const std::optional<TimeNs> time = ScoutTime(prepared.experiment, algorithm)) {
+      times.emplace_back(*time, algorithm);
     } else {
       left_out += std::string(left_out.empty() ? "; left out, above --flow-limit: " : ", ") +
-                  fabric::ToString(kind);
+                  fabric::ToString(algorithm);
     }
   }
   if (times.empty()) {
@@ -64,10 +65,10 @@ void ChooseKind(PreparedExperiment& prepared) {
                 "more, as every kind of collective needs more flows");
   }
   std::sort(times.begin(), times.end());
-  prepared.kind = times.front().second;
-  for (const auto& [time, kind] : times) {
-    prepared.reason += (prepared.reason.empty() ? "" : ", ") + std::string(fabric::ToString(kind)) +
-                       " " + fabric::FormatTime(time);
+  prepared.algorithm = times.front().second;
+  for (const auto& [time, algorithm] : times) {
+    prepared.reason += (prepared.reason.empty() ? "" : ", ") +
+                       std::string(fabric::ToString(algorithm)) + " " + fabric::FormatTime(time);
   }
   prepared.reason = "fastest at flow fidelity: " + prepared.reason + left_out;
 }
@@ -156,22 +157,25 @@ void MeasureCollective(const PreparedExperiment& prepared, const std::string& fi
     Measurement m;
     m.fidelity = fidelity;
     m.repetition = r;
-    m.traffic = TrafficOf(e, prepared.kind, *prepared.network, step);
+    m.traffic = TrafficOf(e, prepared.algorithm, *prepared.network, step);
     m.timing = simulator.Simulate(m.traffic, step);
     m.flows = recorder.Take();
     m.wall_seconds = SecondsSince(wall);
     measurements.push_back(std::move(m));
   }
   if (fidelity == "packet" && e.Workers() > 1 && simulator.Totals().packets == 0 &&
-      CollectiveBytes(e, prepared.kind) > 0) {
+      CollectiveBytes(e, prepared.algorithm) > 0) {
     throw Error("packet fidelity was asked for, but no packet was simulated");
   }
 }
 
-bool IsAllReduce(CollectiveKind kind) { return kind <= CollectiveKind::InNetworkAllReduce; }
+bool IsAllReduce(CollectiveAlgorithm algorithm) {
+  return algorithm <= CollectiveAlgorithm::InNetworkAllReduce;
+}
 
-bool IsAllGather(CollectiveKind kind) {
-  return kind >= CollectiveKind::RingAllGather && kind <= CollectiveKind::HierarchicalAllGather;
+bool IsAllGather(CollectiveAlgorithm algorithm) {
+  return algorithm >= CollectiveAlgorithm::RingAllGather &&
+         algorithm <= CollectiveAlgorithm::HierarchicalAllGather;
 }
 
 // Equal links from all workers and servers to one switch, or nothing.
@@ -206,7 +210,7 @@ double SecondsOfPackets(const PreparedExperiment& prepared) {
       estimate.AddFlow(flow.source, flow.destination, flow.bytes);
     }
   } else {
-    estimate.Add(TrafficOf(e, prepared.kind, *prepared.network, 0), e.repeat);
+    estimate.Add(TrafficOf(e, prepared.algorithm, *prepared.network, 0), e.repeat);
   }
   return estimate.Seconds();
 }
@@ -233,14 +237,14 @@ PreparedExperiment Prepare(Experiment experiment) {
   if (prepared.experiment.HasFlows()) {
     PrepareFlows(prepared);
   } else {
-    if (prepared.experiment.kind) {
-      prepared.kind = *prepared.experiment.kind;
+    if (prepared.experiment.algorithm) {
+      prepared.algorithm = *prepared.experiment.algorithm;
     } else {
-      ChooseKind(prepared);
+      ChooseAlgorithm(prepared);
     }
-    prepared.network = BuildNetwork(NetworkFor(prepared.experiment, prepared.kind));
+    prepared.network = BuildNetwork(NetworkFor(prepared.experiment, prepared.algorithm));
     CheckFlows(prepared);
-    fabric::StepGraph(TrafficOf(prepared.experiment, prepared.kind, *prepared.network, 0));
+    fabric::StepGraph(TrafficOf(prepared.experiment, prepared.algorithm, *prepared.network, 0));
   }
   if (prepared.experiment.automatic) ChooseFidelities(prepared);
   for (const std::string& fidelity : prepared.experiment.fidelities) {
@@ -262,18 +266,18 @@ std::vector<Measurement> Measure(const PreparedExperiment& prepared,
   return measurements;
 }
 
-int64_t CollectiveBytes(const Experiment& experiment, CollectiveKind kind) {
+int64_t CollectiveBytes(const Experiment& experiment, CollectiveAlgorithm algorithm) {
   const std::vector<int64_t>& bytes = experiment.bytes;
-  if (IsAllGather(kind)) return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
-  if (kind == CollectiveKind::Broadcast) return bytes[experiment.root];
+  if (IsAllGather(algorithm)) return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+  if (algorithm == CollectiveAlgorithm::Broadcast) return bytes[experiment.root];
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
-std::optional<double> BusFactor(CollectiveKind kind, int workers) {
+std::optional<double> BusFactor(CollectiveAlgorithm algorithm, int workers) {
   const double others = static_cast<double>(workers - 1) / workers;
-  if (IsAllReduce(kind)) return 2 * others;
-  if (IsAllGather(kind) || kind == CollectiveKind::AllToAll) return others;
-  if (kind == CollectiveKind::Broadcast) return 1;
+  if (IsAllReduce(algorithm)) return 2 * others;
+  if (IsAllGather(algorithm) || algorithm == CollectiveAlgorithm::AllToAll) return others;
+  if (algorithm == CollectiveAlgorithm::Broadcast) return 1;
   return std::nullopt;
 }
 
@@ -283,7 +287,7 @@ std::optional<TimeNs> ClosedForm(const PreparedExperiment& prepared) {
   const bool equal = std::all_of(e.bytes.begin(), e.bytes.end(),
                                  [&](int64_t bytes) { return bytes == e.bytes.front(); });
   if (e.HasFlows() || !path || !equal || e.buckets > 1 || e.compute > 0) return std::nullopt;
-  const fabric::CollectiveSpec spec = SpecOf(e, prepared.kind, *prepared.network, 0);
+  const fabric::CollectiveSpec spec = SpecOf(e, prepared.algorithm, *prepared.network, 0);
   if (e.network.placement.colocated || e.Workers() > spec.window + 1) return std::nullopt;
   return fabric::ClosedFormTime(spec, *path, prepared.network->request.transport);
 }
@@ -291,7 +295,7 @@ std::optional<TimeNs> ClosedForm(const PreparedExperiment& prepared) {
 double FlowCount(const PreparedExperiment& prepared) {
   return prepared.experiment.HasFlows()
              ? static_cast<double>(prepared.flows.size())
-             : FlowsOf(prepared.experiment, prepared.kind, *prepared.network);
+             : FlowsOf(prepared.experiment, prepared.algorithm, *prepared.network);
 }
 
 std::string FlowWallTime(double flows) {

@@ -31,18 +31,18 @@ struct Measurement {
   fabric::TimeNs Time() const;
 };
 
-// What an experiment is when built: kind, network, and the flows where it is no collective.
+// What an experiment is when built: algorithm, network, and the flows where it is no collective.
 struct PreparedExperiment {
   Experiment experiment;
-  fabric::CollectiveKind kind = fabric::CollectiveKind::RingAllReduce;
-  std::string reason;           // where the kind was chosen: what it was compared with
+  fabric::CollectiveAlgorithm algorithm = fabric::CollectiveAlgorithm::RingAllReduce;
+  std::string reason;           // where the algorithm was chosen: what it was compared with
   std::string fidelity_reason;  // where fidelities were chosen
   std::unique_ptr<Network> network;
   std::vector<FlowRequest> flows;
 };
 
-// Builds the network, chooses the kind and tries everything that may be refused, engines included.
-// Throws Error.
+// Builds the network, chooses the algorithm and tries everything that may be refused, engines
+// included. Throws Error.
 PreparedExperiment Prepare(Experiment experiment);
 
 struct MeasureOptions {
@@ -54,11 +54,11 @@ struct MeasureOptions {
 // All fidelities in order, all repetitions of each.
 std::vector<Measurement> Measure(const PreparedExperiment& prepared, const MeasureOptions& options);
 
-// Bytes whose movement a kind is judged by, and the factor from algorithm to bus bandwidth, as
-// nccl-tests defines them: all-gathers count the whole result; 2 (N - 1) / N for all-reduces, (N -
-// 1) / N for all-gathers and all-to-all, 1 for a broadcast; none for others.
-int64_t CollectiveBytes(const Experiment& experiment, fabric::CollectiveKind kind);
-std::optional<double> BusFactor(fabric::CollectiveKind kind, int workers);
+// Bytes whose movement an algorithm is judged by, and the factor from algorithm bandwidth to bus
+// bandwidth, as nccl-tests defines them: all-gathers count the whole result; 2 (N - 1) / N for
+// all-reduces, (N - 1) / N for all-gathers and all-to-all, 1 for a broadcast; none for others.
+int64_t CollectiveBytes(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm);
+std::optional<double> BusFactor(fabric::CollectiveAlgorithm algorithm, int workers);
 
 // Where all workers hang on one switch by equal links, start at once with equal messages and have
 // one bucket: the closed form of closed-form.h.

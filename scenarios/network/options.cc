@@ -19,8 +19,8 @@ std::string Topologies() {
 
 std::string Collectives() {
   std::vector<std::string> names;
-  for (const fabric::CollectiveKind kind : fabric::CollectiveKinds()) {
-    names.push_back(fabric::ToString(kind));
+  for (const fabric::CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
+    names.push_back(fabric::ToString(algorithm));
   }
   return Join(names, ", ");
 }

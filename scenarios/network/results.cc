@@ -109,10 +109,10 @@ void AddCollective(const PreparedExperiment& prepared, const Measurement& m, Row
   const std::vector<TimeNs>& ready = m.traffic.buckets.front().ready;
   const std::vector<TimeNs>& finish = m.timing.finish;
   const double time = InSeconds(m.Time());
-  const int64_t bytes = CollectiveBytes(e, prepared.kind);
-  const std::optional<double> factor = BusFactor(prepared.kind, e.Workers());
+  const int64_t bytes = CollectiveBytes(e, prepared.algorithm);
+  const std::optional<double> factor = BusFactor(prepared.algorithm, e.Workers());
   const double rate = time > 0 ? 8 * static_cast<double>(bytes) / time : 0;
-  row["kind"] = fabric::ToString(prepared.kind);
+  row["kind"] = fabric::ToString(prepared.algorithm);
   row["collective_bytes"] = bytes;
   row["ready_first_seconds"] = InSeconds(*std::min_element(ready.begin(), ready.end()));
   row["ready_last_seconds"] = InSeconds(*std::max_element(ready.begin(), ready.end()));
@@ -160,7 +160,7 @@ std::string Headline(const PreparedExperiment& prepared) {
                        e.pattern.empty() ? e.flows_file : e.pattern);
   } else {
     const auto [least, most] = std::minmax_element(e.bytes.begin(), e.bytes.end());
-    what = fmt::format("{}, {}{} at each of {} workers", fabric::ToString(prepared.kind),
+    what = fmt::format("{}, {}{} at each of {} workers", fabric::ToString(prepared.algorithm),
                        *least == *most ? "" : fabric::FormatBytes(*least) + " to ",
                        fabric::FormatBytes(*most), e.Workers());
     if (e.buckets > 1) what += fmt::format(", {} buckets", e.buckets);
@@ -175,8 +175,8 @@ std::string Headline(const PreparedExperiment& prepared) {
 std::string CollectiveLines(const PreparedExperiment& prepared,
                             const std::vector<Measurement>& measurements) {
   const Experiment& e = prepared.experiment;
-  const auto bytes = static_cast<double>(CollectiveBytes(e, prepared.kind));
-  const std::optional<double> factor = BusFactor(prepared.kind, e.Workers());
+  const auto bytes = static_cast<double>(CollectiveBytes(e, prepared.algorithm));
+  const std::optional<double> factor = BusFactor(prepared.algorithm, e.Workers());
   std::string text =
       fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
                   "fidelity", "first", "mean", "slowest", "worker", "algbw", "busbw", "difference",
@@ -333,8 +333,9 @@ std::string SweepLine(const std::vector<std::string>& swept, const OptionValues&
   for (const std::string& fidelity : prepared.experiment.fidelities) {
     const std::vector<const Measurement*> at = At(measurements, fidelity);
     const double time = TimesOf(at).mean;
-    const int64_t bytes =
-        prepared.experiment.HasFlows() ? 0 : CollectiveBytes(prepared.experiment, prepared.kind);
+    const int64_t bytes = prepared.experiment.HasFlows()
+                              ? 0
+                              : CollectiveBytes(prepared.experiment, prepared.algorithm);
     const std::optional<double> difference = Difference(prepared, measurements, *at.front());
     text += fmt::format("{:>12} {:>14} {:>10} ", Time(time),
                         bytes > 0 && time > 0 ? Rate(8 * static_cast<double>(bytes) / time) : "-",

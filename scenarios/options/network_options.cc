@@ -35,10 +35,10 @@ void CheckAggregation(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"collective", "parameter-server", "sharded-parameter-server"});
 }
 void CheckAllReduce(const std::string& text, const std::string& key) {
-  ParseKind(text, key, Primitive::kAllReduce);
+  ParseAlgorithm(text, key, Collective::kAllReduce);
 }
 void CheckAllGather(const std::string& text, const std::string& key) {
-  ParseKind(text, key, Primitive::kAllGather);
+  ParseAlgorithm(text, key, Collective::kAllGather);
 }
 void CheckPull(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"union", "dense"});

@@ -77,7 +77,7 @@ int Decode(const CodecCommand& command) {
                            {.seed = command.run.seed,
                             .step = command.run.first_step,
                             .parameter = codec.parameter,
-                            .participants = {},
+                            .active_workers = {},
                             .candidates = {},
                             .link = command.run.link},
                            command.decode),

@@ -296,7 +296,7 @@ bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Plac
     training->SetLink(places.front().timing->LinkAt(done - 1));
     const StepOutcome outcome = training->Step(start.participation.workers);
     const double share =
-        static_cast<double>(outcome.work.Participants()) / static_cast<double>(scenario_.workers);
+        static_cast<double>(outcome.work.ActiveWorkers()) / static_cast<double>(scenario_.workers);
     const double sent = sums.Add(outcome.units, share);
     timed.Step(outcome.work, start, {outcome.learning_rate, outcome.loss, sent});
     training->Observe(timed.Times());

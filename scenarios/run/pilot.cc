@@ -18,10 +18,10 @@ Scenario QuickScenario(Scenario scenario) {
 // The step in which all workers send what the only one does.
 StepWork Widened(StepWork work, int workers) {
   work.workers = workers;
-  work.participants.clear();
+  work.active_workers.clear();
   for (BucketWork& bucket : work.buckets) {
     for (CallWork& call : bucket.calls) {
-      const bool one = call.primitive == Primitive::kBroadcast;
+      const bool one = call.collective == Collective::kBroadcast;
       call.bytes.resize(static_cast<size_t>(workers), one ? 0 : call.bytes.front());
     }
   }

@@ -48,8 +48,10 @@ TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
   TransferOptions options;
   options.transfer = ParseTransfer(scenario.aggregation);
   options.pull = ParsePull(scenario.pull);
-  options.all_reduce = ParseKind(scenario.allreduce, "network.allreduce", Primitive::kAllReduce);
-  options.all_gather = ParseKind(scenario.allgather, "network.allgather", Primitive::kAllGather);
+  options.all_reduce =
+      ParseAlgorithm(scenario.allreduce, "network.allreduce", Collective::kAllReduce);
+  options.all_gather =
+      ParseAlgorithm(scenario.allgather, "network.allgather", Collective::kAllGather);
   options.group = scenario.group > 0 ? scenario.group : FirstGroup(network);
   options.servers = scenario.servers;
   options.parents = network.placement.parents;

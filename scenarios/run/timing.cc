@@ -332,7 +332,7 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
             .codec_seconds = row_.encode_seconds + row_.decode_seconds,
             .communication_seconds = row_.communication_seconds,
             .bucket_exposed_seconds = ExposedSeconds(priced.traffic, timing)};
-  row_.participants = work.Participants();
+  row_.participants = work.ActiveWorkers();
   row_.simulated_seconds = Seconds(now_);
 }
 

@@ -33,8 +33,8 @@ DrawnAggregation::DrawnAggregation(UnitPlan plan, const Scheme& scheme, Policy& 
 }
 
 void DrawnAggregation::Begin(uint64_t seed, const StepInfo& step,
-                             std::span<const int> participants) {
-  Decide(step, participants);
+                             std::span<const int> active_workers) {
+  Decide(step, active_workers);
   seed_ = seed;
   info_ = step;
   open_.assign(units_.size(), 0);
@@ -92,7 +92,7 @@ std::vector<float> DrawnAggregation::Unclipped(size_t unit, int worker) {
 
 // To policies that look at worker 0's: what they decide is then about drawn values.
 void DrawnAggregation::ShowGradients() {
-  const int worker = participants_.front();
+  const int worker = active_workers_.front();
   if (!IsShown(worker)) return;
   for (size_t u = 0; u < units_.size(); ++u) {
     const Exchange* exchange = units_[u].exchange.get();
@@ -124,18 +124,18 @@ Probe DrawnAggregation::Measure(size_t unit) {
   if (steps >= gradients_.steps) return state.probes[now];
   ++steps;
   Exchange& exchange = ExchangeOf(unit);
-  const int worker = participants_.front();
+  const int worker = active_workers_.front();
   exchange.Begin(ContextOf(unit, worker));
   open_[unit] = 1;
   return state.probes[now] = exchange.Measure(worker, Draw(unit, worker));
 }
 
-// Of a step in which `sender` takes part in the place of every participant.
+// Of a step in which `sender` takes part in the place of every active worker.
 StepContext DrawnAggregation::ContextOf(size_t unit, int sender) const {
   StepContext context{.seed = seed_,
                       .step = step_,
                       .parameter = books_[unit].parameter,
-                      .participants = std::vector<int>(participants_.size(), sender),
+                      .active_workers = std::vector<int>(active_workers_.size(), sender),
                       .candidates = {},
                       .estimate = policy_.EstimatesCandidates(),
                       .link = info_.link};
@@ -144,7 +144,7 @@ StepContext DrawnAggregation::ContextOf(size_t unit, int sender) const {
 }
 
 DrawnAggregation::Case DrawnAggregation::CaseOf(size_t unit) const {
-  Case now{books_[unit].parameter, {}, participants_.size()};
+  Case now{books_[unit].parameter, {}, active_workers_.size()};
   if (Measured(unit)) now.candidates = candidates_;
   return now;
 }
@@ -176,7 +176,7 @@ const DrawnAggregation::Sent& DrawnAggregation::SentOf(size_t unit) {
 bool DrawnAggregation::PlanUnit(size_t unit, Sent& sent) const {
   const double parameter = books_[unit].parameter;
   const auto calls =
-      scheme_.Plan(plan_.units[unit], parameter, static_cast<int>(participants_.size()));
+      scheme_.Plan(plan_.units[unit], parameter, static_cast<int>(active_workers_.size()));
   if (!calls) return false;
   for (const PlannedCall& planned : *calls) sent.calls.push_back({planned.call, planned.bytes});
   sent.elements = scheme_.ElementsSent(plan_.units[unit], parameter);
@@ -186,18 +186,18 @@ bool DrawnAggregation::PlanUnit(size_t unit, Sent& sent) const {
 
 // The root of a broadcast, which is the step's; else the first.
 int DrawnAggregation::SenderOf(size_t unit) {
-  StepContext context = ContextOf(unit, participants_.front());
-  context.participants = participants_;
+  StepContext context = ContextOf(unit, active_workers_.front());
+  context.active_workers = active_workers_;
   Exchange& exchange = ExchangeOf(unit);
   exchange.Begin(context);
   const std::optional<CollectiveCall> call = exchange.NextCall();
-  return call && call->primitive == Primitive::kBroadcast ? call->root : participants_.front();
+  return call && call->collective == Collective::kBroadcast ? call->root : active_workers_.front();
 }
 
 // One worker's messages stand for those of all, but for a broadcast, in which its root alone sends.
 void DrawnAggregation::RunUnit(size_t unit, Sent& sent) {
   const bool measured = Measured(unit);
-  const int sender = measured ? participants_.front() : SenderOf(unit);
+  const int sender = measured ? active_workers_.front() : SenderOf(unit);
   Exchange& exchange = ExchangeOf(unit);
   if (!open_[unit]) exchange.Begin(ContextOf(unit, sender));
   if (measured) {
@@ -208,8 +208,8 @@ void DrawnAggregation::RunUnit(size_t unit, Sent& sent) {
   sent.calls.clear();
   while (const std::optional<CollectiveCall> call = exchange.NextCall()) {
     const Message message = exchange.Encode(sender, std::exchange(gradient, {}));
-    const bool broadcast = call->primitive == Primitive::kBroadcast;
-    for (size_t i = 0; i < (broadcast ? 1 : participants_.size()); ++i) {
+    const bool broadcast = call->collective == Collective::kBroadcast;
+    for (size_t i = 0; i < (broadcast ? 1 : active_workers_.size()); ++i) {
       exchange.Accumulate(sender, message.bytes);
     }
     sent.calls.push_back({*call, message.size()});
@@ -222,8 +222,8 @@ void DrawnAggregation::RunUnit(size_t unit, Sent& sent) {
 void DrawnAggregation::BookUnit(size_t unit, const Sent& sent) {
   for (const SentCall& one : sent.calls) {
     CallWork work = WorkOf(one.call, workers_);
-    const bool broadcast = one.call.primitive == Primitive::kBroadcast;
-    for (const int worker : participants_) {
+    const bool broadcast = one.call.collective == Collective::kBroadcast;
+    for (const int worker : active_workers_) {
       if (!broadcast || worker == one.call.root) work.bytes[worker] = one.bytes;
     }
     books_[unit].calls.push_back(std::move(work));

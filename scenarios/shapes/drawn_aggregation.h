@@ -34,7 +34,7 @@ class DrawnAggregation : public Aggregation {
   DrawnAggregation(UnitPlan plan, const Scheme& scheme, Policy& policy, int workers,
                    DrawnGradients gradients);
 
-  void Begin(uint64_t seed, const StepInfo& step, std::span<const int> participants) override;
+  void Begin(uint64_t seed, const StepInfo& step, std::span<const int> active_workers) override;
   // The rest of the step that began: all collective calls of all units, the policy's included.
   void Finish();
   void RescaleResiduals(float factor) override;
@@ -45,7 +45,7 @@ class DrawnAggregation : public Aggregation {
   int64_t UnitsDrawn() const;
 
  private:
-  // A collective call as one participant sees it.
+  // A collective call as one active worker sees it.
   struct SentCall {
     CollectiveCall call;
     int64_t bytes = 0;
@@ -60,7 +60,7 @@ class DrawnAggregation : public Aggregation {
   struct Case {
     double parameter = 0;
     std::vector<double> candidates;
-    size_t participants = 0;
+    size_t active_workers = 0;
     auto operator<=>(const Case&) const = default;
   };
   struct UnitState {

@@ -32,7 +32,7 @@ DrawnTraining::DrawnTraining(const TrainingOptions& options, const ModelShape& s
   CheckSchedule(options.schedule);
 }
 
-StepOutcome DrawnTraining::Step(std::span<const int> participants) {
+StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
   StepOutcome outcome;
   outcome.step = step_;
   outcome.learning_rate = LearningRate(options_.schedule, step_, options_.total_steps);
@@ -40,8 +40,8 @@ StepOutcome DrawnTraining::Step(std::span<const int> participants) {
   outcome.work.step = step_;
   outcome.work.workers = options_.workers;
   outcome.work.batch_size = options_.batch_size;
-  if (std::ssize(participants) < options_.workers) {
-    outcome.work.participants.assign(participants.begin(), participants.end());
+  if (std::ssize(active_workers) < options_.workers) {
+    outcome.work.active_workers.assign(active_workers.begin(), active_workers.end());
   }
   const double before = std::exchange(last_rate_, outcome.learning_rate);
   if (options_.rescale_residuals && before > 0 && last_rate_ > 0 && before != last_rate_) {
@@ -55,7 +55,7 @@ StepOutcome DrawnTraining::Step(std::span<const int> participants) {
                         .learning_rate = outcome.learning_rate,
                         .steps_per_epoch = steps_per_epoch_,
                         .link = link_};
-    aggregation_.Begin(options_.seed, info, participants);
+    aggregation_.Begin(options_.seed, info, active_workers);
     aggregation_.Finish();
     buckets_ = aggregation_.Buckets();
     outcome.units = aggregation_.Outcomes();

@@ -21,7 +21,7 @@ class DrawnTraining : public StepSource {
                 const DrawnGradients& gradients, std::unique_ptr<Policy> policy,
                 std::unique_ptr<Scheme> scheme);
 
-  StepOutcome Step(std::span<const int> participants = {}) override;
+  StepOutcome Step(std::span<const int> active_workers = {}) override;
   void Observe(const StepTimes& times) override;
   std::vector<Decision> TakeDecisions() override { return policy_->TakeDecisions(); }
   void SetLink(const LinkEstimate& link) override { link_ = link; }

@@ -201,13 +201,13 @@ TEST(CodecReport, RowsSplitAndAddUp) {
   EXPECT_EQ(MessageOf([] { ParseDetail("all"); }), "--per: got 'all'; allowed: codec, step, layer");
 }
 
-TEST(Traffic, KindsCarryWhatTheyCan) {
+TEST(Traffic, AlgorithmsCarryWhatTheyCan) {
   const Collectives chosen = ParseCollectives("direct-allgather,halving-doubling-allreduce");
-  EXPECT_EQ(chosen.concat, fabric::CollectiveKind::DirectAllGather);
-  EXPECT_EQ(chosen.sum, fabric::CollectiveKind::HalvingDoublingAllReduce);
-  EXPECT_EQ(chosen.broadcast, fabric::CollectiveKind::Broadcast);
+  EXPECT_EQ(chosen.concat, fabric::CollectiveAlgorithm::DirectAllGather);
+  EXPECT_EQ(chosen.sum, fabric::CollectiveAlgorithm::HalvingDoublingAllReduce);
+  EXPECT_EQ(chosen.broadcast, fabric::CollectiveAlgorithm::Broadcast);
   const Collectives server = ParseCollectives("parameter-server");
-  EXPECT_EQ(server.concat, fabric::CollectiveKind::ParameterServer);
+  EXPECT_EQ(server.concat, fabric::CollectiveAlgorithm::ParameterServer);
   CallWork gather;
   gather.bytes = {10, 20, 30};
   // Workers push what they have; they pull all messages, at most the dense size.

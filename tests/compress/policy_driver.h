@@ -88,7 +88,7 @@ class PolicyDriver {
       exchanges_[u]->Begin({.seed = context_.seed,
                             .step = step.step,
                             .parameter = result.decided[u],
-                            .participants = {},
+                            .active_workers = {},
                             .candidates = candidates,
                             .estimate = policy_->EstimatesCandidates(),
                             .link = step.link});

@@ -108,22 +108,22 @@ inline double HeldSquared(const Exchange& exchange, int worker) {
   return sum;
 }
 
-// One whole step of the context's participants; returns the mean, and the messages of all calls in
-// `messages`.
+// One whole step of the context's active workers; returns the mean, and the messages of all calls
+// in `messages`.
 inline std::vector<float> RunStep(Exchange& exchange, const StepContext& context,
                                   const std::vector<std::vector<float>>& gradients,
                                   std::vector<Message>* messages = nullptr) {
-  std::vector<int> participants = context.participants;
-  for (size_t w = 0; context.participants.empty() && w < gradients.size(); ++w) {
-    participants.push_back(static_cast<int>(w));
+  std::vector<int> active_workers = context.active_workers;
+  for (size_t w = 0; context.active_workers.empty() && w < gradients.size(); ++w) {
+    active_workers.push_back(static_cast<int>(w));
   }
   exchange.Begin(context);
   for (bool first = true; exchange.NextCall(); first = false) {
     std::vector<Message> sent;
-    for (const int w : participants) {
+    for (const int w : active_workers) {
       sent.push_back(exchange.Encode(w, first ? gradients[w] : std::span<const float>()));
     }
-    for (size_t i = 0; i < sent.size(); ++i) exchange.Accumulate(participants[i], sent[i].bytes);
+    for (size_t i = 0; i < sent.size(); ++i) exchange.Accumulate(active_workers[i], sent[i].bytes);
     exchange.FinishCall();
     if (messages) messages->insert(messages->end(), sent.begin(), sent.end());
   }

@@ -150,7 +150,7 @@ TEST(Work, MessagesAreCountedExactly) {
       if (codec->Parameter().name == "bits" || parameter < codec->Parameter().minimum) continue;
       for (const int workers : {1, 4, 7}) {
         const CodecStep step = {
-            .codec = *codec, .unit = unit, .parameter = parameter, .participants = workers};
+            .codec = *codec, .unit = unit, .parameter = parameter, .active_workers = workers};
         if (codec->Linear(unit.numel, parameter)) continue;
         const WorkList one = codec->DecodeWork(unit.numel, parameter);
         const WorkList all = step.Messages(std::nullopt).decode;
@@ -170,7 +170,7 @@ TEST(Work, ValuesThatDependOnTheDataAreCounted) {
   const CodecStep step = {.codec = *codec,
                           .unit = unit,
                           .parameter = 1,
-                          .participants = 3,
+                          .active_workers = 3,
                           .memory = {.kind = MemoryKind::kResidual}};
   EXPECT_EQ(Text(step.Lengths().encode), "threshold.encode 65536, feedback 65536");
   const CollectiveCall messages = step.Messages(100);

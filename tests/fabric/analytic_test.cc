@@ -54,9 +54,9 @@ struct Fabric {
   std::unique_ptr<Engine> engine;
 };
 
-CollectiveSpec Spec(CollectiveKind kind, int workers, int64_t bytes, int64_t pull = 0) {
+CollectiveSpec Spec(CollectiveAlgorithm algorithm, int workers, int64_t bytes, int64_t pull = 0) {
   CollectiveSpec spec;
-  spec.kind = kind;
+  spec.algorithm = algorithm;
   spec.bytes.assign(workers, bytes);
   spec.pullBytes = pull;
   return spec;
@@ -100,14 +100,15 @@ TEST_P(AnalyticEngine, EqualsTheClosedFormsOnAnIdleFabric) {
       // Each flow may be a nanosecond off where a byte takes a fraction of one.
       const auto slack = rate == 1'000'000'000 ? 0 : 4 * workers;
       for (int64_t bytes : {0, 1, 100, 1448, 1449, 14'480, 1'000'003}) {
-        EXPECT_NEAR(fabric.Time(Spec(CollectiveKind::RingAllReduce, workers, bytes * workers)),
+        EXPECT_NEAR(fabric.Time(Spec(CollectiveAlgorithm::RingAllReduce, workers, bytes * workers)),
                     RingAllReduceTime(workers, bytes * workers, path, transport), slack);
-        EXPECT_NEAR(fabric.Time(Spec(CollectiveKind::RingAllGather, workers, bytes)),
+        EXPECT_NEAR(fabric.Time(Spec(CollectiveAlgorithm::RingAllGather, workers, bytes)),
                     RingAllGatherTime(workers, bytes, path, transport), slack);
-        EXPECT_NEAR(fabric.Time(Spec(CollectiveKind::Broadcast, workers, bytes)),
+        EXPECT_NEAR(fabric.Time(Spec(CollectiveAlgorithm::Broadcast, workers, bytes)),
                     BroadcastTime(workers, bytes, path, transport), slack);
-        EXPECT_NEAR(fabric.Time(Spec(CollectiveKind::ParameterServer, workers, bytes, 2 * bytes)),
-                    ParameterServerTime(workers, bytes, 2 * bytes, path, transport), slack);
+        EXPECT_NEAR(
+            fabric.Time(Spec(CollectiveAlgorithm::ParameterServer, workers, bytes, 2 * bytes)),
+            ParameterServerTime(workers, bytes, 2 * bytes, path, transport), slack);
       }
     }
   }
@@ -203,7 +204,7 @@ TEST(Analytic, StopsWhereToldAndGoesOn) {
 }
 
 TEST(Analytic, SavedStateContinuesTheSame) {
-  const CollectiveSpec spec = Spec(CollectiveKind::RingAllReduce, 4, 100'000);
+  const CollectiveSpec spec = Spec(CollectiveAlgorithm::RingAllReduce, 4, 100'000);
   Fabric straight(BuildStar(5, {}));
   const TimeNs first = straight.Time(spec);
   Fabric resumed(BuildStar(5, {}));
@@ -229,7 +230,7 @@ TEST(Analytic, AParameterServerNeedsAHost) {
   Fabric fabric(BuildStar(3, {}));
   fabric.placement = MakePlacement({"packed", 3}, fabric.topology);
   EXPECT_EQ(
-      MessageOf([&] { fabric.Time(Spec(CollectiveKind::ParameterServer, 3, 10)); }),
+      MessageOf([&] { fabric.Time(Spec(CollectiveAlgorithm::ParameterServer, 3, 10)); }),
       "placement packed: has 3 workers, 0 parameter servers and 0 aggregators, but traffic asks "
       "for endpoint 3");
 }

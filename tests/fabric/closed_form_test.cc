@@ -45,10 +45,10 @@ struct Star {
 };
 
 // Evenly cut: N, G and S divide what they cut.
-CollectiveSpec EvenSpec(CollectiveKind kind, const Star& star, int64_t bytes) {
+CollectiveSpec EvenSpec(CollectiveAlgorithm algorithm, const Star& star, int64_t bytes) {
   const int workers = star.placement.Workers();
   CollectiveSpec spec;
-  spec.kind = kind;
+  spec.algorithm = algorithm;
   spec.root = workers / 3;
   spec.bytes.assign(workers, bytes * workers * workers);
   spec.pullBytes = 3 * spec.bytes[0];
@@ -57,16 +57,16 @@ CollectiveSpec EvenSpec(CollectiveKind kind, const Star& star, int64_t bytes) {
   spec.parents = star.placement.parents;
   spec.firstAggregator = workers + kServers;
   spec.pieceBytes = spec.bytes[0] / 8;
-  if (kind == CollectiveKind::ScatterReduceAllGather) spec.sumBytes = {2 * spec.bytes[0]};
-  for (int m = 1; kind == CollectiveKind::SparseTree && m < workers; m *= 2) {
+  if (algorithm == CollectiveAlgorithm::ScatterReduceAllGather) spec.sumBytes = {2 * spec.bytes[0]};
+  for (int m = 1; algorithm == CollectiveAlgorithm::SparseTree && m < workers; m *= 2) {
     spec.sumBytes.push_back((1 + m) * bytes);
   }
   return spec;
 }
 
-class ClosedFormOf : public testing::TestWithParam<CollectiveKind> {};
+class ClosedFormOf : public testing::TestWithParam<CollectiveAlgorithm> {};
 
-INSTANTIATE_TEST_SUITE_P(Kinds, ClosedFormOf, testing::ValuesIn(CollectiveKinds()),
+INSTANTIATE_TEST_SUITE_P(Algorithms, ClosedFormOf, testing::ValuesIn(CollectiveAlgorithms()),
                          [](const auto& info) {
                            std::string name = ToString(info.param);
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, ClosedFormOf, testing::ValuesIn(CollectiveKinds(
 
 // To the nanosecond where a byte takes whole ones; else to one for each flow of a worker.
 TEST_P(ClosedFormOf, IsTheAnalyticEnginesTimeOnAStar) {
-  const bool estimate = GetParam() == CollectiveKind::DoubleTreeAllReduce;
+  const bool estimate = GetParam() == CollectiveAlgorithm::DoubleTreeAllReduce;
   for (const int64_t rate : {int64_t{1'000'000'000}, int64_t{37'000'000'001}}) {
     for (const char* preset : {"datacenter", "wan"}) {
       for (int workers : {1, 2, 4, 8, 16, 32}) {
@@ -101,7 +101,7 @@ TEST_P(ClosedFormOf, IsTheAnalyticEnginesTimeOnAStar) {
 // Where nothing is cut evenly it takes the larger parts. Halving-doubling: ACKs may be in the way
 // of messages where workers fold.
 TEST_P(ClosedFormOf, IsAnUpperBoundWhereMessagesAreNotCutEvenly) {
-  if (GetParam() == CollectiveKind::DoubleTreeAllReduce) return;
+  if (GetParam() == CollectiveAlgorithm::DoubleTreeAllReduce) return;
   const Transport transport;
   for (int workers : {3, 5, 6, 7, 12, 13}) {
     const Star star(workers, 1'000'000'000, transport);
@@ -109,7 +109,7 @@ TEST_P(ClosedFormOf, IsAnUpperBoundWhereMessagesAreNotCutEvenly) {
       CollectiveSpec spec = EvenSpec(GetParam(), star, 1);
       spec.bytes.assign(workers, bytes);
       for (int64_t& sum : spec.sumBytes) sum += bytes;
-      const double margin = GetParam() == CollectiveKind::HalvingDoublingAllReduce ? 1.02 : 1;
+      const double margin = GetParam() == CollectiveAlgorithm::HalvingDoublingAllReduce ? 1.02 : 1;
       EXPECT_LE(static_cast<double>(star.Run(spec).total),
                 margin * static_cast<double>(ClosedFormTime(spec, star.path, transport)))
           << workers << " workers, " << bytes;
@@ -141,7 +141,7 @@ TEST(ClosedForm, OfHalvingDoublingIsBothEnginesForAnyNumberOfWorkers) {
     Star star(workers, 10'000'000'000, transport);
     star.request.transport.warm = true;
     for (int64_t bytes : {1'000, 20'000, 1'000'000}) {
-      CollectiveSpec spec = EvenSpec(CollectiveKind::HalvingDoublingAllReduce, star, 1);
+      CollectiveSpec spec = EvenSpec(CollectiveAlgorithm::HalvingDoublingAllReduce, star, 1);
       spec.bytes.assign(workers, bytes);
       const auto expected = static_cast<double>(ClosedFormTime(spec, star.path, transport));
       EXPECT_NEAR(static_cast<double>(star.Run(spec).total) / expected, 1, 0.01)
@@ -178,21 +178,22 @@ TEST_P(ClosedFormOf, TendsToAlphaBeta) {
   transport.segmentBytes = 1;
   const Star star(16, 8'000'000'000, transport);
   CollectiveSpec spec = EvenSpec(GetParam(), star, 100'000);
-  if (GetParam() == CollectiveKind::SparseTree) spec.bytes.assign(16, 100'000);
+  if (GetParam() == CollectiveAlgorithm::SparseTree) spec.bytes.assign(16, 100'000);
   spec.pieceBytes = spec.bytes[0] / 256;
   const double closed = 1e-9 * static_cast<double>(ClosedFormTime(spec, star.path, transport));
   const double rule = AlphaBetaSeconds(spec, 14e-6, 1e9);
   // The rule for pipelined trees leaves out that the pipe has to fill.
-  EXPECT_NEAR(closed / rule, 1, GetParam() == CollectiveKind::DoubleTreeAllReduce ? 0.05 : 0.02);
+  EXPECT_NEAR(closed / rule, 1,
+              GetParam() == CollectiveAlgorithm::DoubleTreeAllReduce ? 0.05 : 0.02);
 }
 
 TEST(AlphaBeta, ByHand) {
   CollectiveSpec spec;
   spec.bytes.assign(8, 8000);
   EXPECT_DOUBLE_EQ(AlphaBetaSeconds(spec, 1, 1000), 14 + 14.0);
-  spec.kind = CollectiveKind::HalvingDoublingAllReduce;
+  spec.algorithm = CollectiveAlgorithm::HalvingDoublingAllReduce;
   EXPECT_DOUBLE_EQ(AlphaBetaSeconds(spec, 1, 1000), 6 + 14.0);
-  spec.kind = CollectiveKind::RingAllGather;
+  spec.algorithm = CollectiveAlgorithm::RingAllGather;
   EXPECT_DOUBLE_EQ(AlphaBetaSeconds(spec, 1, 1000), 7 + 56.0);
   spec.bytes = {5};
   EXPECT_EQ(AlphaBetaSeconds(spec, 1, 1000), 0);
@@ -202,17 +203,18 @@ TEST(FastestCollective, DependsOnTheLengthOfTheMessages) {
   CollectiveSpec spec;
   spec.bytes.assign(64, 1 << 10);
   const UniformPath path{4, 10'000'000'000, 1'000};
-  const std::vector<CollectiveKind> kinds = {CollectiveKind::RingAllReduce,
-                                             CollectiveKind::HalvingDoublingAllReduce,
-                                             CollectiveKind::DoubleTreeAllReduce};
-  const CollectiveChoice shorter = FastestCollective(kinds, spec, path, {});
-  EXPECT_NE(shorter.kind, CollectiveKind::RingAllReduce);
-  spec.kind = shorter.kind;
+  const std::vector<CollectiveAlgorithm> algorithms = {
+      CollectiveAlgorithm::RingAllReduce, CollectiveAlgorithm::HalvingDoublingAllReduce,
+      CollectiveAlgorithm::DoubleTreeAllReduce};
+  const CollectiveChoice shorter = FastestCollective(algorithms, spec, path, {});
+  EXPECT_NE(shorter.algorithm, CollectiveAlgorithm::RingAllReduce);
+  spec.algorithm = shorter.algorithm;
   EXPECT_EQ(shorter.time, ClosedFormTime(spec, path, {}));
-  EXPECT_NE(shorter.reason.find(std::string(ToString(shorter.kind)) + ": "), std::string::npos);
+  EXPECT_NE(shorter.reason.find(std::string(ToString(shorter.algorithm)) + ": "),
+            std::string::npos);
   EXPECT_NE(shorter.reason.find(", then "), std::string::npos);
-  EXPECT_EQ(FastestCollective({CollectiveKind::DirectAllReduce}, spec, path, {}).kind,
-            CollectiveKind::DirectAllReduce);
+  EXPECT_EQ(FastestCollective({CollectiveAlgorithm::DirectAllReduce}, spec, path, {}).algorithm,
+            CollectiveAlgorithm::DirectAllReduce);
   EXPECT_NE(MessageOf([&] { FastestCollective({}, spec, path, {}); }), "");
 }
 

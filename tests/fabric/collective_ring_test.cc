@@ -70,7 +70,7 @@ TEST(RingAllGather, EveryWorkerReceivesEveryOtherBlockOnceAndForwardsOnlyWhatItH
   for (int workers : {2, 3, 8}) {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
       CollectiveSpec spec;
-      spec.kind = CollectiveKind::RingAllGather;
+      spec.algorithm = CollectiveAlgorithm::RingAllGather;
       for (int w = 0; w < workers; ++w)
         spec.bytes.push_back(w * w * 100);  // the size names the block; one is empty
       std::vector<std::set<int64_t>> holds(workers);
@@ -95,7 +95,7 @@ TEST(Broadcast, EveryWorkerReceivesOnceFromOneThatHasIt) {
   for (int workers : {2, 3, 5, 8, 13}) {
     for (int root : {0, workers - 1, workers / 2}) {
       CollectiveSpec spec;
-      spec.kind = CollectiveKind::Broadcast;
+      spec.algorithm = CollectiveAlgorithm::Broadcast;
       spec.root = root;
       spec.bytes.assign(workers, 7);
       spec.bytes[root] = 1000;
@@ -120,7 +120,7 @@ TEST(Broadcast, EveryWorkerReceivesOnceFromOneThatHasIt) {
 TEST(ParameterServer, PullsFollowTheLastPush) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     CollectiveSpec spec;
-    spec.kind = CollectiveKind::ParameterServer;
+    spec.algorithm = CollectiveAlgorithm::ParameterServer;
     spec.bytes = {10, 0, 30, 40};
     spec.pullBytes = 25;
     std::set<int> pushed;

@@ -13,9 +13,9 @@
 namespace legacy::fabric::collective_test {
 namespace {
 
-class EveryKind : public testing::TestWithParam<CollectiveKind> {};
+class EveryAlgorithm : public testing::TestWithParam<CollectiveAlgorithm> {};
 
-INSTANTIATE_TEST_SUITE_P(Kinds, EveryKind, testing::ValuesIn(CollectiveKinds()),
+INSTANTIATE_TEST_SUITE_P(Algorithms, EveryAlgorithm, testing::ValuesIn(CollectiveAlgorithms()),
                          [](const auto& info) {
                            std::string name = ToString(info.param);
                            std::replace(name.begin(), name.end(), '-', '_');
@@ -23,7 +23,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, EveryKind, testing::ValuesIn(CollectiveKinds()),
                          });
 
 // A worker is done when, and only when, it has heard of everyone whose data it needs.
-TEST_P(EveryKind, DeliversEverybodysDataAndCountsItsBytes) {
+TEST_P(EveryAlgorithm, DeliversEverybodysDataAndCountsItsBytes) {
   for (int workers : {2, 3, 4, 5, 7, 8, 13}) {
     for (int64_t bytes : {0, 1, 5, 1000, 100'003}) {
       CollectiveSpec spec = AnySpec(GetParam(), workers, bytes);
@@ -31,7 +31,7 @@ TEST_P(EveryKind, DeliversEverybodysDataAndCountsItsBytes) {
       Trial trial;
       trial.Run(spec, 17 * workers + bytes);
       for (int w = 0; w < workers; ++w) {
-        if (GetParam() == CollectiveKind::Broadcast) {
+        if (GetParam() == CollectiveAlgorithm::Broadcast) {
           EXPECT_TRUE(trial.heard_when_done[w][spec.root]);
         } else {
           EXPECT_EQ(trial.heard_when_done[w].count(), static_cast<size_t>(workers))
@@ -42,7 +42,7 @@ TEST_P(EveryKind, DeliversEverybodysDataAndCountsItsBytes) {
   }
 }
 
-TEST_P(EveryKind, SendsAboutAsManyFlowsAsIsEstimated) {
+TEST_P(EveryAlgorithm, SendsAboutAsManyFlowsAsIsEstimated) {
   for (int workers : {1, 2, 3, 8, 9, 13, 16}) {
     const CollectiveSpec spec = AnySpec(GetParam(), workers, 500'000);
     Trial trial;
@@ -55,7 +55,7 @@ TEST_P(EveryKind, SendsAboutAsManyFlowsAsIsEstimated) {
 }
 
 // Any window, piece, group and number of servers: only the order on the wire changes.
-TEST_P(EveryKind, WorksWithAnyShape) {
+TEST_P(EveryAlgorithm, WorksWithAnyShape) {
   for (int shape = 1; shape <= 9; ++shape) {
     CollectiveSpec spec = AnySpec(GetParam(), 8, 1001);
     spec.window = shape;
@@ -68,7 +68,7 @@ TEST_P(EveryKind, WorksWithAnyShape) {
   }
 }
 
-TEST_P(EveryKind, NeverHasAllFlowsOnTheirWay) {
+TEST_P(EveryAlgorithm, NeverHasAllFlowsOnTheirWay) {
   constexpr int kWorkers = 200;
   CollectiveSpec spec = AnySpec(GetParam(), kWorkers, 1 << 20);
   spec.group = 14;
@@ -78,7 +78,7 @@ TEST_P(EveryKind, NeverHasAllFlowsOnTheirWay) {
   EXPECT_LE(trial.most_in_flight, 40 * kWorkers);
 }
 
-TEST_P(EveryKind, OneWorkerIsDoneAtOnce) {
+TEST_P(EveryAlgorithm, OneWorkerIsDoneAtOnce) {
   CollectiveSpec spec = AnySpec(GetParam(), 1, 1000);
   spec.root = 0;
   Trial trial;
@@ -90,25 +90,27 @@ TEST_P(EveryKind, OneWorkerIsDoneAtOnce) {
 // Sent by each worker, of M = 5,040 bytes, 8 workers: figures of the papers.
 TEST(Collective, SendsWhatThePapersSay) {
   constexpr int64_t kM = 5040;
-  const auto sent = [](CollectiveKind kind) { return BytesSent(AnySpec(kind, 8, kM)); };
+  const auto sent = [](CollectiveAlgorithm algorithm) {
+    return BytesSent(AnySpec(algorithm, 8, kM));
+  };
   const std::vector<int64_t> optimal(8, 2 * kM * 7 / 8);
-  EXPECT_EQ(sent(CollectiveKind::RingAllReduce), optimal);
-  EXPECT_EQ(sent(CollectiveKind::HalvingDoublingAllReduce), optimal);
-  EXPECT_EQ(sent(CollectiveKind::DirectAllReduce), optimal);
-  EXPECT_EQ(sent(CollectiveKind::InNetworkAllReduce), std::vector<int64_t>(8, kM));
-  EXPECT_EQ(sent(CollectiveKind::RingAllGather), std::vector<int64_t>(8, 7 * kM));
-  EXPECT_EQ(sent(CollectiveKind::DirectAllGather), std::vector<int64_t>(8, 7 * kM));
-  EXPECT_EQ(sent(CollectiveKind::AllToAll), std::vector<int64_t>(8, kM * 7 / 8));
-  EXPECT_EQ(sent(CollectiveKind::ShardedParameterServer), std::vector<int64_t>(8, kM));
+  EXPECT_EQ(sent(CollectiveAlgorithm::RingAllReduce), optimal);
+  EXPECT_EQ(sent(CollectiveAlgorithm::HalvingDoublingAllReduce), optimal);
+  EXPECT_EQ(sent(CollectiveAlgorithm::DirectAllReduce), optimal);
+  EXPECT_EQ(sent(CollectiveAlgorithm::InNetworkAllReduce), std::vector<int64_t>(8, kM));
+  EXPECT_EQ(sent(CollectiveAlgorithm::RingAllGather), std::vector<int64_t>(8, 7 * kM));
+  EXPECT_EQ(sent(CollectiveAlgorithm::DirectAllGather), std::vector<int64_t>(8, 7 * kM));
+  EXPECT_EQ(sent(CollectiveAlgorithm::AllToAll), std::vector<int64_t>(8, kM * 7 / 8));
+  EXPECT_EQ(sent(CollectiveAlgorithm::ShardedParameterServer), std::vector<int64_t>(8, kM));
   // 2 groups of 4: 3/4 M each way inside, 2 x 1/2 of M/4 across.
-  CollectiveSpec two = AnySpec(CollectiveKind::HierarchicalAllReduce, 8, kM);
+  CollectiveSpec two = AnySpec(CollectiveAlgorithm::HierarchicalAllReduce, 8, kM);
   two.group = 4;
   EXPECT_EQ(BytesSent(two), std::vector<int64_t>(8, 2 * kM * 3 / 4 + kM / 4));
   // Blocks of the group inside, one slice of them across, three foreign slices inside.
-  two.kind = CollectiveKind::HierarchicalAllGather;
+  two.algorithm = CollectiveAlgorithm::HierarchicalAllGather;
   EXPECT_EQ(BytesSent(two), std::vector<int64_t>(8, 3 * kM + kM + 3 * kM));
   // No worker of a double tree sends more than twice its message; all send 2 (N - 1) together.
-  const std::vector<int64_t> trees = sent(CollectiveKind::DoubleTreeAllReduce);
+  const std::vector<int64_t> trees = sent(CollectiveAlgorithm::DoubleTreeAllReduce);
   EXPECT_EQ(std::accumulate(trees.begin(), trees.end(), int64_t{0}), 2 * 7 * kM);
   EXPECT_LE(*std::max_element(trees.begin(), trees.end()), 2 * kM);
 }
@@ -117,7 +119,7 @@ TEST(HalvingDoubling, ExchangesHalvesThenQuartersAndFoldsTheRest) {
   std::map<int, std::multiset<int64_t>> sent;
   Trial trial;
   trial.on_send = [&](const Flow& flow) { sent[flow.source].insert(flow.bytes); };
-  trial.Run(AnySpec(CollectiveKind::HalvingDoublingAllReduce, 5, 800), 3);
+  trial.Run(AnySpec(CollectiveAlgorithm::HalvingDoublingAllReduce, 5, 800), 3);
   EXPECT_EQ(sent[0], (std::multiset<int64_t>{800}));  // folded into worker 1
   // It gives the result back, and tells three that it has taken in what it got.
   EXPECT_EQ(sent[1], (std::multiset<int64_t>{1, 1, 1, 400, 200, 200, 400, 800}));
@@ -157,7 +159,7 @@ TEST(Pieces, AreAboutSixteenOfSensibleSize) {
 
 // Sums of 1, 2, 4 and of the 3 that are left of 7: as long as a sum of 4.
 TEST(SparseTree, SumsGrowWithWhatTheyHold) {
-  CollectiveSpec spec = AnySpec(CollectiveKind::SparseTree, 7, 100);
+  CollectiveSpec spec = AnySpec(CollectiveAlgorithm::SparseTree, 7, 100);
   spec.root = 0;
   spec.sumBytes = {150, 220, 300};
   Trial trial;
@@ -175,24 +177,26 @@ TEST(SparseTree, SumsGrowWithWhatTheyHold) {
 }
 
 TEST(ScatterReduce, OwnersSendPartsOfTheRequantisedSum) {
-  CollectiveSpec spec = AnySpec(CollectiveKind::ScatterReduceAllGather, 4, 0);
+  CollectiveSpec spec = AnySpec(CollectiveAlgorithm::ScatterReduceAllGather, 4, 0);
   spec.bytes = {400, 40, 4, 0};
   spec.sumBytes = {80};
   EXPECT_EQ(BytesSent(spec), (std::vector<int64_t>{300 + 60, 30 + 60, 3 + 60, 0 + 60}));
   EXPECT_EQ(BytesReceived(spec), (std::vector<int64_t>{11 + 60, 101 + 60, 110 + 60, 111 + 60}));
 }
 
-TEST(Collective, KindsCarryWhatTheyCan) {
-  using Kinds = std::vector<CollectiveKind>;
-  EXPECT_EQ(KindsFor(Payload::Sum).size(), 8u);
-  EXPECT_EQ(KindsFor(Payload::Exchange), Kinds{CollectiveKind::AllToAll});
-  EXPECT_EQ(KindsFor(Payload::Broadcast).front(), CollectiveKind::Broadcast);
-  EXPECT_FALSE(CanCarry(CollectiveKind::SparseTree, Payload::Concat));
-  EXPECT_EQ(MessageOf([] { CheckCarries(CollectiveKind::RingAllReduce, Payload::Concat, "topk"); }),
-            "topk cannot travel by ring-allreduce; it can by: ring-allgather, direct-allgather, "
-            "hierarchical-allgather, parameter-server, sharded-parameter-server");
-  EXPECT_EQ(MessageOf([] { CheckCarries(CollectiveKind::RingAllGather, Payload::Concat, "x"); }),
-            "");
+TEST(Collective, AlgorithmsCarryWhatTheyCan) {
+  using Algorithms = std::vector<CollectiveAlgorithm>;
+  EXPECT_EQ(AlgorithmsFor(Payload::Sum).size(), 8u);
+  EXPECT_EQ(AlgorithmsFor(Payload::Exchange), Algorithms{CollectiveAlgorithm::AllToAll});
+  EXPECT_EQ(AlgorithmsFor(Payload::Broadcast).front(), CollectiveAlgorithm::Broadcast);
+  EXPECT_FALSE(CanCarry(CollectiveAlgorithm::SparseTree, Payload::Concat));
+  EXPECT_EQ(
+      MessageOf([] { CheckCarries(CollectiveAlgorithm::RingAllReduce, Payload::Concat, "topk"); }),
+      "topk cannot travel by ring-allreduce; it can by: ring-allgather, direct-allgather, "
+      "hierarchical-allgather, parameter-server, sharded-parameter-server");
+  EXPECT_EQ(
+      MessageOf([] { CheckCarries(CollectiveAlgorithm::RingAllGather, Payload::Concat, "x"); }),
+      "");
 }
 
 TEST(Collective, SaysWhatIsWrong) {
@@ -206,36 +210,36 @@ TEST(Collective, SaysWhatIsWrong) {
   EXPECT_EQ(error(spec),
             "ring-allreduce: bytes of worker 2: got '9'; allowed: 8, as worker 0: summed messages "
             "have one length");
-  spec.kind = CollectiveKind::Broadcast;
+  spec.algorithm = CollectiveAlgorithm::Broadcast;
   spec.root = 3;
   EXPECT_EQ(error(spec), "broadcast: root (a worker): got '3'; allowed: 0 to 2");
-  spec.kind = CollectiveKind::RingAllGather;
+  spec.algorithm = CollectiveAlgorithm::RingAllGather;
   spec.bytes[1] = -1;
   EXPECT_EQ(error(spec), "ring-allgather: bytes of worker 1: got '-1'; allowed: 0 or more");
-  spec.kind = CollectiveKind::ParameterServer;
+  spec.algorithm = CollectiveAlgorithm::ParameterServer;
   spec.bytes[1] = 1;
   spec.pullBytes = -1;
   EXPECT_EQ(error(spec), "parameter-server: pull bytes: got '-1'; allowed: 0 or more");
-  const auto wrong = [&](CollectiveKind kind, auto change) {
-    CollectiveSpec changed = AnySpec(kind, 4, 100);
+  const auto wrong = [&](CollectiveAlgorithm algorithm, auto change) {
+    CollectiveSpec changed = AnySpec(algorithm, 4, 100);
     change(changed);
     return error(changed);
   };
-  EXPECT_EQ(wrong(CollectiveKind::ShardedParameterServer, [](auto& s) { s.servers = 0; }),
+  EXPECT_EQ(wrong(CollectiveAlgorithm::ShardedParameterServer, [](auto& s) { s.servers = 0; }),
             "sharded-parameter-server: servers: got '0'; allowed: 1 or more");
-  EXPECT_EQ(wrong(CollectiveKind::HierarchicalAllGather, [](auto& s) { s.group = 0; }),
+  EXPECT_EQ(wrong(CollectiveAlgorithm::HierarchicalAllGather, [](auto& s) { s.group = 0; }),
             "hierarchical-allgather: group: got '0'; allowed: 1 or more");
-  EXPECT_EQ(wrong(CollectiveKind::SparseTree, [](auto& s) { s.sumBytes = {1}; }),
+  EXPECT_EQ(wrong(CollectiveAlgorithm::SparseTree, [](auto& s) { s.sumBytes = {1}; }),
             "sparse-tree: bytes of sums: got '1 sizes'; allowed: 2 for 4 workers");
-  EXPECT_EQ(wrong(CollectiveKind::DirectAllReduce, [](auto& s) { s.window = 0; }),
+  EXPECT_EQ(wrong(CollectiveAlgorithm::DirectAllReduce, [](auto& s) { s.window = 0; }),
             "direct-allreduce: window: got '0'; allowed: 1 or more");
-  EXPECT_EQ(wrong(CollectiveKind::InNetworkAllReduce, [](auto& s) { s.parents.clear(); }),
+  EXPECT_EQ(wrong(CollectiveAlgorithm::InNetworkAllReduce, [](auto& s) { s.parents.clear(); }),
             "in-network-allreduce: needs a placement with aggregators (switches that sum)");
-  EXPECT_EQ(wrong(CollectiveKind::InNetworkAllReduce, [](auto& s) { s.parents[4] = 7; }),
+  EXPECT_EQ(wrong(CollectiveAlgorithm::InNetworkAllReduce, [](auto& s) { s.parents[4] = 7; }),
             "in-network-allreduce: parents of node 0 form a circle");
-  EXPECT_EQ(wrong(CollectiveKind::InNetworkAllReduce, [](auto& s) { s.parents[5] = -1; }),
+  EXPECT_EQ(wrong(CollectiveAlgorithm::InNetworkAllReduce, [](auto& s) { s.parents[5] = -1; }),
             "in-network-allreduce: roots: got '2'; allowed: 1 to 1");
-  EXPECT_EQ(wrong(CollectiveKind::InNetworkAllReduce, [](auto& s) { s.parents[0] = 1; }),
+  EXPECT_EQ(wrong(CollectiveAlgorithm::InNetworkAllReduce, [](auto& s) { s.parents[0] = 1; }),
             "in-network-allreduce: parent of node 0: got '1'; allowed: 6 to 8");
   EXPECT_NE(MessageOf([] { ParseCollective("tree"); }).find("got 'tree'"), std::string::npos);
 }

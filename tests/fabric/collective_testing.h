@@ -1,5 +1,5 @@
 // Runs collectives over a network where flows overtake each other, with workers that start at
-// random times, and checks what holds for every kind.
+// random times, and checks what holds for every algorithm.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,23 +20,23 @@ namespace legacy::fabric {
 
 inline constexpr uint16_t kTagBase = 0xBEEF;
 
-// A spec of `workers` with something sensible in all fields that any kind reads: servers, groups,
-// sums that grow, a tree of two aggregators below a root.
-inline CollectiveSpec AnySpec(CollectiveKind kind, int workers, int64_t bytes) {
+// A spec of `workers` with something sensible in all fields that any algorithm reads: servers,
+// groups, sums that grow, a tree of two aggregators below a root.
+inline CollectiveSpec AnySpec(CollectiveAlgorithm algorithm, int workers, int64_t bytes) {
   CollectiveSpec spec;
-  spec.kind = kind;
+  spec.algorithm = algorithm;
   spec.bytes.assign(workers, bytes);
   spec.pullBytes = 2 * bytes + 1;
   spec.root = workers / 3;
   spec.group = 3;
-  if (kind == CollectiveKind::ShardedParameterServer) spec.servers = 3;
-  if (kind == CollectiveKind::ScatterReduceAllGather) spec.sumBytes = {bytes + 5};
-  if (kind == CollectiveKind::SparseTree) {
+  if (algorithm == CollectiveAlgorithm::ShardedParameterServer) spec.servers = 3;
+  if (algorithm == CollectiveAlgorithm::ScatterReduceAllGather) spec.sumBytes = {bytes + 5};
+  if (algorithm == CollectiveAlgorithm::SparseTree) {
     for (int merged = 1; merged < workers; merged *= 2) {
       spec.sumBytes.push_back(bytes + 10 * merged);
     }
   }
-  if (kind == CollectiveKind::InNetworkAllReduce) {
+  if (algorithm == CollectiveAlgorithm::InNetworkAllReduce) {
     spec.firstAggregator = workers + 2;  // behind two servers of somebody else
     for (int w = 0; w < workers; ++w) spec.parents.push_back(spec.firstAggregator + 1 + w % 2);
     spec.parents.insert(spec.parents.end(), {-1, spec.firstAggregator, spec.firstAggregator});
@@ -44,8 +44,8 @@ inline CollectiveSpec AnySpec(CollectiveKind kind, int workers, int64_t bytes) {
   return spec;
 }
 
-inline bool MayDiffer(CollectiveKind kind) {
-  return !CanCarry(kind, Payload::Sum) || CanCarry(kind, Payload::Concat);
+inline bool MayDiffer(CollectiveAlgorithm algorithm) {
+  return !CanCarry(algorithm, Payload::Sum) || CanCarry(algorithm, Payload::Concat);
 }
 
 using Endpoints = std::bitset<256>;

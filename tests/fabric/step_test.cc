@@ -32,10 +32,10 @@ struct Network {
   EngineRequest request;
 };
 
-CallTraffic Call(CollectiveKind kind, std::vector<int64_t> bytes,
+CallTraffic Call(CollectiveAlgorithm algorithm, std::vector<int64_t> bytes,
                  std::vector<TimeNs> compute_before = {}) {
   CallTraffic call;
-  call.collective.kind = kind;
+  call.collective.algorithm = algorithm;
   call.collective.bytes = std::move(bytes);
   call.computeBefore = std::move(compute_before);
   return call;
@@ -49,11 +49,11 @@ StepTraffic TwoBuckets() {
   traffic.deviceFree = {5'000, 600};
   traffic.buckets.resize(2);
   traffic.buckets[0].ready = {0, 500};
-  traffic.buckets[0].calls = {Call(CollectiveKind::RingAllGather, {1000, 1000})};
+  traffic.buckets[0].calls = {Call(CollectiveAlgorithm::RingAllGather, {1000, 1000})};
   traffic.buckets[0].decode = {300, 300};
   traffic.buckets[1].ready = {5'000, 600};
-  traffic.buckets[1].calls = {Call(CollectiveKind::RingAllGather, {1000, 1000}),
-                              Call(CollectiveKind::Broadcast, {1000, 0}, {200, 100})};
+  traffic.buckets[1].calls = {Call(CollectiveAlgorithm::RingAllGather, {1000, 1000}),
+                              Call(CollectiveAlgorithm::Broadcast, {1000, 0}, {200, 100})};
   traffic.buckets[1].decode = {0, 50};
   return traffic;
 }
@@ -97,7 +97,7 @@ TEST(Step, NothingToSendEndsWithTheSlowestDevice) {
   traffic.deviceFree = {10, 40, 20};
   EXPECT_EQ(Network(3).Time(traffic).total, 40);
   traffic.buckets.resize(1);
-  traffic.buckets[0] = {{5, 30, 20}, {Call(CollectiveKind::RingAllReduce, {0, 0, 0})}, {}};
+  traffic.buckets[0] = {{5, 30, 20}, {Call(CollectiveAlgorithm::RingAllReduce, {0, 0, 0})}, {}};
   const StepTiming timing = Network(3).Time(traffic);
   EXPECT_EQ(timing.total, 40);
   EXPECT_EQ(timing.finish, (std::vector<TimeNs>{30, 40, 30}));
@@ -107,7 +107,7 @@ TEST(Step, StragglersDelayTheOthersThroughTheCollective) {
   StepTraffic traffic;
   traffic.workers = 2;
   traffic.deviceFree = {0, 0};
-  traffic.buckets = {{{0, 0}, {Call(CollectiveKind::RingAllReduce, {2'000, 2'000})}, {}}};
+  traffic.buckets = {{{0, 0}, {Call(CollectiveAlgorithm::RingAllReduce, {2'000, 2'000})}, {}}};
   const TimeNs even = Network(2).Time(traffic).total;
   traffic.buckets[0].ready = {0, 50'000};
   const StepTiming late = Network(2).Time(traffic);
@@ -219,7 +219,8 @@ TEST(StepSimulator, WarmStepsAreTheSecondOfTwo) {
   StepTraffic traffic;
   traffic.workers = 2;
   traffic.deviceFree = {0, 0};
-  traffic.buckets = {{{0, 0}, {Call(CollectiveKind::RingAllGather, {1'000, 1'000})}, {10, 10}}};
+  traffic.buckets = {
+      {{0, 0}, {Call(CollectiveAlgorithm::RingAllGather, {1'000, 1'000})}, {10, 10}}};
   Network cold(2, false);
   StepSimulator cold_steps(factory, cold.request);
   EXPECT_EQ(cold_steps.Simulate(traffic, 0).total, 7'000 + 4'000 + 10);
@@ -263,7 +264,7 @@ TEST(StepTraffic, CanonicalTextSeesEveryField) {
   EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.root = 1; }));
   EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.pullBytes = 1; }));
   EXPECT_TRUE(insert([](StepTraffic& t) {
-    t.buckets[1].calls[1].collective.kind = CollectiveKind::RingAllReduce;
+    t.buckets[1].calls[1].collective.algorithm = CollectiveAlgorithm::RingAllReduce;
   }));
 }
 

@@ -53,7 +53,7 @@ StepTraffic Gather(int64_t bytes, const std::vector<TimeNs>& ready) {
   fabric::BucketTraffic bucket;
   bucket.ready = ready;
   bucket.calls.resize(1);
-  bucket.calls[0].collective.kind = fabric::CollectiveKind::RingAllGather;
+  bucket.calls[0].collective.algorithm = fabric::CollectiveAlgorithm::RingAllGather;
   bucket.calls[0].collective.bytes.assign(ready.size(), bytes);
   bucket.decode.assign(ready.size(), 0);
   traffic.buckets = {bucket};
@@ -103,7 +103,7 @@ TEST(Doctor, WhereManyLinksAreAlikeTheirTierIsNamed) {
   };
   // All to all from everyone: whatever the hash picks, several uplinks are in use.
   StepTraffic traffic = Gather(4'000'000, {0, 0, 0, 0});
-  traffic.buckets[0].calls[0].collective.kind = fabric::CollectiveKind::DirectAllGather;
+  traffic.buckets[0].calls[0].collective.algorithm = fabric::CollectiveAlgorithm::DirectAllGather;
   const Diagnosis diagnosis = Bench(build(kGbps, 1)).Ask(traffic);
   EXPECT_EQ(VerdictName(diagnosis), "tier") << DoctorText(diagnosis);
   EXPECT_EQ(Find(diagnosis, "tier").change, "4 links between tiers 1 and 2 twice as fast");

@@ -10,7 +10,7 @@
 namespace legacy::experiment_test {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 
 TEST(Experiment, OneSizeForAllOrOneForEach) {
   EXPECT_EQ(ExperimentWith({{"workers", "3"}, {"bytes", "1KB"}}).bytes,
@@ -38,12 +38,13 @@ TEST(Experiment, DensityKeepsWholeValues) {
 TEST(Experiment, SumsOfSparseMessagesGrowToTheDenseSize) {
   const Experiment half = ExperimentWith(
       {{"workers", "4"}, {"bytes", "4000"}, {"density", "0.5"}, {"collective", "sparse-tree"}});
-  const auto network = BuildNetwork(NetworkFor(half, *half.kind));
-  EXPECT_EQ(SpecOf(half, *half.kind, *network, 0).sumBytes, (std::vector<int64_t>{4000, 4000}));
+  const auto network = BuildNetwork(NetworkFor(half, *half.algorithm));
+  EXPECT_EQ(SpecOf(half, *half.algorithm, *network, 0).sumBytes,
+            (std::vector<int64_t>{4000, 4000}));
   const Experiment tenth = ExperimentWith(
       {{"workers", "4"}, {"bytes", "4000"}, {"density", "0.1"}, {"collective", "sparse-tree"}});
   // 1000 (1 - 0.9^2) = 190, 1000 (1 - 0.9^4) = 343.9
-  EXPECT_EQ(SpecOf(tenth, *tenth.kind, *network, 0).sumBytes,
+  EXPECT_EQ(SpecOf(tenth, *tenth.algorithm, *network, 0).sumBytes,
             (std::vector<int64_t>{8 * 190, 8 * 344}));
 }
 
@@ -53,8 +54,8 @@ TEST(Experiment, BucketsShareTheMessageAndTheComputeTime) {
                                        {"buckets", "4"},
                                        {"compute", "8ms"},
                                        {"stragglers", "fixed:workers=1,factor=1.5"}});
-  const auto network = BuildNetwork(NetworkFor(e, *e.kind));
-  const fabric::StepTraffic traffic = TrafficOf(e, *e.kind, *network, 0);
+  const auto network = BuildNetwork(NetworkFor(e, *e.algorithm));
+  const fabric::StepTraffic traffic = TrafficOf(e, *e.algorithm, *network, 0);
   ASSERT_EQ(traffic.buckets.size(), 4u);
   int64_t bytes = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
@@ -66,38 +67,40 @@ TEST(Experiment, BucketsShareTheMessageAndTheComputeTime) {
 }
 
 TEST(Experiment, ServersAndAggregatorsAreThereWhereTheyAreNeeded) {
-  for (const CollectiveKind kind : fabric::CollectiveKinds()) {
+  for (const CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
     const Experiment e = ExperimentWith(
-        {{"workers", "6"}, {"servers", "3"}, {"collective", fabric::ToString(kind)}});
-    const auto network = BuildNetwork(NetworkFor(e, kind));
-    const size_t servers = kind == CollectiveKind::ParameterServer          ? 1
-                           : kind == CollectiveKind::ShardedParameterServer ? 3
-                                                                            : 0;
-    EXPECT_EQ(network->placement.servers.size(), servers) << fabric::ToString(kind);
-    EXPECT_EQ(!network->placement.aggregators.empty(), kind == CollectiveKind::InNetworkAllReduce);
+        {{"workers", "6"}, {"servers", "3"}, {"collective", fabric::ToString(algorithm)}});
+    const auto network = BuildNetwork(NetworkFor(e, algorithm));
+    const size_t servers = algorithm == CollectiveAlgorithm::ParameterServer          ? 1
+                           : algorithm == CollectiveAlgorithm::ShardedParameterServer ? 3
+                                                                                      : 0;
+    EXPECT_EQ(network->placement.servers.size(), servers) << fabric::ToString(algorithm);
+    EXPECT_EQ(!network->placement.aggregators.empty(),
+              algorithm == CollectiveAlgorithm::InNetworkAllReduce);
   }
 }
 
-// Every kind runs, on flows that the recorder sees start and arrive, all of them within the step.
-TEST(Measure, EveryKindRunsAndIsRecorded) {
-  for (const CollectiveKind kind : fabric::CollectiveKinds()) {
+// Every algorithm runs, on flows that the recorder sees start and arrive, all of them within the
+// step.
+TEST(Measure, EveryAlgorithmRunsAndIsRecorded) {
+  for (const CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
     const PreparedExperiment prepared =
         Prepare(ExperimentWith({{"workers", "5"},
                                 {"bytes", "10KB"},
                                 {"fidelity", "flow,analytic"},
-                                {"collective", fabric::ToString(kind)}}));
+                                {"collective", fabric::ToString(algorithm)}}));
     MeasureOptions options;
     options.record_flows = true;
     for (const Measurement& m : Measure(prepared, options)) {
-      ASSERT_FALSE(m.flows.empty()) << fabric::ToString(kind);
+      ASSERT_FALSE(m.flows.empty()) << fabric::ToString(algorithm);
       fabric::TimeNs last = 0;
       for (const RecordedFlow& flow : m.flows) {
         EXPECT_GE(flow.start, 0);
         EXPECT_LE(flow.start, flow.end);
         last = std::max(last, flow.end);
       }
-      EXPECT_LE(last, m.timing.total) << fabric::ToString(kind);
-      EXPECT_EQ(m.flows.size(), m.timing.counters.flows) << fabric::ToString(kind);
+      EXPECT_LE(last, m.timing.total) << fabric::ToString(algorithm);
+      EXPECT_EQ(m.flows.size(), m.timing.counters.flows) << fabric::ToString(algorithm);
     }
   }
 }
@@ -135,12 +138,12 @@ TEST(Measure, AutoTakesTheFastest) {
     const PreparedExperiment chosen =
         Prepare(ExperimentWith({{"collective", "auto"}, {"bytes", bytes}, {"fidelity", "flow"}}));
     const fabric::TimeNs best = Measure(chosen, {}).front().timing.total;
-    for (const CollectiveKind kind : AutomaticKinds(chosen.experiment)) {
+    for (const CollectiveAlgorithm algorithm : AutomaticAlgorithms(chosen.experiment)) {
       const PreparedExperiment other = Prepare(ExperimentWith(
-          {{"collective", fabric::ToString(kind)}, {"bytes", bytes}, {"fidelity", "flow"}}));
-      EXPECT_LE(best, Measure(other, {}).front().timing.total) << fabric::ToString(kind);
+          {{"collective", fabric::ToString(algorithm)}, {"bytes", bytes}, {"fidelity", "flow"}}));
+      EXPECT_LE(best, Measure(other, {}).front().timing.total) << fabric::ToString(algorithm);
     }
-    EXPECT_NE(chosen.reason.find(fabric::ToString(chosen.kind)), std::string::npos);
+    EXPECT_NE(chosen.reason.find(fabric::ToString(chosen.algorithm)), std::string::npos);
   }
 }
 

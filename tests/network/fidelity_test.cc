@@ -48,7 +48,7 @@ TEST(Fidelity, SamplesEveryMthStepAndReportsTheDifference) {
     bucket.ready = {0, 0};
     fabric::CallTraffic call;
     call.collective.bytes = {1'000'000 + static_cast<int64_t>(step), 1'000'000};
-    call.collective.kind = fabric::CollectiveKind::RingAllGather;
+    call.collective.algorithm = fabric::CollectiveAlgorithm::RingAllGather;
     bucket.calls.push_back(call);
     traffic.buckets.push_back(bucket);
     fabric::StepSimulator truth(fabric::MakeAnalyticEngine, request);

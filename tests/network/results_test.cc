@@ -10,20 +10,20 @@
 namespace legacy::results_test {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 
 // nccl-tests, doc/PERFORMANCE.md, for 8 ranks.
 TEST(Results, BusBandwidthFactors) {
-  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveKind::RingAllReduce, 8), 1.75);
-  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveKind::InNetworkAllReduce, 8), 1.75);
-  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveKind::DirectAllGather, 8), 0.875);
-  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveKind::AllToAll, 8), 0.875);
-  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveKind::Broadcast, 8), 1);
-  EXPECT_FALSE(BusFactor(CollectiveKind::ParameterServer, 8));
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::RingAllReduce, 8), 1.75);
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::InNetworkAllReduce, 8), 1.75);
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::DirectAllGather, 8), 0.875);
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::AllToAll, 8), 0.875);
+  EXPECT_DOUBLE_EQ(*BusFactor(CollectiveAlgorithm::Broadcast, 8), 1);
+  EXPECT_FALSE(BusFactor(CollectiveAlgorithm::ParameterServer, 8));
   const Experiment e = ExperimentWith({{"workers", "3"}, {"bytes", "100,200,300"}});
-  EXPECT_EQ(CollectiveBytes(e, CollectiveKind::RingAllGather), 600);
-  EXPECT_EQ(CollectiveBytes(e, CollectiveKind::AllToAll), 300);
-  EXPECT_EQ(CollectiveBytes(e, CollectiveKind::Broadcast), 100);
+  EXPECT_EQ(CollectiveBytes(e, CollectiveAlgorithm::RingAllGather), 600);
+  EXPECT_EQ(CollectiveBytes(e, CollectiveAlgorithm::AllToAll), 300);
+  EXPECT_EQ(CollectiveBytes(e, CollectiveAlgorithm::Broadcast), 100);
 }
 
 TEST(Results, PercentilesAreNearestRanks) {

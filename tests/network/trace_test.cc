@@ -41,7 +41,8 @@ TEST(Trace, DeviceAndWaitFillTheStep) {
                               {"buckets", "2"},
                               {"compute", "1ms"},
                               {"stragglers", "fixed:workers=1,factor=2"}}));
-  fabric::StepTraffic traffic = TrafficOf(prepared.experiment, prepared.kind, *prepared.network, 0);
+  fabric::StepTraffic traffic =
+      TrafficOf(prepared.experiment, prepared.algorithm, *prepared.network, 0);
   for (fabric::BucketTraffic& bucket : traffic.buckets) {
     bucket.decode = {300'000, 200'000, 100'000};
     bucket.calls.push_back(bucket.calls.front());

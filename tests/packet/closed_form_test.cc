@@ -10,7 +10,7 @@
 namespace legacy::packet_test {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 
 fabric::UniformPath StarPath(const Scenario& scenario) {
   return {2, scenario.rate_bps, scenario.delay};
@@ -21,7 +21,7 @@ class RingTest : public testing::TestWithParam<int> {};
 TEST_P(RingTest, AllReduceIsWithinThreePercentOfTheClosedForm) {
   Scenario scenario;
   scenario.workers = GetParam();
-  scenario.collective.kind = CollectiveKind::RingAllReduce;
+  scenario.collective.algorithm = CollectiveAlgorithm::RingAllReduce;
   scenario.collective.bytes.assign(scenario.workers, 1'600'000);
   const fabric::StepTiming timing = Simulate(scenario);
   const auto expected = static_cast<double>(fabric::RingAllReduceTime(
@@ -35,7 +35,7 @@ TEST_P(RingTest, AllGatherIsWithinThreePercentOfTheClosedForm) {
   Scenario scenario;
   scenario.workers = GetParam();
   const int64_t block = 2'000'000 / scenario.workers;
-  scenario.collective.kind = CollectiveKind::RingAllGather;
+  scenario.collective.algorithm = CollectiveAlgorithm::RingAllGather;
   scenario.collective.bytes.assign(scenario.workers, block);
   const fabric::StepTiming timing = Simulate(scenario);
   const auto expected = static_cast<double>(

@@ -9,12 +9,12 @@
 namespace legacy::packet_test {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 
-class CollectiveOverTcp : public testing::TestWithParam<CollectiveKind> {};
+class CollectiveOverTcp : public testing::TestWithParam<CollectiveAlgorithm> {};
 
-INSTANTIATE_TEST_SUITE_P(Kinds, CollectiveOverTcp, testing::ValuesIn(fabric::CollectiveKinds()),
-                         [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Algorithms, CollectiveOverTcp,
+                         testing::ValuesIn(fabric::CollectiveAlgorithms()), [](const auto& info) {
                            std::string name = fabric::ToString(info.param);
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
@@ -34,15 +34,16 @@ TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
   request.placement = &placement;
 
   fabric::CollectiveSpec spec;
-  spec.kind = GetParam();
+  spec.algorithm = GetParam();
   spec.bytes.assign(8, 400'000);
   spec.pullBytes = 400'000;
   spec.servers = 2;
   spec.group = 4;
   spec.parents = placement.parents;
   spec.firstAggregator = 10;
-  if (spec.kind == CollectiveKind::SparseTree) spec.sumBytes = {500'000, 600'000, 700'000};
-  if (spec.kind == CollectiveKind::ScatterReduceAllGather) spec.sumBytes = {400'000};
+  if (spec.algorithm == CollectiveAlgorithm::SparseTree)
+    spec.sumBytes = {500'000, 600'000, 700'000};
+  if (spec.algorithm == CollectiveAlgorithm::ScatterReduceAllGather) spec.sumBytes = {400'000};
 
   fabric::StepSimulator simulator(fabric::MakePacketEngine, request);
   const fabric::StepTiming timing = simulator.Simulate(OneCollective(8, spec), 0);
@@ -60,7 +61,7 @@ TEST(CollectiveOverTcp, HalvingDoublingTakesItsClosedFormForAnyNumberOfWorkers) 
     Scenario scenario;
     scenario.workers = workers;
     scenario.rate_bps = 10'000'000'000;
-    scenario.collective.kind = CollectiveKind::HalvingDoublingAllReduce;
+    scenario.collective.algorithm = CollectiveAlgorithm::HalvingDoublingAllReduce;
     scenario.collective.bytes.assign(workers, 400'000);
     const Fabric fabric(scenario);
     const auto expected = static_cast<double>(fabric::ClosedFormTime(

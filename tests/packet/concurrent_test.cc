@@ -10,14 +10,14 @@
 namespace legacy::packet_test {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 
 // Ring all-reduces of these sizes, all started at once, one bucket each.
 fabric::StepTiming SimulateRings(const Scenario& scenario, const std::vector<int64_t>& sizes) {
   fabric::StepTraffic traffic;
   for (const int64_t bytes : sizes) {
     fabric::CollectiveSpec ring;
-    ring.kind = CollectiveKind::RingAllReduce;
+    ring.algorithm = CollectiveAlgorithm::RingAllReduce;
     ring.bytes.assign(scenario.workers, bytes);
     const fabric::StepTraffic one = OneCollective(scenario.workers, ring);
     if (traffic.buckets.empty()) {
@@ -93,7 +93,7 @@ TEST(ParameterServer, SendsToManyWithoutTimeOuts) {
   Scenario scenario;
   scenario.workers = 16;
   scenario.server = true;
-  scenario.collective.kind = CollectiveKind::ParameterServer;
+  scenario.collective.algorithm = CollectiveAlgorithm::ParameterServer;
   scenario.collective.root = scenario.workers;
   scenario.collective.bytes.assign(scenario.workers, 1'000'000);
   scenario.collective.pullBytes = 1'000'000;

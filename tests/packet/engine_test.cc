@@ -12,7 +12,7 @@
 namespace legacy::packet_test {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 using fabric::Flow;
 using fabric::kNever;
 using fabric::TimeNs;
@@ -49,7 +49,7 @@ int64_t Marks(const fabric::Engine& engine) {
 TEST(PacketEngine, FlowsOfARingArriveInCausalOrder) {
   Scenario scenario = Star(4);
   scenario.topology = "fat-tree:k=4";
-  scenario.collective.kind = CollectiveKind::RingAllReduce;
+  scenario.collective.algorithm = CollectiveAlgorithm::RingAllReduce;
   scenario.collective.bytes.assign(4, 40'000);
   const Fabric fabric(scenario);
   auto engine = fabric::MakePacketEngine(fabric.request);

@@ -146,7 +146,7 @@ TEST_F(ProgramTest, StepsDoNotWaitForWhomTheyDrop) {
     EXPECT_EQ(Read(directory_ / "long" / file), expected) << file;
   }
   const auto seconds = column(barrier[0], "step_seconds");
-  const auto participants = column(barrier[0], "participants");
+  const auto active_workers = column(barrier[0], "participants");
   const auto sent = column(barrier[0], "message_bytes");
   const std::vector<std::pair<std::string, std::string>> droppers = {
       {"backup", "backup:k=1"},
@@ -156,8 +156,8 @@ TEST_F(ProgramTest, StepsDoNotWaitForWhomTheyDrop) {
     const auto dropped = run(name, sync);
     ASSERT_EQ(dropped.size(), barrier.size());
     for (size_t i = 1; i < dropped.size(); ++i) {
-      EXPECT_EQ(barrier[i][participants], "4");
-      EXPECT_EQ(dropped[i][participants], "3") << sync;
+      EXPECT_EQ(barrier[i][active_workers], "4");
+      EXPECT_EQ(dropped[i][active_workers], "3") << sync;
       EXPECT_LT(std::stod(dropped[i][seconds]), 0.9 * std::stod(barrier[i][seconds])) << sync;
       EXPECT_LT(std::stod(dropped[i][sent]), std::stod(barrier[i][sent])) << sync;
     }

@@ -55,9 +55,9 @@ std::string StepText(const StepWork& work, const PricedStep& priced, const DdpTr
     for (size_t r = 0; r < calls.size(); ++r) {
       const std::vector<fabric::TimeNs>& encode = priced.call_encode[b][r];
       text += "encode" + Seconds(encode);
-      text += calls[r].primitive == Primitive::kAllReduce   ? "send all-reduce"
-              : calls[r].primitive == Primitive::kAllGather ? "send all-gather"
-                                                            : "send broadcast";
+      text += calls[r].collective == Collective::kAllReduce   ? "send all-reduce"
+              : calls[r].collective == Collective::kAllGather ? "send all-gather"
+                                                              : "send broadcast";
       for (const int64_t bytes : calls[r].bytes) text.append(" ").append(std::to_string(bytes));
       std::vector<fabric::TimeNs> decode = traffic.decode;
       for (size_t w = 0; w < workers && r + 1 < calls.size(); ++w) {

@@ -11,7 +11,7 @@
 namespace legacy::clock_test {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 using fabric::TimeNs;
 
 // 1 flop, 1 byte or 1 element takes 1 ns; no launch floor but the kernels' own.
@@ -34,9 +34,9 @@ std::vector<OperationCost> ToyCosts() {
 
 const std::vector<int64_t> kNumels = {4, 6};
 
-CallWork ToyCall(Primitive primitive, std::vector<int64_t> bytes) {
+CallWork ToyCall(Collective collective, std::vector<int64_t> bytes) {
   CallWork call;
-  call.primitive = primitive;
+  call.collective = collective;
   call.bytes = std::move(bytes);
   call.encode = {{"enc", 400, 1}};
   call.decode = {{"dec", 300, 2}};
@@ -45,11 +45,11 @@ CallWork ToyCall(Primitive primitive, std::vector<int64_t> bytes) {
 
 StepWork ToyWork() {
   StepWork work{.step = 0, .workers = 2, .batch_size = 2};
-  work.buckets.push_back({{1}, 6, {ToyCall(Primitive::kAllGather, {40, 40})}});
+  work.buckets.push_back({{1}, 6, {ToyCall(Collective::kAllGather, {40, 40})}});
   work.buckets.push_back(
       {{0},
        4,
-       {ToyCall(Primitive::kBroadcast, {0, 20}), ToyCall(Primitive::kAllReduce, {32, 32})}});
+       {ToyCall(Collective::kBroadcast, {0, 20}), ToyCall(Collective::kAllReduce, {32, 32})}});
   work.buckets[1].calls[0].root = 1;
   return work;
 }
@@ -143,7 +143,7 @@ TEST(Clock, DroppedWorkersStopWhenThatIsDecided) {
   EXPECT_EQ(times, (std::vector<TimeNs>{28010, 84030}));
   const PricedStep all = clock.Price(ToyWork(), factors);
   StepWork work = ToyWork();
-  work.participants = {0};
+  work.active_workers = {0};
   work.buckets[0].calls[0].bytes = {40, 0};
   work.buckets[1].calls[0].root = 0;
   work.buckets[1].calls[0].bytes = {20, 0};
@@ -182,7 +182,7 @@ TEST(Clock, WithoutItsStragglerAStepEndsEarlier) {
   const std::vector<double> slow = {1, 1, 5, 1};
   const TimeNs barrier = star.simulator.Simulate(clock.Price(work, slow).traffic, 0).total;
   const TimeNs equal = star.simulator.Simulate(clock.Price(work, {}).traffic, 0).total;
-  work.participants = {0, 1, 3};
+  work.active_workers = {0, 1, 3};
   for (BucketWork& bucket : work.buckets) {
     for (CallWork& call : bucket.calls) call.bytes[2] = 0;
   }
@@ -203,46 +203,48 @@ TEST(Clock, BackwardStopsAtTheFirstTrainedOperation) {
   EXPECT_NEAR(with.ComputeSeconds(1) - without.ComputeSeconds(1), 100000e-9, 1e-12);
 }
 
-TEST(Clock, PrimitivesBecomeCollectives) {
+TEST(Clock, CallsBecomeCollectives) {
   const PricedStep step = Clock(ToyProfile(), ToyCosts(), kNumels).Price(ToyWork(), {});
   const auto& buckets = step.traffic.buckets;
-  EXPECT_EQ(buckets[0].calls[0].collective.kind, CollectiveKind::RingAllGather);
-  EXPECT_EQ(buckets[1].calls[0].collective.kind, CollectiveKind::Broadcast);
+  EXPECT_EQ(buckets[0].calls[0].collective.algorithm, CollectiveAlgorithm::RingAllGather);
+  EXPECT_EQ(buckets[1].calls[0].collective.algorithm, CollectiveAlgorithm::Broadcast);
   EXPECT_EQ(buckets[1].calls[0].collective.root, 1);
-  EXPECT_EQ(buckets[1].calls[1].collective.kind, CollectiveKind::RingAllReduce);
+  EXPECT_EQ(buckets[1].calls[1].collective.algorithm, CollectiveAlgorithm::RingAllReduce);
   EXPECT_EQ(buckets[1].calls[1].collective.bytes, (std::vector<int64_t>{32, 32}));
 }
 
 TEST(Clock, CallsTravelAsTheOptionsSay) {
   TransferOptions options;
-  options.all_reduce = CollectiveKind::HierarchicalAllReduce;
-  options.all_gather = CollectiveKind::DirectAllGather;
+  options.all_reduce = CollectiveAlgorithm::HierarchicalAllReduce;
+  options.all_gather = CollectiveAlgorithm::DirectAllGather;
   options.group = 2;
-  const auto kinds = [&] {
+  const auto algorithms = [&] {
     const PricedStep step = Clock(ToyProfile(), ToyCosts(), kNumels, options).Price(ToyWork(), {});
     const auto& buckets = step.traffic.buckets;
     EXPECT_EQ(buckets[0].calls[0].collective.group, options.transfer == Transfer::kPeers ? 2 : 1);
-    return std::vector{buckets[0].calls[0].collective.kind, buckets[1].calls[0].collective.kind,
-                       buckets[1].calls[1].collective.kind};
+    return std::vector{buckets[0].calls[0].collective.algorithm,
+                       buckets[1].calls[0].collective.algorithm,
+                       buckets[1].calls[1].collective.algorithm};
   };
-  EXPECT_EQ(kinds(), (std::vector{CollectiveKind::DirectAllGather, CollectiveKind::Broadcast,
-                                  CollectiveKind::HierarchicalAllReduce}));
+  EXPECT_EQ(algorithms(),
+            (std::vector{CollectiveAlgorithm::DirectAllGather, CollectiveAlgorithm::Broadcast,
+                         CollectiveAlgorithm::HierarchicalAllReduce}));
   // Two workers that exchange 32 bytes: one frame at once beats two.
   options.all_reduce = options.all_gather = std::nullopt;
   options.path = {2, 1'000'000'000, 10'000};
-  EXPECT_EQ(kinds()[0], CollectiveKind::RingAllGather) << "equally fast: the first";
+  EXPECT_EQ(algorithms()[0], CollectiveAlgorithm::RingAllGather) << "equally fast: the first";
   options.transfer = Transfer::kShardedParameterServer;
   options.servers = 3;
-  EXPECT_EQ(kinds(), std::vector(3, CollectiveKind::ShardedParameterServer));
+  EXPECT_EQ(algorithms(), std::vector(3, CollectiveAlgorithm::ShardedParameterServer));
 }
 
 TEST(Transfers, RefuseWhatCannotCarryACall) {
-  EXPECT_EQ(ParseKind("auto", "network.allreduce", Primitive::kAllReduce), std::nullopt);
-  EXPECT_EQ(ParseKind("in-network-allreduce", "o", Primitive::kAllReduce),
-            CollectiveKind::InNetworkAllReduce);
-  const auto refusal = [](const char* text, Primitive primitive) {
+  EXPECT_EQ(ParseAlgorithm("auto", "network.allreduce", Collective::kAllReduce), std::nullopt);
+  EXPECT_EQ(ParseAlgorithm("in-network-allreduce", "o", Collective::kAllReduce),
+            CollectiveAlgorithm::InNetworkAllReduce);
+  const auto refusal = [](const char* text, Collective collective) {
     try {
-      ParseKind(text, "network.x", primitive);
+      ParseAlgorithm(text, "network.x", collective);
     } catch (const Error& error) {
       return std::string(error.what());
     }
@@ -252,21 +254,22 @@ TEST(Transfers, RefuseWhatCannotCarryACall) {
       "allowed: auto, ring-allgather, direct-allgather, "
       "hierarchical-allgather";
   EXPECT_EQ(
-      refusal("ring-allreduce", Primitive::kAllGather),
+      refusal("ring-allreduce", Collective::kAllGather),
       "network.x: got 'ring-allreduce'; " + gathers + "; it carries no concatenation of messages");
-  EXPECT_NE(refusal("sparse-tree", Primitive::kAllGather).find("change what is trained"),
+  EXPECT_NE(refusal("sparse-tree", Collective::kAllGather).find("change what is trained"),
             std::string::npos);
-  EXPECT_NE(refusal("scatter-reduce-allgather", Primitive::kAllReduce).find("change what"),
+  EXPECT_NE(refusal("scatter-reduce-allgather", Collective::kAllReduce).find("change what"),
             std::string::npos);
-  EXPECT_NE(refusal("parameter-server", Primitive::kAllReduce).find("network.aggregation"),
+  EXPECT_NE(refusal("parameter-server", Collective::kAllReduce).find("network.aggregation"),
             std::string::npos);
-  EXPECT_EQ(refusal("star", Primitive::kAllGather), "network.x: got 'star'; " + gathers);
+  EXPECT_EQ(refusal("star", Collective::kAllGather), "network.x: got 'star'; " + gathers);
   StepWork work = ToyWork();
   work.buckets[1].calls[1].reduction = Reduction::kRequantisedSum;
   const PricedStep priced = Clock(ToyProfile(), ToyCosts(), kNumels).Price(work, {});
   const fabric::CollectiveSpec& spec = priced.traffic.buckets[1].calls[1].collective;
-  EXPECT_EQ(spec.kind,
-            CollectiveKind::ScatterReduceAllGather);  // of whatever is chosen, the one that can
+  EXPECT_EQ(
+      spec.algorithm,
+      CollectiveAlgorithm::ScatterReduceAllGather);  // of whatever is chosen, the one that can
   EXPECT_EQ(spec.sumBytes, std::vector<int64_t>{spec.bytes[0]});
 }
 
@@ -276,7 +279,7 @@ TEST(Clock, ParameterServerPulls) {
     StepWork work = ToyWork();
     const auto pulled = [&](int bucket, int call) {
       const auto spec = clock.Price(work, {}).traffic.buckets[bucket].calls[call].collective;
-      EXPECT_EQ(spec.kind, CollectiveKind::ParameterServer);
+      EXPECT_EQ(spec.algorithm, CollectiveAlgorithm::ParameterServer);
       return spec.pullBytes;
     };
     EXPECT_EQ(pulled(0, 0), 24) << "the union is never larger than the dense gradient";

@@ -81,8 +81,8 @@ std::unique_ptr<Training> Make(const Case& what, std::shared_ptr<Accelerator> ac
                                     std::move(policy), std::move(scheme));
 }
 
-void ExpectSameStep(Training& host, Training& device, std::span<const int> participants) {
-  const StepOutcome expected = host.Step(participants), got = device.Step(participants);
+void ExpectSameStep(Training& host, Training& device, std::span<const int> active_workers) {
+  const StepOutcome expected = host.Step(active_workers), got = device.Step(active_workers);
   EXPECT_EQ(got.loss, expected.loss);
   EXPECT_EQ(ToJson(got.work), ToJson(expected.work));
   ASSERT_EQ(got.units.size(), expected.units.size());

@@ -71,7 +71,7 @@ class Chooser : public Policy {
     agreement_ = moment == PolicyMoment::kAgreement;
     sum_ = 0;
     CollectiveCall call;
-    call.primitive = agreement_ ? Primitive::kAllReduce : Primitive::kBroadcast;
+    call.collective = agreement_ ? Collective::kAllReduce : Collective::kBroadcast;
     call.reduction = agreement_ ? Reduction::kSum : Reduction::kConcat;
     return call;
   }
@@ -129,10 +129,10 @@ TEST(PolicyCalls, AgreementComesFirstAndDecides) {
               2u);  // all layers behind the agreement; the announcement
     const BucketWork& all = outcome.work.buckets[0];
     EXPECT_EQ(all.layers.size(), training.Layers().size());
-    EXPECT_EQ(all.calls[0].primitive, Primitive::kAllReduce);
+    EXPECT_EQ(all.calls[0].collective, Collective::kAllReduce);
     EXPECT_EQ(all.calls[0].bytes, std::vector<int64_t>(4, 8));
     EXPECT_EQ(all.calls[0].encode[0].kernel, "copy");
-    EXPECT_EQ(all.calls[1].primitive, limit > 0 ? Primitive::kAllReduce : Primitive::kAllGather);
+    EXPECT_EQ(all.calls[1].collective, limit > 0 ? Collective::kAllReduce : Collective::kAllGather);
     const BucketWork& announcement = outcome.work.buckets[1];
     EXPECT_TRUE(announcement.layers.empty());
     EXPECT_EQ(announcement.calls[0].bytes, (std::vector<int64_t>{8, 0, 0, 0}));

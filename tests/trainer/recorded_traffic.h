@@ -17,11 +17,11 @@ inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   work.workers = 2;
   work.batch_size = 8;
   CallWork first;
-  first.primitive = Primitive::kBroadcast;
+  first.collective = Collective::kBroadcast;
   first.root = 1;
   first.bytes = {0, 12};
   CallWork second;
-  second.primitive = Primitive::kAllReduce;
+  second.collective = Collective::kAllReduce;
   second.reduction = Reduction::kSum;
   second.bytes = {bytes, bytes};
   second.encode = {{"topk.encode", 30, 2}, {"qsgd.encode", 30, 4, 2, 8}};

@@ -225,7 +225,7 @@ double GradientError(const std::vector<float>& mean, const std::vector<std::vect
 }
 
 // A step of one worker gives its gradient; a step of several the mean of theirs.
-TEST(Training, TheMeanIsOverTheParticipants) {
+TEST(Training, TheMeanIsOverTheActiveWorkers) {
   const auto gradient_of = [](const std::vector<int>& workers) {
     Training training = MakeTraining(SmallOptions(), "dense", 1, false);
     training.Step(workers);
@@ -254,11 +254,11 @@ TEST(Training, DroppedWorkersKeepTheirState) {
   EXPECT_NE(residual, std::vector<float>(residual.size()));
   EXPECT_EQ(held(), residual);
   EXPECT_TRUE(torch::equal(training.Replica(1).buffers()[0], statistics));
-  EXPECT_EQ(outcome.work.participants, (std::vector<int>{0, 2, 3}));
+  EXPECT_EQ(outcome.work.active_workers, (std::vector<int>{0, 2, 3}));
   const std::vector<int64_t>& bytes = outcome.work.buckets[0].calls[0].bytes;
   EXPECT_GT(bytes[0], 0);
   EXPECT_EQ(bytes, (std::vector<int64_t>{bytes[0], 0, bytes[0], bytes[0]}));
-  EXPECT_TRUE(training.Step().work.participants.empty());
+  EXPECT_TRUE(training.Step().work.active_workers.empty());
   EXPECT_THROW(training.Step(std::vector<int>{2, 1}), Error);
   EXPECT_THROW(training.Step(std::vector<int>{1, 1}), Error);
   EXPECT_THROW(training.Step(std::vector<int>{4}), Error);
@@ -292,10 +292,10 @@ TEST(Training, ReportsWhatTheStepAskedFor) {
   std::vector<bool> seen(training.Layers().size());
   for (const BucketWork& bucket : outcome.work.buckets) {
     ASSERT_EQ(bucket.calls.size(), 2u);
-    EXPECT_EQ(bucket.calls[0].primitive, Primitive::kBroadcast);
+    EXPECT_EQ(bucket.calls[0].collective, Collective::kBroadcast);
     EXPECT_GT(bucket.calls[0].bytes[0], 0);
     EXPECT_EQ(bucket.calls[0].bytes[1], 0);
-    EXPECT_EQ(bucket.calls[1].primitive, Primitive::kAllReduce);
+    EXPECT_EQ(bucket.calls[1].collective, Collective::kAllReduce);
     EXPECT_EQ(bucket.calls[1].bytes, std::vector<int64_t>(4, bucket.calls[1].bytes[0]));
     for (int layer : bucket.layers) seen[layer] = true;
   }

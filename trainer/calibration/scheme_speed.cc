@@ -116,7 +116,7 @@ class SchemeRun {
       for (int w = 0; w < workers_; ++w) exchange_->Accumulate(w, messages[w].bytes);
     };
     total_.encode_seconds += Timed(encode) / workers_;
-    const bool summed = call.primitive == Primitive::kAllReduce;
+    const bool summed = call.collective == Collective::kAllReduce;
     summed_ = summed_ && summed;
     total_.decode_seconds += Timed(accumulate) / (summed ? workers_ : 1);
     total_.decode_seconds += Timed([&] { exchange_->FinishCall(); });

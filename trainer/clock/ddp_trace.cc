@@ -33,9 +33,9 @@ StepWork WorkOf(const DdpTrace& trace, const TraceStep& traced, int64_t step) {
     }
     for (const TraceCall& call : bucket.calls) {
       CallWork& sent = added.calls.emplace_back();
-      sent.primitive = call.primitive;
+      sent.collective = call.collective;
       sent.reduction =
-          call.primitive == Primitive::kAllReduce ? Reduction::kSum : Reduction::kConcat;
+          call.collective == Collective::kAllReduce ? Reduction::kSum : Reduction::kConcat;
       sent.root = call.root;
       for (int w = 0; w < trace.workers; ++w) sent.bytes.push_back(call.bytes.Of(w));
     }

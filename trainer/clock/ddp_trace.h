@@ -32,7 +32,7 @@ class PerWorker {
 
 // Device times are seconds, and what the device would need for that alone.
 struct TraceCall {
-  Primitive primitive = Primitive::kAllReduce;
+  Collective collective = Collective::kAllReduce;
   int root = 0;  // of a broadcast
   PerWorker<int64_t> bytes;
   PerWorker<double> encode;  // before it is sent

@@ -283,19 +283,19 @@ class DdpReader {
       lines_.Fail(Keyword(), "messages of a step", "at most " + std::to_string(kMostMessages));
     }
     TraceCall call;
-    call.primitive = Way(Value(0));
+    call.collective = Way(Value(0));
     call.bytes = Each(1, [&](const Word& word) { return Whole(word, "bytes", 0, kMostBytes); });
-    if (call.primitive == Primitive::kAllReduce) CheckEqual(call);
-    if (call.primitive == Primitive::kBroadcast) call.root = Root(call);
+    if (call.collective == Collective::kAllReduce) CheckEqual(call);
+    if (call.collective == Collective::kBroadcast) call.root = Root(call);
     if (encode_) call.encode = *std::exchange(encode_, std::nullopt);
     bucket.calls.push_back(std::move(call));
     may_decode_ = true;
   }
 
-  Primitive Way(const Word& word) const {
-    if (word.text == "all-reduce") return Primitive::kAllReduce;
-    if (word.text == "all-gather") return Primitive::kAllGather;
-    if (word.text == "broadcast") return Primitive::kBroadcast;
+  Collective Way(const Word& word) const {
+    if (word.text == "all-reduce") return Collective::kAllReduce;
+    if (word.text == "all-gather") return Collective::kAllGather;
+    if (word.text == "broadcast") return Collective::kBroadcast;
     lines_.Fail(word, "way", "all-reduce, all-gather, broadcast");
   }
 

@@ -37,7 +37,7 @@ PricedStep Unpriced(const StepWork& work, const TransferOptions& options) {
     traffic.decode.resize(workers);
     step.call_encode.emplace_back(bucket.calls.size(), std::vector<TimeNs>(workers));
     for (const CallWork& call : bucket.calls) {
-      traffic.calls.push_back({CollectiveOf(options, bucket, call, !work.participants.empty()),
+      traffic.calls.push_back({CollectiveOf(options, bucket, call, !work.active_workers.empty()),
                                std::vector<TimeNs>(workers)});
     }
   }

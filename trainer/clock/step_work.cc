@@ -9,7 +9,7 @@ namespace {
 bool SameStructure(const BucketWork& a, const BucketWork& b) {
   return std::equal(a.calls.begin(), a.calls.end(), b.calls.begin(), b.calls.end(),
                     [](const CallWork& x, const CallWork& y) {
-                      return x.primitive == y.primitive && x.reduction == y.reduction &&
+                      return x.collective == y.collective && x.reduction == y.reduction &&
                              x.root == y.root;
                     });
 }
@@ -25,7 +25,7 @@ void AddCall(const CallWork& call, CallWork& total) {
 
 CallWork WorkOf(const CollectiveCall& call, int workers) {
   CallWork work;
-  work.primitive = call.primitive;
+  work.collective = call.collective;
   work.reduction = call.reduction;
   work.root = call.root;
   work.bytes.resize(static_cast<size_t>(workers));
@@ -35,12 +35,12 @@ CallWork WorkOf(const CollectiveCall& call, int workers) {
 }
 
 bool StepWork::TakesPart(int worker) const {
-  return participants.empty() ||
-         std::binary_search(participants.begin(), participants.end(), worker);
+  return active_workers.empty() ||
+         std::binary_search(active_workers.begin(), active_workers.end(), worker);
 }
 
-int64_t StepWork::Participants() const {
-  return participants.empty() ? workers : static_cast<int64_t>(participants.size());
+int64_t StepWork::ActiveWorkers() const {
+  return active_workers.empty() ? workers : static_cast<int64_t>(active_workers.size());
 }
 
 int64_t StepWork::MessageBytes(int worker) const {

@@ -14,7 +14,7 @@ namespace legacy {
 
 // One collective call of everything that travels together.
 struct CallWork {
-  Primitive primitive = Primitive::kAllGather;
+  Collective collective = Collective::kAllGather;
   Reduction reduction = Reduction::kConcat;
   int root = 0;                // of a broadcast
   std::vector<int64_t> bytes;  // message bytes of each worker; 0 where a worker sends nothing
@@ -42,16 +42,16 @@ struct StepWork {
   std::vector<Work> whole_gradient = {};
   std::vector<BucketWork> buckets = {};  // in the order in which the backward pass completes them
   // Workers whose gradients count, ascending; empty: all. The others send nothing.
-  std::vector<int> participants = {};
+  std::vector<int> active_workers = {};
 
   bool TakesPart(int worker) const;
-  int64_t Participants() const;  // how many take part
+  int64_t ActiveWorkers() const;  // how many take part
   // Message bytes of one worker over all buckets and collective calls: the payload, before
   // collectives forward it.
   int64_t MessageBytes(int worker) const;
 };
 
-// Units of one bucket, merged: units whose collective calls have the same primitives, reductions
+// Units of one bucket, merged: units whose collective calls have the same collectives, reductions
 // and roots travel together (bytes and work added; what is alike shares its sets of launches).
 // Units with another structure form a bucket of their own; groups are in order of first occurrence.
 std::vector<BucketWork> MergeUnits(std::span<const BucketWork> units);

@@ -170,8 +170,8 @@ class TrafficReader {
     }
     if (line.contains("participants")) {
       for (const json& worker : List(line, "participants")) {
-        const int64_t least = work.participants.empty() ? 0 : work.participants.back() + 1;
-        work.participants.push_back(
+        const int64_t least = work.active_workers.empty() ? 0 : work.active_workers.back() + 1;
+        work.active_workers.push_back(
             static_cast<int>(Whole(worker, "participants", least, work.workers - 1)));
       }
     }
@@ -190,7 +190,7 @@ class TrafficReader {
 
   CallWork ReadCall(const json& entry, int workers) const {
     CallWork call;
-    call.primitive = ChoiceAt(entry, "primitive", Primitive::kBroadcast, PrimitiveText);
+    call.collective = ChoiceAt(entry, "primitive", Collective::kBroadcast, CollectiveText);
     call.reduction = ChoiceAt(entry, "reduction", Reduction::kRequantisedSum, ReductionText);
     call.root = static_cast<int>(WholeAt(entry, "root", 0, workers - 1));
     for (const json& bytes : List(entry, "bytes")) {

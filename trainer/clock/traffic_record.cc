@@ -22,7 +22,7 @@ json WorkJson(const std::vector<Work>& works) {
 }
 
 json CallJson(const CallWork& call) {
-  return {{"primitive", PrimitiveText(call.primitive)},
+  return {{"primitive", CollectiveText(call.collective)},
           {"reduction", ReductionText(call.reduction)},
           {"root", call.root},
           {"bytes", call.bytes},
@@ -40,13 +40,13 @@ json OperationJson(const OperationCost& cost) {
 
 }  // namespace
 
-const char* PrimitiveText(Primitive primitive) {
-  switch (primitive) {
-    case Primitive::kAllReduce:
+const char* CollectiveText(Collective collective) {
+  switch (collective) {
+    case Collective::kAllReduce:
       return "all-reduce";
-    case Primitive::kAllGather:
+    case Collective::kAllGather:
       return "all-gather";
-    case Primitive::kBroadcast:
+    case Collective::kBroadcast:
       return "broadcast";
   }
   return "";
@@ -78,7 +78,7 @@ json ToJson(const StepWork& work) {
   }
   json step = {{"workers", work.workers}, {"batch", work.batch_size}, {"buckets", buckets}};
   if (!work.whole_gradient.empty()) step["whole_gradient"] = WorkJson(work.whole_gradient);
-  if (!work.participants.empty()) step["participants"] = work.participants;
+  if (!work.active_workers.empty()) step["participants"] = work.active_workers;
   return step;
 }
 

@@ -32,7 +32,7 @@ inline constexpr int64_t kTrafficFormat = 2;
 nlohmann::json ToJson(const StepWork& work);
 
 // How the record writes them.
-const char* PrimitiveText(Primitive primitive);
+const char* CollectiveText(Collective collective);
 const char* ReductionText(Reduction reduction);
 
 // Hash of everything that shaped a training (its JSON text), as 16 hexadecimal digits: FNV-1a, 64

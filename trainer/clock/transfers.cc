@@ -11,43 +11,45 @@
 namespace legacy {
 namespace {
 
-using fabric::CollectiveKind;
+using fabric::CollectiveAlgorithm;
 using fabric::CollectiveSpec;
 using fabric::Payload;
 
 constexpr int64_t kDenseBytes = 4;  // fp32
 
-bool IsServer(CollectiveKind kind) {
-  return kind == CollectiveKind::ParameterServer || kind == CollectiveKind::ShardedParameterServer;
+bool IsServer(CollectiveAlgorithm algorithm) {
+  return algorithm == CollectiveAlgorithm::ParameterServer ||
+         algorithm == CollectiveAlgorithm::ShardedParameterServer;
 }
 
-std::vector<CollectiveKind> PeerKinds(Payload payload) {
-  std::vector<CollectiveKind> kinds = fabric::KindsFor(payload);
-  std::erase_if(kinds, IsServer);
-  return kinds;
+std::vector<CollectiveAlgorithm> PeerAlgorithms(Payload payload) {
+  std::vector<CollectiveAlgorithm> algorithms = fabric::AlgorithmsFor(payload);
+  std::erase_if(algorithms, IsServer);
+  return algorithms;
 }
 
 // In-network sums need switches that can: never chosen unasked.
-std::vector<CollectiveKind> Candidates(Payload payload, const TransferOptions& options) {
-  std::vector<CollectiveKind> kinds = PeerKinds(payload);
-  std::erase_if(kinds, [&](CollectiveKind kind) {
-    const bool hierarchical = kind == CollectiveKind::HierarchicalAllReduce ||
-                              kind == CollectiveKind::HierarchicalAllGather;
-    return kind == CollectiveKind::InNetworkAllReduce || (hierarchical && options.group < 2);
+std::vector<CollectiveAlgorithm> Candidates(Payload payload, const TransferOptions& options) {
+  std::vector<CollectiveAlgorithm> algorithms = PeerAlgorithms(payload);
+  std::erase_if(algorithms, [&](CollectiveAlgorithm algorithm) {
+    const bool hierarchical = algorithm == CollectiveAlgorithm::HierarchicalAllReduce ||
+                              algorithm == CollectiveAlgorithm::HierarchicalAllGather;
+    return algorithm == CollectiveAlgorithm::InNetworkAllReduce ||
+           (hierarchical && options.group < 2);
   });
-  return kinds;
+  return algorithms;
 }
 
-CollectiveKind PeerKind(const TransferOptions& options, const CollectiveSpec& spec,
-                        Primitive primitive, Payload payload) {
-  if (primitive == Primitive::kBroadcast) return CollectiveKind::Broadcast;
-  // Only one kind's owners quantise again what they summed.
-  if (payload == Payload::RequantisedSum) return CollectiveKind::ScatterReduceAllGather;
-  const std::optional<CollectiveKind> chosen =
-      primitive == Primitive::kAllReduce ? options.all_reduce : options.all_gather;
+CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const CollectiveSpec& spec,
+                                  Collective collective, Payload payload) {
+  if (collective == Collective::kBroadcast) return CollectiveAlgorithm::Broadcast;
+  // Only one algorithm's owners quantise again what they summed.
+  if (payload == Payload::RequantisedSum) return CollectiveAlgorithm::ScatterReduceAllGather;
+  const std::optional<CollectiveAlgorithm> chosen =
+      collective == Collective::kAllReduce ? options.all_reduce : options.all_gather;
   if (chosen) return *chosen;
   return FastestCollective(Candidates(payload, options), spec, options.path, options.transport)
-      .kind;
+      .algorithm;
 }
 
 }  // namespace
@@ -66,24 +68,24 @@ Pull ParsePull(std::string_view text) {
   throw Error("pull", std::string(text), "dense, union");
 }
 
-std::optional<CollectiveKind> ParseKind(std::string_view text, std::string_view option,
-                                        Primitive primitive) {
+std::optional<CollectiveAlgorithm> ParseAlgorithm(std::string_view text, std::string_view option,
+                                                  Collective collective) {
   if (text == "auto") return std::nullopt;
-  const Payload payload = primitive == Primitive::kAllReduce ? Payload::Sum : Payload::Concat;
+  const Payload payload = collective == Collective::kAllReduce ? Payload::Sum : Payload::Concat;
   std::string allowed = "auto";
-  for (const CollectiveKind kind : PeerKinds(payload)) {
-    if (text == fabric::ToString(kind)) return kind;
-    allowed += std::string(", ") + fabric::ToString(kind);
+  for (const CollectiveAlgorithm algorithm : PeerAlgorithms(payload)) {
+    if (text == fabric::ToString(algorithm)) return algorithm;
+    allowed += std::string(", ") + fabric::ToString(algorithm);
   }
-  for (const CollectiveKind kind : fabric::CollectiveKinds()) {
-    if (text != fabric::ToString(kind)) continue;
-    if (IsServer(kind)) {
+  for (const CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
+    if (text != fabric::ToString(algorithm)) continue;
+    if (IsServer(algorithm)) {
       allowed += "; servers are chosen by network.aggregation";
-    } else if (fabric::CanCarry(kind, Payload::SparseSum)) {
+    } else if (fabric::CanCarry(algorithm, Payload::SparseSum)) {
       allowed +=
           "; its sums change what is trained, which takes codecs that can add their messages: "
           "none does";
-    } else if (fabric::CanCarry(kind, Payload::RequantisedSum)) {
+    } else if (fabric::CanCarry(algorithm, Payload::RequantisedSum)) {
       allowed +=
           "; its sums change what is trained: it carries schemes that quantise sums again "
           "(reduction=requantise), and those alone";
@@ -95,14 +97,14 @@ std::optional<CollectiveKind> ParseKind(std::string_view text, std::string_view 
 }
 
 Payload PayloadOf(const CallWork& call) {
-  if (call.primitive == Primitive::kBroadcast) return Payload::Broadcast;
+  if (call.collective == Collective::kBroadcast) return Payload::Broadcast;
   if (call.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
-  return call.primitive == Primitive::kAllReduce ? Payload::Sum : Payload::Concat;
+  return call.collective == Collective::kAllReduce ? Payload::Sum : Payload::Concat;
 }
 
 int64_t PullBytes(const CallWork& call, int64_t elements, Pull pull) {
-  if (call.primitive == Primitive::kBroadcast) return call.bytes[call.root];
-  if (call.primitive == Primitive::kAllReduce) return *std::ranges::max_element(call.bytes);
+  if (call.collective == Collective::kBroadcast) return call.bytes[call.root];
+  if (call.collective == Collective::kAllReduce) return *std::ranges::max_element(call.bytes);
   const int64_t dense = kDenseBytes * elements;
   const int64_t sum = std::accumulate(call.bytes.begin(), call.bytes.end(), int64_t{0});
   return pull == Pull::kDense ? dense : std::min(sum, dense);
@@ -115,12 +117,13 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bu
   spec.bytes = call.bytes;
   if (options.transfer != Transfer::kPeers) {
     const bool sharded = options.transfer == Transfer::kShardedParameterServer;
-    spec.kind = sharded ? CollectiveKind::ShardedParameterServer : CollectiveKind::ParameterServer;
+    spec.algorithm = sharded ? CollectiveAlgorithm::ShardedParameterServer
+                             : CollectiveAlgorithm::ParameterServer;
     spec.servers = sharded ? options.servers : 1;
     spec.pullBytes = PullBytes(call, bucket.elements, options.pull);
     return spec;
   }
-  if (partial && call.primitive == Primitive::kAllReduce) {
+  if (partial && call.collective == Collective::kAllReduce) {
     std::fill(spec.bytes.begin(), spec.bytes.end(),
               *std::max_element(spec.bytes.begin(), spec.bytes.end()));
   }
@@ -131,9 +134,9 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bu
   if (payload == Payload::RequantisedSum) {
     spec.sumBytes = {*std::max_element(spec.bytes.begin(), spec.bytes.end())};
   }
-  spec.kind = PeerKind(options, spec, call.primitive, payload);
+  spec.algorithm = PeerAlgorithm(options, spec, call.collective, payload);
   try {
-    fabric::CheckCarries(spec.kind, payload, std::string("a ") + fabric::ToString(payload));
+    fabric::CheckCarries(spec.algorithm, payload, std::string("a ") + fabric::ToString(payload));
   } catch (const fabric::Error& error) {
     throw Error(error.what());
   }

@@ -1,6 +1,6 @@
-// Which way the collective calls of exchanges travel: a call's primitive and reduction say what its
-// messages need, the options which collective carries that. Every choice carries the same bytes to
-// the same mean; only the time differs. Needs no LibTorch.
+// Which way the collective calls of exchanges travel: a call's collective and reduction say what
+// its messages need, the options which collective carries that. Every choice carries the same bytes
+// to the same mean; only the time differs. Needs no LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace legacy {
 
-// Each primitive among the workers, or all through parameter servers.
+// Each collective among the workers, or all through parameter servers.
 enum class Transfer : uint8_t { kPeers, kParameterServer, kShardedParameterServer };
 
 // What workers pull from a parameter server after a collective call of concatenated (sparse)
@@ -29,9 +29,11 @@ struct TransferOptions {
   Transfer transfer = Transfer::kPeers;
   Pull pull = Pull::kUnion;
   // Among the workers; none: for each collective call the one with the least closed form on `path`.
-  std::optional<fabric::CollectiveKind> all_reduce = fabric::CollectiveKind::RingAllReduce;
-  std::optional<fabric::CollectiveKind> all_gather = fabric::CollectiveKind::RingAllGather;
-  int group = 1;    // hierarchical kinds: consecutive workers
+  std::optional<fabric::CollectiveAlgorithm> all_reduce =
+      fabric::CollectiveAlgorithm::RingAllReduce;
+  std::optional<fabric::CollectiveAlgorithm> all_gather =
+      fabric::CollectiveAlgorithm::RingAllGather;
+  int group = 1;    // hierarchical algorithms: consecutive workers
   int servers = 1;  // sharded parameter server
   // in-network: Placement::parents, and the endpoint of its first aggregator
   std::vector<int> parents = {};
@@ -45,10 +47,11 @@ struct TransferOptions {
 Transfer ParseTransfer(std::string_view text);
 Pull ParsePull(std::string_view text);
 
-// "auto" (none) or a kind that carries collective calls of `primitive` among workers. Throws Error
-// naming `option`, what is allowed, and why what is not.
-std::optional<fabric::CollectiveKind> ParseKind(std::string_view text, std::string_view option,
-                                                Primitive primitive);
+// "auto" (none) or an algorithm that carries collective calls of `collective` among workers. Throws
+// Error naming `option`, what is allowed, and why what is not.
+std::optional<fabric::CollectiveAlgorithm> ParseAlgorithm(std::string_view text,
+                                                          std::string_view option,
+                                                          Collective collective);
 
 // What the network must do with a collective call's messages.
 fabric::Payload PayloadOf(const CallWork& call);
@@ -59,7 +62,7 @@ int64_t PullBytes(const CallWork& call, int64_t elements, Pull pull = Pull::kUni
 
 // The collective of one collective call. Where not all workers take part (`partial`) those without
 // a message add zeros to sums on the way, which keep their length. Throws Error where the chosen
-// kind cannot carry it.
+// algorithm cannot carry it.
 fabric::CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
                                     const CallWork& call, bool partial);
 

@@ -70,15 +70,15 @@ class CodecDeviceExchange : public DeviceExchange {
     return {.codec = whole_[unit] ? DenseCodec() : *codec_,
             .unit = units_[unit],
             .parameter = parameters_[unit],
-            .participants = static_cast<int>(participants_.size()),
+            .active_workers = static_cast<int>(active_workers_.size()),
             .memory = MemoryOf(memory_, whole_[unit])};
   }
   // In all messages, where their lengths travel.
   std::optional<int64_t> Values(int unit) const;
   int SlotOf(int worker) const {
-    const auto found = std::ranges::find(participants_, worker);
-    assert(found != participants_.end());
-    return static_cast<int>(found - participants_.begin());
+    const auto found = std::ranges::find(active_workers_, worker);
+    assert(found != active_workers_.end());
+    return static_cast<int>(found - active_workers_.begin());
   }
 
   mutable Operations<Device> on_;  // downloads are the device's work, too
@@ -97,7 +97,7 @@ class CodecDeviceExchange : public DeviceExchange {
   Faults<Device> faults_;
   std::vector<std::unique_ptr<MessageGroup<Device>>> groups_;
   std::vector<Place> places_;
-  std::vector<int> participants_;
+  std::vector<int> active_workers_;
   int encoded_ = 0;
 };
 
@@ -133,7 +133,7 @@ void CodecDeviceExchange<Device>::Begin(const DeviceStep& step) {
     const bool feedback = !whole_[u] && memory_.kind != MemoryKind::kNone;
     CheckCodecStep(*codec_, step.parameters[u], feedback);
   }
-  participants_ = step.Participants(workers_);
+  active_workers_ = step.ActiveWorkers(workers_);
   if (groups_.empty() || !std::ranges::equal(parameters_, step.parameters)) {
     parameters_.assign(step.parameters.begin(), step.parameters.end());
     MakeGroups();
@@ -146,7 +146,7 @@ void CodecDeviceExchange<Device>::Begin(const DeviceStep& step) {
 
 template <class Device>
 void CodecDeviceExchange<Device>::Encode(int worker, const float* gradient) {
-  assert(worker == participants_[encoded_]);
+  assert(worker == active_workers_[encoded_]);
   SenderArrays sender = {
       .worker = static_cast<uint32_t>(worker), .slot = encoded_++, .gradient = gradient};
   if (memory_.kind != MemoryKind::kNone) sender.held = held_[worker].data();
@@ -165,11 +165,11 @@ void CodecDeviceExchange<Device>::Encode(int worker, const float* gradient) {
 
 template <class Device>
 void CodecDeviceExchange<Device>::Finish(float* mean) {
-  assert(encoded_ == std::ssize(participants_));
+  assert(encoded_ == std::ssize(active_workers_));
   for (const auto& group : groups_) {
-    group->Decode(encoded_, static_cast<float>(participants_.size()), mean);
+    group->Decode(encoded_, static_cast<float>(active_workers_.size()), mean);
   }
-  faults_.Check(on_.device(), participants_);
+  faults_.Check(on_.device(), active_workers_);
 }
 
 template <class Device>
@@ -179,11 +179,11 @@ std::vector<DeviceExchange::Travelled> CodecDeviceExchange<Device>::Calls(int un
   std::vector<Travelled> calls;
   std::vector<int64_t> bytes(workers_);
   if (step.LengthsTravel()) {
-    for (const int worker : participants_) bytes[worker] = sizeof(uint32_t);
+    for (const int worker : active_workers_) bytes[worker] = sizeof(uint32_t);
     calls.push_back({step.Lengths(), bytes});
   }
-  for (size_t slot = 0; slot < participants_.size(); ++slot) {
-    bytes[participants_[slot]] = place.group->MessageBytes(place.number, static_cast<int>(slot));
+  for (size_t slot = 0; slot < active_workers_.size(); ++slot) {
+    bytes[active_workers_[slot]] = place.group->MessageBytes(place.number, static_cast<int>(slot));
   }
   calls.push_back({step.Messages(Values(unit)), bytes});
   return calls;
@@ -194,7 +194,7 @@ std::optional<int64_t> CodecDeviceExchange<Device>::Values(int unit) const {
   if (!StepOf(unit).LengthsTravel()) return std::nullopt;
   const Place& place = places_[unit];
   int64_t values = 0;
-  for (size_t slot = 0; slot < participants_.size(); ++slot) {
+  for (size_t slot = 0; slot < active_workers_.size(); ++slot) {
     values += place.group->Count(place.number, static_cast<int>(slot));
   }
   return values;

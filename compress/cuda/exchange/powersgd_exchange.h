@@ -82,7 +82,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   };
 
   void LayOut(const std::vector<int64_t>& vectors);
-  void SetParticipants(const std::vector<int>& participants);
+  void SetActiveWorkers(const std::vector<int>& active_workers);
   void PrepareBases(const DeviceStep& step);
   void MeanOf(FactorCall call);
   void ReadFlags();
@@ -96,7 +96,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
                 "NaN or infinity", "finite numbers");
   }
   int64_t units() const { return std::ssize(units_); }
-  bool TakesPart(int worker) const { return std::ranges::count(participants_, worker) > 0; }
+  bool TakesPart(int worker) const { return std::ranges::count(active_workers_, worker) > 0; }
   Flags FlagsIn(uint32_t* memory) const {
     uint32_t* const left = memory + units() * workers_;
     uint32_t* const right = left + table_->vectors();
@@ -108,8 +108,8 @@ class PowerSgdDeviceExchange : public DeviceExchange {
             .held_stride = places_.held_size(),
             .messages = {messages_[kLeft].data(), messages_[kRight].data()},
             .message_strides = {table_->message_floats(kLeft), table_->message_floats(kRight)},
-            .participants = Image::At(pointers_memory_.data(), participants_place_),
-            .count = static_cast<int32_t>(participants_.size())};
+            .active_workers = Image::At(pointers_memory_.data(), active_workers_place_),
+            .count = static_cast<int32_t>(active_workers_.size())};
   }
   ProductArrays ArraysOf(FactorCall call) const {
     const void* const memory = pointers_memory_.data();
@@ -133,11 +133,11 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   // Of the step.
   std::vector<double> parameters_;
   std::vector<int64_t> vectors_;
-  std::vector<int> participants_;
+  std::vector<int> active_workers_;
   DeviceTable<Device, LowRankTable> table_;
-  std::vector<MatrixGroup> groups_;  // of the participants' matrices
+  std::vector<MatrixGroup> groups_;  // of the active workers' matrices
   Array<std::byte> pointers_memory_;
-  Image::Place<int32_t> participants_place_;
+  Image::Place<int32_t> active_workers_place_;
   Image::Place<const float*> matrices_place_, vectors_places_[kCalls];
   Image::Place<float*> products_places_[kCalls];
 };
@@ -150,11 +150,11 @@ void PowerSgdDeviceExchange<Device, Products>::Begin(const DeviceStep& step) {
     CheckParameter(scheme_.Parameter(), step.parameters[u]);
     vectors.push_back(scheme_.Vectors(units_[u], step.parameters[u]));
   }
-  const std::vector<int> participants = step.Participants(workers_);
+  const std::vector<int> active_workers = step.ActiveWorkers(workers_);
   parameters_.assign(step.parameters.begin(), step.parameters.end());
   const bool changed = !table_.is_set() || vectors != vectors_;
   if (changed) LayOut(vectors);
-  if (changed || participants != participants_) SetParticipants(participants);
+  if (changed || active_workers != active_workers_) SetActiveWorkers(active_workers);
   PrepareBases(step);
   flags_.Clear(device_);
 }
@@ -173,16 +173,16 @@ void PowerSgdDeviceExchange<Device, Products>::LayOut(const std::vector<int64_t>
                                         {table_.view().units, units(), Workers(), all});
 }
 
-// Pointers to what is multiplied: of each group its units, of each unit the participants.
+// Pointers to what is multiplied: of each group its units, of each unit the active workers.
 template <class Device, class Products>
-void PowerSgdDeviceExchange<Device, Products>::SetParticipants(
-    const std::vector<int>& participants) {
-  participants_ = participants;
+void PowerSgdDeviceExchange<Device, Products>::SetActiveWorkers(
+    const std::vector<int>& active_workers) {
+  active_workers_ = active_workers;
   std::vector<const float*> matrices, vectors[kCalls];
   std::vector<float*> products[kCalls];
   for (const int32_t u : table_->order()) {
     const LowRankUnit& unit = table_->units()[u];
-    for (const int w : participants_) {
+    for (const int w : active_workers_) {
       matrices.push_back(held_.data() + w * places_.held_size() + places_.held()[u].offset);
       for (const FactorCall call : {kLeft, kRight}) {
         const FactorCall other = call == kLeft ? kRight : kLeft;
@@ -194,11 +194,12 @@ void PowerSgdDeviceExchange<Device, Products>::SetParticipants(
   }
   groups_ = table_->groups();
   for (MatrixGroup& group : groups_) {
-    group.first *= std::ssize(participants_);
-    group.count *= std::ssize(participants_);
+    group.first *= std::ssize(active_workers_);
+    group.count *= std::ssize(active_workers_);
   }
   Image image;
-  participants_place_ = image.Add(std::vector<int32_t>(participants_.begin(), participants_.end()));
+  active_workers_place_ =
+      image.Add(std::vector<int32_t>(active_workers_.begin(), active_workers_.end()));
   matrices_place_ = image.Add(matrices);
   for (const FactorCall call : {kLeft, kRight}) {
     vectors_places_[call] = image.Add(vectors[call]);
@@ -248,7 +249,7 @@ void PowerSgdDeviceExchange<Device, Products>::MeanOf(FactorCall call) {
   device_.template Launch<MeanFactors>(
       table_->vector_tiles(call),
       {table_.view().factors[call], workers.messages[call], workers.message_strides[call],
-       workers.participants, workers.count, factors_[call].data(),
+       workers.active_workers, workers.count, factors_[call].data(),
        FlagsIn(flags_.data()).factors[call]});
 }
 
@@ -324,7 +325,7 @@ std::vector<DeviceExchange::Travelled> PowerSgdDeviceExchange<Device, Products>:
   for (CollectiveCall& call : scheme_.Calls(units_[unit], parameters_[unit])) {
     const uint32_t count = table_->units()[unit].headers[travelled.size()][3];
     std::vector<int64_t> bytes(workers_);
-    for (const int w : participants_) bytes[w] = kHeaderBytes + int64_t{sizeof(float)} * count;
+    for (const int w : active_workers_) bytes[w] = kHeaderBytes + int64_t{sizeof(float)} * count;
     travelled.push_back({std::move(call), std::move(bytes)});
   }
   return travelled;

@@ -80,7 +80,7 @@ StepTraffic RingStep(int workers, int buckets, int64_t bytes)
     traffic.workers = workers;
     traffic.deviceFree.assign(workers, 0);
     CallTraffic call;
-    call.collective.kind = CollectiveKind::RingAllReduce;
+    call.collective.algorithm = CollectiveAlgorithm::RingAllReduce;
     call.collective.bytes.assign(workers, bytes);
     BucketTraffic bucket;
     bucket.ready.assign(workers, 0);

@@ -32,7 +32,7 @@ Cost HierarchicalCost(const CollectiveSpec& spec, double bytes)
     const double workers = static_cast<double>(spec.bytes.size());
     const double group = std::min<double>(spec.group, workers);
     const double groups = std::max(1.0, workers / group);
-    if (spec.kind == CollectiveKind::HierarchicalAllReduce)
+    if (spec.algorithm == CollectiveAlgorithm::HierarchicalAllReduce)
     {
         return {2 * (group - 1) + 2 * (groups - 1),
                 2 * bytes * ((group - 1) / group + (groups - 1) / groups / group)};
@@ -70,39 +70,39 @@ Cost CostOf(const CollectiveSpec& spec)
     const double bytes =
         static_cast<double>(*std::max_element(spec.bytes.begin(), spec.bytes.end()));
     const double pull = static_cast<double>(spec.pullBytes);
-    switch (spec.kind)
+    switch (spec.algorithm)
     {
-    case CollectiveKind::RingAllReduce:
+    case CollectiveAlgorithm::RingAllReduce:
         return {2 * others, 2 * others / workers * bytes};
-    case CollectiveKind::HalvingDoublingAllReduce:
+    case CollectiveAlgorithm::HalvingDoublingAllReduce:
         return HalvingDoublingCost(count, bytes);
-    case CollectiveKind::DoubleTreeAllReduce:
+    case CollectiveAlgorithm::DoubleTreeAllReduce:
         return {2.0 * CeilLog2(count), 2 * bytes};
-    case CollectiveKind::DirectAllReduce:
+    case CollectiveAlgorithm::DirectAllReduce:
         return {2, 2 * others / workers * bytes};
-    case CollectiveKind::HierarchicalAllReduce:
-    case CollectiveKind::HierarchicalAllGather:
+    case CollectiveAlgorithm::HierarchicalAllReduce:
+    case CollectiveAlgorithm::HierarchicalAllGather:
         return HierarchicalCost(spec, bytes);
-    case CollectiveKind::InNetworkAllReduce:
+    case CollectiveAlgorithm::InNetworkAllReduce:
         return {2, bytes};
-    case CollectiveKind::RingAllGather:
+    case CollectiveAlgorithm::RingAllGather:
         return {others, others * bytes};
-    case CollectiveKind::DirectAllGather:
+    case CollectiveAlgorithm::DirectAllGather:
         return {1, others * bytes};
-    case CollectiveKind::AllToAll:
+    case CollectiveAlgorithm::AllToAll:
         return {1, others / workers * bytes};
-    case CollectiveKind::Broadcast:
+    case CollectiveAlgorithm::Broadcast:
     {
         const double steps = CeilLog2(count);
         return {steps, steps * static_cast<double>(spec.bytes[spec.root])};
     }
-    case CollectiveKind::ParameterServer:
+    case CollectiveAlgorithm::ParameterServer:
         return {2, workers * (bytes + pull)};
-    case CollectiveKind::ShardedParameterServer:
+    case CollectiveAlgorithm::ShardedParameterServer:
         return {2, std::max(1.0, workers / spec.servers) * (bytes + pull)};
-    case CollectiveKind::SparseTree:
+    case CollectiveAlgorithm::SparseTree:
         return SparseTreeCost(spec, bytes);
-    case CollectiveKind::ScatterReduceAllGather:
+    case CollectiveAlgorithm::ScatterReduceAllGather:
         return {2, others / workers * (bytes + static_cast<double>(spec.sumBytes[0]))};
     }
     return {0, 0};
@@ -121,7 +121,7 @@ double AlphaBetaSeconds(const CollectiveSpec& spec, double alpha, double bytesPe
     return cost.steps * alpha + cost.bytes / bytesPerSecond;
 }
 
-CollectiveChoice FastestCollective(const std::vector<CollectiveKind>& candidates,
+CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candidates,
                                    CollectiveSpec spec,
                                    const UniformPath& path,
                                    const Transport& transport)
@@ -131,20 +131,20 @@ CollectiveChoice FastestCollective(const std::vector<CollectiveKind>& candidates
         throw Error("collective: no kind to choose from");
     }
     std::vector<CollectiveChoice> choices;
-    for (CollectiveKind kind : candidates)
+    for (CollectiveAlgorithm algorithm : candidates)
     {
-        spec.kind = kind;
-        choices.push_back(CollectiveChoice{kind, ClosedFormTime(spec, path, transport), ""});
+        spec.algorithm = algorithm;
+        choices.push_back(CollectiveChoice{algorithm, ClosedFormTime(spec, path, transport), ""});
     }
     std::stable_sort(choices.begin(),
                      choices.end(),
                      [](const auto& a, const auto& b) { return a.time < b.time; });
     CollectiveChoice best = choices.front();
-    best.reason = std::string(ToString(best.kind)) + ": " + FormatTime(best.time);
+    best.reason = std::string(ToString(best.algorithm)) + ": " + FormatTime(best.time);
     if (choices.size() > 1)
     {
-        best.reason +=
-            std::string(", then ") + ToString(choices[1].kind) + ": " + FormatTime(choices[1].time);
+        best.reason += std::string(", then ") + ToString(choices[1].algorithm) + ": " +
+                       FormatTime(choices[1].time);
     }
     best.reason += ", for " + std::to_string(spec.bytes.size()) + " workers on an idle fabric";
     return best;

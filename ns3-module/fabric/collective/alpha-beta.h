@@ -1,4 +1,4 @@
-// The textbook's times of collectives, and which kind is the fastest by the closed forms.
+// The textbook's times of collectives, and which algorithm is the fastest by the closed forms.
 #pragma once
 
 #include "closed-form.h"
@@ -20,14 +20,14 @@ double AlphaBetaSeconds(const CollectiveSpec& spec, double alpha, double bytesPe
 
 struct CollectiveChoice
 {
-    CollectiveKind kind = CollectiveKind::RingAllReduce;
+    CollectiveAlgorithm algorithm = CollectiveAlgorithm::RingAllReduce;
     TimeNs time = 0;    ///< by its closed form
     std::string reason; ///< one line: its time, and the next best's
 };
 
-/// The candidate with the least closed form for `spec`, whose kind is of no meaning; of equal ones
-/// the first. Throws Error where there is none, or one cannot be.
-CollectiveChoice FastestCollective(const std::vector<CollectiveKind>& candidates,
+/// The candidate with the least closed form for `spec`, whose algorithm is of no meaning; of equal
+/// ones the first. Throws Error where there is none, or one cannot be.
+CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candidates,
                                    CollectiveSpec spec,
                                    const UniformPath& path,
                                    const Transport& transport);

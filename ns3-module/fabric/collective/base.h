@@ -1,4 +1,4 @@
-// What the kinds of collectives share. Internal to fabric/.
+// What the algorithms of collectives share. Internal to fabric/.
 #pragma once
 
 #include "collective.h"

@@ -29,8 +29,8 @@
 //
 // Exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and all are of
 // one size; an upper bound elsewhere (larger parts are taken), but for halving-doubling with N > P:
-// ACKs may be in the way of messages, up to 2 %. Direct kinds and sharded servers: up to `window` +
-// 1 workers.
+// ACKs may be in the way of messages, up to 2 %. Direct algorithms and sharded servers: up to
+// `window` + 1 workers.
 #pragma once
 
 #include "collective.h"
@@ -48,7 +48,7 @@ struct UniformPath
     TimeNs delay = 0; ///< of each hop
 };
 
-/// Any kind; workers' bytes by their largest. Throws Error on a spec that cannot be.
+/// Any algorithm; workers' bytes by their largest. Throws Error on a spec that cannot be.
 TimeNs
 ClosedFormTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport);
 

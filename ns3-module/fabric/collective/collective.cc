@@ -1,8 +1,8 @@
 #include "collective.h"
 
+#include "algorithms.h"
 #include "base.h"
 #include "fabric/base/error.h"
-#include "kinds.h"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +13,8 @@ namespace legacy::fabric
 namespace
 {
 
-/// What there is to know of a kind.
-struct KindEntry
+/// What there is to know of an algorithm.
+struct AlgorithmEntry
 {
     const char* name;
     Payload payload; ///< besides what any parameter server carries
@@ -22,8 +22,8 @@ struct KindEntry
     CollectiveMeter* meter;
 };
 
-/// In the order of CollectiveKind.
-constexpr std::array<KindEntry, 15> kKinds = {{
+/// In the order of CollectiveAlgorithm.
+constexpr std::array<AlgorithmEntry, 15> kAlgorithms = {{
     {"ring-allreduce", Payload::Sum, MakeRing, MeterRing},
     {"halving-doubling-allreduce", Payload::Sum, MakeHalvingDoubling, MeterHalvingDoubling},
     {"double-tree-allreduce", Payload::Sum, MakeDoubleTree, MeterDoubleTree},
@@ -41,23 +41,23 @@ constexpr std::array<KindEntry, 15> kKinds = {{
     {"scatter-reduce-allgather", Payload::RequantisedSum, MakeDirect, MeterDirect},
 }};
 
-const KindEntry& EntryOf(CollectiveKind kind)
+const AlgorithmEntry& EntryOf(CollectiveAlgorithm algorithm)
 {
-    return kKinds[static_cast<size_t>(kind)];
+    return kAlgorithms[static_cast<size_t>(algorithm)];
 }
 
-bool IsServer(CollectiveKind kind)
+bool IsServer(CollectiveAlgorithm algorithm)
 {
-    return kind == CollectiveKind::ParameterServer ||
-           kind == CollectiveKind::ShardedParameterServer;
+    return algorithm == CollectiveAlgorithm::ParameterServer ||
+           algorithm == CollectiveAlgorithm::ShardedParameterServer;
 }
 
-std::string Join(const std::vector<CollectiveKind>& kinds)
+std::string Join(const std::vector<CollectiveAlgorithm>& algorithms)
 {
     std::string text;
-    for (CollectiveKind kind : kinds)
+    for (CollectiveAlgorithm algorithm : algorithms)
     {
-        text += std::string(text.empty() ? "" : ", ") + ToString(kind);
+        text += std::string(text.empty() ? "" : ", ") + ToString(algorithm);
     }
     return text;
 }
@@ -92,12 +92,12 @@ void CheckRange(const std::string& what, int64_t value, int64_t least, int64_t m
     }
 }
 
-void CheckBytes(const CollectiveSpec& spec, const std::string& kind)
+void CheckBytes(const CollectiveSpec& spec, const std::string& algorithm)
 {
-    const bool equal = CanCarry(spec.kind, Payload::Sum) && !IsServer(spec.kind);
+    const bool equal = CanCarry(spec.algorithm, Payload::Sum) && !IsServer(spec.algorithm);
     for (size_t w = 0; w < spec.bytes.size(); ++w)
     {
-        const std::string where = kind + ": bytes of worker " + std::to_string(w);
+        const std::string where = algorithm + ": bytes of worker " + std::to_string(w);
         CheckRange(where, spec.bytes[w], 0, INT64_MAX);
         if (equal && spec.bytes[w] != spec.bytes[0])
         {
@@ -109,37 +109,38 @@ void CheckBytes(const CollectiveSpec& spec, const std::string& kind)
     }
 }
 
-void CheckSums(const CollectiveSpec& spec, const std::string& kind)
+void CheckSums(const CollectiveSpec& spec, const std::string& algorithm)
 {
-    size_t needed = spec.kind == CollectiveKind::ScatterReduceAllGather ? 1 : 0;
-    for (size_t merged = 1; spec.kind == CollectiveKind::SparseTree && merged < spec.bytes.size();
+    size_t needed = spec.algorithm == CollectiveAlgorithm::ScatterReduceAllGather ? 1 : 0;
+    for (size_t merged = 1;
+         spec.algorithm == CollectiveAlgorithm::SparseTree && merged < spec.bytes.size();
          merged *= 2)
     {
         ++needed;
     }
     if (needed > 0 && spec.sumBytes.size() != needed)
     {
-        throw Error(kind + ": bytes of sums",
+        throw Error(algorithm + ": bytes of sums",
                     std::to_string(spec.sumBytes.size()) + " sizes",
                     std::to_string(needed) + " for " + std::to_string(spec.bytes.size()) +
                         " workers");
     }
     for (int64_t bytes : spec.sumBytes)
     {
-        CheckRange(kind + ": bytes of a sum", bytes, 0, INT64_MAX);
+        CheckRange(algorithm + ": bytes of a sum", bytes, 0, INT64_MAX);
     }
 }
 
 /// Every node has a way up to the one root.
-void CheckParents(const CollectiveSpec& spec, const std::string& kind)
+void CheckParents(const CollectiveSpec& spec, const std::string& algorithm)
 {
     const int workers = static_cast<int>(spec.bytes.size());
     const int aggregators = static_cast<int>(spec.parents.size()) - workers;
     if (aggregators < 1)
     {
-        throw Error(kind + ": needs a placement with aggregators (switches that sum)");
+        throw Error(algorithm + ": needs a placement with aggregators (switches that sum)");
     }
-    CheckRange(kind + ": first aggregator", spec.firstAggregator, workers, kMany);
+    CheckRange(algorithm + ": first aggregator", spec.firstAggregator, workers, kMany);
     int roots = 0;
     for (int node = 0; node < workers + aggregators; ++node)
     {
@@ -150,7 +151,7 @@ void CheckParents(const CollectiveSpec& spec, const std::string& kind)
             const int parent = spec.parents[above];
             if (parent >= 0 || above < workers)
             {
-                CheckRange(kind + ": parent of node " + std::to_string(above),
+                CheckRange(algorithm + ": parent of node " + std::to_string(above),
                            parent,
                            spec.firstAggregator,
                            spec.firstAggregator + aggregators - 1);
@@ -160,44 +161,45 @@ void CheckParents(const CollectiveSpec& spec, const std::string& kind)
         roots += node >= workers && spec.parents[node] < 0 ? 1 : 0;
         if (above >= 0)
         {
-            throw Error(kind + ": parents of node " + std::to_string(node) + " form a circle");
+            throw Error(algorithm + ": parents of node " + std::to_string(node) + " form a circle");
         }
     }
-    CheckRange(kind + ": roots", roots, 1, 1);
+    CheckRange(algorithm + ": roots", roots, 1, 1);
 }
 
 } // namespace
 
 void CheckCollective(const CollectiveSpec& spec)
 {
-    const std::string kind = ToString(spec.kind);
+    const std::string algorithm = ToString(spec.algorithm);
     if (spec.bytes.empty())
     {
-        throw Error(kind + ": needs at least one worker");
+        throw Error(algorithm + ": needs at least one worker");
     }
     const int64_t workers = static_cast<int64_t>(spec.bytes.size());
-    CheckBytes(spec, kind);
-    if (spec.kind == CollectiveKind::Broadcast || spec.kind == CollectiveKind::SparseTree)
+    CheckBytes(spec, algorithm);
+    if (spec.algorithm == CollectiveAlgorithm::Broadcast ||
+        spec.algorithm == CollectiveAlgorithm::SparseTree)
     {
-        CheckRange(kind + ": root (a worker)", spec.root, 0, workers - 1);
+        CheckRange(algorithm + ": root (a worker)", spec.root, 0, workers - 1);
     }
-    if (IsServer(spec.kind))
+    if (IsServer(spec.algorithm))
     {
-        CheckRange(kind + ": pull bytes", spec.pullBytes, 0, INT64_MAX);
-        CheckRange(kind + ": servers", spec.servers, 1, kMany);
+        CheckRange(algorithm + ": pull bytes", spec.pullBytes, 0, INT64_MAX);
+        CheckRange(algorithm + ": servers", spec.servers, 1, kMany);
     }
-    if (spec.kind == CollectiveKind::HierarchicalAllReduce ||
-        spec.kind == CollectiveKind::HierarchicalAllGather)
+    if (spec.algorithm == CollectiveAlgorithm::HierarchicalAllReduce ||
+        spec.algorithm == CollectiveAlgorithm::HierarchicalAllGather)
     {
-        CheckRange(kind + ": group", spec.group, 1, kMany);
+        CheckRange(algorithm + ": group", spec.group, 1, kMany);
     }
-    if (spec.kind == CollectiveKind::InNetworkAllReduce && workers > 1)
+    if (spec.algorithm == CollectiveAlgorithm::InNetworkAllReduce && workers > 1)
     {
-        CheckParents(spec, kind);
+        CheckParents(spec, algorithm);
     }
-    CheckSums(spec, kind);
-    CheckRange(kind + ": piece bytes", spec.pieceBytes, 0, INT64_MAX);
-    CheckRange(kind + ": window", spec.window, 1, kMany);
+    CheckSums(spec, algorithm);
+    CheckRange(algorithm + ": piece bytes", spec.pieceBytes, 0, INT64_MAX);
+    CheckRange(algorithm + ": window", spec.window, 1, kMany);
 }
 
 namespace
@@ -211,42 +213,42 @@ CollectiveTraffic Meter(const CollectiveSpec& spec)
     traffic.received.assign(spec.bytes.size(), 0);
     if (spec.bytes.size() > 1)
     {
-        EntryOf(spec.kind).meter(spec, traffic);
+        EntryOf(spec.algorithm).meter(spec, traffic);
     }
     return traffic;
 }
 
 } // namespace
 
-const char* ToString(CollectiveKind kind)
+const char* ToString(CollectiveAlgorithm algorithm)
 {
-    return EntryOf(kind).name;
+    return EntryOf(algorithm).name;
 }
 
-const std::vector<CollectiveKind>& CollectiveKinds()
+const std::vector<CollectiveAlgorithm>& CollectiveAlgorithms()
 {
-    static const std::vector<CollectiveKind> kinds = []
+    static const std::vector<CollectiveAlgorithm> algorithms = []
     {
-        std::vector<CollectiveKind> all;
-        for (size_t i = 0; i < kKinds.size(); ++i)
+        std::vector<CollectiveAlgorithm> all;
+        for (size_t i = 0; i < kAlgorithms.size(); ++i)
         {
-            all.push_back(static_cast<CollectiveKind>(i));
+            all.push_back(static_cast<CollectiveAlgorithm>(i));
         }
         return all;
     }();
-    return kinds;
+    return algorithms;
 }
 
-CollectiveKind ParseCollective(const std::string& text)
+CollectiveAlgorithm ParseCollective(const std::string& text)
 {
-    for (CollectiveKind kind : CollectiveKinds())
+    for (CollectiveAlgorithm algorithm : CollectiveAlgorithms())
     {
-        if (text == ToString(kind))
+        if (text == ToString(algorithm))
         {
-            return kind;
+            return algorithm;
         }
     }
-    throw Error("collective", text, Join(CollectiveKinds()));
+    throw Error("collective", text, Join(CollectiveAlgorithms()));
 }
 
 const char* ToString(Payload payload)
@@ -260,30 +262,31 @@ const char* ToString(Payload payload)
     return kNames[static_cast<size_t>(payload)];
 }
 
-bool CanCarry(CollectiveKind kind, Payload payload)
+bool CanCarry(CollectiveAlgorithm algorithm, Payload payload)
 {
-    return IsServer(kind) ? payload != Payload::Exchange : EntryOf(kind).payload == payload;
+    return IsServer(algorithm) ? payload != Payload::Exchange
+                               : EntryOf(algorithm).payload == payload;
 }
 
-std::vector<CollectiveKind> KindsFor(Payload payload)
+std::vector<CollectiveAlgorithm> AlgorithmsFor(Payload payload)
 {
-    std::vector<CollectiveKind> kinds;
-    for (CollectiveKind kind : CollectiveKinds())
+    std::vector<CollectiveAlgorithm> algorithms;
+    for (CollectiveAlgorithm algorithm : CollectiveAlgorithms())
     {
-        if (CanCarry(kind, payload))
+        if (CanCarry(algorithm, payload))
         {
-            kinds.push_back(kind);
+            algorithms.push_back(algorithm);
         }
     }
-    return kinds;
+    return algorithms;
 }
 
-void CheckCarries(CollectiveKind kind, Payload payload, const std::string& what)
+void CheckCarries(CollectiveAlgorithm algorithm, Payload payload, const std::string& what)
 {
-    if (!CanCarry(kind, payload))
+    if (!CanCarry(algorithm, payload))
     {
-        throw Error(what + " cannot travel by " + ToString(kind) +
-                    "; it can by: " + Join(KindsFor(payload)));
+        throw Error(what + " cannot travel by " + ToString(algorithm) +
+                    "; it can by: " + Join(AlgorithmsFor(payload)));
     }
 }
 
@@ -315,7 +318,7 @@ MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCal
     {
         return std::make_unique<Alone>(1, tagBase, std::move(done));
     }
-    return EntryOf(spec.kind).make(spec, tagBase, std::move(done));
+    return EntryOf(spec.algorithm).make(spec, tagBase, std::move(done));
 }
 
 } // namespace legacy::fabric

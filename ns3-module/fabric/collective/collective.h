@@ -13,7 +13,7 @@
 namespace legacy::fabric
 {
 
-enum class CollectiveKind : uint8_t
+enum class CollectiveAlgorithm : uint8_t
 {
     // all-reduce: all workers send the same number of bytes
     RingAllReduce,            ///< 2 (N-1) rounds of 1/N
@@ -40,11 +40,11 @@ enum class CollectiveKind : uint8_t
 /// "hierarchical-allreduce", "in-network-allreduce", "ring-allgather", "direct-allgather",
 /// "hierarchical-allgather", "all-to-all", "broadcast", "parameter-server",
 /// "sharded-parameter-server", "sparse-tree", "scatter-reduce-allgather".
-const char* ToString(CollectiveKind kind);
+const char* ToString(CollectiveAlgorithm algorithm);
 /// Throws Error with the list.
-CollectiveKind ParseCollective(const std::string& text);
+CollectiveAlgorithm ParseCollective(const std::string& text);
 /// All of them, in the order above.
-const std::vector<CollectiveKind>& CollectiveKinds();
+const std::vector<CollectiveAlgorithm>& CollectiveAlgorithms();
 
 /// What becomes of the workers' messages.
 enum class Payload : uint8_t
@@ -59,17 +59,17 @@ enum class Payload : uint8_t
 
 /// "sum of equal-length messages", "concatenation of messages", "broadcast", ...
 const char* ToString(Payload payload);
-/// Parameter servers carry all but an exchange, other kinds one payload.
-bool CanCarry(CollectiveKind kind, Payload payload);
-/// In the order of CollectiveKind.
-std::vector<CollectiveKind> KindsFor(Payload payload);
+/// Parameter servers carry all but an exchange, other algorithms one payload.
+bool CanCarry(CollectiveAlgorithm algorithm, Payload payload);
+/// In the order of CollectiveAlgorithm.
+std::vector<CollectiveAlgorithm> AlgorithmsFor(Payload payload);
 /// Throws Error where it cannot, as "topk cannot travel by ring-allreduce; it can by: ..."; `what`
 /// travels.
-void CheckCarries(CollectiveKind kind, Payload payload, const std::string& what);
+void CheckCarries(CollectiveAlgorithm algorithm, Payload payload, const std::string& what);
 
 struct CollectiveSpec
 {
-    CollectiveKind kind = CollectiveKind::RingAllReduce;
+    CollectiveAlgorithm algorithm = CollectiveAlgorithm::RingAllReduce;
     int root = 0;
     std::vector<int64_t> bytes; ///< of each worker
     int64_t pullBytes = 0;      ///< parameter servers: to each worker
@@ -83,16 +83,16 @@ struct CollectiveSpec
     /// in-network: Placement::parents, and the endpoint of its first aggregator
     std::vector<int> parents;
     int firstAggregator = 0;
-    /// pipelined kinds (double tree, in-network): bytes of a piece; 0: about 16 pieces, of 16 KiB
-    /// to 1 MiB
+    /// pipelined algorithms (double tree, in-network): bytes of a piece; 0: about 16 pieces, of 16
+    /// KiB to 1 MiB
     int64_t pieceBytes = 0;
-    /// direct kinds, sharded parameter server, in-network: flows that a sender starts before the
-    /// first of them has arrived; N^2 flows are never on their way at once
+    /// direct algorithms, sharded parameter server, in-network: flows that a sender starts before
+    /// the first of them has arrived; N^2 flows are never on their way at once
     int window = 64;
 };
 
-/// Throws Error on what the kind cannot carry: unequal bytes in an all-reduce, root out of range,
-/// negative bytes, sizes of sums or parents that are missing.
+/// Throws Error on what the algorithm cannot carry: unequal bytes in an all-reduce, root out of
+/// range, negative bytes, sizes of sums or parents that are missing.
 void CheckCollective(const CollectiveSpec& spec);
 
 /// Payload bytes that leave and reach each worker's network card over the whole collective,
@@ -100,7 +100,7 @@ void CheckCollective(const CollectiveSpec& spec);
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec);
 std::vector<int64_t> BytesReceived(const CollectiveSpec& spec);
 
-/// How many flows the collective sends; exact but for hierarchical kinds whose last group is
+/// How many flows the collective sends; exact but for hierarchical algorithms whose last group is
 /// smaller. Throws Error as CheckCollective.
 double EstimatedFlows(const CollectiveSpec& spec);
 

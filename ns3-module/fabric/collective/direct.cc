@@ -4,8 +4,8 @@
 // phase, the part that it owns to all when everybody's contribution to it is in. It begins with its
 // right neighbour, so that no two workers send to the same one at the same time, and has at most
 // `window` flows on their way: N^2 flows are never there at once.
+#include "algorithms.h"
 #include "base.h"
-#include "kinds.h"
 
 #include <numeric>
 
@@ -21,13 +21,13 @@ struct DirectPlan
     explicit DirectPlan(const CollectiveSpec& spec)
         : workers(static_cast<int64_t>(spec.bytes.size())),
           bytes(spec.bytes),
-          whole(spec.kind == CollectiveKind::DirectAllGather),
-          phases(spec.kind == CollectiveKind::DirectAllReduce ||
-                         spec.kind == CollectiveKind::ScatterReduceAllGather
+          whole(spec.algorithm == CollectiveAlgorithm::DirectAllGather),
+          phases(spec.algorithm == CollectiveAlgorithm::DirectAllReduce ||
+                         spec.algorithm == CollectiveAlgorithm::ScatterReduceAllGather
                      ? 2
                      : 1),
-          sum(spec.kind == CollectiveKind::ScatterReduceAllGather ? spec.sumBytes[0]
-                                                                  : spec.bytes[0])
+          sum(spec.algorithm == CollectiveAlgorithm::ScatterReduceAllGather ? spec.sumBytes[0]
+                                                                            : spec.bytes[0])
     {
     }
 

@@ -3,8 +3,8 @@
 // children, and down as soon as it has it. At most four pieces of a worker are on their way up in a
 // tree, so that a leaf's do not hold up what it forwards as an inner node of the other tree.
 #include "double-tree.h"
+#include "algorithms.h"
 #include "base.h"
-#include "kinds.h"
 #include "pieces.h"
 
 namespace legacy::fabric

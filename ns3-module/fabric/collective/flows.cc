@@ -16,7 +16,7 @@ double HierarchicalFlows(const CollectiveSpec& spec)
     const auto workers = static_cast<double>(spec.bytes.size());
     const double inside = std::min<double>(spec.group, workers) - 1;
     const double across = std::ceil(workers / spec.group) - 1;
-    if (spec.kind == CollectiveKind::HierarchicalAllReduce)
+    if (spec.algorithm == CollectiveAlgorithm::HierarchicalAllReduce)
     {
         return workers * (2 * inside + 2 * across);
     }
@@ -48,33 +48,33 @@ double EstimatedFlows(const CollectiveSpec& spec)
     {
         return 0;
     }
-    switch (spec.kind)
+    switch (spec.algorithm)
     {
-    case CollectiveKind::RingAllReduce:
-    case CollectiveKind::DirectAllReduce:
-    case CollectiveKind::ScatterReduceAllGather:
+    case CollectiveAlgorithm::RingAllReduce:
+    case CollectiveAlgorithm::DirectAllReduce:
+    case CollectiveAlgorithm::ScatterReduceAllGather:
         return 2 * workers * others;
-    case CollectiveKind::RingAllGather:
-    case CollectiveKind::DirectAllGather:
-    case CollectiveKind::AllToAll:
+    case CollectiveAlgorithm::RingAllGather:
+    case CollectiveAlgorithm::DirectAllGather:
+    case CollectiveAlgorithm::AllToAll:
         return workers * others;
-    case CollectiveKind::HalvingDoublingAllReduce:
+    case CollectiveAlgorithm::HalvingDoublingAllReduce:
         return HalvingFlows(workers);
-    case CollectiveKind::DoubleTreeAllReduce:
+    case CollectiveAlgorithm::DoubleTreeAllReduce:
         return 4 * others * static_cast<double>(Pieces((bytes + 1) / 2, spec.pieceBytes).count);
-    case CollectiveKind::HierarchicalAllReduce:
-    case CollectiveKind::HierarchicalAllGather:
+    case CollectiveAlgorithm::HierarchicalAllReduce:
+    case CollectiveAlgorithm::HierarchicalAllGather:
         return HierarchicalFlows(spec);
-    case CollectiveKind::InNetworkAllReduce:
+    case CollectiveAlgorithm::InNetworkAllReduce:
         return 2 * (static_cast<double>(spec.parents.size()) - 1) *
                static_cast<double>(Pieces(bytes, spec.pieceBytes).count);
-    case CollectiveKind::Broadcast:
+    case CollectiveAlgorithm::Broadcast:
         return others;
-    case CollectiveKind::ParameterServer:
+    case CollectiveAlgorithm::ParameterServer:
         return 2 * workers;
-    case CollectiveKind::ShardedParameterServer:
+    case CollectiveAlgorithm::ShardedParameterServer:
         return 2 * workers * spec.servers;
-    case CollectiveKind::SparseTree:
+    case CollectiveAlgorithm::SparseTree:
         return 2 * others;
     }
     return 0;

@@ -9,8 +9,8 @@
 // does not let them, as a long message waits until its receiver asks for it (rendezvous). Here they
 // wait for a word, a message of one byte, from one of those who took in a message; these tell it to
 // N - P workers less than P in turn.
+#include "algorithms.h"
 #include "base.h"
-#include "kinds.h"
 
 #include <algorithm>
 

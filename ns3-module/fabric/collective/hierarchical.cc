@@ -7,8 +7,8 @@
 //
 // Chunk or slice c is in the care of member c of each group. In a last group of fewer members, g,
 // member j takes care of c = j, j + g, j + 2 g, ..., and all of them travel together within it.
+#include "algorithms.h"
 #include "base.h"
-#include "kinds.h"
 #include "ring.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class HierarchicalPlan
           m_group(std::min(spec.group, m_workers)),
           m_groups((m_workers + m_group - 1) / m_group)
     {
-        if (spec.kind == CollectiveKind::HierarchicalAllReduce)
+        if (spec.algorithm == CollectiveAlgorithm::HierarchicalAllReduce)
         {
             MakeAllReduce(spec.bytes[0]);
         }

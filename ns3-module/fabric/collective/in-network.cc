@@ -2,8 +2,8 @@
 // a piece on when it has it from all its children; the root's sums go down again, each aggregator
 // copying a piece to all its children as soon as it is there. Aggregators compute in no time; a
 // worker has at most `window` pieces on their way up.
+#include "algorithms.h"
 #include "base.h"
-#include "kinds.h"
 #include "pieces.h"
 
 namespace legacy::fabric

@@ -1,7 +1,7 @@
 // Ring all-reduce and all-gather.
 #include "ring.h"
+#include "algorithms.h"
 #include "base.h"
-#include "kinds.h"
 
 namespace legacy::fabric
 {
@@ -51,7 +51,7 @@ class RingCollective : public CollectiveBase
 Ring RingOf(const CollectiveSpec& spec)
 {
     const int workers = static_cast<int>(spec.bytes.size());
-    return spec.kind == CollectiveKind::RingAllReduce
+    return spec.algorithm == CollectiveAlgorithm::RingAllReduce
                ? Ring(Balanced(spec.bytes[0], workers), 2 * (workers - 1))
                : Ring(spec.bytes, workers - 1);
 }

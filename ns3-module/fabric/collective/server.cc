@@ -1,8 +1,8 @@
 // Parameter servers: workers push, servers answer when all have pushed. With several servers each
 // has a shard, a balanced part of every message; worker w begins with server w mod S and server s
 // with worker s mod N, so that they do not all meet at the same one. Servers compute in no time.
+#include "algorithms.h"
 #include "base.h"
-#include "kinds.h"
 
 namespace legacy::fabric
 {
@@ -106,7 +106,7 @@ class ServerCollective : public CollectiveBase
 std::unique_ptr<Collective>
 MakeServer(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
 {
-    const bool sharded = spec.kind == CollectiveKind::ShardedParameterServer;
+    const bool sharded = spec.algorithm == CollectiveAlgorithm::ShardedParameterServer;
     const int workers = static_cast<int>(spec.bytes.size());
     return std::make_unique<ServerCollective>(spec,
                                               sharded ? spec.servers : 1,

@@ -1,7 +1,7 @@
 // Binomial trees on ranks relative to the root: broadcast, and the sum of sparse messages (gTop-k:
 // Shi et al., ICDCS'19) followed by one.
+#include "algorithms.h"
 #include "base.h"
-#include "kinds.h"
 
 #include <algorithm>
 

@@ -22,7 +22,7 @@ void Append(std::string& text, const std::vector<int64_t>& values)
 void Append(std::string& text, const CollectiveSpec& spec)
 {
     Append(text,
-           {static_cast<int64_t>(spec.kind),
+           {static_cast<int64_t>(spec.algorithm),
             spec.root,
             spec.pullBytes,
             spec.servers,

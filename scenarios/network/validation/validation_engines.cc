@@ -83,7 +83,7 @@ ValidationRow BusRow(const ValidationCase& one, const std::string& fidelity) {
   const int64_t bytes = experiment.bytes.front();
   const int workers = experiment.Workers();
   const double bus = static_cast<double>(bytes) * 8 / seconds *
-                     BusFactor(fabric::CollectiveKind::RingAllReduce, workers).value();
+                     BusFactor(fabric::CollectiveAlgorithm::RingAllReduce, workers).value();
   const double line = static_cast<double>(experiment.network.topology.rateBps);
   const double expected = 100 * Efficiency(experiment.network.transport, bytes / workers);
   const std::string name =
@@ -126,10 +126,10 @@ namespace {
 
 std::vector<ValidationCase> CollectiveCases() {
   std::vector<ValidationCase> cases;
-  for (const fabric::CollectiveKind kind : fabric::CollectiveKinds()) {
+  for (const fabric::CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
     for (const char* size : {"80KB", "1600KB"}) {
-      cases.push_back({std::string("topo=star workers=8 collective=") + fabric::ToString(kind) +
-                           " bytes=" + size,
+      cases.push_back({std::string("topo=star workers=8 collective=") +
+                           fabric::ToString(algorithm) + " bytes=" + size,
                        std::string(size) == "80KB"});
     }
   }
@@ -141,9 +141,10 @@ ValidationRow CollectiveRow(const ValidationCase& one) {
   const PreparedExperiment prepared = Prepare(experiment);
   const fabric::UniformPath path{2, experiment.network.topology.rateBps,
                                  experiment.network.topology.delay};
-  const TimeNs form = fabric::ClosedFormTime(
-      SpecOf(experiment, prepared.kind, *prepared.network, 0), path, experiment.network.transport);
-  ValidationRow row{std::string(fabric::ToString(prepared.kind)) + ", " +
+  const TimeNs form =
+      fabric::ClosedFormTime(SpecOf(experiment, prepared.algorithm, *prepared.network, 0), path,
+                             experiment.network.transport);
+  ValidationRow row{std::string(fabric::ToString(prepared.algorithm)) + ", " +
                         fabric::FormatBytes(experiment.bytes.front()),
                     FixedSeconds(form)};
   for (const char* fidelity : {"analytic", "flow", "packet"}) {

@@ -42,7 +42,7 @@ fabric::TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
   traffic.workers = ring.workers;
   traffic.deviceFree.assign(ring.workers, 0);
   fabric::CallTraffic call;
-  call.collective.kind = fabric::CollectiveKind::RingAllReduce;
+  call.collective.algorithm = fabric::CollectiveAlgorithm::RingAllReduce;
   call.collective.bytes.assign(ring.workers, bytes);
   fabric::BucketTraffic bucket;
   bucket.ready.assign(ring.workers, 0);

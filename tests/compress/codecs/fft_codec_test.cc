@@ -214,7 +214,7 @@ TEST(Fft, OfMessagesOneInverseIsCharged) {
   for (const double theta : {0.0, 0.5, 0.85}) {
     for (const int workers : {1, 4, 100}) {
       const CodecStep step = {
-          .codec = *codec, .unit = unit, .parameter = theta, .participants = workers};
+          .codec = *codec, .unit = unit, .parameter = theta, .active_workers = workers};
       EXPECT_EQ(inverse(step.Messages(std::nullopt).decode), 65536) << theta << " " << workers;
     }
   }

@@ -67,7 +67,7 @@ class Oracle {
                                  std::span(mean_).subspan(begin, units_[u].numel)));
       ExpectSameCalls(exchange.Calls(unit), calls_[u]);
       EXPECT_EQ(exchange.ElementsSent(unit), exchanges_[u]->ElementsSent());
-      for (const int w : step.Participants(kWorkers)) {
+      for (const int w : step.ActiveWorkers(kWorkers)) {
         ASSERT_EQ(exchange.CopyMessage(unit, w), messages_[u][w].bytes) << w;
       }
       for (int w = 0; w < kWorkers; ++w) {
@@ -87,16 +87,17 @@ class Oracle {
     exchange.Begin({.seed = step.seed,
                     .step = step.step,
                     .parameter = step.parameters[u],
-                    .participants = step.participants});
+                    .active_workers = step.active_workers});
     bool first = true;
     while (const auto call = exchange.NextCall()) {
       DeviceExchange::Travelled travelled = {*call, std::vector<int64_t>(kWorkers)};
-      for (const int w : step.Participants(kWorkers)) {
+      for (const int w : step.ActiveWorkers(kWorkers)) {
         const auto gradient = std::span(gradients[w]).subspan(unit.offset, unit.numel);
         messages_[u][w] = exchange.Encode(w, first ? gradient : std::span<const float>());
         travelled.bytes[w] = messages_[u][w].size();
       }
-      for (const int w : step.Participants(kWorkers)) exchange.Accumulate(w, messages_[u][w].bytes);
+      for (const int w : step.ActiveWorkers(kWorkers))
+        exchange.Accumulate(w, messages_[u][w].bytes);
       exchange.FinishCall();
       calls_[u].push_back(travelled);
       first = false;
@@ -109,7 +110,7 @@ class Oracle {
     for (size_t r = 0; r < got.size(); ++r) {
       EXPECT_EQ(got[r].bytes, expected[r].bytes);
       EXPECT_EQ(got[r].call.reduction, expected[r].call.reduction);
-      EXPECT_EQ(got[r].call.primitive, expected[r].call.primitive);
+      EXPECT_EQ(got[r].call.collective, expected[r].call.collective);
       EXPECT_EQ(got[r].call.root, expected[r].call.root);
       ExpectSameWork(got[r].call.encode, expected[r].call.encode);
       ExpectSameWork(got[r].call.decode, expected[r].call.decode);
@@ -139,7 +140,7 @@ std::unique_ptr<DeviceExchange> Open(test::Device& device, const Scheme& scheme,
   return exchange;
 }
 
-// Some steps, in which parameters and participants change.
+// Some steps, in which parameters and active workers change.
 void ExpectSame(const Case& one, const std::vector<Unit>& units, int64_t steps = 5) {
   SCOPED_TRACE(one.scheme + (one.feedback ? ", error feedback" : ""));
   const auto scheme = MakeScheme(one.scheme, {.error_feedback = one.feedback});
@@ -155,8 +156,8 @@ void ExpectSame(const Case& one, const std::vector<Unit>& units, int64_t steps =
         parameters.push_back(some[(u + step / 2) % some.size()]);
       }
       DeviceStep at = {.seed = 7, .step = step, .parameters = parameters};
-      if (step % 3 == 1) at.participants = {0, 2};
-      if (step == 4) at.participants = {1};
+      if (step % 3 == 1) at.active_workers = {0, 2};
+      if (step == 4) at.active_workers = {1};
       const auto gradients = Gradients(units, step);
       oracle.Step(at, gradients);
       oracle.ExpectSame(*exchange, at, test::RunStep(*exchange, at, gradients));

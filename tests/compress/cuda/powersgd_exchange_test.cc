@@ -77,7 +77,7 @@ class Pair {
       const StepContext context{.seed = step.seed,
                                 .step = step.step,
                                 .parameter = rank,
-                                .participants = step.participants};
+                                .active_workers = step.active_workers};
       std::vector<std::vector<float>> own;
       for (int w = 0; w < workers_; ++w) {
         const auto part = Of(unit, gradients[w]);
@@ -110,7 +110,7 @@ class Pair {
 
  private:
   static bool TakesPart(const DeviceStep& step, int worker) {
-    return step.participants.empty() || std::ranges::count(step.participants, worker) > 0;
+    return step.active_workers.empty() || std::ranges::count(step.active_workers, worker) > 0;
   }
   static void CompareFloats(std::span<const float> found, std::span<const float> expected,
                             double tolerance) {
@@ -184,8 +184,8 @@ TEST(CudaPowerSgdExchange, IsTheCpusUpToRounding) {
     for (size_t step = 0; step < ranks.size(); ++step) {
       SCOPED_TRACE("step " + std::to_string(step));
       DeviceStep now = {.seed = 7, .step = static_cast<int64_t>(step), .parameters = ranks[step]};
-      if (step == 2) now.participants = {0, 2};
-      if (step == 3) now.participants = {1};
+      if (step == 2) now.active_workers = {0, 2};
+      if (step == 3) now.active_workers = {1};
       if (step == 4) pair.Rescale(2.5f);
       pair.Compare(now, pair.Gradients(100 * step), kTolerance);
     }

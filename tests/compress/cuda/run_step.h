@@ -15,7 +15,7 @@ inline std::vector<float> RunStep(DeviceExchange& exchange, const DeviceStep& st
   const auto size = static_cast<int64_t>(gradients[0].size());
   const Buffer<float> gradient(size), mean(size);
   exchange.Begin(step);
-  for (const int w : step.Participants(static_cast<int>(gradients.size()))) {
+  for (const int w : step.ActiveWorkers(static_cast<int>(gradients.size()))) {
     Copy(gradient.data(), gradients[w].data(), size * sizeof(float));
     exchange.Encode(w, gradient.data());
   }

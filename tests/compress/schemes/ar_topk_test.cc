@@ -50,7 +50,7 @@ TEST(ArTopK, BroadcastsThenReduces) {
   const auto exchange = MakeScheme("ar-topk", {})->Open(test::MakeUnit(kNumel), kWorkers);
   exchange->Begin({.step = 5, .parameter = 0.1});
   const CollectiveCall positions = exchange->NextCall().value();
-  EXPECT_EQ(positions.primitive, Primitive::kBroadcast);
+  EXPECT_EQ(positions.collective, Collective::kBroadcast);
   EXPECT_EQ(positions.root, 2);
   for (int w = 0; w < kWorkers; ++w) {
     const Message message = exchange->Encode(w, test::Normals(kNumel, w));
@@ -59,7 +59,7 @@ TEST(ArTopK, BroadcastsThenReduces) {
   }
   exchange->FinishCall();
   const CollectiveCall values = exchange->NextCall().value();
-  EXPECT_EQ(values.primitive, Primitive::kAllReduce);
+  EXPECT_EQ(values.collective, Collective::kAllReduce);
   EXPECT_EQ(values.reduction, Reduction::kSum);
   EXPECT_EQ(exchange->Encode(0, {}).size(), 16 + 4 * 21);
 }

@@ -59,7 +59,7 @@ TEST(CodecScheme, TopKWithErrorFeedbackEqualsTheOracle) {
 }
 
 // Who takes part changes from step to step; everybody's residual moves in their own steps only.
-TEST(Participants, TheMeanIsOverThemAndOthersKeepTheirState) {
+TEST(ActiveWorkers, TheMeanIsOverThemAndOthersKeepTheirState) {
   for (const std::string name : {"dense", "topk", "ar-topk"}) {
     const bool feedback = name != "dense";
     const auto scheme = MakeScheme(name, {.error_feedback = feedback});
@@ -68,13 +68,13 @@ TEST(Participants, TheMeanIsOverThemAndOthersKeepTheirState) {
     const auto three = scheme->Open(test::MakeUnit(kNumel), 3);
     const auto gradients = Gradients(1);
     EXPECT_EQ(
-        test::RunStep(*exchange, {.parameter = 0.05, .participants = {0, 1, 2, 3}}, gradients),
+        test::RunStep(*exchange, {.parameter = 0.05, .active_workers = {0, 1, 2, 3}}, gradients),
         test::RunStep(*all, {.parameter = 0.05}, gradients));
     EXPECT_EQ(exchange->Save(), all->Save()) << name;
 
     const auto fresh = scheme->Open(test::MakeUnit(kNumel), kWorkers);
     const double before = test::HeldSquared(*all, 2);
-    const StepContext step{.step = 2, .parameter = 0.05, .participants = {0, 1, 3}};
+    const StepContext step{.step = 2, .parameter = 0.05, .active_workers = {0, 1, 3}};
     // Step 2 of three: AR-Topk's root is the last of them, here worker 3.
     const auto mean = test::RunStep(*fresh, step, gradients);
     EXPECT_EQ(mean, test::RunStep(*three, {.step = 2, .parameter = 0.05},
@@ -96,13 +96,13 @@ TEST(CodecScheme, CallsSayHowTheyTravelAndWhatTheyCost) {
   };
   const CollectiveCall topk = call("topk");
   EXPECT_EQ(topk.reduction, Reduction::kConcat);
-  EXPECT_EQ(topk.primitive, Primitive::kAllGather);
+  EXPECT_EQ(topk.collective, Collective::kAllGather);
   EXPECT_EQ(topk.encode.at(0).kernel, "topk.encode");
   EXPECT_EQ(topk.encode.at(0).elements, kNumel);
   EXPECT_EQ(topk.decode.at(0).elements, 7 * kWorkers);
   for (const char* name : {"dense", "fp16", "randomk"}) {
     EXPECT_EQ(call(name).reduction, Reduction::kSum) << name;
-    EXPECT_EQ(call(name).primitive, Primitive::kAllReduce) << name;
+    EXPECT_EQ(call(name).collective, Collective::kAllReduce) << name;
   }
   EXPECT_EQ(call("dense").encode.at(0).kernel, "copy");
   EXPECT_EQ(call("randomk").decode.at(0).elements, 7);

@@ -107,7 +107,7 @@ TEST(EveryExchange, SendsWhatItsSchemePlans) {
         const PlannedCall& expected = plan->at(r);
         const std::optional<CollectiveCall> call = exchange->NextCall();
         ASSERT_TRUE(call) << one.text;
-        EXPECT_EQ(call->primitive, expected.call.primitive) << one.text;
+        EXPECT_EQ(call->collective, expected.call.collective) << one.text;
         EXPECT_EQ(call->reduction, expected.call.reduction) << one.text;
         EXPECT_EQ(Listed(call->encode), Listed(expected.call.encode)) << one.text;
         EXPECT_EQ(Listed(call->decode), Listed(expected.call.decode)) << one.text;
@@ -148,14 +148,14 @@ TEST(EveryExchange, AsksForTheCallsToExpect) {
         const PlannedCall& planned = expected->at(r);
         const std::optional<CollectiveCall> call = exchange->NextCall();
         ASSERT_TRUE(call) << text;
-        EXPECT_EQ(call->primitive, planned.call.primitive) << text;
+        EXPECT_EQ(call->collective, planned.call.collective) << text;
         EXPECT_EQ(call->reduction, planned.call.reduction) << text;
         if (exact) EXPECT_EQ(Listed(call->encode), Listed(planned.call.encode)) << text;
         if (exact) EXPECT_EQ(Listed(call->decode), Listed(planned.call.decode)) << text;
         for (int w = 0; w < kWorkers; ++w) {
           const Message message = exchange->Encode(
               w, r == 0 ? std::span<const float>(gradients[w]) : std::span<const float>());
-          const bool sends = call->primitive != Primitive::kBroadcast || w == call->root;
+          const bool sends = call->collective != Collective::kBroadcast || w == call->root;
           if (exact) EXPECT_EQ(message.size(), sends ? planned.bytes : 0) << text;
           exchange->Accumulate(w, message.bytes);
         }
@@ -186,7 +186,7 @@ TEST(EveryExchange, OthersKeepTheirStateAndTheMeanIsOfThoseWhoTakePart) {
   for (const Case& one : Cases()) {
     const auto three = Open(one), alone = Open(one, 1);
     StepContext step = StepOf(one, 0);
-    step.participants = {1};
+    step.active_workers = {1};
     const auto gradients = Gradients(1);
     const auto mean = test::RunStep(*three, step, gradients);
     for (const int other : {0, 2}) EXPECT_EQ(test::HeldSquared(*three, other), 0) << one.text;
@@ -195,7 +195,7 @@ TEST(EveryExchange, OthersKeepTheirStateAndTheMeanIsOfThoseWhoTakePart) {
       continue;  // draws are the worker's own
     }
     if (std::string_view(one.text).starts_with("dgc")) continue;  // so is the sample
-    step.participants.clear();
+    step.active_workers.clear();
     EXPECT_EQ(mean, test::RunStep(*alone, step, {gradients[1]})) << one.text;
     EXPECT_EQ(test::HeldSquared(*three, 1), test::HeldSquared(*alone, 0)) << one.text;
   }

@@ -28,9 +28,9 @@ TEST(CallSeconds, OfRingsAndTreesWhereNothingIsConfigured) {
   const std::vector<int64_t> bytes(kWorkers, 100);
   CollectiveCall call;
   EXPECT_DOUBLE_EQ(CallSeconds(link, call, 25, bytes), 7 * (0.5 + 25));
-  call.primitive = Primitive::kAllReduce;
+  call.collective = Collective::kAllReduce;
   EXPECT_DOUBLE_EQ(CallSeconds(link, call, 25, bytes), 14 * (0.5 + 25.0 / 8));
-  call.primitive = Primitive::kBroadcast;
+  call.collective = Collective::kBroadcast;
   EXPECT_DOUBLE_EQ(CallSeconds(link, call, 25, bytes), 3 * (0.5 + 25));
   EXPECT_EQ(CallSeconds(link, call, 25, std::span(bytes).first(1)), 0);
 }
@@ -39,13 +39,13 @@ TEST(CallSeconds, OfRingsAndTreesWhereNothingIsConfigured) {
 // that carry them.
 TEST(FlexibleTopK, DecidesByItsMessagesOnTheConfiguredCollectives) {
   for (const bool reduce_is_faster : {false, true}) {
-    std::map<Primitive, std::vector<int64_t>> asked;
+    std::map<Collective, std::vector<int64_t>> asked;
     LinkEstimate link = kThin;
     link.call_seconds = [&](const CollectiveCall& call, int64_t elements,
                             std::span<const int64_t> bytes) {
       EXPECT_EQ(elements, kNumel);
-      asked[call.primitive] = {bytes.begin(), bytes.end()};
-      return (call.primitive == Primitive::kAllGather) == reduce_is_faster ? 3.0 : 1.0;
+      asked[call.collective] = {bytes.begin(), bytes.end()};
+      return (call.collective == Collective::kAllGather) == reduce_is_faster ? 3.0 : 1.0;
     };
     for (const char* text : {"flexible-topk", "flexible-topk:index=u32"}) {
       const auto flexible = MakeScheme(text)->Open(test::MakeUnit(kNumel), kWorkers);
@@ -55,11 +55,12 @@ TEST(FlexibleTopK, DecidesByItsMessagesOnTheConfiguredCollectives) {
       for (int w = 0; w < kWorkers; ++w) {
         const auto own = static_cast<int64_t>(sent[w].size());
         if (!reduce_is_faster) {
-          EXPECT_EQ(asked[Primitive::kAllGather][w], own);
+          EXPECT_EQ(asked[Collective::kAllGather][w], own);
           continue;
         }
-        EXPECT_EQ(asked[Primitive::kBroadcast][w], own);
-        EXPECT_EQ(asked[Primitive::kAllReduce][w], static_cast<int64_t>(sent[kWorkers + w].size()));
+        EXPECT_EQ(asked[Collective::kBroadcast][w], own);
+        EXPECT_EQ(asked[Collective::kAllReduce][w],
+                  static_cast<int64_t>(sent[kWorkers + w].size()));
       }
     }
   }
@@ -107,7 +108,7 @@ TEST(ArTopK, TheRootIsWhoseGradientVariesMost) {
   for (float& x : gradients[6]) x += 100;  // large, and all alike
   exchange->Begin({.parameter = kDensity});
   const CollectiveCall variances = exchange->NextCall().value();
-  EXPECT_EQ(variances.primitive, Primitive::kAllGather);
+  EXPECT_EQ(variances.collective, Collective::kAllGather);
   std::vector<Message> messages;
   for (int w = 0; w < kWorkers; ++w) messages.push_back(exchange->Encode(w, gradients[w]));
   EXPECT_EQ(messages[0].size(), 4);

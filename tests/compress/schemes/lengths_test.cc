@@ -37,7 +37,7 @@ TEST(Lengths, GoFirstAndAreChecked) {
   // A message that is not as long as was said is refused.
   exchange->Begin({.parameter = 0.1});
   const CollectiveCall lengths = exchange->NextCall().value();
-  EXPECT_EQ(lengths.primitive, Primitive::kAllGather);
+  EXPECT_EQ(lengths.collective, Collective::kAllGather);
   EXPECT_FALSE(lengths.encode.empty());
   EXPECT_TRUE(lengths.decode.empty());
   for (int w = 0; w < kWorkers; ++w) {
@@ -73,7 +73,7 @@ TEST(LeftOut, UnitsAreSentWholeWithoutResidual) {
             std::vector<double>{0});
   const auto exchange = scheme->Open(small, kWorkers);
   exchange->Begin({.parameter = 0.01});
-  EXPECT_EQ(exchange->NextCall()->primitive, Primitive::kAllReduce);
+  EXPECT_EQ(exchange->NextCall()->collective, Collective::kAllReduce);
   EXPECT_EQ(test::RunStep(*exchange, {.parameter = 0.01}, Gradients()),
             test::RunStep(*MakeScheme("dense")->Open(small, kWorkers), {}, Gradients()));
   EXPECT_EQ(exchange->ElementsSent(), kNumel);
@@ -105,7 +105,7 @@ TEST(Requantised, SumsErrAtMostTwiceAsMuch) {
         exchange->Begin({.parameter = 4});
         const CollectiveCall call = exchange->NextCall().value();
         EXPECT_EQ(call.reduction, Reduction::kRequantisedSum);
-        EXPECT_EQ(call.primitive, Primitive::kAllReduce);
+        EXPECT_EQ(call.collective, Collective::kAllReduce);
         constexpr int kSteps = 20;
         double error = 0;
         for (int64_t step = 0; step < kSteps; ++step) {

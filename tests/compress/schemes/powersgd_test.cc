@@ -258,7 +258,7 @@ TEST(PowerSgd, TwoAllReducesOfTheirSize) {
   exchange->Begin({.parameter = 4});
   for (const int64_t side : {kRows, kColumns}) {
     const CollectiveCall call = exchange->NextCall().value();
-    EXPECT_EQ(call.primitive, Primitive::kAllReduce);
+    EXPECT_EQ(call.collective, Collective::kAllReduce);
     EXPECT_EQ(call.reduction, Reduction::kSum);
     const auto products = std::ranges::find(call.encode, "powersgd.multiply", &Work::kernel);
     ASSERT_NE(products, call.encode.end());

@@ -251,7 +251,7 @@ TEST(Variance, OthersKeepBoth) {
                                                        test::Normals(kNumel, 3 * step + 2)};
     const StepContext context{.step = step, .parameter = 1.5};
     StepContext some = context;
-    some.participants = step % 3 == 1 ? std::vector<int>{0, 2} : std::vector<int>{1};
+    some.active_workers = step % 3 == 1 ? std::vector<int>{0, 2} : std::vector<int>{1};
     test::RunStep(*three, some, gradients);
     if (step % 3 != 1) test::RunStep(*alone, context, {gradients[1]});
     const auto kept = three->Residual(1), expected = alone->Residual(0);

@@ -48,7 +48,7 @@ TEST(SignSgd, HasOneBitEachAndNoResidual) {
   exchange->Begin({});
   const CollectiveCall call = exchange->NextCall().value();
   EXPECT_EQ(call.reduction, Reduction::kVote);
-  EXPECT_EQ(call.primitive, Primitive::kAllGather);
+  EXPECT_EQ(call.collective, Collective::kAllGather);
   EXPECT_EQ(call.decode.front().elements, 2 * kNumel);
   EXPECT_EQ(
       scheme->SquaredErrors(test::MakeUnit(2), std::vector<float>{3, -0.5}, std::vector{1.0}, {}),

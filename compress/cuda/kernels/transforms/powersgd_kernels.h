@@ -18,7 +18,7 @@ struct LowRankWorkers {
   int64_t held_stride = 0;
   float* messages[kCalls] = {nullptr, nullptr};
   int64_t message_strides[kCalls] = {0, 0};
-  const int32_t* participants = nullptr;
+  const int32_t* active_workers = nullptr;
   int32_t count = 0;  // of them
 };
 
@@ -135,7 +135,7 @@ struct MeanFactors {
     Factors factors;
     const float* messages;
     int64_t stride;  // of workers, in floats
-    const int32_t* participants;
+    const int32_t* active_workers;
     int32_t count;  // of them
     float* mean;
     uint32_t* largest;  // from 0
@@ -152,7 +152,7 @@ struct MeanFactors {
     block.ForEachThread([&](int thread) {
       Vectors::Own<float> sum{}, own;
       for (int32_t w = 0; w < args.count; ++w) {
-        Vectors::Read(args.messages + args.participants[w] * args.stride, sent, sent_vectors,
+        Vectors::Read(args.messages + args.active_workers[w] * args.stride, sent, sent_vectors,
                       thread, own);
         LEGACY_UNROLL
         for (int i = 0; i < Vectors::kOwn; ++i) sum[i] += own[i];
@@ -258,7 +258,7 @@ struct Reconstruct {
     const bool by_vectors = Vectors::ByVectors(workers.messages[kLeft], sent);
     Vectors::Own<float> own;
     for (int32_t w = 0; w < workers.count; ++w) {
-      const int64_t begin = workers.participants[w] * workers.message_strides[kLeft];
+      const int64_t begin = workers.active_workers[w] * workers.message_strides[kLeft];
       Vectors::Read(workers.messages[kLeft] + begin, sent, by_vectors, thread, own);
       LEGACY_UNROLL
       for (int i = 0; i < Vectors::kOwn; ++i) mean[i] += own[i];
@@ -271,7 +271,7 @@ struct Reconstruct {
                                  const Tile& tile, bool by_vectors, int thread,
                                  const Vectors::Own<float>& mean) {
     for (int32_t w = 0; w < workers.count; ++w) {
-      float* const held = workers.held + workers.participants[w] * workers.held_stride;
+      float* const held = workers.held + workers.active_workers[w] * workers.held_stride;
       Vectors::Own<float> own{};
       if (unit.vectors > 0) {
         Vectors::Read(held, tile, by_vectors, thread, own);

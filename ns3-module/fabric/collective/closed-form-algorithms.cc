@@ -1,4 +1,4 @@
-// The closed form of each kind, put together from what closed-form.h says.
+// The closed form of each algorithm, put together from what closed-form.h says.
 #include "base.h"
 #include "closed-form.h"
 #include "double-tree.h"
@@ -179,37 +179,37 @@ WideTime ClosedForm::SparseTree() const
 WideTime ClosedForm::Time() const
 {
     const int64_t part = Part(m_bytes, m_workers);
-    switch (m_spec.kind)
+    switch (m_spec.algorithm)
     {
-    case CollectiveKind::RingAllReduce:
+    case CollectiveAlgorithm::RingAllReduce:
         return RingAllReduceTime(m_workers, m_bytes, m_path, m_transport);
-    case CollectiveKind::HalvingDoublingAllReduce:
+    case CollectiveAlgorithm::HalvingDoublingAllReduce:
         return HalvingDoubling();
-    case CollectiveKind::DoubleTreeAllReduce:
+    case CollectiveAlgorithm::DoubleTreeAllReduce:
         return DoubleTree();
-    case CollectiveKind::DirectAllReduce:
+    case CollectiveAlgorithm::DirectAllReduce:
         return Direct(part, part, true);
-    case CollectiveKind::HierarchicalAllReduce:
+    case CollectiveAlgorithm::HierarchicalAllReduce:
         return HierarchicalAllReduce();
-    case CollectiveKind::InNetworkAllReduce:
+    case CollectiveAlgorithm::InNetworkAllReduce:
         return InNetwork();
-    case CollectiveKind::RingAllGather:
+    case CollectiveAlgorithm::RingAllGather:
         return RingAllGatherTime(m_workers, m_bytes, m_path, m_transport);
-    case CollectiveKind::DirectAllGather:
+    case CollectiveAlgorithm::DirectAllGather:
         return Direct(m_bytes, 0, false);
-    case CollectiveKind::HierarchicalAllGather:
+    case CollectiveAlgorithm::HierarchicalAllGather:
         return HierarchicalAllGather();
-    case CollectiveKind::AllToAll:
+    case CollectiveAlgorithm::AllToAll:
         return Direct(part, 0, false);
-    case CollectiveKind::Broadcast:
+    case CollectiveAlgorithm::Broadcast:
         return BroadcastTime(m_workers, m_spec.bytes[m_spec.root], m_path, m_transport);
-    case CollectiveKind::ParameterServer:
+    case CollectiveAlgorithm::ParameterServer:
         return ParameterServerTime(m_workers, m_bytes, m_spec.pullBytes, m_path, m_transport);
-    case CollectiveKind::ShardedParameterServer:
+    case CollectiveAlgorithm::ShardedParameterServer:
         return ShardedServer();
-    case CollectiveKind::SparseTree:
+    case CollectiveAlgorithm::SparseTree:
         return SparseTree();
-    case CollectiveKind::ScatterReduceAllGather:
+    case CollectiveAlgorithm::ScatterReduceAllGather:
         return Direct(part, Part(m_spec.sumBytes[0], m_workers), true);
     }
     return 0;
