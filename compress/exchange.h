@@ -124,7 +124,7 @@ class Exchange {
   // by a / b, so that what they hold is applied as the steps that made them would have (factor =
   // lr_old / lr_new).
   virtual void RescaleResiduals(float factor) = 0;
-  // What the worker still holds (of the last step, before Begin); empty without error feedback.
+  // The worker's residual (of the last step, before Begin); empty without error feedback.
   virtual std::span<const float> Residual(int worker) const = 0;
   // Bytes of all state, and back; Load throws Error on bytes of another unit, worker count or
   // scheme.
@@ -169,7 +169,7 @@ class Scheme {
   virtual bool HasLevels() const { return false; }
   // False where error feedback would diverge, and where rounding is all that is lost (dense, fp16).
   virtual bool UsesErrorFeedback([[maybe_unused]] double parameter) const { return true; }
-  // True where what is held back is the method itself (momentum correction, variance): it is made
+  // True where the residual is the method itself (momentum correction, variance): it is made
   // with error feedback on.
   virtual bool NeedsErrorFeedback() const { return OwnsMomentum(); }
   // True where momentum is applied before compression (DGC): the optimizer must have none.

@@ -79,7 +79,7 @@ class Policy : public Pluggable {
   // Decide.
   virtual bool ReadsLocalGradient() const { return false; }
   virtual WorkList LocalWork() const { return {}; }
-  // Gradient g of worker 0 and what it held of unit `unit` before (empty: nothing); e = g +
+  // Gradient g of worker 0 and its residual of unit `unit` before (empty: nothing); e = g +
   // residual. Units come in order.
   virtual void ObserveLocal([[maybe_unused]] size_t unit,
                             [[maybe_unused]] std::span<const float> gradient,

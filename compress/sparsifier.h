@@ -55,7 +55,7 @@ class Sparsifier : public Pluggable {
   virtual WorkList EncodeWork(int64_t numel, const CodecContext& context) const;
   // Of adding gradient and residual: a pass of its own, or a part of that which selects.
   virtual WorkList SumWork(int64_t numel) const { return {{"accumulate", numel}}; }
-  // True where it also takes out of what is held what it selects.
+  // True where it also takes out of the residual what it selects.
   virtual bool TakesOut([[maybe_unused]] Feeding feeding) const { return false; }
 
   // `count`: about how many are wanted (KeptCount of the whole unit and the density); read by

@@ -29,7 +29,7 @@ Work Moved(int64_t bytes);
 WorkList TopKWork(int64_t numel);
 Work TopKSampleWork(int64_t numel);
 
-// What is encoded: the gradient; its sum with what is held, made on the way; or that sum, made
+// What is encoded: the gradient; its sum with the residual, made on the way; or that sum, made
 // before (momentum).
 enum class Feeding : uint8_t { kNone, kGradient, kAdded };
 

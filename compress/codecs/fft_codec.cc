@@ -141,7 +141,7 @@ WorkList FftCodec::DecodeWork(int64_t numel, double theta) const {
 }
 
 // Its own message is not read: what was quantised is decoded where it is, and transformed back into
-// what is held, which is read for that.
+// the residual, which is read for that.
 WorkList FftCodec::FeedbackWork(int64_t numel, double theta, Feeding feeding) const {
   constexpr int64_t kTransformed = 19;  // bytes of a bin: its coefficients are written and read
   const int64_t values = ElementsSent(numel, theta);

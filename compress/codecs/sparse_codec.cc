@@ -142,7 +142,7 @@ WorkList SparseCodec::FeedbackWork(int64_t numel, double parameter, Feeding feed
   WorkList work;
   if (feeding == Feeding::kGradient) work = sparsifier_->SumWork(numel);
   if (!CountVaries(numel, parameter)) {
-    AddWork(HeldWork(ElementsSent(numel, parameter), feeding), work);
+    AddWork(ResidualWork(ElementsSent(numel, parameter), feeding), work);
   }
   return work;
 }
@@ -155,13 +155,13 @@ WorkList SparseCodec::PackWork(int64_t count, Feeding feeding) const {
   if (quantiser_->Type() != ValueType::kFloat32 || sparsifier_->SharedSupport()) {
     AddWork(QuantiseWork(*quantiser_, count, ParameterOf(*quantiser_)), work);
   }
-  AddWork(HeldWork(count, feeding), work);
+  AddWork(ResidualWork(count, feeding), work);
   return work;
 }
 
-// What is sent is taken out of what is held, and errors of quantised values are put back. Where the
+// What is sent is taken out of the residual, and errors of quantised values are put back. Where the
 // pass that selects takes out, that writes most of a sector of 32 bytes.
-WorkList SparseCodec::HeldWork(int64_t count, Feeding feeding) const {
+WorkList SparseCodec::ResidualWork(int64_t count, Feeding feeding) const {
   if (feeding == Feeding::kNone) return {};
   WorkList work;
   const Work store = {"entries.store", count};

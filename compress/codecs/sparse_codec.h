@@ -69,7 +69,7 @@ class SparseCodec : public Codec {
   bool IsWhole(int64_t numel, double parameter) const {
     return FixedCount(numel, parameter) == numel;
   }
-  WorkList HeldWork(int64_t count, Feeding feeding) const;
+  WorkList ResidualWork(int64_t count, Feeding feeding) const;
   // What the values of a unit go through.
   const Quantiser& Values(int64_t numel) const {
     return whole_ && sparsifier_->SendsWhole(numel) ? *whole_ : *quantiser_;

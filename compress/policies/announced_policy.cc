@@ -97,7 +97,7 @@ void AnnouncedPolicy::Accumulate(int worker, ByteSpan message) {
 }
 
 void AnnouncedPolicy::FinishCall() {
-  // Nothing came where worker 0 took no part in the step: what held goes on.
+  // Nothing came where worker 0 took no part in the step: the last choices stay.
   if (received_.empty()) return;
   choices_ = std::exchange(received_, {});
   if (HasDecided()) log().Begin();

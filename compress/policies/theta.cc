@@ -139,7 +139,7 @@ class AnnouncedTheta : public ThetaPolicy {
     return DecisionForecast{EndsOfPeriods(total_steps, interval_, interval_), "interval=5%"};
   }
   void FinishCall() override {
-    // Nothing came where worker 0 took no part in the step: what held goes on.
+    // Nothing came where worker 0 took no part in the step: the last theta stays.
     if (received_) {
       DecisionGrounds grounds = GroundsOf(*received_);
       Take(*received_);

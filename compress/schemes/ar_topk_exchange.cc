@@ -90,7 +90,7 @@ Message ArTopKExchange::Encode(int worker, std::span<const float> gradient) {
       return memory().Encode(*options_.topk, worker, gradient, SenderContext(worker));
     case kVarianceCall:
       Compensate(worker, gradient);
-      return NumberMessage(std::bit_cast<uint32_t>(Variance(memory().Held(worker))));
+      return NumberMessage(std::bit_cast<uint32_t>(Variance(memory().MutableResidual(worker))));
     case kPositionsCall:
       if (!options_.root_by_variance) Compensate(worker, gradient);
       return EncodePositions(worker);
@@ -103,16 +103,16 @@ Message ArTopKExchange::EncodePositions(int worker) {
   if (worker != root_) return {};
   const Header header = PositionsHeader();
   Message message = StartMessage(header, int64_t{sizeof(uint32_t)} * header.count);
-  WriteIndices(header.index, header.numel, cpu::SelectTopK(memory().Held(worker), header.count),
-               message.bytes);
+  WriteIndices(header.index, header.numel,
+               cpu::SelectTopK(memory().MutableResidual(worker), header.count), message.bytes);
   return message;
 }
 
 Message ArTopKExchange::EncodeValues(int worker) {
-  const std::span<float> held = memory().Held(worker);
+  const std::span<float> residual = memory().MutableResidual(worker);
   std::vector<float> sent(support_.size());
-  for (size_t i = 0; i < support_.size(); ++i) sent[i] = held[support_[i]];
-  cpu::ClearAt(held, support_);
+  for (size_t i = 0; i < support_.size(); ++i) sent[i] = residual[support_[i]];
+  cpu::ClearAt(residual, support_);
   Message message = StartMessage(ValuesHeader(), int64_t{sizeof(float)} * Count());
   AppendFloats(sent, message.bytes);
   return message;

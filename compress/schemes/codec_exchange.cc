@@ -114,18 +114,18 @@ void CodecExchange::CheckPlugin(const Codec& codec, const Message& message) cons
 }
 
 Message CodecExchange::ChosenMessage(int worker) {
-  const std::span<float> held = memory().Held(worker);
+  const std::span<float> residual = memory().MutableResidual(worker);
   if (whole_) {
-    Message message = DenseCodec().Encode(held, SenderContext(worker));
-    std::ranges::fill(held, 0.0f);
+    Message message = DenseCodec().Encode(residual, SenderContext(worker));
+    std::ranges::fill(residual, 0.0f);
     return message;
   }
-  const Selection& selection = levels_->At(worker, chosen_, held, SenderContext(worker));
+  const Selection& selection = levels_->At(worker, chosen_, residual, SenderContext(worker));
   std::vector<float> decoded;
   Message message =
       setup_.codec->Sparse()->Pack(selection, unit().numel, SenderContext(worker), &decoded);
   for (size_t i = 0; i < decoded.size(); ++i) {
-    held[selection.positions[i]] = selection.values[i] - decoded[i];
+    residual[selection.positions[i]] = selection.values[i] - decoded[i];
   }
   memory().MarkSent(worker, selection.positions);
   return message;

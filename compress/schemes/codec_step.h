@@ -1,5 +1,5 @@
 // A step of a codec's exchange of one unit, on whatever device: what its collective calls are, and
-// what may be held back.
+// whether the unit may have a residual.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct CodecStep {
   int active_workers = 1;
   bool selected = false;                               // what is sent was chosen before
   bool requantise = false;                             // sums are quantised again
-  MemoryOptions memory = {.kind = MemoryKind::kNone};  // what is held back of the unit
+  MemoryOptions memory = {.kind = MemoryKind::kNone};  // the unit's residual
   CodecContext sender = {};  // the first active worker's, where its state decides what is done
 
   // Whether a collective call of lengths goes before the messages.

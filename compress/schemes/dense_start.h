@@ -1,7 +1,7 @@
 // Any scheme after a start at which everything is sent: `dense_start=1000` sends all units whole,
 // by all-reduce, in the steps below 1,000, and is the scheme from there on. So begin PowerSGD and
 // L-GreCo in their authors' recipes. What the policy picks before that has no effect, and nothing
-// is held back.
+// enters the residual.
 #pragma once
 
 #include <memory>

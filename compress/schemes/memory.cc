@@ -9,10 +9,13 @@
 namespace legacy {
 
 Memory::Memory(const MemoryOptions& options, int64_t numel, int workers)
-    : options_(options), numel_(static_cast<size_t>(numel)), held_(workers), velocity_(workers) {}
+    : options_(options),
+      numel_(static_cast<size_t>(numel)),
+      residuals_(workers),
+      velocity_(workers) {}
 
 void Memory::Prepare(int worker) {
-  held_[worker].resize(numel_);
+  residuals_[worker].resize(numel_);
   if (options_.kind == MemoryKind::kMomentum) velocity_[worker].resize(numel_);
 }
 
@@ -23,7 +26,7 @@ std::span<const float> Memory::Feed(int worker, std::span<const float> gradient)
   const float m = options_.momentum;
   if (options_.nesterov) {
     for (size_t i = 0; i < u.size(); ++i) u[i] = m * (u[i] + gradient[i]);
-    cpu::Add(gradient, held_[worker]);
+    cpu::Add(gradient, residuals_[worker]);
   } else {
     for (size_t i = 0; i < u.size(); ++i) u[i] = m * u[i] + gradient[i];
   }
@@ -35,7 +38,8 @@ Message Memory::Encode(const Codec& codec, int worker, std::span<const float> gr
   if (!Keeps()) return codec.Encode(gradient, context);
   Prepare(worker);
   std::vector<uint32_t> sent;
-  Message message = codec.EncodeWithFeedback(Feed(worker, gradient), held_[worker], context, &sent);
+  Message message =
+      codec.EncodeWithFeedback(Feed(worker, gradient), residuals_[worker], context, &sent);
   MarkSent(worker, sent);
   return message;
 }
@@ -43,11 +47,11 @@ Message Memory::Encode(const Codec& codec, int worker, std::span<const float> gr
 std::span<float> Memory::Compensate(int worker, std::span<const float> gradient) {
   if (Keeps()) {
     Prepare(worker);
-    cpu::Add(Feed(worker, gradient), held_[worker]);
+    cpu::Add(Feed(worker, gradient), residuals_[worker]);
   } else {
-    held_[worker].assign(gradient.begin(), gradient.end());
+    residuals_[worker].assign(gradient.begin(), gradient.end());
   }
-  return held_[worker];
+  return residuals_[worker];
 }
 
 void Memory::MarkSent(int worker, std::span<const uint32_t> positions) {
@@ -57,7 +61,7 @@ void Memory::MarkSent(int worker, std::span<const uint32_t> positions) {
 }
 
 std::span<const float> Memory::Residual(int worker) const {
-  return Keeps() ? std::span<const float>(held_[worker]) : std::span<const float>();
+  return Keeps() ? std::span<const float>(residuals_[worker]) : std::span<const float>();
 }
 
 std::span<const float> Memory::Velocity(int worker) const { return velocity_[worker]; }
@@ -65,7 +69,7 @@ std::span<const float> Memory::Velocity(int worker) const { return velocity_[wor
 void Memory::Rescale(float factor) {
   assert(std::isfinite(factor) && factor >= 0);
   if (!Keeps()) return;
-  for (auto& held : held_) cpu::Scale(held, factor);
+  for (auto& residual : residuals_) cpu::Scale(residual, factor);
 }
 
 void Memory::Save(StateWriter& out) const {
@@ -75,7 +79,7 @@ void Memory::Save(StateWriter& out) const {
   const auto save = [&](const std::vector<float>& kept) {
     out.Floats(kept.empty() ? nothing : kept);
   };
-  for (const auto& held : held_) save(held);
+  for (const auto& residual : residuals_) save(residual);
   if (options_.kind != MemoryKind::kMomentum) return;
   for (const auto& velocity : velocity_) save(velocity);
 }
@@ -83,8 +87,8 @@ void Memory::Save(StateWriter& out) const {
 void Memory::Load(StateReader& in) {
   in.ExpectNumber("memory", static_cast<uint64_t>(options_.kind));
   if (!Keeps()) return;
-  for (size_t worker = 0; worker < held_.size(); ++worker) Prepare(static_cast<int>(worker));
-  for (auto& held : held_) in.Floats(held);
+  for (size_t worker = 0; worker < residuals_.size(); ++worker) Prepare(static_cast<int>(worker));
+  for (auto& residual : residuals_) in.Floats(residual);
   for (auto& velocity : velocity_) in.Floats(velocity);
 }
 

@@ -9,9 +9,9 @@
 //              Nesterov: u' = m (u + g), e = v + u' + g
 //              masking (section 3.2): u' = 0 at the positions that were sent
 //
-// By exactness of the second equation all that is ever computed is either sent or still held. Where
-// all of e is sent there is nothing to mask: such a step is one of momentum SGD, as the workers'
-// mean of u is the momentum of the mean gradient.
+// By exactness of the second equation all that is ever computed is either sent or part of the
+// residual. Where all of e is sent there is nothing to mask: such a step is one of momentum SGD, as
+// the workers' mean of u is the momentum of the mean gradient.
 #pragma once
 
 #include <cstdint>
@@ -40,18 +40,18 @@ class Memory {
 
   bool Keeps() const { return options_.kind != MemoryKind::kNone; }
 
-  // The message of e, in one call; what it leaves out is held.
+  // The message of e, in one call; what it leaves out becomes the residual.
   Message Encode(const Codec& codec, int worker, std::span<const float> gradient,
                  const CodecContext& context);
 
   // The same in steps, for exchanges that send later: Compensate makes e, rounded to fp32 once
-  // (without memory it is a copy of the gradient); the caller turns Held into what is left of it,
-  // and says what was sent where that was not everything.
+  // (without memory it is a copy of the gradient); the caller turns MutableResidual into what is
+  // left of it, and says what was sent where that was not everything.
   std::span<float> Compensate(int worker, std::span<const float> gradient);
-  std::span<float> Held(int worker) { return held_[worker]; }
+  std::span<float> MutableResidual(int worker) { return residuals_[worker]; }
   void MarkSent(int worker, std::span<const uint32_t> positions);
 
-  // What is held; empty without memory and before the worker's first gradient.
+  // The residual; empty without memory and before the worker's first gradient.
   std::span<const float> Residual(int worker) const;
   // u; empty without momentum and before the worker's first gradient.
   std::span<const float> Velocity(int worker) const;
@@ -67,13 +67,13 @@ class Memory {
  private:
   // Zeros where the worker keeps nothing yet.
   void Prepare(int worker);
-  // Takes the gradient in; what is to be added to the held part.
+  // Takes the gradient in; what is to be added to the residual.
   std::span<const float> Feed(int worker, std::span<const float> gradient);
 
   MemoryOptions options_;
   size_t numel_;
-  std::vector<std::vector<float>> held_;      // [worker][element]: r or v
-  std::vector<std::vector<float>> velocity_;  // u
+  std::vector<std::vector<float>> residuals_;  // [worker][element]: r or v
+  std::vector<std::vector<float>> velocity_;   // u
 };
 
 }  // namespace legacy

@@ -64,7 +64,7 @@ std::vector<CollectiveCall> PowerSgdScheme::Calls(const Unit& unit, double rank)
   call.collective = Collective::kAllReduce;
   const int64_t vectors = Vectors(unit, rank);
   const MatrixShape shape = MatrixOf(unit);
-  const Work fed = {Holds(unit) ? "accumulate" : "copy", unit.numel};
+  const Work fed = {KeepsResidual(unit) ? "accumulate" : "copy", unit.numel};
   if (vectors == 0) {
     call.encode = {fed};
     call.decode = {{"copy", unit.numel}};
@@ -82,7 +82,7 @@ std::vector<CollectiveCall> PowerSgdScheme::Calls(const Unit& unit, double rank)
   right.encode = multiply;
   right.decode = ProductWork({"powersgd.outer", unit.numel * vectors}, unit.numel, 1);
   right.decode.push_back({"powersgd.lengths", shape.columns * vectors});
-  if (Holds(unit)) right.decode.push_back({"feedback", unit.numel});
+  if (KeepsResidual(unit)) right.decode.push_back({"feedback", unit.numel});
   return {left, right};
 }
 

@@ -45,7 +45,9 @@ class PowerSgdScheme : public Scheme {
   // Vectors in each factor of the unit; 0 where it is sent whole.
   int64_t Vectors(const Unit& unit, double rank) const;
   // Whether workers hold what was not sent of the unit.
-  bool Holds(const Unit& unit) const { return options_.error_feedback && unit.shape.size() > 1; }
+  bool KeepsResidual(const Unit& unit) const {
+    return options_.error_feedback && unit.shape.size() > 1;
+  }
   std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double rank,
                                                int active_workers) const override;
   // Of a step.

@@ -13,8 +13,9 @@ namespace legacy {
 
 PowerSgdExchange::PowerSgdExchange(const PowerSgdScheme& scheme, const PowerSgdOptions& options,
                                    const Unit& unit, int workers)
-    : ExchangeBase("powersgd", unit, workers,
-                   {.kind = scheme.Holds(unit) ? MemoryKind::kResidual : MemoryKind::kNone}),
+    : ExchangeBase(
+          "powersgd", unit, workers,
+          {.kind = scheme.KeepsResidual(unit) ? MemoryKind::kResidual : MemoryKind::kNone}),
       scheme_(scheme),
       warm_start_(options.warm_start),
       shape_(MatrixOf(unit)),
@@ -57,17 +58,17 @@ Message PowerSgdExchange::Encode(int worker, std::span<const float> gradient) {
     assert(static_cast<int64_t>(gradient.size()) == unit().numel);
     CheckFinite(memory().Compensate(worker, gradient), unit().id);
   }
-  const std::span<float> held = memory().Held(worker);
+  const std::span<float> residual = memory().MutableResidual(worker);
   if (call_ == kWholeCall) {
-    Message message = DenseCodec().Encode(held, SenderContext(worker));
-    std::ranges::fill(held, 0.0f);
+    Message message = DenseCodec().Encode(residual, SenderContext(worker));
+    std::ranges::fill(residual, 0.0f);
     return message;
   }
   std::vector<float> factor(sum_.size());
   if (call_ == kLeftCall) {
-    Multiply(held, shape_, shared(), factor);
+    Multiply(residual, shape_, shared(), factor);
   } else {
-    MultiplyTransposed(held, shape_, left_, factor);
+    MultiplyTransposed(residual, shape_, left_, factor);
   }
   const std::span<const float> values = factor;
   Message message = StartMessage(CallHeader(), static_cast<int64_t>(values.size_bytes()));
@@ -103,14 +104,14 @@ void PowerSgdExchange::FinishCall() {
   call_ = kDone;
 }
 
-// Gradients that mean nothing together are held by their workers.
+// Gradients that mean nothing together stay in the residuals of their workers.
 void PowerSgdExchange::Reconstruct() {
   MultiplyOuter(left_, sum_, shape_, mean_);
   CheckFinite(mean_, unit().id);
   if (!memory().Keeps()) return;
   for (int i = 0; i < ActiveWorkers(); ++i) {
-    const std::span<float> held = memory().Held(ActiveWorker(i));
-    for (size_t j = 0; j < held.size(); ++j) held[j] -= mean_[j];
+    const std::span<float> residual = memory().MutableResidual(ActiveWorker(i));
+    for (size_t j = 0; j < residual.size(); ++j) residual[j] -= mean_[j];
   }
 }
 

@@ -3,7 +3,7 @@
 // what most say, +1 where votes are equal. sign(0) = +1. The mean is scale * vote: learning rates
 // about 1e-4 are meant.
 //
-// As in the paper nothing is held back: there is no residual, whether error feedback is on or off.
+// As in the paper there is no residual, whether error feedback is on or off.
 #include <algorithm>
 
 #include "base/error.h"

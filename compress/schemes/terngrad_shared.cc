@@ -123,7 +123,7 @@ Message TernGradExchange::EncodeScale(int worker, std::span<const float> gradien
 }
 
 Message TernGradExchange::EncodeCodes(int worker) {
-  const std::span<const float> gradient = memory().Held(worker);
+  const std::span<const float> gradient = memory().MutableResidual(worker);
   std::vector<uint8_t> codes(gradient.size(), kLevels);
   if (scale_ > 0) {
     // Within the scale already, unless scales were tampered with on the way.

@@ -22,7 +22,7 @@ Detail ParseDetail(const std::string& text);
 //   message_bytes traffic_ratio       bytes through a network card with dense fp32 by ring
 //   all-reduce / with this
 //                       codec
-//   relative_error      ||e - C(e)|| / ||e||, norms; one worker alone, e = gradient + what it held
+//   relative_error      ||e - C(e)|| / ||e||, norms; one worker alone, e = gradient + residual
 //                       before
 //   gain                ||C(e)||^2 / ||e||^2, energies
 //   mean_relative_error the same as relative_error of the mean over all workers

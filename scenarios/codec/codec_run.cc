@@ -28,10 +28,10 @@ struct Losses {
 };
 
 // Mean over the workers of what they hold, added to `sum`.
-void AddHeld(const Exchange& exchange, int workers, std::vector<double>& sum) {
+void AddResidual(const Exchange& exchange, int workers, std::vector<double>& sum) {
   for (int w = 0; w < workers; ++w) {
-    const std::span<const float> held = exchange.Residual(w);
-    for (size_t i = 0; i < held.size(); ++i) sum[i] += double{held[i]} / workers;
+    const std::span<const float> residual = exchange.Residual(w);
+    for (size_t i = 0; i < residual.size(); ++i) sum[i] += double{residual[i]} / workers;
   }
 }
 
@@ -212,7 +212,7 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
   Exchange& exchange = *alone_[u];
   const Bytes state = options_.repeats > 1 ? exchange.Save() : Bytes();
   std::vector<double> e(gradient.begin(), gradient.end());
-  AddHeld(exchange, 1, e);
+  AddResidual(exchange, 1, e);
   std::vector<double> encode;
   std::vector<double> decode;
   ExchangeTrace trace;
@@ -232,9 +232,9 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
     encode.push_back(measuring + trace.encode_seconds);
     decode.push_back(trace.decode_seconds);
   }
-  if (scheme_->OwnsMomentum()) {  // e is not known beforehand; what was not sent is held
+  if (scheme_->OwnsMomentum()) {  // e is not known beforehand; what was not sent is the residual
     e.assign(trace.mean.begin(), trace.mean.end());
-    AddHeld(exchange, 1, e);
+    AddResidual(exchange, 1, e);
   }
   const Losses losses = LossesOf(e, trace.mean);
   record.squared = losses.squared;
@@ -255,12 +255,12 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
   for (const std::span<const float> part : parts) {
     for (size_t i = 0; i < e.size(); ++i) e[i] += double{part[i]} / workers_;
   }
-  AddHeld(exchange, workers_, e);
+  AddResidual(exchange, workers_, e);
   const Gradients none(parts.size());
   const ExchangeTrace trace = RunCalls(exchange, candidates_.empty() ? parts : none, unit.numel);
   if (scheme_->OwnsMomentum()) {
     e.assign(trace.mean.begin(), trace.mean.end());
-    AddHeld(exchange, workers_, e);
+    AddResidual(exchange, workers_, e);
   }
   const Losses losses = LossesOf(e, trace.mean);
   record.mean_squared = losses.squared;

@@ -101,8 +101,8 @@ inline std::unique_ptr<Scheme> AnyScheme(const std::string& name) {
   return scheme;
 }
 
-// Sum of squares of what the worker holds.
-inline double HeldSquared(const Exchange& exchange, int worker) {
+// Sum of squares of the worker's residual.
+inline double ResidualSquared(const Exchange& exchange, int worker) {
   double sum = 0;
   for (const float x : exchange.Residual(worker)) sum += double{x} * x;
   return sum;

@@ -244,15 +244,15 @@ TEST(Training, DroppedWorkersKeepTheirState) {
   options.threads = 2;
   Training training = MakeTraining(options, "topk", 0.05, true, Glyphs(), "resnet20");
   training.Step();
-  const auto held = [&] {
+  const auto read_residual = [&] {
     const auto residual = training.UnitExchange(0).Residual(1);
     return std::vector<float>(residual.begin(), residual.end());
   };
-  const std::vector<float> residual = held();
+  const std::vector<float> residual = read_residual();
   const torch::Tensor statistics = training.Replica(1).buffers()[0].clone();
   const StepOutcome outcome = training.Step(std::vector<int>{0, 2, 3});
   EXPECT_NE(residual, std::vector<float>(residual.size()));
-  EXPECT_EQ(held(), residual);
+  EXPECT_EQ(read_residual(), residual);
   EXPECT_TRUE(torch::equal(training.Replica(1).buffers()[0], statistics));
   EXPECT_EQ(outcome.work.active_workers, (std::vector<int>{0, 2, 3}));
   const std::vector<int64_t>& bytes = outcome.work.buckets[0].calls[0].bytes;

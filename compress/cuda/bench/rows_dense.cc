@@ -69,7 +69,7 @@ Work AccumulateMomentum(const Case& c, uint32_t seed, Arena& arena) {
   const Tables tables(c, arena);
   const cuda::MomentumArrays arrays = {.gradient = Input(c, seed, arena),
                                        .velocity = Input(c, seed + kOtherSeed, arena),
-                                       .held = Input(c, seed + 2 * kOtherSeed, arena)};
+                                       .residual = Input(c, seed + 2 * kOtherSeed, arena)};
   return Runs([=](Stream stream) {
     cuda::AccumulateMomentum(tables.table, tables.segments, arrays, {}, stream);
   });

@@ -50,8 +50,8 @@ struct Matrices {
     std::vector<std::byte> image(table.Bytes());
     table.Write(image.data());
     view = table.View(arena.NewCopy(image));
-    float* const held = arena.New<float>(places.held_size());
-    FillInput(c.input, seed, held, places.held_size());
+    float* const residual = arena.New<float>(places.residual_size());
+    FillInput(c.input, seed, residual, places.residual_size());
     std::vector<const float*> matrices, vectors[cuda::kCalls];
     std::vector<float*> results[cuda::kCalls];
     for (const auto call : {cuda::kLeft, cuda::kRight}) {
@@ -61,7 +61,7 @@ struct Matrices {
     }
     for (const int32_t u : table.order()) {
       const int64_t* const at = table.units()[u].factors;
-      matrices.push_back(held + places.held()[u].offset);
+      matrices.push_back(residual + places.residuals()[u].offset);
       for (const auto call : {cuda::kLeft, cuda::kRight}) {
         const auto other = call == cuda::kLeft ? cuda::kRight : cuda::kLeft;
         vectors[call].push_back(factors[other] + at[other]);

@@ -46,11 +46,11 @@ class CodecDeviceExchange : public DeviceExchange {
     return place.group->CopyMessage(place.number, SlotOf(worker));
   }
   void RescaleResiduals(float factor) override {
-    for (const auto& held : held_) on_.Scale(held.data(), factor, held.size());
+    for (const auto& residual : residuals_) on_.Scale(residual.data(), factor, residual.size());
   }
   std::vector<float> CopyResidual(int unit, int worker) const override {
     if (MemoryOf(memory_, whole_[unit]).kind == MemoryKind::kNone) return {};
-    return held_[worker].Download(on_.device(), units_[unit].offset, units_[unit].numel);
+    return residuals_[worker].Download(on_.device(), units_[unit].offset, units_[unit].numel);
   }
 
  private:
@@ -90,7 +90,7 @@ class CodecDeviceExchange : public DeviceExchange {
   std::vector<bool> whole_;  // units that are sent as they are
   int64_t numel_ = 0;        // of the flat gradient
   // Of each worker, flat; none where nothing is kept.
-  std::vector<DeviceArray<Device, float>> held_, velocity_;
+  std::vector<DeviceArray<Device, float>> residuals_, velocity_;
   DeviceSegments<Device> all_;  // units
 
   std::vector<double> parameters_;  // of the step; the groups' as well
@@ -122,7 +122,7 @@ CodecDeviceExchange<Device>::CodecDeviceExchange(Device device, const CodecSchem
   const auto zeros = [&](std::vector<DeviceArray<Device, float>>& arrays) {
     for (int w = 0; w < workers; ++w) arrays.emplace_back(numel_).Clear(on_.device());
   };
-  if (memory_.kind != MemoryKind::kNone) zeros(held_);
+  if (memory_.kind != MemoryKind::kNone) zeros(residuals_);
   if (memory_.kind == MemoryKind::kMomentum) zeros(velocity_);
 }
 
@@ -149,15 +149,16 @@ void CodecDeviceExchange<Device>::Encode(int worker, const float* gradient) {
   assert(worker == active_workers_[encoded_]);
   SenderArrays sender = {
       .worker = static_cast<uint32_t>(worker), .slot = encoded_++, .gradient = gradient};
-  if (memory_.kind != MemoryKind::kNone) sender.held = held_[worker].data();
+  if (memory_.kind != MemoryKind::kNone) sender.residual = residuals_[worker].data();
   if (memory_.kind == MemoryKind::kMomentum) {
     float* const velocity = velocity_[worker].data();
-    on_.AccumulateMomentum(all_, {.gradient = gradient, .velocity = velocity, .held = sender.held},
-                           {.momentum = memory_.momentum, .nesterov = memory_.nesterov});
+    on_.AccumulateMomentum(
+        all_, {.gradient = gradient, .velocity = velocity, .residual = sender.residual},
+        {.momentum = memory_.momentum, .nesterov = memory_.nesterov});
     if (memory_.masking) sender.velocity = velocity;
     sender.added = true;
-  } else if (sender.held && SumsFirst()) {
-    on_.Add(gradient, sender.held, numel_);
+  } else if (sender.residual && SumsFirst()) {
+    on_.Add(gradient, sender.residual, numel_);
     sender.added = true;
   }
   for (const auto& group : groups_) group->Encode(sender);

@@ -35,9 +35,9 @@ class ListGroup : public MessageGroup<Device> {
     selector_->Select(step_, sender, lists_);
     const auto* const draws =
         draws_.Upload(on_.device(), step_, sender.worker, Purpose::kStochastic);
-    messages_.Encode(lists_, draws, sender.held ? Leave::kErrors : Leave::kAny);
-    if (sender.held && !messages_.exact()) {
-      on_.PutEntries(segments_.view(), lists_.view(), lists_.end(), sender.held);
+    messages_.Encode(lists_, draws, sender.residual ? Leave::kErrors : Leave::kAny);
+    if (sender.residual && !messages_.exact()) {
+      on_.PutEntries(segments_.view(), lists_.view(), lists_.end(), sender.residual);
     }
     if (sender.velocity) Mask(sender.velocity);
   }

@@ -27,13 +27,14 @@ struct SenderArrays {
   uint32_t worker = 0;
   int slot = 0;                     // place among those that take part
   const float* gradient = nullptr;  // as it came
-  float* held = nullptr;            // what was held back; null: nothing is
+  float* residual = nullptr;        // the worker's residual; null: there is none
   float* velocity = nullptr;        // to be cleared where something is sent, unless null
-  bool added = false;               // `held` has the gradient, too
+  bool added = false;               // `residual` has the gradient, too
 
-  // What is sent from, once `to_add()` is added to it; not to be written where nothing is held.
-  float* values() const { return held ? held : const_cast<float*>(gradient); }
-  const float* to_add() const { return held && !added ? gradient : nullptr; }
+  // What is sent from, once `to_add()` is added to it; not to be written where there is no
+  // residual.
+  float* values() const { return residual ? residual : const_cast<float*>(gradient); }
+  const float* to_add() const { return residual && !added ? gradient : nullptr; }
 };
 
 template <class Device>

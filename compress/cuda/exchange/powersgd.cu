@@ -93,8 +93,8 @@ void Orthonormalise(const Basis* bases, int64_t count, float* vectors, double* w
 void MultiplyFactors(const LowRankTable& table, const LowRankView& view, const float* left,
                      const float* right, float* mean, uint32_t* faults, Stream stream) {
   StreamDevice device(stream);
-  device.Launch<Reconstruct>(table.held_tiles(),
-                             {view.held, view.units, {}, left, right, mean, faults});
+  device.Launch<Reconstruct>(table.residual_tiles(),
+                             {view.residual, view.units, {}, left, right, mean, faults});
 }
 
 std::unique_ptr<DeviceExchange> OpenPowerSgd(Stream stream, const PowerSgdScheme& scheme,

@@ -10,7 +10,7 @@
 //   mean       P Q^T as the CPU sums it: its bits, from the same P and Q;
 //              r = M - mean, rounded once
 //
-// So what is sent and what is held are together what came in, whatever the errors of the factors
+// So what is sent and the residual together are what came in, whatever the errors of the factors
 // are. Where columns of M Q are nearly dependent, P and CPU's P differ by these errors times the
 // condition of M Q.
 // Deterministic: the same input gives the same bits on the same GPU with the same cuBLAS.

@@ -41,13 +41,13 @@ class PowerSgdDeviceExchange : public DeviceExchange {
         units_(units.begin(), units.end()),
         workers_(workers),
         places_(scheme_, units_),
-        held_(places_.held_size() * workers),
+        residuals_(places_.residual_size() * workers),
         bases_(units_.size()) {
     for (const Unit& unit : units_) CheckExchange(unit, workers);
     for (const FactorCall call : {kLeft, kRight}) {
       factors_[call] = DeviceArray<Device, float>(places_.size(call));
     }
-    held_.Clear(device_);
+    residuals_.Clear(device_);
   }
 
   void Begin(const DeviceStep& step) override;
@@ -60,7 +60,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   }
   Bytes CopyMessage(int unit, int worker) const override;
   void RescaleResiduals(float factor) override {
-    LaunchMap(device_, ScaleRule{factor}, held_.data(), held_.data(), held_.size());
+    LaunchMap(device_, ScaleRule{factor}, residuals_.data(), residuals_.data(), residuals_.size());
   }
   std::vector<float> CopyResidual(int unit, int worker) const override;
 
@@ -104,8 +104,8 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   }
   int64_t FlagCount() const { return units() * (workers_ + 1) + kCalls * table_->vectors(); }
   LowRankWorkers Workers() const {
-    return {.held = held_.data(),
-            .held_stride = places_.held_size(),
+    return {.residual = residuals_.data(),
+            .residual_stride = places_.residual_size(),
             .messages = {messages_[kLeft].data(), messages_[kRight].data()},
             .message_strides = {table_->message_floats(kLeft), table_->message_floats(kRight)},
             .active_workers = Image::At(pointers_memory_.data(), active_workers_place_),
@@ -123,7 +123,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   std::vector<Unit> units_;
   int workers_;
   LowRankPlaces places_;
-  Array<float> held_;              // of each worker: r; M within a step
+  Array<float> residuals_;         // of each worker: r; M within a step
   Array<float> factors_[kCalls];   // P and Q of the step; Q is the next one's basis
   Array<float> messages_[kCalls];  // of each worker
   Array<double> work_;
@@ -183,7 +183,8 @@ void PowerSgdDeviceExchange<Device, Products>::SetActiveWorkers(
   for (const int32_t u : table_->order()) {
     const LowRankUnit& unit = table_->units()[u];
     for (const int w : active_workers_) {
-      matrices.push_back(held_.data() + w * places_.held_size() + places_.held()[u].offset);
+      matrices.push_back(residuals_.data() + w * places_.residual_size() +
+                         places_.residuals()[u].offset);
       for (const FactorCall call : {kLeft, kRight}) {
         const FactorCall other = call == kLeft ? kRight : kLeft;
         vectors[call].push_back(factors_[other].data() + unit.factors[other]);
@@ -237,8 +238,8 @@ void PowerSgdDeviceExchange<Device, Products>::Encode(int worker, const float* g
   assert(TakesPart(worker));
   const LowRankView view = table_.view();
   device_.template Launch<Compensate>(
-      table_->held_tiles(),
-      {view.held, view.units, gradient, held_.data() + worker * places_.held_size(),
+      table_->residual_tiles(),
+      {view.residual, view.units, gradient, residuals_.data() + worker * places_.residual_size(),
        messages_[kLeft].data() + worker * table_->message_floats(kLeft),
        FlagsIn(flags_.data()).gradients + worker * units()});
 }
@@ -263,9 +264,9 @@ void PowerSgdDeviceExchange<Device, Products>::Finish(float* mean) {
                        work_.data());
   products_.Right(device_, groups_, ArraysOf(kRight));
   MeanOf(kRight);
-  device_.template Launch<Reconstruct>(table_->held_tiles(),
-                                       {view.held, view.units, Workers(), factors_[kLeft].data(),
-                                        factors_[kRight].data(), mean, flags.means});
+  device_.template Launch<Reconstruct>(
+      table_->residual_tiles(), {view.residual, view.units, Workers(), factors_[kLeft].data(),
+                                 factors_[kRight].data(), mean, flags.means});
   device_.template Launch<ScaleFactors>(
       table_->vector_tiles(kRight),
       {view.factors[kRight].vectors, flags.factors[kRight], factors_[kRight].data()});
@@ -347,10 +348,11 @@ Bytes PowerSgdDeviceExchange<Device, Products>::CopyMessage(int unit, int worker
 template <class Device, class Products>
 std::vector<float> PowerSgdDeviceExchange<Device, Products>::CopyResidual(int unit,
                                                                           int worker) const {
-  if (!scheme_.Holds(units_[unit])) return {};
+  if (!scheme_.KeepsResidual(units_[unit])) return {};
   Device device = device_;
-  const Extent extent = places_.held()[unit];
-  return held_.Download(device, worker * places_.held_size() + extent.offset, extent.length);
+  const Extent extent = places_.residuals()[unit];
+  return residuals_.Download(device, worker * places_.residual_size() + extent.offset,
+                             extent.length);
 }
 
 // On the host, by plain loops.

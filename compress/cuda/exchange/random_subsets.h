@@ -41,11 +41,11 @@ class RandomSubsets {
     const RandomKey* const keys = keys_.Upload(on_.device(), step, worker, Purpose::kRandomK);
     on_.DrawRandomSubsets(table_, keys, lists.positions.data());
   }
-  // Values there; cleared where they are held.
+  // Values there; cleared where there is a residual.
   void Take(const SenderArrays& sender, Lists<Device>& lists) {
     float* const flat = sender.values();
     on_.FindLargest(segments_, flat, largest_.data(), faults_.At(in_gradient_, sender.slot));
-    on_.TakeSubsets(table_, lists.positions.data(), flat, sender.held != nullptr,
+    on_.TakeSubsets(table_, lists.positions.data(), flat, sender.residual != nullptr,
                     lists.values.data(), faults_.At(in_values_, sender.slot));
   }
 

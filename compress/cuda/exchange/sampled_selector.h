@@ -43,8 +43,8 @@ class SampledSelector : public Selector<Device> {
     lists.LayOut(on_.device(), choice.kept);
     TakeAtLeast(choice, values, lists);
     TakeLargest(choice, values, lists);
-    if (sender.held) {
-      on_.ClearSelected(segments_.view(), lists.view(), lists.end(), sender.held);
+    if (sender.residual) {
+      on_.ClearSelected(segments_.view(), lists.view(), lists.end(), sender.residual);
     }
   }
 

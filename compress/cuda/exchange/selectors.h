@@ -16,8 +16,9 @@ template <class Device>
 class Selector {
  public:
   virtual ~Selector() = default;
-  // Lists of the worker's values: of `held` and the gradient where it is not added, of the gradient
-  // where nothing is held. What is selected is cleared in `held`, which is the sum then.
+  // Lists of the worker's values: of `residual` and the gradient where it is not added, of the
+  // gradient where there is no residual. What is selected is cleared in `residual`, which is the
+  // sum then.
   virtual void Select(const RandomKey& step, const SenderArrays& sender, Lists<Device>& lists) = 0;
 };
 
@@ -43,8 +44,8 @@ class TopKSelector : public Selector<Device> {
                     .values = lists.values.data(),
                     .non_finite = faults_.At(non_finite_, sender.slot)},
                    lists.end());
-    if (sender.held && sender.added) {
-      on_.ClearSelected(segments_.view(), lists.view(), lists.end(), sender.held);
+    if (sender.residual && sender.added) {
+      on_.ClearSelected(segments_.view(), lists.view(), lists.end(), sender.residual);
     }
   }
 
@@ -98,8 +99,8 @@ class ThresholdSelector : public Selector<Device> {
   void Select(const RandomKey&, const SenderArrays& sender, Lists<Device>& lists) override {
     Pass(sender, sender.to_add());
     if (lacking_ > 0) {
-      if (sender.held) {
-        on_.PutEntries(segments_.view(), found_.view(), capacity_, sender.held);
+      if (sender.residual) {
+        on_.PutEntries(segments_.view(), found_.view(), capacity_, sender.residual);
       }
       capacity_ += lacking_ + lacking_ / kSlack;
       Pass(sender, nullptr);
@@ -118,7 +119,7 @@ class ThresholdSelector : public Selector<Device> {
     found_.values.Reserve(capacity_);
     on_.SelectAtLeast(segments_, {.gradient = gradient,
                                   .residual = sender.values(),
-                                  .feedback = sender.held != nullptr,
+                                  .feedback = sender.residual != nullptr,
                                   .thresholds = thresholds_.data(),
                                   .capacity = capacity_,
                                   .indices = found_.positions.data(),

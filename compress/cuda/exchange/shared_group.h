@@ -41,10 +41,10 @@ class SharedGroup : public MessageGroup<Device> {
     const auto* const draws =
         draws_.Upload(on_.device(), step_, sender.worker, Purpose::kStochastic);
     float* const values = lists_.values.data();
-    const bool errors = sender.held && !exact_;  // become the values
+    const bool errors = sender.residual && !exact_;  // become the values
     messages_.Encode(sender.slot, errors ? nullptr : values, errors ? values : nullptr, draws,
                      nullptr);
-    if (errors) on_.PutEntries(segments_.view(), lists_.view(), lists_.end(), sender.held);
+    if (errors) on_.PutEntries(segments_.view(), lists_.view(), lists_.end(), sender.residual);
     if (sender.velocity) {
       on_.ClearSelected(segments_.view(), lists_.view(), lists_.end(), sender.velocity);
     }

@@ -16,7 +16,7 @@ namespace legacy::cuda {
 template <class Device>
 class SpectrumGroup : public MessageGroup<Device> {
  public:
-  // `setting`: of the codec's quantiser. What is held has the gradient already when Encode() is
+  // `setting`: of the codec's quantiser. The residual has the gradient already when Encode() is
   // called.
   SpectrumGroup(Operations<Device>& on, Faults<Device>& faults, const FftCodec& codec,
                 const QuantiserSetting& setting, const std::vector<GroupUnit>& units, int workers)
@@ -49,11 +49,11 @@ class SpectrumGroup : public MessageGroup<Device> {
                                 .largest = faults_.At(largest_, sender.slot)});
     const auto* const draws =
         draws_.Upload(on_.device(), step_, sender.worker, Purpose::kStochastic);
-    messages_.Encode(lists_, draws, sender.held ? Leave::kDecoded : Leave::kAny);
-    if (!sender.held) return;
+    messages_.Encode(lists_, draws, sender.residual ? Leave::kDecoded : Leave::kAny);
+    if (!sender.residual) return;
     InverseArrays arrays = Inverse(lists_);
     arrays.mode = InverseMode::kSubtract;
-    arrays.out = sender.held;
+    arrays.out = sender.residual;
     on_.InvertSpectra(table_, arrays);
   }
 

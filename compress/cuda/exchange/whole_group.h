@@ -40,8 +40,9 @@ class WholeGroup : public MessageGroup<Device> {
     const bool added = keeps_ && sender.added;
     const auto* const draws =
         draws_.Upload(on_.device(), step_, sender.worker, Purpose::kStochastic);
-    messages_.Encode(sender.slot, added ? nullptr : sender.gradient, keeps_ ? sender.held : nullptr,
-                     draws, faults_.At(non_finite_, sender.slot));
+    messages_.Encode(sender.slot, added ? nullptr : sender.gradient,
+                     keeps_ ? sender.residual : nullptr, draws,
+                     faults_.At(non_finite_, sender.slot));
   }
   void Decode(int slots, float divisor, float* mean) override {
     messages_.Decode(slots, divisor, mean, faults_.At(malformed_, 0));

@@ -62,11 +62,11 @@ void CheckAll(std::span<const float> input, int64_t k, float hint, const std::st
       for (const float x : expected_values) smallest = std::min(smallest, std::abs(x));
       ASSERT_EQ(selected.thresholds[0], smallest) << where;
     }
-    auto held = residual;
-    const auto compensated = selector.Compensate(gradient, held, {&all, 1});
+    auto updated = residual;
+    const auto compensated = selector.Compensate(gradient, updated, {&all, 1});
     ASSERT_TRUE(std::ranges::equal(compensated.indices, expected)) << where;
     ASSERT_TRUE(test::SameBits(compensated.values, expected_values)) << where;
-    ASSERT_TRUE(test::SameBits(held, left)) << where;
+    ASSERT_TRUE(test::SameBits(updated, left)) << where;
   }
 }
 

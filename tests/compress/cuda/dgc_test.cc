@@ -45,7 +45,7 @@ float Factor(std::span<const float> gradient) {
 }
 
 struct State {
-  std::vector<float> velocity, held;
+  std::vector<float> velocity, residual;
   std::vector<uint32_t> indices;
   std::vector<float> values;
 };
@@ -54,7 +54,7 @@ struct State {
 void StepOnGpu(test::Device& device, const SegmentTable& table, const std::vector<float>& gradient,
                const std::vector<uint32_t>& k, const MomentumOptions& options, State& state) {
   const test::Tables tables(table);
-  const test::Buffer<float> gradients(gradient), velocity(state.velocity), held(state.held);
+  const test::Buffer<float> gradients(gradient), velocity(state.velocity), residual(state.residual);
   const SegmentTable workers = Workers(table);
   const test::Tables worker_tables(workers);
   const test::Buffer<double> squares(kWorkers);
@@ -67,7 +67,7 @@ void StepOnGpu(test::Device& device, const SegmentTable& table, const std::vecto
   LaunchMomentum(device, table, tables.view(),
                  {.gradient = gradients.data(),
                   .velocity = velocity.data(),
-                  .held = held.data(),
+                  .residual = residual.data(),
                   .factors = factors.data(),
                   .layers = static_cast<int32_t>(kLayers.size())},
                  options);
@@ -76,7 +76,7 @@ void StepOnGpu(test::Device& device, const SegmentTable& table, const std::vecto
   const test::Buffer<uint32_t> ks(k), indices(begin.back());
   const test::Buffer<int64_t> begins(begin);
   const test::Buffer<float> values(begin.back());
-  const TopKArrays arrays = {.residual = held.data(),
+  const TopKArrays arrays = {.residual = residual.data(),
                              .k = ks.data(),
                              .out = begins.data(),
                              .indices = indices.data(),
@@ -89,8 +89,8 @@ void StepOnGpu(test::Device& device, const SegmentTable& table, const std::vecto
   LaunchTopK(device, lay_out(workspace), table.count(), table.tiles());
   LaunchClearSelected(device, tables.view(),
                       {begins.data(), ks.data(), indices.data(), values.data()}, begin.back(),
-                      velocity.data(), held.data());
-  state = {velocity.Get(), held.Get(), indices.Get(), values.Get()};
+                      velocity.data(), residual.data());
+  state = {velocity.Get(), residual.Get(), indices.Get(), values.Get()};
 }
 
 TEST(CudaDgc, StepsAreTheCpus) {
@@ -105,7 +105,7 @@ TEST(CudaDgc, StepsAreTheCpus) {
     }
     State zero;
     zero.velocity.resize(test::FlatSize(table));
-    zero.held.resize(test::FlatSize(table));
+    zero.residual.resize(test::FlatSize(table));
     std::vector<State> expected;
     for (uint64_t step = 0; step < 4; ++step) {
       auto gradient = Gradient(table, step);
@@ -115,14 +115,14 @@ TEST(CudaDgc, StepsAreTheCpus) {
         auto clipped = test::Part(gradient, table, s);
         std::vector<float> own(clipped.begin(), clipped.end());
         for (float& x : own) x *= factor;
-        const auto held = memories[s].Compensate(0, own);
+        const auto residual = memories[s].Compensate(0, own);
         std::vector<float> values;
-        const auto sent = cpu::SelectTopK(held, k[s], &values);
-        cpu::ClearAt(held, sent);
+        const auto sent = cpu::SelectTopK(residual, k[s], &values);
+        cpu::ClearAt(residual, sent);
         memories[s].MarkSent(0, sent);
         state.indices.insert(state.indices.end(), sent.begin(), sent.end());
         state.values.insert(state.values.end(), values.begin(), values.end());
-        std::ranges::copy(held, test::Part(state.held, table, s).begin());
+        std::ranges::copy(residual, test::Part(state.residual, table, s).begin());
         std::ranges::copy(memories[s].Velocity(0), test::Part(state.velocity, table, s).begin());
       }
     }
@@ -133,7 +133,7 @@ TEST(CudaDgc, StepsAreTheCpus) {
         EXPECT_EQ(state.indices, expected[step].indices) << step;
         EXPECT_TRUE(test::SameBits(state.values, expected[step].values)) << step;
         EXPECT_TRUE(test::SameBits(state.velocity, expected[step].velocity)) << step;
-        EXPECT_TRUE(test::SameBits(state.held, expected[step].held)) << step;
+        EXPECT_TRUE(test::SameBits(state.residual, expected[step].residual)) << step;
       }
     });
   }

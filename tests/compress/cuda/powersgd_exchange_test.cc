@@ -86,7 +86,7 @@ class Pair {
       const bool whole = !scheme_.Compresses(unit, rank);
       std::vector<Message> messages;
       const std::vector<float> expected = test::RunStep(*cpu_[u], context, own, &messages);
-      near_[u] = near_[u] || !whole;  // and so is what is held, from now on
+      near_[u] = near_[u] || !whole;  // and so is the residual, from now on
       const double error = near_[u] ? tolerance : 0;
       CompareFloats(Of(unit, mean), expected, error);
       CompareCalls(static_cast<int>(u), messages, step, error);
@@ -94,7 +94,7 @@ class Pair {
         const auto residual = Residual(static_cast<int>(u), w);
         CompareFloats(residual, cpu_[u]->Residual(w), error);
         if (!TakesPart(step, w) || residual.empty()) continue;
-        // What is held is what came in less what was sent.
+        // The residual is what came in less what was sent.
         for (int64_t i = 0; i < unit.numel; ++i) {
           const float in = before[w * units_.size() + u][i] + own[w][i];
           ASSERT_EQ(residual[i], whole ? 0 : in - mean[unit.offset + i]) << i;

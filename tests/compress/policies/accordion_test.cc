@@ -108,9 +108,9 @@ TEST(Accordion, ResidualsOutliveSwitches) {
   EXPECT_TRUE(high);
   for (size_t i = 0; i < 128; ++i) {
     const auto u = i / 64;
-    const double held =
+    const double residual =
         0.5 * (driver.exchange(u).Residual(0)[i % 64] + driver.exchange(u).Residual(1)[i % 64]);
-    EXPECT_NEAR(arrived[i] + held, given[i], 1e-3);
+    EXPECT_NEAR(arrived[i] + residual, given[i], 1e-3);
   }
 }
 

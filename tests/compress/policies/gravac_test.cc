@@ -143,7 +143,7 @@ TEST(Gravac, EpsilonOneSendsEverything) {
   for (int64_t step = 0; step < 8; ++step) {
     const auto result = driver.Step(At(step), HeavyTails, Lasted(0.1));
     EXPECT_EQ(result.parameters, (std::vector<double>{1, 1})) << step;
-    for (size_t u = 0; u < 2; ++u) EXPECT_EQ(test::HeldSquared(driver.exchange(u), 0), 0);
+    for (size_t u = 0; u < 2; ++u) EXPECT_EQ(test::ResidualSquared(driver.exchange(u), 0), 0);
   }
   // All zeros lose nothing, and are compressed.
   const auto zeros = [](int64_t, int) { return std::vector<float>(20300); };
@@ -180,12 +180,12 @@ TEST_P(GravacProbe, MassIsConservedInEveryBranch) {
   }
   EXPECT_GE(densities.size(), 3u);  // dense and two levels at least
   for (size_t i = 0; i < owed.size(); ++i) {
-    double held = 0;
+    double residual = 0;
     const size_t u = i < 20000 ? 0 : 1;
     for (int w = 0; w < kWorkers; ++w) {
-      held += driver.exchange(u).Residual(w)[u == 0 ? i : i - 20000];
+      residual += driver.exchange(u).Residual(w)[u == 0 ? i : i - 20000];
     }
-    ASSERT_NEAR(held / kWorkers, owed[i], 1e-2 * (1 + std::abs(owed[i]))) << i;
+    ASSERT_NEAR(residual / kWorkers, owed[i], 1e-2 * (1 + std::abs(owed[i]))) << i;
   }
 }
 

@@ -255,7 +255,7 @@ TEST(Lgreco, WorkAndMetrics) {
     const WorkList local = driver.policy().LocalWork();
     ASSERT_EQ(local.size(), 2u);
     EXPECT_EQ(local[0].elements, 400);      // summed,
-    EXPECT_EQ(local[1].elements, 4 * 400);  // with what is held
+    EXPECT_EQ(local[1].elements, 4 * 400);  // with the residual
     ASSERT_EQ(result.policy_work.size(), metric == "rel_l2" ? 4u : 3u);
     EXPECT_EQ(result.policy_work[0].kernel, "moved");  // the sum is made zero
     EXPECT_EQ(result.policy_work[1].kernel, "histogram");

@@ -15,30 +15,30 @@ constexpr int64_t kNumel = 211;
 void CompareWithOracle(bool error_feedback) {
   const auto exchange = MakeScheme("ar-topk", {.error_feedback = error_feedback})
                             ->Open(test::MakeUnit(kNumel), kWorkers);
-  std::vector<std::vector<float>> held(kWorkers, std::vector<float>(kNumel));
+  std::vector<std::vector<float>> residual(kWorkers, std::vector<float>(kNumel));
   for (int64_t step = 0; step < 8; ++step) {
     const double density = step == 6 ? 1.0 : 0.07;
     std::vector<std::vector<float>> gradients;
     for (int w = 0; w < kWorkers; ++w) {
       gradients.push_back(test::Normals(kNumel, 10 * step + w));
       for (int64_t i = 0; i < kNumel; ++i) {
-        held[w][i] = gradients[w][i] + (error_feedback ? held[w][i] : 0);
+        residual[w][i] = gradients[w][i] + (error_feedback ? residual[w][i] : 0);
       }
     }
     std::vector<float> expected(kNumel);
     const int64_t k = step == 6 ? kNumel : 14;
-    for (const uint32_t i : test::SortedTopK(held[step % kWorkers], k)) {
+    for (const uint32_t i : test::SortedTopK(residual[step % kWorkers], k)) {
       for (int w = 0; w < kWorkers; ++w) {
-        expected[i] += held[w][i];
-        held[w][i] = 0;
+        expected[i] += residual[w][i];
+        residual[w][i] = 0;
       }
       expected[i] /= kWorkers;
     }
     ASSERT_EQ(test::RunStep(*exchange, {.step = step, .parameter = density}, gradients), expected);
     for (int w = 0; w < kWorkers; ++w) {
       double squared = 0;
-      for (const float x : held[w]) squared += double{x} * x;
-      ASSERT_EQ(test::HeldSquared(*exchange, w), error_feedback ? squared : 0);
+      for (const float x : residual[w]) squared += double{x} * x;
+      ASSERT_EQ(test::ResidualSquared(*exchange, w), error_feedback ? squared : 0);
     }
   }
 }

@@ -38,7 +38,7 @@ TEST(CodecScheme, DenseIsTheMeanInWorkerOrder) {
   }
 }
 
-// Against full sorts in the open: e = g + r, the mean of the kept parts, the rest held.
+// Against full sorts in the open: e = g + r, the mean of the kept parts, the rest the residual.
 TEST(CodecScheme, TopKWithErrorFeedbackEqualsTheOracle) {
   const auto exchange = MakeScheme("topk", {})->Open(test::MakeUnit(kNumel), kWorkers);
   std::vector<std::vector<float>> residuals(kWorkers, std::vector<float>(kNumel));
@@ -73,17 +73,17 @@ TEST(ActiveWorkers, TheMeanIsOverThemAndOthersKeepTheirState) {
     EXPECT_EQ(exchange->Save(), all->Save()) << name;
 
     const auto fresh = scheme->Open(test::MakeUnit(kNumel), kWorkers);
-    const double before = test::HeldSquared(*all, 2);
+    const double before = test::ResidualSquared(*all, 2);
     const StepContext step{.step = 2, .parameter = 0.05, .active_workers = {0, 1, 3}};
     // Step 2 of three: AR-Topk's root is the last of them, here worker 3.
     const auto mean = test::RunStep(*fresh, step, gradients);
     EXPECT_EQ(mean, test::RunStep(*three, {.step = 2, .parameter = 0.05},
                                   {gradients[0], gradients[1], gradients[3]}))
         << name;
-    EXPECT_EQ(test::HeldSquared(*fresh, 2), 0);
-    EXPECT_EQ(test::HeldSquared(*fresh, 3), test::HeldSquared(*three, 2));
+    EXPECT_EQ(test::ResidualSquared(*fresh, 2), 0);
+    EXPECT_EQ(test::ResidualSquared(*fresh, 3), test::ResidualSquared(*three, 2));
     test::RunStep(*all, step, gradients);
-    EXPECT_EQ(test::HeldSquared(*all, 2), before) << name;
+    EXPECT_EQ(test::ResidualSquared(*all, 2), before) << name;
     EXPECT_EQ(before > 0, feedback);
   }
 }

@@ -19,7 +19,7 @@ std::unique_ptr<Exchange> Open(std::string_view scheme, int64_t numel, int worke
 }
 
 // Integers stay exact in fp32, so that all that was ever computed equals all that was sent plus
-// what is held.
+// the residual.
 TEST(ErrorFeedback, NothingIsLostOverManySteps) {
   constexpr int64_t kNumel = 300;
   for (const char* scheme : {"topk", "randomk", "ar-topk"}) {
@@ -34,13 +34,13 @@ TEST(ErrorFeedback, NothingIsLostOverManySteps) {
         computed[i] += gradient[i];
         sent[i] += mean[i];
       }
-      double held = 0;
-      for (int64_t i = 0; i < kNumel; ++i) held += std::pow(computed[i] - sent[i], 2);
-      ASSERT_EQ(held, test::HeldSquared(*exchange, 0)) << scheme << " step " << step;
+      double residual = 0;
+      for (int64_t i = 0; i < kNumel; ++i) residual += std::pow(computed[i] - sent[i], 2);
+      ASSERT_EQ(residual, test::ResidualSquared(*exchange, 0)) << scheme << " step " << step;
     }
     const auto rest = test::RunStep(*exchange, {.seed = 1, .step = 60, .parameter = 1}, {zeros});
     for (int64_t i = 0; i < kNumel; ++i) ASSERT_EQ(sent[i] + rest[i], computed[i]) << scheme;
-    EXPECT_EQ(test::HeldSquared(*exchange, 0), 0);
+    EXPECT_EQ(test::ResidualSquared(*exchange, 0), 0);
   }
 }
 
@@ -54,7 +54,7 @@ TEST(ErrorFeedback, ResidualIsBounded) {
     largest = std::max(largest, std::sqrt(std::inner_product(gradient.begin(), gradient.end(),
                                                              gradient.begin(), 0.0)));
     test::RunStep(*exchange, {.step = step, .parameter = 0.1}, {gradient});
-    ASSERT_LE(std::sqrt(test::HeldSquared(*exchange, 0)), 2 * std::sqrt(0.9) / 0.1 * largest);
+    ASSERT_LE(std::sqrt(test::ResidualSquared(*exchange, 0)), 2 * std::sqrt(0.9) / 0.1 * largest);
   }
 }
 
@@ -95,9 +95,9 @@ TEST(ErrorFeedback, ReachesTheOptimumAsTheRateFalls) {
 TEST(ErrorFeedback, RescaleMultipliesResiduals) {
   const auto exchange = Open("topk", 100, 2);
   test::RunStep(*exchange, {.parameter = 0.1}, {test::Normals(100, 1), test::Normals(100, 2)});
-  const double before = test::HeldSquared(*exchange, 1);
+  const double before = test::ResidualSquared(*exchange, 1);
   exchange->RescaleResiduals(10.0f);
-  EXPECT_NEAR(test::HeldSquared(*exchange, 1), 100 * before, 1e-4 * before);
+  EXPECT_NEAR(test::ResidualSquared(*exchange, 1), 100 * before, 1e-4 * before);
 }
 
 TEST(ErrorFeedback, RefusedWhereItDiverges) {

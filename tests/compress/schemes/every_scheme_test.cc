@@ -189,7 +189,7 @@ TEST(EveryExchange, OthersKeepTheirStateAndTheMeanIsOfThoseWhoTakePart) {
     step.active_workers = {1};
     const auto gradients = Gradients(1);
     const auto mean = test::RunStep(*three, step, gradients);
-    for (const int other : {0, 2}) EXPECT_EQ(test::HeldSquared(*three, other), 0) << one.text;
+    for (const int other : {0, 2}) EXPECT_EQ(test::ResidualSquared(*three, other), 0) << one.text;
     if (std::string_view(one.text) == "terngrad-shared" ||
         std::string_view(one.text).starts_with("qsgd")) {
       continue;  // draws are the worker's own
@@ -197,7 +197,7 @@ TEST(EveryExchange, OthersKeepTheirStateAndTheMeanIsOfThoseWhoTakePart) {
     if (std::string_view(one.text).starts_with("dgc")) continue;  // so is the sample
     step.active_workers.clear();
     EXPECT_EQ(mean, test::RunStep(*alone, step, {gradients[1]})) << one.text;
-    EXPECT_EQ(test::HeldSquared(*three, 1), test::HeldSquared(*alone, 0)) << one.text;
+    EXPECT_EQ(test::ResidualSquared(*three, 1), test::ResidualSquared(*alone, 0)) << one.text;
   }
 }
 

@@ -88,13 +88,13 @@ TEST(FlexibleTopK, TakesTheFasterWayOverOneResidual) {
         *exchange,
         {.step = step, .parameter = kDensity, .link = step % 3 == 1 ? kThin : kSlowStart}, now);
     for (int64_t i = 0; i < kNumel; ++i) {
-      double held = 0;
+      double residual = 0;
       sent[i] += mean[i];
       for (int w = 0; w < kWorkers; ++w) {
         computed[i] += double{now[w][i]} / kWorkers;
-        held += double{exchange->Residual(w)[i]} / kWorkers;
+        residual += double{exchange->Residual(w)[i]} / kWorkers;
       }
-      ASSERT_NEAR(sent[i] + held, computed[i], 1e-4);
+      ASSERT_NEAR(sent[i] + residual, computed[i], 1e-4);
     }
   }
 }

@@ -110,7 +110,7 @@ TEST(Levels, KeptIsWhatIsSent) {
   }
 }
 
-// e = sent + held, bit for bit, in every branch and for every sparsifier, with and without
+// e = sent + residual, bit for bit, in every branch and for every sparsifier, with and without
 // momentum.
 TEST(Levels, EveryBranchConserves) {
   for (const SparsifierRow& row : SparsifierTable()) {
@@ -127,7 +127,7 @@ TEST(Levels, EveryBranchConserves) {
         std::vector<float> mean;
         const StepContext context{.step = step, .parameter = 0, .candidates = candidates};
         std::vector<float> before(exchange->Residual(0).begin(), exchange->Residual(0).end());
-        before.resize(kNumel);  // nothing is held before the first step
+        before.resize(kNumel);  // there is no residual before the first step
         const Probe probe = RunLevels(*exchange, context, step % 3, {gradient}, mean);
         double squared = 0;
         for (int64_t i = 0; i < kNumel; ++i) {
@@ -152,7 +152,7 @@ TEST(Levels, QuantisedSelectionsHoldWhatRoundingTakes) {
   for (int64_t i = 0; i < kNumel; ++i) {
     ASSERT_EQ(mean[i] + exchange->Residual(0)[i], gradient[i]);
   }
-  EXPECT_GT(test::HeldSquared(*exchange, 0), 0);
+  EXPECT_GT(test::ResidualSquared(*exchange, 0), 0);
 }
 
 TEST(Levels, RefusesWhatHasNone) {

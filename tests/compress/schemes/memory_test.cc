@@ -96,12 +96,12 @@ TEST(Dgc, IsMomentumSgdWhereAllIsSent) {
         ASSERT_NEAR(one[i], update, 2e-6);
         ASSERT_NEAR(two[i], update, 2e-6);
       }
-      EXPECT_EQ(test::HeldSquared(*matrix, 1), 0);
+      EXPECT_EQ(test::ResidualSquared(*matrix, 1), 0);
     }
   }
 }
 
-// Sent and held make up the momentum that was computed, whatever the densities were.
+// Sent values and residual make up the momentum that was computed, whatever the densities were.
 TEST(Dgc, ChangesOfDensityLoseNothing) {
   const auto exchange = MakeScheme("dgc:masking=off")->Open(Matrix(20, 20), 1);
   std::vector<double> u(kNumel), corrected(kNumel), sent(kNumel);
@@ -116,7 +116,7 @@ TEST(Dgc, ChangesOfDensityLoseNothing) {
       sent[i] += mean[i];
       ASSERT_NEAR(sent[i] + exchange->Residual(0)[i], corrected[i], 1e-4);
     }
-    EXPECT_EQ(test::HeldSquared(*exchange, 0) == 0, densities[step] == 1);
+    EXPECT_EQ(test::ResidualSquared(*exchange, 0) == 0, densities[step] == 1);
   }
 }
 

@@ -183,7 +183,7 @@ TEST(PowerSgd, IsLinearInTheMean) {
   }
 }
 
-TEST(PowerSgd, WhatIsNotSentIsHeld) {
+TEST(PowerSgd, WhatIsNotSentIsTheResidual) {
   const auto exchange = Open(2);
   std::vector<double> computed(kRows * kColumns), sent(kRows * kColumns);
   for (int64_t step = 0; step < 10; ++step) {
@@ -194,24 +194,24 @@ TEST(PowerSgd, WhatIsNotSentIsHeld) {
     for (size_t i = 0; i < mean.size(); ++i) {
       computed[i] += (double{gradients[0][i]} + gradients[1][i]) / 2;
       sent[i] += mean[i];
-      const double held = (double{exchange->Residual(0)[i]} + exchange->Residual(1)[i]) / 2;
-      ASSERT_NEAR(sent[i] + held, computed[i], 2e-4);
+      const double residual = (double{exchange->Residual(0)[i]} + exchange->Residual(1)[i]) / 2;
+      ASSERT_NEAR(sent[i] + residual, computed[i], 2e-4);
     }
   }
 }
 
-// A unit that is sent whole at a larger rank takes what it held along.
-TEST(PowerSgd, SentWholeNothingIsHeld) {
+// A unit that is sent whole at a larger rank takes the residual along.
+TEST(PowerSgd, SentWholeNoResidualIsLeft) {
   const auto exchange = Open(1, "");
   const auto gradient = test::Normals(kRows * kColumns, 1);
   test::RunStep(*exchange, {.parameter = 2}, {gradient});
-  const double held = test::HeldSquared(*exchange, 0);
+  const double residual = test::ResidualSquared(*exchange, 0);
   const auto mean = test::RunStep(*exchange, {.step = 1, .parameter = 20},
                                   {std::vector<float>(kRows * kColumns)});
   double sent = 0;
   for (const float x : mean) sent += double{x} * x;
-  EXPECT_DOUBLE_EQ(sent, held);
-  EXPECT_EQ(test::HeldSquared(*exchange, 0), 0);
+  EXPECT_DOUBLE_EQ(sent, residual);
+  EXPECT_EQ(test::ResidualSquared(*exchange, 0), 0);
 }
 
 TEST(PowerSgd, WarmStartIsCloserOnAStationaryMatrix) {

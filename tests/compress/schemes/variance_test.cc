@@ -48,7 +48,7 @@ struct Rule {
 };
 
 // Integers and halves are exact in fp32 for these few steps, so the decisions are the oracle's to
-// the last one, and all that was ever computed equals what was sent and what is held.
+// the last one, and all that was ever computed equals what was sent plus the residual.
 TEST(Variance, FollowsTheRuleAndLosesNothing) {
   for (const Rule& rule : {Rule{"zeta=1", 1.5, 1, true}, Rule{"zeta=0.5", 2, 0.5, true},
                            Rule{"zeta=0.5,reset=off", 1.5, 0.5, false},
@@ -179,7 +179,7 @@ TEST(Variance, FirstStepSendsAllOrNothing) {
       const auto sent = Sent(*exchange, {.parameter = alphas[i]}, gradient).size();
       const auto nonzero = 65 - std::ranges::count(gradient, 0.0f);
       EXPECT_EQ(static_cast<int64_t>(sent), alphas[i] < 1 ? nonzero : 0);
-      EXPECT_NEAR(test::HeldSquared(*exchange, 0), errors[i], 1e-9 * squared);
+      EXPECT_NEAR(test::ResidualSquared(*exchange, 0), errors[i], 1e-9 * squared);
     }
   }
 }
@@ -203,7 +203,7 @@ TEST(Variance, HugeAndEmptyUnits) {
   }
 }
 
-// What rounding takes is held, and counts in the next decision.
+// What rounding takes joins the residual, and counts in the next decision.
 TEST(Variance, AQuantiserFollows) {
   const auto exchange = Open("variance+bf16");
   std::vector<float> before(kNumel);

@@ -73,9 +73,9 @@ TEST(EverySparsifier, SelectsTheSameWithAndWithoutAResidual) {
       auto residual = input;
       const auto context = ContextOf(sparsifier->Parameter().fallback);
       const Selection plain = sparsifier->Select(input, 7, context);
-      const Selection held = sparsifier->SelectWithFeedback({}, residual, 7, context);
-      ASSERT_EQ(plain.positions, held.positions) << text;
-      ASSERT_EQ(plain.values, held.values) << text;
+      const Selection fed = sparsifier->SelectWithFeedback({}, residual, 7, context);
+      ASSERT_EQ(plain.positions, fed.positions) << text;
+      ASSERT_EQ(plain.values, fed.values) << text;
     }
   }
 }

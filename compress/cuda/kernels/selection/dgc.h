@@ -23,7 +23,7 @@ namespace legacy::cuda {
 struct MomentumArrays {
   const float* gradient = nullptr;
   float* velocity = nullptr;  // u
-  float* held = nullptr;      // v; e after
+  float* residual = nullptr;  // v; e after
   // Which gradients are multiplied by first: one number for each worker, whose `layers` segments
   // follow each other. May be null.
   const float* factors = nullptr;

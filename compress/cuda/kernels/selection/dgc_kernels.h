@@ -28,14 +28,14 @@ struct Momentum {
     const Tile tile = FindTile(args.segments, block.index(), kTile);
     const bool by_vectors = Vectors::ByVectors(arrays.gradient, tile) &&
                             Vectors::ByVectors(arrays.velocity, tile) &&
-                            Vectors::ByVectors(arrays.held, tile);
+                            Vectors::ByVectors(arrays.residual, tile);
     const float factor = arrays.factors ? arrays.factors[tile.segment / arrays.layers] : 1.0f;
     const float momentum = args.options.momentum;
     block.ForEachThread([&](int thread) {
       Vectors::Own<float> g, u, v;
       Vectors::Read(arrays.gradient, tile, by_vectors, thread, g);
       Vectors::Read(arrays.velocity, tile, by_vectors, thread, u);
-      Vectors::Read(arrays.held, tile, by_vectors, thread, v);
+      Vectors::Read(arrays.residual, tile, by_vectors, thread, v);
       LEGACY_UNROLL
       for (int i = 0; i < Vectors::kOwn; ++i) {
         const float gradient = g[i] * factor;
@@ -44,7 +44,7 @@ struct Momentum {
         v[i] += u[i];
       }
       Vectors::Write(u, tile, by_vectors, thread, arrays.velocity);
-      Vectors::Write(v, tile, by_vectors, thread, arrays.held);
+      Vectors::Write(v, tile, by_vectors, thread, arrays.residual);
     });
   }
 };

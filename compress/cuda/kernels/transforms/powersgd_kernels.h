@@ -14,8 +14,8 @@ namespace legacy::cuda {
 // What workers send and hold, one after the other; which of them take part, in order. In the memory
 // of the device.
 struct LowRankWorkers {
-  float* held = nullptr;
-  int64_t held_stride = 0;
+  float* residual = nullptr;
+  int64_t residual_stride = 0;
   float* messages[kCalls] = {nullptr, nullptr};
   int64_t message_strides[kCalls] = {0, 0};
   const int32_t* active_workers = nullptr;
@@ -85,8 +85,9 @@ struct WriteHeaders {
   }
 };
 
-// Of a worker: M = g + r, or g where nothing is held; the messages of what is sent whole. A block
-// for each tile: 12 bytes an element (8 where nothing is held), and 4 of what is sent whole.
+// Of a worker: M = g + r, or g where there is no residual; the messages of what is sent whole. A
+// block for each tile: 12 bytes an element (8 where there is no residual), and 4 of what is sent
+// whole.
 struct Compensate {
   static constexpr int kThreads = kLowRankThreads;
   using Vectors = LowRankVectors;
@@ -94,7 +95,7 @@ struct Compensate {
     Segments segments;
     const LowRankUnit* units;
     const float* gradient;
-    float* held;
+    float* residual;
     float* messages;   // of the first call
     uint32_t* faults;  // of each unit: FaultAt() the first
   };
@@ -108,17 +109,17 @@ struct Compensate {
     from.offset = unit.flat;
     sent.offset = unit.messages[kLeft] + kHeaderFloats;
     const bool read_vectors = Vectors::ByVectors(args.gradient, from);
-    const bool held_vectors = Vectors::ByVectors(args.held, tile);
+    const bool residual_vectors = Vectors::ByVectors(args.residual, tile);
     const bool sent_vectors = Vectors::ByVectors(args.messages, sent);
     block.ForEachThread([&](int thread) {
-      Vectors::Own<float> sum, held;
+      Vectors::Own<float> sum, residual;
       Vectors::Read(args.gradient, from, read_vectors, thread, sum);
-      if (unit.holds) {
-        Vectors::Read(args.held, tile, held_vectors, thread, held);
+      if (unit.keeps_residual) {
+        Vectors::Read(args.residual, tile, residual_vectors, thread, residual);
         LEGACY_UNROLL
-        for (int i = 0; i < Vectors::kOwn; ++i) sum[i] += held[i];
+        for (int i = 0; i < Vectors::kOwn; ++i) sum[i] += residual[i];
       }
-      Vectors::Write(sum, tile, held_vectors, thread, args.held);
+      Vectors::Write(sum, tile, residual_vectors, thread, args.residual);
       if (unit.vectors == 0) Vectors::Write(sum, sent, sent_vectors, thread, args.messages);
       RaiseFault(block, tile, thread, sum, &args.faults[tile.segment]);
     });
@@ -198,7 +199,8 @@ struct Reconstruct {
     Tile out = tile;
     out.offset = unit.flat;
     const bool out_vectors = Vectors::ByVectors(args.mean, out);
-    const bool held_vectors = Vectors::ByVectors(args.workers.held, tile);  // so is the stride
+    const bool residual_vectors =
+        Vectors::ByVectors(args.workers.residual, tile);  // so is the stride
     block.ForEachThread([&](int thread) {
       Vectors::Own<float> mean{};
       if (unit.vectors > 0) {
@@ -214,7 +216,8 @@ struct Reconstruct {
       }
       Vectors::Write(mean, out, out_vectors, thread, args.mean);
       RaiseFault(block, tile, thread, mean, &args.faults[tile.segment]);
-      if (unit.holds) Hold(args.workers, unit, tile, held_vectors, thread, mean);
+      if (unit.keeps_residual)
+        KeepResidual(args.workers, unit, tile, residual_vectors, thread, mean);
     });
   }
 
@@ -267,18 +270,19 @@ struct Reconstruct {
     for (float& x : mean) x /= static_cast<float>(workers.count);
   }
 
-  static LEGACY_DEVICE void Hold(const LowRankWorkers& workers, const LowRankUnit& unit,
-                                 const Tile& tile, bool by_vectors, int thread,
-                                 const Vectors::Own<float>& mean) {
+  static LEGACY_DEVICE void KeepResidual(const LowRankWorkers& workers, const LowRankUnit& unit,
+                                         const Tile& tile, bool by_vectors, int thread,
+                                         const Vectors::Own<float>& mean) {
     for (int32_t w = 0; w < workers.count; ++w) {
-      float* const held = workers.held + workers.active_workers[w] * workers.held_stride;
+      float* const residual =
+          workers.residual + workers.active_workers[w] * workers.residual_stride;
       Vectors::Own<float> own{};
       if (unit.vectors > 0) {
-        Vectors::Read(held, tile, by_vectors, thread, own);
+        Vectors::Read(residual, tile, by_vectors, thread, own);
         LEGACY_UNROLL
         for (int i = 0; i < Vectors::kOwn; ++i) own[i] -= mean[i];
       }
-      Vectors::Write(own, tile, by_vectors, thread, held);
+      Vectors::Write(own, tile, by_vectors, thread, residual);
     }
   }
 };

@@ -29,7 +29,7 @@ struct LowRankUnit {
   int64_t flat = 0;  // in gradients and means
   uint32_t rows = 0, columns = 0;
   uint32_t vectors = 0;               // in each factor; 0: sent whole
-  uint32_t holds = 0;                 // 1: what is not sent is held
+  uint32_t keeps_residual = 0;        // 1: the unit has a residual
   int64_t factors[kCalls] = {0, 0};   // in the arrays of left and of right vectors
   int64_t messages[kCalls] = {0, 0};  // in a worker's messages of the call
   std::array<uint32_t, 4> headers[kCalls] = {};
@@ -50,16 +50,16 @@ class LowRankPlaces {
       place.flat = unit.offset;
       place.rows = static_cast<uint32_t>(shape.rows);
       place.columns = static_cast<uint32_t>(shape.columns);
-      place.holds = scheme.Holds(unit);
-      held_.push_back({Take(unit.numel, held_size_), unit.numel});
+      place.keeps_residual = scheme.KeepsResidual(unit);
+      residuals_.push_back({Take(unit.numel, residual_size_), unit.numel});
       place.factors[kLeft] = Take(most * shape.rows, sizes_[kLeft]);
       place.factors[kRight] = Take(most * shape.columns, sizes_[kRight]);
     }
   }
 
   const std::vector<LowRankUnit>& units() const { return units_; }
-  const std::vector<Extent>& held() const { return held_; }  // of what a worker holds
-  int64_t held_size() const { return held_size_; }           // of a worker
+  const std::vector<Extent>& residuals() const { return residuals_; }  // of a worker
+  int64_t residual_size() const { return residual_size_; }             // of a worker
   int64_t size(FactorCall call) const { return sizes_[call]; }
 
  private:
@@ -71,8 +71,8 @@ class LowRankPlaces {
   }
 
   std::vector<LowRankUnit> units_;
-  std::vector<Extent> held_;
-  int64_t held_size_ = 0;
+  std::vector<Extent> residuals_;
+  int64_t residual_size_ = 0;
   std::array<int64_t, kCalls> sizes_{};
 };
 
@@ -84,7 +84,7 @@ struct Factors {
 
 // In the memory of the device.
 struct LowRankView {
-  Segments held;  // of a worker's matrices, in tiles of kTile
+  Segments residual;  // of a worker's matrices, in tiles of kTile
   const LowRankUnit* units = nullptr;
   const Basis* bases = nullptr;
   Factors factors[kCalls] = {};
@@ -130,13 +130,13 @@ class LowRankTable : public ImageTable {
   // by.
   const std::vector<MatrixGroup>& groups() const { return groups_; }
   const std::vector<int32_t>& order() const { return order_; }
-  int64_t held_tiles() const { return held_place_.tiles; }
+  int64_t residual_tiles() const { return residuals_place_.tiles; }
   int64_t vectors() const { return std::ssize(vectors_[kLeft]); }  // of all left factors
   int64_t vector_tiles(FactorCall call) const { return vectors_places_[call].tiles; }
   int64_t message_floats(FactorCall call) const { return message_floats_[call]; }  // of a worker
 
   LowRankView View(const void* memory) const {
-    LowRankView view = {.held = Image::At(memory, held_place_),
+    LowRankView view = {.residual = Image::At(memory, residuals_place_),
                         .units = Image::At(memory, units_place_),
                         .bases = Image::At(memory, bases_place_)};
     for (const FactorCall call : {kLeft, kRight}) {
@@ -161,7 +161,7 @@ class LowRankTable : public ImageTable {
     }
   }
   void Build(const LowRankPlaces& places) {
-    held_place_ = image_.AddSegments(places.held(), kTile);
+    residuals_place_ = image_.AddSegments(places.residuals(), kTile);
     units_place_ = image_.Add(units_);
     bases_place_ = image_.Add(bases_);
     for (const FactorCall call : {kLeft, kRight}) {
@@ -178,7 +178,7 @@ class LowRankTable : public ImageTable {
   std::array<std::vector<int64_t>, kCalls> sent_;
   std::array<int64_t, kCalls> message_floats_{};
   int64_t work_ = 0;
-  Image::SegmentsPlace held_place_;
+  Image::SegmentsPlace residuals_place_;
   Image::Place<LowRankUnit> units_place_;
   Image::Place<Basis> bases_place_;
   std::array<Image::SegmentsPlace, kCalls> vectors_places_;
