@@ -7,7 +7,7 @@
 //   exchange->Begin(step)
 //   for each active worker w, in order:   exchange->Encode(w, gradient of w)
 //   exchange->Finish(mean)
-//   exchange->Calls(unit), ...         what travelled
+//   exchange->Calls(unit), ...         what was sent
 //
 // Gradients and means are flat: unit u is at its offset. Encode() queues work and returns, so that
 // `gradient` may be written again by what is queued after it; Finish() waits for the device. All
@@ -43,7 +43,7 @@ struct DeviceStep {
 class DeviceExchange {
  public:
   // A collective call of a unit, and the bytes that each worker sent in it: 0 of who takes no part.
-  struct Travelled {
+  struct SentCall {
     CollectiveCall call;
     std::vector<int64_t> bytes;
   };
@@ -54,7 +54,7 @@ class DeviceExchange {
   virtual void Finish(float* mean) = 0;
 
   // Of the finished step.
-  virtual std::vector<Travelled> Calls(int unit) const = 0;
+  virtual std::vector<SentCall> Calls(int unit) const = 0;
   virtual int64_t ElementsSent(int unit) const = 0;  // as Exchange has it
   // A worker's message of the unit's last collective call, copied to the host.
   virtual Bytes CopyMessage(int unit, int worker) const = 0;

@@ -3,13 +3,13 @@
 // bytes in a collective call, is decoded from those bytes, and is charged to the network.
 //
 //   policy->Decide(step, units, parameters)                  before the gradients
-//   Observe(unit, gradient, residual) of worker 0            where it reads local gradients
+//   OnLocalGradient(unit, gradient, residual) of worker 0       where it reads local gradients
 //   an agreement, where Agrees(step): exchanges measure Candidates(), OpenCall(kAgreement) and its
 //   messages,
 //     then Choose: one candidate for each unit
 //   the exchanges run
 //   an announcement, where OpenCall(kAnnouncement) has one: worker 0 tells what it decided for
-//   later steps Observe(feedback)
+//   later steps OnFeedback(feedback)
 #pragma once
 
 #include <cstdint>
@@ -75,15 +75,15 @@ class Policy : public Pluggable {
   virtual void Decide(const StepInfo& step, std::span<const Unit> units,
                       std::span<double> parameters) = 0;
 
-  // Whether ObserveLocal is wanted in this step, and what it costs worker 0's device. Called after
-  // Decide.
+  // Whether OnLocalGradient is wanted in this step, and what it costs worker 0's device. Called
+  // after Decide.
   virtual bool ReadsLocalGradient() const { return false; }
   virtual WorkList LocalWork() const { return {}; }
   // Gradient g of worker 0 and its residual of unit `unit` before (empty: nothing); e = g +
   // residual. Units come in order.
-  virtual void ObserveLocal([[maybe_unused]] size_t unit,
-                            [[maybe_unused]] std::span<const float> gradient,
-                            [[maybe_unused]] std::span<const float> residual) {}
+  virtual void OnLocalGradient([[maybe_unused]] size_t unit,
+                               [[maybe_unused]] std::span<const float> gradient,
+                               [[maybe_unused]] std::span<const float> residual) {}
 
   // Parameters to choose from in this step, loosest first, the same for all units; empty: no
   // agreement. Called after Decide.
@@ -108,8 +108,8 @@ class Policy : public Pluggable {
   // After the agreement: the candidate of every unit.
   virtual size_t Chosen() const { return 0; }
 
-  virtual void Observe(const StepFeedback&) {}
-  // Whether Observe is to be given the step's mean gradient. Called before it.
+  virtual void OnFeedback(const StepFeedback&) {}
+  // Whether OnFeedback is to be given the step's mean gradient. Called before it.
   virtual bool ReadsMeanGradient() const { return false; }
 
   // What of a real training its decisions follow ("the loss"), so that they mean nothing where

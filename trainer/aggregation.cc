@@ -110,8 +110,8 @@ std::vector<UnitOutcome> Aggregation::Outcomes() const {
   return outcomes;
 }
 
-void Aggregation::Observe(StepFeedback feedback, std::span<const BucketWork> buckets,
-                          const StepTimes& times) const {
+void Aggregation::OnFeedback(StepFeedback feedback, std::span<const BucketWork> buckets,
+                             const StepTimes& times) const {
   std::vector<double> bytes(plan_.units.size());
   if (!buckets.empty()) bytes = UnitBytes();
   const std::vector<double> exposed =
@@ -123,7 +123,7 @@ void Aggregation::Observe(StepFeedback feedback, std::span<const BucketWork> buc
   feedback.message_bytes = std::accumulate(bytes.begin(), bytes.end(), 0.0);
   feedback.unit_bytes = bytes;
   feedback.unit_exposed_seconds = exposed;
-  policy_.Observe(feedback);
+  policy_.OnFeedback(feedback);
 }
 
 std::vector<double> Aggregation::UnitBytes() const {

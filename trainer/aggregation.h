@@ -1,5 +1,5 @@
 // A step's way from the workers' gradients to their mean: the policy decides, the exchanges of all
-// units run, the books say what travelled. Here is what does not depend on where exchanges are; the
+// units run, the books say what was sent. Here is what does not depend on where exchanges are; the
 // rest is in host_aggregation.h, whose messages are on the host, and in device_aggregation.h.
 #pragma once
 
@@ -69,8 +69,8 @@ class Aggregation {
   std::vector<UnitOutcome> Outcomes() const;
   // Tells the policy what the step took. `feedback` has its number, loss and mean gradient;
   // `buckets` is what it sent, empty in a local step.
-  void Observe(StepFeedback feedback, std::span<const BucketWork> buckets,
-               const StepTimes& times) const;
+  void OnFeedback(StepFeedback feedback, std::span<const BucketWork> buckets,
+                  const StepTimes& times) const;
 
  protected:
   struct UnitBook {

@@ -26,14 +26,14 @@ void DeviceAggregation::Begin(uint64_t seed, const StepInfo& step,
                     .active_workers = {active_workers.begin(), active_workers.end()}});
 }
 
-void DeviceAggregation::TakeGradient(int worker, const float* gradient,
-                                     const std::function<std::vector<float>()>& copy) {
+void DeviceAggregation::AddGradient(int worker, const float* gradient,
+                                    const std::function<std::vector<float>()>& copy) {
   if (IsShown(worker)) {
     const std::vector<float> values = copy();
     for (size_t u = 0; u < plan_.units.size(); ++u) {
       const Unit& place = plan_.units[u];
-      policy_.ObserveLocal(u, std::span(values).subspan(place.offset, place.numel),
-                           exchange_->CopyResidual(static_cast<int>(u), worker));
+      policy_.OnLocalGradient(u, std::span(values).subspan(place.offset, place.numel),
+                              exchange_->CopyResidual(static_cast<int>(u), worker));
     }
   }
   exchange_->Encode(worker, gradient);
@@ -47,9 +47,9 @@ void DeviceAggregation::Finish(float* mean) {
   }
   for (size_t u = 0; u < books_.size(); ++u) {
     const int unit = static_cast<int>(u);
-    for (const DeviceExchange::Travelled& travelled : exchange_->Calls(unit)) {
-      CallWork work = WorkOf(travelled.call, workers_);
-      work.bytes = travelled.bytes;
+    for (const DeviceExchange::SentCall& sent : exchange_->Calls(unit)) {
+      CallWork work = WorkOf(sent.call, workers_);
+      work.bytes = sent.bytes;
       books_[u].calls.push_back(std::move(work));
     }
     books_[u].elements = exchange_->ElementsSent(unit);

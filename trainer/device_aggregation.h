@@ -23,8 +23,8 @@ class DeviceAggregation : public Aggregation {
 
   // Takes in a worker's flat gradient: queues its encoding. `copy` brings it to the host, for a
   // policy that reads the first active worker's. Once for each active worker, in order.
-  void TakeGradient(int worker, const float* gradient,
-                    const std::function<std::vector<float>()>& copy);
+  void AddGradient(int worker, const float* gradient,
+                   const std::function<std::vector<float>()>& copy);
 
   // Waits for the device. Writes the flat mean and lets the policy announce. Throws Error as
   // DeviceExchange does.

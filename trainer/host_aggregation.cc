@@ -45,13 +45,13 @@ bool HostAggregation::Measured(size_t u) const {
   return !candidates_.empty() && scheme_.Compresses(plan_.units[u], books_[u].parameter);
 }
 
-void HostAggregation::TakeGradient(int worker, std::span<const float> gradient) {
+void HostAggregation::AddGradient(int worker, std::span<const float> gradient) {
   const bool shown = IsShown(worker);
   for (size_t u = 0; u < units_.size(); ++u) {
     UnitState& unit = units_[u];
     const Unit& place = plan_.units[u];
     const auto part = gradient.subspan(place.offset, place.numel);
-    if (shown) policy_.ObserveLocal(u, part, unit.exchange->Residual(worker));
+    if (shown) policy_.OnLocalGradient(u, part, unit.exchange->Residual(worker));
     if (Measured(u)) {
       probes_[worker][u] = unit.exchange->Measure(worker, part);
     } else if (unit.open) {
@@ -85,7 +85,7 @@ void HostAggregation::Finish(std::span<float> mean, const MessageHook& hook) {
     CountBytes();
     if (hook) CallHook(hook);
     // Units share nothing, so they are taken in side by side; within a unit, workers go in order.
-    pool_.ForEach(static_cast<int64_t>(units_.size()), [&](int64_t u, int) { TakeIn(u); });
+    pool_.ForEach(static_cast<int64_t>(units_.size()), [&](int64_t u, int) { Accumulate(u); });
     EncodeLaterCall();
   }
   pool_.ForEach(static_cast<int64_t>(units_.size()), [&](int64_t u, int) {
@@ -126,7 +126,7 @@ void HostAggregation::CallHook(const MessageHook& hook) {
   }
 }
 
-void HostAggregation::TakeIn(int u) {
+void HostAggregation::Accumulate(int u) {
   UnitState& unit = units_[u];
   if (!unit.open) return;
   for (const int w : active_workers_) {

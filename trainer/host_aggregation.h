@@ -25,7 +25,7 @@ class HostAggregation : public Aggregation {
   // Takes in a worker's flat gradient: shows the first active worker's to a policy that reads it,
   // and encodes the first collective call of every unit, or measures the policy's candidates. Once
   // for each active worker, from any thread.
-  void TakeGradient(int worker, std::span<const float> gradient);
+  void AddGradient(int worker, std::span<const float> gradient);
 
   // Agrees on candidates, takes in all messages, runs the collective calls that remain, writes the
   // flat mean and lets the policy announce. Throws Error naming step, worker and unit on a message
@@ -46,7 +46,7 @@ class HostAggregation : public Aggregation {
   void OpenCall(size_t unit);
   void CountBytes();
   void CallHook(const MessageHook& hook);
-  void TakeIn(int unit);
+  void Accumulate(int unit);
   void EncodeLaterCall();
   bool AnyOpen() const;
 

@@ -34,7 +34,7 @@ struct Evaluation {
 };
 
 // What a training computes on, for manifests.
-struct ComputeReport {
+struct BackendReport {
   std::string device;       // cpu, cuda:0
   std::string name;         // of the accelerator
   std::string compression;  // where gradients are compressed, and why not on the device
@@ -48,7 +48,7 @@ class StepSource {
   // One step of the workers `active_workers`, ascending; empty: all.
   virtual StepOutcome Step(std::span<const int> active_workers = {}) = 0;
   // Tells the policy what the last step took.
-  virtual void Observe(const StepTimes& times) = 0;
+  virtual void OnFeedback(const StepTimes& times) = 0;
   // What its policy decided since the last call: units by their position in Units().
   virtual std::vector<Decision> TakeDecisions() = 0;
   // What the workers take the network for, from the next step on.
@@ -59,7 +59,7 @@ class StepSource {
   virtual Evaluation Evaluate() = 0;
   virtual void SetGradientHook(GradientHook hook) = 0;
   // Complete after the first step.
-  virtual ComputeReport Report() const = 0;
+  virtual BackendReport Report() const = 0;
 
   virtual std::span<const Unit> Layers() const = 0;  // parameter tensors
   virtual std::span<const Unit> Units() const = 0;   // what is compressed as one

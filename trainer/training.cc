@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "trainer/device_compute.h"
-#include "trainer/host_compute.h"
+#include "trainer/device_backend.h"
+#include "trainer/host_backend.h"
 
 namespace legacy {
 namespace {
@@ -47,7 +47,7 @@ struct Training::Impl {
   void RescaleResiduals(double rate);
   // The same list; all workers where it is empty. Throws Error.
   std::vector<int> ActiveWorkers(std::span<const int> given) const;
-  Aggregation& aggregation() const { return compute->aggregation(); }
+  Aggregation& aggregation() const { return backend->aggregation(); }
 
   TrainingOptions options;
   const Dataset& dataset;
@@ -57,7 +57,7 @@ struct Training::Impl {
   std::vector<std::shared_ptr<Model>> replicas;  // by worker; the first owns the weights
   std::vector<Unit> layers;
   std::vector<OperationCost> costs;
-  std::unique_ptr<Compute> compute;
+  std::unique_ptr<Backend> backend;
   LinkEstimate link;
   std::vector<BucketWork> buckets;  // of the last step
   double worker_loss = 0;           // of the first active worker's last batch
@@ -84,12 +84,12 @@ TrainingOptions Checked(const TrainingOptions& options, const Dataset& dataset,
   return options;
 }
 
-std::unique_ptr<Compute> MakeCompute(const ComputeJob& job) {
+std::unique_ptr<Backend> MakeBackend(const BackendJob& job) {
   UnitPlan plan =
       PlanUnits({job.layers.begin(), job.layers.end()}, job.options.scope, job.options.buckets);
   Accelerator* const accelerator = job.options.accelerator.get();
-  if (!accelerator) return std::make_unique<HostCompute>(job, std::move(plan));
-  return std::make_unique<DeviceCompute>(job, std::move(plan), *accelerator);
+  if (!accelerator) return std::make_unique<HostBackend>(job, std::move(plan));
+  return std::make_unique<DeviceBackend>(job, std::move(plan), *accelerator);
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ Training::Impl::Impl(const TrainingOptions& chosen, const Dataset& data, const M
       replicas(MakeReplicas(model, options.workers, options.local_steps == 1)),
       layers(LayersOf(*replicas.front())),
       costs(replicas.front()->Costs()),
-      compute(MakeCompute({options, dataset, sampler, *scheme, *policy, replicas, layers})),
+      backend(MakeBackend({options, dataset, sampler, *scheme, *policy, replicas, layers})),
       steps_of(static_cast<size_t>(options.workers)) {
   if (scheme->OwnsMomentum() && options.sgd.momentum != 0) {
     throw Error("momentum", std::to_string(options.sgd.momentum),
@@ -179,7 +179,7 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
     throw Error("local steps", std::to_string(my.options.local_steps),
                 "1 where workers may be dropped");
   }
-  const ComputeStep now{.step = my.step,
+  const BackendStep now{.step = my.step,
                         .rate = outcome.learning_rate,
                         .exchanges = (my.step + 1) % my.options.local_steps == 0,
                         .workers = active};
@@ -194,11 +194,11 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
   my.sampler.Seek(my.step);
 
   std::vector<double> losses(static_cast<size_t>(my.options.workers));
-  my.compute->RunWorkers(now, losses);
+  my.backend->RunWorkers(now, losses);
   for (const int worker : active) ++my.steps_of[worker];
   my.buckets.clear();
   if (now.exchanges) {
-    my.compute->Finish(now);
+    my.backend->Finish(now);
     my.buckets = my.aggregation().Buckets();
     outcome.units = my.aggregation().Outcomes();
   } else {
@@ -220,13 +220,13 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
   return outcome;
 }
 
-void Training::Observe(const StepTimes& times) {
+void Training::OnFeedback(const StepTimes& times) {
   Impl& my = *impl_;
   const bool reads_mean = my.policy->ReadsMeanGradient();
-  my.aggregation().Observe(
+  my.aggregation().OnFeedback(
       {.step = my.step - 1,
        .loss = my.worker_loss,
-       .mean_gradient = reads_mean ? my.compute->Mean() : std::span<const float>()},
+       .mean_gradient = reads_mean ? my.backend->Mean() : std::span<const float>()},
       my.buckets, times);
 }
 
@@ -235,16 +235,16 @@ void Training::SetLink(const LinkEstimate& link) { impl_->link = link; }
 Evaluation Training::Evaluate() {
   const std::vector<int64_t>& steps = impl_->steps_of;
   const auto most = std::max_element(steps.begin(), steps.end());
-  return impl_->compute->Evaluate(static_cast<int>(most - steps.begin()));
+  return impl_->backend->Evaluate(static_cast<int>(most - steps.begin()));
 }
 
-void Training::SetMessageHook(MessageHook hook) { impl_->compute->SetMessageHook(std::move(hook)); }
+void Training::SetMessageHook(MessageHook hook) { impl_->backend->SetMessageHook(std::move(hook)); }
 
 void Training::SetGradientHook(GradientHook hook) {
-  impl_->compute->SetGradientHook(std::move(hook));
+  impl_->backend->SetGradientHook(std::move(hook));
 }
 
-ComputeReport Training::Report() const { return impl_->compute->Report(); }
+BackendReport Training::Report() const { return impl_->backend->Report(); }
 
 int64_t Training::step() const { return impl_->step; }
 int64_t Training::StepsPerEpoch() const { return impl_->sampler.StepsPerEpoch(); }
@@ -257,9 +257,9 @@ std::span<const Unit> Training::Units() const { return impl_->aggregation().plan
 std::span<const OperationCost> Training::Costs() const { return impl_->costs; }
 
 std::vector<Decision> Training::TakeDecisions() { return impl_->policy->TakeDecisions(); }
-std::vector<float> Training::Weights() const { return impl_->compute->Weights(); }
-std::span<const float> Training::MeanGradient() const { return impl_->compute->Mean(); }
+std::vector<float> Training::Weights() const { return impl_->backend->Weights(); }
+std::span<const float> Training::MeanGradient() const { return impl_->backend->Mean(); }
 Model& Training::Replica(int worker) { return *impl_->replicas.at(worker); }
-Exchange& Training::UnitExchange(int unit) { return impl_->compute->UnitExchange(unit); }
+Exchange& Training::UnitExchange(int unit) { return impl_->backend->UnitExchange(unit); }
 
 }  // namespace legacy

@@ -73,7 +73,7 @@ class Training : public StepSource {
   // do not decode; the training is then no longer usable.
   StepOutcome Step(std::span<const int> active_workers = {}) override;
 
-  void Observe(const StepTimes& times) override;
+  void OnFeedback(const StepTimes& times) override;
   void SetLink(const LinkEstimate& link) override;
   bool Evaluates() const override { return true; }
   std::vector<Decision> TakeDecisions() override;
@@ -86,7 +86,7 @@ class Training : public StepSource {
   void SetMessageHook(MessageHook hook);
   void SetGradientHook(GradientHook hook) override;
 
-  ComputeReport Report() const override;
+  BackendReport Report() const override;
 
   int64_t step() const;  // steps done
   int64_t StepsPerEpoch() const;

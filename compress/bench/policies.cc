@@ -82,7 +82,7 @@ void Step(Policy& policy, const PolicyContext& context, const StepInfo& step,
   if (policy.ReadsLocalGradient()) {
     for (size_t u = 0; u < units.size(); ++u) {
       const auto part = gradient.subspan(units[u].offset, units[u].numel);
-      policy.ObserveLocal(u, part, part);
+      policy.OnLocalGradient(u, part, part);
     }
   }
   const std::vector<double> candidates = policy.Candidates();
@@ -98,12 +98,12 @@ void Step(Policy& policy, const PolicyContext& context, const StepInfo& step,
     }
     policy.FinishCall();
   }
-  policy.Observe({.step = step.step,
-                  .loss = 1,
-                  .mean_gradient = gradient,
-                  .simulated_seconds = 0.1,
-                  .communication_seconds = 0.01,
-                  .message_bytes = 1e4});
+  policy.OnFeedback({.step = step.step,
+                     .loss = 1,
+                     .mean_gradient = gradient,
+                     .simulated_seconds = 0.1,
+                     .communication_seconds = 0.01,
+                     .message_bytes = 1e4});
 }
 
 // The steps of an epoch, each time it is called.

@@ -42,7 +42,8 @@ class Accordion : public AnnouncedPolicy {
         regimes_(context.units.size(), eta) {}
   std::string_view Name() const override { return "accordion"; }
   bool ReadsLocalGradient() const override { return step().step % interval_ < sum_; }
-  void ObserveLocal(size_t unit, std::span<const float> gradient, std::span<const float>) override {
+  void OnLocalGradient(size_t unit, std::span<const float> gradient,
+                       std::span<const float>) override {
     gradients_.Add(context().units[unit], gradient);
   }
   // The first sum has nothing to be compared with.

@@ -73,8 +73,8 @@ class Flexible : public AnnouncedPolicy {
         gradient_(context.units) {}
   std::string_view Name() const override { return "flexible"; }
   bool ReadsLocalGradient() const override { return IsDue(); }
-  void ObserveLocal(size_t unit, std::span<const float> gradient,
-                    std::span<const float> residual) override {
+  void OnLocalGradient(size_t unit, std::span<const float> gradient,
+                       std::span<const float> residual) override {
     gradient_.Add(context().units[unit], gradient, residual);
     if (unit + 1 == context().units.size()) gradient_.CountStep();
   }

@@ -80,7 +80,7 @@ class Gravac : public Policy {
   void Accumulate(int worker, ByteSpan message) override;
   void FinishCall() override;
   size_t Chosen() const override { return chosen_; }
-  void Observe(const StepFeedback& feedback) override {
+  void OnFeedback(const StepFeedback& feedback) override {
     state_.seconds = feedback.simulated_seconds;
   }
   bool ReadsClock() const override { return true; }

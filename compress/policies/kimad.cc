@@ -35,11 +35,11 @@ class Kimad : public AnnouncedPolicy {
         bytes_(this->grid().Bytes()) {}
   std::string_view Name() const override { return "kimad"; }
   bool ReadsLocalGradient() const override { return options_.knapsack && IsDue(); }
-  void ObserveLocal(size_t unit, std::span<const float> gradient,
-                    std::span<const float> residual) override {
+  void OnLocalGradient(size_t unit, std::span<const float> gradient,
+                       std::span<const float> residual) override {
     gradient_.Add(context().units[unit], gradient, residual);
   }
-  void Observe(const StepFeedback& feedback) override;
+  void OnFeedback(const StepFeedback& feedback) override;
   bool ReadsClock() const override { return true; }
   // The first step's bandwidth is known after it.
   std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
@@ -65,7 +65,7 @@ class Kimad : public AnnouncedPolicy {
   double decided_at_ = 0;  // the bandwidth of the last decision
 };
 
-void Kimad::Observe(const StepFeedback& feedback) {
+void Kimad::OnFeedback(const StepFeedback& feedback) {
   if (!(feedback.communication_seconds > 0) || !(feedback.message_bytes > 0)) return;
   const double sample = feedback.message_bytes / feedback.communication_seconds;
   bandwidth_ = bandwidth_ == 0 ? sample : bandwidth_ + options_.smoothing * (sample - bandwidth_);

@@ -64,9 +64,9 @@ class Lgreco : public AnnouncedPolicy {
         regimes_(context.units.size(), options.accordion_eta.value_or(0)) {}
   std::string_view Name() const override { return name_; }
   bool ReadsLocalGradient() const override { return !options_.mean_source && Accumulates(); }
-  void ObserveLocal(size_t unit, std::span<const float> gradient,
-                    std::span<const float> residual) override;
-  void Observe(const StepFeedback& feedback) override;
+  void OnLocalGradient(size_t unit, std::span<const float> gradient,
+                       std::span<const float> residual) override;
+  void OnFeedback(const StepFeedback& feedback) override;
   // The mean gradient of a step is known when the step's announcement is through: it counts for the
   // next one.
   bool ReadsMeanGradient() const override {
@@ -127,13 +127,13 @@ void Lgreco::OnStep() {
   used_ = choices();
 }
 
-void Lgreco::ObserveLocal(size_t unit, std::span<const float> gradient,
-                          std::span<const float> residual) {
+void Lgreco::OnLocalGradient(size_t unit, std::span<const float> gradient,
+                             std::span<const float> residual) {
   gradients_.Add(context().units[unit], gradient, residual);
   if (unit + 1 == context().units.size()) gradients_.CountStep();
 }
 
-void Lgreco::Observe(const StepFeedback& feedback) {
+void Lgreco::OnFeedback(const StepFeedback& feedback) {
   exposed_.Add(feedback.unit_bytes, feedback.unit_exposed_seconds);
   if (step().step >= context().scheme->DenseSteps()) {
     exposed_.AddWork(SumOf(work_, used_), feedback.codec_seconds);

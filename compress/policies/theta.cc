@@ -199,8 +199,8 @@ class MeasuredTheta : public AnnouncedTheta {
     }
     return work;
   }
-  void ObserveLocal(size_t unit, std::span<const float> gradient,
-                    std::span<const float> residual) override {
+  void OnLocalGradient(size_t unit, std::span<const float> gradient,
+                       std::span<const float> residual) override {
     const auto sum = std::make_unique_for_overwrite<float[]>(gradient.size());
     const std::span<float> fed(sum.get(), gradient.size());
     for (size_t i = 0; i < fed.size(); ++i) {
@@ -273,7 +273,7 @@ class RecoveringTheta : public AnnouncedTheta {
       : AnnouncedTheta(context, interval), recovery_(recovery) {}
   std::string_view NeedsTraining() const override { return "the loss"; }
 
-  void Observe(const StepFeedback& feedback) override {
+  void OnFeedback(const StepFeedback& feedback) override {
     sum_ += feedback.loss;
     ++count_;
   }

@@ -48,12 +48,12 @@ TypeId ChannelPool::GetTypeId()
 void ChannelPool::Build(const fabric::Topology* topology,
                         Ptr<PacketNetwork> network,
                         const fabric::Transport& transport,
-                        ChannelObserver* observer)
+                        ChannelListener* listener)
 {
     m_topology = topology;
     m_network = network;
     m_transport = transport;
-    m_observer = observer;
+    m_listener = listener;
 }
 
 Ptr<MessageChannel> ChannelPool::Get(int source, int destination)
@@ -71,7 +71,7 @@ Ptr<MessageChannel> ChannelPool::Get(int source, int destination)
     channel->Open(m_network->GetNode(source),
                   InetSocketAddress(EcmpRouting::AddressOf(destination), m_port),
                   sendBuffer,
-                  m_observer);
+                  m_listener);
     return channel;
 }
 

@@ -37,12 +37,12 @@ class ChannelPool : public ns3::Object
      * \param topology outlives this object
      * \param network built of it
      * \param transport buffer sizes
-     * \param observer of all channels, outlives this object
+     * \param listener of all channels, outlives this object
      */
     void Build(const fabric::Topology* topology,
                ns3::Ptr<PacketNetwork> network,
                const fabric::Transport& transport,
-               ChannelObserver* observer);
+               ChannelListener* listener);
     /**
      * Call it inside an event: a new channel connects at once.
      * \param source sending host
@@ -68,7 +68,7 @@ class ChannelPool : public ns3::Object
     const fabric::Topology* m_topology{nullptr};             //!< routes
     ns3::Ptr<PacketNetwork> m_network;                       //!< nodes
     fabric::Transport m_transport;                           //!< buffers
-    ChannelObserver* m_observer{nullptr};                    //!< of all channels
+    ChannelListener* m_listener{nullptr};                    //!< of all channels
     uint16_t m_port{0};                                      //!< that receivers listen on
     std::map<HostPair, ns3::Ptr<MessageChannel>> m_channels; //!< open
     std::map<int, ns3::Ptr<ns3::Socket>> m_listeners;        //!< by host

@@ -32,10 +32,10 @@ TypeId MessageChannel::GetTypeId()
 void MessageChannel::Open(Ptr<Node> from,
                           const InetSocketAddress& to,
                           uint32_t sendBuffer,
-                          ChannelObserver* observer)
+                          ChannelListener* listener)
 {
     NS_LOG_FUNCTION(this << from << to << sendBuffer);
-    m_observer = observer;
+    m_listener = listener;
     m_sender = Socket::CreateSocket(from, TcpSocketFactory::GetTypeId());
     if (sendBuffer != kDefaultSendBuffer)
     {
@@ -98,13 +98,13 @@ void MessageChannel::Read(Ptr<Socket> socket)
         }
         m_read += packet->GetSize();
     }
-    m_observer->OnProgress();
-    // The observer may send on this channel in between.
+    m_listener->OnProgress();
+    // The listener may send on this channel in between.
     while (!m_messages.empty() && m_messages.front().end <= m_read)
     {
         const Message message = m_messages.front();
         m_messages.pop_front();
-        m_observer->OnArrived(message.graph, message.flow);
+        m_listener->OnArrived(message.graph, message.flow);
     }
 }
 
@@ -115,7 +115,7 @@ void MessageChannel::Connected(Ptr<Socket> socket)
 
 void MessageChannel::Lost(Ptr<Socket>)
 {
-    m_observer->OnConnectionLost(*this);
+    m_listener->OnConnectionLost(*this);
 }
 
 void MessageChannel::Rto(Time oldRto, Time newRto)
@@ -125,7 +125,7 @@ void MessageChannel::Rto(Time oldRto, Time newRto)
     const bool repeated = m_state == TcpSocket::SYN_SENT || m_congestion == TcpSocketState::CA_LOSS;
     if (repeated && oldRto.IsStrictlyPositive() && newRto == Min(oldRto + oldRto, Seconds(60)))
     {
-        m_observer->OnRetransmitTimeout();
+        m_listener->OnRetransmitTimeout();
     }
 }
 
@@ -135,7 +135,7 @@ void MessageChannel::Congestion(TcpSocketState::TcpCongState_t,
     m_congestion = newState;
     if (newState == TcpSocketState::CA_LOSS)
     {
-        m_observer->OnRetransmitTimeout();
+        m_listener->OnRetransmitTimeout();
     }
 }
 

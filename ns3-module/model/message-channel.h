@@ -23,10 +23,10 @@ namespace packet
 class MessageChannel;
 
 /// Who is told what happens on a channel.
-class ChannelObserver
+class ChannelListener
 {
   public:
-    virtual ~ChannelObserver() = default;
+    virtual ~ChannelListener() = default;
     /// Bytes reached the receiver's application.
     virtual void OnProgress() = 0;
     /**
@@ -67,12 +67,12 @@ class MessageChannel : public ns3::Object
      * \param from sending host
      * \param to the receiver's address and port
      * \param sendBuffer bytes of the send buffer, or kDefaultSendBuffer
-     * \param observer outlives this object
+     * \param listener outlives this object
      */
     void Open(ns3::Ptr<ns3::Node> from,
               const ns3::InetSocketAddress& to,
               uint32_t sendBuffer,
-              ChannelObserver* observer);
+              ChannelListener* listener);
     /**
      * \param socket the receiver's end, just accepted
      */
@@ -109,7 +109,7 @@ class MessageChannel : public ns3::Object
     void State(ns3::TcpSocket::TcpStates_t oldState,
                ns3::TcpSocket::TcpStates_t newState); //!< TCP state changed
 
-    ChannelObserver* m_observer{nullptr}; //!< is told
+    ChannelListener* m_listener{nullptr}; //!< is told
     ns3::Ptr<ns3::Socket> m_sender;       //!< sending end
     ns3::Ptr<ns3::Socket> m_receiver;     //!< receiving end, once accepted
     std::deque<Message> m_messages;       //!< not yet arrived, in order

@@ -34,7 +34,7 @@ namespace packet
  * time. Graphs are called inside simulator events; an exception of theirs stops the run and leaves
  * RunUntil.
  */
-class PacketEngine : public ns3::Object, private ChannelObserver
+class PacketEngine : public ns3::Object, private ChannelListener
 {
   public:
     /// Signature of the flow trace sources.
@@ -110,7 +110,7 @@ class PacketEngine : public ns3::Object, private ChannelObserver
     void Call(uint64_t graph,
               const std::function<void(GraphRun&)>& callback); //!< calls it, guarded
 
-    // ChannelObserver
+    // ChannelListener
     void OnProgress() override;
     void OnArrived(uint64_t graph, const fabric::Flow& flow) override;
     void OnRetransmitTimeout() override;

@@ -30,7 +30,7 @@ namespace packet
  * Where the transport marks, every port has a RED queue disc on a device queue of a few packets.
  * Its two thresholds are one (as DCTCP wants it: Alizadeh et al., SIGCOMM'10, section 3.1), so it
  * draws no random number unless the user sets RED attributes. Hosts mark as well, later: ns-3 has
- * no back pressure from the card to TCP, and this bounds the queue that a host builds on its own
+ * no back pressure from the NIC to TCP, and this bounds the queue that a host builds on its own
  * link. Where the transport does not mark, a switch port is a drop-tail device queue. Hosts send
  * their ACKs ahead of their data (AckFilter) and never drop: their queues are bounded by the send
  * buffers.

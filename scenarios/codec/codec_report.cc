@@ -12,6 +12,7 @@
 #include "analysis/tables.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/base/units.h"
+#include "trainer/clock/transfers.h"
 
 namespace legacy {
 namespace {
@@ -36,7 +37,7 @@ CodecRecord Sum(std::span<const CodecRecord* const> records) {
     sum.elements_sent += record->elements_sent;
     sum.message_bytes += record->message_bytes;
     sum.header_bytes += record->header_bytes;
-    sum.card_bytes += record->card_bytes;
+    sum.nic_bytes += record->nic_bytes;
     sum.transfer_seconds += record->transfer_seconds;
     sum.squared += record->squared;
     sum.kept_squared += record->kept_squared;
@@ -61,7 +62,7 @@ Row VolumeOf(const CodecRecord& sum, int workers, double steps) {
       {"element_ratio", RatioOf(elements, static_cast<double>(sum.elements_sent))},
       {"payload_ratio", RatioOf(kDenseBytes * elements, static_cast<double>(sum.message_bytes))},
       {"traffic_ratio",
-       RatioOf(DenseCardBytes(workers, std::llround(per_step)) * steps, sum.card_bytes)}};
+       RatioOf(DenseNicBytes(workers, std::llround(per_step)) * steps, sum.nic_bytes)}};
 }
 
 Row LossOf(const CodecRecord& sum) {

@@ -19,7 +19,7 @@ Detail ParseDetail(const std::string& text);
 //   parameter           of a policy's own messages and of codecs without one: null
 //   elements, elements_sent, message_bytes (of worker 0, all collective calls), payload_bytes
 //   (without headers) element_ratio       elements / elements_sent payload_ratio       4 elements /
-//   message_bytes traffic_ratio       bytes through a network card with dense fp32 by ring
+//   message_bytes traffic_ratio       bytes through a NIC with dense fp32 by ring
 //   all-reduce / with this
 //                       codec
 //   relative_error      ||e - C(e)|| / ||e||, norms; one worker alone, e = gradient + residual

@@ -7,6 +7,7 @@
 #include "ns3-module/fabric/collective/alpha-beta.h"
 #include "scenarios/codec/exchange_trace.h"
 #include "scenarios/codec/layer_list.h"
+#include "trainer/clock/transfers.h"
 
 namespace legacy {
 namespace {
@@ -90,12 +91,12 @@ class Trial {
   void Step(int64_t index);
   LinkEstimate Link() const;
   void Decide();
-  void ObserveLocal(std::span<const float> gradient);
+  void ShowLocalGradient(std::span<const float> gradient);
   size_t Agree(const Gradients& gradients);
   void RunPolicyCall(PolicyMoment moment, const std::vector<std::vector<Probe>>& probes);
   void RunUnit(size_t u, const Gradients& gradients, size_t chosen);
   void RunAlone(size_t u, std::span<const float> gradient, size_t chosen, CodecRecord& record);
-  void Observe();
+  void GiveFeedback();
 
   StepContext ContextOf(size_t u) const {
     return {.seed = options_.seed,
@@ -135,7 +136,7 @@ class Trial {
 
 void Trial::Charge(const CallWork& call, int64_t elements, CodecRecord& record) const {
   const fabric::CollectiveSpec spec = CollectiveOf(options_.collectives, call, elements);
-  record.card_bytes += CardBytes(spec);
+  record.nic_bytes += NicBytes(spec);
   record.transfer_seconds += fabric::AlphaBetaSeconds(spec, options_.link.latency_seconds,
                                                       1 / options_.link.seconds_per_byte);
 }
@@ -162,10 +163,10 @@ void Trial::Decide() {
   DecideParameters(*policy_, info, units_, parameters_);
 }
 
-void Trial::ObserveLocal(std::span<const float> gradient) {
+void Trial::ShowLocalGradient(std::span<const float> gradient) {
   if (!policy_->ReadsLocalGradient()) return;
   for (size_t u = 0; u < units_.size(); ++u) {
-    policy_->ObserveLocal(u, PartOf(u, {gradient}).front(), all_[u]->Residual(0));
+    policy_->OnLocalGradient(u, PartOf(u, {gradient}).front(), all_[u]->Residual(0));
   }
 }
 
@@ -278,7 +279,7 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
 
 // Losses, rates of learning and time spent on coding are not simulated here; transfers are, by
 // alpha-beta.
-void Trial::Observe() {
+void Trial::GiveFeedback() {
   StepFeedback feedback{.step = step_, .loss = 0, .mean_gradient = mean_};
   std::vector<double> bytes;
   std::vector<double> seconds;
@@ -294,7 +295,7 @@ void Trial::Observe() {
   feedback.simulated_seconds = options_.compute_seconds + feedback.communication_seconds;
   feedback.unit_bytes = bytes;
   feedback.unit_exposed_seconds = seconds;
-  policy_->Observe(feedback);
+  policy_->OnFeedback(feedback);
 }
 
 void Trial::Step(int64_t index) {
@@ -302,12 +303,12 @@ void Trial::Step(int64_t index) {
   const Gradients gradients = source_.AtStep(index);
   result_.messages.clear();
   Decide();
-  ObserveLocal(gradients.front());
+  ShowLocalGradient(gradients.front());
   candidates_ = policy_->Candidates();
   const size_t chosen = Agree(gradients);
   for (size_t u = 0; u < units_.size(); ++u) RunUnit(u, gradients, chosen);
   RunPolicyCall(PolicyMoment::kAnnouncement, {});
-  Observe();
+  GiveFeedback();
 }
 
 }  // namespace

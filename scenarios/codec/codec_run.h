@@ -49,7 +49,7 @@ struct CodecRecord {
   int64_t elements_sent = 0;
   int64_t message_bytes = 0;
   int64_t header_bytes = 0;     // of those
-  double card_bytes = 0;        // that leave a worker's network card, mean over the workers
+  double nic_bytes = 0;         // that leave a worker's NIC, mean over the workers
   double transfer_seconds = 0;  // by alpha-beta
   // One worker alone: its error-fed gradient e, what is decoded of it, their difference.
   double squared = 0;

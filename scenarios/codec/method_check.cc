@@ -384,24 +384,24 @@ class Course {
     const std::vector<float> gradient = DrawGradient("gaussian:n=3240", 0, step);
     if (policy_->ReadsLocalGradient()) {
       for (size_t u = 0; u < units_.size(); ++u) {
-        policy_->ObserveLocal(u, std::span(gradient).subspan(units_[u].offset, units_[u].numel),
-                              {});
+        policy_->OnLocalGradient(u, std::span(gradient).subspan(units_[u].offset, units_[u].numel),
+                                 {});
       }
     }
     const std::vector<double> candidates = policy_->Candidates();
     Run(PolicyMoment::kAgreement, candidates);
     if (!candidates.empty()) std::ranges::fill(parameters, candidates.at(policy_->Chosen()));
     Run(PolicyMoment::kAnnouncement, {});
-    policy_->Observe({.step = step,
-                      .loss = 1.0 / (1.0 + static_cast<double>(step)),
-                      .mean_gradient = gradient,
-                      .simulated_seconds = 1e-2,
-                      .compute_seconds = 5e-3,
-                      .codec_seconds = 1e-3,
-                      .communication_seconds = 4e-3,
-                      .message_bytes = 1000,
-                      .unit_bytes = kBytes,
-                      .unit_exposed_seconds = kExposed});
+    policy_->OnFeedback({.step = step,
+                         .loss = 1.0 / (1.0 + static_cast<double>(step)),
+                         .mean_gradient = gradient,
+                         .simulated_seconds = 1e-2,
+                         .compute_seconds = 5e-3,
+                         .codec_seconds = 1e-3,
+                         .communication_seconds = 4e-3,
+                         .message_bytes = 1000,
+                         .unit_bytes = kBytes,
+                         .unit_exposed_seconds = kExposed});
     return parameters;
   }
 

@@ -1,7 +1,6 @@
 #include "scenarios/codec/traffic.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.h"
 #include "base/parse.h"
@@ -37,11 +36,6 @@ CollectiveAlgorithm ParseAllowed(const std::string& text) {
     names.emplace_back(fabric::ToString(algorithm));
   }
   throw Error("--collective", text, Join(names, ", "));
-}
-
-double Mean(const std::vector<int64_t>& values) {
-  const double sum = static_cast<double>(std::accumulate(values.begin(), values.end(), int64_t{0}));
-  return sum / static_cast<double>(values.size());
 }
 
 }  // namespace
@@ -84,16 +78,6 @@ CollectiveSpec CollectiveOf(const Collectives& collectives, const CallWork& call
     spec.sumBytes = {*std::ranges::max_element(call.bytes)};
   }
   return spec;
-}
-
-double CardBytes(const CollectiveSpec& spec) {
-  return spec.bytes.size() < 2 ? 0 : Mean(fabric::BytesSent(spec));
-}
-
-double DenseCardBytes(int workers, int64_t elements) {
-  CollectiveSpec ring;
-  ring.bytes.assign(static_cast<size_t>(workers), static_cast<int64_t>(sizeof(float)) * elements);
-  return CardBytes(ring);
 }
 
 }  // namespace legacy

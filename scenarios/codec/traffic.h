@@ -1,4 +1,4 @@
-// Which collective carries a collective call, and what of it passes a worker's network card.
+// Which algorithm carries a collective call.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,5 @@ Collectives ParseCollectives(const std::string& text);
 // Of a collective call in which the gradients of `elements` are exchanged.
 fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const CallWork& call,
                                     int64_t elements);
-
-// Bytes that leave a worker's card in `spec`, mean over the workers; and of fp32 by ring
-// all-reduce.
-double CardBytes(const fabric::CollectiveSpec& spec);
-double DenseCardBytes(int workers, int64_t elements);
 
 }  // namespace legacy

@@ -18,7 +18,7 @@ class CostEstimate {
  public:
   explicit CostEstimate(const Network& network) : network_(network) {}
 
-  // `different`: how many steps like `traffic` have to be simulated (others are remembered).
+  // `different`: how many steps like `traffic` have to be simulated (others are memoised).
   void Add(const fabric::StepTraffic& traffic, int64_t different);
 
   // One flow between two workers.

@@ -120,8 +120,8 @@ std::vector<FlowRequest> Incast(const std::string& text, int workers, int64_t by
   return flows;
 }
 
-// Bytes per second that all workers' cards carry together.
-double CardBytes(const Network& network) {
+// Bytes per second that all workers' NICs carry together.
+double NicBytesPerSecond(const Network& network) {
   double bits = 0;
   for (const int host : network.placement.hosts) {
     for (const fabric::DirectedLink link : network.topology.Out(host)) {
@@ -140,7 +140,8 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
       FlowSizes::FromText(settings.Text("cdf", "websearch"), settings.Place("cdf"));
   settings.RejectUnread();
   const auto workers = static_cast<uint64_t>(network.placement.Workers());
-  const double interval = sizes.Mean() / (load * CardBytes(network));  // seconds between arrivals
+  const double interval =
+      sizes.Mean() / (load * NicBytesPerSecond(network));  // seconds between arrivals
   std::vector<FlowRequest> flows;
   double now = 0;
   for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) {

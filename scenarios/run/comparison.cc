@@ -230,7 +230,7 @@ class Comparison : public TimedRun {
   // How many of a method's steps differ on the network, as far as its policy tells beforehand.
   int64_t DifferentSteps(const Method& method, const StepSource& training) const {
     const std::span<const Unit> units = training.Units();
-    if (!timing_.Remembers() || scenario_.index == "delta") return scenario_.steps;
+    if (!timing_.Memoises() || scenario_.index == "delta") return scenario_.steps;
     const BuiltMethod built = BuildMethod(method, scenario_, units);
     const bool data_decides = !built.scheme->MessageBytes(units.front(), built.parameter);
     if (built.adaptive || data_decides) return scenario_.steps;
@@ -257,7 +257,7 @@ class Comparison : public TimedRun {
   ScenarioTiming timing_;
   std::vector<Method> methods_;
   std::unique_ptr<StepSources> sources_;
-  ComputeReports reports_;
+  BackendReports reports_;
   // By method, seed and network (its scenario).
   std::map<std::tuple<std::string, uint64_t, const Scenario*>, EqualBytes> chosen_;
   std::map<std::string, double> requested_;   // bytes a step by method, where volumes are equal
@@ -299,7 +299,7 @@ bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Plac
         static_cast<double>(outcome.work.ActiveWorkers()) / static_cast<double>(scenario_.workers);
     const double sent = sums.Add(outcome.units, share);
     timed.Step(outcome.work, start, {outcome.learning_rate, outcome.loss, sent});
-    training->Observe(timed.Times());
+    training->OnFeedback(timed.Times());
     WriteDecisions(method, seed, *training, timed);
     if (recorder) recorder->Write(method.name, seed, outcome.work);
     const bool evaluates = done % scenario_.evaluate_every == 0 || done == scenario_.steps;

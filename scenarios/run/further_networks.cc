@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/step/synchronisation.h"
-#include "scenarios/run/observation.h"
+#include "scenarios/run/diagnostics.h"
 
 namespace legacy {
 namespace {
@@ -77,7 +77,7 @@ bool IsName(const std::string& name) {
 Scenario Alone(Scenario scenario) {
   scenario.further = "none";
   scenario.record = false;
-  return Unobserved(std::move(scenario));
+  return WithoutDiagnostics(std::move(scenario));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/parse.h"
-#include "scenarios/run/observation.h"
+#include "scenarios/run/diagnostics.h"
 
 namespace legacy {
 namespace {

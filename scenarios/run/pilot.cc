@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "scenarios/run/observation.h"
+#include "scenarios/run/diagnostics.h"
 #include "scenarios/run/timed_run.h"
 
 namespace legacy {
@@ -12,7 +12,7 @@ namespace {
 Scenario QuickScenario(Scenario scenario) {
   scenario.fidelity = "analytic";
   scenario.sync = Scenario().sync;
-  return Unobserved(std::move(scenario));
+  return WithoutDiagnostics(std::move(scenario));
 }
 
 // The step in which all workers send what the only one does.
@@ -66,7 +66,7 @@ double BytesOfPilot(StepSource& training, const Scenario& scenario, bool reads_c
     if (clock) training.SetLink(clock->LinkAt(step));
     const StepOutcome outcome = training.Step();
     bytes += MeanMessageBytes(outcome.work);
-    training.Observe(clock ? clock->TimesOf(outcome) : StepTimes{});
+    training.OnFeedback(clock ? clock->TimesOf(outcome) : StepTimes{});
   }
   return bytes / static_cast<double>(scenario.steps);
 }

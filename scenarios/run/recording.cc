@@ -7,8 +7,8 @@
 #include "analysis/csv.h"
 #include "base/error.h"
 #include "base/parse.h"
+#include "scenarios/run/diagnostics.h"
 #include "scenarios/run/manifest.h"
-#include "scenarios/run/observation.h"
 #include "scenarios/run/timing.h"
 #include "trainer/clock/traffic_record.h"
 
@@ -179,7 +179,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.further = "none";
   scenario.gradient_steps = defaults.gradient_steps;
   scenario.gradient_layers = defaults.gradient_layers;
-  return Unobserved(std::move(scenario));
+  return WithoutDiagnostics(std::move(scenario));
 }
 
 }  // namespace legacy

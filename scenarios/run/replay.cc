@@ -73,7 +73,7 @@ class Replayer : public TimedRun {
   std::map<std::pair<std::string, uint64_t>, Rows> rows_;
 };
 
-// Of all steps; where equal ones are remembered, of each different one.
+// Of all steps; where equal ones are memoised, of each different one.
 CostEstimate Replayer::Estimate(bool) {
   const RecordedTraffic& traffic = recording_.traffic;
   std::map<size_t, int64_t> count;
@@ -86,7 +86,7 @@ CostEstimate Replayer::Estimate(bool) {
   CostEstimate estimate(timing_.network());
   for (const auto& [work, steps] : count) {
     const PricedStep priced = timing_.Price(clock, traffic.works[work], start);
-    estimate.Add(priced.traffic, timing_.Remembers() ? 1 : steps);
+    estimate.Add(priced.traffic, timing_.Memoises() ? 1 : steps);
   }
   return estimate;
 }

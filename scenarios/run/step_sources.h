@@ -17,7 +17,7 @@
 namespace legacy {
 
 // By method, of its first step.
-using ComputeReports = std::map<std::string, ComputeReport>;
+using BackendReports = std::map<std::string, BackendReport>;
 
 class StepSources {
  public:
@@ -33,11 +33,11 @@ class StepSources {
 
   // Before the first step, and after that of a method; for people, "": nothing.
   virtual std::string Announcement() const { return ""; }
-  virtual std::string Text(const ComputeReport& report) const = 0;
+  virtual std::string Text(const BackendReport& report) const = 0;
   // Adds what a manifest says of the source.
-  virtual void Describe(const ComputeReports& reports, nlohmann::json& manifest) const = 0;
+  virtual void Describe(const BackendReports& reports, nlohmann::json& manifest) const = 0;
   // Under the tables, for people.
-  virtual std::string Note(const ComputeReports&) const { return ""; }
+  virtual std::string Note(const BackendReports&) const { return ""; }
 };
 
 // The scenario's; it outlives the result. Throws Error on data, models and devices that are not

@@ -11,28 +11,15 @@
 namespace legacy {
 namespace {
 
-double Mean(const std::vector<int64_t>& values) {
-  double sum = 0;
-  for (const int64_t value : values) sum += static_cast<double>(value);
-  return sum / static_cast<double>(values.size());
-}
-
-// Payload that leaves one worker's network card in a step, mean over the workers.
-double NicBytes(const fabric::StepTraffic& traffic) {
+// Payload that leaves one worker's NIC in a step, mean over the workers.
+double StepNicBytes(const fabric::StepTraffic& traffic) {
   double bytes = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
     for (const fabric::CallTraffic& call : bucket.calls) {
-      bytes += Mean(fabric::BytesSent(call.collective));
+      bytes += NicBytes(call.collective);
     }
   }
   return bytes;
-}
-
-double DenseNicBytes(int workers, std::span<const int64_t> layer_numels) {
-  const int64_t elements = std::accumulate(layer_numels.begin(), layer_numels.end(), int64_t{0});
-  fabric::CollectiveSpec ring;
-  ring.bytes.assign(workers, 4 * elements);
-  return Mean(fabric::BytesSent(ring));
 }
 
 // The scenario's engines, which leave ns-3's own files where they are asked for.
@@ -109,7 +96,7 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario)
       stragglers_(fabric::MakeStragglers(scenario.stragglers)),
       sync_(scenario.sync, "network.sync"),
       profile_(ProfileOf(scenario)),
-      observation_(ParseObservation(scenario, networks_.front())) {
+      diagnostics_(ParseDiagnostics(scenario, networks_.front())) {
   for (const ScenarioNetwork& network : networks_) {
     const Network& built = *network.network;
     const fabric::UniformPath path = fabric::TypicalPath(built.topology, built.placement);
@@ -270,7 +257,7 @@ DirectorySink::DirectorySink(const ScenarioTiming& timing, const std::filesystem
       decisions_(directory),
       links_(directory),
       network_(directory),
-      observer_(timing.observation(), timing.scenario(), timing.network(), directory) {}
+      listener_(timing.diagnostics(), timing.scenario(), timing.network(), directory) {}
 
 TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                              const std::string& policy, uint64_t seed, StepClocks clocks,
@@ -280,10 +267,12 @@ TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* pr
       progress_(progress),
       clocks_(std::move(clocks)),
       before_(timing.Simulations()) {
-  if (StepObserver* observer = sink_.Observer()) observer->Begin(policy, seed);
+  if (StepListener* listener = sink_.Listener()) listener->Begin(policy, seed);
   row_.policy = evaluation_.policy = state_.policy = policy;
   row_.seed = evaluation_.seed = state_.seed = seed;
-  row_.dense_nic_bytes = DenseNicBytes(timing.scenario().workers, layer_numels);
+  row_.dense_nic_bytes =
+      DenseNicBytes(timing.scenario().workers,
+                    std::accumulate(layer_numels.begin(), layer_numels.end(), int64_t{0}));
   state_.steps = timing.scenario().steps;
 }
 
@@ -291,7 +280,7 @@ const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepSta
                                              const StepFacts& facts) {
   const PricedStep priced = timing_.Price(*clocks_[timing_.PhaseOf(done_)], work, start);
   const auto [timing, fresh] = timing_.Simulate(priced.traffic, done_);
-  if (StepObserver* observer = sink_.Observer()) observer->Step(done_, now_, priced, timing);
+  if (StepListener* listener = sink_.Listener()) listener->Step(done_, now_, priced, timing);
   now_ += timing.total;
   AddLinks(timing.links);
   row_.step = done_++;
@@ -318,7 +307,7 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
                               const fabric::StepTiming& timing) {
   const StepSplit split = SplitStep(priced, timing).mean;
   row_.message_bytes = MeanMessageBytes(work);
-  row_.nic_bytes = NicBytes(priced.traffic);
+  row_.nic_bytes = StepNicBytes(priced.traffic);
   row_.step_seconds = Seconds(timing.total);
   row_.compute_seconds = Seconds(split.compute);
   row_.encode_seconds = Seconds(split.encode);
@@ -348,7 +337,7 @@ void TimedTraining::Evaluated(double loss, double accuracy) {
 
 void TimedTraining::Finish() {
   WriteLinks();
-  if (StepObserver* observer = sink_.Observer()) observer->Finish();
+  if (StepListener* listener = sink_.Listener()) listener->Finish();
   const ScenarioTiming::Counts after = timing_.Simulations();
   const fabric::EngineCounters engine = fabric::Difference(after.engine, before_.engine);
   sink_.Write(analysis::NetworkRow{

@@ -19,7 +19,7 @@
 #include "scenarios/network/fidelity.h"
 #include "scenarios/options/phases.h"
 #include "scenarios/options/scenario.h"
-#include "scenarios/run/observation.h"
+#include "scenarios/run/diagnostics.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/scenario_network.h"
 #include "trainer/clock/clock.h"
@@ -50,7 +50,7 @@ struct StepFacts {
 using StepClocks = std::vector<std::unique_ptr<const StepClock>>;
 
 // What all trainings of a scenario are timed with: network, stragglers, devices, and the steps
-// remembered. Randomness is keyed by (seed, step), so the order of trainings changes nothing but
+// memoised. Randomness is keyed by (seed, step), so the order of trainings changes nothing but
 // which of equal steps is the fresh one.
 class ScenarioTiming {
  public:
@@ -65,7 +65,7 @@ class ScenarioTiming {
   StepStart StartOf(const StepClock& clock, uint64_t seed, int64_t step) const;
   PricedStep Price(const StepClock& clock, const StepWork& work, const StepStart& start) const;
   // Equal works at different steps are equal on the network, and simulated once.
-  bool Remembers() const { return scenario_.memoise && !stragglers_->Transient(); }
+  bool Memoises() const { return scenario_.memoise && !stragglers_->Transient(); }
   bool Packets() const { return scenario_.fidelity == "packet"; }
   // "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity"
   std::string Description() const;
@@ -104,7 +104,7 @@ class ScenarioTiming {
   const Scenario& scenario() const { return scenario_; }
   // Of the first phase; the others differ in rates and delays alone.
   const Network& network() const { return *networks_.front().network; }
-  const Observation& observation() const { return observation_; }
+  const Diagnostics& diagnostics() const { return diagnostics_; }
 
  private:
   // By the collectives that are configured, on the network of a phase.
@@ -123,7 +123,7 @@ class ScenarioTiming {
   std::unique_ptr<fabric::StragglerModel> stragglers_;
   fabric::Synchronisation sync_;
   Profile profile_;
-  Observation observation_;
+  Diagnostics diagnostics_;
   std::vector<fabric::StepSimulator> simulators_;
   std::optional<PacketSampler> sampler_;
   std::optional<analysis::FidelityWriter> samples_;
@@ -150,7 +150,7 @@ class RunSink {
   virtual void Write(const analysis::LinkRow& row) = 0;
   virtual void Write(const analysis::NetworkRow& row) = 0;
   // Told of every step; none where nobody looks.
-  virtual StepObserver* Observer() { return nullptr; }
+  virtual StepListener* Listener() { return nullptr; }
 };
 
 // One writer a file.
@@ -163,7 +163,7 @@ class DirectorySink : public RunSink {
   void Write(const analysis::DecisionRow& row) override { decisions_.Write(row); }
   void Write(const analysis::LinkRow& row) override { links_.Write(row); }
   void Write(const analysis::NetworkRow& row) override { network_.Write(row); }
-  StepObserver* Observer() override { return &observer_; }
+  StepListener* Listener() override { return &listener_; }
 
  private:
   analysis::StepWriter steps_;
@@ -172,7 +172,7 @@ class DirectorySink : public RunSink {
   analysis::DecisionWriter decisions_;
   analysis::LinkWriter links_;
   analysis::NetworkWriter network_;
-  StepObserver observer_;
+  StepListener listener_;
 };
 
 // What ReadRunDirectory would read back.

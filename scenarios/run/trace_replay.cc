@@ -69,7 +69,7 @@ class TraceReplayer : public TimedRun {
   ScenarioTiming timing_;
 };
 
-// Of all steps; where equal ones are remembered, of each of the file's.
+// Of all steps; where equal ones are memoised, of each of the file's.
 CostEstimate TraceReplayer::Estimate(bool) {
   CostEstimate estimate(timing_.network());
   for (const TraceTraining& training : trace_.trainings) {
@@ -78,7 +78,7 @@ CostEstimate TraceReplayer::Estimate(bool) {
     for (const TraceStep& step : training.steps) {
       const StepStart start = timing_.StartOf(*clocks.front(), scenario_.seed, done);
       const PricedStep priced = timing_.Price(*clocks.front(), WorkOf(trace_, step, done), start);
-      estimate.Add(priced.traffic, timing_.Remembers() ? 1 : step.count * scenario_.seeds);
+      estimate.Add(priced.traffic, timing_.Memoises() ? 1 : step.count * scenario_.seeds);
       done += step.count;
     }
   }

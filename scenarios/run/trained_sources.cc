@@ -41,12 +41,12 @@ class Trained : public StepSources {
     return std::string("device auto: ") + (device_.accelerator ? "cuda" : "cpu") + ", as " +
            device_.reason;
   }
-  std::string Text(const ComputeReport& report) const override {
+  std::string Text(const BackendReport& report) const override {
     if (!device_.accelerator) return "";
     return "on " + report.device + " (" + report.name + "), compressed " + report.compression +
            "; steps queued as: " + report.steps;
   }
-  void Describe(const ComputeReports& reports, nlohmann::json& manifest) const override {
+  void Describe(const BackendReports& reports, nlohmann::json& manifest) const override {
     const HostLibraries host = DescribeHostLibraries();
     manifest["versions"]["cpu_capability"] = host.cpu_capability;
     manifest["versions"]["blas"] = host.blas;

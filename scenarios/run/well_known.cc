@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/options/methods.h"
-#include "scenarios/run/observation.h"
+#include "scenarios/run/diagnostics.h"
 #include "scenarios/run/step_sources.h"
 #include "scenarios/run/timing.h"
 
@@ -21,7 +21,7 @@ constexpr Known kKnown[] = {
     {"resnet50", 32, "images"}, {"vgg16", 32, "images"}, {"gpt2-small", 4, "contexts"}};
 
 Scenario OneDenseStep(const Scenario& scenario, const Known& known) {
-  Scenario one = Unobserved(scenario);
+  Scenario one = WithoutDiagnostics(scenario);
   one.layers = known.shape;
   one.batch = known.batch;
   one.policies = {"dense"};

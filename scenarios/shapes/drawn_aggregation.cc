@@ -96,8 +96,8 @@ void DrawnAggregation::ShowGradients() {
   if (!IsShown(worker)) return;
   for (size_t u = 0; u < units_.size(); ++u) {
     const Exchange* exchange = units_[u].exchange.get();
-    policy_.ObserveLocal(u, Draw(u, worker),
-                         exchange ? exchange->Residual(worker) : std::span<const float>());
+    policy_.OnLocalGradient(u, Draw(u, worker),
+                            exchange ? exchange->Residual(worker) : std::span<const float>());
   }
 }
 

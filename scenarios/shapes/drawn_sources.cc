@@ -26,8 +26,8 @@ class Drawn : public StepSources {
         std::move(method.policy), std::move(method.scheme));
   }
 
-  std::string Text(const ComputeReport& report) const override { return report.compression; }
-  void Describe(const ComputeReports& reports, nlohmann::json& manifest) const override {
+  std::string Text(const BackendReport& report) const override { return report.compression; }
+  void Describe(const BackendReports& reports, nlohmann::json& manifest) const override {
     manifest["target_accuracy"] = nullptr;
     nlohmann::json& document = manifest["shape"] = {{"name", shape_.name},
                                                     {"title", shape_.title},
@@ -38,7 +38,7 @@ class Drawn : public StepSources {
                                                     {"has_costs", shape_.has_costs}};
     for (const auto& [method, report] : reports) document["lengths"][method] = report.compression;
   }
-  std::string Note(const ComputeReports&) const override {
+  std::string Note(const BackendReports&) const override {
     std::string note =
         "Shape " + shape_.name + " alone: bytes and times, no accuracy; nothing was trained.";
     if (!shape_.has_costs) {

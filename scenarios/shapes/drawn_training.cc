@@ -66,14 +66,14 @@ StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
   return outcome;
 }
 
-void DrawnTraining::Observe(const StepTimes& times) {
-  aggregation_.Observe({.step = step_ - 1, .loss = kNotTrained, .mean_gradient = {}}, buckets_,
-                       times);
+void DrawnTraining::OnFeedback(const StepTimes& times) {
+  aggregation_.OnFeedback({.step = step_ - 1, .loss = kNotTrained, .mean_gradient = {}}, buckets_,
+                          times);
 }
 
 Evaluation DrawnTraining::Evaluate() { return {kNotTrained, kNotTrained}; }
 
-ComputeReport DrawnTraining::Report() const {
+BackendReport DrawnTraining::Report() const {
   const int64_t drawn = aggregation_.UnitsDrawn();
   return {.device = "none",
           .name = "",

@@ -22,14 +22,14 @@ class DrawnTraining : public StepSource {
                 std::unique_ptr<Scheme> scheme);
 
   StepOutcome Step(std::span<const int> active_workers = {}) override;
-  void Observe(const StepTimes& times) override;
+  void OnFeedback(const StepTimes& times) override;
   std::vector<Decision> TakeDecisions() override { return policy_->TakeDecisions(); }
   void SetLink(const LinkEstimate& link) override { link_ = link; }
 
   bool Evaluates() const override { return false; }
   Evaluation Evaluate() override;  // not numbers
   void SetGradientHook(GradientHook) override {}
-  ComputeReport Report() const override;
+  BackendReport Report() const override;
 
   std::span<const Unit> Layers() const override { return shape_.layers; }
   std::span<const Unit> Units() const override { return aggregation_.plan().units; }

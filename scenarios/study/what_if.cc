@@ -16,7 +16,7 @@ namespace legacy {
 namespace {
 
 constexpr int kMostThreads = 2;
-constexpr size_t kMostRemembered = 64;
+constexpr size_t kMostMemoised = 64;
 constexpr fabric::TimeNs kLongestDelay = 1'000'000'000'000;
 
 int Threads(int wanted) {
@@ -218,8 +218,8 @@ std::shared_ptr<const WhatIfAnswer> WhatIf::Answer(const WhatIfQuestion& questio
   const std::vector<const WhatIfTraining*> chosen = Chosen(question);
   const std::unique_lock turn(turn_, std::chrono::duration<double>(limit_seconds));
   if (!turn) throw WhatIfStopped("busy: other questions come first");
-  const auto known = std::ranges::find(remembered_, question, &Remembered::first);
-  if (known != remembered_.end()) return known->second;
+  const auto known = std::ranges::find(memoised_, question, &Memoised::first);
+  if (known != memoised_.end()) return known->second;
 
   const Limit limit(limit_seconds, stopped);
   std::vector<WhatIfSeed> seeds(chosen.size());
@@ -237,8 +237,8 @@ std::shared_ptr<const WhatIfAnswer> WhatIf::Answer(const WhatIfQuestion& questio
     if (answer->empty() || answer->back().policy != policy) answer->push_back({policy, {}});
     answer->back().seeds.push_back(std::move(seeds[i]));
   }
-  remembered_.emplace_front(question, answer);
-  if (remembered_.size() > kMostRemembered) remembered_.pop_back();
+  memoised_.emplace_front(question, answer);
+  if (memoised_.size() > kMostMemoised) memoised_.pop_back();
   return answer;
 }
 

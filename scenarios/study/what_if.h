@@ -102,7 +102,7 @@ class WhatIf {
   Scenario ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion& question) const;
 
   // Any thread may ask; questions are answered one after the other, and the last ones are
-  // remembered. `stopped` is asked between steps. Throws Error or fabric::Error on what cannot be,
+  // memoised. `stopped` is asked between steps. Throws Error or fabric::Error on what cannot be,
   // WhatIfStopped after `limit_seconds` of work or waiting.
   std::shared_ptr<const WhatIfAnswer> Answer(const WhatIfQuestion& question, double limit_seconds,
                                              const std::function<bool()>& stopped);
@@ -112,11 +112,11 @@ class WhatIf {
   std::vector<const WhatIfTraining*> Chosen(const WhatIfQuestion& question) const;
   void SetNetwork(const WhatIfQuestion& question, Scenario& scenario) const;
 
-  using Remembered = std::pair<WhatIfQuestion, std::shared_ptr<const WhatIfAnswer>>;
+  using Memoised = std::pair<WhatIfQuestion, std::shared_ptr<const WhatIfAnswer>>;
   const WhatIfStudy study_;
   WorkerPool pool_;
   std::timed_mutex turn_;
-  std::deque<Remembered> remembered_;  // the latest first
+  std::deque<Memoised> memoised_;  // the latest first
 };
 
 }  // namespace legacy

@@ -118,7 +118,7 @@ std::vector<CodecRecord> WithoutTimes(std::vector<CodecRecord> records) {
 
 bool Equal(const CodecRecord& a, const CodecRecord& b) {
   return a.layer == b.layer && a.parameter == b.parameter && a.elements_sent == b.elements_sent &&
-         a.message_bytes == b.message_bytes && a.card_bytes == b.card_bytes &&
+         a.message_bytes == b.message_bytes && a.nic_bytes == b.nic_bytes &&
          a.squared == b.squared && a.error_squared == b.error_squared &&
          a.mean_error_squared == b.mean_error_squared;
 }
@@ -140,7 +140,7 @@ TEST(CodecRun, EverySchemeGivesSaneFiguresHoweverOftenItIsMeasured) {
     for (const CodecRecord& record : records[0]) {
       EXPECT_GT(record.message_bytes, record.header_bytes) << name;
       EXPECT_GE(record.header_bytes, kHeaderBytes) << name;
-      EXPECT_GT(record.card_bytes, 0) << name;
+      EXPECT_GT(record.nic_bytes, 0) << name;
       EXPECT_GT(record.squared, 0) << name;
       EXPECT_TRUE(std::isfinite(record.error_squared + record.mean_error_squared)) << name;
     }
@@ -180,7 +180,7 @@ TEST(CodecRun, PoliciesOwnMessagesAreCounted) {
   const CodecResult result = RunCodec(ParseCodec("topk@5%"), options, source);
   const auto own = [](const CodecRecord& record) { return record.elements == 0; };
   EXPECT_GT(std::ranges::count_if(result.records, own), 0);
-  for (const CodecRecord& record : result.records) EXPECT_GT(record.card_bytes, 0);
+  for (const CodecRecord& record : result.records) EXPECT_GT(record.nic_bytes, 0);
   const std::vector<Row> layers = ReportRows(result, options, 4, Detail::kLayer);
   ASSERT_EQ(layers.size(), 2u);
   EXPECT_EQ(layers[1]["layer"], "(policy)");

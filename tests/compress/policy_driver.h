@@ -65,7 +65,7 @@ class PolicyDriver {
     feedback.step = step.step;
     feedback.mean_gradient = result.mean;
     if (feedback.message_bytes == 0) feedback.message_bytes = result.bytes;
-    policy_->Observe(feedback);
+    policy_->OnFeedback(feedback);
     return result;
   }
 
@@ -79,7 +79,7 @@ class PolicyDriver {
   void Show(std::span<const float> gradient) {
     if (!policy_->ReadsLocalGradient()) return;
     for (size_t u = 0; u < exchanges_.size(); ++u) {
-      policy_->ObserveLocal(u, Part(gradient, u), exchanges_[u]->Residual(0));
+      policy_->OnLocalGradient(u, Part(gradient, u), exchanges_[u]->Residual(0));
     }
   }
   void Agree(const StepInfo& step, const std::vector<std::vector<float>>& all, StepResult& result) {

@@ -184,7 +184,7 @@ void ExpectPolicy(const Case& one, const char* policy_text) {
                    {&unit, 1}, decided);
     if (policy->ReadsLocalGradient()) {
       charged += BytesOf(policy->LocalWork());
-      count([&] { policy->ObserveLocal(0, gradient, exchange->Residual(0)); });
+      count([&] { policy->OnLocalGradient(0, gradient, exchange->Residual(0)); });
     }
     const std::vector<double> candidates = policy->Candidates();
     exchange->Begin({.seed = 9,
@@ -215,12 +215,12 @@ void ExpectPolicy(const Case& one, const char* policy_text) {
       policy->FinishCall();
     }
     count([&] {
-      policy->Observe({.step = step,
-                       .loss = 1,
-                       .mean_gradient = mean,
-                       .simulated_seconds = 1,
-                       .communication_seconds = 1,
-                       .message_bytes = 1e5});
+      policy->OnFeedback({.step = step,
+                          .loss = 1,
+                          .mean_gradient = mean,
+                          .simulated_seconds = 1,
+                          .communication_seconds = 1,
+                          .message_bytes = 1e5});
     });
   }
   ExpectCharged(policy_text, one, counted, charged);

@@ -152,9 +152,9 @@ TEST(ClosedForm, OfHalvingDoublingIsBothEnginesForAnyNumberOfWorkers) {
   }
 }
 
-// What leaves and reaches a worker's card, by the engine's counters: payload, headers, and ACKs of
+// What leaves and reaches a worker's NIC, by the engine's counters: payload, headers, and ACKs of
 // what goes the other way.
-TEST_P(ClosedFormOf, CardsCarryTheBytesThatAreSaid) {
+TEST_P(ClosedFormOf, NicsCarryTheBytesThatAreSaid) {
   Transport transport;
   transport.headerBytes = 0;
   transport.ackBytes = 0;

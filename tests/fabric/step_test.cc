@@ -63,9 +63,9 @@ TEST(Step, ByHand) {
   // Bucket 0: sent at 0 and 500, 4000 on the way; worker 0's device is busy until 5000.
   EXPECT_EQ(timing.buckets[0].callDone[0], (std::vector<TimeNs>{4'500, 4'000}));
   EXPECT_EQ(timing.buckets[0].done, (std::vector<TimeNs>{5'300, 4'300}));
-  // Bucket 1: worker 1's message waits until its card is free at 1500; worker 0's leaves at 5000.
+  // Bucket 1: worker 1's message waits until its NIC is free at 1500; worker 0's leaves at 5000.
   EXPECT_EQ(timing.buckets[1].callDone[0], (std::vector<TimeNs>{5'500, 9'000}));
-  // Worker 0 works 5500-5700, its card is busy until 6000; worker 1 has the broadcast at 10000 and
+  // Worker 0 works 5500-5700, its NIC is busy until 6000; worker 1 has the broadcast at 10000 and
   // decodes it.
   EXPECT_EQ(timing.buckets[1].callDone[1], (std::vector<TimeNs>{5'700, 10'000}));
   EXPECT_EQ(timing.buckets[1].done, (std::vector<TimeNs>{5'700, 10'050}));
@@ -118,16 +118,16 @@ TEST(Step, StragglersDelayTheOthersThroughTheCollective) {
             (std::vector<TimeNs>{50'000 + 4'000 + 1'000, 50'000 + 8'000}));
 }
 
-TEST(StepSimulator, RememberedStepsEqualFreshOnes) {
+TEST(StepSimulator, MemoisedStepsEqualFreshOnes) {
   for (bool warm : {false, true}) {
     Network network(2, warm);
-    StepSimulator remembering(MakeAnalyticEngine, network.request);
+    StepSimulator memoising(MakeAnalyticEngine, network.request);
     StepSimulator fresh(MakeAnalyticEngine, network.request, false);
     StepTraffic other = TwoBuckets();
     other.buckets[0].decode[1] = 301;
     for (uint64_t step = 0; step < 6; ++step) {
       const StepTraffic traffic = step % 2 ? other : TwoBuckets();
-      const StepTiming a = remembering.Simulate(traffic, step);
+      const StepTiming a = memoising.Simulate(traffic, step);
       const StepTiming b = fresh.Simulate(traffic, step);
       EXPECT_EQ(a.total, b.total);
       EXPECT_EQ(a.finish, b.finish);
@@ -139,11 +139,11 @@ TEST(StepSimulator, RememberedStepsEqualFreshOnes) {
       }
       for (size_t i = 0; i < a.links.size(); ++i) EXPECT_EQ(a.links[i].bytes, b.links[i].bytes);
     }
-    EXPECT_EQ(remembering.FreshSteps(), 2);
-    EXPECT_EQ(remembering.MemoisedSteps(), 4);
+    EXPECT_EQ(memoising.FreshSteps(), 2);
+    EXPECT_EQ(memoising.MemoisedSteps(), 4);
     EXPECT_EQ(fresh.FreshSteps(), 6);
-    EXPECT_EQ(remembering.Totals().flows, 2u * 5);
-    EXPECT_EQ(fresh.Totals().flows, 3 * remembering.Totals().flows);
+    EXPECT_EQ(memoising.Totals().flows, 2u * 5);
+    EXPECT_EQ(fresh.Totals().flows, 3 * memoising.Totals().flows);
   }
 }
 

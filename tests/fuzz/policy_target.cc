@@ -53,10 +53,10 @@ void RunStep(Policy& policy, int64_t step, const std::vector<Unit>& units,
   const auto gradient = DrawGradient("gaussian:n=466", 0, static_cast<uint64_t>(step));
   if (policy.ReadsLocalGradient()) {
     for (size_t u = 0; u < units.size(); ++u) {
-      policy.ObserveLocal(u,
-                          std::span(gradient).subspan(static_cast<size_t>(units[u].offset),
-                                                      static_cast<size_t>(units[u].numel)),
-                          {});
+      policy.OnLocalGradient(u,
+                             std::span(gradient).subspan(static_cast<size_t>(units[u].offset),
+                                                         static_cast<size_t>(units[u].numel)),
+                             {});
     }
   }
   const std::vector<double> candidates = policy.Candidates();
@@ -67,16 +67,16 @@ void RunStep(Policy& policy, int64_t step, const std::vector<Unit>& units,
   RunPolicyCall(policy, PolicyMoment::kAnnouncement, {}, input);
   const std::vector<double> bytes(units.size(), 100);
   const std::vector<double> seconds(units.size(), 1e-4);
-  policy.Observe({.step = step,
-                  .loss = 1,
-                  .mean_gradient = gradient,
-                  .simulated_seconds = 1e-2,
-                  .compute_seconds = 5e-3,
-                  .codec_seconds = 1e-3,
-                  .communication_seconds = 4e-3,
-                  .message_bytes = 300,
-                  .unit_bytes = bytes,
-                  .unit_exposed_seconds = seconds});
+  policy.OnFeedback({.step = step,
+                     .loss = 1,
+                     .mean_gradient = gradient,
+                     .simulated_seconds = 1e-2,
+                     .compute_seconds = 5e-3,
+                     .codec_seconds = 1e-3,
+                     .communication_seconds = 4e-3,
+                     .message_bytes = 300,
+                     .unit_bytes = bytes,
+                     .unit_exposed_seconds = seconds});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, CollectiveOverTcp,
                            return name;
                          });
 
-// 8 workers, two servers, a star whose hub sums. TCP needs windows to open and shares a card
+// 8 workers, two servers, a star whose hub sums. TCP needs windows to open and shares a NIC
 // between flows where the closed form sends them in turn.
 TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
   const fabric::Topology topology = fabric::MakeTopology({"star:hosts=10"});

@@ -203,7 +203,7 @@ TEST(SprayTest, LossIsRepaired) {
   EXPECT_GT(Sum(*engine).drops, 0);
 }
 
-// Two hosts with a link to each of two switches, as where every card has its own rail.
+// Two hosts with a link to each of two switches, as where every NIC has its own rail.
 TEST(MultiHomedTest, HostsUseBothLinksByHashOrByPacket) {
   for (const fabric::Multipath multipath : {fabric::Multipath::Ecmp, fabric::Multipath::Spray}) {
     Custom custom;

@@ -71,7 +71,7 @@ TEST_F(ProgramTest, SameSeedSameBytesWhateverTheThreads) {
   EXPECT_NE(Read(Out("a") + "/steps.csv"), Read(Out("d") + "/steps.csv"));
 }
 
-TEST_F(ProgramTest, RememberedStepsEqualFreshOnes) {
+TEST_F(ProgramTest, MemoisedStepsEqualFreshOnes) {
   const std::string common = kFidelity + " --policies=topk,legacy-phase --topo=fat-tree" + kShort;
   ASSERT_EQ(Run(common + " --out=" + Out("a")).status, 0);
   ASSERT_EQ(Run(common + " --memoise=off --out=" + Out("b")).status, 0);

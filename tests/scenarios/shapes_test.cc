@@ -162,7 +162,7 @@ TEST(DrawnAggregation, SendsWhatRealGradientsWould) {
           for (size_t i = 0; i < gradient.size(); ++i) {
             gradient[i] = static_cast<float>((7 * i + 3 * static_cast<size_t>(w)) % 101) - 50;
           }
-          real.TakeGradient(w, gradient);
+          real.AddGradient(w, gradient);
         }
         real.Finish(mean, {});
         drawn.Finish();

@@ -152,7 +152,7 @@ TEST_F(WhatIfTest, OneThreadAnswersAsTwoDo) {
   EXPECT_EQ(ToJson(*alone.Answer(question, kLong, Never)), ToJson(*Ask(question)));
 }
 
-TEST_F(WhatIfTest, RemembersTheSameQuestion) {
+TEST_F(WhatIfTest, MemoisesTheSameQuestion) {
   const auto first = Ask(ParseQuestion(R"({"bandwidth": 7e9})"));
   EXPECT_EQ(first, Ask(ParseQuestion(R"({"bandwidth": 7000000000})")));
   EXPECT_NE(first, Ask(ParseQuestion(R"({"bandwidth": 7e9, "seeds": [1]})")));

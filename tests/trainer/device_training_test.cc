@@ -93,13 +93,13 @@ void ExpectSameStep(Training& host, Training& device, std::span<const int> activ
   }
   EXPECT_EQ(device.Weights(), host.Weights());
   EXPECT_TRUE(std::ranges::equal(device.MeanGradient(), host.MeanGradient()));
-  host.Observe({.simulated_seconds = 1});
-  device.Observe({.simulated_seconds = 1});
+  host.OnFeedback({.simulated_seconds = 1});
+  device.OnFeedback({.simulated_seconds = 1});
 }
 
 // Steps of both, one of them without worker 1, and evaluations between and after. Returns the
 // device's report.
-ComputeReport ExpectSame(const Case& what,
+BackendReport ExpectSame(const Case& what,
                          std::shared_ptr<EmulatedAccelerator> accelerator = nullptr) {
   SCOPED_TRACE(what.scheme + ", " + what.policy + ", " + what.model);
   if (!accelerator) accelerator = std::make_shared<EmulatedAccelerator>();
@@ -124,7 +124,7 @@ TEST(DeviceTraining, SchemesGiveTheBitsOfTheHost) {
     Case what{.scheme = scheme};
     if (what.scheme == "qsgd") what.parameter = 4;
     if (what.scheme == "dense" || what.scheme == "sign") what.parameter = 1;
-    const ComputeReport report = ExpectSame(what);
+    const BackendReport report = ExpectSame(what);
     EXPECT_EQ(report.compression, "on the device");
     EXPECT_EQ(report.steps, "a recording");
     EXPECT_EQ(report.name, "emulated");

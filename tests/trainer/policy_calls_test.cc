@@ -55,16 +55,16 @@ class Chooser : public Policy {
   void Decide(const StepInfo& step, std::span<const Unit>, std::span<double> parameters) override {
     std::fill(parameters.begin(), parameters.end(), 0.1);
     link_ = step.link;
-    observed_ = 0;
+    shown_units_ = 0;
   }
   bool ReadsLocalGradient() const override { return true; }
   WorkList LocalWork() const override { return {{"copy", 1000, 1}}; }
-  void ObserveLocal(size_t unit, std::span<const float> gradient,
-                    std::span<const float> residual) override {
-    EXPECT_EQ(unit, observed_);
+  void OnLocalGradient(size_t unit, std::span<const float> gradient,
+                       std::span<const float> residual) override {
+    EXPECT_EQ(unit, shown_units_);
     // Empty before the worker's first gradient: nothing is held yet.
     EXPECT_TRUE(residual.empty() || gradient.size() == residual.size());
-    ++observed_;
+    ++shown_units_;
   }
   std::vector<double> Candidates() const override { return {1.0, 0.2, 0.05}; }
   std::optional<CollectiveCall> OpenCall(PolicyMoment moment) override {
@@ -98,14 +98,14 @@ class Chooser : public Policy {
     }
   }
   size_t Chosen() const override { return share_ < limit_ ? 0 : 2; }
-  void Observe(const StepFeedback& feedback) override {
+  void OnFeedback(const StepFeedback& feedback) override {
     seconds_ = feedback.simulated_seconds;
     for (const double seconds : feedback.unit_exposed_seconds) exposed_ += seconds;
   }
 
   double limit_;
   LinkEstimate link_;
-  size_t observed_ = 0;
+  size_t shown_units_ = 0;
   bool agreement_ = false;
   double sum_ = 0, share_ = 0, announced_ = 0;
   double seconds_ = 0, exposed_ = 0;
@@ -119,7 +119,7 @@ TEST(PolicyCalls, AgreementComesFirstAndDecides) {
     training.SetLink({1e-3, 1e-9});
     const StepOutcome outcome = training.Step();
     EXPECT_EQ(chooser.link_.latency_seconds, 1e-3);
-    EXPECT_EQ(chooser.observed_, training.Units().size());
+    EXPECT_EQ(chooser.shown_units_, training.Units().size());
     EXPECT_GT(chooser.share_, 0.1);
     EXPECT_EQ(chooser.announced_, 42);
     const double chosen = limit > 0 ? 1.0 : 0.05;
@@ -137,7 +137,7 @@ TEST(PolicyCalls, AgreementComesFirstAndDecides) {
     EXPECT_TRUE(announcement.layers.empty());
     EXPECT_EQ(announcement.calls[0].bytes, (std::vector<int64_t>{8, 0, 0, 0}));
 
-    training.Observe({.simulated_seconds = 2, .bucket_exposed_seconds = {0.5, 0.1}});
+    training.OnFeedback({.simulated_seconds = 2, .bucket_exposed_seconds = {0.5, 0.1}});
     EXPECT_EQ(chooser.seconds_, 2);
     EXPECT_NEAR(chooser.exposed_, 0.5, 1e-9);  // the announcement is no unit's
   }

@@ -34,13 +34,13 @@ TEST(Sampler, AnEpochTakesEachSampleAtMostOnce) {
 
 TEST(Sampler, DependsOnSeedAndStepAlone) {
   Sampler forward(200, 4, 5, 3);
-  Sampler jumping(200, 4, 5, 3);
+  Sampler random_access(200, 4, 5, 3);
   Sampler other(200, 4, 5, 4);
-  const auto late = Taken(jumping, 23, 4);
+  const auto late = Taken(random_access, 23, 4);
   for (int64_t step = 0; step < 23; ++step) Taken(forward, step, 4);
   EXPECT_EQ(Taken(forward, 23, 4), late);
   EXPECT_NE(Taken(other, 23, 4), late);
-  EXPECT_NE(Taken(forward, 0, 4), Taken(jumping, 10, 4)) << "epochs are shuffled anew";
+  EXPECT_NE(Taken(forward, 0, 4), Taken(random_access, 10, 4)) << "epochs are shuffled anew";
 }
 
 TEST(Sampler, RefusesBatchesThatTheDataCannotFill) {

@@ -143,4 +143,16 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bu
   return spec;
 }
 
+double NicBytes(const CollectiveSpec& spec) {
+  const std::vector<int64_t> sent = fabric::BytesSent(spec);
+  const auto sum = static_cast<double>(std::accumulate(sent.begin(), sent.end(), int64_t{0}));
+  return sum / static_cast<double>(sent.size());
+}
+
+double DenseNicBytes(int workers, int64_t elements) {
+  CollectiveSpec ring;
+  ring.bytes.assign(static_cast<size_t>(workers), static_cast<int64_t>(sizeof(float)) * elements);
+  return NicBytes(ring);
+}
+
 }  // namespace legacy

@@ -66,4 +66,10 @@ int64_t PullBytes(const CallWork& call, int64_t elements, Pull pull = Pull::kUni
 fabric::CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
                                     const CallWork& call, bool partial);
 
+// Payload bytes that leave a worker's NIC in the collective, mean over the workers.
+double NicBytes(const fabric::CollectiveSpec& spec);
+
+// The same of `elements` fp32 values that `workers` workers exchange by ring all-reduce.
+double DenseNicBytes(int workers, int64_t elements);
+
 }  // namespace legacy

@@ -39,7 +39,7 @@ class CodecDeviceExchange : public DeviceExchange {
   void Encode(int worker, const float* gradient) override;
   void Finish(float* mean) override;
 
-  std::vector<Travelled> Calls(int unit) const override;
+  std::vector<SentCall> Calls(int unit) const override;
   int64_t ElementsSent(int unit) const override { return StepOf(unit).ElementsSent(Values(unit)); }
   Bytes CopyMessage(int unit, int worker) const override {
     const Place& place = places_[unit];
@@ -174,10 +174,10 @@ void CodecDeviceExchange<Device>::Finish(float* mean) {
 }
 
 template <class Device>
-std::vector<DeviceExchange::Travelled> CodecDeviceExchange<Device>::Calls(int unit) const {
+std::vector<DeviceExchange::SentCall> CodecDeviceExchange<Device>::Calls(int unit) const {
   const CodecStep step = StepOf(unit);
   const Place& place = places_[unit];
-  std::vector<Travelled> calls;
+  std::vector<SentCall> calls;
   std::vector<int64_t> bytes(workers_);
   if (step.LengthsTravel()) {
     for (const int worker : active_workers_) bytes[worker] = sizeof(uint32_t);

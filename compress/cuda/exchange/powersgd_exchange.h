@@ -54,7 +54,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   void Encode(int worker, const float* gradient) override;
   void Finish(float* mean) override;
 
-  std::vector<Travelled> Calls(int unit) const override;
+  std::vector<SentCall> Calls(int unit) const override;
   int64_t ElementsSent(int unit) const override {
     return scheme_.ElementsSent(units_[unit], parameters_[unit]);
   }
@@ -320,16 +320,16 @@ void PowerSgdDeviceExchange<Device, Products>::KeepBases(std::span<const uint32_
 }
 
 template <class Device, class Products>
-std::vector<DeviceExchange::Travelled> PowerSgdDeviceExchange<Device, Products>::Calls(
+std::vector<DeviceExchange::SentCall> PowerSgdDeviceExchange<Device, Products>::Calls(
     int unit) const {
-  std::vector<Travelled> travelled;
+  std::vector<SentCall> sent;
   for (CollectiveCall& call : scheme_.Calls(units_[unit], parameters_[unit])) {
-    const uint32_t count = table_->units()[unit].headers[travelled.size()][3];
+    const uint32_t count = table_->units()[unit].headers[sent.size()][3];
     std::vector<int64_t> bytes(workers_);
     for (const int w : active_workers_) bytes[w] = kHeaderBytes + int64_t{sizeof(float)} * count;
-    travelled.push_back({std::move(call), std::move(bytes)});
+    sent.push_back({std::move(call), std::move(bytes)});
   }
-  return travelled;
+  return sent;
 }
 
 template <class Device, class Products>

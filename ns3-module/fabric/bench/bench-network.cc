@@ -1,5 +1,5 @@
 // Speed of the flow engine: ring all-reduces of 16 to 8,192 hosts and unsymmetric traffic, beside
-// SimGrid on the same fabric and routes where that is installed; and of a remembered step.
+// SimGrid on the same fabric and routes where that is installed; and of a memoised step.
 //
 // Every simulation runs in a process of its own (this program again), so that peak memory is its
 // own and SimGrid, which can be set up once in a process, can be measured often. Times are
@@ -232,8 +232,8 @@ void RegisterSimulations(const std::string& program)
     }
 }
 
-/// Simulate() of a step that is remembered: 16 workers, range(0) buckets.
-void BM_RememberedStep(benchmark::State& state)
+/// Simulate() of a step that is memoised: 16 workers, range(0) buckets.
+void BM_MemoisedStep(benchmark::State& state)
 {
     constexpr int kWorkers = 16;
     const Fabric fabric = MakeFabric({"ring", kWorkers, "packed", false});
@@ -250,7 +250,7 @@ void BM_RememberedStep(benchmark::State& state)
     }
 }
 
-BENCHMARK(BM_RememberedStep)->Arg(1)->Arg(161)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_MemoisedStep)->Arg(1)->Arg(161)->Unit(benchmark::kMicrosecond);
 
 } // namespace
 

@@ -17,7 +17,7 @@ struct Case
 {
     std::string traffic = "ring"; ///< "ring": an all-reduce; "mixed": see MixedFlows
     int workers = 128;
-    std::string order = "packed"; ///< a placement; "random:1" jumps about
+    std::string order = "packed"; ///< a placement; "random:1" places workers at random
     /// true: only host links have a delay, so that all paths have the same and a simulator that
     /// shares by round-trip time (SimGrid's CM02) is plain max-min; false: every link has
     bool equalDelays = true;

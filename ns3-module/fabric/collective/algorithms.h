@@ -7,7 +7,7 @@
 namespace legacy::fabric
 {
 
-/// Payload of each worker's network card over the whole collective.
+/// Payload of each worker's NIC over the whole collective.
 struct CollectiveTraffic
 {
     std::vector<int64_t> sent;

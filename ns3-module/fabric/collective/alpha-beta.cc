@@ -10,7 +10,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Steps, and bytes through the busiest card.
+/// Steps, and bytes through the busiest NIC.
 struct Cost
 {
     double steps;

@@ -12,7 +12,7 @@
 namespace legacy::fabric
 {
 
-/// Steps times `alpha`, the seconds of a message of no length, plus the bytes of the busiest card
+/// Steps times `alpha`, the seconds of a message of no length, plus the bytes of the busiest NIC
 /// (or server) at `bytesPerSecond`: the rules of Thakur, Rabenseifner, Gropp (IJHPCA'05), Sanders,
 /// Speck, Traff (2009) for pipelined trees. Where workers' bytes differ, the largest counts. Throws
 /// Error on a spec that cannot be.

@@ -87,7 +87,7 @@ WideTime ClosedForm::HalvingDoubling() const
     {
         return time - Acks(Part(m_bytes, 2));
     }
-    // The words that the fold is over keep a card from its first half message. That they need a
+    // The words that the fold is over keep a NIC from its first half message. That they need a
     // latency delays nobody: whoever waits for one has received by the time that others need it.
     const int64_t words = (core - 1) / (m_workers - core);
     return time + Rounds(2, m_bytes) - Acks(m_bytes) + words * Wire(std::min<int64_t>(m_bytes, 1));
@@ -109,7 +109,7 @@ WideTime ClosedForm::DoubleTree() const
     }
     const int64_t piece = pieces.Bytes(0);
     const WideTime level = Flow(piece) + (m_workers > 2 ? Wire(piece) : 0); // two children
-    const int edges = std::min(4, 2 * (m_workers - 1));                     // of a card
+    const int edges = std::min(4, 2 * (m_workers - 1));                     // of a NIC
     return 2 * depth * level + edges * (pieces.count - 1) * (Wire(piece) + Acks(piece));
 }
 

@@ -8,7 +8,7 @@
 //   T(W)             = h (d + F/r) + (W - F)/r    a switch waits for a whole frame;
 //                                               the rest streams
 //   ring all-reduce  = R T + (R - 1) A/r          R = 2 (N - 1), messages of M/N: the ACKs of what
-//                                                 a worker receives share its card with its data
+//                                                 a worker receives share its NIC with its data
 //   ring all-gather  = the same                   R = N - 1, messages of M
 //   broadcast        = max over ranks 0 < v < N of (1 + floor(log2 v)) T + (popcount(v) - 1) A/r
 //   parameter server = (T + (N - 1) W/r) + A/r + (T' + (N - 1) W'/r)
@@ -25,7 +25,7 @@
 //   double tree      = 2 D (T + W/r) + 4 (K - 1) (W + A)/r
 //                      D levels of two children, K pieces in each tree; an inner node sends and
 //                      ACKs four pieces for each pair of pieces. An estimate, the analytic engine
-//                      takes 0.75 to 1.05 of it: how the trees meet on the cards has no simple form
+//                      takes 0.75 to 1.05 of it: how the trees meet on the NICs has no simple form
 //
 // Exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and all are of
 // one size; an upper bound elsewhere (larger parts are taken), but for halving-doubling with N > P:

@@ -95,7 +95,7 @@ struct CollectiveSpec
 /// range, negative bytes, sizes of sums or parents that are missing.
 void CheckCollective(const CollectiveSpec& spec);
 
-/// Payload bytes that leave and reach each worker's network card over the whole collective,
+/// Payload bytes that leave and reach each worker's NIC over the whole collective,
 /// forwarding included (the traffic ratio); colocated servers' are counted as if they were not.
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec);
 std::vector<int64_t> BytesReceived(const CollectiveSpec& spec);

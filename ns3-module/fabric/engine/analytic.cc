@@ -1,11 +1,11 @@
 // The analytic engine: alpha-beta on the fabric's routes, with headers, ACKs and store-and-forward
 // switches.
 //
-// A flow of W wire bytes, F in its first frame, leaves when the source's card has sent what was
+// A flow of W wire bytes, F in its first frame, leaves when the source's NIC has sent what was
 // handed to it before; its first frame takes F / rate + delay on each link, and the rest streams
 // behind at the slowest one. The destination's last link serves flows in the order in which their
 // first frames get there. Received data is ACKed in one piece when its last byte is in; the ACKs
-// occupy the receiver's card before anything it sends from then on. Inside the fabric flows do not
+// occupy the receiver's NIC before anything it sends from then on. Inside the fabric flows do not
 // meet, but those of one pair of endpoints keep their order.
 #include "event-engine.h"
 
@@ -22,7 +22,7 @@ enum What
 {
     kHead,      ///< a flow's first frame is ready for the last link
     kDelivered, ///< payload: the flow's slot, as for kHead
-    kAcksSent,  ///< nothing to tell, but the card was busy until now
+    kAcksSent,  ///< nothing to tell, but the NIC was busy until now
 };
 
 /// Of one endpoint to another.

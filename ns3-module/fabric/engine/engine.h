@@ -54,7 +54,7 @@ class Engine
     /// True where two runs of the same graphs from a fresh engine may differ by a seed's draws.
     virtual bool Random() const = 0;
     /// True where results depend on absolute time (link traces, failures): steps are then never
-    /// remembered.
+    /// memoised.
     virtual bool DependsOnTime() const = 0;
     /// True where connections are warm from the first flow on when the transport says warm: a step
     /// needs no other before it.
@@ -64,7 +64,7 @@ class Engine
     }
 
     /// Everything besides topology, placement and traffic that shapes results; part of the key of
-    /// remembered steps.
+    /// memoised steps.
     virtual std::string Fingerprint() const = 0;
 
     /// `graph` lives until it is done; start >= Now().

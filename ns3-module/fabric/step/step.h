@@ -43,7 +43,7 @@ struct StepTraffic
     std::vector<TimeNs> deviceFree;
     std::vector<BucketTraffic> buckets;
 
-    /// Same value, same bytes: the key of remembered steps.
+    /// Same value, same bytes: the key of memoised steps.
     std::string Canonical() const;
 };
 
@@ -89,7 +89,7 @@ class StepGraph : public FlowGraph
 };
 
 /// Times steps on one fabric. A step whose engine is neither random nor dependent on absolute time
-/// is simulated once and remembered. With warm connections a fresh engine runs the step twice back
+/// is simulated once and memoised. With warm connections a fresh engine runs the step twice back
 /// to back and the second is what counts, unless it starts warm.
 class StepSimulator
 {

@@ -98,7 +98,7 @@ class Topology
     /// Throws Error as AddLink.
     Topology WithLinks(const std::function<void(int index, Link& link)>& change) const;
 
-    /// Identifies hosts, switches, links and the ECMP seed: part of the key of remembered steps,
+    /// Identifies hosts, switches, links and the ECMP seed: part of the key of memoised steps,
     /// so prices are left out.
     std::string Fingerprint() const;
 

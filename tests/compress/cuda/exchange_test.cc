@@ -90,22 +90,22 @@ class Oracle {
                     .active_workers = step.active_workers});
     bool first = true;
     while (const auto call = exchange.NextCall()) {
-      DeviceExchange::Travelled travelled = {*call, std::vector<int64_t>(kWorkers)};
+      DeviceExchange::SentCall sent = {*call, std::vector<int64_t>(kWorkers)};
       for (const int w : step.ActiveWorkers(kWorkers)) {
         const auto gradient = std::span(gradients[w]).subspan(unit.offset, unit.numel);
         messages_[u][w] = exchange.Encode(w, first ? gradient : std::span<const float>());
-        travelled.bytes[w] = messages_[u][w].size();
+        sent.bytes[w] = messages_[u][w].size();
       }
       for (const int w : step.ActiveWorkers(kWorkers))
         exchange.Accumulate(w, messages_[u][w].bytes);
       exchange.FinishCall();
-      calls_[u].push_back(travelled);
+      calls_[u].push_back(sent);
       first = false;
     }
     exchange.Mean(std::span(mean_).subspan(unit.offset, unit.numel));
   }
-  static void ExpectSameCalls(const std::vector<DeviceExchange::Travelled>& got,
-                              const std::vector<DeviceExchange::Travelled>& expected) {
+  static void ExpectSameCalls(const std::vector<DeviceExchange::SentCall>& got,
+                              const std::vector<DeviceExchange::SentCall>& expected) {
     ASSERT_EQ(got.size(), expected.size());
     for (size_t r = 0; r < got.size(); ++r) {
       EXPECT_EQ(got[r].bytes, expected[r].bytes);
@@ -127,7 +127,7 @@ class Oracle {
 
   std::vector<Unit> units_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
-  std::vector<std::vector<DeviceExchange::Travelled>> calls_;
+  std::vector<std::vector<DeviceExchange::SentCall>> calls_;
   std::vector<std::vector<Message>> messages_;  // [unit][worker], of the last call
   std::vector<float> mean_;
 };

@@ -131,9 +131,9 @@ Step LastStep(const Case& one, const std::vector<Unit>& units, int workers, int6
   }
   for (size_t u = 0; u < units.size(); ++u) {
     WorkList encode, decode;
-    for (const DeviceExchange::Travelled& travelled : exchange->Calls(static_cast<int>(u))) {
-      AddWork(travelled.call.encode, encode);
-      AddWork(travelled.call.decode, decode);
+    for (const DeviceExchange::SentCall& sent : exchange->Calls(static_cast<int>(u))) {
+      AddWork(sent.call.encode, encode);
+      AddWork(sent.call.decode, decode);
     }
     JoinWork(encode, counted.encode_work);
     JoinWork(decode, counted.decode_work);

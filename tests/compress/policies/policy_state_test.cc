@@ -151,7 +151,7 @@ struct OpenAnnouncement {
     driver.policy().Decide(At(0), Context().units, parameters);
     for (size_t u = 0; u < 3; ++u) {
       const Unit unit = Context().units[u];
-      driver.policy().ObserveLocal(u, std::span(gradient).subspan(unit.offset, unit.numel), {});
+      driver.policy().OnLocalGradient(u, std::span(gradient).subspan(unit.offset, unit.numel), {});
     }
     EXPECT_TRUE(driver.policy().OpenCall(PolicyMoment::kAnnouncement));
     message = driver.policy().Encode(0, {});

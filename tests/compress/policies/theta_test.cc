@@ -86,7 +86,7 @@ TEST(Theta, MeasuresGradientAndResidualTogether) {
     std::vector<double> parameters(3);
     training.policy().Decide({.learning_rate = 0.1}, Context(0).units, parameters);
     EXPECT_TRUE(training.policy().ReadsLocalGradient());
-    training.policy().ObserveLocal(0, gradient, residual);
+    training.policy().OnLocalGradient(0, gradient, residual);
     return training.policy().Encode(0, {}).bytes;
   };
   std::vector<float> noise = test::Normals(4096, 1), spike(4096), both = noise;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "trainer/compute.h"
+#include "trainer/backend.h"
 #include "trainer/host_aggregation.h"
 #include "trainer/local_models.h"
 #include "trainer/optimizer.h"
@@ -17,26 +17,26 @@ namespace legacy {
 
 struct Batch;
 
-class HostCompute : public Compute {
+class HostBackend : public Backend {
  public:
-  HostCompute(const ComputeJob& job, UnitPlan plan);
+  HostBackend(const BackendJob& job, UnitPlan plan);
 
   Aggregation& aggregation() override { return aggregation_; }
-  void RunWorkers(const ComputeStep& step, std::span<double> losses) override;
-  void Finish(const ComputeStep& step) override;
+  void RunWorkers(const BackendStep& step, std::span<double> losses) override;
+  void Finish(const BackendStep& step) override;
   Evaluation Evaluate(int worker) override;
   std::vector<float> Weights() const override;
   std::span<const float> Mean() override { return mean_; }
   Exchange& UnitExchange(int unit) override { return aggregation_.exchange(unit); }
-  ComputeReport Report() const override;
+  BackendReport Report() const override;
 
  private:
-  double RunWorker(const ComputeStep& step, int worker, std::span<float> gradient);
+  double RunWorker(const BackendStep& step, int worker, std::span<float> gradient);
   double Gradient(Model& model, const Batch& batch, std::span<float> gradient) const;
-  void CheckFinite(const ComputeStep& step, int worker, std::span<const float> gradient) const;
+  void CheckFinite(const BackendStep& step, int worker, std::span<const float> gradient) const;
   void ClipLocally(std::span<float> gradient) const;
 
-  ComputeJob job_;
+  BackendJob job_;
   WorkerPool pool_;
   Sgd sgd_;
   HostAggregation aggregation_;

@@ -4,7 +4,7 @@
 // the device once before the exchange, to read losses and whether gradients are finite, and where
 // the exchange does.
 //
-// A step gives what host_compute.h gives: to the bit where LibTorch's own results are the same,
+// A step gives what host_backend.h gives: to the bit where LibTorch's own results are the same,
 // which only an emulated device has.
 #pragma once
 
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "trainer/accelerator.h"
-#include "trainer/compute.h"
+#include "trainer/backend.h"
 #include "trainer/data/device_data.h"
 #include "trainer/device_aggregation.h"
 #include "trainer/host_aggregation.h"
@@ -25,36 +25,36 @@
 
 namespace legacy {
 
-class DeviceCompute : public Compute {
+class DeviceBackend : public Backend {
  public:
   // Puts the replicas on the device: views of one flat array, or with local steps one row of it for
   // each worker.
-  DeviceCompute(const ComputeJob& job, UnitPlan plan, Accelerator& accelerator);
+  DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& accelerator);
 
   Aggregation& aggregation() override;
   void SetMessageHook(MessageHook hook) override;
-  void RunWorkers(const ComputeStep& step, std::span<double> losses) override;
-  void Finish(const ComputeStep& step) override;
+  void RunWorkers(const BackendStep& step, std::span<double> losses) override;
+  void Finish(const BackendStep& step) override;
   Evaluation Evaluate(int worker) override;
   std::vector<float> Weights() const override;
   std::span<const float> Mean() override;
   // Throws Error where exchanges are on the device.
   Exchange& UnitExchange(int unit) override;
-  ComputeReport Report() const override;
+  BackendReport Report() const override;
 
  private:
   void PlaceReplicas();
   void OpenAggregation(UnitPlan plan);
-  void ChooseSamples(const ComputeStep& step);
+  void ChooseSamples(const BackendStep& step);
   void QueueGradient(int worker);
-  void RunWorker(const ComputeStep& step, int worker);
-  void TakeGradient(int worker);
-  void ReadLosses(const ComputeStep& step, std::span<double> losses) const;
+  void RunWorker(const BackendStep& step, int worker);
+  void AddGradient(int worker);
+  void ReadLosses(const BackendStep& step, std::span<double> losses) const;
   void UpdateWeights(int row, const torch::Tensor& gradient, double rate);
   torch::Tensor Row(const torch::Tensor& rows, int worker) const;
   bool local() const { return job_.options.local_steps > 1; }
 
-  ComputeJob job_;
+  BackendJob job_;
   Accelerator& accelerator_;
   WorkerPool pool_;  // of compression on the host
   DeviceData data_;

@@ -1,4 +1,4 @@
-#include "scenarios/run/observation.h"
+#include "scenarios/run/diagnostics.h"
 
 #include <algorithm>
 #include <cctype>
@@ -46,7 +46,7 @@ std::string PlainFileName(std::string policy) {
   return policy;
 }
 
-Scenario Unobserved(Scenario scenario) {
+Scenario WithoutDiagnostics(Scenario scenario) {
   const Scenario defaults;
   scenario.doctor = defaults.doctor;
   scenario.trace_steps = defaults.trace_steps;
@@ -56,58 +56,58 @@ Scenario Unobserved(Scenario scenario) {
   return scenario;
 }
 
-Observation ParseObservation(const Scenario& scenario, const ScenarioNetwork& network) {
-  Observation observation;
-  observation.doctor = scenario.doctor != "off";
-  if (observation.doctor) {
+Diagnostics ParseDiagnostics(const Scenario& scenario, const ScenarioNetwork& network) {
+  Diagnostics diagnostics;
+  diagnostics.doctor = scenario.doctor != "off";
+  if (diagnostics.doctor) {
     if (scenario.doctor != "on") {
-      observation.doctor_steps = ParseSteps(scenario.doctor, scenario, "network.doctor");
+      diagnostics.doctor_steps = ParseSteps(scenario.doctor, scenario, "network.doctor");
     }
-    observation.doctor_engine = FactoryOf(scenario.doctor_fidelity, "network.doctor_fidelity");
-    TryEngine(observation.doctor_engine, *network.network);
+    diagnostics.doctor_engine = FactoryOf(scenario.doctor_fidelity, "network.doctor_fidelity");
+    TryEngine(diagnostics.doctor_engine, *network.network);
   }
   if (!scenario.trace_steps.empty()) {
-    observation.trace_steps = ParseSteps(scenario.trace_steps, scenario, "network.trace_steps");
-    observation.trace_workers = ParseEndpoints(
+    diagnostics.trace_steps = ParseSteps(scenario.trace_steps, scenario, "network.trace_steps");
+    diagnostics.trace_workers = ParseEndpoints(
         scenario.trace_workers, network.network->placement.Endpoints(), "network.trace_workers");
-    observation.trace_engine = network.factory;
+    diagnostics.trace_engine = network.factory;
   }
-  return observation;
+  return diagnostics;
 }
 
-StepObserver::StepObserver(const Observation& observation, const Scenario& scenario,
+StepListener::StepListener(const Diagnostics& diagnostics, const Scenario& scenario,
                            const Network& network, const std::filesystem::path& directory)
-    : observation_(observation), scenario_(scenario), network_(network), directory_(directory) {
+    : diagnostics_(diagnostics), scenario_(scenario), network_(network), directory_(directory) {
   for (const char* older : {"doctor.csv", "doctor.json"})
     std::filesystem::remove(directory / older);
-  if (observation_.doctor) rows_.emplace(directory);
+  if (diagnostics_.doctor) rows_.emplace(directory);
 }
 
-void StepObserver::Begin(const std::string& policy, uint64_t seed) {
+void StepListener::Begin(const std::string& policy, uint64_t seed) {
   policy_ = policy;
   seed_ = seed;
   kept_.clear();
   trace_.reset();
-  if (!observation_.trace_steps.empty()) {
+  if (!diagnostics_.trace_steps.empty()) {
     trace_.emplace(EndpointNames(network_.topology, network_.placement),
-                   observation_.trace_workers);
+                   diagnostics_.trace_workers);
   }
 }
 
-void StepObserver::Step(int64_t step, TimeNs start, const PricedStep& priced,
+void StepListener::Step(int64_t step, TimeNs start, const PricedStep& priced,
                         const fabric::StepTiming& timing) {
   const int number = static_cast<int>(step);
   if (Doctors()) {
-    if (observation_.doctor_steps.empty()) Keep(step, priced, timing.total);
-    if (observation_.doctor_steps.count(number) > 0) {
+    if (diagnostics_.doctor_steps.empty()) Keep(step, priced, timing.total);
+    if (diagnostics_.doctor_steps.count(number) > 0) {
       Consult({step, 1, priced.traffic, priced.call_encode});
     }
   }
-  if (observation_.trace_steps.count(number) > 0) AddTrace(step, start, priced, timing.total);
+  if (diagnostics_.trace_steps.count(number) > 0) AddTrace(step, start, priced, timing.total);
 }
 
-void StepObserver::Finish() {
-  if (Doctors() && observation_.doctor_steps.empty() && !kept_.empty()) Consult(Median());
+void StepListener::Finish() {
+  if (Doctors() && diagnostics_.doctor_steps.empty() && !kept_.empty()) Consult(Median());
   if (trace_) {
     const std::string name = "trace-" + PlainFileName(policy_) + "-seed" + std::to_string(seed_);
     WriteWholeFile(directory_ / (name + ".json"), trace_->Finish());
@@ -115,14 +115,14 @@ void StepObserver::Finish() {
   }
 }
 
-void StepObserver::Keep(int64_t step, const PricedStep& priced, TimeNs total) {
+void StepListener::Keep(int64_t step, const PricedStep& priced, TimeNs total) {
   const auto [entry, added] = kept_.try_emplace(total);
   if (added) entry->second = {step, 0, priced.traffic, priced.call_encode};
   ++entry->second.count;
 }
 
 // The lower of two.
-const StepObserver::Kept& StepObserver::Median() const {
+const StepListener::Kept& StepListener::Median() const {
   int64_t steps = 0;
   for (const auto& [total, kept] : kept_) steps += kept.count;
   auto median = kept_.begin();
@@ -132,10 +132,10 @@ const StepObserver::Kept& StepObserver::Median() const {
   return median->second;
 }
 
-void StepObserver::Consult(const Kept& kept) {
+void StepListener::Consult(const Kept& kept) {
   const Diagnosis diagnosis =
       Diagnose({&kept.traffic, kept.encode, static_cast<uint64_t>(kept.step)}, network_.request,
-               observation_.doctor_engine);
+               diagnostics_.doctor_engine);
   for (const nlohmann::ordered_json& row : DoctorRows(diagnosis, {})) {
     rows_->Write({policy_, seed_, kept.step, scenario_.doctor_fidelity, row["remedy"], row["bound"],
                   row["change"], row["step_seconds"], row["gain"], row["verdict"] == 1});
@@ -147,9 +147,9 @@ void StepObserver::Consult(const Kept& kept) {
   WriteWholeFile(directory_ / "doctor.json", diagnoses_.dump(1) + "\n");
 }
 
-void StepObserver::AddTrace(int64_t step, TimeNs start, const PricedStep& priced, TimeNs total) {
+void StepListener::AddTrace(int64_t step, TimeNs start, const PricedStep& priced, TimeNs total) {
   FlowRecorder recorder;
-  fabric::StepSimulator simulator(recorder.Wrap(observation_.trace_engine), network_.request,
+  fabric::StepSimulator simulator(recorder.Wrap(diagnostics_.trace_engine), network_.request,
                                   false);
   const fabric::StepTiming& timing =
       simulator.Simulate(priced.traffic, static_cast<uint64_t>(step));

@@ -1,4 +1,4 @@
-#include "trainer/host_compute.h"
+#include "trainer/host_backend.h"
 
 #include <torch/torch.h>
 
@@ -33,7 +33,7 @@ void SetWeights(Model& model, std::span<const float> weights) {
 
 }  // namespace
 
-HostCompute::HostCompute(const ComputeJob& job, UnitPlan plan)
+HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
     : job_(job),
       pool_(job.options.threads, UseOneThread),
       sgd_(job.Numel(), job.options.sgd),
@@ -47,14 +47,14 @@ HostCompute::HostCompute(const ComputeJob& job, UnitPlan plan)
   }
 }
 
-void HostCompute::RunWorkers(const ComputeStep& step, std::span<double> losses) {
+void HostBackend::RunWorkers(const BackendStep& step, std::span<double> losses) {
   pool_.ForEach(std::ssize(step.workers), [&](int64_t i, int thread) {
     losses[step.workers[i]] = RunWorker(step, step.workers[i], gradients_[thread]);
   });
 }
 
 // Gradient and first encodings of one worker; returns its loss.
-double HostCompute::RunWorker(const ComputeStep& step, int worker, std::span<float> gradient) {
+double HostBackend::RunWorker(const BackendStep& step, int worker, std::span<float> gradient) {
   const Batch batch =
       TrainingBatch(job_.dataset, job_.sampler.Batch(worker), job_.AugmentKey(step.step, worker));
   const double loss = Gradient(*job_.replicas[worker], batch, gradient);
@@ -66,11 +66,11 @@ double HostCompute::RunWorker(const ComputeStep& step, int worker, std::span<flo
     if (!step.exchanges) return loss;
     local_->Moved(worker, gradient);
   }
-  aggregation_.TakeGradient(worker, gradient);
+  aggregation_.AddGradient(worker, gradient);
   return loss;
 }
 
-double HostCompute::Gradient(Model& model, const Batch& batch, std::span<float> gradient) const {
+double HostBackend::Gradient(Model& model, const Batch& batch, std::span<float> gradient) const {
   const torch::AutoGradMode with_graph(true);  // whatever the caller's thread has switched off
   const std::vector<torch::Tensor> parameters = model.parameters();
   const torch::Tensor loss = torch::cross_entropy_loss(model.Forward(batch.images), batch.labels);
@@ -83,7 +83,7 @@ double HostCompute::Gradient(Model& model, const Batch& batch, std::span<float> 
   return loss.item<double>();
 }
 
-void HostCompute::CheckFinite(const ComputeStep& step, int worker,
+void HostBackend::CheckFinite(const BackendStep& step, int worker,
                               std::span<const float> gradient) const {
   const std::optional<int64_t> bad = cpu::FirstNonFinite(gradient);
   if (!bad) return;
@@ -94,14 +94,14 @@ void HostCompute::CheckFinite(const ComputeStep& step, int worker,
 }
 
 // To the scheme's norm, over all layers.
-void HostCompute::ClipLocally(std::span<float> gradient) const {
+void HostBackend::ClipLocally(std::span<float> gradient) const {
   const std::optional<double> limit = job_.scheme.LocalClipNorm(job_.options.workers);
   if (!limit) return;
   const float factor = ClipFactor(*limit, cpu::SquaredNorm(gradient));
   if (factor < 1) cpu::Scale(gradient, factor);
 }
 
-void HostCompute::Finish(const ComputeStep& step) {
+void HostBackend::Finish(const BackendStep& step) {
   aggregation_.Finish(mean_, message_hook_);
   if (local_) return local_->Agree(mean_);
   const std::vector<torch::Tensor> parameters = job_.replicas.front()->parameters();
@@ -113,7 +113,7 @@ void HostCompute::Finish(const ComputeStep& step) {
   });
 }
 
-Evaluation HostCompute::Evaluate(int worker) {
+Evaluation HostBackend::Evaluate(int worker) {
   const int64_t samples = job_.dataset.test_labels.size(0);
   const int64_t size = job_.options.evaluation_batch;
   const int64_t batches = (samples + size - 1) / size;
@@ -136,11 +136,11 @@ Evaluation HostCompute::Evaluate(int worker) {
   return MeanOf(losses, hits, samples);
 }
 
-std::vector<float> HostCompute::Weights() const {
+std::vector<float> HostBackend::Weights() const {
   return local_ ? local_->Agreed() : FlatWeights(*job_.replicas.front());
 }
 
-ComputeReport HostCompute::Report() const {
+BackendReport HostBackend::Report() const {
   return {.device = "cpu", .name = "", .compression = "on the host", .steps = ""};
 }
 

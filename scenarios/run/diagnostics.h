@@ -20,7 +20,7 @@
 namespace legacy {
 
 // What to look at, read from a scenario's options once.
-struct Observation {
+struct Diagnostics {
   bool doctor = false;
   std::set<int> doctor_steps;  // empty: the one of the median time
   fabric::EngineFactory doctor_engine;
@@ -30,10 +30,10 @@ struct Observation {
 };
 
 // Throws Error on steps and endpoints that there are not, and on fidelities that this build lacks.
-Observation ParseObservation(const Scenario& scenario, const ScenarioNetwork& network);
+Diagnostics ParseDiagnostics(const Scenario& scenario, const ScenarioNetwork& network);
 
 // The scenario without the doctor, traces and ns-3's own files.
-Scenario Unobserved(Scenario scenario);
+Scenario WithoutDiagnostics(Scenario scenario);
 
 // "0,10-12" of the scenario's steps. Throws Error naming `option`.
 std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
@@ -45,10 +45,10 @@ std::string PlainFileName(std::string policy);
 // Told of every step of every training; writes trace-POLICY-seedN.json of each, and of the first
 // seed's doctor.csv and doctor.json. Until a training ends it keeps the traffic of one step of each
 // duration, where the median is looked for.
-class StepObserver {
+class StepListener {
  public:
   // What is given as references outlives this.
-  StepObserver(const Observation& observation, const Scenario& scenario, const Network& network,
+  StepListener(const Diagnostics& diagnostics, const Scenario& scenario, const Network& network,
                const std::filesystem::path& directory);
 
   void Begin(const std::string& policy, uint64_t seed);
@@ -67,13 +67,13 @@ class StepObserver {
     EncodeTimes encode;
   };
 
-  bool Doctors() const { return observation_.doctor && seed_ == scenario_.seed; }
+  bool Doctors() const { return diagnostics_.doctor && seed_ == scenario_.seed; }
   void Keep(int64_t step, const PricedStep& priced, fabric::TimeNs total);
   const Kept& Median() const;
   void Consult(const Kept& kept);
   void AddTrace(int64_t step, fabric::TimeNs start, const PricedStep& priced, fabric::TimeNs total);
 
-  const Observation& observation_;
+  const Diagnostics& diagnostics_;
   const Scenario& scenario_;
   const Network& network_;
   const std::filesystem::path directory_;

@@ -1,4 +1,4 @@
-#include "trainer/compute.h"
+#include "trainer/backend.h"
 
 #include <cmath>
 #include <numeric>
@@ -7,7 +7,7 @@
 
 namespace legacy {
 
-std::optional<RandomKey> ComputeJob::AugmentKey(int64_t step, int worker) const {
+std::optional<RandomKey> BackendJob::AugmentKey(int64_t step, int worker) const {
   if (!dataset.augment) return std::nullopt;
   return RandomKey{.seed = options.seed,
                    .step = static_cast<uint64_t>(step),

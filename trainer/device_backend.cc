@@ -1,4 +1,4 @@
-#include "trainer/device_compute.h"
+#include "trainer/device_backend.h"
 
 #include <torch/torch.h>
 
@@ -27,7 +27,7 @@ Accelerator& InUse(Accelerator& accelerator) {
 
 }  // namespace
 
-DeviceCompute::DeviceCompute(const ComputeJob& job, UnitPlan plan, Accelerator& accelerator)
+DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& accelerator)
     : job_(job),
       accelerator_(InUse(accelerator)),
       pool_(job.options.threads, UseOneThread),
@@ -48,7 +48,7 @@ DeviceCompute::DeviceCompute(const ComputeJob& job, UnitPlan plan, Accelerator& 
   OpenAggregation(std::move(plan));
 }
 
-void DeviceCompute::PlaceReplicas() {
+void DeviceBackend::PlaceReplicas() {
   const torch::NoGradGuard no_grad;
   for (int w = 0; w < job_.options.workers; ++w) {
     Model& replica = *job_.replicas[w];
@@ -65,11 +65,11 @@ void DeviceCompute::PlaceReplicas() {
 }
 
 // A worker's row; the only one where weights are shared.
-torch::Tensor DeviceCompute::Row(const torch::Tensor& rows, int worker) const {
+torch::Tensor DeviceBackend::Row(const torch::Tensor& rows, int worker) const {
   return rows.select(0, local() ? worker : 0);
 }
 
-void DeviceCompute::OpenAggregation(UnitPlan plan) {
+void DeviceBackend::OpenAggregation(UnitPlan plan) {
   const int workers = job_.options.workers;
   if (job_.policy.HasCandidates()) {
     not_on_device_ = "policy " + std::string(job_.policy.Name()) + " chooses within the step";
@@ -84,22 +84,22 @@ void DeviceCompute::OpenAggregation(UnitPlan plan) {
   host_mean_.resize(static_cast<size_t>(job_.Numel()));
 }
 
-Aggregation& DeviceCompute::aggregation() {
+Aggregation& DeviceBackend::aggregation() {
   if (on_device_) return *on_device_;
   return *on_host_;
 }
 
-void DeviceCompute::SetMessageHook(MessageHook hook) {
+void DeviceBackend::SetMessageHook(MessageHook hook) {
   if (hook && on_device_) {
     throw Error("message hook: messages stay on the device; only --device=cpu shows them");
   }
-  Compute::SetMessageHook(std::move(hook));
+  Backend::SetMessageHook(std::move(hook));
 }
 
 // -------------------------------------------------------------------------------------------------
 // A step
 
-void DeviceCompute::RunWorkers(const ComputeStep& step, std::span<double> losses) {
+void DeviceBackend::RunWorkers(const BackendStep& step, std::span<double> losses) {
   accelerator_.Use();
   ChooseSamples(step);
   for (const int worker : step.workers) RunWorker(step, worker);
@@ -107,7 +107,7 @@ void DeviceCompute::RunWorkers(const ComputeStep& step, std::span<double> losses
 }
 
 // One copy for all workers; nobody reads the samples of those that take no part.
-void DeviceCompute::ChooseSamples(const ComputeStep& step) {
+void DeviceBackend::ChooseSamples(const BackendStep& step) {
   std::vector<torch::Tensor> chosen;
   for (int w = 0; w < job_.options.workers; ++w) {
     chosen.push_back(DeviceData::Choice(job_.sampler.Batch(w), job_.AugmentKey(step.step, w)));
@@ -119,7 +119,7 @@ void DeviceCompute::ChooseSamples(const ComputeStep& step) {
 
 // Queues a worker's batch, forward and backward pass, its loss, and what is found in its gradient:
 // all at places that do not change from step to step.
-void DeviceCompute::QueueGradient(int worker) {
+void DeviceBackend::QueueGradient(int worker) {
   Model& model = *job_.replicas[worker];
   const Batch batch = data_.Training(choices_[worker]);
   const torch::AutoGradMode with_graph(true);  // whatever the caller's thread has switched off
@@ -134,7 +134,7 @@ void DeviceCompute::QueueGradient(int worker) {
   kernels_->FindLargest(gradient_.data_ptr<float>(), found, found + job_.layers.size());
 }
 
-void DeviceCompute::RunWorker(const ComputeStep& step, int worker) {
+void DeviceBackend::RunWorker(const BackendStep& step, int worker) {
   if (recorded_[worker]) {
     recorded_[worker]();
   } else {
@@ -154,19 +154,19 @@ void DeviceCompute::RunWorker(const ComputeStep& step, int worker) {
     UpdateWeights(worker, gradient_, step.rate);
     if (step.exchanges) torch::sub_out(gradient_, agreed_, weights_[worker]);
   }
-  if (step.exchanges) TakeGradient(worker);
+  if (step.exchanges) AddGradient(worker);
 }
 
-void DeviceCompute::TakeGradient(int worker) {
+void DeviceBackend::AddGradient(int worker) {
   if (on_host_) {
-    on_host_->TakeGradient(worker, OnHost(gradient_));
+    on_host_->AddGradient(worker, OnHost(gradient_));
   } else {
-    on_device_->TakeGradient(worker, gradient_.data_ptr<float>(),
-                             [this] { return OnHost(gradient_); });
+    on_device_->AddGradient(worker, gradient_.data_ptr<float>(),
+                            [this] { return OnHost(gradient_); });
   }
 }
 
-void DeviceCompute::ReadLosses(const ComputeStep& step, std::span<double> losses) const {
+void DeviceBackend::ReadLosses(const BackendStep& step, std::span<double> losses) const {
   const torch::Tensor findings = findings_.to(torch::kCPU);
   const auto layers = job_.layers.size();
   for (const int worker : step.workers) {
@@ -180,7 +180,7 @@ void DeviceCompute::ReadLosses(const ComputeStep& step, std::span<double> losses
   }
 }
 
-void DeviceCompute::Finish(const ComputeStep& step) {
+void DeviceBackend::Finish(const BackendStep& step) {
   accelerator_.Use();
   if (on_host_) {
     on_host_->Finish(host_mean_, message_hook_);
@@ -196,7 +196,7 @@ void DeviceCompute::Finish(const ComputeStep& step) {
   }
 }
 
-void DeviceCompute::UpdateWeights(int row, const torch::Tensor& gradient, double rate) {
+void DeviceBackend::UpdateWeights(int row, const torch::Tensor& gradient, double rate) {
   const SgdOptions& sgd = job_.options.sgd;
   kernels_->Update(KindOf(sgd), RatesOf(sgd, rate),
                    {.gradient = gradient.data_ptr<float>(),
@@ -207,7 +207,7 @@ void DeviceCompute::UpdateWeights(int row, const torch::Tensor& gradient, double
 // -------------------------------------------------------------------------------------------------
 // What it is for
 
-Evaluation DeviceCompute::Evaluate(int worker) {
+Evaluation DeviceBackend::Evaluate(int worker) {
   accelerator_.Use();
   const torch::NoGradGuard no_grad;
   const int64_t samples = job_.dataset.test_labels.size(0);
@@ -237,23 +237,23 @@ Evaluation DeviceCompute::Evaluate(int worker) {
                 samples);
 }
 
-std::vector<float> DeviceCompute::Weights() const {
+std::vector<float> DeviceBackend::Weights() const {
   accelerator_.Use();
   return OnHost(local() ? agreed_ : weights_[0]);
 }
 
-std::span<const float> DeviceCompute::Mean() {
+std::span<const float> DeviceBackend::Mean() {
   accelerator_.Use();
   if (on_device_) host_mean_ = OnHost(mean_);
   return host_mean_;
 }
 
-Exchange& DeviceCompute::UnitExchange(int unit) {
+Exchange& DeviceBackend::UnitExchange(int unit) {
   if (on_host_) return on_host_->exchange(unit);
   throw Error("exchange of a unit: exchanges are on the device, of all units at once");
 }
 
-ComputeReport DeviceCompute::Report() const {
+BackendReport DeviceBackend::Report() const {
   const bool recorded =
       std::any_of(recorded_.begin(), recorded_.end(), [](const auto& work) { return bool(work); });
   std::string steps = recorded ? accelerator_.RecordName() : "operation by operation";

@@ -1,5 +1,5 @@
-// Where a training's numbers are and what is done to them: on the host (host_compute.h) or on a
-// device (device_compute.h). What a step is and who takes part is Training's to say (training.h).
+// Where a training's numbers are and what is done to them: on the host (host_backend.h) or on a
+// device (device_backend.h). What a step is and who takes part is Training's to say (training.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace legacy {
 
 // What both are made from; outlives them.
-struct ComputeJob {
+struct BackendJob {
   const TrainingOptions& options;
   const Dataset& dataset;
   const Sampler& sampler;
@@ -32,16 +32,16 @@ struct ComputeJob {
   std::optional<RandomKey> AugmentKey(int64_t step, int worker) const;
 };
 
-struct ComputeStep {
+struct BackendStep {
   int64_t step = 0;
   double rate = 0;
   bool exchanges = true;  // whether gradients are exchanged in it
   std::span<const int> workers;
 };
 
-class Compute {
+class Backend {
  public:
-  virtual ~Compute() = default;
+  virtual ~Backend() = default;
 
   virtual Aggregation& aggregation() = 0;
   // Throws Error where messages stay on a device.
@@ -50,15 +50,15 @@ class Compute {
 
   // Gradients of the step's workers, into the aggregation where there is an exchange. losses[w]: of
   // worker w's batch.
-  virtual void RunWorkers(const ComputeStep& step, std::span<double> losses) = 0;
+  virtual void RunWorkers(const BackendStep& step, std::span<double> losses) = 0;
   // The mean of an exchange, and the weights' update by it.
-  virtual void Finish(const ComputeStep& step) = 0;
+  virtual void Finish(const BackendStep& step) = 0;
   virtual Evaluation Evaluate(int worker) = 0;
 
   virtual std::vector<float> Weights() const = 0;  // those agreed on
   virtual std::span<const float> Mean() = 0;       // of the last exchange, on the host
   virtual Exchange& UnitExchange(int unit) = 0;
-  virtual ComputeReport Report() const = 0;
+  virtual BackendReport Report() const = 0;
 
  protected:
   MessageHook message_hook_;

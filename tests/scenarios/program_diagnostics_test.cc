@@ -10,7 +10,7 @@
 
 #include "tests/scenarios/program_testing.h"
 
-namespace legacy::program_observing_test {
+namespace legacy::program_diagnostics_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -88,7 +88,7 @@ TEST_F(ProgramTest, TracesAndDoctorLookAtStepsWithoutChangingThem) {
   }
 }
 
-TEST_F(ProgramTest, ObservingRefusesWhatThereIsNot) {
+TEST_F(ProgramTest, DiagnosticsRefuseWhatThereIsNot) {
   const std::string common =
       std::string("--fidelity=flow --policies=topk --out=") + Out("no") + kShort;
   const std::pair<const char*, const char*> cases[] = {
@@ -130,4 +130,4 @@ TEST_F(ProgramTest, WarnsWhereFramesAreTooShortForNs3) {
 }
 
 }  // namespace
-}  // namespace legacy::program_observing_test
+}  // namespace legacy::program_diagnostics_test
