@@ -98,7 +98,7 @@ class Exchange {
   // With candidates: takes the worker's gradient in, compresses it at the loosest candidate and
   // what that kept at the next (multi-level compression), and keeps the results; where the step
   // estimates, only an error table is made. Once for each active worker, concurrently for different
-  // ones. Throws Error where the scheme has no levels (Scheme::HasLevels).
+  // ones. Throws Error where the scheme has no levels (Scheme::TakesCandidates).
   virtual Probe Measure(int worker, std::span<const float> gradient);
   // The step goes on with candidates[index]; Encode then takes no gradient.
   virtual void Choose(size_t index);
@@ -166,7 +166,7 @@ class Scheme {
   // Steps at the start of the training in which all units are sent whole.
   virtual int64_t DenseSteps() const { return 0; }
   // True where StepContext::candidates are taken.
-  virtual bool HasLevels() const { return false; }
+  virtual bool TakesCandidates() const { return false; }
   // False where error feedback would diverge, and where rounding is all that is lost (dense, fp16).
   virtual bool UsesErrorFeedback([[maybe_unused]] double parameter) const { return true; }
   // True where the residual is the method itself (momentum correction, variance): it is made

@@ -37,7 +37,7 @@ class Sparsifier : public Pluggable {
   virtual bool SharedSupport() const { return false; }
   // False where no parameter says how much is kept, or the unit's history says which: no
   // multi-level compression.
-  virtual bool HasLevels() const { return !Parameter().name.empty(); }
+  virtual bool TakesCandidates() const { return !Parameter().name.empty(); }
   // False where what is sent is not the value itself (unbiased Random-K): error feedback would
   // diverge.
   virtual bool AllowsErrorFeedback() const { return true; }

@@ -44,7 +44,9 @@ class SparseCodec : public Codec {
   std::vector<double> SquaredErrors(std::span<const float> values,
                                     std::span<const double> parameters,
                                     const CodecContext& context) const override;
-  const SparseCodec* Sparse() const override { return sparsifier_->HasLevels() ? this : nullptr; }
+  const SparseCodec* Sparse() const override {
+    return sparsifier_->TakesCandidates() ? this : nullptr;
+  }
 
   const Sparsifier& sparsifier() const { return *sparsifier_; }
   const Quantiser& quantiser() const { return *quantiser_; }

@@ -23,8 +23,8 @@ constexpr int kOffsetBits = MagnitudeHistogram::kOffsetBits;
 constexpr int kCountShift = 41;
 constexpr uint64_t kOne = uint64_t{1} << kCountShift;
 constexpr int64_t kRun = (1 << 23) - (1 << 14);
-constexpr uint64_t UnitOf(int place) {
-  return kOne + (static_cast<uint64_t>(place) << kOffsetBits);
+constexpr uint64_t UnitOf(int position) {
+  return kOne + (static_cast<uint64_t>(position) << kOffsetBits);
 }
 
 // An addition to an entry waits for the one before: neighbours go to different tables. More of them
@@ -145,9 +145,9 @@ void MagnitudeHistogram::Fold(Table* tables) {
     if (IsZero(entries)) continue;
     for (int t = 0; t < kTables; ++t) std::fill_n(tables[t].begin() + group, kGroup, 0);
     for (int i = 0; i < kGroup; ++i) {
-      const int place = group + i;
-      counts_[place % kBins] += static_cast<int64_t>(entries[i] / UnitOf(place));
-      offsets_[place % kBins] += static_cast<int64_t>(entries[i] % UnitOf(place));
+      const int position = group + i;
+      counts_[position % kBins] += static_cast<int64_t>(entries[i] / UnitOf(position));
+      offsets_[position % kBins] += static_cast<int64_t>(entries[i] % UnitOf(position));
     }
   }
 }
@@ -281,12 +281,12 @@ MagnitudeCurve::Edges MagnitudeCurve::BinOf(int64_t k) const {
 }
 
 MagnitudeCurve::Tail MagnitudeCurve::Above(double threshold) const {
-  const Place place = AtThreshold(threshold);
-  return {Interpolate(place, &Tail::count), Interpolate(place, &Tail::sum),
-          Interpolate(place, &Tail::squares)};
+  const Position position = AtThreshold(threshold);
+  return {Interpolate(position, &Tail::count), Interpolate(position, &Tail::sum),
+          Interpolate(position, &Tail::squares)};
 }
 
-MagnitudeCurve::Place MagnitudeCurve::AtRank(int64_t k) const {
+MagnitudeCurve::Position MagnitudeCurve::AtRank(int64_t k) const {
   assert(0 <= k && k <= Count());
   const auto rank = static_cast<double>(k);
   const auto found =
@@ -297,7 +297,7 @@ MagnitudeCurve::Place MagnitudeCurve::AtRank(int64_t k) const {
   return {step, (rank - above) / (found->tail.count - above)};
 }
 
-MagnitudeCurve::Place MagnitudeCurve::AtThreshold(double threshold) const {
+MagnitudeCurve::Position MagnitudeCurve::AtThreshold(double threshold) const {
   const auto found = std::find_if(steps_.begin() + 1, steps_.end(),
                                   [&](const Step& step) { return step.low <= threshold; });
   if (found == steps_.end()) return {steps_.size() - 1, 1};
@@ -306,10 +306,10 @@ MagnitudeCurve::Place MagnitudeCurve::AtThreshold(double threshold) const {
   return {step, std::max(0.0, (found->high - threshold) / (found->high - found->low))};
 }
 
-double MagnitudeCurve::Interpolate(Place place, double Tail::*quantity) const {
-  if (place.step == 0) return 0;
-  return std::lerp(steps_[place.step - 1].tail.*quantity, steps_[place.step].tail.*quantity,
-                   place.part);
+double MagnitudeCurve::Interpolate(Position position, double Tail::*quantity) const {
+  if (position.step == 0) return 0;
+  return std::lerp(steps_[position.step - 1].tail.*quantity, steps_[position.step].tail.*quantity,
+                   position.part);
 }
 
 }  // namespace legacy::cpu

@@ -104,15 +104,15 @@ class MagnitudeCurve {
     Tail tail;
   };
   // Everything above a step's bin and a part of the bin, from its top.
-  struct Place {
+  struct Position {
     size_t step;
     double part;
   };
   MagnitudeCurve() : steps_(1) {}
   void Append(double low, double high, const Tail& bin);
-  Place AtRank(int64_t k) const;
-  Place AtThreshold(double threshold) const;
-  double Interpolate(Place place, double Tail::*quantity) const;
+  Position AtRank(int64_t k) const;
+  Position AtThreshold(double threshold) const;
+  double Interpolate(Position position, double Tail::*quantity) const;
 
   std::vector<Step> steps_;  // the first one is empty
   int64_t non_finite_ = 0;

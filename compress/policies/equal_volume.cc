@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kBisections = 100;
 
-double Level(const ParameterSpec& spec, double level) {
-  return std::clamp(spec.integer ? std::round(level) : level, spec.minimum, spec.maximum);
+double Rounded(const ParameterSpec& spec, double value) {
+  return std::clamp(spec.integer ? std::round(value) : value, spec.minimum, spec.maximum);
 }
 
 double UnitVolume(const VolumeModel& model, const Unit& unit, double parameter) {
@@ -52,31 +52,31 @@ double Bisect(double low, double high, double target, const std::function<double
   return target - volume(low) <= volume(high) - target ? low : high;
 }
 
-bool IsFree(FreeLevels free, size_t bucket, size_t buckets) {
-  return free == FreeLevels::kAll || bucket + 1 == buckets;
+bool IsFree(FreeParameters free, size_t bucket, size_t buckets) {
+  return free == FreeParameters::kAll || bucket + 1 == buckets;
 }
 
-std::vector<double*> FreeOf(LegacySchedule& schedule, FreeLevels free) {
-  std::vector<double*> levels;
-  for (auto& row : schedule.levels) {
+std::vector<double*> FreeOf(LegacySchedule& schedule, FreeParameters free) {
+  std::vector<double*> parameters;
+  for (auto& row : schedule.parameters) {
     for (size_t bucket = 0; bucket < row.size(); ++bucket) {
-      if (IsFree(free, bucket, row.size())) levels.push_back(&row[bucket]);
+      if (IsFree(free, bucket, row.size())) parameters.push_back(&row[bucket]);
     }
   }
-  return levels;
+  return parameters;
 }
 
-LegacySchedule Scaled(const LegacySchedule& schedule, const ParameterSpec& spec, FreeLevels free,
-                      double factor) {
+LegacySchedule Scaled(const LegacySchedule& schedule, const ParameterSpec& spec,
+                      FreeParameters free, double factor) {
   LegacySchedule scaled = schedule;
-  for (double* level : FreeOf(scaled, free)) {
-    *level = FromAmount(spec, Amount(spec, *level) * factor);
+  for (double* value : FreeOf(scaled, free)) {
+    *value = FromAmount(spec, Amount(spec, *value) * factor);
   }
   return scaled;
 }
 
-// Whether levels that `start` sets apart are further apart in `tried` than 0, or not nearer than
-// they were in `before`.
+// Whether parameters that `start` sets apart are further apart in `tried` than 0, or not nearer
+// than they were in `before`.
 bool KeepsApart(std::span<double* const> start, std::span<double* const> before,
                 std::span<double* const> tried) {
   for (size_t i = 0; i < start.size(); ++i) {
@@ -88,9 +88,9 @@ bool KeepsApart(std::span<double* const> start, std::span<double* const> before,
   return true;
 }
 
-// Whole numbers that one factor reaches are few: moves single levels by 1 as long as that brings
-// the volume nearer to the target and leaves the order of levels as `start` has it.
-void Refine(const VolumeModel& model, double target, FreeLevels free, LegacySchedule start,
+// Whole numbers that one factor reaches are few: moves single parameters by 1 as long as that
+// brings the volume nearer to the target and leaves the order of parameters as `start` has it.
+void Refine(const VolumeModel& model, double target, FreeParameters free, LegacySchedule start,
             LegacySchedule& schedule) {
   const ParameterSpec& spec = model.scheme->Parameter();
   const std::vector<double*> wanted = FreeOf(start, free);
@@ -100,30 +100,30 @@ void Refine(const VolumeModel& model, double target, FreeLevels free, LegacySche
     LegacySchedule nearest = schedule;
     LegacySchedule tried = schedule;
     const std::vector<double*> before = FreeOf(schedule, free);
-    const std::vector<double*> levels = FreeOf(tried, free);
-    for (size_t i = 0; i < levels.size(); ++i) {
+    const std::vector<double*> parameters = FreeOf(tried, free);
+    for (size_t i = 0; i < parameters.size(); ++i) {
       for (const double move : {-1.0, 1.0}) {
-        *levels[i] = Level(spec, *before[i] + move);
+        *parameters[i] = Rounded(spec, *before[i] + move);
         const double reached = std::abs(AverageVolume(model, tried) - target);
-        if (reached >= distance || !KeepsApart(wanted, before, levels)) continue;
+        if (reached >= distance || !KeepsApart(wanted, before, parameters)) continue;
         distance = reached;
         nearest = tried;
         moved = true;
       }
-      *levels[i] = *before[i];
+      *parameters[i] = *before[i];
     }
     schedule = std::move(nearest);
   }
 }
 
-// Factor from which on every free level sends the most that the parameter allows.
-double LargestFactor(LegacySchedule schedule, const ParameterSpec& spec, FreeLevels free) {
+// Factor from which on every free parameter sends the most that the parameter allows.
+double LargestFactor(LegacySchedule schedule, const ParameterSpec& spec, FreeParameters free) {
   const double most = Amount(spec, MostParameter(spec));
   double smallest = most;
-  for (const double* level : FreeOf(schedule, free)) {
-    const double amount = Amount(spec, *level);
+  for (const double* value : FreeOf(schedule, free)) {
+    const double amount = Amount(spec, *value);
     if (!(amount > 0)) {
-      throw Error("free level", FormatNumber(*level),
+      throw Error("free level", FormatNumber(*value),
                   "one that sends something: levels are scaled");
     }
     smallest = std::min(smallest, amount);
@@ -139,9 +139,9 @@ std::string VolumeText(const VolumeModel& model, double volume) {
 }
 
 [[noreturn]] void TooSmall(const VolumeModel& model, const LegacySchedule& schedule, double target,
-                           double least, FreeLevels free) {
+                           double least, FreeParameters free) {
   std::string allowed = "at least " + VolumeText(model, least) + " with these levels";
-  if (free == FreeLevels::kLargest && !schedule.splits.empty()) {
+  if (free == FreeParameters::kLargest && !schedule.splits.empty()) {
     double fixed = 0;  // elements outside the last bucket
     for (const Unit& unit : model.units) {
       if (unit.numel < schedule.splits.back()) fixed += static_cast<double>(unit.numel);
@@ -176,9 +176,9 @@ double AverageVolume(const VolumeModel& model, const LegacySchedule& schedule) {
                             : model.total_steps;
     const auto steps = static_cast<double>(end - schedule.PhaseStart(phase, model.total_steps));
     for (const Unit& unit : model.units) {
-      const double level = schedule.levels[phase][schedule.Bucket(unit.numel)];
-      CheckParameter(spec, level);
-      sum += steps * UnitVolume(model, unit, Level(spec, level));
+      const double value = schedule.parameters[phase][schedule.Bucket(unit.numel)];
+      CheckParameter(spec, value);
+      sum += steps * UnitVolume(model, unit, Rounded(spec, value));
     }
   }
   return sum / static_cast<double>(model.total_steps);
@@ -186,19 +186,20 @@ double AverageVolume(const VolumeModel& model, const LegacySchedule& schedule) {
 
 double UniformVolume(const VolumeModel& model, double parameter) {
   return AverageVolume(
-      model, {.splits = {}, .phase_bounds = {}, .levels = {{parameter}}, .closed_right = false});
+      model,
+      {.splits = {}, .phase_bounds = {}, .parameters = {{parameter}}, .closed_right = false});
 }
 
 UniformSolution SolveUniform(const VolumeModel& model, const LegacySchedule& schedule) {
   const double target = AverageVolume(model, schedule);
   const ParameterSpec& spec = model.scheme->Parameter();
   const auto volume = [&](double parameter) {
-    return UniformVolume(model, Level(spec, parameter));
+    return UniformVolume(model, Rounded(spec, parameter));
   };
   // The schedule's own extremes enclose the answer.
   double low = spec.maximum;
   double high = spec.minimum;
-  for (const auto& row : schedule.levels) {
+  for (const auto& row : schedule.parameters) {
     low = std::min(low, *std::ranges::min_element(row));
     high = std::max(high, *std::ranges::max_element(row));
   }
@@ -207,12 +208,12 @@ UniformSolution SolveUniform(const VolumeModel& model, const LegacySchedule& sch
   if (spec.volume_falls) std::swap(low, high);
   const auto signed_volume = [&](double x) { return volume(sign * x); };
   const double parameter =
-      Level(spec, sign * Bisect(sign * low, sign * high, target, signed_volume));
+      Rounded(spec, sign * Bisect(sign * low, sign * high, target, signed_volume));
   return {.parameter = parameter, .requested = target, .realised = UniformVolume(model, parameter)};
 }
 
 ScheduleSolution SolveSchedule(const VolumeModel& model, const LegacySchedule& schedule,
-                               double target, FreeLevels free) {
+                               double target, FreeParameters free) {
   CheckModel(model);
   schedule.Validate();
   const ParameterSpec& spec = model.scheme->Parameter();

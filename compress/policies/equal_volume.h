@@ -40,10 +40,10 @@ struct UniformSolution {
 // The uniform parameter of the same average volume as `schedule`.
 UniformSolution SolveUniform(const VolumeModel& model, const LegacySchedule& schedule);
 
-// The levels that may change, all by one factor of what they send (parameter_scale.h), each within
-// the parameter's range; whole numbers are then moved one by one, keeping their order, where that
-// comes nearer to the target. The others are kept.
-enum class FreeLevels : uint8_t {
+// The parameters that may change, all by one factor of what they send (parameter_scale.h), each
+// within the parameter's range; whole numbers are then moved one by one, keeping their order, where
+// that comes nearer to the target. The others are kept.
+enum class FreeParameters : uint8_t {
   kLargest,  // of the last bucket in every phase
   kAll,
 };
@@ -54,12 +54,12 @@ struct ScheduleSolution {
   double realised = 0;
 };
 
-// Scales the free levels of `schedule` until its average volume is `target`: values or bytes per
-// step, for instance UniformVolume(model, 0.01), or density * model.Elements(). Volumes come in
+// Scales the free parameters of `schedule` until its average volume is `target`: values or bytes
+// per step, for instance UniformVolume(model, 0.01), or density * model.Elements(). Volumes come in
 // steps of whole values: the nearest reachable one is taken. Throws Error with the bound where no
 // factor reaches the target: for the layer rule, delta_small <= target density / share of the small
 // layers.
 ScheduleSolution SolveSchedule(const VolumeModel& model, const LegacySchedule& schedule,
-                               double target, FreeLevels free);
+                               double target, FreeParameters free);
 
 }  // namespace legacy

@@ -279,15 +279,15 @@ void Gravac::Load(ByteSpan bytes) {
   state_ = std::move(state);
 }
 
-bool HasDensityLevels(const Scheme& scheme) {
-  return scheme.HasLevels() && scheme.Parameter().name == "density";
+bool TakesDensityCandidates(const Scheme& scheme) {
+  return scheme.TakesCandidates() && scheme.Parameter().name == "density";
 }
 
-void CheckDensityLevels(const Scheme& scheme) {
-  if (HasDensityLevels(scheme)) return;
+void CheckDensityCandidates(const Scheme& scheme) {
+  if (TakesDensityCandidates(scheme)) return;
   std::string known;
   for (const std::string& name : SchemeNames()) {
-    if (!HasDensityLevels(*MakeScheme(name))) continue;
+    if (!TakesDensityCandidates(*MakeScheme(name))) continue;
     known += (known.empty() ? "" : ", ") + name;
   }
   throw Error("policy gravac with scheme", std::string(scheme.Name()),
@@ -295,7 +295,7 @@ void CheckDensityLevels(const Scheme& scheme) {
 }
 
 std::unique_ptr<Policy> MakeGravac(const OptionReader& options, const PolicyContext& context) {
-  CheckDensityLevels(*context.scheme);
+  CheckDensityCandidates(*context.scheme);
   const double theta_min = options.Number("theta_min", 1, 1e6);
   const double theta_max = options.Number("theta_max", theta_min, 1e6);
   const auto scaling = static_cast<GravacScaling>(options.Choice("scaling", kScalings));

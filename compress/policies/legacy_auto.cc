@@ -25,9 +25,9 @@ bool Responds(const VolumeModel& model) {
   return UniformVolume(model, MostParameter(spec)) > UniformVolume(model, LeastParameter(spec));
 }
 
-// Whether the last bucket's levels can bring the average volume down to the target.
+// Whether the last bucket's parameters can bring the average volume down to the target.
 bool Feasible(const VolumeModel& model, LegacySchedule schedule, double target) {
-  for (auto& row : schedule.levels) row.back() = LeastParameter(model.scheme->Parameter());
+  for (auto& row : schedule.parameters) row.back() = LeastParameter(model.scheme->Parameter());
   return AverageVolume(model, schedule) <= target;
 }
 
@@ -63,33 +63,33 @@ LegacySchedule AutoSchedule(const VolumeModel& model, double parameter, const Au
   const std::optional<VolumeMeasure> measure = UsableMeasure(model);
   if (measure) measured.measure = *measure;
   LegacySchedule schedule;
-  schedule.levels = {{parameter}};
+  schedule.parameters = {{parameter}};
   if (shape.by_layer) {
     schedule.splits = {shape.split > 0 ? shape.split : SplitAtShare(model.units, kSmallShare)};
     double factor = spec.integer ? kSmallInteger : kSmallFactor;
-    schedule.levels = {{ScaleParameter(spec, parameter, factor), parameter}};
+    schedule.parameters = {{ScaleParameter(spec, parameter, factor), parameter}};
     // On models of small matrices the small layers alone may exceed the volume: then they get less,
     // down to the anchor.
     while (measure && !Feasible(measured, schedule, UniformVolume(measured, parameter))) {
       factor = 1 + (factor - 1) * kLessFactor;
-      schedule.levels.front().front() = ScaleParameter(spec, parameter, factor);
+      schedule.parameters.front().front() = ScaleParameter(spec, parameter, factor);
     }
     if (measure) {
       schedule = SolveSchedule(measured, schedule, UniformVolume(measured, parameter),
-                               FreeLevels::kLargest)
+                               FreeParameters::kLargest)
                      .schedule;
     }
   }
   if (shape.by_phase) {
-    const std::vector<double> row = schedule.levels.front();
-    schedule.levels.clear();
+    const std::vector<double> row = schedule.parameters.front();
+    schedule.parameters.clear();
     for (const double factor : kPhaseFactors) {
-      schedule.levels.push_back(row);
-      for (double& level : schedule.levels.back()) level = ScaleParameter(spec, level, factor);
+      schedule.parameters.push_back(row);
+      for (double& value : schedule.parameters.back()) value = ScaleParameter(spec, value, factor);
     }
   }
   if (!measure) return schedule;
-  return SolveSchedule(measured, schedule, UniformVolume(measured, parameter), FreeLevels::kAll)
+  return SolveSchedule(measured, schedule, UniformVolume(measured, parameter), FreeParameters::kAll)
       .schedule;
 }
 

@@ -2,10 +2,10 @@
 // layers that together hold a tenth of the elements send five times as much as the average and the
 // others what is left; the first half of the training sends 1.8 and the second 0.2 times the
 // average (the ratios of LEGACY's experiments on small models).
-// All levels are then solved for the uniform parameter's average volume. Ours, not the paper's.
+// All parameters are then solved for the uniform parameter's average volume. Ours, not the paper's.
 //
 // Of bits and ranks layers below the split get twice the anchor. For thresholds, whose volume is
-// not known beforehand, levels are scaled as if it were inverse to them, and nothing is solved.
+// not known beforehand, parameters are scaled as if it were inverse to them, and nothing is solved.
 #pragma once
 
 #include <cstdint>

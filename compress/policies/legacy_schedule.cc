@@ -77,7 +77,7 @@ class LegacyPolicy : public Policy {
               std::span<double> parameters) override {
     assert(units.size() == parameters.size());
     const int64_t phase = schedule_.Phase(step.step, step.total_steps);
-    const auto& row = schedule_.levels[phase];
+    const auto& row = schedule_.parameters[phase];
     for (size_t i = 0; i < units.size(); ++i) {
       parameters[i] = row[schedule_.Bucket(units[i].numel)];
     }
@@ -114,18 +114,18 @@ void CheckShape(std::string_view name, const LegacySchedule& schedule) {
 }  // namespace
 
 void LegacySchedule::Validate() const {
-  if (levels.empty()) throw Error("levels: none given");
+  if (parameters.empty()) throw Error("levels: none given");
   CheckAscending("splits", splits);
   CheckAscending("phase bounds", phase_bounds);
-  for (size_t phase = 0; phase < levels.size(); ++phase) {
-    if (levels[phase].size() == splits.size() + 1) continue;
+  for (size_t phase = 0; phase < parameters.size(); ++phase) {
+    if (parameters[phase].size() == splits.size() + 1) continue;
     throw Error("levels of phase " + std::to_string(phase + 1),
-                std::to_string(levels[phase].size()),
+                std::to_string(parameters[phase].size()),
                 std::to_string(splits.size() + 1) + ", one more than there are splits");
   }
-  if (!phase_bounds.empty() && phase_bounds.size() + 1 != levels.size()) {
+  if (!phase_bounds.empty() && phase_bounds.size() + 1 != parameters.size()) {
     throw Error("phase bounds", Join(phase_bounds),
-                std::to_string(levels.size() - 1) + " steps, one less than there are phases");
+                std::to_string(parameters.size() - 1) + " steps, one less than there are phases");
   }
 }
 
@@ -156,8 +156,8 @@ int64_t LegacySchedule::Bucket(int64_t numel) const {
   return std::ranges::upper_bound(splits, numel) - splits.begin();
 }
 
-double LegacySchedule::Level(int64_t step, int64_t total_steps, int64_t numel) const {
-  return levels[Phase(step, total_steps)][Bucket(numel)];
+double LegacySchedule::Parameter(int64_t step, int64_t total_steps, int64_t numel) const {
+  return parameters[Phase(step, total_steps)][Bucket(numel)];
 }
 
 int64_t SplitAtShare(std::span<const Unit> units, double share) {
@@ -178,16 +178,16 @@ int64_t SplitAtShare(std::span<const Unit> units, double share) {
   return elements.empty() ? 1 : elements.rbegin()->first + 1;
 }
 
-std::vector<std::vector<double>> ParseLevels(std::string_view text, LevelUnit unit) {
-  std::vector<std::vector<double>> levels;
+std::vector<std::vector<double>> ParseSchedule(std::string_view text, ScheduleUnit unit) {
+  std::vector<std::vector<double>> parameters;
   for (const std::string& phase : Split(text, '/')) {
-    levels.emplace_back();
-    for (const std::string& level : Split(phase, ',')) {
-      levels.back().push_back(unit == LevelUnit::kFraction ? ParseFraction(level)
-                                                           : ParseRaw(level));
+    parameters.emplace_back();
+    for (const std::string& value : Split(phase, ',')) {
+      parameters.back().push_back(unit == ScheduleUnit::kFraction ? ParseFraction(value)
+                                                                  : ParseRaw(value));
     }
   }
-  return levels;
+  return parameters;
 }
 
 std::unique_ptr<Policy> MakeLegacyPolicy(std::string_view name, const LegacySchedule& schedule,
@@ -195,10 +195,10 @@ std::unique_ptr<Policy> MakeLegacyPolicy(std::string_view name, const LegacySche
   schedule.Validate();
   CheckShape(name, schedule);
   LegacySchedule table = schedule;
-  for (auto& row : table.levels) {
-    for (double& level : row) {
-      if (parameter.integer) level = std::round(level);
-      CheckParameter(parameter, level);
+  for (auto& row : table.parameters) {
+    for (double& value : row) {
+      if (parameter.integer) value = std::round(value);
+      CheckParameter(parameter, value);
     }
   }
   return std::make_unique<LegacyPolicy>(name, std::move(table));

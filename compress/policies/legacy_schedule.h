@@ -1,6 +1,6 @@
 // LEGACY's schedule ("LEGACY: A Lightweight Dynamic Gradient Compression Strategy for Distributed
 // Deep Learning", ICLR 2026): a pure function (step, layer size) -> compression parameter, read
-// from a table of levels with one row per training phase and one column per size bucket. No
+// from a table of parameters with one row per training phase and one column per size bucket. No
 // statistics, no communication, no state.
 //   1 x 1 uniform   1 x q by layer size   p x 1 by phase   p x q both
 #pragma once
@@ -24,16 +24,17 @@ struct LegacySchedule {
   std::vector<int64_t> splits;
   // Ascending steps at which the next phase begins; empty: phases of equal length.
   std::vector<int64_t> phase_bounds;
-  // levels[phase][bucket], in units of the codec's parameter; usually falling in both directions.
-  std::vector<std::vector<double>> levels;
+  // parameters[phase][bucket], in units of the codec's parameter; usually falling in both
+  // directions.
+  std::vector<std::vector<double>> parameters;
   // The step on a boundary belongs to the next phase; with `closed_right` to the earlier one (t <=
   // lambda, as the paper writes it).
   bool closed_right = false;
 
-  int64_t Phases() const { return static_cast<int64_t>(levels.size()); }
+  int64_t Phases() const { return static_cast<int64_t>(parameters.size()); }
 
-  // Throws Error unless there is one level per phase and bucket, and splits and bounds are positive
-  // and ascending.
+  // Throws Error unless there is one parameter per phase and bucket, and splits and bounds are
+  // positive and ascending.
   void Validate() const;
 
   // First step of phase `phase` of a training of `total_steps`; total_steps for a phase that never
@@ -43,7 +44,7 @@ struct LegacySchedule {
   // phase.
   int64_t Phase(int64_t step, int64_t total_steps) const;
   int64_t Bucket(int64_t numel) const;
-  double Level(int64_t step, int64_t total_steps, int64_t numel) const;
+  double Parameter(int64_t step, int64_t total_steps, int64_t numel) const;
 };
 
 // A split for models whose tensors are too small for the default: the largest size such that the
@@ -51,17 +52,17 @@ struct LegacySchedule {
 // size holds more).
 int64_t SplitAtShare(std::span<const Unit> units, double share);
 
-enum class LevelUnit : uint8_t {
+enum class ScheduleUnit : uint8_t {
   kFraction,  // densities: "1%" or "0.01"; a bare number above 1 is refused as ambiguous
   kRaw,       // any other parameter: "4,2"
 };
 
 // "10%,0.5%/1%,0.05%": phases separated by '/', buckets by ','. Throws Error on anything else.
-std::vector<std::vector<double>> ParseLevels(std::string_view text, LevelUnit unit);
+std::vector<std::vector<double>> ParseSchedule(std::string_view text, ScheduleUnit unit);
 
-// The schedule as a policy over any numeric codec parameter; levels are rounded where it is an
+// The schedule as a policy over any numeric codec parameter; parameters are rounded where it is an
 // integer. Names: "uniform" (1 x 1), "legacy-layer" (one phase), "legacy-phase" (one bucket),
-// "legacy-both" (any table). Throws Error on a table of another shape and on levels outside the
+// "legacy-both" (any table). Throws Error on a table of another shape and on parameters outside the
 // parameter's range.
 std::unique_ptr<Policy> MakeLegacyPolicy(std::string_view name, const LegacySchedule& schedule,
                                          const ParameterSpec& parameter);

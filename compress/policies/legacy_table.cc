@@ -31,16 +31,17 @@ int64_t SplitOf(const LegacyTable& table, const VolumeModel& model) {
   return SplitAtShare(model.units, table.split_share);
 }
 
-// The user's levels, cut to what the policy looks at.
+// The user's parameters, cut to what the policy looks at.
 LegacySchedule Given(std::string_view name, const LegacyTable& table, const VolumeModel& model) {
   const bool density = model.scheme->Parameter().name == "density";
   LegacySchedule schedule;
-  schedule.levels = ParseLevels(table.levels, density ? LevelUnit::kFraction : LevelUnit::kRaw);
-  if (name == kLayer) schedule.levels.resize(1);
+  schedule.parameters =
+      ParseSchedule(table.schedule, density ? ScheduleUnit::kFraction : ScheduleUnit::kRaw);
+  if (name == kLayer) schedule.parameters.resize(1);
   if (name == kPhase) {
-    for (std::vector<double>& row : schedule.levels) row = {row.back()};
+    for (std::vector<double>& row : schedule.parameters) row = {row.back()};
   }
-  if (schedule.levels.front().size() > 1) {
+  if (schedule.parameters.front().size() > 1) {
     schedule.splits = table.splits;
     if (schedule.splits.empty()) schedule.splits = {SplitOf(table, model)};
   }
@@ -60,9 +61,9 @@ LegacySchedule Automatic(std::string_view name, const LegacyTable& table, const 
 }
 
 void Reverse(std::string_view name, LegacySchedule& schedule) {
-  std::ranges::reverse(schedule.levels);
+  std::ranges::reverse(schedule.parameters);
   if (name != kLayer) return;
-  for (std::vector<double>& row : schedule.levels) std::ranges::reverse(row);
+  for (std::vector<double>& row : schedule.parameters) std::ranges::reverse(row);
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ LegacySchedule ScheduleOfTable(std::string_view name, const LegacyTable& table, 
                                double parameter) {
   model.measure = table.volume.value_or(VolumeMeasure::kElements);
   LegacySchedule schedule =
-      table.levels.empty() ? Automatic(name, table, model, parameter) : Given(name, table, model);
+      table.schedule.empty() ? Automatic(name, table, model, parameter) : Given(name, table, model);
   if (table.reversed) Reverse(name, schedule);
   schedule.closed_right = table.closed_right;
   if (schedule.Phases() > 1) {
@@ -96,7 +97,8 @@ LegacySchedule ScheduleOfTable(std::string_view name, const LegacyTable& table, 
   const std::optional<VolumeMeasure> measure = UsableMeasure(model);
   if (!table.volume || !measure) return schedule;
   model.measure = *measure;
-  return SolveSchedule(model, schedule, UniformVolume(model, parameter), FreeLevels::kAll).schedule;
+  return SolveSchedule(model, schedule, UniformVolume(model, parameter), FreeParameters::kAll)
+      .schedule;
 }
 
 }  // namespace legacy

@@ -20,7 +20,7 @@ CodecExchange::CodecExchange(CodecExchangeSetup setup, const Unit& unit, int wor
       setup_(std::move(setup)),
       waiting_(workers) {
   if (const SparseCodec* sparse = setup_.codec->Sparse()) {
-    levels_.emplace(*sparse, unit.numel, workers);
+    candidates_.emplace(*sparse, unit.numel, workers);
   }
 }
 
@@ -30,8 +30,8 @@ void CodecExchange::Begin(const StepContext& context) {
   SetStep(context);
   whole_ = setup_.whole;
   if (!context.candidates.empty()) {
-    if (!levels_) return Exchange::Choose(0);  // throws
-    levels_->Begin(context.candidates, context.estimate);
+    if (!candidates_) return Exchange::Choose(0);  // throws
+    candidates_->Begin(context.candidates, context.estimate);
     SetParameter(context.candidates.front());
   }
   CheckCodecStep(*setup_.codec, step().parameter, !whole_ && memory().Keeps());
@@ -44,17 +44,18 @@ void CodecExchange::Begin(const StepContext& context) {
 }
 
 Probe CodecExchange::Measure(int worker, std::span<const float> gradient) {
-  if (!levels_) return Exchange::Measure(worker, gradient);
+  if (!candidates_) return Exchange::Measure(worker, gradient);
   assert(!step().candidates.empty());
-  return levels_->Measure(worker, memory().Compensate(worker, gradient), SharedContext(), whole_);
+  return candidates_->Measure(worker, memory().Compensate(worker, gradient), SharedContext(),
+                              whole_);
 }
 
 void CodecExchange::Choose(size_t index) {
-  if (!levels_) return Exchange::Choose(index);
+  if (!candidates_) return Exchange::Choose(index);
   assert(index < step().candidates.size());
   chosen_ = index;
   SetParameter(step().candidates[index]);
-  whole_ = setup_.whole || levels_->SendsAll(index);
+  whole_ = setup_.whole || candidates_->SendsAll(index);
 }
 
 CodecStep CodecExchange::Current() const {
@@ -120,7 +121,7 @@ Message CodecExchange::ChosenMessage(int worker) {
     std::ranges::fill(residual, 0.0f);
     return message;
   }
-  const Selection& selection = levels_->At(worker, chosen_, residual, SenderContext(worker));
+  const Selection& selection = candidates_->At(worker, chosen_, residual, SenderContext(worker));
   std::vector<float> decoded;
   Message message =
       setup_.codec->Sparse()->Pack(selection, unit().numel, SenderContext(worker), &decoded);

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "compress/quantiser.h"
+#include "compress/schemes/candidates.h"
 #include "compress/schemes/codec_step.h"
 #include "compress/schemes/exchange_base.h"
-#include "compress/schemes/levels.h"
 
 namespace legacy {
 
@@ -48,7 +48,7 @@ class CodecExchange : public ExchangeBase {
   Message ChosenMessage(int worker);
 
   CodecExchangeSetup setup_;
-  std::optional<Levels> levels_;
+  std::optional<Candidates> candidates_;
   size_t chosen_ = 0;
   bool whole_ = false;      // in this step
   std::vector<float> sum_;  // of messages, as the codec adds them

@@ -48,7 +48,7 @@ class CodecScheme : public Scheme {
                                                         const LinkEstimate& link) const override;
   bool DependsOnCollective() const override { return options_.requantise; }
   bool Compresses(const Unit& unit, double parameter) const override;
-  bool HasLevels() const override { return codec_->Sparse() != nullptr; }
+  bool TakesCandidates() const override { return codec_->Sparse() != nullptr; }
   bool UsesErrorFeedback(double parameter) const override;
   bool OwnsMomentum() const override { return options_.memory.kind == MemoryKind::kMomentum; }
   std::optional<double> LocalClipNorm(int workers) const override;

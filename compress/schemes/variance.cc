@@ -52,7 +52,7 @@ class Variance : public Sparsifier {
   CodecId Id() const override { return CodecId::kVariance; }
   const ParameterSpec& Parameter() const override { return parameter_; }
   bool FixedCount() const override { return false; }
-  bool HasLevels() const override { return false; }
+  bool TakesCandidates() const override { return false; }
   WorkList ErrorWork(int64_t numel, std::span<const double> alphas) const override {
     WorkList work = Sparsifier::ErrorWork(numel, alphas);
     for (size_t i = 0; i < alphas.size(); ++i) AddWork(Work{"copy", numel}, work);

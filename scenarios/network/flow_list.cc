@@ -137,7 +137,7 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
   const double load = settings.Real("load", 0.5, kLeastLoad, 10);
   const int count = settings.Int("flows", 1000, 1, 100'000'000);
   const FlowSizes sizes =
-      FlowSizes::FromText(settings.Text("cdf", "websearch"), settings.Place("cdf"));
+      FlowSizes::FromText(settings.Text("cdf", "websearch"), settings.Location("cdf"));
   settings.RejectUnread();
   const auto workers = static_cast<uint64_t>(network.placement.Workers());
   const double interval =

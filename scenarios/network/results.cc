@@ -75,32 +75,32 @@ std::optional<double> Difference(const PreparedExperiment& prepared,
 
 Row OrNull(const std::optional<double>& value) { return value ? Row(*value) : Row(nullptr); }
 
-struct LinkSums {
+struct LinkStats {
   int64_t bytes = 0;
   int64_t drops = 0;
   int64_t marks = 0;
   int64_t max_queue_bytes = 0;
 };
 
-LinkSums SumsOf(const std::vector<fabric::LinkCounters>& links) {
-  LinkSums sums;
+LinkStats StatsOf(const std::vector<fabric::LinkCounters>& links) {
+  LinkStats stats;
   for (const fabric::LinkCounters& link : links) {
-    sums.bytes += link.bytes;
-    sums.drops += link.drops;
-    sums.marks += link.marks;
-    sums.max_queue_bytes = std::max(sums.max_queue_bytes, link.maxQueueBytes);
+    stats.bytes += link.bytes;
+    stats.drops += link.drops;
+    stats.marks += link.marks;
+    stats.max_queue_bytes = std::max(stats.max_queue_bytes, link.maxQueueBytes);
   }
-  return sums;
+  return stats;
 }
 
 void AddCounters(const Measurement& m, Row& row) {
-  const LinkSums sums = SumsOf(m.timing.links);
+  const LinkStats stats = StatsOf(m.timing.links);
   row["delivered_flows"] = m.timing.counters.flows;
   row["events"] = m.timing.counters.events;
   row["packets"] = m.timing.counters.packets;
-  row["drops"] = sums.drops;
-  row["marks"] = sums.marks;
-  row["max_queue_bytes"] = sums.max_queue_bytes;
+  row["drops"] = stats.drops;
+  row["marks"] = stats.marks;
+  row["max_queue_bytes"] = stats.max_queue_bytes;
   row["retransmit_timeouts"] = m.timing.counters.retransmitTimeouts;
 }
 
@@ -300,8 +300,8 @@ std::vector<std::string> Warnings(const PreparedExperiment& prepared,
   int64_t bytes = 0;
   for (const Measurement& m : measurements) {
     timeouts += m.timing.counters.retransmitTimeouts;
-    drops += SumsOf(m.timing.links).drops;
-    bytes += SumsOf(m.timing.links).bytes;
+    drops += StatsOf(m.timing.links).drops;
+    bytes += StatsOf(m.timing.links).bytes;
     const std::string clock = ClockWarning(m.fidelity, *prepared.network);
     if (m.repetition == 0 && !clock.empty()) warnings.push_back(clock);
   }

@@ -10,8 +10,8 @@ using namespace option_forms;
 void CheckVolume(const std::string& text, const std::string& key) {
   ParseChoice(text, key, {"elements", "bytes", "off"});
 }
-void CheckLevels(const std::string& text, const std::string&) {
-  if (!text.empty()) ParseLevels(text, LevelUnit::kFraction);
+void CheckLegacySchedule(const std::string& text, const std::string&) {
+  if (!text.empty()) ParseSchedule(text, ScheduleUnit::kFraction);
 }
 void CheckPhaseBounds(const std::string& text, const std::string&) {
   ParsePhaseBounds(text, kMany / 2);
@@ -39,7 +39,7 @@ std::vector<ScenarioOption> OptionsOfCompression() {
       Policies(),
       Fraction<&Scenario::density>("compression.density", "--density",
                                    "average density of the sparse policies, over layers and steps"),
-      Text<&Scenario::levels, CheckLevels>(
+      Text<&Scenario::legacy_schedule, CheckLegacySchedule>(
           "compression.levels", "--levels", "10%,0.5%/1%,0.05%",
           "LEGACY's densities: sizes by ',' (small first), phases by '/'; "
           "default: solved from the density"),

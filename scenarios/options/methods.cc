@@ -79,14 +79,15 @@ bool IsLegacyTable(const Method& method) {
 bool IsUniform(const Method& method) { return method.policy == "uniform"; }
 
 // The scenario's levels are densities; methods of other parameters have their own or none.
-std::string LevelsOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
-  if (!method.levels.empty() || spec.name != "density") return method.levels;
-  return scenario.levels;
+std::string ScheduleTextOf(const Method& method, const Scenario& scenario,
+                           const ParameterSpec& spec) {
+  if (!method.legacy_schedule.empty() || spec.name != "density") return method.legacy_schedule;
+  return scenario.legacy_schedule;
 }
 
 // Levels that are taken as they are need no volume to be brought to.
 bool IsSolved(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
-  return scenario.volume != "off" || LevelsOf(method, scenario, spec).empty();
+  return scenario.volume != "off" || ScheduleTextOf(method, scenario, spec).empty();
 }
 
 bool IsAuto(const Method& method) {
@@ -121,12 +122,12 @@ double ParameterOfBytes(const Method& method, const Scenario& scenario, const Sc
   const double target = UniformVolume(model, parameter);
   model.scheme = &scheme;
   const LegacySchedule start = {
-      .splits = {}, .phase_bounds = {}, .levels = {{scheme.Parameter().fallback}}};
-  return SolveSchedule(model, start, target, FreeLevels::kAll).schedule.levels[0][0];
+      .splits = {}, .phase_bounds = {}, .parameters = {{scheme.Parameter().fallback}}};
+  return SolveSchedule(model, start, target, FreeParameters::kAll).schedule.parameters[0][0];
 }
 
 LegacyTable TableOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
-  LegacyTable table = {.levels = LevelsOf(method, scenario, spec),
+  LegacyTable table = {.schedule = ScheduleTextOf(method, scenario, spec),
                        .splits = scenario.splits,
                        .split_share = scenario.split_share,
                        .phase_bounds = scenario.phase_bounds,
@@ -137,24 +138,24 @@ LegacyTable TableOf(const Method& method, const Scenario& scenario, const Parame
   return table;
 }
 
-std::string LevelText(double level, const ParameterSpec& spec) {
+std::string ParameterText(double value, const ParameterSpec& spec) {
   char text[32];
   if (spec.name == "density") {
-    std::snprintf(text, sizeof(text), "%.4g %%", 100 * level);
+    std::snprintf(text, sizeof(text), "%.4g %%", 100 * value);
   } else {
-    std::snprintf(text, sizeof(text), "%g", level);
+    std::snprintf(text, sizeof(text), "%g", value);
   }
   return text;
 }
 
 std::string Describe(const LegacySchedule& schedule, const ParameterSpec& spec) {
   std::string text;
-  for (size_t phase = 0; phase < schedule.levels.size(); ++phase) {
-    if (schedule.levels.size() > 1)
+  for (size_t phase = 0; phase < schedule.parameters.size(); ++phase) {
+    if (schedule.parameters.size() > 1)
       text += (phase ? "; phase " : "phase ") + std::to_string(phase + 1) + ": ";
-    const std::vector<double>& row = schedule.levels[phase];
+    const std::vector<double>& row = schedule.parameters[phase];
     for (size_t bucket = 0; bucket < row.size(); ++bucket) {
-      text += (bucket ? ", " : "") + LevelText(row[bucket], spec);
+      text += (bucket ? ", " : "") + ParameterText(row[bucket], spec);
       if (bucket < schedule.splits.size()) {
         text += " below " + std::to_string(schedule.splits[bucket]) + " elements";
       }
@@ -202,7 +203,8 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
                                                            .steps_per_epoch = steps_per_epoch,
                                                            .parameter = parameter,
                                                            .seed = scenario.seed});
-  if (!spec.name.empty()) built.description += ", " + spec.name + " " + LevelText(parameter, spec);
+  if (!spec.name.empty())
+    built.description += ", " + spec.name + " " + ParameterText(parameter, spec);
   if (!method.bytes_of.empty()) built.description += " (as many bytes as " + method.bytes_of + ")";
   if (!IsUniform(method)) built.description += " by " + method.policy;
   return built;
@@ -247,7 +249,7 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   };
   const bool density = IsDensityOfScenario(method, spec);
   add("compression.density", density && (!scheduled || IsSolved(method, scenario, spec)));
-  add("compression.levels", scheduled && method.levels.empty() && spec.name == "density");
+  add("compression.levels", scheduled && method.legacy_schedule.empty() && spec.name == "density");
   const bool by_layer = scheduled && method.policy != "legacy-phase";
   const bool by_phase = scheduled && method.policy != "legacy-layer";
   add("compression.splits", by_layer);

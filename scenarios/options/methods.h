@@ -27,7 +27,7 @@ struct MethodAnchor {
 };
 MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<const Unit> units);
 
-// `units`: what the method compresses as one piece. LEGACY's levels are solved for the scenario's
+// `units`: what the method compresses as one piece. LEGACY's schedule are solved for the scenario's
 // density over `scenario.steps` steps unless given with volume "off". Throws Error on levels that
 // do not fit and on volumes that cannot be reached, with the bound.
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,

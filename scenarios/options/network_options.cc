@@ -1,8 +1,8 @@
 // Options of the network, and of the clock that devices and codecs go by.
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/step/synchronisation.h"
+#include "scenarios/options/network_schedule.h"
 #include "scenarios/options/option_forms.h"
-#include "scenarios/options/phases.h"
 #include "trainer/clock/transfers.h"
 
 namespace legacy {
@@ -10,8 +10,8 @@ namespace {
 
 using namespace option_forms;
 
-void CheckPhases(const std::string& text, const std::string& key) {
-  ParsePhases(text, "", "", key);
+void CheckNetworkSchedule(const std::string& text, const std::string& key) {
+  ParseNetworkSchedule(text, "", "", key);
 }
 void CheckSync(const std::string& text, const std::string& key) {
   Checked([&] { fabric::Synchronisation(text, key); });
@@ -57,11 +57,11 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
                                             "rate of each link"),
       Text<&Scenario::delay, CheckTime>("network.delay", "--delay", "10us",
                                         "propagation delay of each link"),
-      Text<&Scenario::phases, CheckPhases>("network.phases", "--phases",
-                                           "none|c1|c2|0%:KEY=VALUE,...;50%:...",
-                                           "a network that changes during the training: bandwidth "
-                                           "and delay of each link from a part "
-                                           "of the steps on"),
+      Text<&Scenario::network_schedule, CheckNetworkSchedule>(
+          "network.phases", "--phases", "none|c1|c2|0%:KEY=VALUE,...;50%:...",
+          "a network that changes during the training: bandwidth "
+          "and delay of each link from a part "
+          "of the steps on"),
       Text<&Scenario::further>("network.further", "--networks", "none|auto|NAME:KEY=VALUE,...;...",
                                "further networks that the same trainings are timed on, each by "
                                "what differs from this one; auto: 10Gbps, 100Gbps and a WAN where "

@@ -9,13 +9,13 @@ namespace legacy {
 namespace {
 
 Method MethodOf(const std::string& name, const std::string& scheme, const std::string& policy,
-                double parameter = 0, const std::string& levels = "") {
+                double parameter = 0, const std::string& legacy_schedule = "") {
   Method method;
   method.name = name;
   method.scheme = scheme;
   method.policy = policy;
   method.parameter = parameter;
-  method.levels = levels;
+  method.legacy_schedule = legacy_schedule;
   return method;
 }
 
@@ -113,7 +113,7 @@ std::string DescribeMethod(const Method& method) {
   std::string text = method.scheme + ", policy " + method.policy;
   if (method.parameter > 0) text += ", parameter " + FormatNumber(method.parameter);
   if (!method.bytes_of.empty()) text += ", as many bytes as " + method.bytes_of;
-  if (!method.levels.empty()) text += ", levels " + method.levels;
+  if (!method.legacy_schedule.empty()) text += ", levels " + method.legacy_schedule;
   return text;
 }
 

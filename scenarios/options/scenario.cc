@@ -89,9 +89,9 @@ void ValidateScenario(const Scenario& s) {
                 "packet, where network.pcap, network.flow_monitor or network.netanim asks for "
                 "ns-3's own files");
   }
-  if (s.phases != "none" &&
+  if (s.network_schedule != "none" &&
       (s.doctor != "off" || !(s.trace_steps + s.pcap + s.flow_monitor + s.netanim).empty())) {
-    throw Error("network.phases", s.phases,
+    throw Error("network.phases", s.network_schedule,
                 "none, where network.doctor, traces or ns-3's own files are asked for: they show "
                 "one network");
   }
@@ -127,7 +127,7 @@ std::string PrintScenario(const Scenario& scenario) {
       if (!method.bytes_of.empty()) {
         out << YAML::Key << "bytes_of" << YAML::Value << method.bytes_of;
       }
-      out << YAML::Key << "levels" << YAML::Value << method.levels;
+      out << YAML::Key << "levels" << YAML::Value << method.legacy_schedule;
       out << YAML::Key << "local_steps" << YAML::Value << method.local_steps;
       out << YAML::Key << "reversed" << YAML::Value << (method.reversed ? "on" : "off");
       out << YAML::EndMap;

@@ -18,7 +18,8 @@ struct Method {
   std::string scope = "layer";     // layer | bucket | model
   std::string policy = "uniform";  // "legacy-layer", "gravac:eps=0.9", ...: compress/policy.h
   double parameter = 0;            // the scheme's; 0: the scenario's density, or its default
-  std::string levels = {};         // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, then solved
+  std::string legacy_schedule =
+      {};                     // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, then solved
   bool reversed = false;      // a control: tight phases first; legacy-layer: small layers tight
   std::string bytes_of = {};  // another scheme with its parameter, "fft@0.85": sends as many bytes
   int64_t local_steps = 1;    // local SGD: an exchange every so many steps
@@ -54,8 +55,8 @@ struct Scenario {
   // compression
   std::vector<std::string> policies = {"dense",        "fp16",         "topk",       "topk-global",
                                        "legacy-layer", "legacy-phase", "legacy-both"};
-  double density = 0.01;  // average over layers and steps, fraction
-  std::string levels;     // LEGACY's levels; "": solved from the density
+  double density = 0.01;        // average over layers and steps, fraction
+  std::string legacy_schedule;  // LEGACY's schedule; "": solved from the density
   std::vector<int64_t>
       splits;  // LEGACY's sizes; empty: the size below which `split_share` of the elements lie
   double split_share = 0.1;
@@ -69,9 +70,9 @@ struct Scenario {
 
   // network
   std::string topology = "fat-tree";
-  std::string bandwidth = "1Gbps";  // of each link
-  std::string delay = "10us";       // of each link
-  std::string phases = "none";      // rates and delays that change (phases.h)
+  std::string bandwidth = "1Gbps";        // of each link
+  std::string delay = "10us";             // of each link
+  std::string network_schedule = "none";  // rates and delays that change (network_schedule.h)
   // Other networks that the same trainings are timed on: none | auto | NAME:KEY=VALUE,...;...
   // (further_networks.h)
   std::string further = "none";

@@ -37,7 +37,7 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
   } else if (field == "bytes_of") {
     method.bytes_of = text;
   } else if (field == "levels") {
-    method.levels = text;
+    method.legacy_schedule = text;
   } else if (field == "local_steps") {
     method.local_steps = static_cast<int64_t>(ParseNumber(text, key, 1, 1e9));
   } else if (field == "reversed") {

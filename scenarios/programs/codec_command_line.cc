@@ -94,7 +94,7 @@ void AddCodecs(CLI::App& app, CodecCommand& command, Texts& texts) {
 
 void AddLegacy(CLI::App& app, CodecCommand& command, Texts& texts) {
   constexpr const char* kGroup = "Policies legacy-layer, legacy-phase, legacy-both";
-  AddText(app, kGroup, "--levels", command.run.table.levels, "10%,0.5%/1%,0.05%",
+  AddText(app, kGroup, "--levels", command.run.table.schedule, "10%,0.5%/1%,0.05%",
           "sizes by ',' (small first), phases by '/' [solved from the codec's parameter]");
   AddText(app, kGroup, "--splits", texts.splits, "N,N,...",
           "sizes in elements [the size below which split-share of the elements lie]");

@@ -57,8 +57,8 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
 }
 
 // Sums over one training, by unit, for layers.csv.
-struct Sums {
-  explicit Sums(size_t units) : parameter(units), elements(units), bytes(units) {}
+struct UnitStats {
+  explicit UnitStats(size_t units) : parameter(units), elements(units), bytes(units) {}
 
   // `share`: of the workers, that take part. Returns the elements that one worker sends, mean over
   // the workers.
@@ -132,21 +132,22 @@ class Comparison : public TimedRun {
     return manifest;
   }
   std::string Note() const override { return sources_->Note(reports_); }
-  int64_t Steps(size_t places) const override {
+  int64_t Steps(size_t timed_networks) const override {
     int64_t trainings = 0;
     for (const Method& method : methods_) {
-      trainings += DependsOnNetwork(method) ? static_cast<int64_t>(places) : 1;
+      trainings += DependsOnNetwork(method) ? static_cast<int64_t>(timed_networks) : 1;
     }
     return trainings * scenario_.seeds * scenario_.steps;
   }
   // What depends on the network is trained on each of them, the rest once for all.
-  bool Run(std::span<const Place> places, Progress* progress, const fs::path& directory) override {
-    for (const Place& place : places.subspan(1)) PilotOn(place);
+  bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
+           const fs::path& directory) override {
+    for (const TimedNetwork& timed_network : timed_networks.subspan(1)) PilotOn(timed_network);
     for (int s = 0; s < scenario_.seeds; ++s) {
       for (const Method& method : methods_) {
-        const size_t together = DependsOnNetwork(method) ? 1 : places.size();
-        for (size_t first = 0; first < places.size(); first += together) {
-          const std::span<const Place> here = places.subspan(first, together);
+        const size_t together = DependsOnNetwork(method) ? 1 : timed_networks.size();
+        for (size_t first = 0; first < timed_networks.size(); first += together) {
+          const std::span<const TimedNetwork> here = timed_networks.subspan(first, together);
           if (!Train(method, scenario_.seed + s, here, first == 0, directory, progress)) {
             return false;
           }
@@ -176,13 +177,13 @@ class Comparison : public TimedRun {
 
   // What is asked for is the same everywhere; the anchor that sends it is not, where the policy
   // reads the clock.
-  void PilotOn(const Place& place) {
+  void PilotOn(const TimedNetwork& timed_network) {
     for (const Method& method : methods_) {
       if (!DependsOnNetwork(method)) continue;
-      const Scenario& here = place.timing->scenario();
+      const Scenario& here = timed_network.timing->scenario();
       Chosen(method, scenario_.seed, here);
       if (chosen_.at({method.name, scenario_.seed, &here}).pilots == 0) continue;
-      std::fprintf(stderr, "on %s\n", place.timing->Description().c_str());
+      std::fprintf(stderr, "on %s\n", timed_network.timing->Description().c_str());
       SayVolume(method, here);
     }
   }
@@ -244,12 +245,12 @@ class Comparison : public TimedRun {
   }
 
   // `own`: on the run's own network, so that the training is recorded where that is asked for.
-  bool Train(const Method& method, uint64_t seed, std::span<const Place> places, bool own,
-             const fs::path& directory, Progress* progress);
+  bool Train(const Method& method, uint64_t seed, std::span<const TimedNetwork> timed_networks,
+             bool own, const fs::path& directory, Progress* progress);
   void WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
                       TimedEverywhere& timed) const;
   void WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
-                   const Sums& sums, TimedEverywhere& timed) const;
+                   const UnitStats& stats, TimedEverywhere& timed) const;
   TrafficRecorder* Recorder(const fs::path& directory, const StepSource& training);
 
   const Scenario& scenario_;
@@ -276,12 +277,13 @@ TrafficRecorder* Comparison::Recorder(const fs::path& directory, const StepSourc
   return &*recorder_;
 }
 
-bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Place> places, bool own,
+bool Comparison::Train(const Method& method, uint64_t seed,
+                       std::span<const TimedNetwork> timed_networks, bool own,
                        const fs::path& directory, Progress* progress) {
   const std::unique_ptr<StepSource> training =
-      MakeSource(Chosen(method, seed, places.front().timing->scenario()), seed);
+      MakeSource(Chosen(method, seed, timed_networks.front().timing->scenario()), seed);
   TrafficRecorder* recorder = own ? Recorder(directory, *training) : nullptr;
-  Sums sums(training->Units().size());
+  UnitStats stats(training->Units().size());
   std::optional<GradientFiles> gradients;
   if (own && !scenario_.gradient_steps.empty()) {
     gradients.emplace(scenario_, training->Layers(), directory);
@@ -290,14 +292,14 @@ bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Plac
     });
   }
   const std::vector<int64_t> numels = training->LayerNumels();
-  TimedEverywhere timed(places, progress, method.name, seed, training->Costs(), numels);
+  TimedEverywhere timed(timed_networks, progress, method.name, seed, training->Costs(), numels);
   for (int64_t done = 1; done <= scenario_.steps; ++done) {
     const StepStart start = timed.Start();
-    training->SetLink(places.front().timing->LinkAt(done - 1));
+    training->SetLink(timed_networks.front().timing->LinkAt(done - 1));
     const StepOutcome outcome = training->Step(start.participation.workers);
     const double share =
         static_cast<double>(outcome.work.ActiveWorkers()) / static_cast<double>(scenario_.workers);
-    const double sent = sums.Add(outcome.units, share);
+    const double sent = stats.Add(outcome.units, share);
     timed.Step(outcome.work, start, {outcome.learning_rate, outcome.loss, sent});
     training->OnFeedback(timed.Times());
     WriteDecisions(method, seed, *training, timed);
@@ -309,7 +311,7 @@ bool Comparison::Train(const Method& method, uint64_t seed, std::span<const Plac
     }
     if (stop_) return false;
   }
-  WriteLayers(method, seed, *training, sums, timed);
+  WriteLayers(method, seed, *training, stats, timed);
   timed.Finish();
   return true;
 }
@@ -329,13 +331,13 @@ void Comparison::WriteDecisions(const Method& method, uint64_t seed, StepSource&
 }
 
 void Comparison::WriteLayers(const Method& method, uint64_t seed, const StepSource& training,
-                             const Sums& sums, TimedEverywhere& timed) const {
+                             const UnitStats& stats, TimedEverywhere& timed) const {
   const std::span<const Unit> units = training.Units();
   for (size_t u = 0; u < units.size(); ++u) {
     timed.Write(analysis::LayerRow{method.name, seed, units[u].name, units[u].numel,
-                                   sums.parameter[u] / static_cast<double>(scenario_.steps),
-                                   sums.elements[u],
-                                   static_cast<double>(sums.bytes[u]) / scenario_.workers});
+                                   stats.parameter[u] / static_cast<double>(scenario_.steps),
+                                   stats.elements[u],
+                                   static_cast<double>(stats.bytes[u]) / scenario_.workers});
   }
 }
 

@@ -1,7 +1,7 @@
 // Equal volume for adaptive policies: how much they send follows from the gradients, so nobody can
-// solve for it beforehand as for LEGACY's levels. Pilots, short trainings of the method itself, say
-// what an anchor sends; the anchor is moved until that is what was asked for. docs/policies.md says
-// how near this comes.
+// solve for it beforehand as for LEGACY's schedule. Pilots, short trainings of the method itself,
+// say what an anchor sends; the anchor is moved until that is what was asked for. docs/policies.md
+// says how near this comes.
 #pragma once
 
 #include <functional>

@@ -31,8 +31,9 @@ bool MayChange(const std::string& name) {
 bool IsChosen(const Scenario& s) {
   const Scenario defaults;
   return s.bandwidth != defaults.bandwidth || s.delay != defaults.delay ||
-         s.transport != defaults.transport || s.phases != defaults.phases || !s.ns3.empty() ||
-         s.topology.find('/') != std::string::npos || s.topology.ends_with(".yaml");
+         s.transport != defaults.transport || s.network_schedule != defaults.network_schedule ||
+         !s.ns3.empty() || s.topology.find('/') != std::string::npos ||
+         s.topology.ends_with(".yaml");
 }
 
 std::string TextOf(const Scenario& scenario) {
@@ -112,7 +113,7 @@ std::vector<FurtherNetwork> FurtherNetworks(const Scenario& scenario) {
 }
 
 std::string OwnNetworkName(const Scenario& scenario) {
-  return scenario.phases == "none" ? scenario.bandwidth : "phases";
+  return scenario.network_schedule == "none" ? scenario.bandwidth : "phases";
 }
 
 }  // namespace legacy

@@ -27,7 +27,7 @@ std::string Utc(const char* format) {
 json MethodDocument(const Method& method) {
   return {{"scheme", method.scheme},          {"scope", method.scope},
           {"policy", method.policy},          {"parameter", method.parameter},
-          {"levels", method.levels},          {"reversed", method.reversed},
+          {"levels", method.legacy_schedule}, {"reversed", method.reversed},
           {"local_steps", method.local_steps}};
 }
 
@@ -39,7 +39,7 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
   method.scope = document.at("scope").get<std::string>();
   method.policy = document.at("policy").get<std::string>();
   method.parameter = document.at("parameter").get<double>();
-  method.levels = document.at("levels").get<std::string>();
+  method.legacy_schedule = document.at("levels").get<std::string>();
   method.reversed = document.at("reversed").get<bool>();
   method.local_steps = document.at("local_steps").get<int64_t>();
   return method;

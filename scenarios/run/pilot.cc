@@ -35,9 +35,9 @@ class PilotClock {
       : scenario_(QuickScenario(scenario)),
         timing_(scenario_),
         sink_(rows_),
-        place_{&timing_, &sink_},
+        timed_network_{&timing_, &sink_},
         numels_(training.LayerNumels()),
-        timed_({&place_, 1}, nullptr, "pilot", scenario.seed, training.Costs(), numels_) {}
+        timed_({&timed_network_, 1}, nullptr, "pilot", scenario.seed, training.Costs(), numels_) {}
 
   const StepTimes& TimesOf(const StepOutcome& outcome) {
     const StepStart start = timed_.Start();
@@ -51,7 +51,7 @@ class PilotClock {
   ScenarioTiming timing_;
   analysis::RunDirectory rows_;
   MemorySink sink_;
-  Place place_;
+  TimedNetwork timed_network_;
   std::vector<int64_t> numels_;
   TimedEverywhere timed_;
 };

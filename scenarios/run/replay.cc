@@ -56,15 +56,17 @@ class Replayer : public TimedRun {
   int64_t Steps(size_t) const override {
     return std::ssize(recording_.traffic.trainings) * scenario_.steps;
   }
-  bool Run(std::span<const Place> places, Progress* progress, const fs::path&) override {
+  bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
+           const fs::path&) override {
     for (const RecordedTraining& training : recording_.traffic.trainings) {
-      if (!Time(training, places, progress)) return false;
+      if (!Time(training, timed_networks, progress)) return false;
     }
     return true;
   }
 
  private:
-  bool Time(const RecordedTraining& training, std::span<const Place> places, Progress* progress);
+  bool Time(const RecordedTraining& training, std::span<const TimedNetwork> timed_networks,
+            Progress* progress);
 
   const Recording& recording_;
   const Scenario& scenario_;
@@ -91,13 +93,13 @@ CostEstimate Replayer::Estimate(bool) {
   return estimate;
 }
 
-bool Replayer::Time(const RecordedTraining& training, std::span<const Place> places,
+bool Replayer::Time(const RecordedTraining& training, std::span<const TimedNetwork> timed_networks,
                     Progress* progress) {
   const RecordedTraffic& traffic = recording_.traffic;
   const Rows& rows = rows_.at({training.policy, training.seed});
   const std::vector<int64_t> numels = traffic.LayerNumels();
-  TimedEverywhere timed(places, progress, training.policy, training.seed, traffic.operations,
-                        numels);
+  TimedEverywhere timed(timed_networks, progress, training.policy, training.seed,
+                        traffic.operations, numels);
   auto evaluation = rows.evaluations.begin();
   for (const analysis::StepRow* recorded : rows.steps) {
     const StepWork& work = traffic.works[training.works[recorded->step]];
@@ -178,8 +180,8 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
   run.manifest.target_accuracy = scenario.target;
   run.manifest.fidelity = chosen.scenario.fidelity;
   MemorySink sink(run);
-  const Place place = {&replayer.Timing(), &sink};
-  if (replayer.Run({&place, 1}, nullptr, {})) replayer.Timing().RequirePackets();
+  const TimedNetwork timed_network = {&replayer.Timing(), &sink};
+  if (replayer.Run({&timed_network, 1}, nullptr, {})) replayer.Timing().RequirePackets();
   return run;
 }
 

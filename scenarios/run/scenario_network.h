@@ -14,8 +14,8 @@ struct ScenarioNetwork {
   fabric::EngineFactory factory;  // of the scenario's fidelity
 };
 
-// Of the first of its phases. Throws Error on a fabric that cannot be built or is too small, on
-// ns-3 attributes that ns-3 refuses, and on packet fidelity in a build without ns-3.
+// Of the first entry of its network schedule. Throws Error on a fabric that cannot be built or is
+// too small, on ns-3 attributes that ns-3 refuses, and on packet fidelity in a build without ns-3.
 ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed);
 
 // How the scenario's collective calls travel over it.

@@ -59,8 +59,9 @@ class FurtherPlaces {
     }
   }
 
-  void AddTo(std::vector<Place>& places) const {
-    for (size_t i = 0; i < size(); ++i) places.push_back({timings_[i].get(), sinks_[i].get()});
+  void AddTo(std::vector<TimedNetwork>& timed_networks) const {
+    for (size_t i = 0; i < size(); ++i)
+      timed_networks.push_back({timings_[i].get(), sinks_[i].get()});
   }
   void RequirePackets() const {
     for (const auto& timing : timings_) timing->RequirePackets();
@@ -95,24 +96,25 @@ StepClocks ProfileClocks(const ScenarioTiming& timing, std::span<const Operation
 
 }  // namespace
 
-TimedEverywhere::TimedEverywhere(std::span<const Place> places, Progress* progress,
+TimedEverywhere::TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
                                  const std::string& policy, uint64_t seed,
                                  const std::function<StepClocks(const ScenarioTiming&)>& clocks,
                                  std::span<const int64_t> layer_numels)
-    : places_(places) {
-  timed_.reserve(places.size());
-  for (const Place& place : places) {
-    timed_.emplace_back(*place.timing, *place.sink, timed_.empty() ? progress : nullptr, policy,
-                        seed, clocks(*place.timing), layer_numels);
+    : timed_networks_(timed_networks) {
+  timed_.reserve(timed_networks.size());
+  for (const TimedNetwork& timed_network : timed_networks) {
+    timed_.emplace_back(*timed_network.timing, *timed_network.sink,
+                        timed_.empty() ? progress : nullptr, policy, seed,
+                        clocks(*timed_network.timing), layer_numels);
   }
 }
 
-TimedEverywhere::TimedEverywhere(std::span<const Place> places, Progress* progress,
+TimedEverywhere::TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
                                  const std::string& policy, uint64_t seed,
                                  std::span<const OperationCost> costs,
                                  std::span<const int64_t> layer_numels)
     : TimedEverywhere(
-          places, progress, policy, seed,
+          timed_networks, progress, policy, seed,
           [&](const ScenarioTiming& timing) { return ProfileClocks(timing, costs, layer_numels); },
           layer_numels) {}
 
@@ -126,11 +128,11 @@ void TimedEverywhere::Evaluated(double loss, double accuracy) {
 }
 
 void TimedEverywhere::Write(const analysis::LayerRow& row) {
-  for (const Place& place : places_) place.sink->Write(row);
+  for (const TimedNetwork& timed_network : timed_networks_) timed_network.sink->Write(row);
 }
 
 void TimedEverywhere::Write(const analysis::DecisionRow& row) {
-  for (const Place& place : places_) place.sink->Write(row);
+  for (const TimedNetwork& timed_network : timed_networks_) timed_network.sink->Write(row);
 }
 
 void TimedEverywhere::Finish() {
@@ -164,10 +166,10 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
     timing.SamplePackets(chosen.samples, chosen.different, result.directory);
   }
   DirectorySink sink(timing, result.directory);
-  std::vector<Place> places = {{&timing, &sink}};
-  further.AddTo(places);
-  Progress progress(run->Steps(places.size()), isatty(STDERR_FILENO) != 0);
-  result.interrupted = !run->Run(places, &progress, result.directory);
+  std::vector<TimedNetwork> timed_networks = {{&timing, &sink}};
+  further.AddTo(timed_networks);
+  Progress progress(run->Steps(timed_networks.size()), isatty(STDERR_FILENO) != 0);
+  result.interrupted = !run->Run(timed_networks, &progress, result.directory);
   progress.Finish();
   if (!result.interrupted) {
     timing.RequirePackets();

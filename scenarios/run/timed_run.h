@@ -18,7 +18,7 @@
 namespace legacy {
 
 // A network that trainings are timed on, and where its rows go.
-struct Place {
+struct TimedNetwork {
   ScenarioTiming* timing = nullptr;
   RunSink* sink = nullptr;
 };
@@ -29,12 +29,13 @@ class TimedEverywhere {
  public:
   // `clocks(timing)`: what devices take, on that network. What is given as spans and pointers
   // outlives this.
-  TimedEverywhere(std::span<const Place> places, Progress* progress, const std::string& policy,
-                  uint64_t seed, const std::function<StepClocks(const ScenarioTiming&)>& clocks,
+  TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
+                  const std::string& policy, uint64_t seed,
+                  const std::function<StepClocks(const ScenarioTiming&)>& clocks,
                   std::span<const int64_t> layer_numels);
   // Devices are those of the scenarios' profiles.
-  TimedEverywhere(std::span<const Place> places, Progress* progress, const std::string& policy,
-                  uint64_t seed, std::span<const OperationCost> costs,
+  TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
+                  const std::string& policy, uint64_t seed, std::span<const OperationCost> costs,
                   std::span<const int64_t> layer_numels);
 
   StepStart Start() const { return timed_.front().Start(); }
@@ -46,7 +47,7 @@ class TimedEverywhere {
   void Finish();
 
  private:
-  std::span<const Place> places_;
+  std::span<const TimedNetwork> timed_networks_;
   std::vector<TimedTraining> timed_;
 };
 
@@ -60,12 +61,12 @@ class TimedRun {
   virtual std::string Title() const = 0;  // what is timed, for people
   virtual nlohmann::json Manifest(const std::string& program,
                                   const std::string& command_line) const = 0;
-  virtual int64_t Steps(size_t places) const = 0;  // of all trainings
+  virtual int64_t Steps(size_t timed_networks) const = 0;  // of all trainings
   // Under the tables, for people; "": nothing.
   virtual std::string Note() const { return ""; }
-  // Writes all rows of all places, the run's own network first; what else it leaves goes to
+  // Writes all rows of all networks, the run's own network first; what else it leaves goes to
   // `directory`. False where it was stopped.
-  virtual bool Run(std::span<const Place> places, Progress* progress,
+  virtual bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
                    const std::filesystem::path& directory) = 0;
 };
 

@@ -28,18 +28,18 @@ fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioN
   return files.Any() ? FactoryOf(scenario.fidelity, "network.fidelity", files) : network.factory;
 }
 
-// A scenario whose network is that of a phase.
-Scenario AtPhase(Scenario scenario, const NetworkPhase& phase) {
-  scenario.bandwidth = phase.bandwidth;
-  scenario.delay = phase.delay;
+// The scenario with the rates and delays of an entry.
+Scenario WithRatesOf(Scenario scenario, const NetworkScheduleEntry& entry) {
+  scenario.bandwidth = entry.bandwidth;
+  scenario.delay = entry.delay;
   return scenario;
 }
 
 std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario,
-                                        const std::vector<NetworkPhase>& phases) {
+                                        const std::vector<NetworkScheduleEntry>& schedule) {
   std::vector<ScenarioNetwork> networks;
-  for (const NetworkPhase& phase : phases) {
-    networks.push_back(BuildNetwork(AtPhase(scenario, phase), scenario.seed));
+  for (const NetworkScheduleEntry& entry : schedule) {
+    networks.push_back(BuildNetwork(WithRatesOf(scenario, entry), scenario.seed));
   }
   return networks;
 }
@@ -91,8 +91,9 @@ double MeanMessageBytes(const StepWork& work) {
 
 ScenarioTiming::ScenarioTiming(const Scenario& scenario)
     : scenario_(scenario),
-      phases_(ParsePhases(scenario.phases, scenario.bandwidth, scenario.delay, "network.phases")),
-      networks_(NetworksOf(scenario, phases_)),
+      network_schedule_(ParseNetworkSchedule(scenario.network_schedule, scenario.bandwidth,
+                                             scenario.delay, "network.phases")),
+      networks_(NetworksOf(scenario, network_schedule_)),
       stragglers_(fabric::MakeStragglers(scenario.stragglers)),
       sync_(scenario.sync, "network.sync"),
       profile_(ProfileOf(scenario)),
@@ -129,14 +130,14 @@ StepClocks ScenarioTiming::MakeClocks(const TraceTraining& training) const {
 
 ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& traffic,
                                                    int64_t step) {
-  fabric::StepSimulator& simulator = simulators_[PhaseOf(step)];
+  fabric::StepSimulator& simulator = simulators_[EntryOf(step)];
   const int64_t fresh = simulator.FreshSteps();
   const fabric::StepTiming& timing = simulator.Simulate(traffic, static_cast<uint64_t>(step));
   return {timing, simulator.FreshSteps() > fresh};
 }
 
 double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const {
-  const auto& [latency, bytes_per_second] = alpha_beta_[PhaseOf(step)];
+  const auto& [latency, bytes_per_second] = alpha_beta_[EntryOf(step)];
   double seconds = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
     for (const fabric::CallTraffic& call : bucket.calls) {
@@ -147,12 +148,12 @@ double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int6
 }
 
 LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
-  const size_t phase = PhaseOf(step);
-  const auto& [latency, bytes_per_second] = alpha_beta_[phase];
+  const size_t entry = EntryOf(step);
+  const auto& [latency, bytes_per_second] = alpha_beta_[entry];
   return {
       latency, 1 / bytes_per_second,
-      [this, phase](const CollectiveCall& call, int64_t elements, std::span<const int64_t> bytes) {
-        return CallSeconds(phase, call, elements, bytes);
+      [this, entry](const CollectiveCall& call, int64_t elements, std::span<const int64_t> bytes) {
+        return CallSeconds(entry, call, elements, bytes);
       },
       [this](const WorkList& work) {
         double seconds = 0;
@@ -161,14 +162,14 @@ LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
       }};
 }
 
-double ScenarioTiming::CallSeconds(size_t phase, const CollectiveCall& call, int64_t elements,
+double ScenarioTiming::CallSeconds(size_t entry, const CollectiveCall& call, int64_t elements,
                                    std::span<const int64_t> bytes) const {
   CallWork work = WorkOf(call, static_cast<int>(bytes.size()));
   work.bytes.assign(bytes.begin(), bytes.end());
   BucketWork bucket;
   bucket.elements = elements;
-  const fabric::CollectiveSpec spec = CollectiveOf(transfers_[phase], bucket, work, false);
-  const auto& [latency, bytes_per_second] = alpha_beta_[phase];
+  const fabric::CollectiveSpec spec = CollectiveOf(transfers_[entry], bucket, work, false);
+  const auto& [latency, bytes_per_second] = alpha_beta_[entry];
   return fabric::AlphaBetaSeconds(spec, latency, bytes_per_second);
 }
 
@@ -200,15 +201,16 @@ PricedStep ScenarioTiming::Price(const StepClock& clock, const StepWork& work,
 
 std::string ScenarioTiming::Description() const {
   const Network& network = this->network();
-  const std::string rate =
-      phases_.size() > 1 ? std::to_string(phases_.size()) + " phases" : phases_.front().bandwidth;
+  const std::string rate = network_schedule_.size() > 1
+                               ? std::to_string(network_schedule_.size()) + " phases"
+                               : network_schedule_.front().bandwidth;
   return std::to_string(scenario_.workers) + " workers on " + network.topology.Name() + " (" +
          network.placement.description + "), " + rate + ", " + scenario_.fidelity + " fidelity";
 }
 
 std::string ScenarioTiming::Warning() const {
-  for (const ScenarioNetwork& phase : networks_) {
-    std::string warning = ClockWarning(scenario_.fidelity, *phase.network);
+  for (const ScenarioNetwork& entry : networks_) {
+    std::string warning = ClockWarning(scenario_.fidelity, *entry.network);
     if (!warning.empty()) return warning;
   }
   return "";
@@ -228,7 +230,7 @@ void ScenarioTiming::SamplePackets(int64_t samples, int64_t different,
 
 void ScenarioTiming::OfferSample(const std::string& policy, uint64_t seed, int64_t step,
                                  const fabric::StepTraffic& traffic, fabric::TimeNs time) {
-  if (!sampler_ || PhaseOf(step) != 0) return;
+  if (!sampler_ || EntryOf(step) != 0) return;
   if (!sampler_->Offer(policy, static_cast<uint64_t>(step), traffic, time)) return;
   const PacketSampler::Sample& sample = sampler_->Samples().back();
   samples_->Write(
@@ -278,7 +280,7 @@ TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* pr
 
 const analysis::StepRow& TimedTraining::Step(const StepWork& work, const StepStart& start,
                                              const StepFacts& facts) {
-  const PricedStep priced = timing_.Price(*clocks_[timing_.PhaseOf(done_)], work, start);
+  const PricedStep priced = timing_.Price(*clocks_[timing_.EntryOf(done_)], work, start);
   const auto [timing, fresh] = timing_.Simulate(priced.traffic, done_);
   if (StepListener* listener = sink_.Listener()) listener->Step(done_, now_, priced, timing);
   now_ += timing.total;

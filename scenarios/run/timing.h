@@ -17,7 +17,7 @@
 #include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/network/fidelity.h"
-#include "scenarios/options/phases.h"
+#include "scenarios/options/network_schedule.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/diagnostics.h"
 #include "scenarios/run/progress.h"
@@ -46,7 +46,7 @@ struct StepFacts {
   double elements_sent = 0;  // mean over the workers
 };
 
-// By the network's phase.
+// Device clocks by entry of the network schedule.
 using StepClocks = std::vector<std::unique_ptr<const StepClock>>;
 
 // What all trainings of a scenario are timed with: network, stragglers, devices, and the steps
@@ -57,7 +57,7 @@ class ScenarioTiming {
   // `scenario` outlives this. Throws Error on networks, stragglers and profiles that cannot be.
   explicit ScenarioTiming(const Scenario& scenario);
 
-  // One for each phase of the network.
+  // One for each entry of the network schedule.
   std::vector<Clock> MakeClocks(std::span<const OperationCost> costs,
                                 std::span<const int64_t> layer_numels) const;
   // The same of a training that was measured, which outlives them.
@@ -69,11 +69,13 @@ class ScenarioTiming {
   bool Packets() const { return scenario_.fidelity == "packet"; }
   // "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity"
   std::string Description() const;
-  // What legacy-network warns of as well (ClockWarning), of the first phase that gives cause; "":
+  // What legacy-network warns of as well (ClockWarning), of the first entry that gives cause; "":
   // nothing.
   std::string Warning() const;
-  // The phase of a step. Its clock is the one of that position.
-  size_t PhaseOf(int64_t step) const { return legacy::PhaseOf(phases_, step, scenario_.steps); }
+  // The entry of the network schedule in a step. Its clock is the one of that position.
+  size_t EntryOf(int64_t step) const {
+    return legacy::EntryOf(network_schedule_, step, scenario_.steps);
+  }
   struct Simulated {
     const fabric::StepTiming& timing;
     bool fresh = false;
@@ -91,7 +93,7 @@ class ScenarioTiming {
   };
   Counts Simulations() const;
   // Steps simulated afresh from here on are sampled at packet fidelity into `directory`; where the
-  // network changes, those of its first phase.
+  // network changes, those of its first entry.
   void SamplePackets(int64_t samples, int64_t different, const std::filesystem::path& directory);
   void OfferSample(const std::string& policy, uint64_t seed, int64_t step,
                    const fabric::StepTraffic& traffic, fabric::TimeNs time);
@@ -102,23 +104,23 @@ class ScenarioTiming {
   void RequirePackets() const;
 
   const Scenario& scenario() const { return scenario_; }
-  // Of the first phase; the others differ in rates and delays alone.
+  // Of the first entry; the others differ in rates and delays alone.
   const Network& network() const { return *networks_.front().network; }
   const Diagnostics& diagnostics() const { return diagnostics_; }
 
  private:
-  // By the collectives that are configured, on the network of a phase.
-  double CallSeconds(size_t phase, const CollectiveCall& call, int64_t elements,
+  // By the collectives that are configured, on the network of an entry.
+  double CallSeconds(size_t entry, const CollectiveCall& call, int64_t elements,
                      std::span<const int64_t> bytes) const;
 
   const Scenario& scenario_;
-  std::vector<NetworkPhase> phases_;
-  std::vector<ScenarioNetwork> networks_;  // of each phase
+  std::vector<NetworkScheduleEntry> network_schedule_;
+  std::vector<ScenarioNetwork> networks_;  // of each entry
   struct AlphaBeta {
     double latency = 0;  // seconds
     double bytes_per_second = 0;
   };
-  std::vector<TransferOptions> transfers_;  // of each phase
+  std::vector<TransferOptions> transfers_;  // of each entry
   std::vector<AlphaBeta> alpha_beta_;       // what the textbook's rules take them for
   std::unique_ptr<fabric::StragglerModel> stragglers_;
   fabric::Synchronisation sync_;

@@ -46,20 +46,20 @@ class TraceReplayer : public TimedRun {
     for (const TraceTraining& training : trace_.trainings) steps += training.Steps();
     return steps * scenario_.seeds;
   }
-  bool Run(std::span<const Place> places, Progress* progress,
+  bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
            const std::filesystem::path&) override {
     for (const TraceTraining& training : trace_.trainings) {
       for (int s = 0; s < scenario_.seeds; ++s) {
         const uint64_t seed = scenario_.seed + static_cast<uint64_t>(s);
-        if (!Time(training, seed, places, progress)) return false;
+        if (!Time(training, seed, timed_networks, progress)) return false;
       }
     }
     return true;
   }
 
  private:
-  bool Time(const TraceTraining& training, uint64_t seed, std::span<const Place> places,
-            Progress* progress);
+  bool Time(const TraceTraining& training, uint64_t seed,
+            std::span<const TimedNetwork> timed_networks, Progress* progress);
 
   const TraceFile& file_;
   const DdpTrace& trace_;
@@ -86,9 +86,9 @@ CostEstimate TraceReplayer::Estimate(bool) {
 }
 
 bool TraceReplayer::Time(const TraceTraining& training, uint64_t seed,
-                         std::span<const Place> places, Progress* progress) {
+                         std::span<const TimedNetwork> timed_networks, Progress* progress) {
   TimedEverywhere timed(
-      places, progress, training.method, seed,
+      timed_networks, progress, training.method, seed,
       [&](const ScenarioTiming& timing) { return timing.MakeClocks(training); }, numels_);
   int64_t done = 0;
   for (const TraceStep& step : training.steps) {

@@ -30,7 +30,7 @@ constexpr int64_t kLeastSteps = 10;
 
 // Whether other rates of --bandwidth make another network.
 bool BandwidthMatters(Scenario scenario) {
-  if (scenario.phases != "none" || scenario.workers == 1) return false;
+  if (scenario.network_schedule != "none" || scenario.workers == 1) return false;
   scenario.fidelity = "analytic";  // builds no engine that has globals
   const auto fingerprint = [&](const std::string& rate) {
     scenario.bandwidth = rate;

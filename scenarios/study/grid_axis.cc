@@ -12,7 +12,7 @@
 namespace legacy {
 namespace {
 
-constexpr std::string_view kPlace = "{}";
+constexpr std::string_view kPlaceholder = "{}";
 
 // "--device-profile" as "device-profile".
 std::string Bare(const std::string& flag) { return flag.substr(flag.find_first_not_of('-')); }
@@ -23,8 +23,8 @@ std::string Underscored(std::string name) {
 }
 
 std::string Filled(std::string text, const std::string& value) {
-  for (size_t at = 0; (at = text.find(kPlace, at)) != std::string::npos; at += value.size()) {
-    text.replace(at, kPlace.size(), value);
+  for (size_t at = 0; (at = text.find(kPlaceholder, at)) != std::string::npos; at += value.size()) {
+    text.replace(at, kPlaceholder.size(), value);
   }
   return text;
 }
@@ -72,7 +72,7 @@ Settings ReadPattern(const YAML::Node& node, const std::string& where) {
   bool placed = false;
   ReadMap(node, "set", where, [&](const std::string& name, const YAML::Node& value) {
     const std::string text = ScalarText(value, name);
-    placed = placed || text.find(kPlace) != std::string::npos;
+    placed = placed || text.find(kPlaceholder) != std::string::npos;
     const std::string& key = OptionOfAxis(name).key;
     if (!pattern.emplace(key, text).second) throw Error("set: " + key + " stands twice");
   });
@@ -83,7 +83,7 @@ Settings ReadPattern(const YAML::Node& node, const std::string& where) {
 // Of the option that takes the value as it is.
 OptionKind KindOf(const Settings& pattern) {
   for (const auto& [key, text] : pattern) {
-    if (text == kPlace) return FindOption(key)->kind;
+    if (text == kPlaceholder) return FindOption(key)->kind;
   }
   return OptionKind::kText;
 }
@@ -143,7 +143,7 @@ void FindNumbers(DraftAxis& axis) {
 
 void TakeOption(DraftAxis& axis, const std::string& key) {
   const ScenarioOption& option = OptionOfAxis(key);
-  axis.pattern[option.key] = kPlace;
+  axis.pattern[option.key] = kPlaceholder;
   axis.kind = option.kind;
 }
 

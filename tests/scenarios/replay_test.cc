@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "scenarios/network/engines.h"
-#include "scenarios/options/phases.h"
+#include "scenarios/options/network_schedule.h"
 #include "scenarios/programs/command_line.h"
 #include "scenarios/run/comparison.h"
 #include "tests/arguments.h"
@@ -157,7 +157,7 @@ TEST_F(ReplayTest, ANetworkThatChangesAndDevicesOfOtherSpeed) {
 }
 
 // Steps take what they take on the network of their phase.
-TEST_F(ReplayTest, PhasesAreNetworks) {
+TEST_F(ReplayTest, ScheduleEntriesAreNetworks) {
   const Recording recording = ReadRecording((folder_ / "recorded").string());
   const auto steps = [&](const Options& options) {
     return ReplayRows(recording, With(ReplayDefaults(recording), options), never).steps;
@@ -335,18 +335,19 @@ TEST(ReplayRefusals, NameMethodsThatReadTheClockTheNetworkOrTheCollective) {
 }
 
 TEST(Phases, AreReadWithWhatTheyDoNotName) {
-  const auto phases = ParsePhases("0%:delay=1ms;25%:bandwidth=2Gbps", "1Gbps", "10us", "phases");
+  const auto phases =
+      ParseNetworkSchedule("0%:delay=1ms;25%:bandwidth=2Gbps", "1Gbps", "10us", "phases");
   ASSERT_EQ(phases.size(), 2u);
   EXPECT_EQ(phases[1].begin, 0.25);
   EXPECT_EQ(phases[0].bandwidth, "1Gbps");
   EXPECT_EQ(phases[1].bandwidth, "2Gbps");
   EXPECT_EQ(phases[1].delay, "1ms");
-  EXPECT_EQ(PhaseOf(phases, 24, 100), 0u);
-  EXPECT_EQ(PhaseOf(phases, 25, 100), 1u);
-  EXPECT_EQ(PhaseOf(phases, 99, 100), 1u);
-  EXPECT_EQ(ParsePhases("c1", "", "", "phases").size(), 4u);
-  EXPECT_EQ(ParsePhases("c2", "", "", "phases").size(), 5u);
-  EXPECT_EQ(ParsePhases("none", "1Gbps", "", "phases").size(), 1u);
+  EXPECT_EQ(EntryOf(phases, 24, 100), 0u);
+  EXPECT_EQ(EntryOf(phases, 25, 100), 1u);
+  EXPECT_EQ(EntryOf(phases, 99, 100), 1u);
+  EXPECT_EQ(ParseNetworkSchedule("c1", "", "", "phases").size(), 4u);
+  EXPECT_EQ(ParseNetworkSchedule("c2", "", "", "phases").size(), 5u);
+  EXPECT_EQ(ParseNetworkSchedule("none", "1Gbps", "", "phases").size(), 1u);
   const std::pair<const char*, const char*> wrong[] = {{"c3", "got 'c3'"},
                                                        {"10%:delay=1ms", "begin at 0%"},
                                                        {"0%:delay=1ms;0%:delay=2ms", "ascend"},
@@ -356,7 +357,7 @@ TEST(Phases, AreReadWithWhatTheyDoNotName) {
                                                        {"x%:delay=1ms", "got 'x%'"}};
   for (const auto& [text, part] : wrong) {
     const std::string message =
-        MessageOf([&, text = text] { ParsePhases(text, "", "", "phases"); });
+        MessageOf([&, text = text] { ParseNetworkSchedule(text, "", "", "phases"); });
     EXPECT_NE(message.find(part), std::string::npos) << text << ": " << message;
   }
 }

@@ -227,11 +227,11 @@ TEST_F(WhatIfTest, ASlowdownHasAnEffectWhereNoWorkerIsSlow) {
               HasSubstr("slow_workers: got '2'; allowed: together with slowdown"));
 }
 
-TEST_F(WhatIfTest, AnotherRateOrDelayEndsThePhasesOfTheNetwork) {
+TEST_F(WhatIfTest, AnotherRateOrDelayEndsTheNetworkSchedule) {
   WhatIfTraining training = what_if_->study().groups[0].trainings[0];
   SetOption(training.scenario, "network.phases", "0%:bandwidth=1Gbps;50%:bandwidth=1Mbps");
   const auto phases = [&](const std::string& json) {
-    return what_if_->ScenarioOf(training, ParseQuestion(json)).phases;
+    return what_if_->ScenarioOf(training, ParseQuestion(json)).network_schedule;
   };
   EXPECT_EQ(phases(R"({"bandwidth": 1e9, "delay": 20e-6})"),
             "0%:bandwidth=1Gbps;50%:bandwidth=1Mbps");

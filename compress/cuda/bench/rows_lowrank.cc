@@ -46,22 +46,22 @@ struct Sizes {
 // What the products work on.
 struct Matrices {
   Matrices(const Case& c, uint32_t seed, Arena& arena)
-      : units(Units(c)), places(Scheme(), units), table(places, units, VectorsOf(units)) {
+      : units(Units(c)), layout(Scheme(), units), table(layout, units, VectorsOf(units)) {
     std::vector<std::byte> image(table.Bytes());
     table.Write(image.data());
     view = table.View(arena.NewCopy(image));
-    float* const residual = arena.New<float>(places.residual_size());
-    FillInput(c.input, seed, residual, places.residual_size());
+    float* const residual = arena.New<float>(layout.residual_size());
+    FillInput(c.input, seed, residual, layout.residual_size());
     std::vector<const float*> matrices, vectors[cuda::kCalls];
     std::vector<float*> results[cuda::kCalls];
     for (const auto call : {cuda::kLeft, cuda::kRight}) {
-      factors[call] = arena.New<float>(places.size(call));
-      FillInput("student-t", seed + kOtherSeed, factors[call], places.size(call));
-      products[call] = arena.New<float>(places.size(call));
+      factors[call] = arena.New<float>(layout.size(call));
+      FillInput("student-t", seed + kOtherSeed, factors[call], layout.size(call));
+      products[call] = arena.New<float>(layout.size(call));
     }
     for (const int32_t u : table.order()) {
       const int64_t* const at = table.units()[u].factors;
-      matrices.push_back(residual + places.residuals()[u].offset);
+      matrices.push_back(residual + layout.residuals()[u].offset);
       for (const auto call : {cuda::kLeft, cuda::kRight}) {
         const auto other = call == cuda::kLeft ? cuda::kRight : cuda::kLeft;
         vectors[call].push_back(factors[other] + at[other]);
@@ -80,7 +80,7 @@ struct Matrices {
   }
 
   std::vector<Unit> units;
-  cuda::LowRankPlaces places;
+  cuda::LowRankLayout layout;
   cuda::LowRankTable table;
   cuda::LowRankView view;
   float* factors[cuda::kCalls] = {nullptr, nullptr};
@@ -125,7 +125,7 @@ Work Orthonormalise(const Case& c, uint32_t seed, Arena& arena) {
   const auto matrices = std::make_shared<Matrices>(c, seed, arena);
   float* const left = matrices->factors[cuda::kLeft];
   double* const work = arena.New<double>(matrices->table.work());
-  return {.restore = Restores(left, matrices->places.size(cuda::kLeft), arena),
+  return {.restore = Restores(left, matrices->layout.size(cuda::kLeft), arena),
           .run = [=](Stream stream) {
             cuda::Orthonormalise(matrices->view.bases, std::ssize(matrices->table.bases()), left,
                                  work, stream);

@@ -18,26 +18,26 @@ class Image {
 
   // Where an array or tables of segments lie.
   template <class T>
-  struct Place {
+  struct Slot {
     size_t begin = 0;
   };
-  struct SegmentsPlace {
-    Place<Extent> extents;
-    Place<int64_t> first_tile;
+  struct SegmentsSlot {
+    Slot<Extent> extents;
+    Slot<int64_t> first_tile;
     int32_t count = 0;
     int64_t tiles = 0;  // of all of them
   };
 
   template <class T>
-  Place<T> Add(const std::vector<T>& array) {
-    const Place<T> place = {RoundedUp(bytes_.size(), kAlignment)};
-    bytes_.resize(place.begin + array.size() * sizeof(T));
+  Slot<T> Add(const std::vector<T>& array) {
+    const Slot<T> slot = {RoundedUp(bytes_.size(), kAlignment)};
+    bytes_.resize(slot.begin + array.size() * sizeof(T));
     if (!array.empty()) {
-      std::memcpy(bytes_.data() + place.begin, array.data(), array.size() * sizeof(T));
+      std::memcpy(bytes_.data() + slot.begin, array.data(), array.size() * sizeof(T));
     }
-    return place;
+    return slot;
   }
-  SegmentsPlace AddSegments(const std::vector<Extent>& extents, int64_t elements_of_a_tile) {
+  SegmentsSlot AddSegments(const std::vector<Extent>& extents, int64_t elements_of_a_tile) {
     const std::vector<int64_t> first_tile = FirstTiles(extents, elements_of_a_tile);
     return {Add(extents), Add(first_tile), static_cast<int32_t>(extents.size()), first_tile.back()};
   }
@@ -46,11 +46,11 @@ class Image {
 
   // In a copy of bytes() at `memory`.
   template <class T>
-  static const T* At(const void* memory, Place<T> place) {
-    return reinterpret_cast<const T*>(static_cast<const std::byte*>(memory) + place.begin);
+  static const T* At(const void* memory, Slot<T> slot) {
+    return reinterpret_cast<const T*>(static_cast<const std::byte*>(memory) + slot.begin);
   }
-  static Segments At(const void* memory, const SegmentsPlace& place) {
-    return {At(memory, place.extents), At(memory, place.first_tile), place.count};
+  static Segments At(const void* memory, const SegmentsSlot& slot) {
+    return {At(memory, slot.extents), At(memory, slot.first_tile), slot.count};
   }
 
  private:

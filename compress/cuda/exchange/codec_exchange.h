@@ -42,8 +42,8 @@ class CodecDeviceExchange : public DeviceExchange {
   std::vector<SentCall> Calls(int unit) const override;
   int64_t ElementsSent(int unit) const override { return StepOf(unit).ElementsSent(Values(unit)); }
   Bytes CopyMessage(int unit, int worker) const override {
-    const Place& place = places_[unit];
-    return place.group->CopyMessage(place.number, SlotOf(worker));
+    const Member& member = members_[unit];
+    return member.group->CopyMessage(member.number, SlotOf(worker));
   }
   void RescaleResiduals(float factor) override {
     for (const auto& residual : residuals_) on_.Scale(residual.data(), factor, residual.size());
@@ -55,7 +55,7 @@ class CodecDeviceExchange : public DeviceExchange {
 
  private:
   // Of a unit: its group, and its number there.
-  struct Place {
+  struct Member {
     MessageGroup<Device>* group = nullptr;
     int number = 0;
   };
@@ -96,7 +96,7 @@ class CodecDeviceExchange : public DeviceExchange {
   std::vector<double> parameters_;  // of the step; the groups' as well
   Faults<Device> faults_;
   std::vector<std::unique_ptr<MessageGroup<Device>>> groups_;
-  std::vector<Place> places_;
+  std::vector<Member> members_;
   std::vector<int> active_workers_;
   int encoded_ = 0;
 };
@@ -176,7 +176,7 @@ void CodecDeviceExchange<Device>::Finish(float* mean) {
 template <class Device>
 std::vector<DeviceExchange::SentCall> CodecDeviceExchange<Device>::Calls(int unit) const {
   const CodecStep step = StepOf(unit);
-  const Place& place = places_[unit];
+  const Member& member = members_[unit];
   std::vector<SentCall> calls;
   std::vector<int64_t> bytes(workers_);
   if (step.LengthsTravel()) {
@@ -184,7 +184,8 @@ std::vector<DeviceExchange::SentCall> CodecDeviceExchange<Device>::Calls(int uni
     calls.push_back({step.Lengths(), bytes});
   }
   for (size_t slot = 0; slot < active_workers_.size(); ++slot) {
-    bytes[active_workers_[slot]] = place.group->MessageBytes(place.number, static_cast<int>(slot));
+    bytes[active_workers_[slot]] =
+        member.group->MessageBytes(member.number, static_cast<int>(slot));
   }
   calls.push_back({step.Messages(Values(unit)), bytes});
   return calls;
@@ -193,10 +194,10 @@ std::vector<DeviceExchange::SentCall> CodecDeviceExchange<Device>::Calls(int uni
 template <class Device>
 std::optional<int64_t> CodecDeviceExchange<Device>::Values(int unit) const {
   if (!StepOf(unit).LengthsTravel()) return std::nullopt;
-  const Place& place = places_[unit];
+  const Member& member = members_[unit];
   int64_t values = 0;
   for (size_t slot = 0; slot < active_workers_.size(); ++slot) {
-    values += place.group->Count(place.number, static_cast<int>(slot));
+    values += member.group->Count(member.number, static_cast<int>(slot));
   }
   return values;
 }
@@ -205,7 +206,7 @@ template <class Device>
 void CodecDeviceExchange<Device>::MakeGroups() {
   groups_.clear();
   faults_.Reset();
-  places_.assign(units_.size(), {});
+  members_.assign(units_.size(), {});
   const CodecPlan plan = planner_.Plan(units_, whole_, parameters_);
   for (const auto& [format, planned] : plan.whole) {
     AddGroup(std::make_unique<WholeGroup<Device>>(on_, faults_, format, planned.units, workers_),
@@ -219,7 +220,7 @@ template <class Device>
 void CodecDeviceExchange<Device>::AddGroup(std::unique_ptr<MessageGroup<Device>> group,
                                            const std::vector<int>& units) {
   for (size_t i = 0; i < units.size(); ++i) {
-    places_[units[i]] = {group.get(), static_cast<int>(i)};
+    members_[units[i]] = {group.get(), static_cast<int>(i)};
   }
   groups_.push_back(std::move(group));
 }

@@ -40,12 +40,12 @@ class PowerSgdDeviceExchange : public DeviceExchange {
         scheme_(scheme),
         units_(units.begin(), units.end()),
         workers_(workers),
-        places_(scheme_, units_),
-        residuals_(places_.residual_size() * workers),
+        layout_(scheme_, units_),
+        residuals_(layout_.residual_size() * workers),
         bases_(units_.size()) {
     for (const Unit& unit : units_) CheckExchange(unit, workers);
     for (const FactorCall call : {kLeft, kRight}) {
-      factors_[call] = DeviceArray<Device, float>(places_.size(call));
+      factors_[call] = DeviceArray<Device, float>(layout_.size(call));
     }
     residuals_.Clear(device_);
   }
@@ -105,16 +105,16 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   int64_t FlagCount() const { return units() * (workers_ + 1) + kCalls * table_->vectors(); }
   LowRankWorkers Workers() const {
     return {.residual = residuals_.data(),
-            .residual_stride = places_.residual_size(),
+            .residual_stride = layout_.residual_size(),
             .messages = {messages_[kLeft].data(), messages_[kRight].data()},
             .message_strides = {table_->message_floats(kLeft), table_->message_floats(kRight)},
-            .active_workers = Image::At(pointers_memory_.data(), active_workers_place_),
+            .active_workers = Image::At(pointers_memory_.data(), active_workers_slot_),
             .count = static_cast<int32_t>(active_workers_.size())};
   }
   ProductArrays ArraysOf(FactorCall call) const {
     const void* const memory = pointers_memory_.data();
-    return {Image::At(memory, matrices_place_), Image::At(memory, vectors_places_[call]),
-            Image::At(memory, products_places_[call])};
+    return {Image::At(memory, matrices_slot_), Image::At(memory, vectors_slots_[call]),
+            Image::At(memory, products_slots_[call])};
   }
 
   Device device_;
@@ -122,7 +122,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   PowerSgdScheme scheme_;
   std::vector<Unit> units_;
   int workers_;
-  LowRankPlaces places_;
+  LowRankLayout layout_;
   Array<float> residuals_;         // of each worker: r; M within a step
   Array<float> factors_[kCalls];   // P and Q of the step; Q is the next one's basis
   Array<float> messages_[kCalls];  // of each worker
@@ -137,9 +137,9 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   DeviceTable<Device, LowRankTable> table_;
   std::vector<MatrixGroup> groups_;  // of the active workers' matrices
   Array<std::byte> pointers_memory_;
-  Image::Place<int32_t> active_workers_place_;
-  Image::Place<const float*> matrices_place_, vectors_places_[kCalls];
-  Image::Place<float*> products_places_[kCalls];
+  Image::Slot<int32_t> active_workers_slot_;
+  Image::Slot<const float*> matrices_slot_, vectors_slots_[kCalls];
+  Image::Slot<float*> products_slots_[kCalls];
 };
 
 template <class Device, class Products>
@@ -162,7 +162,7 @@ void PowerSgdDeviceExchange<Device, Products>::Begin(const DeviceStep& step) {
 template <class Device, class Products>
 void PowerSgdDeviceExchange<Device, Products>::LayOut(const std::vector<int64_t>& vectors) {
   vectors_ = vectors;
-  table_.Set(device_, LowRankTable(places_, units_, vectors_));
+  table_.Set(device_, LowRankTable(layout_, units_, vectors_));
   for (const FactorCall call : {kLeft, kRight}) {
     messages_[call].Reserve(table_->message_floats(call) * workers_);
   }
@@ -183,8 +183,8 @@ void PowerSgdDeviceExchange<Device, Products>::SetActiveWorkers(
   for (const int32_t u : table_->order()) {
     const LowRankUnit& unit = table_->units()[u];
     for (const int w : active_workers_) {
-      matrices.push_back(residuals_.data() + w * places_.residual_size() +
-                         places_.residuals()[u].offset);
+      matrices.push_back(residuals_.data() + w * layout_.residual_size() +
+                         layout_.residuals()[u].offset);
       for (const FactorCall call : {kLeft, kRight}) {
         const FactorCall other = call == kLeft ? kRight : kLeft;
         vectors[call].push_back(factors_[other].data() + unit.factors[other]);
@@ -199,12 +199,12 @@ void PowerSgdDeviceExchange<Device, Products>::SetActiveWorkers(
     group.count *= std::ssize(active_workers_);
   }
   Image image;
-  active_workers_place_ =
+  active_workers_slot_ =
       image.Add(std::vector<int32_t>(active_workers_.begin(), active_workers_.end()));
-  matrices_place_ = image.Add(matrices);
+  matrices_slot_ = image.Add(matrices);
   for (const FactorCall call : {kLeft, kRight}) {
-    vectors_places_[call] = image.Add(vectors[call]);
-    products_places_[call] = image.Add(products[call]);
+    vectors_slots_[call] = image.Add(vectors[call]);
+    products_slots_[call] = image.Add(products[call]);
   }
   pointers_memory_.Upload(device_, image.bytes());
 }
@@ -239,7 +239,7 @@ void PowerSgdDeviceExchange<Device, Products>::Encode(int worker, const float* g
   const LowRankView view = table_.view();
   device_.template Launch<Compensate>(
       table_->residual_tiles(),
-      {view.residual, view.units, gradient, residuals_.data() + worker * places_.residual_size(),
+      {view.residual, view.units, gradient, residuals_.data() + worker * layout_.residual_size(),
        messages_[kLeft].data() + worker * table_->message_floats(kLeft),
        FlagsIn(flags_.data()).gradients + worker * units()});
 }
@@ -336,11 +336,11 @@ template <class Device, class Products>
 Bytes PowerSgdDeviceExchange<Device, Products>::CopyMessage(int unit, int worker) const {
   if (!TakesPart(worker)) return {};
   const FactorCall call = vectors_[unit] > 0 ? kRight : kLeft;
-  const LowRankUnit& place = table_->units()[unit];
-  const int64_t count = kHeaderFloats + place.headers[call][3];
+  const LowRankUnit& offsets = table_->units()[unit];
+  const int64_t count = kHeaderFloats + offsets.headers[call][3];
   Device device = device_;
   const std::vector<float> floats = messages_[call].Download(
-      device, worker * table_->message_floats(call) + place.messages[call], count);
+      device, worker * table_->message_floats(call) + offsets.messages[call], count);
   const auto bytes = std::as_bytes(std::span(floats));
   return {bytes.begin(), bytes.end()};
 }
@@ -350,8 +350,8 @@ std::vector<float> PowerSgdDeviceExchange<Device, Products>::CopyResidual(int un
                                                                           int worker) const {
   if (!scheme_.KeepsResidual(units_[unit])) return {};
   Device device = device_;
-  const Extent extent = places_.residuals()[unit];
-  return residuals_.Download(device, worker * places_.residual_size() + extent.offset,
+  const Extent extent = layout_.residuals()[unit];
+  return residuals_.Download(device, worker * layout_.residual_size() + extent.offset,
                              extent.length);
 }
 

@@ -28,7 +28,7 @@ class WholeMessages {
     for (const WholeUnit& unit : units) {
       const int64_t length = kHeaderBytes + SegmentBytes(setting, unit.extent.length);
       segments.push_back({unit.extent, stride_ + kHeaderBytes});
-      places_.push_back({stride_, length});
+      extents_.push_back({stride_, length});
       stride_ += MessageTable::Room(length);
     }
     quantiser_.Set(on_.device(), QuantiserTable(setting, segments));
@@ -57,10 +57,10 @@ class WholeMessages {
                                    .malformed = malformed});
   }
 
-  int64_t MessageBytes(int unit) const { return places_[unit].length; }
+  int64_t MessageBytes(int unit) const { return extents_[unit].length; }
   Bytes CopyMessage(int unit, int slot) {
-    const Extent place = places_[unit];
-    return messages_.Download(on_.device(), slot * stride_ + place.offset, place.length);
+    const Extent extent = extents_[unit];
+    return messages_.Download(on_.device(), slot * stride_ + extent.offset, extent.length);
   }
 
  private:
@@ -70,7 +70,7 @@ class WholeMessages {
     for (int slot = 0; slot < workers; ++slot) {
       for (size_t u = 0; u < units.size(); ++u) {
         headers.push_back(
-            {.header = units[u].header, .message = slot * stride_ + places_[u].offset});
+            {.header = units[u].header, .message = slot * stride_ + extents_[u].offset});
       }
     }
     DeviceMessages<Device> table;
@@ -80,8 +80,8 @@ class WholeMessages {
 
   Operations<Device>& on_;
   DeviceQuantiser<Device> quantiser_;
-  std::vector<Extent> places_;  // of messages, in bytes of a slot
-  int64_t stride_ = 0;          // bytes from a slot to the next
+  std::vector<Extent> extents_;  // of messages, in bytes of a slot
+  int64_t stride_ = 0;           // bytes from a slot to the next
   DeviceArray<Device, std::byte> messages_;
 };
 

@@ -57,10 +57,10 @@ Settings Settings::FromText(const std::string& text, const std::string& option)
 
 void Settings::Set(const std::string& key, const std::string& value, const std::string& where)
 {
-    const std::string& place = where.empty() ? m_where : where;
-    if (!m_settings.emplace(key, Setting{value, place}).second)
+    const std::string& location = where.empty() ? m_where : where;
+    if (!m_settings.emplace(key, Setting{value, location}).second)
     {
-        throw Error(place + ": " + key, value, "each key once");
+        throw Error(location + ": " + key, value, "each key once");
     }
 }
 
@@ -102,7 +102,7 @@ int Settings::Int(const std::string& key, int fallback, int minimum, int maximum
     int value = 0;
     if (!ParseNumber(setting->value, value) || value < minimum || value > maximum)
     {
-        throw Error(Place(key),
+        throw Error(Location(key),
                     setting->value,
                     "an integer from " + std::to_string(minimum) + " to " +
                         std::to_string(maximum));
@@ -121,7 +121,7 @@ double Settings::Real(const std::string& key, double fallback, double minimum, d
     // Negated, so that NaN fails.
     if (!ParseNumber(setting->value, value) || !(value >= minimum && value <= maximum))
     {
-        throw Error(Place(key),
+        throw Error(Location(key),
                     setting->value,
                     "a number from " + Shortest(minimum) + " to " + Shortest(maximum));
     }
@@ -131,19 +131,19 @@ double Settings::Real(const std::string& key, double fallback, double minimum, d
 int64_t Settings::Rate(const std::string& key, int64_t fallback)
 {
     const Setting* setting = Find(key);
-    return setting ? ParseRate(setting->value, Place(key)) : fallback;
+    return setting ? ParseRate(setting->value, Location(key)) : fallback;
 }
 
 TimeNs Settings::Time(const std::string& key, TimeNs fallback)
 {
     const Setting* setting = Find(key);
-    return setting ? ParseTime(setting->value, Place(key)) : fallback;
+    return setting ? ParseTime(setting->value, Location(key)) : fallback;
 }
 
 int64_t Settings::Bytes(const std::string& key, int64_t fallback)
 {
     const Setting* setting = Find(key);
-    return setting ? ParseBytes(setting->value, Place(key)) : fallback;
+    return setting ? ParseBytes(setting->value, Location(key)) : fallback;
 }
 
 std::array<double, 2> Settings::Prices(const std::string& key)
@@ -157,7 +157,7 @@ std::array<double, 2> Settings::Prices(const std::string& key)
     if (!ParseNumber(there, prices[0]) || !ParseNumber(back, prices[1]) ||
         !(prices[0] >= 0 && prices[0] <= kMaxPrice && prices[1] >= 0 && prices[1] <= kMaxPrice))
     {
-        throw Error(Place(key),
+        throw Error(Location(key),
                     text,
                     "USD per GB, 0 to " + Shortest(kMaxPrice) +
                         ": 0.02 each way, or 0.02/0.09 from a to b and from b to a");
@@ -165,7 +165,7 @@ std::array<double, 2> Settings::Prices(const std::string& key)
     return prices;
 }
 
-std::string Settings::Place(const std::string& key) const
+std::string Settings::Location(const std::string& key) const
 {
     auto found = m_settings.find(key);
     return (found == m_settings.end() ? m_where : found->second.where) + ": " + key;

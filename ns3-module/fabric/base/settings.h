@@ -1,5 +1,5 @@
 // Settings: the key=value parameters of a topology or a straggler model, from the command line or a
-// file, each with the place it came from. What nobody reads is an error.
+// file, each with the location it came from. What nobody reads is an error.
 #pragma once
 
 #include "units.h"
@@ -22,16 +22,16 @@ class Settings
     /// "type" or "type:key=value,key=value". Throws Error on malformed or repeated keys.
     static Settings FromText(const std::string& text, const std::string& option);
 
-    /// `where`: the place of this key, for messages; "" takes that of the whole. Throws Error on a
-    /// repeated key.
+    /// `where`: the location of this key, for messages; "" takes that of the whole. Throws Error on
+    /// a repeated key.
     void Set(const std::string& key, const std::string& value, const std::string& where = "");
 
     const std::string& Type() const;
     const std::string& Where() const;
     bool Has(const std::string& key) const;
 
-    /// The value, or `fallback` where the key was not given. Throw Error with place, key, value and
-    /// what is allowed.
+    /// The value, or `fallback` where the key was not given. Throw Error with location, key, value
+    /// and what is allowed.
     std::string Text(const std::string& key, const std::string& fallback);
     int Int(const std::string& key, int fallback, int minimum, int maximum);
     double Real(const std::string& key, double fallback, double minimum, double maximum);
@@ -41,9 +41,9 @@ class Settings
     /// "0.02": USD per GB, both ways of a link; "0.02/0.09": there and back. 0 where not given.
     std::array<double, 2> Prices(const std::string& key);
 
-    /// "<place>: <key>" of a given key, or of the whole: for messages about what values mean
+    /// "<location>: <key>" of a given key, or of the whole: for messages about what values mean
     /// together.
-    std::string Place(const std::string& key) const;
+    std::string Location(const std::string& key) const;
 
     /// Throws Error on the first key that was given and never asked for, with the list of those
     /// asked for.

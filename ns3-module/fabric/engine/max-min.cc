@@ -19,12 +19,12 @@ constexpr size_t kFew = 24;
 
 } // namespace
 
-MaxMin::MaxMin(std::vector<double> capacities) : m_ports(capacities.size())
+MaxMin::MaxMin(std::vector<double> capacities) : m_linkStates(capacities.size())
 {
     for (size_t i = 0; i < capacities.size(); ++i)
     {
         assert(capacities[i] > 0);
-        m_ports[i].capacity = capacities[i];
+        m_linkStates[i].capacity = capacities[i];
     }
 }
 
@@ -49,25 +49,25 @@ void MaxMin::Join(int connection)
     const Flow& flow = m_flows[connection];
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        Port& port = m_ports[m_hops[h].link];
-        if (port.joined == 1)
+        LinkState& state = m_linkStates[m_hops[h].link];
+        if (state.joined == 1)
         {
             // The link was another's alone.
-            const int other = static_cast<int>(port.joinedSum);
+            const int other = static_cast<int>(state.joinedSum);
             const Flow& owner = m_flows[other];
             for (int g = owner.firstHop; owner.running && g < owner.firstHop + owner.hops; ++g)
             {
                 if (m_hops[g].link == m_hops[h].link && m_hops[g].place == kNone)
                 {
                     Enter(other, g);
-                    port.load += owner.rate * m_hops[g].share;
+                    state.load += owner.rate * m_hops[g].share;
                     FindLimit(other); // the link is no longer part of it
                     m_seeds.push_back(other);
                 }
             }
         }
-        ++port.joined;
-        port.joinedSum += connection;
+        ++state.joined;
+        state.joinedSum += connection;
     }
 }
 
@@ -78,9 +78,9 @@ void MaxMin::Leave(int connection)
     ++m_version;
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        Port& port = m_ports[m_hops[h].link];
-        --port.joined;
-        port.joinedSum -= connection;
+        LinkState& state = m_linkStates[m_hops[h].link];
+        --state.joined;
+        state.joinedSum -= connection;
     }
 }
 
@@ -96,7 +96,7 @@ void MaxMin::Start(int connection)
     }
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        if (m_ports[m_hops[h].link].joined > 1)
+        if (m_linkStates[m_hops[h].link].joined > 1)
         {
             Enter(connection, h);
         }
@@ -113,20 +113,20 @@ void MaxMin::Start(int connection)
     int bottleneck = kNone;
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        const Port& port = m_ports[m_hops[h].link];
-        if (m_hops[h].place != kNone && port.running.size() == 1 &&
-            rate * m_hops[h].share > port.capacity)
+        const LinkState& state = m_linkStates[m_hops[h].link];
+        if (m_hops[h].place != kNone && state.running.size() == 1 &&
+            rate * m_hops[h].share > state.capacity)
         {
-            rate = port.capacity / m_hops[h].share;
+            rate = state.capacity / m_hops[h].share;
             bottleneck = m_hops[h].link;
         }
     }
     // Where there is room on every link that others use, nobody else is concerned.
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        const Port& port = m_ports[m_hops[h].link];
-        if (m_hops[h].place != kNone && port.running.size() > 1 &&
-            port.load + rate * m_hops[h].share > port.capacity * (1 + kTolerance))
+        const LinkState& state = m_linkStates[m_hops[h].link];
+        if (m_hops[h].place != kNone && state.running.size() > 1 &&
+            state.load + rate * m_hops[h].share > state.capacity * (1 + kTolerance))
         {
             m_seeds.push_back(connection);
             return;
@@ -139,9 +139,9 @@ void MaxMin::Start(int connection)
     {
         if (m_hops[h].place != kNone)
         {
-            Port& port = m_ports[m_hops[h].link];
-            port.load += rate * m_hops[h].share;
-            port.peak = std::max(port.peak, port.load);
+            LinkState& state = m_linkStates[m_hops[h].link];
+            state.load += rate * m_hops[h].share;
+            state.peak = std::max(state.peak, state.load);
         }
     }
 }
@@ -158,9 +158,9 @@ void MaxMin::Stop(int connection)
             continue;
         }
         Exit(h);
-        Port& port = m_ports[m_hops[h].link];
-        port.load = port.running.empty() ? 0 : port.load - flow.rate * m_hops[h].share;
-        if (port.bottlenecked > 0)
+        LinkState& state = m_linkStates[m_hops[h].link];
+        state.load = state.running.empty() ? 0 : state.load - flow.rate * m_hops[h].share;
+        if (state.bottlenecked > 0)
         {
             MarkDirty(m_hops[h].link);
         }
@@ -172,11 +172,11 @@ void MaxMin::Stop(int connection)
 void MaxMin::SetCapacity(int link, double capacity)
 {
     assert(capacity > 0);
-    Port& port = m_ports[link];
-    if (capacity != port.capacity)
+    LinkState& state = m_linkStates[link];
+    if (capacity != state.capacity)
     {
-        port.capacity = capacity;
-        port.moved = true;
+        state.capacity = capacity;
+        state.moved = true;
         ++m_version;
         MarkDirty(link);
     }
@@ -213,9 +213,9 @@ const std::vector<int>& MaxMin::Solve()
     } while (IncludeViolators());
     for (int link : m_links)
     {
-        Port& port = m_ports[link];
-        port.peak = std::max(port.peak, port.load);
-        port.inSet = false;
+        LinkState& state = m_linkStates[link];
+        state.peak = std::max(state.peak, state.load);
+        state.inSet = false;
     }
     m_links.clear();
     for (int connection : m_set)
@@ -244,12 +244,12 @@ double MaxMin::PeakRate(int connection) const
 
 double MaxMin::PeakLoad(int link) const
 {
-    return m_ports[link].peak;
+    return m_linkStates[link].peak;
 }
 
 void MaxMin::Enter(int connection, int hop)
 {
-    std::vector<Member>& running = m_ports[m_hops[hop].link].running;
+    std::vector<Member>& running = m_linkStates[m_hops[hop].link].running;
     m_hops[hop].place = static_cast<int>(running.size());
     running.push_back(Member{connection, hop, m_hops[hop].share});
     ++m_flows[connection].contended;
@@ -257,7 +257,7 @@ void MaxMin::Enter(int connection, int hop)
 
 void MaxMin::Exit(int hop)
 {
-    std::vector<Member>& running = m_ports[m_hops[hop].link].running;
+    std::vector<Member>& running = m_linkStates[m_hops[hop].link].running;
     const int place = m_hops[hop].place;
     --m_flows[running[place].connection].contended;
     running[place] = running.back();
@@ -268,9 +268,9 @@ void MaxMin::Exit(int hop)
 
 void MaxMin::MarkDirty(int link)
 {
-    if (!m_ports[link].dirty)
+    if (!m_linkStates[link].dirty)
     {
-        m_ports[link].dirty = true;
+        m_linkStates[link].dirty = true;
         m_dirty.push_back(link);
     }
 }
@@ -279,11 +279,11 @@ void MaxMin::SetBottleneck(Flow& flow, int link)
 {
     if (flow.bottleneck != kNone)
     {
-        --m_ports[flow.bottleneck].bottlenecked;
+        --m_linkStates[flow.bottleneck].bottlenecked;
     }
     if (link != kNone)
     {
-        ++m_ports[link].bottlenecked;
+        ++m_linkStates[link].bottlenecked;
     }
     flow.bottleneck = link;
 }
@@ -297,7 +297,8 @@ void MaxMin::FindLimit(int connection)
     {
         if (m_hops[h].place == kNone)
         {
-            flow.limit = std::min(flow.limit, m_ports[m_hops[h].link].capacity / m_hops[h].share);
+            flow.limit =
+                std::min(flow.limit, m_linkStates[m_hops[h].link].capacity / m_hops[h].share);
         }
     }
 }
@@ -318,17 +319,17 @@ void MaxMin::Include(int connection)
         {
             continue;
         }
-        Port& port = m_ports[m_hops[h].link];
-        if (!port.inSet)
+        LinkState& state = m_linkStates[m_hops[h].link];
+        if (!state.inSet)
         {
-            port.inSet = true;
-            port.set = Stake{port.capacity - port.load};
+            state.inSet = true;
+            state.set = Share{state.capacity - state.load};
             m_links.push_back(m_hops[h].link);
         }
-        port.set.room += flow.rate * m_hops[h].share;
-        port.set.weight += m_hops[h].share;
-        port.set.most += flow.limit * m_hops[h].share;
-        ++port.set.count;
+        state.set.room += flow.rate * m_hops[h].share;
+        state.set.weight += m_hops[h].share;
+        state.set.most += flow.limit * m_hops[h].share;
+        ++state.set.count;
     }
 }
 
@@ -338,18 +339,18 @@ void MaxMin::IncludeSeed(int connection)
 {
     Include(connection);
     const Flow& flow = m_flows[connection];
-    const Port* narrowest = nullptr;
+    const LinkState* narrowest = nullptr;
     double least = flow.limit;
     for (int h = flow.firstHop; h < flow.firstHop + flow.hops; ++h)
     {
-        const Port& port = m_ports[m_hops[h].link];
+        const LinkState& state = m_linkStates[m_hops[h].link];
         if (m_hops[h].place != kNone)
         {
-            const double equal = port.capacity / static_cast<double>(port.running.size());
+            const double equal = state.capacity / static_cast<double>(state.running.size());
             if (equal < least)
             {
                 least = equal;
-                narrowest = &port;
+                narrowest = &state;
             }
         }
     }
@@ -368,22 +369,22 @@ void MaxMin::IncludeSeed(int connection)
 /// Capacity was freed on the link, or changed.
 void MaxMin::IncludeDirty(int link)
 {
-    Port& port = m_ports[link];
-    const bool tooFull = port.load > port.capacity * (1 + kTolerance);
-    for (const Member& member : port.running)
+    LinkState& state = m_linkStates[link];
+    const bool tooFull = state.load > state.capacity * (1 + kTolerance);
+    for (const Member& member : state.running)
     {
         if (tooFull || m_flows[member.connection].bottleneck == link)
         {
             Include(member.connection);
         }
     }
-    if (port.moved && port.joined == 1 && m_flows[port.joinedSum].running)
+    if (state.moved && state.joined == 1 && m_flows[state.joinedSum].running)
     {
-        FindLimit(static_cast<int>(port.joinedSum));
-        Include(static_cast<int>(port.joinedSum));
+        FindLimit(static_cast<int>(state.joinedSum));
+        Include(static_cast<int>(state.joinedSum));
     }
-    port.dirty = false;
-    port.moved = false;
+    state.dirty = false;
+    state.moved = false;
 }
 
 /// What those that are held leave of the links.
@@ -392,12 +393,12 @@ void MaxMin::OpenLinks()
     m_binding.clear();
     for (int link : m_links)
     {
-        Port& port = m_ports[link];
-        port.open = port.set;
-        port.binding = port.set.most > port.set.room;
-        if (port.binding)
+        LinkState& state = m_linkStates[link];
+        state.open = state.set;
+        state.binding = state.set.most > state.set.room;
+        if (state.binding)
         {
-            port.open.room = std::max(0.0, port.open.room);
+            state.open.room = std::max(0.0, state.open.room);
             m_binding.push_back(link);
         }
     }
@@ -406,7 +407,8 @@ void MaxMin::OpenLinks()
     {
         for (int link : m_binding)
         {
-            m_heap.emplace_back(m_ports[link].open.room / m_ports[link].open.weight, link);
+            m_heap.emplace_back(m_linkStates[link].open.room / m_linkStates[link].open.weight,
+                                link);
         }
         std::make_heap(m_heap.begin(), m_heap.end(), std::greater<>());
     }
@@ -424,10 +426,10 @@ double MaxMin::LowestOfFew(int& link) const
     double lowest = std::numeric_limits<double>::infinity();
     for (int candidate : m_binding)
     {
-        const Port& port = m_ports[candidate];
-        if (port.open.count > 0 && port.open.room < lowest * port.open.weight)
+        const LinkState& state = m_linkStates[candidate];
+        if (state.open.count > 0 && state.open.room < lowest * state.open.weight)
         {
-            lowest = std::max(0.0, port.open.room) / port.open.weight;
+            lowest = std::max(0.0, state.open.room) / state.open.weight;
             link = candidate;
         }
     }
@@ -440,17 +442,17 @@ double MaxMin::LowestOfHeap(int& link)
     while (!m_heap.empty())
     {
         const auto [bound, candidate] = m_heap.front();
-        const Port& port = m_ports[candidate];
+        const LinkState& state = m_linkStates[candidate];
         const double share =
-            port.open.count > 0 ? std::max(0.0, port.open.room) / port.open.weight : 0;
-        if (port.open.count > 0 && share <= bound * (1 + kTolerance))
+            state.open.count > 0 ? std::max(0.0, state.open.room) / state.open.weight : 0;
+        if (state.open.count > 0 && share <= bound * (1 + kTolerance))
         {
             link = candidate;
             return share;
         }
         std::pop_heap(m_heap.begin(), m_heap.end(), std::greater<>());
         m_heap.pop_back();
-        if (port.open.count > 0)
+        if (state.open.count > 0)
         {
             m_heap.emplace_back(share, candidate);
             std::push_heap(m_heap.begin(), m_heap.end(), std::greater<>());
@@ -497,7 +499,7 @@ void MaxMin::Fill()
 
 void MaxMin::FreezeAll(int link, double rate)
 {
-    for (const Member& member : m_ports[link].running)
+    for (const Member& member : m_linkStates[link].running)
     {
         const Flow& flow = m_flows[member.connection];
         if (flow.inSet && !flow.frozen)
@@ -517,10 +519,10 @@ void MaxMin::Freeze(int connection, double rate, int bottleneck)
     {
         if (m_hops[h].place != kNone)
         {
-            Port& port = m_ports[m_hops[h].link];
-            port.open.room -= rate * m_hops[h].share;
-            port.open.weight -= m_hops[h].share;
-            --port.open.count;
+            LinkState& state = m_linkStates[m_hops[h].link];
+            state.open.room -= rate * m_hops[h].share;
+            state.open.weight -= m_hops[h].share;
+            --state.open.count;
         }
     }
 }
@@ -532,14 +534,14 @@ bool MaxMin::IncludeViolators()
     const size_t links = m_links.size(); // whoever joins brings more
     for (size_t i = 0; i < links; ++i)
     {
-        Port& port = m_ports[m_links[i]];
-        if (port.binding || port.bottlenecked > 0)
+        LinkState& state = m_linkStates[m_links[i]];
+        if (state.binding || state.bottlenecked > 0)
         {
             IncludeViolatorsOn(m_links[i]);
         }
         else
         {
-            port.load = port.capacity - port.open.room;
+            state.load = state.capacity - state.open.room;
         }
     }
     return m_set.size() > before;
@@ -547,22 +549,22 @@ bool MaxMin::IncludeViolators()
 
 void MaxMin::IncludeViolatorsOn(int link)
 {
-    Port& port = m_ports[link];
+    LinkState& state = m_linkStates[link];
     double level = std::numeric_limits<double>::infinity(); // of the set's that are stuck here
     double top = 0;
-    port.load = 0;
-    for (const Member& member : port.running)
+    state.load = 0;
+    for (const Member& member : state.running)
     {
         const Flow& flow = m_flows[member.connection];
-        port.load += flow.rate * member.share;
+        state.load += flow.rate * member.share;
         top = std::max(top, flow.rate);
         if (flow.bottleneck == link && flow.inSet)
         {
             level = flow.rate;
         }
     }
-    const bool room = port.load < port.capacity * (1 - kTolerance);
-    for (const Member& member : port.running)
+    const bool room = state.load < state.capacity * (1 - kTolerance);
+    for (const Member& member : state.running)
     {
         const Flow& flow = m_flows[member.connection];
         const bool tooFast = flow.rate > level * (1 + kTolerance);

@@ -58,7 +58,7 @@ class MaxMin
     struct Hop
     {
         int link = 0;
-        int place = kNone; ///< in Port::running; kNone: not there
+        int place = kNone; ///< in LinkState::running; kNone: not there
         double share = 1;
     };
 
@@ -88,7 +88,7 @@ class MaxMin
     };
 
     /// Of a link, of connections that are being solved.
-    struct Stake
+    struct Share
     {
         double room = 0;   ///< capacity that others leave
         double weight = 0; ///< their shares
@@ -96,13 +96,13 @@ class MaxMin
         int count = 0;
     };
 
-    struct Port
+    struct LinkState
     {
         double capacity = 0;
         double load = 0;
         std::vector<Member> running; ///< of shared links; private ones keep none
-        Stake set;                   ///< while solving: what the set has to share
-        Stake open;                  ///< while solving: what is left of it to share
+        Share set;                   ///< while solving: what the set has to share
+        Share open;                  ///< while solving: what is left of it to share
         int bottlenecked = 0;        ///< running connections that it limits
         int joined = 0;              ///< connections on the link
         bool inSet = false;          ///< is crossed by a connection being solved
@@ -131,7 +131,7 @@ class MaxMin
     bool IncludeViolators();
     void IncludeViolatorsOn(int link);
 
-    std::vector<Port> m_ports;
+    std::vector<LinkState> m_linkStates;
     std::vector<Flow> m_flows;
     std::vector<Hop> m_hops;
     uint64_t m_version = 1;                     ///< counts whatever changes limits and who is alone

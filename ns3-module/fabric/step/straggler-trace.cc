@@ -60,7 +60,7 @@ class Reader
     {
         if (m_path.empty() || !m_file)
         {
-            throw Error(settings.Place("file"), m_path, "a CSV file that can be read");
+            throw Error(settings.Location("file"), m_path, "a CSV file that can be read");
         }
     }
 
@@ -231,7 +231,7 @@ void Normalise(std::vector<std::vector<double>>& rows, const std::string& unit)
 void Choose(std::vector<std::vector<double>>& rows,
             const std::vector<int>& workers,
             const std::map<int64_t, double>& known,
-            const std::string& place)
+            const std::string& location)
 {
     std::vector<size_t> columns;
     for (int worker : workers)
@@ -239,7 +239,7 @@ void Choose(std::vector<std::vector<double>>& rows,
         const auto found = known.find(worker);
         if (found == known.end())
         {
-            throw Error(place, std::to_string(worker), "workers of the trace");
+            throw Error(location, std::to_string(worker), "workers of the trace");
         }
         columns.push_back(static_cast<size_t>(std::distance(known.begin(), found)));
     }
@@ -261,7 +261,7 @@ StragglerTrace::StragglerTrace(Settings& settings) : m_path(settings.Text("file"
     const std::string unit = settings.Text("unit", "step");
     if (unit != "step" && unit != "run" && unit != "factor")
     {
-        throw Error(settings.Place("unit"), unit, "step, run, factor");
+        throw Error(settings.Location("unit"), unit, "step, run, factor");
     }
     const std::string chosen = settings.Text("workers", "");
     const Table table = Reader(settings).Read();
@@ -269,8 +269,8 @@ StragglerTrace::StragglerTrace(Settings& settings) : m_path(settings.Text("file"
     Normalise(m_factors, unit);
     if (settings.Has("workers"))
     {
-        const std::string place = settings.Place("workers");
-        Choose(m_factors, ParseWorkerList(chosen, place), table.begin()->second, place);
+        const std::string location = settings.Location("workers");
+        Choose(m_factors, ParseWorkerList(chosen, location), table.begin()->second, location);
     }
 }
 
@@ -297,7 +297,7 @@ std::vector<double> StragglerTrace::Factors(int workers, uint64_t step) const
     return {row.begin(), row.begin() + workers};
 }
 
-std::vector<int> ParseWorkerList(const std::string& text, const std::string& place)
+std::vector<int> ParseWorkerList(const std::string& text, const std::string& location)
 {
     std::vector<int> workers;
     const char* next = text.data();
@@ -308,7 +308,7 @@ std::vector<int> ParseWorkerList(const std::string& text, const std::string& pla
         auto [rest, error] = std::from_chars(next, end, worker);
         if (error != std::errc() || worker < 0 || (rest != end && *rest != '+'))
         {
-            throw Error(place, text, "numbers of workers joined by '+', such as 3+7");
+            throw Error(location, text, "numbers of workers joined by '+', such as 3+7");
         }
         workers.push_back(worker);
         if (rest == end)

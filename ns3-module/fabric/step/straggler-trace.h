@@ -40,7 +40,7 @@ class StragglerTrace
     std::vector<std::vector<double>> m_factors; ///< [step][worker]
 };
 
-/// "3+7". Throws Error naming `place`.
-std::vector<int> ParseWorkerList(const std::string& text, const std::string& place);
+/// "3+7". Throws Error naming `location`.
+std::vector<int> ParseWorkerList(const std::string& text, const std::string& location);
 
 } // namespace legacy::fabric

@@ -187,12 +187,13 @@ std::unique_ptr<StragglerModel> MakeFixed(const std::string& text, Settings& set
     const int count = settings.Int("count", listed ? 0 : 1, 1, kMaxWorkers);
     if (listed && settings.Has("count"))
     {
-        throw Error(settings.Place("count"), settings.Text("count", ""), "either this or workers");
+        throw Error(
+            settings.Location("count"), settings.Text("count", ""), "either this or workers");
     }
     std::vector<int> slow;
     if (listed)
     {
-        slow = ParseWorkerList(list, settings.Place("workers"));
+        slow = ParseWorkerList(list, settings.Location("workers"));
     }
     return std::make_unique<Fixed>(text, std::move(slow), count, factor);
 }

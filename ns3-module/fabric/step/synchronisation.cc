@@ -59,7 +59,7 @@ Synchronisation::Synchronisation(const std::string& text, const std::string& opt
         m_minimum = settings.Int("min", 1, 1, kMaxWorkers);
         if (settings.Has("time") && m_time == 0)
         {
-            throw Error(settings.Place("time"), settings.Text("time", ""), "a time above 0");
+            throw Error(settings.Location("time"), settings.Text("time", ""), "a time above 0");
         }
     }
     else if (type != "barrier")

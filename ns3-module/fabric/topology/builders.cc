@@ -155,9 +155,9 @@ Topology BuildTorus(int x, int y, int z, const Tier& host, const Tier& router)
         const int column = i % x;
         const int row = i / x % y;
         const int plane = i / (x * y);
-        const std::string place = std::to_string(column) + "." + std::to_string(row) +
-                                  (z > 1 ? "." + std::to_string(plane) : "");
-        routers.push_back(topology.AddSwitch("router" + place));
+        const std::string location = std::to_string(column) + "." + std::to_string(row) +
+                                     (z > 1 ? "." + std::to_string(plane) : "");
+        routers.push_back(topology.AddSwitch("router" + location));
         // Planes side by side; each host below and to the right of its router.
         const Position position{static_cast<double>(column + plane * (x + 1)),
                                 static_cast<double>(row)};

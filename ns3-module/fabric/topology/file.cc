@@ -16,7 +16,7 @@ namespace
 constexpr int kMostDeclaredNodes = 65536; ///< hosts, and switches
 constexpr double kMaxErrorRate = 0.999999;
 
-std::string Place(const std::string& path, const YAML::Mark& mark)
+std::string Location(const std::string& path, const YAML::Mark& mark)
 {
     if (mark.is_null())
     {
@@ -29,7 +29,7 @@ std::string KeyOf(const std::string& path, const YAML::Node& key)
 {
     if (!key.IsScalar())
     {
-        throw Error(Place(path, key.Mark()) + ": a key must be a plain word");
+        throw Error(Location(path, key.Mark()) + ": a key must be a plain word");
     }
     return key.Scalar();
 }
@@ -42,7 +42,7 @@ void Flatten(const std::string& path,
 {
     for (const auto& entry : map)
     {
-        const std::string where = Place(path, entry.first.Mark());
+        const std::string where = Location(path, entry.first.Mark());
         const std::string key = prefix + KeyOf(path, entry.first);
         if (entry.second.IsMap() && prefix.empty())
         {
@@ -69,7 +69,7 @@ class LinksFile
     LinksFile(const std::string& path, const YAML::Node& root, const LinkDefaults& defaults)
         : m_path(path),
           m_root(root),
-          m_settings(Place(path, root["type"].Mark()), "links"),
+          m_settings(Location(path, root["type"].Mark()), "links"),
           m_defaults(defaults)
     {
     }
@@ -80,8 +80,9 @@ class LinksFile
         {
             const std::string key = KeyOf(m_path, entry.first);
             const bool plain = entry.second.IsScalar();
-            m_settings.Set(
-                key, plain ? entry.second.Scalar() : "a list", Place(m_path, entry.first.Mark()));
+            m_settings.Set(key,
+                           plain ? entry.second.Scalar() : "a list",
+                           Location(m_path, entry.first.Mark()));
         }
         m_settings.Text("type", "");
         m_defaults.rateBps = m_settings.Rate("rate", m_defaults.rateBps);
@@ -101,9 +102,9 @@ class LinksFile
     }
 
   private:
-    void AddNode(bool host, const std::string& name, const std::string& place)
+    void AddNode(bool host, const std::string& name, const std::string& location)
     {
-        host ? m_builder.AddHost(name, place) : m_builder.AddSwitch(name, place);
+        host ? m_builder.AddHost(name, location) : m_builder.AddSwitch(name, location);
     }
 
     /// A list of names, or how many.
@@ -115,19 +116,19 @@ class LinksFile
             const int count = m_settings.Int(key, 0, hosts ? 1 : 0, kMostDeclaredNodes);
             for (int i = 0; i < count; ++i)
             {
-                AddNode(hosts, prefix + std::to_string(i), Place(m_path, nodes.Mark()));
+                AddNode(hosts, prefix + std::to_string(i), Location(m_path, nodes.Mark()));
             }
             return;
         }
         m_settings.Text(key, ""); // read here
         for (const YAML::Node& node : nodes)
         {
-            const std::string place = Place(m_path, node.Mark());
+            const std::string location = Location(m_path, node.Mark());
             if (!node.IsScalar() || node.Scalar().empty())
             {
-                throw Error(place + ": " + key, "no name", "a number, or a list of names");
+                throw Error(location + ": " + key, "no name", "a number, or a list of names");
             }
-            AddNode(hosts, node.Scalar(), place);
+            AddNode(hosts, node.Scalar(), location);
         }
     }
 
@@ -137,7 +138,8 @@ class LinksFile
         const std::string given = m_settings.Text("links", "nothing");
         if (!links || !links.IsSequence())
         {
-            throw Error(m_settings.Place("links"), given, "a list of links such as {a: x, b: y}");
+            throw Error(
+                m_settings.Location("links"), given, "a list of links such as {a: x, b: y}");
         }
         for (const YAML::Node& link : links)
         {
@@ -147,23 +149,23 @@ class LinksFile
 
     void AddLink(const YAML::Node& map)
     {
-        const std::string place = Place(m_path, map.Mark());
+        const std::string location = Location(m_path, map.Mark());
         if (!map.IsMap())
         {
-            throw Error(place + ": links",
+            throw Error(location + ": links",
                         map.IsScalar() ? map.Scalar() : "a list",
                         "maps such as {a: x, b: y}");
         }
-        Settings settings(place, "a link");
+        Settings settings(location, "a link");
         for (const auto& entry : map)
         {
             const std::string key = KeyOf(m_path, entry.first);
             if (!entry.second.IsScalar())
             {
                 throw Error(
-                    Place(m_path, entry.first.Mark()) + ": " + key, "no value", "one value");
+                    Location(m_path, entry.first.Mark()) + ": " + key, "no value", "one value");
             }
-            settings.Set(key, entry.second.Scalar(), Place(m_path, entry.first.Mark()));
+            settings.Set(key, entry.second.Scalar(), Location(m_path, entry.first.Mark()));
         }
         Link link;
         link.a = End("a", settings);
@@ -174,7 +176,7 @@ class LinksFile
         link.errorRate = settings.Real("error", 0, 0, kMaxErrorRate);
         link.usdPerGb = settings.Prices("price");
         settings.RejectUnread();
-        m_builder.AddLink(link, place);
+        m_builder.AddLink(link, location);
     }
 
     int End(const std::string& key, Settings& link) const
@@ -183,7 +185,7 @@ class LinksFile
         const int* node = m_builder.Find(name);
         if (!node)
         {
-            throw Error(link.Place(key), name, "a name that hosts or switches declares");
+            throw Error(link.Location(key), name, "a name that hosts or switches declares");
         }
         return *node;
     }
@@ -209,7 +211,7 @@ std::variant<Settings, Topology> ReadYamlFile(const std::string& path, const Lin
         const YAML::Node root = YAML::Load(file);
         if (!root.IsMap() || !root["type"] || !root["type"].IsScalar())
         {
-            throw Error(Place(path, root.Mark()) +
+            throw Error(Location(path, root.Mark()) +
                         ": a topology file is a map with the key 'type'");
         }
         const YAML::Node type = root["type"];
@@ -217,14 +219,14 @@ std::variant<Settings, Topology> ReadYamlFile(const std::string& path, const Lin
         {
             return LinksFile(path, root, defaults).Read();
         }
-        Settings settings(Place(path, type.Mark()), type.Scalar());
+        Settings settings(Location(path, type.Mark()), type.Scalar());
         Flatten(path, root, "", settings);
         settings.Text("type", ""); // read here
         return settings;
     }
     catch (const YAML::Exception& error)
     {
-        throw Error(Place(path, error.mark) + ": " + error.msg);
+        throw Error(Location(path, error.mark) + ": " + error.msg);
     }
 }
 

@@ -112,26 +112,26 @@ std::vector<int> TierOfNodes(const Topology& topology)
     return tiers;
 }
 
-void GraphBuilder::Name(const std::string& name, const std::string& place)
+void GraphBuilder::Name(const std::string& name, const std::string& location)
 {
     const int node = m_topology.NodeCount();
     const auto [entry, added] = m_nodes.emplace(name, node);
     if (!added)
     {
-        throw Error(place, name, "each name once; it is also at " + m_places[entry->second]);
+        throw Error(location, name, "each name once; it is also at " + m_places[entry->second]);
     }
-    m_places.push_back(place);
+    m_places.push_back(location);
 }
 
-int GraphBuilder::AddHost(const std::string& name, const std::string& place)
+int GraphBuilder::AddHost(const std::string& name, const std::string& location)
 {
-    Name(name, place);
+    Name(name, location);
     return m_topology.AddHost(name);
 }
 
-int GraphBuilder::AddSwitch(const std::string& name, const std::string& place)
+int GraphBuilder::AddSwitch(const std::string& name, const std::string& location)
 {
-    Name(name, place);
+    Name(name, location);
     return m_topology.AddSwitch(name);
 }
 
@@ -141,17 +141,17 @@ const int* GraphBuilder::Find(const std::string& name) const
     return found == m_nodes.end() ? nullptr : &found->second;
 }
 
-void GraphBuilder::AddLink(const Link& link, const std::string& place)
+void GraphBuilder::AddLink(const Link& link, const std::string& location)
 {
     const std::string ends = m_topology.NodeName(link.a) + " - " + m_topology.NodeName(link.b);
     if (link.a == link.b)
     {
-        throw Error(place + ": link", ends, "two different nodes");
+        throw Error(location + ": link", ends, "two different nodes");
     }
-    const auto [entry, added] = m_links.emplace(std::minmax({link.a, link.b}), place);
+    const auto [entry, added] = m_links.emplace(std::minmax({link.a, link.b}), location);
     if (!added)
     {
-        throw Error(place + ": link", ends, "each link once; it is also at " + entry->second);
+        throw Error(location + ": link", ends, "each link once; it is also at " + entry->second);
     }
     m_topology.AddLink(link);
 }

@@ -51,16 +51,16 @@ class HpccFile
         }
         if (Advance())
         {
-            throw Error(Place(0) + ": after the " + std::to_string(links) +
+            throw Error(Location(0) + ": after the " + std::to_string(links) +
                             " links that the first line announces",
                         Line(),
                         "nothing");
         }
         CheckHosts(nodes);
         AddNodes(nodes);
-        for (const auto& [link, place] : m_links)
+        for (const auto& [link, location] : m_links)
         {
-            AddLink(link, place);
+            AddLink(link, location);
         }
         return m_builder.Finish(m_path);
     }
@@ -101,7 +101,7 @@ class HpccFile
         }
         if (m_words.size() != count)
         {
-            throw Error(Place(std::min(count, m_words.size() - 1)), Line(), what);
+            throw Error(Location(std::min(count, m_words.size() - 1)), Line(), what);
         }
     }
 
@@ -117,7 +117,7 @@ class HpccFile
         return line.size() <= kLongest ? line : line.substr(0, kLongest) + "...";
     }
 
-    std::string Place(size_t word) const
+    std::string Location(size_t word) const
     {
         return m_path + ":" + std::to_string(m_line) + ":" + std::to_string(m_words[word].column);
     }
@@ -136,7 +136,7 @@ class HpccFile
         int value = 0;
         if (!Parse(word, value) || value < minimum || value > maximum)
         {
-            throw Error(Place(word) + ": " + what,
+            throw Error(Location(word) + ": " + what,
                         m_words[word].text,
                         "an integer from " + std::to_string(minimum) + " to " +
                             std::to_string(maximum));
@@ -159,14 +159,15 @@ class HpccFile
             {
                 if (read == count)
                 {
-                    throw Error(Place(word) + ": switches",
+                    throw Error(Location(word) + ": switches",
                                 m_words[word].text,
                                 std::to_string(count) + " of them, as the first line says");
                 }
                 const int node = Integer(word, "switch", 0, nodes - 1);
-                if (!m_switchPlace.emplace(node, Place(word)).second)
+                if (!m_switchLocations.emplace(node, Location(word)).second)
                 {
-                    throw Error(Place(word) + ": switch", m_words[word].text, "each switch once");
+                    throw Error(
+                        Location(word) + ": switch", m_words[word].text, "each switch once");
                 }
             }
         }
@@ -176,13 +177,13 @@ class HpccFile
     void CheckHosts(int nodes) const
     {
         std::set<int> linked;
-        for (const auto& [link, place] : m_links)
+        for (const auto& [link, location] : m_links)
         {
             linked.insert({link.a, link.b});
         }
         for (int i = 0; i < nodes; ++i)
         {
-            if (m_switchPlace.count(i) == 0 && linked.count(i) == 0)
+            if (m_switchLocations.count(i) == 0 && linked.count(i) == 0)
             {
                 throw Error(m_path + ": links of host" + std::to_string(i),
                             "none",
@@ -196,14 +197,14 @@ class HpccFile
         m_node.resize(nodes);
         for (int i = 0; i < nodes; ++i)
         {
-            if (m_switchPlace.count(i) == 0)
+            if (m_switchLocations.count(i) == 0)
             {
                 m_node[i] = m_builder.AddHost("host" + std::to_string(i), m_path);
             }
         }
-        for (const auto& [node, place] : m_switchPlace)
+        for (const auto& [node, location] : m_switchLocations)
         {
-            m_node[node] = m_builder.AddSwitch("switch" + std::to_string(node), place);
+            m_node[node] = m_builder.AddSwitch("switch" + std::to_string(node), location);
         }
     }
 
@@ -213,28 +214,28 @@ class HpccFile
         Link link;
         link.a = Integer(0, "source", 0, nodes - 1);
         link.b = Integer(1, "destination", 0, nodes - 1);
-        link.rateBps = ParseRate(m_words[2].text, Place(2) + ": rate");
-        link.delay = ParseTime(m_words[3].text, Place(3) + ": delay");
+        link.rateBps = ParseRate(m_words[2].text, Location(2) + ": rate");
+        link.delay = ParseTime(m_words[3].text, Location(3) + ": delay");
         // Negated, so that NaN fails.
         if (!Parse(4, link.errorRate) || !(link.errorRate >= 0 && link.errorRate < 1))
         {
-            throw Error(Place(4) + ": error rate", m_words[4].text, "0 to below 1");
+            throw Error(Location(4) + ": error rate", m_words[4].text, "0 to below 1");
         }
-        m_links.emplace_back(link, Place(0));
+        m_links.emplace_back(link, Location(0));
     }
 
-    void AddLink(Link link, const std::string& place)
+    void AddLink(Link link, const std::string& location)
     {
         link.a = m_node[link.a];
         link.b = m_node[link.b];
-        m_builder.AddLink(link, place);
+        m_builder.AddLink(link, location);
     }
 
     std::string m_path;
     std::ifstream m_file;
     int m_line = 0;
     std::vector<Word> m_words;                         ///< of the line
-    std::map<int, std::string> m_switchPlace;          ///< by number in the file
+    std::map<int, std::string> m_switchLocations;      ///< by number in the file
     std::vector<std::pair<Link, std::string>> m_links; ///< with their places
     std::vector<int> m_node;                           ///< by number in the file
     GraphBuilder m_builder;

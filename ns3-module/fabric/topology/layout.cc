@@ -46,7 +46,7 @@ void Frame(Layout& layout)
 }
 
 /// Empty where a node has no place.
-std::vector<Position> OwnPlaces(const Topology& topology)
+std::vector<Position> OwnPositions(const Topology& topology)
 {
     std::vector<Position> places;
     for (int node = 0; node < topology.NodeCount(); ++node)
@@ -200,7 +200,7 @@ Layout LayOut(const Topology& topology)
 {
     Layout layout;
     layout.labels.assign(topology.NodeCount(), topology.NodeCount() <= kMostLabels);
-    layout.nodes = OwnPlaces(topology);
+    layout.nodes = OwnPositions(topology);
     layout.straight = layout.nodes.empty() ? 0 : 1.5 * kUnit;
     if (layout.nodes.empty())
     {

@@ -136,7 +136,7 @@ void TopologyBuild::Divide(const std::string& key,
     }
     if (settings.Has(name + ".rate"))
     {
-        throw Error(settings.Place(key),
+        throw Error(settings.Location(key),
                     settings.Text(key, ""),
                     "either this or " + name + ".rate, which follow from each other");
     }
@@ -151,12 +151,12 @@ void TopologyBuild::CheckHosts(int64_t hosts,
     const std::string has = std::to_string(hosts) + " hosts";
     if (hosts < hostsNeeded)
     {
-        throw Error(settings.Place(key) + ": " + settings.Type() + " has " + has + ", but " +
+        throw Error(settings.Location(key) + ": " + settings.Type() + " has " + has + ", but " +
                     std::to_string(hostsNeeded) + " are needed; allowed: " + remedy);
     }
     if (hosts > kMaxHosts)
     {
-        throw Error(settings.Place(key), has, "at most " + std::to_string(kMaxHosts));
+        throw Error(settings.Location(key), has, "at most " + std::to_string(kMaxHosts));
     }
 }
 
@@ -164,7 +164,7 @@ void TopologyBuild::CheckLinks(int64_t links, const std::string& key) const
 {
     if (links > kMaxLinks)
     {
-        throw Error(settings.Place(key),
+        throw Error(settings.Location(key),
                     std::to_string(links) + " links",
                     "at most " + std::to_string(kMaxLinks));
     }
@@ -181,7 +181,7 @@ Topology MakeFatTree(TopologyBuild& build)
     const int k = build.settings.Int("k", std::max(4, smallest), 2, kMaxPorts);
     if (k % 2 != 0)
     {
-        throw Error(build.settings.Place("k"), std::to_string(k), "an even number");
+        throw Error(build.settings.Location("k"), std::to_string(k), "an even number");
     }
     build.CheckHosts(FatTreeHosts(k), "k", "k = " + std::to_string(smallest) + " or more");
     const Tier host = build.TierOf("host");

@@ -13,12 +13,13 @@ using test::LeNet5;
 using test::ResNet18;
 
 LegacySchedule Layer(double small, double large, int64_t split = 10000) {
-  return {.splits = {split}, .phase_bounds = {}, .levels = {{small, large}}, .closed_right = false};
+  return {
+      .splits = {split}, .phase_bounds = {}, .parameters = {{small, large}}, .closed_right = false};
 }
 
-LegacySchedule Phases(std::vector<double> levels) {
+LegacySchedule Phases(std::vector<double> parameters) {
   LegacySchedule schedule;
-  for (const double level : levels) schedule.levels.push_back({level});
+  for (const double value : parameters) schedule.parameters.push_back({value});
   return schedule;
 }
 
@@ -41,10 +42,10 @@ double SlowVolume(const VolumeModel& model, const LegacySchedule& schedule) {
   double sum = 0;
   for (int64_t step = 0; step < model.total_steps; ++step) {
     for (const Unit& unit : model.units) {
-      const double level = schedule.Level(step, model.total_steps, unit.numel);
+      const double value = schedule.Parameter(step, model.total_steps, unit.numel);
       sum += model.measure == VolumeMeasure::kElements
-                 ? static_cast<double>(model.scheme->ElementsSent(unit, level))
-                 : static_cast<double>(*model.scheme->MessageBytes(unit, level));
+                 ? static_cast<double>(model.scheme->ElementsSent(unit, value))
+                 : static_cast<double>(*model.scheme->MessageBytes(unit, value));
     }
   }
   return sum / static_cast<double>(model.total_steps);
@@ -80,7 +81,7 @@ TEST_F(EqualVolume, AverageEqualsAWalkThroughTheSteps) {
         const VolumeModel model = Model(units, steps, measure);
         LegacySchedule schedule{.splits = {1000},
                                 .phase_bounds = {},
-                                .levels = {{0.5, 0.1}, {0.2, 0.02}, {0.1, 0.001}},
+                                .parameters = {{0.5, 0.1}, {0.2, 0.02}, {0.1, 0.001}},
                                 .closed_right = closed_right};
         EXPECT_DOUBLE_EQ(AverageVolume(model, schedule), SlowVolume(model, schedule));
         schedule.phase_bounds = {3, 30};
@@ -108,45 +109,46 @@ TEST_F(EqualVolume, SolvesTheLargeBucketForADensity) {
   for (const VolumeMeasure measure : {VolumeMeasure::kElements, VolumeMeasure::kBytes}) {
     const VolumeModel model = Model(units, 10, measure);
     const double target = UniformVolume(model, 0.001);
-    const auto solution = SolveSchedule(model, Layer(0.2, 0.001), target, FreeLevels::kLargest);
+    const auto solution = SolveSchedule(model, Layer(0.2, 0.001), target, FreeParameters::kLargest);
     EXPECT_EQ(solution.requested, target);
     EXPECT_NEAR(solution.realised, target, 0.002 * target);
     EXPECT_EQ(solution.realised, AverageVolume(model, solution.schedule));
-    EXPECT_EQ(solution.schedule.levels[0][0], 0.2);
-    EXPECT_LT(solution.schedule.levels[0][1], 0.001);
+    EXPECT_EQ(solution.schedule.parameters[0][0], 0.2);
+    EXPECT_LT(solution.schedule.parameters[0][1], 0.001);
   }
   // The closed form (dbar - f delta_small) / (1 - f), up to one value in each of 62 tensors.
   const VolumeModel model = Model(units);
   const auto solution =
-      SolveSchedule(model, Layer(0.2, 0.001), 0.001 * 11173962, FreeLevels::kLargest);
+      SolveSchedule(model, Layer(0.2, 0.001), 0.001 * 11173962, FreeParameters::kLargest);
   const double share = 0.00221;
-  EXPECT_NEAR(solution.schedule.levels[0][1], (0.001 - share * 0.2) / (1 - share), 62.0 / 11173962);
+  EXPECT_NEAR(solution.schedule.parameters[0][1], (0.001 - share * 0.2) / (1 - share),
+              62.0 / 11173962);
 }
 
 TEST_F(EqualVolume, ScalesPhasesKeepingTheirRatios) {
   const auto units = ResNet18(10);
   const VolumeModel model = Model(units, 101);  // phases of 51 and 50 steps
   const double target = UniformVolume(model, 0.01);
-  const auto solution = SolveSchedule(model, Phases({0.9, 0.1}), target, FreeLevels::kAll);
+  const auto solution = SolveSchedule(model, Phases({0.9, 0.1}), target, FreeParameters::kAll);
   EXPECT_NEAR(solution.realised, target, 0.001 * target);
-  const auto& levels = solution.schedule.levels;
-  EXPECT_NEAR(levels[0][0] / levels[1][0], 9, 1e-9);
-  EXPECT_NEAR((51 * levels[0][0] + 50 * levels[1][0]) / 101, 0.01, 2e-5);
+  const auto& parameters = solution.schedule.parameters;
+  EXPECT_NEAR(parameters[0][0] / parameters[1][0], 9, 1e-9);
+  EXPECT_NEAR((51 * parameters[0][0] + 50 * parameters[1][0]) / 101, 0.01, 2e-5);
 }
 
 TEST_F(EqualVolume, SaysTheBoundOfWhatCannotBe) {
   const auto units = ResNet18(100);
   const VolumeModel model = Model(units);
   try {  // f = 0.175 %: at 0.1 % the small bucket can have at most 57 %
-    SolveSchedule(model, Layer(1, 0.001), 0.001 * 11220132, FreeLevels::kLargest);
+    SolveSchedule(model, Layer(1, 0.001), 0.001 * 11220132, FreeParameters::kLargest);
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("target / f = 0.57"), std::string::npos)
         << error.what();
   }
-  EXPECT_THROW(SolveSchedule(model, Layer(0.1, 0.1), 2 * 11220132, FreeLevels::kAll), Error);
-  EXPECT_THROW(SolveSchedule(model, Layer(0.1, 0), 1e4, FreeLevels::kLargest), Error);
-  EXPECT_THROW(SolveSchedule(model, Layer(0.1, 0.01), std::nan(""), FreeLevels::kAll), Error);
+  EXPECT_THROW(SolveSchedule(model, Layer(0.1, 0.1), 2 * 11220132, FreeParameters::kAll), Error);
+  EXPECT_THROW(SolveSchedule(model, Layer(0.1, 0), 1e4, FreeParameters::kLargest), Error);
+  EXPECT_THROW(SolveSchedule(model, Layer(0.1, 0.01), std::nan(""), FreeParameters::kAll), Error);
   EXPECT_THROW(AverageVolume(Model({}), Layer(0.1, 0.01)), Error);
   EXPECT_THROW(AverageVolume(Model(units, 0), Layer(0.1, 0.01)), Error);
 }

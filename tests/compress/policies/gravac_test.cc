@@ -273,7 +273,7 @@ TEST(Gravac, ReleasedWhenTheRateDrops) {
   }
 }
 
-TEST(Gravac, RefusesSchemesWithoutLevels) {
+TEST(Gravac, RefusesSchemesWithoutCandidates) {
   for (const char* scheme : {"dense", "ar-topk", "threshold"}) {
     try {
       test::PolicyDriver("gravac", scheme, Context());

@@ -13,7 +13,8 @@
 namespace legacy::legacy_auto_test {
 namespace {
 
-// A scheme whose only parameter is a whole number of bits, ranks, ...: `bytes` a unit and level.
+// A scheme whose only parameter is a whole number of bits, ranks, ...: `bytes` a unit and
+// parameter.
 class WholeScheme : public Scheme {
  public:
   explicit WholeScheme(ParameterSpec spec) : spec_(std::move(spec)) {}
@@ -76,11 +77,11 @@ TEST(LegacyAuto, DensitiesOfEqualVolume) {
       const double target = UniformVolume(model, anchor);
       EXPECT_NEAR(AverageVolume(model, schedule), target, 0.01 * target) << name;
       ASSERT_EQ(schedule.Phases(), 2);
-      for (const auto& row : schedule.levels) {
+      for (const auto& row : schedule.parameters) {
         EXPECT_GT(Amount(spec, row[0]), 5 * Amount(spec, row[1])) << name;
       }
-      EXPECT_NEAR(Amount(spec, schedule.levels[0][1]) / Amount(spec, schedule.levels[1][1]), 9,
-                  1e-6);
+      EXPECT_NEAR(Amount(spec, schedule.parameters[0][1]) / Amount(spec, schedule.parameters[1][1]),
+                  9, 1e-6);
     }
   }
 }
@@ -94,17 +95,17 @@ TEST(LegacyAuto, WholeNumbersComeNearTheTarget) {
       const double target = UniformVolume(model, anchor);
       for (const bool by_phase : {false, true}) {
         const LegacySchedule schedule = AutoSchedule(model, anchor, {.by_phase = by_phase});
-        for (const auto& row : schedule.levels) {
-          for (const double level : row) EXPECT_EQ(level, std::round(level));
+        for (const auto& row : schedule.parameters) {
+          for (const double value : row) EXPECT_EQ(value, std::round(value));
         }
         const double reached = AverageVolume(model, schedule);
         EXPECT_NEAR(reached, target, 0.06 * target) << spec.name << anchor;
-        EXPECT_GE(schedule.levels[0][0], schedule.levels[0][1]);
+        EXPECT_GE(schedule.parameters[0][0], schedule.parameters[0][1]);
         if (!by_phase) {
-          EXPECT_GT(schedule.levels[0][0], schedule.levels[0][1]);
+          EXPECT_GT(schedule.parameters[0][0], schedule.parameters[0][1]);
         }
         if (by_phase) {
-          EXPECT_GT(schedule.levels[0][1], schedule.levels[1][1]);
+          EXPECT_GT(schedule.parameters[0][1], schedule.parameters[1][1]);
         }
       }
     }
@@ -125,7 +126,7 @@ TEST(LegacyAuto, ThresholdsAreScaledOnly) {
   const VolumeModel model = {units, scheme.get(), 10, VolumeMeasure::kElements};
   if (UsableMeasure(model)) GTEST_FAIL();
   const auto schedule = AutoSchedule(model, 0.01, {.by_phase = false});
-  EXPECT_EQ(schedule.levels, (std::vector<std::vector<double>>{{0.002, 0.01}}));
+  EXPECT_EQ(schedule.parameters, (std::vector<std::vector<double>>{{0.002, 0.01}}));
 }
 
 TEST(SolveUniform, WhereTheVolumeFalls) {
@@ -133,7 +134,7 @@ TEST(SolveUniform, WhereTheVolumeFalls) {
   const auto scheme = MakeScheme("fft");
   const VolumeModel model = {units, scheme.get(), 10, VolumeMeasure::kElements};
   const LegacySchedule schedule = {
-      .splits = {1000}, .phase_bounds = {}, .levels = {{0.5, 0.9}}, .closed_right = false};
+      .splits = {1000}, .phase_bounds = {}, .parameters = {{0.5, 0.9}}, .closed_right = false};
   const UniformSolution solution = SolveUniform(model, schedule);
   EXPECT_NEAR(solution.realised, solution.requested, 0.01 * solution.requested);
   EXPECT_GT(solution.parameter, 0.8);

@@ -10,8 +10,8 @@ namespace legacy::legacy_schedule_test {
 namespace {
 
 LegacySchedule Table(std::vector<int64_t> splits, std::vector<int64_t> bounds,
-                     std::vector<std::vector<double>> levels, bool closed_right = false) {
-  return {std::move(splits), std::move(bounds), std::move(levels), closed_right};
+                     std::vector<std::vector<double>> parameters, bool closed_right = false) {
+  return {std::move(splits), std::move(bounds), std::move(parameters), closed_right};
 }
 
 TEST(LegacySchedule, BucketsAreStrictlyBelowTheirSplit) {
@@ -19,7 +19,7 @@ TEST(LegacySchedule, BucketsAreStrictlyBelowTheirSplit) {
   const std::vector<std::pair<int64_t, double>> cases = {
       {1, 0.6},   {99, 0.6},   {100, 0.3},     {499, 0.3},
       {500, 0.1}, {9999, 0.1}, {10000, 0.001}, {5000000, 0.001}};
-  for (const auto& [numel, level] : cases) EXPECT_EQ(table.Level(0, 1, numel), level) << numel;
+  for (const auto& [numel, value] : cases) EXPECT_EQ(table.Parameter(0, 1, numel), value) << numel;
 }
 
 TEST(LegacySchedule, EqualPhasesFollowTheFloorRule) {
@@ -36,11 +36,11 @@ TEST(LegacySchedule, EqualPhasesFollowTheFloorRule) {
 TEST(LegacySchedule, ClosedRightGivesTheBoundaryToTheEarlierPhase) {
   const auto open = Table({}, {}, {{3}, {2}, {1}});
   const auto closed = Table({}, {}, {{3}, {2}, {1}}, true);
-  EXPECT_EQ(open.Level(10, 30, 1), 2);
-  EXPECT_EQ(closed.Level(10, 30, 1), 3);
-  EXPECT_EQ(closed.Level(11, 30, 1), 2);
-  EXPECT_EQ(closed.Level(20, 30, 1), 2);
-  EXPECT_EQ(closed.Level(0, 30, 1), 3);
+  EXPECT_EQ(open.Parameter(10, 30, 1), 2);
+  EXPECT_EQ(closed.Parameter(10, 30, 1), 3);
+  EXPECT_EQ(closed.Parameter(11, 30, 1), 2);
+  EXPECT_EQ(closed.Parameter(20, 30, 1), 2);
+  EXPECT_EQ(closed.Parameter(0, 30, 1), 3);
   // First i with t <= (i + 1) T / p, else the last.
   for (int64_t step = 0; step < 40; ++step) {
     const int64_t slow = step * 3 <= 31 ? 0 : step * 3 <= 62 ? 1 : 2;
@@ -54,8 +54,8 @@ TEST(LegacySchedule, ExplicitBounds) {
   const std::vector<std::tuple<int64_t, double, double>> cases = {
       {0, 3, 3}, {4, 3, 3}, {5, 2, 3}, {6, 2, 2}, {19, 2, 2}, {20, 1, 2}, {21, 1, 1}, {99, 1, 1}};
   for (const auto& [step, left, right] : cases) {
-    EXPECT_EQ(open.Level(step, 100, 7), left) << step;
-    EXPECT_EQ(closed.Level(step, 100, 7), right) << step;
+    EXPECT_EQ(open.Parameter(step, 100, 7), left) << step;
+    EXPECT_EQ(closed.Parameter(step, 100, 7), right) << step;
   }
 }
 
@@ -72,28 +72,30 @@ TEST(LegacySchedule, RefusesRaggedShortAndUnsortedTables) {
   EXPECT_THROW(Table({}, {}, {{2}, {1}}).Phase(0, 0), Error);
 }
 
-TEST(ParseLevels, PercentAndFraction) {
-  using Levels = std::vector<std::vector<double>>;
-  EXPECT_EQ(ParseLevels("10%,0.5%/1%,0.05%", LevelUnit::kFraction),
-            (Levels{{0.1, 0.005}, {0.01, 0.0005}}));
-  EXPECT_EQ(ParseLevels("0.01", LevelUnit::kFraction), (Levels{{0.01}}));
-  EXPECT_EQ(ParseLevels("100%,1,1e-3,5e-1%", LevelUnit::kFraction), (Levels{{1, 1, 0.001, 0.005}}));
-  EXPECT_EQ(ParseLevels("4,2/2,1", LevelUnit::kRaw), (Levels{{4, 2}, {2, 1}}));
+TEST(ParseSchedule, PercentAndFraction) {
+  using Table = std::vector<std::vector<double>>;
+  EXPECT_EQ(ParseSchedule("10%,0.5%/1%,0.05%", ScheduleUnit::kFraction),
+            (Table{{0.1, 0.005}, {0.01, 0.0005}}));
+  EXPECT_EQ(ParseSchedule("0.01", ScheduleUnit::kFraction), (Table{{0.01}}));
+  EXPECT_EQ(ParseSchedule("100%,1,1e-3,5e-1%", ScheduleUnit::kFraction),
+            (Table{{1, 1, 0.001, 0.005}}));
+  EXPECT_EQ(ParseSchedule("4,2/2,1", ScheduleUnit::kRaw), (Table{{4, 2}, {2, 1}}));
   for (int percent = 1; percent <= 100; ++percent) {  // rounded once: k is exact for every percent
-    const double level = ParseLevels(std::to_string(percent) + "%", LevelUnit::kFraction)[0][0];
-    EXPECT_EQ(KeptCount(700, level), 7 * percent);
+    const double value =
+        ParseSchedule(std::to_string(percent) + "%", ScheduleUnit::kFraction)[0][0];
+    EXPECT_EQ(KeptCount(700, value), 7 * percent);
   }
 }
 
-TEST(ParseLevels, RefusesWhatIsAmbiguousOrBroken) {
+TEST(ParseSchedule, RefusesWhatIsAmbiguousOrBroken) {
   for (const char* bad : {"", "10", "1,0.1/5", "1%,", "/1%", "x%", "1%%", "-1%", "101%", "nan",
                           "1 %", "1%;2%", "inf"}) {
-    EXPECT_THROW(ParseLevels(bad, LevelUnit::kFraction), Error) << bad;
+    EXPECT_THROW(ParseSchedule(bad, ScheduleUnit::kFraction), Error) << bad;
   }
-  EXPECT_THROW(ParseLevels("4%", LevelUnit::kRaw), Error);
-  EXPECT_THROW(ParseLevels("inf", LevelUnit::kRaw), Error);
+  EXPECT_THROW(ParseSchedule("4%", ScheduleUnit::kRaw), Error);
+  EXPECT_THROW(ParseSchedule("inf", ScheduleUnit::kRaw), Error);
   try {
-    ParseLevels("10,1", LevelUnit::kFraction);
+    ParseSchedule("10,1", ScheduleUnit::kFraction);
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("10%"), std::string::npos) << error.what();
@@ -112,7 +114,7 @@ TEST(LegacyPolicy, DecidesEveryUnit) {
   EXPECT_FALSE(policy->ReadsClock());
 }
 
-TEST(LegacyPolicy, EqualLevelsAreUniform) {
+TEST(LegacyPolicy, EqualParametersAreUniform) {
   const auto uniform = MakeUniformPolicy(0.01);
   const auto units = test::MakeUnits({5, 100, 20000});
   std::vector<double> expected(3), got(3);

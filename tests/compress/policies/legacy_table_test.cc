@@ -9,7 +9,7 @@
 namespace legacy::legacy_table_test {
 namespace {
 
-using Levels = std::vector<std::vector<double>>;
+using Table = std::vector<std::vector<double>>;
 
 class LegacyTableTest : public ::testing::Test {
  protected:
@@ -23,31 +23,31 @@ class LegacyTableTest : public ::testing::Test {
 };
 
 // LEGACY as its authors' code ships it: 0.1018 % of a ResNet-18.
-TEST_F(LegacyTableTest, TakesLevelsAsTheyAre) {
+TEST_F(LegacyTableTest, TakesTheScheduleAsItIs) {
   const auto schedule =
-      Of("legacy-layer", {.levels = "1%,0.1%", .splits = {10000}, .volume = std::nullopt});
-  EXPECT_EQ(schedule.levels, (Levels{{0.01, 0.001}}));
+      Of("legacy-layer", {.schedule = "1%,0.1%", .splits = {10000}, .volume = std::nullopt});
+  EXPECT_EQ(schedule.parameters, (Table{{0.01, 0.001}}));
   EXPECT_EQ(schedule.splits, std::vector<int64_t>{10000});
   EXPECT_NEAR(AverageVolume(model_, schedule) / 11173962, 0.001018, 5e-7);
 }
 
 TEST_F(LegacyTableTest, EachPolicyHasItsPartOfTheTable) {
   const LegacyTable table = {
-      .levels = "8%,4%/2%,1%", .splits = {10000}, .phase_bounds = "30%", .volume = std::nullopt};
-  EXPECT_EQ(Of("legacy-layer", table).levels, (Levels{{0.08, 0.04}}));
+      .schedule = "8%,4%/2%,1%", .splits = {10000}, .phase_bounds = "30%", .volume = std::nullopt};
+  EXPECT_EQ(Of("legacy-layer", table).parameters, (Table{{0.08, 0.04}}));
   EXPECT_TRUE(Of("legacy-layer", table).phase_bounds.empty());
-  EXPECT_EQ(Of("legacy-phase", table).levels, (Levels{{0.04}, {0.01}}));
+  EXPECT_EQ(Of("legacy-phase", table).parameters, (Table{{0.04}, {0.01}}));
   EXPECT_TRUE(Of("legacy-phase", table).splits.empty());
-  EXPECT_EQ(Of("legacy-both", table).levels, (Levels{{0.08, 0.04}, {0.02, 0.01}}));
+  EXPECT_EQ(Of("legacy-both", table).parameters, (Table{{0.08, 0.04}, {0.02, 0.01}}));
   EXPECT_EQ(Of("legacy-both", table).phase_bounds, std::vector<int64_t>{60});
 }
 
 TEST_F(LegacyTableTest, BoundsAndWhoseTheirStepIs) {
-  LegacyTable table = {.levels = "2%/1%", .phase_bounds = "50", .volume = std::nullopt};
-  EXPECT_EQ(Of("legacy-phase", table).Level(50, 200, 1), 0.01);
+  LegacyTable table = {.schedule = "2%/1%", .phase_bounds = "50", .volume = std::nullopt};
+  EXPECT_EQ(Of("legacy-phase", table).Parameter(50, 200, 1), 0.01);
   table.closed_right = true;
-  EXPECT_EQ(Of("legacy-phase", table).Level(50, 200, 1), 0.02);
-  EXPECT_EQ(Of("legacy-phase", table).Level(51, 200, 1), 0.01);
+  EXPECT_EQ(Of("legacy-phase", table).Parameter(50, 200, 1), 0.02);
+  EXPECT_EQ(Of("legacy-phase", table).Parameter(51, 200, 1), 0.01);
   EXPECT_EQ(ParsePhaseBounds("10,25%,199", 200), (std::vector<int64_t>{10, 50, 199}));
   for (const char* bad : {"0", "0%", "101%", "1.5", "20,20", "30,10", "half", "1,,2"}) {
     EXPECT_THROW(ParsePhaseBounds(bad, 200), Error) << bad;
@@ -65,20 +65,20 @@ TEST_F(LegacyTableTest, ShareOfTheDefaultSplit) {
 
 TEST_F(LegacyTableTest, ControlsAreReversedAtTheSameVolume) {
   const auto layer = Of("legacy-layer", {.reversed = true});
-  EXPECT_LT(layer.levels[0][0], layer.levels[0][1]);
+  EXPECT_LT(layer.parameters[0][0], layer.parameters[0][1]);
   const auto phase = Of("legacy-phase", {.reversed = true});
-  EXPECT_LT(phase.levels[0][0], phase.levels[1][0]);
+  EXPECT_LT(phase.parameters[0][0], phase.parameters[1][0]);
   const auto both = Of("legacy-both", {.reversed = true});
-  EXPECT_LT(both.levels[0][1], both.levels[1][1]);
-  EXPECT_GT(both.levels[0][0], both.levels[0][1]);
+  EXPECT_LT(both.parameters[0][1], both.parameters[1][1]);
+  EXPECT_GT(both.parameters[0][0], both.parameters[0][1]);
   for (const LegacySchedule& schedule : {layer, phase, both}) {
     EXPECT_NEAR(AverageVolume(model_, schedule), UniformVolume(model_, 0.001), 12);
   }
 }
 
-TEST_F(LegacyTableTest, NothingIsNoLevel) {
+TEST_F(LegacyTableTest, NothingIsNoDensity) {
   try {
-    Of("legacy-layer", {.levels = "1%,0%", .splits = {10000}});
+    Of("legacy-layer", {.schedule = "1%,0%", .splits = {10000}});
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("0%"), std::string::npos) << error.what();

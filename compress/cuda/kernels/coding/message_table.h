@@ -93,9 +93,9 @@ class MessageTable : public ImageTable {
 
  private:
   std::vector<MessageLayout> layouts_;
-  Image::Place<MessageLayout> units_;
-  Image::SegmentsPlace written_, read_, bitmaps_;
-  Image::Place<BitSet> sets_;
+  Image::Slot<MessageLayout> units_;
+  Image::SegmentsSlot written_, read_, bitmaps_;
+  Image::Slot<BitSet> sets_;
 };
 
 }  // namespace legacy::cuda

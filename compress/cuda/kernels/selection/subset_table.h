@@ -55,7 +55,7 @@ class SubsetTable : public ImageTable {
     }
     words_ = image_.AddSegments(words, kBitTile);
     kept_ = image_.AddSegments(kept, kTile);
-    units_place_ = image_.Add(units_);
+    units_slot_ = image_.Add(units_);
     sets_ = image_.Add(sets);
     PlanRounds(last_draws);
   }
@@ -70,7 +70,7 @@ class SubsetTable : public ImageTable {
   Subsets View(const void* memory) const {
     return {Image::At(memory, words_),
             Image::At(memory, kept_),
-            Image::At(memory, units_place_),
+            Image::At(memory, units_slot_),
             Image::At(memory, sets_),
             Image::At(memory, draws_),
             Image::At(memory, first_tile_),
@@ -111,11 +111,11 @@ class SubsetTable : public ImageTable {
   }
 
   std::vector<SubsetUnit> units_;
-  Image::SegmentsPlace words_, kept_;
-  Image::Place<SubsetUnit> units_place_;
-  Image::Place<BitSet> sets_;
-  Image::Place<Extent> draws_;
-  Image::Place<int64_t> first_tile_;
+  Image::SegmentsSlot words_, kept_;
+  Image::Slot<SubsetUnit> units_slot_;
+  Image::Slot<BitSet> sets_;
+  Image::Slot<Extent> draws_;
+  Image::Slot<int64_t> first_tile_;
   std::vector<int64_t> draw_tiles_;
   int64_t bitmap_words_ = 0;
 };

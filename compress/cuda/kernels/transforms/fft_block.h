@@ -24,19 +24,19 @@ struct FftBlock {
   // Where numbers lie: of a chunk of 4096, threads of a warp are in different banks whichever
   // digits they hold and when they take frequencies in order. Exclusive or of places is the place
   // of it.
-  static constexpr int Place(int location) {
+  static constexpr int Slot(int location) {
     return location ^ (location >> 4 & 0b11110) ^ (location >> 7 & 0b1101);
   }
   struct Shared {
     std::array<float, kMostHalf> re, im;
 
-    LEGACY_DEVICE ComplexFloat AtPlace(int place) const { return {re[place], im[place]}; }
-    LEGACY_DEVICE void PutAtPlace(int place, ComplexFloat z) {
-      re[place] = z.re;
-      im[place] = z.im;
+    LEGACY_DEVICE ComplexFloat AtSlot(int slot) const { return {re[slot], im[slot]}; }
+    LEGACY_DEVICE void PutAtSlot(int slot, ComplexFloat z) {
+      re[slot] = z.re;
+      im[slot] = z.im;
     }
-    LEGACY_DEVICE ComplexFloat At(int location) const { return AtPlace(Place(location)); }
-    LEGACY_DEVICE void Put(int location, ComplexFloat z) { PutAtPlace(Place(location), z); }
+    LEGACY_DEVICE ComplexFloat At(int location) const { return AtSlot(Slot(location)); }
+    LEGACY_DEVICE void Put(int location, ComplexFloat z) { PutAtSlot(Slot(location), z); }
   };
 
   // Factors of one length.
@@ -109,14 +109,14 @@ struct FftBlock {
     block.ForEachThread([&](int thread) {
       for (int group = thread; group < locations >> kBits; group += kThreads) {
         const int base = group >> low << (low + kBits) | (group & ((1 << low) - 1));
-        const int place = Place(base);
+        const int slot = Slot(base);
         std::array<ComplexFloat, kSize> z;
         LEGACY_UNROLL
         for (int i = 0; i < kSize; ++i) {
           if constexpr (kLoads) {
             z[i] = load(thread, base + (i << low));
           } else {
-            z[i] = shared.AtPlace(place ^ Place(i << low));
+            z[i] = shared.AtSlot(slot ^ Slot(i << low));
           }
         }
         LEGACY_UNROLL
@@ -132,7 +132,7 @@ struct FftBlock {
           if (low == columns) Twist(fft, base, low, z);
         }
         LEGACY_UNROLL
-        for (int i = 0; i < kSize; ++i) shared.PutAtPlace(place ^ Place(i << low), z[i]);
+        for (int i = 0; i < kSize; ++i) shared.PutAtSlot(slot ^ Slot(i << low), z[i]);
       }
     });
     block.Sync();

@@ -142,7 +142,7 @@ struct InvertTiles {
         }
         const int piece = tile.count == 1 ? 0 : bin / (half + 1);
         const int k = bin - piece * (half + 1);
-        const int at = Transforms::Place(piece * half + (k == half ? 0 : k));
+        const int at = Transforms::Slot(piece * half + (k == half ? 0 : k));
         if (k < half) shared.re[at] += x.re;
         if (k == half) shared.im[at] += x.re;
         if (k > 0 && k < half) shared.im[at] += x.im;

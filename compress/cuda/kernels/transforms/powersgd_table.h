@@ -39,21 +39,21 @@ inline constexpr int64_t kHeaderFloats = kHeaderBytes / int64_t{sizeof(float)};
 
 // What does not change from step to step. Every matrix begins aligned, and there is room for as
 // many vectors as it can have: no more than two floats for each of the model's.
-class LowRankPlaces {
+class LowRankLayout {
  public:
-  LowRankPlaces(const PowerSgdScheme& scheme, std::span<const Unit> units) {
+  LowRankLayout(const PowerSgdScheme& scheme, std::span<const Unit> units) {
     for (const Unit& unit : units) {
       const MatrixShape shape = MatrixOf(unit);
       const bool matrix = unit.shape.size() > 1 && unit.numel > 0;
       const int64_t most = matrix ? std::min({kLargestRank, shape.rows, shape.columns}) : 0;
-      LowRankUnit& place = units_.emplace_back();
-      place.flat = unit.offset;
-      place.rows = static_cast<uint32_t>(shape.rows);
-      place.columns = static_cast<uint32_t>(shape.columns);
-      place.keeps_residual = scheme.KeepsResidual(unit);
+      LowRankUnit& offsets = units_.emplace_back();
+      offsets.flat = unit.offset;
+      offsets.rows = static_cast<uint32_t>(shape.rows);
+      offsets.columns = static_cast<uint32_t>(shape.columns);
+      offsets.keeps_residual = scheme.KeepsResidual(unit);
       residuals_.push_back({Take(unit.numel, residual_size_), unit.numel});
-      place.factors[kLeft] = Take(most * shape.rows, sizes_[kLeft]);
-      place.factors[kRight] = Take(most * shape.columns, sizes_[kRight]);
+      offsets.factors[kLeft] = Take(most * shape.rows, sizes_[kLeft]);
+      offsets.factors[kRight] = Take(most * shape.columns, sizes_[kRight]);
     }
   }
 
@@ -93,9 +93,9 @@ struct LowRankView {
 // What depends on how many vectors each factor has.
 class LowRankTable : public ImageTable {
  public:
-  LowRankTable(const LowRankPlaces& places, std::span<const Unit> units,
+  LowRankTable(const LowRankLayout& layout, std::span<const Unit> units,
                std::span<const int64_t> vectors)
-      : units_(places.units()) {
+      : units_(layout.units()) {
     std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::vector<int32_t>> alike;
     for (size_t u = 0; u < units.size(); ++u) {
       LowRankUnit& unit = units_[u];
@@ -120,7 +120,7 @@ class LowRankTable : public ImageTable {
       order_.insert(order_.end(), members.begin(), members.end());
     }
     work_ = SetWork(bases_);
-    Build(places);
+    Build(layout);
   }
 
   const std::vector<LowRankUnit>& units() const { return units_; }
@@ -130,18 +130,18 @@ class LowRankTable : public ImageTable {
   // by.
   const std::vector<MatrixGroup>& groups() const { return groups_; }
   const std::vector<int32_t>& order() const { return order_; }
-  int64_t residual_tiles() const { return residuals_place_.tiles; }
+  int64_t residual_tiles() const { return residuals_slot_.tiles; }
   int64_t vectors() const { return std::ssize(vectors_[kLeft]); }  // of all left factors
-  int64_t vector_tiles(FactorCall call) const { return vectors_places_[call].tiles; }
+  int64_t vector_tiles(FactorCall call) const { return vectors_slots_[call].tiles; }
   int64_t message_floats(FactorCall call) const { return message_floats_[call]; }  // of a worker
 
   LowRankView View(const void* memory) const {
-    LowRankView view = {.residual = Image::At(memory, residuals_place_),
-                        .units = Image::At(memory, units_place_),
-                        .bases = Image::At(memory, bases_place_)};
+    LowRankView view = {.residual = Image::At(memory, residuals_slot_),
+                        .units = Image::At(memory, units_slot_),
+                        .bases = Image::At(memory, bases_slot_)};
     for (const FactorCall call : {kLeft, kRight}) {
-      view.factors[call] = {Image::At(memory, vectors_places_[call]),
-                            Image::At(memory, sent_places_[call])};
+      view.factors[call] = {Image::At(memory, vectors_slots_[call]),
+                            Image::At(memory, sent_slots_[call])};
     }
     return view;
   }
@@ -153,20 +153,20 @@ class LowRankTable : public ImageTable {
     message_floats_[call] += RoundedUp(kHeaderFloats + header.count, 4);
   }
   void AddFactor(FactorCall call, const Unit& unit, CodecId id, int64_t length,
-                 LowRankUnit& place) {
-    AddMessage(call, FactorHeader(unit, id, place.vectors * length), place);
-    for (int64_t c = 0; c < place.vectors; ++c) {
-      vectors_[call].push_back({place.factors[call] + c * length, length});
-      sent_[call].push_back(place.messages[call] + kHeaderFloats + c * length);
+                 LowRankUnit& offsets) {
+    AddMessage(call, FactorHeader(unit, id, offsets.vectors * length), offsets);
+    for (int64_t c = 0; c < offsets.vectors; ++c) {
+      vectors_[call].push_back({offsets.factors[call] + c * length, length});
+      sent_[call].push_back(offsets.messages[call] + kHeaderFloats + c * length);
     }
   }
-  void Build(const LowRankPlaces& places) {
-    residuals_place_ = image_.AddSegments(places.residuals(), kTile);
-    units_place_ = image_.Add(units_);
-    bases_place_ = image_.Add(bases_);
+  void Build(const LowRankLayout& layout) {
+    residuals_slot_ = image_.AddSegments(layout.residuals(), kTile);
+    units_slot_ = image_.Add(units_);
+    bases_slot_ = image_.Add(bases_);
     for (const FactorCall call : {kLeft, kRight}) {
-      vectors_places_[call] = image_.AddSegments(vectors_[call], kFactorTile);
-      sent_places_[call] = image_.Add(sent_[call]);
+      vectors_slots_[call] = image_.AddSegments(vectors_[call], kFactorTile);
+      sent_slots_[call] = image_.Add(sent_[call]);
     }
   }
 
@@ -178,11 +178,11 @@ class LowRankTable : public ImageTable {
   std::array<std::vector<int64_t>, kCalls> sent_;
   std::array<int64_t, kCalls> message_floats_{};
   int64_t work_ = 0;
-  Image::SegmentsPlace residuals_place_;
-  Image::Place<LowRankUnit> units_place_;
-  Image::Place<Basis> bases_place_;
-  std::array<Image::SegmentsPlace, kCalls> vectors_places_;
-  std::array<Image::Place<int64_t>, kCalls> sent_places_;
+  Image::SegmentsSlot residuals_slot_;
+  Image::Slot<LowRankUnit> units_slot_;
+  Image::Slot<Basis> bases_slot_;
+  std::array<Image::SegmentsSlot, kCalls> vectors_slots_;
+  std::array<Image::Slot<int64_t>, kCalls> sent_slots_;
 };
 
 }  // namespace legacy::cuda

@@ -234,12 +234,12 @@ class SpectrumTable : public ImageTable {
   int chunk_log_;
   int32_t count_;
   int64_t tiles_ = 0, samples_ = 0, bins_ = 0;
-  Image::Place<ComplexFloat> numbers_;
-  Image::Place<FftLength> lengths_;
-  Image::Place<double> cosines_, sines_;
-  Image::Place<SpectrumUnit> units_;
-  Image::Place<int64_t> first_tile_, sample_tiles_;
-  Image::Place<Extent> spans_;
+  Image::Slot<ComplexFloat> numbers_;
+  Image::Slot<FftLength> lengths_;
+  Image::Slot<double> cosines_, sines_;
+  Image::Slot<SpectrumUnit> units_;
+  Image::Slot<int64_t> first_tile_, sample_tiles_;
+  Image::Slot<Extent> spans_;
 };
 
 }  // namespace legacy::cuda

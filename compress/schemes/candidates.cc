@@ -1,4 +1,4 @@
-#include "compress/schemes/levels.h"
+#include "compress/schemes/candidates.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "compress/sparsifiers/cut.h"
 
 namespace legacy {
-void Levels::Begin(std::span<const double> candidates, bool estimate) {
+void Candidates::Begin(std::span<const double> candidates, bool estimate) {
   estimate_ = estimate;
   const ParameterSpec& spec = codec_.Parameter();
   candidates_.assign(candidates.begin(), candidates.end());
@@ -23,20 +23,20 @@ void Levels::Begin(std::span<const double> candidates, bool estimate) {
   }
 }
 
-bool Levels::SendsAll(size_t candidate) const {
+bool Candidates::SendsAll(size_t candidate) const {
   if (codec_.Parameter().volume_falls) return false;  // what a threshold keeps depends on the data
   return codec_.SendsAll(numel_, codec_.Count(numel_, candidates_[candidate]));
 }
 
-Selection Levels::Select(size_t candidate, std::span<const float> values,
-                         CodecContext context) const {
+Selection Candidates::Select(size_t candidate, std::span<const float> values,
+                             CodecContext context) const {
   context.parameter = candidates_[candidate];
   context.state = nullptr;  // of one parameter, and of whole units
   return codec_.sparsifier().Select(values, codec_.Count(numel_, candidates_[candidate]), context);
 }
 
-Probe Levels::Measure(int worker, std::span<const float> values, const CodecContext& context,
-                      bool whole) {
+Probe Candidates::Measure(int worker, std::span<const float> values, const CodecContext& context,
+                          bool whole) {
   const Sparsifier& sparsifier = codec_.sparsifier();
   Probe probe{.squared = cpu::SquaredNorm(values), .kept = {}};
   std::vector<double> errors;
@@ -60,8 +60,8 @@ Probe Levels::Measure(int worker, std::span<const float> values, const CodecCont
   return probe;
 }
 
-const Selection& Levels::At(int worker, size_t candidate, std::span<const float> values,
-                            const CodecContext& context) {
+const Selection& Candidates::At(int worker, size_t candidate, std::span<const float> values,
+                                const CodecContext& context) {
   Selection& selection = selections_[worker][candidate];
   if (estimate_) selection = Select(candidate, values, context);
   return selection;

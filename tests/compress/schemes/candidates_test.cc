@@ -1,5 +1,5 @@
 // Candidates within a step: what is measured, and that every choice conserves what there is.
-#include "compress/schemes/levels.h"
+#include "compress/schemes/candidates.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "compress/cpu/vector.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::levels_test {
+namespace legacy::candidates_test {
 namespace {
 
 constexpr int64_t kNumel = 1000;
@@ -18,8 +18,8 @@ std::vector<std::vector<float>> Gradients(uint64_t seed) {
 }
 
 // One step that takes candidates[chosen]; the probe of worker 0.
-Probe RunLevels(Exchange& exchange, const StepContext& context, size_t chosen,
-                const std::vector<std::vector<float>>& gradients, std::vector<float>& mean) {
+Probe RunCandidates(Exchange& exchange, const StepContext& context, size_t chosen,
+                    const std::vector<std::vector<float>>& gradients, std::vector<float>& mean) {
   exchange.Begin(context);
   std::vector<Probe> probes;
   const auto workers = static_cast<int>(gradients.size());
@@ -36,24 +36,24 @@ Probe RunLevels(Exchange& exchange, const StepContext& context, size_t chosen,
   return probes[0];
 }
 
-TEST(Levels, TopKOfTopKIsTopK) {
+TEST(Candidates, TopKOfTopKIsTopK) {
   const auto scheme = MakeScheme("topk");
-  ASSERT_TRUE(scheme->HasLevels());
+  ASSERT_TRUE(scheme->TakesCandidates());
   const StepContext context{.parameter = 0, .candidates = {1, 0.1, 0.013, 0.002}};
   const std::vector<double> densities = context.candidates;
   for (size_t chosen = 0; chosen < densities.size(); ++chosen) {
-    const auto levels = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    const auto candidates = scheme->Open(test::MakeUnit(kNumel), kWorkers);
     const auto direct = scheme->Open(test::MakeUnit(kNumel), kWorkers);
     for (int64_t step = 0; step < 4; ++step) {
       const auto gradients = Gradients(10 * step);
       std::vector<float> mean;
       StepContext now = context;
       now.step = step;
-      const Probe probe = RunLevels(*levels, now, chosen, gradients, mean);
+      const Probe probe = RunCandidates(*candidates, now, chosen, gradients, mean);
       ASSERT_EQ(mean,
                 test::RunStep(*direct, {.step = step, .parameter = densities[chosen]}, gradients));
-      ASSERT_EQ(levels->Save(), direct->Save());
-      ASSERT_EQ(levels->ElementsSent(), direct->ElementsSent());
+      ASSERT_EQ(candidates->Save(), direct->Save());
+      ASSERT_EQ(candidates->ElementsSent(), direct->ElementsSent());
       ASSERT_EQ(probe.kept.size(), densities.size());
       EXPECT_EQ(probe.kept[0], probe.squared);
       for (size_t i = 1; i < densities.size(); ++i) EXPECT_LT(probe.kept[i], probe.kept[i - 1]);
@@ -62,7 +62,7 @@ TEST(Levels, TopKOfTopKIsTopK) {
 }
 
 // The same messages and residuals, whatever the energies are worked out from.
-TEST(Levels, EstimatesSelectTheSame) {
+TEST(Candidates, EstimatesSelectTheSame) {
   for (const char* name : {"topk", "randomk", "threshold", "sampled"}) {
     const auto scheme = MakeScheme(name);
     const bool threshold = scheme->Parameter().volume_falls;
@@ -75,10 +75,10 @@ TEST(Levels, EstimatesSelectTheSame) {
         const auto gradients = Gradients(20 * step);
         StepContext context{.step = step, .parameter = 0, .candidates = candidates};
         std::vector<float> mean;
-        const Probe exact =
-            RunLevels(*scheme->Open(test::MakeUnit(kNumel), kWorkers), context, 0, gradients, mean);
+        const Probe exact = RunCandidates(*scheme->Open(test::MakeUnit(kNumel), kWorkers), context,
+                                          0, gradients, mean);
         context.estimate = true;
-        const Probe probe = RunLevels(*estimating, context, chosen, gradients, mean);
+        const Probe probe = RunCandidates(*estimating, context, chosen, gradients, mean);
         ASSERT_EQ(mean, test::RunStep(*direct, {.step = step, .parameter = candidates[chosen]},
                                       gradients))
             << name << chosen;
@@ -93,7 +93,7 @@ TEST(Levels, EstimatesSelectTheSame) {
 }
 
 // kept[i] is the energy of what the candidate sends.
-TEST(Levels, KeptIsWhatIsSent) {
+TEST(Candidates, KeptIsWhatIsSent) {
   for (const char* name : {"topk", "randomk", "threshold", "sidco", "sampled"}) {
     const auto scheme = MakeScheme(name);
     const bool threshold = scheme->Parameter().name == "threshold";
@@ -103,7 +103,7 @@ TEST(Levels, KeptIsWhatIsSent) {
     std::vector<float> mean;
     const auto gradient = test::Normals(kNumel, 4);
     const Probe probe =
-        RunLevels(*exchange, {.parameter = 0, .candidates = candidates}, 1, {gradient}, mean);
+        RunCandidates(*exchange, {.parameter = 0, .candidates = candidates}, 1, {gradient}, mean);
     EXPECT_DOUBLE_EQ(probe.squared, cpu::SquaredNorm(gradient)) << name;
     EXPECT_NEAR(probe.kept[1], cpu::SquaredNorm(mean), 1e-6 * probe.squared) << name;
     EXPECT_GT(probe.kept[0], probe.kept[1]) << name;
@@ -112,12 +112,12 @@ TEST(Levels, KeptIsWhatIsSent) {
 
 // e = sent + residual, bit for bit, in every branch and for every sparsifier, with and without
 // momentum.
-TEST(Levels, EveryBranchConserves) {
+TEST(Candidates, EveryBranchConserves) {
   for (const SparsifierRow& row : SparsifierTable()) {
     for (const char* memory :
          {":memory=residual", ":memory=momentum", ":memory=momentum,vectors=off"}) {
       const auto scheme = MakeScheme(row.info.name + memory);
-      if (!scheme->HasLevels()) continue;  // no parameter to choose from
+      if (!scheme->TakesCandidates()) continue;  // no parameter to choose from
       const bool threshold = scheme->Parameter().volume_falls;
       const std::vector<double> candidates =
           threshold ? std::vector<double>{0.5, 1, 1.5} : std::vector<double>{1, 0.1, 0.01};
@@ -128,7 +128,7 @@ TEST(Levels, EveryBranchConserves) {
         const StepContext context{.step = step, .parameter = 0, .candidates = candidates};
         std::vector<float> before(exchange->Residual(0).begin(), exchange->Residual(0).end());
         before.resize(kNumel);  // there is no residual before the first step
-        const Probe probe = RunLevels(*exchange, context, step % 3, {gradient}, mean);
+        const Probe probe = RunCandidates(*exchange, context, step % 3, {gradient}, mean);
         double squared = 0;
         for (int64_t i = 0; i < kNumel; ++i) {
           const float e = mean[i] + exchange->Residual(0)[i];
@@ -144,20 +144,20 @@ TEST(Levels, EveryBranchConserves) {
   }
 }
 
-TEST(Levels, QuantisedSelectionsHoldWhatRoundingTakes) {
+TEST(Candidates, QuantisedSelectionsHoldWhatRoundingTakes) {
   const auto exchange = MakeScheme("topk+bf16")->Open(test::MakeUnit(kNumel), 1);
   const auto gradient = test::Normals(kNumel, 3);
   std::vector<float> mean;
-  RunLevels(*exchange, {.parameter = 0, .candidates = {0.5, 0.1}}, 1, {gradient}, mean);
+  RunCandidates(*exchange, {.parameter = 0, .candidates = {0.5, 0.1}}, 1, {gradient}, mean);
   for (int64_t i = 0; i < kNumel; ++i) {
     ASSERT_EQ(mean[i] + exchange->Residual(0)[i], gradient[i]);
   }
   EXPECT_GT(test::ResidualSquared(*exchange, 0), 0);
 }
 
-TEST(Levels, RefusesWhatHasNone) {
+TEST(Candidates, RefusesWhatHasNone) {
   const auto dense = MakeScheme("dense");
-  EXPECT_FALSE(dense->HasLevels());
+  EXPECT_FALSE(dense->TakesCandidates());
   const auto exchange = dense->Open(test::MakeUnit(4), 1);
   EXPECT_THROW(exchange->Measure(0, std::vector<float>(4)), Error);
   EXPECT_THROW(exchange->Begin({.candidates = {1, 0.5}}), Error);
@@ -167,4 +167,4 @@ TEST(Levels, RefusesWhatHasNone) {
 }
 
 }  // namespace
-}  // namespace legacy::levels_test
+}  // namespace legacy::candidates_test

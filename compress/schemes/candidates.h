@@ -13,10 +13,10 @@
 namespace legacy {
 
 // Of all workers, for one unit and step. Measure may run concurrently for different workers.
-class Levels {
+class Candidates {
  public:
   // `codec` outlives this.
-  Levels(const SparseCodec& codec, int64_t numel, int workers)
+  Candidates(const SparseCodec& codec, int64_t numel, int workers)
       : codec_(codec), numel_(numel), selections_(workers) {}
 
   // Throws Error where candidates are out of range or not loosest first. `estimate`: nothing is

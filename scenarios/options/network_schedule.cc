@@ -1,4 +1,4 @@
-#include "scenarios/options/phases.h"
+#include "scenarios/options/network_schedule.h"
 
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace legacy {
 namespace {
 
-constexpr const char* kPhasesForm =
+constexpr const char* kScheduleForm =
     "none, c1, c2, or phases such as 0%:bandwidth=25Gbps,delay=1ms;50%:delay=50ms";
 
 std::string TextOfPreset(const std::string& text) {
@@ -37,19 +37,19 @@ std::vector<std::string> Split(const std::string& text, char separator) {
   return parts;
 }
 
-void Set(NetworkPhase& phase, const std::string& setting, const std::string& key) {
+void Set(NetworkScheduleEntry& entry, const std::string& setting, const std::string& key) {
   const size_t equals = setting.find('=');
   const std::string name = setting.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
   try {
     if (name == "bandwidth") {
       fabric::ParseRate(value, key + ": bandwidth");
-      phase.bandwidth = value;
+      entry.bandwidth = value;
       return;
     }
     if (name == "delay") {
       fabric::ParseTime(value, key + ": delay");
-      phase.delay = value;
+      entry.delay = value;
       return;
     }
   } catch (const fabric::Error& error) {
@@ -60,31 +60,33 @@ void Set(NetworkPhase& phase, const std::string& setting, const std::string& key
 
 }  // namespace
 
-std::vector<NetworkPhase> ParsePhases(const std::string& text, const std::string& bandwidth,
-                                      const std::string& delay, const std::string& key) {
-  NetworkPhase phase{0, bandwidth, delay};
-  if (text == "none") return {phase};
-  std::vector<NetworkPhase> phases;
+std::vector<NetworkScheduleEntry> ParseNetworkSchedule(const std::string& text,
+                                                       const std::string& bandwidth,
+                                                       const std::string& delay,
+                                                       const std::string& key) {
+  NetworkScheduleEntry entry{0, bandwidth, delay};
+  if (text == "none") return {entry};
+  std::vector<NetworkScheduleEntry> schedule;
   for (const std::string& part : Split(TextOfPreset(text), ';')) {
     const size_t colon = part.find(':');
-    if (colon == std::string::npos) throw Error(key, part, kPhasesForm);
-    phase.begin = part.substr(0, colon) == "0" || part.substr(0, colon) == "0%"
+    if (colon == std::string::npos) throw Error(key, part, kScheduleForm);
+    entry.begin = part.substr(0, colon) == "0" || part.substr(0, colon) == "0%"
                       ? 0
                       : ParseFraction(part.substr(0, colon), key);
-    if (phases.empty() ? phase.begin != 0 : phase.begin <= phases.back().begin) {
+    if (schedule.empty() ? entry.begin != 0 : entry.begin <= schedule.back().begin) {
       throw Error(key, part, "phases that begin at 0% and ascend");
     }
-    for (const std::string& setting : Split(part.substr(colon + 1), ',')) Set(phase, setting, key);
-    phases.push_back(phase);
+    for (const std::string& setting : Split(part.substr(colon + 1), ',')) Set(entry, setting, key);
+    schedule.push_back(entry);
   }
-  return phases;
+  return schedule;
 }
 
-size_t PhaseOf(const std::vector<NetworkPhase>& phases, int64_t step, int64_t steps) {
+size_t EntryOf(const std::vector<NetworkScheduleEntry>& schedule, int64_t step, int64_t steps) {
   const double done = static_cast<double>(step) / static_cast<double>(steps);
-  size_t phase = 0;
-  while (phase + 1 < phases.size() && phases[phase + 1].begin <= done) ++phase;
-  return phase;
+  size_t entry = 0;
+  while (entry + 1 < schedule.size() && schedule[entry + 1].begin <= done) ++entry;
+  return entry;
 }
 
 }  // namespace legacy

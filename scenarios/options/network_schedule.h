@@ -1,0 +1,35 @@
+// A network that changes while a training runs (network.entries): rates and delays by the part of
+// the steps done.
+//
+//   0%:bandwidth=25Gbps,delay=500us;24%:bandwidth=1Gbps;48%:delay=25ms;72%:bandwidth=25Gbps
+//
+// What an entry does not name stays as in the entry before; the first starts from network.bandwidth
+// and network.delay. c1 and c2 are the variable networks of Tyagi and Swany, "Flexible
+// communication for optimal distributed learning over unpredictable networks" (2023), of 50 epochs;
+// their latencies are halved onto each link, so that the two links between hosts of a star make up
+// the whole. The paper names c2's steps in words alone: its figures are ours.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace legacy {
+
+struct NetworkScheduleEntry {
+  double begin = 0;       // part of the steps that are done
+  std::string bandwidth;  // of each link
+  std::string delay;
+};
+
+// At least one entry, the first from 0; they ascend. "none": one entry. Throws Error naming `key`,
+// the piece and what is allowed.
+std::vector<NetworkScheduleEntry> ParseNetworkSchedule(const std::string& text,
+                                                       const std::string& bandwidth,
+                                                       const std::string& delay,
+                                                       const std::string& key);
+
+// Position of the entry of `step` of `steps`.
+size_t EntryOf(const std::vector<NetworkScheduleEntry>& schedule, int64_t step, int64_t steps);
+
+}  // namespace legacy
