@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154  # build, root: set by waf
 # ./waf doctor: what the toolkit would build with on this machine, and what is missing.
 
-row() { printf '%-14s %s\n' "$1" "$2"; }
+row() { printf '%-14s %s\n' "$1" "${2:-none}"; }
 
 # The folder of CMake package $1: as configured, else where systems have it.
 cmake_package() {
@@ -27,7 +27,7 @@ doctor() {
   row Ninja "$(first_line ninja --version)"
   doctor_libraries
   nvcc=$(nvcc --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')
-  row CUDA "${nvcc:-no nvcc}"
+  row CUDA "$nvcc"
   row gnuplot "$(first_line gnuplot --version)"
   row cores "$(cores)"
   row memory "$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo 2>/dev/null)"
@@ -53,7 +53,7 @@ doctor_libraries() {
     ! grep -q torch_cuda "$torch/../Caffe2/Caffe2Targets.cmake" 2>/dev/null || cuda='with CUDA'
     row LibTorch "$(cmake_version "$torch" Torch), $cuda, $torch"
   else
-    row LibTorch none
+    row LibTorch
   fi
   blas=$(find /usr/lib -maxdepth 2 -name libblas.so.3 2>/dev/null | head -n 1)
   row BLAS "${blas:+$(readlink -f "$blas")}"
@@ -62,6 +62,6 @@ doctor_libraries() {
     kind=$(find "$ns3" -name 'ns3Targets-*.cmake' | sed 's/.*-\(.*\).cmake/\1/')
     row ns-3 "$(cmake_version "$ns3" ns3), $kind, $ns3"
   else
-    row ns-3 none
+    row ns-3
   fi
 }

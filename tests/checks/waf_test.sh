@@ -123,7 +123,7 @@ complained "no program 'legacy-nothing' in profile release; there are: legacy-fa
 fresh && forget libyaml-cpp-dev && forget libtorch-dev
 fails --no-install --run legacy-show
 complained 'libyaml-cpp-dev        scenario and topology files'
-complained 'sudo apt-get install --no-install-recommends libyaml-cpp-dev libtorch-dev'
+complained 'as root: apt-get install --no-install-recommends libyaml-cpp-dev libtorch-dev'
 not_called apt-get
 succeeds --run legacy-show
 called 'apt-get .*install -y --no-install-recommends libyaml-cpp-dev libtorch-dev$'
