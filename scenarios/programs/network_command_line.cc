@@ -119,7 +119,8 @@ CLI::App* AddValidate(CLI::App& app, ValidationOptions& options) {
       "each other: " +
           Join(ValidationSections(), ", "));
   sub->footer("");
-  sub->add_option("--out", options.out_directory, "folder of the CSV files [docs/validation]")
+  sub->add_option("--out", options.out_directory,
+                  "folder of the CSV files [docs/validation; of --sample the toolkit's own]")
       ->type_name("DIR");
   sub->add_option("--document", options.document, "Markdown file whose tables are written anew")
       ->type_name("FILE");

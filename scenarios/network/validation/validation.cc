@@ -15,6 +15,8 @@
 namespace legacy {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Other machines' C libraries and small changes of an engine move times by less.
 constexpr double kSampleTolerance = 0.01;
 
@@ -45,8 +47,19 @@ std::vector<Section> Chosen(const std::vector<std::string>& names) {
   return chosen;
 }
 
+// The CSV files that came with the toolkit: in its sources, else where it is installed.
+fs::path RecordedFolder() {
+  const fs::path source = LEGACY_VALIDATION_SOURCE_DIR;
+  return fs::is_directory(source) ? source : fs::path(LEGACY_VALIDATION_INSTALL_DIR);
+}
+
+fs::path CsvFolder(const ValidationOptions& options) {
+  if (!options.out_directory.empty()) return options.out_directory;
+  return options.sample ? RecordedFolder() : fs::path("docs/validation");
+}
+
 std::string CsvPath(const ValidationOptions& options, const std::string& name) {
-  return (std::filesystem::path(options.out_directory) / (name + ".csv")).string();
+  return (CsvFolder(options) / (name + ".csv")).string();
 }
 
 void Print(const ValidationTable& table, std::ostream& text) {
@@ -59,8 +72,8 @@ void Check(const ValidationOptions& options) {
   }
   if (options.sample) return;
   std::error_code error;
-  std::filesystem::create_directories(options.out_directory, error);
-  if (error) throw Error("--out", options.out_directory, "a folder that can be made");
+  fs::create_directories(CsvFolder(options), error);
+  if (error) throw Error("--out", CsvFolder(options).string(), "a folder that can be made");
   if (!options.document.empty()) ReadWholeFile(options.document);
 }
 

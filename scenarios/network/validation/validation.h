@@ -10,15 +10,16 @@
 namespace legacy {
 
 struct ValidationOptions {
-  // One CSV file for each section; made where it is missing.
-  std::string out_directory = "docs/validation";
+  // Folder of a CSV file for each section, made where it is missing. Empty: docs/validation; of a
+  // sample the one that came with the toolkit, wherever it runs.
+  std::string out_directory;
   // Markdown file whose tables, between "<!-- table: NAME -->" and "<!-- end -->", are written
   // anew; empty: none.
   std::string document;
   // Which sections to run, of ValidationSections(); empty: all.
   std::vector<std::string> sections;
-  // Runs only the cases that are marked as quick, compares them with the CSV files of out_directory
-  // and writes nothing.
+  // Runs only the cases that are marked as quick, compares them with the CSV files and writes
+  // nothing.
   bool sample = false;
   // Simulations that run at once, each in a process of its own.
   int processes = 1;
