@@ -16,7 +16,7 @@ inline constexpr int kFailed = 1;
 inline constexpr int kWrongCommandLine = 2;
 inline constexpr int kInterrupted = 130;  // as shells report SIGINT
 
-// "0.1.0 (1a2b3c4)": the project's version, and the commit where it was built from a repository.
+// "0.2.0 (1a2b3c4)": the project's version, and the commit where it was built from a repository.
 std::string VersionText();
 
 // --help, and --version where `app` is a program; help is wrapped to the terminal. Hidden ones are
