@@ -1,4 +1,4 @@
-// What codecs share: checks of input and message, and segments of floats.
+// These are the checks of input and messages that codecs share, and segments of floats.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@ namespace legacy {
 // Throws Error naming unit and element where a value is NaN or infinite.
 void CheckFinite(std::span<const float> values, uint32_t unit);
 
-// Throws Error where `values` has more elements than a message can count.
+// Returns the number of values. Throws Error where it is more than a message can count.
 uint32_t CheckedNumel(std::span<const float> values);
 
 // Checks that `message` has exactly the header `expected`, and `payload` bytes after it; returns
 // those bytes.
 ByteSpan CheckedPayload(ByteSpan message, const Header& expected, int64_t payload);
-// The same for messages whose length depends on the data.
+// Does the same for messages whose length depends on the data.
 ByteSpan CheckedPayload(ByteSpan message, const Header& expected);
 // Throws Error unless `segment` is exactly `length` bytes.
 void CheckLength(ByteSpan segment, int64_t length);
 
-// A message with `header` and room for `payload` bytes after it, not yet written.
+// Returns a message with `header`, and room reserved for `payload` bytes that are not yet written.
 Message StartMessage(const Header& header, int64_t payload);
 
+// Appends `values` as little-endian fp32.
 void AppendFloats(std::span<const float> values, Bytes& out);
-// Element i of a segment of floats that may lie at any address.
+// Returns element i of a segment of floats that may lie at any address.
 inline float FloatAt(ByteSpan segment, size_t i) {
   float value = 0;
   std::memcpy(&value, segment.data() + i * sizeof value, sizeof value);

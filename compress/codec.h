@@ -1,6 +1,6 @@
-// Codec: encode(values, parameter) -> Message, decode(Message) -> values. Stateless and thread
-// safe. Codecs are composed: a quantiser alone ("qsgd"), a sparsifier and a quantiser ("topk+rbf"),
-// a transform and a quantiser ("fft+rbf"); fp32 where no quantiser is named.
+// A codec encodes values to a Message, and decodes a Message to values. It has no state and is
+// thread safe. Codecs are composed: a quantiser alone ("qsgd"), a sparsifier and a quantiser
+// ("topk+rbf"), or a transform and a quantiser ("fft+rbf"). Where no quantiser is named it is fp32.
 #pragma once
 
 #include <array>
@@ -22,67 +22,75 @@
 
 namespace legacy {
 
-// The one numeric parameter that policies drive: Top-K's density, QSGD's bits, PowerSGD's rank,
-// FFT's theta.
+// A ParameterSpec describes the one numeric parameter that policies choose: Top-K's density, QSGD's
+// bits, PowerSGD's rank, FFT's theta.
 struct ParameterSpec {
-  std::string name;  // "density"; empty where the codec has none (dense)
+  std::string name;  // name: "density"; empty where the codec has no parameter (dense)
   double minimum = 0;
   double maximum = 1;
   bool integer = false;
   double fallback = 1;  // default value
   std::string help = {};
-  bool volume_falls = false;  // more of it sends less: FFT's theta, a threshold
+  bool volume_falls = false;  // true where a larger value sends less: FFT's theta, a threshold
 };
 
-// What one worker keeps for one unit between steps, beside its residual: thresholds and ranges that
-// a method takes from step to step. Zero at the start; saved with the exchange.
+// A CodecState is what one worker keeps for one unit between steps beside the residual: thresholds
+// and ranges that a method carries from step to step. It is zero at the start, and saved with the
+// exchange.
 struct CodecState {
   std::array<double, 8> numbers{};
-  // By element, where a method weighs what it holds by squares of gradients; else empty. Rescaled
-  // with the residual.
+  // One square by element, where a method weighs its residual by squares of gradients; else empty.
+  // It is rescaled with the residual.
   std::vector<float> squares = {};
 };
 
-// What sender and receivers share about a message besides its bytes.
+// A CodecContext is what sender and receivers share about a message beside its bytes.
 struct CodecContext {
   uint32_t unit = 0;
   double parameter = 1;
-  RandomKey random;  // of the step; `worker` is the sender's when encoding, 0 when decoding
-  CodecState* state = nullptr;  // of the sender; none: nothing is remembered
+  // The step's key of random draws. Its `worker` is the sender when encoding and 0 when decoding.
+  RandomKey random;
+  // The sender's state; null: the codec carries nothing from step to step.
+  CodecState* state = nullptr;
 };
 
 class SparseCodec;  // codecs/sparse_codec.h
 
+// A Codec compresses one unit of one worker at a time.
 class Codec : public Pluggable {
  public:
   virtual ~Codec() = default;
-  virtual std::string_view Name() const = 0;  // of its stages: "topk+rbf"
+  // The name of its stages: "topk+rbf".
+  virtual std::string_view Name() const = 0;
   virtual const ParameterSpec& Parameter() const = 0;
 
-  // True where messages of all workers have the same support and summable values, so that they can
-  // be summed in the network.
+  // True where messages of all workers have the same support and summable values, so that the
+  // network can sum them.
   virtual bool Linear(int64_t numel, double parameter) const = 0;
-  // False where E||x - C(x)||^2 >= ||x||^2 can happen: error feedback would diverge (as with
-  // unbiased quantisers).
+  // False where E||x - C(x)||^2 >= ||x||^2 can happen, as with unbiased quantisers: error feedback
+  // would diverge.
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
-  // Values sent for `numel` elements (element ratio; what the parameter asks for, where the number
-  // depends on the data), and the exact message length with header, empty where that depends on the
-  // data.
+  // ElementsSent returns the number of values sent for `numel` elements, the element ratio's
+  // numerator; where it depends on the data, it is the number that the parameter asks for.
+  // MessageBytes returns the exact length of the message with its header, or nothing where that
+  // depends on the data.
   virtual int64_t ElementsSent(int64_t numel, double parameter) const = 0;
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
 
-  // Work of encoding one unit in that context (without a state: as in a first step), without the
-  // residual's; of adding one message to a sum; and of making the mean of a sum, once for all
-  // messages (where the network sums, adding a message does it).
+  // EncodeWork is the work of encoding one unit in that context, without the residual's (without a
+  // state: as in a first step). DecodeWork is that of adding one message to a sum. FinishWork is
+  // that of making the mean of a sum, once for all messages; where the network sums, adding a
+  // message makes the mean.
   virtual WorkList EncodeWork(int64_t numel, const CodecContext& context) const = 0;
   virtual WorkList DecodeWork(int64_t numel, double parameter) const = 0;
   virtual WorkList FinishWork(int64_t numel, double parameter) const;
-  // What holding back adds to EncodeWork. The default is EncodeWithFeedback's: the sum, the message
-  // decoded again, and the difference.
+  // The work that error feedback adds to EncodeWork. The default is that of the default
+  // EncodeWithFeedback: the sum, the message decoded again, and the difference.
   virtual WorkList FeedbackWork(int64_t numel, double parameter, Feeding feeding) const;
-  // Where the number of values depends on the data, the two above are those of finding them; these
-  // of messages of `count` values in all.
+  // True where the number of values depends on the data. EncodeWork and DecodeWork are then the
+  // work of finding the values, and PackWork and UnpackWork that of messages of `count` values in
+  // all.
   virtual bool CountVaries([[maybe_unused]] int64_t numel,
                            [[maybe_unused]] double parameter) const {
     return false;
@@ -93,66 +101,70 @@ class Codec : public Pluggable {
   }
   virtual WorkList UnpackWork([[maybe_unused]] int64_t count) const { return {}; }
 
-  // Throws Error on NaN or infinity (naming the unit) and on a parameter outside Parameter().
+  // Returns the message of `values`. Throws Error on NaN or infinity, naming the unit, and on a
+  // parameter outside Parameter().
   virtual Message Encode(std::span<const float> values, const CodecContext& context) const = 0;
 
-  // residual += gradient (e = g + r); sends the sum; leaves e - decode(message), exact up to the
-  // sign of zero, as the new residual. `gradient` may be empty: nothing is added. `sent`, where
-  // given: positions of what was sent, all of them left empty where everything was. The default
-  // decodes.
+  // Adds `gradient` (empty: nothing) to `residual`, sends that sum e, and leaves e -
+  // decode(message), exact up to the sign of zero, as the new residual. Where `sent` is given, the
+  // positions that were sent are written to it; it is left empty where all were. The default
+  // decodes the message.
   virtual Message EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                      const CodecContext& context,
                                      std::vector<uint32_t>* sent = nullptr) const;
 
-  // sum += decode(message). `sum` has the unit's numel. Throws Error on any malformed byte before
-  // touching `sum`.
+  // Adds the decoded message to `sum`, which has the unit's numel. Throws Error on any malformed
+  // byte before it touches `sum`.
   virtual void DecodeAdd(ByteSpan message, const CodecContext& context,
                          std::span<float> sum) const = 0;
 
-  // A receiver's mean of several messages: a sum of SumSize(numel) zeros, to which every message is
-  // added, and which then becomes the mean of `mean.size()` elements. The sum has the elements,
-  // unless the codec says otherwise: of FFT it has the coefficients, so that one inverse transform
-  // is enough.
+  // SumSize, Accumulate and MeanOf make a receiver's mean of several messages: every message is
+  // added to a sum of SumSize(numel) zeros, of which MeanOf makes the mean of `mean.size()`
+  // elements. The sum has one entry for each element, except where the codec says otherwise: FFT
+  // sums coefficients, so that one inverse transform is enough.
   virtual int64_t SumSize(int64_t numel) const { return numel; }
-  // As DecodeAdd for a unit of `numel` elements.
+  // Does what DecodeAdd does, for a unit of `numel` elements.
   virtual void Accumulate(ByteSpan message, [[maybe_unused]] int64_t numel,
                           const CodecContext& context, std::span<float> sum) const {
     DecodeAdd(message, context, sum);
   }
   virtual void MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const;
 
-  // E||x - C(x)||^2 for each parameter. The default encodes and decodes once for each.
+  // Returns E||x - C(x)||^2 for each parameter, where x is `values`. The default encodes and
+  // decodes once for each.
   virtual std::vector<double> SquaredErrors(std::span<const float> values,
                                             std::span<const double> parameters,
                                             const CodecContext& context) const;
-  // What that takes.
+  // Returns the device work of SquaredErrors.
   virtual WorkList ErrorWork(int64_t numel, std::span<const double> parameters) const;
 
-  // The same codec, where it is a sparsifier's: for multi-level compression.
+  // Returns this codec where it has a sparsifier, for multi-level compression; else null.
   virtual const SparseCodec* Sparse() const { return nullptr; }
 };
 
-// Throws Error where `value` is outside the range of `spec` (or NaN). A codec without a parameter
-// takes any.
+// Throws Error where `value` is NaN or outside the range of `spec`. A codec without a parameter
+// takes any value.
 void CheckParameter(const ParameterSpec& spec, double value);
 
-// A codec that is none of a sparsifier and a quantiser: a transform.
+// A row of CodecTable(): a codec that is neither a sparsifier nor a quantiser, but a transform.
 struct CodecRow {
   MethodInfo info;
   bool takes_quantiser = false;  // true: a second stage may follow
-  // `stages`: its own, and the quantiser's where one is given.
+  // Makes the codec of its own stage, and of the quantiser's where one is given.
   std::function<std::unique_ptr<Codec>(std::span<const Stage> stages)> make;
 };
 
-// fft
+// Returns the transforms: fft.
 std::span<const CodecRow> CodecTable();
-// Of one or two stages. Throws Error with the list for any other name, and for options that a stage
-// does not read.
+// Makes a codec of one or two stages. Throws Error with the list of names for any other, and for
+// options that a stage does not read.
 std::unique_ptr<Codec> MakeCodec(std::span<const Stage> stages);
 std::unique_ptr<Codec> MakeCodec(std::string_view text);
-// What can stand first: sparsifiers, quantisers ("dense" for fp32) and the codecs of CodecTable().
+// Returns all names of a first stage: sparsifiers, quantisers ("dense" for fp32) and the codecs of
+// CodecTable().
 std::vector<std::string> CodecNames();
-// What the tables say of one of CodecNames(). Throws Error with the list for any other name.
+// Returns what the tables say of one of CodecNames(). Throws Error with the list for any other
+// name.
 MethodInfo CodecInfo(const std::string& name);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// What a policy decided and why, for people: the rows of decisions.csv. Nothing that trains depends
-// on it.
+// Decisions say for people what a policy decided and why: the rows of decisions.csv. Training does
+// not depend on them.
 #pragma once
 
 #include <cstddef>
@@ -12,49 +12,51 @@
 
 namespace legacy {
 
-// What a policy went by; NaN where it goes by no such thing. docs/policies.md has the units of each
-// policy.
+// DecisionGrounds are what a policy decided by; NaN where it decides by no such number.
+// docs/policies.md has the units of each policy.
 struct DecisionGrounds {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  double error = kNone;    // that it takes the compression for
-  double budget = kNone;   // what it may spend, or what it compares with
-  double gain = kNone;     // what it gets for it
-  double seconds = kNone;  // time estimate
+  double error = kNone;    // error that the policy expects of the compression
+  double budget = kNone;   // amount that it may spend, or that it compares with
+  double gain = kNone;     // gain that it expects
+  double seconds = kNone;  // estimated time
   std::string reason = {};
 };
 
+// A Decision is one row of decisions.csv.
 struct Decision {
   static constexpr size_t kAllUnits = std::numeric_limits<size_t>::max();
-  int64_t step = 0;         // the first that it holds for
-  int64_t number = 0;       // decisions so far, this one included; 0: what holds before the first
+  int64_t step = 0;         // the first step that it counts for
+  int64_t number = 0;       // number of decisions so far, with this one; 0: the initial choice
   size_t unit = kAllUnits;  // position among the policy's units
   double parameter = 0;
   DecisionGrounds grounds = {};
 };
 
+// A DecisionLog collects the decisions of one policy.
 class DecisionLog {
  public:
-  // What is added from here on belongs to the next decision.
+  // Begins the next decision, to which all following calls of Add belong.
   void Begin() { ++number_; }
-  // `step` never falls.
+  // Adds the choice for one unit. `step` never falls between calls.
   void Add(int64_t step, size_t unit, double parameter, DecisionGrounds grounds) {
     started_ = true;
     decisions_.push_back({step, number_, unit, parameter, std::move(grounds)});
   }
-  // One for each unit, for one reason.
+  // Adds one choice for each unit, all for the same reason.
   void AddAll(int64_t step, std::span<const double> parameters, const std::string& reason) {
     for (size_t unit = 0; unit < parameters.size(); ++unit) {
       Add(step, unit, parameters[unit], {.reason = reason});
     }
   }
-  // Whether anything was ever added.
+  // True where anything was ever added.
   bool Started() const { return started_; }
   std::vector<Decision> Take() { return std::exchange(decisions_, {}); }
 
  private:
   bool started_ = false;
   int64_t number_ = 0;
-  std::vector<Decision> decisions_;  // since they were taken last
+  std::vector<Decision> decisions_;  // decisions since the last Take()
 };
 
 }  // namespace legacy

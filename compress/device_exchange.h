@@ -25,13 +25,14 @@
 
 namespace legacy {
 
+// A DeviceStep is what a DeviceExchange is told of a step.
 struct DeviceStep {
   uint64_t seed = 0;
-  int64_t step = 0;                      // from 0
-  std::span<const double> parameters;    // of each unit
+  int64_t step = 0;                      // number of the step, from 0
+  std::span<const double> parameters;    // parameter of each unit
   std::vector<int> active_workers = {};  // workers that take part, ascending; empty: all
 
-  // The same, all of `workers` named.
+  // Returns the active workers, with all of 0 to workers - 1 named where all take part.
   std::vector<int> ActiveWorkers(int workers) const {
     if (!active_workers.empty()) return active_workers;
     std::vector<int> all(static_cast<size_t>(workers));
@@ -40,27 +41,34 @@ struct DeviceStep {
   }
 };
 
+// A DeviceExchange serves all units of a model. The top of this file says in which order its
+// functions are called.
 class DeviceExchange {
  public:
-  // A collective call of a unit, and the bytes that each worker sent in it: 0 of who takes no part.
+  // A SentCall is a collective call of a unit with the bytes that each worker sent in it; workers
+  // that take no part sent 0.
   struct SentCall {
     CollectiveCall call;
     std::vector<int64_t> bytes;
   };
 
   virtual ~DeviceExchange() = default;
+  // Starts a step.
   virtual void Begin(const DeviceStep& step) = 0;
+  // Queues the encoding of a worker's flat gradient, which is in device memory.
   virtual void Encode(int worker, const float* gradient) = 0;
+  // Decodes all messages and writes the flat mean to `mean` in device memory.
   virtual void Finish(float* mean) = 0;
 
-  // Of the finished step.
+  // Returns the collective calls of the unit in the finished step.
   virtual std::vector<SentCall> Calls(int unit) const = 0;
-  virtual int64_t ElementsSent(int unit) const = 0;  // as Exchange has it
-  // A worker's message of the unit's last collective call, copied to the host.
+  // Returns the number of values that one active worker sent, as Exchange::ElementsSent does.
+  virtual int64_t ElementsSent(int unit) const = 0;
+  // Copies a worker's message of the unit's last collective call to the host.
   virtual Bytes CopyMessage(int unit, int worker) const = 0;
 
-  // As Exchange::RescaleResiduals and Residual; the copy is of one unit, on the host, and empty
-  // without error feedback.
+  // RescaleResiduals does what Exchange::RescaleResiduals does. CopyResidual copies a worker's
+  // residual of one unit to the host; it is empty without error feedback.
   virtual void RescaleResiduals(float factor) = 0;
   virtual std::vector<float> CopyResidual(int unit, int worker) const = 0;
 };

@@ -33,189 +33,206 @@
 
 namespace legacy {
 
-// What happens to the workers' payloads of a collective call.
+// A Reduction says what the network makes of the workers' payloads of a collective call.
 enum class Reduction : uint8_t { kConcat, kSum, kMax, kVote, kRequantisedSum };
 
-// Which way they travel. The fabric picks the algorithm (ring, tree, parameter server) for it.
+// A Collective is the operation that carries the payloads. The fabric picks the algorithm (ring,
+// tree, parameter server) for it.
 enum class Collective : uint8_t { kAllReduce, kAllGather, kBroadcast };
 
+// A collective call: what an exchange sends at once, and the device work around it.
 struct CollectiveCall {
   Reduction reduction = Reduction::kConcat;
   Collective collective = Collective::kAllGather;
-  int root = 0;     // of a broadcast
-  WorkList encode;  // at each worker, before the call can start
-  WorkList decode;  // at each worker, after it, for all messages together
+  int root = 0;     // the worker that broadcasts; no meaning in other collectives
+  WorkList encode;  // work of each worker before the call can start
+  WorkList decode;  // work of each worker after the call, for all messages together
 };
 
-// A collective call whose messages have a length that is known beforehand.
+// A PlannedCall is a collective call whose messages have a length that is known beforehand.
 struct PlannedCall {
   CollectiveCall call;
-  int64_t bytes = 0;  // of each active worker's message; of a broadcast, of the root's alone
+  int64_t bytes = 0;  // length of each active worker's message; in a broadcast, of the root's alone
 };
 
-// What workers take the network for: a message of b bytes to a neighbour takes latency + b *
-// seconds_per_byte. And what they take their devices for.
+// A LinkEstimate is what workers believe of their network and devices: a message of b bytes to a
+// neighbour takes latency_seconds + b * seconds_per_byte.
 struct LinkEstimate {
   double latency_seconds = 0;
   double seconds_per_byte = 0;
-  // Seconds of a collective call of a unit of `elements` in which worker w sends bytes[w]: the
-  // closed form of the collective that is configured for it. None: that of a ring, or of a tree
-  // that broadcasts.
+  // The seconds of a collective call of a unit of `elements` in which worker w sends bytes[w], by
+  // the closed form of the configured algorithm. Empty: the closed form of a ring is taken, or of a
+  // tree in a broadcast.
   std::function<double(const CollectiveCall& call, int64_t elements,
                        std::span<const int64_t> bytes)>
       call_seconds = {};
-  // Seconds of that work on a worker's device. None: it is not known, and counts as free.
+  // The seconds of `work` on a worker's device. Empty: they are not known, and count as 0.
   std::function<double(const WorkList& work)> work_seconds = {};
 };
 
-// What one worker's error-fed gradient e would keep: the raw material of gains.
+// A Probe says how much of one worker's error-fed gradient e each candidate would keep. GraVAC's
+// gains are made of it.
 struct Probe {
   double squared = 0;        // ||e||^2
-  std::vector<double> kept;  // ||C_c(e)||^2 of each candidate
+  std::vector<double> kept;  // ||C_c(e)||^2 of each candidate c
 };
 
+// A StepContext is what an exchange is told of a step.
 struct StepContext {
   uint64_t seed = 0;
-  int64_t step = 0;                      // from 0
-  double parameter = 1;                  // chosen by the policy for this unit and step
+  int64_t step = 0;      // number of the step, from 0
+  double parameter = 1;  // the parameter that the policy chose for this unit and step
   std::vector<int> active_workers = {};  // workers that take part, ascending; empty: all
-  // Parameters that the policy will choose from within the step, loosest first; empty: `parameter`
-  // holds.
+  // Parameters that the policy will choose from within the step, loosest first. Empty: `parameter`
+  // is the choice.
   std::vector<double> candidates = {};
-  // What candidates keep is estimated from one error table, and only the chosen one is compressed.
+  // True: what candidates keep is estimated from one error table, and only the chosen one is
+  // compressed.
   bool estimate = false;
   LinkEstimate link = {};
 };
 
-// One unit for the whole training; owns what every worker keeps for it (residual, momentum, warm
-// basis). Encode may run concurrently for different workers; everything else is called from one
-// thread.
+// An Exchange serves one unit for the whole training. It owns the state that every worker keeps for
+// the unit (residual, momentum, warm basis). Measure and Encode may run concurrently for different
+// workers; everything else is called from one thread.
 class Exchange {
  public:
   virtual ~Exchange() = default;
 
+  // Starts a step. Throws Error on a parameter outside the scheme's range.
   virtual void Begin(const StepContext& context) = 0;
-  // With candidates: takes the worker's gradient in, compresses it at the loosest candidate and
-  // what that kept at the next (multi-level compression), and keeps the results; where the step
-  // estimates, only an error table is made. Once for each active worker, concurrently for different
-  // ones. Throws Error where the scheme has no levels (Scheme::TakesCandidates).
+  // Takes the worker's gradient in, compresses it at the loosest candidate, compresses what that
+  // kept at the next one (multi-level compression), and keeps the results. Where the step
+  // estimates, it only makes an error table. It is called once for each active worker where the
+  // step has candidates. Throws Error where the scheme takes none (Scheme::TakesCandidates).
   virtual Probe Measure(int worker, std::span<const float> gradient);
-  // The step goes on with candidates[index]; Encode then takes no gradient.
+  // Goes on with candidates[index]; Encode then takes no gradient.
   virtual void Choose(size_t index);
 
-  // The next collective call, or nothing when the mean is known. May depend on the calls before
-  // (GraVAC's agreement).
+  // Returns the next collective call, or nothing when the mean is known. The call may depend on the
+  // calls before it.
   virtual std::optional<CollectiveCall> NextCall() = 0;
-  // Worker's payload of the current collective call. `gradient` (unit's numel) is given in the
-  // first call and empty in later ones: what a later call needs is kept as state. Workers that send
-  // nothing return an empty message.
+  // Returns the worker's payload of the current collective call. `gradient` (the unit's numel) is
+  // given in the first call and empty in later ones, as a later call reads what was kept of it.
+  // Workers that send nothing return an empty message.
   virtual Message Encode(int worker, std::span<const float> gradient) = 0;
-  // Takes an active worker's message as received, in worker order. Hostile bytes throw Error.
+  // Takes an active worker's message as it was received; workers come in ascending order. Throws
+  // Error on bytes that no encoder writes.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
+  // Ends the current collective call, once all its messages are accumulated.
   virtual void FinishCall() = 0;
-  // Mean over the active workers of the decoded gradients; `out` has the unit's numel.
+  // Writes the mean over the active workers of the decoded gradients to `out`, which has the unit's
+  // numel.
   virtual void Mean(std::span<float> out) const = 0;
 
-  // Values that one active worker sends this step, for the element ratio; valid after the last
-  // collective call.
+  // Returns the number of values that one active worker sends in this step, the element ratio's
+  // numerator. It is valid after the last collective call.
   virtual int64_t ElementsSent() const = 0;
 
-  // Residuals are in gradient units: when the learning rate falls from a to b they are multiplied
-  // by a / b, so that what they hold is applied as the steps that made them would have (factor =
-  // lr_old / lr_new).
+  // Multiplies residuals by `factor` = lr_old / lr_new. Residuals are in gradient units, so that
+  // without this a lower learning rate would also shrink steps that were due before.
   virtual void RescaleResiduals(float factor) = 0;
-  // The worker's residual (of the last step, before Begin); empty without error feedback.
+  // Returns the worker's residual after the last step, before Begin. It is empty without error
+  // feedback.
   virtual std::span<const float> Residual(int worker) const = 0;
-  // Bytes of all state, and back; Load throws Error on bytes of another unit, worker count or
-  // scheme.
+  // Save returns the bytes of all state and Load takes them back. Load throws Error on bytes of
+  // another unit, worker count or scheme.
   virtual Bytes Save() const = 0;
   virtual void Load(ByteSpan state) = 0;
 };
 
-// Scheme: makes exchanges. Configuration only, shared by all units.
+// A Scheme makes exchanges. It holds configuration only, which all units share.
 class Scheme {
  public:
   virtual ~Scheme() = default;
+  // The text that makes the scheme, "topk+rbf".
   virtual std::string_view Name() const = 0;
+  // The parameter that policies choose.
   virtual const ParameterSpec& Parameter() const = 0;
-  // Values that one worker sends over all collective calls; what the parameter asks for, where it
-  // depends on the data.
+  // Returns the number of values that one worker sends over all collective calls. Where it depends
+  // on the data, it is the number that the parameter asks for.
   virtual int64_t ElementsSent(const Unit& unit, double parameter) const = 0;
-  // Bytes that one worker sends over all collective calls, where known beforehand.
+  // Returns the bytes that one worker sends over all collective calls, or nothing where they are
+  // not known beforehand.
   virtual std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const = 0;
-  // The collective calls of an exchange of so many active workers that gets no candidates, where
-  // all their lengths are known beforehand; none: lengths depend on the data, or on who takes part.
+  // Returns the collective calls of an exchange of that many active workers without candidates, or
+  // nothing where lengths depend on the data or on who takes part.
   virtual std::optional<std::vector<PlannedCall>> Plan(const Unit&, double, int) const {
     return std::nullopt;
   }
-  // The calls to expect of an exchange on that link. Where lengths depend on the data they are
-  // those of what the parameter asks for. None: the scheme cannot tell.
+  // Returns the calls to expect of an exchange on that link, or nothing where the scheme cannot
+  // tell. Lengths that depend on the data are those that the parameter asks for.
   virtual std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
                                                                 int active_workers,
                                                                 const LinkEstimate&) const {
     return Plan(unit, parameter, active_workers);
   }
-  // True where the reduction's arithmetic depends on the network's collective: such a training
-  // cannot be replayed.
+  // True where the arithmetic of the reduction depends on the collective's algorithm: such a
+  // training cannot be replayed.
   virtual bool DependsOnCollective() const { return false; }
-  // True where the exchange reads StepContext::link, and so differs between networks.
+  // True where the exchange reads StepContext::link, so that its messages differ between networks.
   virtual bool ReadsNetwork() const { return false; }
-  // False for units that its own rule sends whole (vectors, small matrices): policies leave them
-  // alone.
+  // False for units that the scheme's own rule sends whole (vectors, small matrices). Policies
+  // leave them alone.
   virtual bool Compresses(const Unit&, [[maybe_unused]] double parameter) const { return true; }
-  // Steps at the start of the training in which all units are sent whole.
+  // The number of steps at the start of the training in which all units are sent whole.
   virtual int64_t DenseSteps() const { return 0; }
-  // True where StepContext::candidates are taken.
+  // True where the scheme takes StepContext::candidates.
   virtual bool TakesCandidates() const { return false; }
   // False where error feedback would diverge, and where rounding is all that is lost (dense, fp16).
   virtual bool UsesErrorFeedback([[maybe_unused]] double parameter) const { return true; }
-  // True where the residual is the method itself (momentum correction, variance): it is made
-  // with error feedback on.
+  // True where the residual is part of the method itself (momentum correction, variance): the
+  // scheme must be made with error feedback on.
   virtual bool NeedsErrorFeedback() const { return OwnsMomentum(); }
-  // True where momentum is applied before compression (DGC): the optimizer must have none.
+  // True where the scheme applies momentum before compression (DGC): the optimizer must have none.
   virtual bool OwnsMomentum() const { return false; }
-  // Norm that one worker's whole gradient is clipped to before anything is compressed; none: not
-  // clipped.
+  // Returns the norm to which one worker's whole gradient is clipped before anything is compressed,
+  // or nothing where it is not clipped.
   virtual std::optional<double> LocalClipNorm([[maybe_unused]] int workers) const {
     return std::nullopt;
   }
-  // ||x - C(x)||^2, or its expectation, for each parameter; `values` is one worker's error-fed
-  // gradient of the unit. What L-GreCo's table is made of.
+  // Returns ||x - C(x)||^2, or its expectation, for each parameter. `values` is x, one worker's
+  // error-fed gradient of the unit. L-GreCo's table is made of it.
   virtual std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                             std::span<const double> parameters,
                                             const RandomKey& random) const = 0;
-  // What that takes.
+  // Returns the device work of SquaredErrors.
   virtual WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const = 0;
-  // Of selecting from `numel` values, and no more: what measuring a candidate takes. None without
-  // levels.
+  // Returns the work of selecting from `numel` values alone, which measuring a candidate takes;
+  // nothing where the scheme takes no candidates.
   virtual WorkList SelectWork([[maybe_unused]] int64_t numel,
                               [[maybe_unused]] double parameter) const {
     return {};
   }
+  // Makes the exchange of a unit for that many workers.
   virtual std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const = 0;
 };
 
+// Options that are the same for all schemes.
 struct SchemeOptions {
-  bool error_feedback =
-      true;  // throws Error from Open's first Begin where the codec diverges with it
+  // False: there are no residuals. True throws Error from the first Begin where the codec diverges
+  // with error feedback.
+  bool error_feedback = true;
 };
 
+// A row of SchemeTable().
 struct SchemeRow {
   MethodInfo info;
-  std::string collective;  // what carries it, for lists: "all-gather", "2 all-reduces"
-  // `own`: of the first stage. `rest`: the other stages.
+  std::string collective;  // name of the collectives, for lists: "all-gather", "2 all-reduces"
+  // Makes the scheme from the options of its first stage and from the other stages.
   std::unique_ptr<Scheme> (*make)(const OptionReader& own, std::span<const Stage> rest,
                                   const SchemeOptions& options);
 };
 
-// Schemes that are more than one codec in one collective call: ar-topk, flexible-topk, powersgd,
-// dgc, signsgd, terngrad-shared, variance. Every codec is a scheme as well.
+// Returns the schemes that are more than one codec in one collective call: ar-topk, flexible-topk,
+// powersgd, dgc, signsgd, terngrad-shared, variance. Every codec is a scheme as well.
 std::span<const SchemeRow> SchemeTable();
 
-// From text, "topk", "topk:index=u32+rbf", "powersgd:min_rate=2". Codecs take, beside their own,
-// the options of CodecSchemeOptions() (schemes/codec_scheme.h), and all take dense_start
-// (schemes/dense_start.h). Throws Error with the list for any other name.
+// Makes a scheme from text: "topk", "topk:index=u32+rbf", "powersgd:min_rate=2". Codecs take,
+// beside their own options, those of CodecSchemeOptions() (schemes/codec_scheme.h), and all schemes
+// take dense_start (schemes/dense_start.h). Throws Error with the list of names for any other.
 std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options = {});
+// Returns all names that MakeScheme takes as a first stage.
 std::vector<std::string> SchemeNames();
 
 }  // namespace legacy

@@ -14,16 +14,17 @@ namespace legacy {
 // them hide behind the read of an element (A100: half of 19.5 TFLOP/s against 80 % of 2039 GB/s).
 inline constexpr double kMultiplyAddBytes = 0.33;
 
+// A KernelCost is one row of the table.
 struct KernelCost {
   std::string_view name;
-  int launches = 1;  // of a set; 0: part of another kernel's
-  double bytes = 0;  // moved for an element
+  int launches = 1;  // launches of one set; 0: it is part of another kernel's launches
+  double bytes = 0;  // bytes moved for an element
   std::string_view what;
 };
 
-// Ascending by name.
+// Returns the table, ascending by name.
 std::span<const KernelCost> KernelCosts();
-// The row of that name. Throws Error where there is none.
+// Returns the row of that name. Throws Error where there is none.
 const KernelCost& CostOf(std::string_view kernel);
 
 }  // namespace legacy

@@ -1,11 +1,12 @@
-// What kernels (cuda/) have to know of a quantiser or a sparsifier; what has no setting has no
-// kernels.
+// A setting is what kernels (cuda/) have to know of a quantiser or a sparsifier. Methods without a
+// setting have no kernels.
 #pragma once
 
 #include <cstdint>
 
 namespace legacy {
 
+// A QuantiserKind names the quantisers that have kernels.
 enum class QuantiserKind : uint8_t {
   kFloat32,
   kFloat16,
@@ -20,7 +21,7 @@ enum class QuantiserKind : uint8_t {
   kRange,  // rbf
 };
 
-// Options of compress/quantisers, as far as a kind has them.
+// A QuantiserSetting has the options of compress/quantisers, as far as a kind has them.
 struct QuantiserSetting {
   QuantiserKind kind = QuantiserKind::kQsgd;
   int bits = 4;            // uniform 2..16, qsgd 2..8, maxmin 1..8, natural 8 or 9, rbf 3..16
@@ -33,9 +34,10 @@ struct QuantiserSetting {
   bool operator==(const QuantiserSetting&) const = default;
 };
 
+// A SparsifierKind names the sparsifiers that have kernels.
 enum class SparsifierKind : uint8_t { kTopK, kRandomK, kThreshold, kSampled };
 
-// Options of compress/sparsifiers, likewise.
+// A SparsifierSetting has the options of compress/sparsifiers, as far as a kind has them.
 struct SparsifierSetting {
   SparsifierKind kind = SparsifierKind::kTopK;
   bool unbiased = false;  // randomk

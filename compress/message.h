@@ -1,6 +1,6 @@
-// The real bytes that one worker sends for one unit in one collective call. Little endian; 16-byte
-// header, then segments whose lengths follow from the header alone (delta varint excepted). See
-// docs/message-format.md.
+// A message is the real bytes that one worker sends for one unit in one collective call: a 16-byte
+// header, then segments whose lengths follow from the header alone (delta varint excepted), all
+// little endian. See docs/message-format.md.
 //
 //   offset  0  u16  magic 0x474C ("LG")
 //           2  u8   version (1) << 4 | value type: the quantiser
@@ -24,48 +24,52 @@ namespace legacy {
 using Bytes = std::vector<std::byte>;
 using ByteSpan = std::span<const std::byte>;
 
+// A Message is the bytes that travel.
 struct Message {
   Bytes bytes;
   int64_t size() const { return static_cast<int64_t>(bytes.size()); }
 };
 
-inline constexpr int64_t kHeaderBytes = 16;
+inline constexpr int64_t kHeaderBytes = 16;  // bytes of a header
+// The largest numel of a unit.
 inline constexpr int64_t kMaxUnitElements = 0xFFFFFFFFLL;
 
-// How the positions of kept elements travel. All but kDelta have a length fixed by (numel, count).
+// An IndexCoding says how the positions of kept elements are written. All but kDelta have a length
+// fixed by (numel, count).
 enum class IndexCoding : uint8_t {
-  kNone = 0,  // positions implied (dense, or drawn from a shared seed)
-  kU16 = 1,   // numel <= 65536
+  kNone = 0,  // positions are implied (dense, or drawn from a shared seed)
+  kU16 = 1,   // 2 bytes each; numel <= 65536
   kU32 = 2,
   kBitmap = 3,  // ceil(numel / 8) bytes
   kPacked = 4,  // ceil(log2 numel) bits each
   kDelta = 5,   // LEB128 varint of gaps; data dependent, opt-in
 };
 
-// "u32" and so on; none for "auto": the shortest. Throws Error.
+// Returns the coding of that name ("u32"), or nothing for "auto", the shortest. Throws Error on any
+// other text.
 std::optional<IndexCoding> ParseIndexCoding(const std::string& text);
 
-// The quantiser of a message's values.
+// A ValueType says which quantiser wrote the values.
 enum class ValueType : uint8_t {
   kFloat32 = 0,
   kFloat16 = 1,
   kBfloat16 = 2,
-  kUniform = 3,  // levels over [-max, max], nearest
+  kUniform = 3,  // levels over [-max, max], rounded to the nearest
   kRange = 4,    // range-based float
-  kQsgd = 5,     // fixed width
+  kQsgd = 5,     // codes of fixed width
   kQsgdElias = 6,
   kMaxMin = 7,
-  kTernary = 8,  // and one scale
+  kTernary = 8,  // ternary values and one scale
   kNatural = 9,
-  kSign = 10,    // and one scale
-  kOneBit = 11,  // and two means
+  kSign = 10,    // signs and one scale
+  kOneBit = 11,  // signs and two means
   kMean = 12,    // one mean for all values (quantised RedSync)
   kCounts = 13,  // integer sums of shared-scale ternary values
   // 14 and 15: quantisers of the user's own
   kUser = 14,
 };
 
-// Numbers of the codecs on the wire. Append only.
+// A CodecId is the number of a codec in headers. Numbers are appended, and never change.
 enum class CodecId : uint8_t {
   kDense = 0,  // all values, in order, through any quantiser
   kTopK = 2,
@@ -85,13 +89,14 @@ enum class CodecId : uint8_t {
   kScale = 16,    // shared-scale TernGrad, first call: one maximum
   kSlice = 17,    // one worker's slice of a requantised sum
   kVote = 18,     // sign bits to be voted on
-  kPolicy = 19,   // a policy's own: agreement, announcement
+  kPolicy = 19,   // a policy's own message: agreement, announcement
   kGaussian = 20,
   kVariance = 21,
   // 24 to 31: codecs of the user's own
   kUser = 24,
 };
 
+// A Header is the decoded header of a message.
 struct Header {
   uint8_t codec = 0;
   IndexCoding index = IndexCoding::kNone;
@@ -105,7 +110,7 @@ inline constexpr uint16_t kMessageMagic = 0x474C;  // "LG"
 inline constexpr uint8_t kMessageVersion = 1;
 inline constexpr int kCodecBits = 5;
 
-// The words of a header.
+// Returns the four 32-bit words of a header.
 constexpr std::array<uint32_t, 4> HeaderWords(const Header& header) {
   const uint32_t kinds = kMessageVersion << 4 | static_cast<uint32_t>(header.values) |
                          uint32_t{header.codec} << 8 |
@@ -113,7 +118,7 @@ constexpr std::array<uint32_t, 4> HeaderWords(const Header& header) {
   return {kMessageMagic | kinds << 16, header.unit, header.numel, header.count};
 }
 
-// Bits of a packed position.
+// Returns the bits of a packed position.
 constexpr int BitsPerPosition(int64_t numel) {
   return numel <= 1 ? 0 : std::bit_width(static_cast<uint64_t>(numel - 1));
 }
@@ -122,17 +127,18 @@ constexpr int BitsPerPosition(int64_t numel) {
 void WriteHeader(const Header& header, Bytes& out);
 
 // Reads and checks a header (magic, version, known codings, count <= numel). Throws Error on
-// anything else; `message` is treated as hostile.
+// anything else, as `message` is hostile.
 Header ReadHeader(ByteSpan message);
 
-// Bytes of `count` positions below `numel` under `coding`; kDelta has none and throws.
+// Returns the bytes of `count` positions below `numel` under `coding`. Throws Error for kDelta,
+// which has no fixed length.
 int64_t IndexBytes(IndexCoding coding, int64_t numel, int64_t count);
 
-// The shortest fixed-length coding for (numel, count); ties go to the first of u16, u32, bitmap,
-// packed.
+// Returns the shortest coding of fixed length for (numel, count); ties go to the first of u16, u32,
+// bitmap, packed.
 IndexCoding ShortestIndexCoding(int64_t numel, int64_t count);
 
-// Appends ascending positions. `indices` strictly ascending and below `numel`.
+// Appends positions, which are strictly ascending and below `numel`.
 void WriteIndices(IndexCoding coding, int64_t numel, std::span<const uint32_t> indices, Bytes& out);
 
 // Reads `count` strictly ascending positions below `numel` from the front of `in` and drops them

@@ -1,6 +1,5 @@
-// How codecs, schemes and policies are written: stages with options, "topk:index=u32+rbf:bits=10"
-// or "gravac:eps=0.7,window=100". '+' separates stages, ':' a stage from its options, ',' the
-// options.
+// Codecs, schemes and policies are written as stages with options: "topk:index=u32+rbf:bits=10" or
+// "gravac:eps=0.7,window=100". '+' separates stages, ':' a stage from its options, ',' the options.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +11,22 @@
 
 namespace legacy {
 
+// A Stage is a method's name with the options that were given.
 struct Stage {
   std::string name;
   std::map<std::string, std::string> options = {};
 };
 
-// Throws Error on empty names, options without a value and options that stand twice.
+// Reads stages from text. Throws Error on empty names, options without a value and options that are
+// given twice.
 std::vector<Stage> ParseStages(std::string_view text);
+// Writes stages as ParseStages reads them, options in alphabetical order.
 std::string FormatStages(std::span<const Stage> stages);
 
+// The largest number of steps that options take.
 inline constexpr int64_t kMostSteps = int64_t{1} << 53;
 
-// An option of a stage, for reading and for lists.
+// An OptionSpec describes an option of a stage, for reading it and for lists.
 struct OptionSpec {
   std::string name;
   std::string fallback;  // default, as text
@@ -31,25 +34,27 @@ struct OptionSpec {
   std::string help;
 };
 
-// Reads the options of one stage. Every call throws Error naming stage, option, value and what is
-// allowed.
+// An OptionReader reads the options of one stage. Every call throws Error naming stage, option,
+// value and what is allowed.
 class OptionReader {
  public:
-  // Throws Error, listing `specs`, on an option that is none of them. Both outlive this.
+  // Throws Error, listing `specs`, on an option that is none of them. `stage` and `specs` outlive
+  // this.
   OptionReader(const Stage& stage, std::span<const OptionSpec> specs);
 
-  // The option's text, or its default.
+  // Returns the option's text, or its default.
   const std::string& Text(std::string_view name) const;
-  // Numbers take "1%" for 0.01.
+  // Return the option's number within the bounds. Number takes "1%" for 0.01.
   double Number(std::string_view name, double minimum, double maximum) const;
   int64_t Integer(std::string_view name, int64_t minimum, int64_t maximum) const;
-  // Steps: a whole number from `minimum` (kMostSteps at most), or "5%", that part of a run of
-  // `total_steps` steps, rounded, at least 1.
+  // Returns a number of steps, written as a whole number from `minimum` to kMostSteps, or as "5%":
+  // that part of a run of `total_steps` steps, rounded, at least 1.
   int64_t Steps(std::string_view name, int64_t minimum, int64_t total_steps) const;
-  // Whether the option is given as a part: "5%".
+  // True where the option is given as a part: "5%".
   bool IsPart(std::string_view name) const { return Text(name).ends_with('%'); }
-  bool Switch(std::string_view name) const;  // "on", "off"
-  // Position of the text in `choices`.
+  // Returns true for "on" and false for "off".
+  bool Switch(std::string_view name) const;
+  // Returns the position of the text in `choices`.
   size_t Choice(std::string_view name, std::span<const std::string_view> choices) const;
 
  private:
@@ -59,7 +64,7 @@ class OptionReader {
   std::span<const OptionSpec> specs_;
 };
 
-// What a list of methods says of one (legacy-codec list, docs/compressors.md).
+// A MethodInfo is what lists say of a method (legacy-codec list, docs/compressors.md).
 struct MethodInfo {
   std::string name;
   std::string help;   // one line
@@ -67,8 +72,8 @@ struct MethodInfo {
   std::vector<OptionSpec> options = {};
 };
 
-// The entry of that name in a table whose rows have a MethodInfo `info`. Throws Error naming
-// `what`, with the list.
+// FindRow returns the entry of that name in a table whose rows have a MethodInfo `info`. It throws
+// Error naming `what`, with the list of names, where there is none; ThrowUnknown is that error.
 [[noreturn]] void ThrowUnknown(std::string_view what, std::string_view name,
                                const std::vector<std::string>& known);
 template <typename Row>

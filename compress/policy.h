@@ -2,14 +2,16 @@
 // know. One policy object stands for all workers: whatever a worker learns from others travels as
 // bytes in a collective call, is decoded from those bytes, and is charged to the network.
 //
-//   policy->Decide(step, units, parameters)                  before the gradients
-//   OnLocalGradient(unit, gradient, residual) of worker 0       where it reads local gradients
-//   an agreement, where Agrees(step): exchanges measure Candidates(), OpenCall(kAgreement) and its
-//   messages,
-//     then Choose: one candidate for each unit
+//   policy->Decide(step, units, parameters)        before the gradients are computed
+//   policy->OnLocalGradient(unit, g, residual)     of worker 0, where the policy reads it
+//   where Candidates() are given:                  the agreement
+//     exchanges measure the candidates
+//     OpenCall(kAgreement) and its messages
+//     Chosen()                                     the candidate that all units take
 //   the exchanges run
-//   an announcement, where OpenCall(kAnnouncement) has one: worker 0 tells what it decided for
-//   later steps OnFeedback(feedback)
+//   where OpenCall(kAnnouncement) opens a call:    worker 0 announces what it decided for later
+//     its messages                                 steps
+//   policy->OnFeedback(feedback)
 #pragma once
 
 #include <cstdint>
@@ -27,115 +29,128 @@
 
 namespace legacy {
 
-// When a step happens, and where.
+// A StepInfo says which step it is, and on what network it runs.
 struct StepInfo {
-  int64_t step = 0;         // from 0
-  int64_t total_steps = 0;  // horizon T of LEGACY's phases
+  int64_t step = 0;         // number of the step, from 0
+  int64_t total_steps = 0;  // length of the training: the horizon T of LEGACY's phases
   double learning_rate = 0;
   int64_t steps_per_epoch = 1;
-  LinkEstimate link = {};  // reading it makes a training network dependent
+  // The estimate of the network. A policy that reads it makes the training depend on the network.
+  LinkEstimate link = {};
 };
 
-// What a finished step tells policies that want it. Only what every worker really has.
+// A StepFeedback is what a finished step tells policies that want it. It has only what every worker
+// really knows.
 struct StepFeedback {
   int64_t step = 0;
-  double loss = 0;  // of worker 0's batch: a policy that wants the mean sends it
-  // Flat, decoded, the same at every worker; may be empty where Policy::ReadsMeanGradient() is
-  // false.
+  double loss = 0;  // loss of worker 0's batch; a policy that wants the mean sends it
+  // The mean gradient, flat and decoded, the same at every worker. It may be empty where
+  // Policy::ReadsMeanGradient() is false.
   std::span<const float> mean_gradient = {};
 
-  // Reading one of these makes a training network dependent (ReadsClock).
-  double simulated_seconds = 0;      // of the step
+  // Times and bytes. A policy that reads one of them makes the training depend on the network
+  // (ReadsClock).
+  double simulated_seconds = 0;      // duration of the step
   double compute_seconds = 0;        // update, forward and backward pass of one worker
-  double codec_seconds = 0;          // encoding and decoding
-  double communication_seconds = 0;  // not hidden behind computing
-  double message_bytes = 0;          // of one worker
-  // Of each unit: bytes of one worker's messages, and its share of the exposed communication time.
+  double codec_seconds = 0;          // encoding and decoding of one worker
+  double communication_seconds = 0;  // the part that is not hidden behind computing
+  double message_bytes = 0;          // bytes that one worker sent
+  // For each unit, the bytes of one worker's messages, and the unit's share of the exposed
+  // communication time in seconds.
   std::span<const double> unit_bytes = {};
   std::span<const double> unit_exposed_seconds = {};
 };
 
+// A PolicyMoment says when in a step a policy sends messages of its own.
 enum class PolicyMoment : uint8_t {
-  kAgreement,     // gradients are known, nothing is encoded
-  kAnnouncement,  // the step's exchanges are done; what is said holds from the next step
+  kAgreement,     // gradients are known, and nothing is encoded yet
+  kAnnouncement,  // exchanges are done; what is announced counts from the next step on
 };
 
-// How often a policy will decide in a run, as far as that is known beforehand.
+// A DecisionForecast says how often a policy will decide in a run, as far as that is known
+// beforehand.
 struct DecisionForecast {
-  int64_t decisions = 0;  // that change what later steps of the run may send
+  int64_t decisions = 0;  // number of decisions that change what later steps of the run may send
   std::string remedy;     // option of the policy that makes it decide more often: "period=10%"
 };
 
+// A Policy chooses the parameter of every unit in every step. The top of this file says in which
+// order its functions are called.
 class Policy : public Pluggable {
  public:
   virtual ~Policy() = default;
+  // The name in PolicyTable().
   virtual std::string_view Name() const = 0;
 
-  // parameters[i] is for units[i]; both of one length.
+  // Writes the parameter of units[i] to parameters[i].
   virtual void Decide(const StepInfo& step, std::span<const Unit> units,
                       std::span<double> parameters) = 0;
 
-  // Whether OnLocalGradient is wanted in this step, and what it costs worker 0's device. Called
-  // after Decide.
+  // True where the policy wants OnLocalGradient in this step. It is called after Decide, and so is
+  // LocalWork, the work that this costs worker 0's device.
   virtual bool ReadsLocalGradient() const { return false; }
   virtual WorkList LocalWork() const { return {}; }
-  // Gradient g of worker 0 and its residual of unit `unit` before (empty: nothing); e = g +
-  // residual. Units come in order.
+  // Shows worker 0's gradient g of unit `unit`, and its residual r of the last step (empty: there
+  // is none); e = g + r is what will be compressed. Units come in order.
   virtual void OnLocalGradient([[maybe_unused]] size_t unit,
                                [[maybe_unused]] std::span<const float> gradient,
                                [[maybe_unused]] std::span<const float> residual) {}
 
-  // Parameters to choose from in this step, loosest first, the same for all units; empty: no
-  // agreement. Called after Decide.
+  // Returns the parameters that the policy chooses from within this step, loosest first and the
+  // same for all units. Empty: there is no agreement. It is called after Decide.
   virtual std::vector<double> Candidates() const { return {}; }
-  // False where no step has any.
+  // False where no step has candidates.
   virtual bool HasCandidates() const { return false; }
-  // StepContext::estimate for them.
+  // The value of StepContext::estimate in steps with candidates.
   virtual bool EstimatesCandidates() const { return false; }
 
-  // The policy's own messages: at most one collective call at each moment, in all of which every
-  // worker takes part.
+  // Opens the policy's own collective call at that moment, in which every worker takes part, or
+  // returns nothing where the policy has none.
   virtual std::optional<CollectiveCall> OpenCall(PolicyMoment) { return std::nullopt; }
-  // `probes`: of this worker, by unit; empty in an announcement. Workers that send nothing return
-  // an empty message. May be called concurrently for different workers.
+  // Returns the worker's message of the open call. `probes` are this worker's, by unit; they are
+  // empty in an announcement. Workers that send nothing return an empty message. It may be called
+  // concurrently for different workers.
   virtual Message Encode([[maybe_unused]] int worker,
                          [[maybe_unused]] std::span<const Probe> probes) const {
     return {};
   }
-  // In worker order. Hostile bytes throw Error.
+  // Takes a worker's message of the open call; workers come in ascending order. Throws Error on
+  // bytes that no encoder writes.
   virtual void Accumulate([[maybe_unused]] int worker, [[maybe_unused]] ByteSpan message) {}
+  // Ends the open call, once all its messages are accumulated.
   virtual void FinishCall() {}
-  // After the agreement: the candidate of every unit.
+  // Returns the position of the candidate that was agreed on for all units.
   virtual size_t Chosen() const { return 0; }
 
+  // Tells the policy of the step that is done.
   virtual void OnFeedback(const StepFeedback&) {}
-  // Whether OnFeedback is to be given the step's mean gradient. Called before it.
+  // True where OnFeedback needs the step's mean gradient. It is called before OnFeedback.
   virtual bool ReadsMeanGradient() const { return false; }
 
-  // What of a real training its decisions follow ("the loss"), so that they mean nothing where
-  // gradients are drawn; "": they need none.
+  // Names what the decisions follow of a real training ("the loss"), so that they mean nothing
+  // where gradients are drawn. Empty: they follow no such thing.
   virtual std::string_view NeedsTraining() const { return ""; }
 
   // True where decisions depend on simulated time or on the network's rates: such a training cannot
   // be replayed on another network.
   virtual bool ReadsClock() const { return false; }
 
-  // Of a run of so many steps; nothing where the policy has nothing to decide: it is a schedule, or
-  // one parameter.
+  // Returns what the policy will decide in a run of that many steps; nothing where it has nothing
+  // to decide, as a schedule or one parameter.
   virtual std::optional<DecisionForecast> DecisionsIn([[maybe_unused]] int64_t total_steps) const {
     return std::nullopt;
   }
 
-  // What was decided since the last call, in the order of steps; a new object's log begins with
-  // what holds at first.
+  // Returns the decisions since the last call, in the order of steps. The log of a new object
+  // begins with its initial choice.
   std::vector<Decision> TakeDecisions() { return log_.Take(); }
 
-  // The scheme's parameter, which bounds what a plugin's policy may decide.
+  // The range of the scheme's parameter, which bounds the decisions of a plugin's policy.
   const ParameterSpec& range() const { return range_; }
   void SetRange(ParameterSpec range) { range_ = std::move(range); }
 
-  // All state, and back; Load throws Error, changing nothing, on bytes of another policy or model.
-  // For policies without state both are empty.
+  // Save returns the bytes of all state and Load takes them back. Load throws Error, changing
+  // nothing, on bytes of another policy or model. Both are empty for policies without state.
   virtual Bytes Save() const { return {}; }
   virtual void Load(ByteSpan state);
 
@@ -144,39 +159,40 @@ class Policy : public Pluggable {
 
  private:
   ParameterSpec range_;
-  DecisionLog log_;  // no state: a training that goes on from one begins another
+  DecisionLog log_;  // no part of the state: a training that goes on begins another log
 };
 
-// policy.Decide, the way to call it. Of a plugin's policy it tells what that throws, and parameters
-// outside range().
+// Calls policy.Decide; all callers go this way. It throws Error naming the plugin where a plugin's
+// policy throws or chooses parameters outside range().
 void DecideParameters(Policy& policy, const StepInfo& step, std::span<const Unit> units,
                       std::span<double> parameters);
 
-// One parameter for all units and steps.
+// Makes the policy that gives all units the same parameter in all steps.
 std::unique_ptr<Policy> MakeUniformPolicy(double parameter);
 
-// What a policy is made for.
+// A PolicyContext is what a policy is made for.
 struct PolicyContext {
-  const Scheme* scheme = nullptr;  // outlives the policy
+  const Scheme* scheme = nullptr;  // the scheme that it drives; outlives the policy
   std::vector<Unit> units;
   int workers = 1;
   int64_t total_steps = 1;
   int64_t steps_per_epoch = 1;
-  double parameter =
-      0;  // the uniform parameter that recovers accuracy, or the average density: a policy's anchor
+  // The policy's anchor: the uniform parameter that recovers accuracy, or the average density.
+  double parameter = 0;
   uint64_t seed = 1;
 };
 
+// A row of PolicyTable().
 struct PolicyRow {
   MethodInfo info;
   std::function<std::unique_ptr<Policy>(const OptionReader&, const PolicyContext&)> make;
 };
 
-// uniform, legacy-auto, warmup, lgreco, accordion, lgreco-accordion, gravac, kimad, flexible,
-// theta. LEGACY's own tables are made from levels (policies/legacy_schedule.h).
+// Returns uniform, legacy-auto, warmup, lgreco, accordion, lgreco-accordion, gravac, kimad,
+// flexible and theta. LEGACY's own schedules are made from tables (policies/legacy_schedule.h).
 std::span<const PolicyRow> PolicyTable();
-// From text: "gravac:eps=0.9". Throws Error with the list for any other name, and where the policy
-// does not fit the scheme.
+// Makes a policy from text: "gravac:eps=0.9". Throws Error with the list of names for any other,
+// and where the policy does not fit the scheme.
 std::unique_ptr<Policy> MakePolicy(std::string_view text, const PolicyContext& context);
 
 }  // namespace legacy

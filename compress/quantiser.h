@@ -1,6 +1,6 @@
-// Quantiser: how values become bits. It writes one segment of a message: the values of a whole
-// unit, those that a sparsifier kept, or the coefficients of a transform. Stateless and thread
-// safe.
+// A quantiser says as which bits values are sent. It writes one segment of a message: the values of
+// a whole unit, those that a sparsifier kept, or the coefficients of a transform. It has no state
+// and is thread safe.
 #pragma once
 
 #include <cstdint>
@@ -19,67 +19,71 @@ namespace legacy {
 
 class PartwiseQuantiser;
 
+// A Quantiser encodes and decodes one segment at a time.
 class Quantiser : public Pluggable {
  public:
   virtual ~Quantiser() = default;
+  // The name in QuantiserTable().
   virtual std::string_view Name() const = 0;
-  virtual ValueType Type() const = 0;  // how the header names it
+  virtual ValueType Type() const = 0;  // the header's name for it
 
-  // "bits", or none. Policies drive it where the quantiser stands alone; behind a sparsifier or a
-  // transform the parameter is its fallback, which the option "bits" sets.
+  // The parameter: "bits", or none. Policies choose it where the quantiser stands alone; behind a
+  // sparsifier or a transform it is its fallback, which the option "bits" sets.
   virtual const ParameterSpec& Parameter() const = 0;
 
-  // True where sums of segments, taken value by value, are what a network can sum (fp32, fp16,
-  // bf16).
+  // True where the network can sum segments value by value (fp32, fp16, bf16).
   virtual bool Linear() const { return false; }
-  // True where error feedback is sure to stay bounded: some norm of x - Q(x) (or the root of the
-  // expectation of its square) is below a fraction < 1 of that of x. For most that is E||x -
-  // Q(x)||^2 < ||x||^2.
+  // True where error feedback is sure to stay bounded: some norm of x - Q(x), or the root of the
+  // expectation of its square, is below a fraction < 1 of that of x. Mostly that is E||x - Q(x)||^2
+  // < ||x||^2.
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
-  // Values that share a scale, so that a segment can be cut between them (requantised sums); 0: all
-  // of them do.
+  // Returns how many values share a scale, so that a segment can be cut between them (requantised
+  // sums). 0: all values share one.
   virtual int64_t Bucket() const { return 0; }
 
-  // Exact length for `count` values; empty where it depends on the data (Elias coding).
+  // Returns the exact length in bytes for `count` values, or nothing where it depends on the data
+  // (Elias coding).
   virtual std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const = 0;
 
-  // Kernels of the quantiser's name (kernel_costs.h).
+  // Return the work of Encode and of Decode: kernels of the quantiser's name (kernel_costs.h).
   virtual Work EncodeWork(int64_t count, double parameter) const;
   virtual Work DecodeWork(int64_t count, double parameter) const;
 
-  // Appends the segment. `values` are finite. Stochastic rounding draws from context.random with
-  // purpose kStochastic: the draw of value i depends on i and the key alone. context.parameter is
-  // the caller's: the quantiser's is `parameter`.
+  // Appends the segment of `values`, which are finite, to `out`. Stochastic rounding draws from
+  // context.random with purpose kStochastic: the draw of value i depends on i and the key alone.
+  // The quantiser's parameter is `parameter`; context.parameter is that of the whole codec.
   virtual void Encode(std::span<const float> values, double parameter, const CodecContext& context,
                       Bytes& out) const = 0;
 
-  // `segment` is the rest of the message, hostile: throws Error unless it is exactly one segment of
-  // values.size() values, all finite. Writes nothing of meaning before it throws.
+  // Decodes `segment`, the rest of a message. Throws Error unless it is exactly one segment of
+  // values.size() values, all finite; `values` has no meaning then.
   virtual void Decode(ByteSpan segment, double parameter, std::span<float> values) const = 0;
 
-  // The same, where segments can be decoded in parts: sums then need no buffer of the unit.
+  // Returns this quantiser where its segments can be decoded in parts, so that sums need no buffer
+  // of the unit; else null.
   virtual const PartwiseQuantiser* Parts() const { return nullptr; }
 
-  // Of the kernels that do the same on a device; none: there are none.
+  // Returns the setting of the kernels that do the same on a device, or nothing where there are no
+  // kernels.
   virtual std::optional<QuantiserSetting> Setting([[maybe_unused]] double parameter) const {
     return std::nullopt;
   }
 
-  // E||x - Q(x)||^2 over the rounding's draws, without drawing (closed form).
+  // Returns E||x - Q(x)||^2 over the draws of rounding, in closed form, where x is `values`.
   virtual double SquaredError(std::span<const float> values, double parameter) const = 0;
 };
 
-// A quantiser whose segments can be decoded part by part once they are known to be good.
+// A PartwiseQuantiser decodes segments part by part, once they are checked.
 class PartwiseQuantiser : public Quantiser {
  public:
-  // Parts begin at multiples of it.
+  // Parts begin at multiples of kPart values.
   static constexpr int64_t kPart = 4096;
 
   const PartwiseQuantiser* Parts() const override { return this; }
   // Throws Error unless `segment` is exactly one segment of `count` values, all finite.
   virtual void Check(ByteSpan segment, int64_t count, double parameter) const = 0;
-  // Values begin, begin + 1, ... of a checked segment of `count`.
+  // Decodes values begin, begin + 1, ... of a checked segment of `count` values.
   virtual void DecodePart(ByteSpan segment, int64_t count, double parameter, int64_t begin,
                           std::span<float> values) const = 0;
   void Decode(ByteSpan segment, double parameter, std::span<float> values) const override {
@@ -89,24 +93,27 @@ class PartwiseQuantiser : public Quantiser {
   }
 };
 
-// EncodeWork and DecodeWork, and the bytes of the segment where its width is a parameter.
+// Return EncodeWork and DecodeWork, and the bytes of the segment where its width is a parameter.
 WorkList QuantiseWork(const Quantiser& quantiser, int64_t count, double parameter);
 WorkList DequantiseWork(const Quantiser& quantiser, int64_t count, double parameter);
 
-// Encode, and Decode, where a plugin's mistakes are told: what it throws, a segment of another
-// length than SegmentBytes, values that are not finite.
+// Call Encode and Decode; all callers go this way. They throw Error naming the plugin where a
+// plugin's quantiser throws, writes a segment of another length than SegmentBytes, or decodes
+// values that are not finite.
 void EncodeSegment(const Quantiser& quantiser, std::span<const float> values, double parameter,
                    const CodecContext& context, Bytes& out);
 void DecodeSegment(const Quantiser& quantiser, ByteSpan segment, double parameter,
                    std::span<float> values);
 
+// A row of QuantiserTable().
 struct QuantiserRow {
   MethodInfo info;
   std::function<std::unique_ptr<Quantiser>(const OptionReader& options)> make;
 };
 
-// fp32, fp16, bf16, uniform, rbf, qsgd, maxmin, terngrad, natural, sign, onebit
+// Returns fp32, fp16, bf16, uniform, rbf, qsgd, maxmin, terngrad, natural, sign and onebit.
 std::span<const QuantiserRow> QuantiserTable();
+// Makes the quantiser of a stage. Throws Error with the list for any other name.
 std::unique_ptr<Quantiser> MakeQuantiser(const Stage& stage);
 
 }  // namespace legacy

@@ -1,5 +1,6 @@
-// Sparsifier: which elements of a unit travel. Stateless and thread safe; what a method carries
-// from step to step (RedSync's thresholds, SIDCo's stages) is in CodecContext::state.
+// A sparsifier says which elements of a unit are sent. It has no state and is thread safe; what a
+// method carries from step to step (RedSync's thresholds, SIDCo's stages) is in
+// CodecContext::state.
 #pragma once
 
 #include <cstdint>
@@ -16,81 +17,88 @@
 
 namespace legacy {
 
-// What is sent: strictly ascending positions, and the value at each.
+// A Selection is what is sent: strictly ascending positions, and the value at each.
 struct Selection {
   std::vector<uint32_t> positions;
   std::vector<float> values;
 };
 
+// A Sparsifier selects from the values of one unit of one worker.
 class Sparsifier : public Pluggable {
  public:
   virtual ~Sparsifier() = default;
+  // The name in SparsifierTable().
   virtual std::string_view Name() const = 0;
-  virtual CodecId Id() const = 0;                      // how the header names it
-  virtual const ParameterSpec& Parameter() const = 0;  // density or threshold
+  virtual CodecId Id() const = 0;                      // the header's name for it
+  virtual const ParameterSpec& Parameter() const = 0;  // a density or a threshold
 
-  // True where exactly `count` elements are always selected, so that a message's length is known
+  // True where exactly `count` elements are always selected, so that the message's length is known
   // beforehand.
   virtual bool FixedCount() const { return true; }
   // True where positions follow from the context and the number of elements alone (Random-K): they
-  // do not travel, and messages of all workers can be summed.
+  // are not sent, and messages of all workers can be summed.
   virtual bool SharedSupport() const { return false; }
-  // False where no parameter says how much is kept, or the unit's history says which: no
-  // multi-level compression.
+  // True where multi-level compression is possible: a parameter says how much is kept, and not the
+  // unit's history.
   virtual bool TakesCandidates() const { return !Parameter().name.empty(); }
-  // False where what is sent is not the value itself (unbiased Random-K): error feedback would
-  // diverge.
+  // False where the sent values differ from the selected ones (unbiased Random-K): error feedback
+  // would diverge.
   virtual bool AllowsErrorFeedback() const { return true; }
 
   // True for units that the method's own rule sends whole (RedSync's small layers).
   virtual bool SendsWhole([[maybe_unused]] int64_t numel) const { return false; }
-  // The quantiser that the method brings with it (quantised RedSync's mean); empty: any may follow.
+  // Returns the name of the quantiser that the method brings with it (quantised RedSync's mean).
+  // Empty: any quantiser may follow.
   virtual std::string_view OwnQuantiser() const { return {}; }
 
-  // Of the kernels that do the same on a device; none: there are none.
+  // Returns the setting of the kernels that do the same on a device, or nothing where there are no
+  // kernels.
   virtual std::optional<SparsifierSetting> Setting() const { return std::nullopt; }
 
-  // Work of Select in that context, without the residual's: a kernel of the sparsifier's name
-  // (kernel_costs.h). Searches that serve several steps are due where the state says so.
+  // Returns the work of Select in that context, without the residual's: a kernel of the
+  // sparsifier's name (kernel_costs.h). Searches that serve several steps are charged where the
+  // state says that they are due.
   virtual WorkList EncodeWork(int64_t numel, const CodecContext& context) const;
-  // Of adding gradient and residual: a pass of its own, or a part of that which selects.
+  // Returns the work of adding gradient and residual: a pass of its own, or a part of the pass that
+  // selects.
   virtual WorkList SumWork(int64_t numel) const { return {{"accumulate", numel}}; }
-  // True where it also takes out of the residual what it selects.
+  // True where that work also clears the selected elements of the residual.
   virtual bool TakesOut([[maybe_unused]] Feeding feeding) const { return false; }
 
-  // `count`: about how many are wanted (KeptCount of the whole unit and the density); read by
-  // methods whose parameter is a density. `values` may be a unit or what a looser selection of it
-  // kept (multi-level compression). Throws Error on NaN and infinity, naming context.unit.
+  // Selects about `count` elements, KeptCount of the whole unit and the density; only methods whose
+  // parameter is a density read `count`. `values` is a unit, or what a looser selection of it kept
+  // (multi-level compression). Throws Error on NaN and infinity, naming context.unit.
   virtual Selection Select(std::span<const float> values, int64_t count,
                            const CodecContext& context) const = 0;
 
-  // residual += gradient; selects from the sum; residual is 0 at the positions that are sent. One
-  // pass where the method allows it; the default makes three of it.
+  // Adds `gradient` to `residual`, selects from the sum, and sets `residual` to 0 at the positions
+  // that are sent. It takes one pass where the method allows it; the default takes three.
   virtual Selection SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                        int64_t count, const CodecContext& context) const;
 
-  // Positions for SharedSupport(), as the receivers draw them.
+  // Returns the positions where SharedSupport() is true, as the receivers draw them.
   virtual std::vector<uint32_t> Support(int64_t numel, int64_t count,
                                         const CodecContext& context) const;
 
-  // Of SquaredErrors.
+  // Returns the device work of SquaredErrors.
   virtual WorkList ErrorWork(int64_t numel, std::span<const double> parameters) const;
 
-  // ||x - what Select keeps||^2 for each parameter (density), from one pass over the values. The
-  // default selects once for each.
+  // Returns ||x - what Select keeps||^2 for each parameter (density), where x is `values`, from one
+  // pass over them. The default selects once for each.
   virtual std::vector<double> SquaredErrors(std::span<const float> values,
                                             std::span<const double> parameters,
                                             const CodecContext& context) const;
 };
 
+// A row of SparsifierTable().
 struct SparsifierRow {
   MethodInfo info;
   std::function<std::unique_ptr<Sparsifier>(const OptionReader& options)> make;
 };
 
-// topk, randomk, threshold, sampled (DGC's), redsync, sidco, adacomp, cat, gaussian
+// Returns topk, randomk, threshold, sampled (DGC's), redsync, sidco, adacomp, cat and gaussian.
 std::span<const SparsifierRow> SparsifierTable();
-// `stage` without the options that are the codec's own (index).
+// Makes a sparsifier. `stage` comes without the options that are the codec's own (index).
 std::unique_ptr<Sparsifier> MakeSparsifier(const Stage& stage);
 
 }  // namespace legacy

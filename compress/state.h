@@ -1,4 +1,4 @@
-// Bytes of an exchange's or a policy's state, written and read field by field. Little endian.
+// The state of an exchange or a policy is written and read as bytes field by field, little endian.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 namespace legacy {
 
+// A StateWriter appends fields to bytes, which Take() returns.
 class StateWriter {
  public:
   void Number(uint64_t value);
@@ -25,18 +26,25 @@ class StateWriter {
   Bytes out_;
 };
 
-// Reads what StateWriter wrote, treating it as hostile: every call throws Error where the bytes are
-// not what is asked.
+// A StateReader reads what StateWriter wrote and treats it as hostile: every call throws Error
+// where the bytes are not what is asked for.
 class StateReader {
  public:
   explicit StateReader(ByteSpan in) : in_(in) {}
-  // `what` names the field in the message: "state: <what>: got 3; allowed: 4".
+  // Read a field and throw unless it is the expected one. `what` names the field in the message:
+  // "state: <what>: got 3; allowed: 4".
   void ExpectNumber(const char* what, uint64_t expected);
   void ExpectText(const char* what, std::string_view expected);
+  // Reads a number of at most `maximum`.
   uint64_t Number(const char* what, uint64_t maximum);
-  double Real(const char* what);              // finite
-  void Floats(std::span<float> values);       // all finite
-  std::vector<float> Floats(uint64_t count);  // is not believed before that many are there
+  // Reads a finite number.
+  double Real(const char* what);
+  // Reads as many finite floats as `values` has.
+  void Floats(std::span<float> values);
+  // Reads `count` finite floats. It checks first that so many are there, so that a hostile count
+  // takes no memory.
+  std::vector<float> Floats(uint64_t count);
+  // Throws unless all bytes are read.
   void ExpectEnd() const;
 
  private:
@@ -46,14 +54,14 @@ class StateReader {
   ByteSpan in_;
 };
 
-// Several parts of a state, one after the other: each has Save and Load, as this writer and reader
-// do it field by field.
+// Writes several parts of a state one after the other. Each has Save(StateWriter&) and
+// Load(StateReader&).
 template <typename... Parts>
 void SaveParts(StateWriter& out, const Parts&... parts) {
   (parts.Save(out), ...);
 }
 
-// Reads them to the end of `in`; throws Error, changing none.
+// Reads those parts to the end of `in`. Throws Error, changing none of them.
 template <typename... Parts>
 void LoadParts(StateReader& in, Parts&... parts) {
   std::tuple<Parts...> loaded(parts...);
