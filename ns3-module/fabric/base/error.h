@@ -1,5 +1,5 @@
-// The one exception type of the fabric: what the user asked for cannot be. Plain C++17,
-// BSD-3-Clause.
+// This is the one exception type of the fabric, for what the user asked for and cannot be. Plain
+// C++17, BSD-3-Clause.
 #pragma once
 
 #include <stdexcept>

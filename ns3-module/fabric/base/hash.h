@@ -1,6 +1,6 @@
-// Counter-based draws and hashes of the fabric: SplitMix64's output function (Steele, Lea, Flood,
-// OOPSLA'14) folded over the key. Every draw is a pure function of its key; nothing depends on call
-// order.
+// Draws and hashes of the fabric are counter based: SplitMix64's output function (Steele, Lea,
+// Flood, OOPSLA'14) folded over the key. Every draw is a pure function of its key, whatever the
+// order of calls.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 namespace legacy::fabric
 {
 
+/// Returns SplitMix64's mix of `x`.
 inline uint64_t Mix64(uint64_t x)
 {
     x += 0x9E3779B97F4A7C15ULL;
@@ -17,7 +18,7 @@ inline uint64_t Mix64(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/// Hash of the words in order.
+/// Returns the hash of the words in order.
 inline uint64_t HashWords(std::initializer_list<uint64_t> words)
 {
     uint64_t hash = 0;
@@ -28,13 +29,14 @@ inline uint64_t HashWords(std::initializer_list<uint64_t> words)
     return hash;
 }
 
-/// [0, bound) from the upper half of `hash`; bound below 2^32, bias below bound / 2^32.
+/// Returns a number in [0, bound) from the upper half of `hash`. `bound` is below 2^32, and the
+/// bias below bound / 2^32.
 inline uint64_t Reduce(uint64_t hash, uint64_t bound)
 {
     return ((hash >> 32) * bound) >> 32;
 }
 
-/// (0, 1), 53 bits; never 0, so that logarithms are finite.
+/// Returns a number in (0, 1) of 53 bits. It is never 0, so that logarithms are finite.
 inline double UnitInterval(uint64_t hash)
 {
     return (static_cast<double>(hash >> 11) + 0.5) * 0x1p-53;

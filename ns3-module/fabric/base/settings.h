@@ -1,5 +1,5 @@
-// Settings: the key=value parameters of a topology or a straggler model, from the command line or a
-// file, each with the location it came from. What nobody reads is an error.
+// Settings are the key=value parameters of a topology or a straggler model, from the command line
+// or a file, each with the location that it came from. A key that nobody reads is an error.
 #pragma once
 
 #include "units.h"
@@ -13,40 +13,42 @@
 namespace legacy::fabric
 {
 
+/// Settings hold one "type:key=value,..." and say in errors where it came from.
 class Settings
 {
   public:
     /// `where` precedes every message: an option's name, or a file.
     Settings(const std::string& where, const std::string& type);
 
-    /// "type" or "type:key=value,key=value". Throws Error on malformed or repeated keys.
+    /// Reads "type" or "type:key=value,key=value". Throws Error on malformed or repeated keys.
     static Settings FromText(const std::string& text, const std::string& option);
 
-    /// `where`: the location of this key, for messages; "" takes that of the whole. Throws Error on
-    /// a repeated key.
+    /// Adds a setting. `where` is the location of this key, for messages; "" takes that of the
+    /// whole. Throws Error on a repeated key.
     void Set(const std::string& key, const std::string& value, const std::string& where = "");
 
     const std::string& Type() const;
     const std::string& Where() const;
     bool Has(const std::string& key) const;
 
-    /// The value, or `fallback` where the key was not given. Throw Error with location, key, value
-    /// and what is allowed.
+    /// Return the value, or `fallback` where the key was not given. They throw Error with location,
+    /// key, value and what is allowed.
     std::string Text(const std::string& key, const std::string& fallback);
     int Int(const std::string& key, int fallback, int minimum, int maximum);
     double Real(const std::string& key, double fallback, double minimum, double maximum);
     int64_t Rate(const std::string& key, int64_t fallback);
     TimeNs Time(const std::string& key, TimeNs fallback);
     int64_t Bytes(const std::string& key, int64_t fallback);
-    /// "0.02": USD per GB, both ways of a link; "0.02/0.09": there and back. 0 where not given.
+    /// Returns USD per GB of both directions of a link: "0.02" is the price of both, "0.02/0.09"
+    /// there and back; 0 where not given.
     std::array<double, 2> Prices(const std::string& key);
 
-    /// "<location>: <key>" of a given key, or of the whole: for messages about what values mean
-    /// together.
+    /// Returns "<location>: <key>" of a given key, or of the whole, for messages about what values
+    /// mean together.
     std::string Location(const std::string& key) const;
 
-    /// Throws Error on the first key that was given and never asked for, with the list of those
-    /// asked for.
+    /// Throws Error on the first key that was given and never asked for, with the list of keys that
+    /// were.
     void RejectUnread() const;
 
   private:

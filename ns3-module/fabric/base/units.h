@@ -1,5 +1,5 @@
-// Times, rates and sizes: int64 nanoseconds, bits per second, bytes; their text forms; and the
-// checks that keep simulated times within what 63 bits hold (292 years).
+// These are times in int64 nanoseconds, rates in bits per second, sizes in bytes, their text forms,
+// and the checks that keep simulated times within 63 bits (292 years).
 #pragma once
 
 #include <cstdint>
@@ -10,40 +10,42 @@ namespace legacy::fabric
 
 using TimeNs = int64_t;
 
+/// A time that never comes.
 inline constexpr TimeNs kNever = INT64_MAX;
 
-/// Limits of what is parsed: 1 Pbit/s, 64 TiB. Numbers of workers times sizes then fit int64.
+/// Limits of what is parsed: 1 Pbit/s and 64 TiB. Products of sizes and numbers of workers then fit
+/// int64.
 inline constexpr int64_t kMostRate = 1'000'000'000'000'000;
 inline constexpr int64_t kMostBytes = int64_t{1} << 46;
 
-/// "1Gbps", "1 Gbit/s", "400Mbps", "9600bps": bits per second with a unit, > 0. Throws Error naming
-/// `option`.
+/// Reads a rate > 0 in bits per second: "1Gbps", "1 Gbit/s", "400Mbps", "9600bps". Throws Error
+/// naming `option`, as the two below do.
 int64_t ParseRate(const std::string& text, const std::string& option);
-/// "10us", "50 ms", "1.5s", "0ns": nanoseconds, >= 0.
+/// Reads a time >= 0: "10us", "50 ms", "1.5s", "0ns".
 TimeNs ParseTime(const std::string& text, const std::string& option);
-/// "44.7MB" (10^6), "64KiB" (2^10), "1500B", "1500": bytes, >= 0.
+/// Reads a size >= 0: "44.7MB" (10^6), "64KiB" (2^10), "1500B", "1500".
 int64_t ParseBytes(const std::string& text, const std::string& option);
 
-/// "1 Gbit/s", "10 us", "44.7 MB": for people.
+/// Write rates, times and sizes for people: "1 Gbit/s", "10 us", "44.7 MB".
 std::string FormatRate(int64_t bitsPerSecond);
 std::string FormatTime(TimeNs time);
 std::string FormatBytes(int64_t bytes);
 
-/// a / b rounded up, of a >= 0 and b > 0.
+/// Returns a / b rounded up, for a >= 0 and b > 0.
 constexpr int64_t CeilDivide(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
 }
 
-/// Sums and products of times that need not fit.
+/// WideTime holds sums and products of times that need not fit 63 bits.
 __extension__ using WideTime = __int128;
 
-/// All that compute times end in one of these. Each throws the same Error where a time from 0 on
-/// would be `kNever` or later.
+/// NarrowTime, Later and RoundedTime end every computation of a time. Each throws the same Error
+/// where a time from 0 on would be `kNever` or later.
 TimeNs NarrowTime(WideTime time);
-TimeNs Later(TimeNs time, TimeNs delay); ///< their sum
-TimeNs RoundedTime(double nanoseconds);  ///< to the nearest
-/// Time on the wire of `bytes` at `bitsPerSecond`, rounded up to the nanosecond.
+TimeNs Later(TimeNs time, TimeNs delay); ///< time + delay
+TimeNs RoundedTime(double nanoseconds);  ///< rounded to the nearest nanosecond
+/// Returns the time on the wire of `bytes` at `bitsPerSecond`, rounded up to the nanosecond.
 TimeNs SerialisationTime(int64_t bytes, int64_t bitsPerSecond);
 
 } // namespace legacy::fabric

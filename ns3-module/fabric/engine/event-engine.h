@@ -1,4 +1,4 @@
-// What the engines that are not ns-3 share: the clock, the queue of events, the submitted graphs.
+// The engines that are not ns-3 share the clock, the queue of events and the submitted graphs.
 #pragma once
 
 #include "engine.h"
@@ -9,6 +9,7 @@
 namespace legacy::fabric
 {
 
+/// An EventEngine runs events in the order of time; a derived engine says what its events are.
 class EventEngine : public Engine
 {
   public:
@@ -50,7 +51,7 @@ class EventEngine : public Engine
         m_trace = std::move(trace);
     }
 
-    /// Nothing is in flight between graphs, so the clock is all the state there is.
+    /// Nothing is in flight between graphs, so the clock is all of the state.
     std::string Save() const override;
     void Restore(const std::string& state) override;
 
@@ -62,35 +63,36 @@ class EventEngine : public Engine
     {
     }
 
-    /// A flow of a graph, source and destination checked; ends in Deliver.
+    /// Starts a flow of a graph, whose source and destination are checked. It ends in Deliver.
     virtual void Send(const Flow& flow, int graph) = 0;
-    /// An event of the derived engine's own that is due now.
+    /// Handles an event of the derived engine's own, which is due now.
     virtual void Handle(int what, int graph, uint64_t payload) = 0;
 
-    /// False for an event that another has replaced: time does not go on for it.
+    /// Returns false for an event that another one has replaced: time does not go on for it.
     virtual bool Due(TimeNs /* time */, int /* what */, uint64_t /* payload */) const
     {
         return true;
     }
 
-    /// Called when nothing more happens now, before time goes on. True where it made events.
+    /// Is called when nothing more happens now, before time goes on. Returns true where it made
+    /// events.
     virtual bool Settle()
     {
         return false;
     }
 
-    /// All submitted graphs are done.
+    /// Is called when all submitted graphs are done.
     virtual void OnAllDone()
     {
     }
 
-    /// Handle(what, graph, payload) at `time`.
+    /// Calls Handle(what, graph, payload) at `time`.
     void Push(TimeNs time, int what, int graph, uint64_t payload)
     {
         m_events.Push(Event{time, payload, graph, what});
     }
 
-    /// The flow has arrived, now.
+    /// Says that the flow has arrived, now.
     void Deliver(const Flow& flow, int graph);
 
     const Topology& m_topology;

@@ -15,12 +15,12 @@
 namespace legacy::fabric
 {
 
-/// `Event` has a member `time`.
+/// An EventQueue holds events, each of which has a member `time`.
 template <typename Event>
 class EventQueue
 {
   public:
-    /// event.time >= the present.
+    /// Adds an event; event.time is not before the present.
     void Push(const Event& event)
     {
         assert(event.time >= m_present);
@@ -28,7 +28,7 @@ class EventQueue
         ++m_size;
     }
 
-    /// The next event of the present, if there is one.
+    /// Takes the next event of the present. Returns false where there is none.
     bool Pop(Event& event)
     {
         std::vector<Event>& now = m_buckets[0];
@@ -43,8 +43,8 @@ class EventQueue
         return true;
     }
 
-    /// Makes the time of the earliest event the present, unless it is after `until` or there is
-    /// none. Nothing of the present may be left.
+    /// Makes the time of the earliest event the present, and returns true, unless it is after
+    /// `until` or there is none. All events of the present must have been taken.
     bool Advance(TimeNs until)
     {
         assert(m_next == m_buckets[0].size());
@@ -82,7 +82,7 @@ class EventQueue
         return m_size == 0;
     }
 
-    /// Moves an empty queue's present.
+    /// Sets the present of an empty queue.
     void SetPresent(TimeNs present)
     {
         assert(Empty());

@@ -1,4 +1,4 @@
-// What the flow engine knows of the way between two nodes. Internal to fabric/.
+// A flow path is what the flow engine knows of the way between two nodes. Internal to fabric/.
 #pragma once
 
 #include "fabric/topology/topology.h"
@@ -9,21 +9,24 @@
 namespace legacy::fabric
 {
 
+/// Returns the link's rate in bytes a nanosecond.
 double BytesPerNs(const Link& link);
 
+/// A FlowPath describes the route of data and of its ACKs.
 struct FlowPath
 {
-    double delay = 0;     ///< nanoseconds, one way
+    double delay = 0;     ///< one-way propagation delay in nanoseconds
     double byteTime = 0;  ///< nanoseconds a byte of the first frame, beyond the slowest link's
-    double slowest = 0;   ///< link, bytes a nanosecond
-    double roundTrip = 0; ///< of a full frame and its ACK, nanoseconds
+    double slowest = 0;   ///< rate of the slowest link, bytes a nanosecond
+    double roundTrip = 0; ///< nanoseconds of a full frame and its ACK
     double limit = 0;     ///< highest rate of a connection, bytes a nanosecond
-    bool local = false;   ///< both ends on one node
+    bool local = false;   ///< true where both ends are on one node
     std::vector<LinkShare> data;
     std::vector<LinkShare> acks;
 };
 
-/// Limits: the slowest link, loss (Mathis et al., CCR 1997), a socket buffer of fixed size.
+/// Returns the path between two nodes. Its rate is limited by the slowest link, by loss (Mathis et
+/// al., CCR 1997) and by a socket buffer of fixed size.
 FlowPath MakeFlowPath(const Topology& topology, const Transport& transport, int from, int to);
 
 } // namespace legacy::fabric

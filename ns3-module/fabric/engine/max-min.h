@@ -1,10 +1,23 @@
-// Max-min fair rates, kept while connections start and stop (Bertsekas, Gallager, Data Networks,
-// section 6.5.2). A change is solved for the connections that it reaches and no others: those are
-// solved again with all others held, and whoever then breaks the condition of fairness joins them,
-// until nobody does.
+// Max-min fair rates of connections over links, kept while connections start and stop (Bertsekas,
+// Gallager, Data Networks, section 6.5.2).
 //
-// The condition: each connection runs at its own limit, or crosses a full link on which none is
-// faster.
+// Connection c has rate x_c, a limit l_c of its own, and sends the fraction s_cl of its rate over
+// link l of capacity C_l. Rates are feasible where x_c <= l_c, and the sum of s_cl x_c over the
+// connections on l is at most C_l. Of all feasible rates the max-min fair ones make the lowest rate
+// as high as it can be, then the next lowest, and so on. They are the only ones that meet this
+// condition: each connection runs at its own limit, or crosses a full link on which none is faster,
+// its bottleneck.
+//
+// A change (Start, Stop, SetCapacity) is solved for a set of connections: those that it reaches,
+// with the rates of all others fixed. Filling raises the set's rates together; the link with the
+// lowest fair share, room / weight, fixes the rates of its connections, and so does a limit. Others
+// that then break the condition join the set, and the set is solved again, until none does. So a
+// change costs time in proportion to the links that the set crosses, and not to all connections.
+//
+// Example: a crosses link A (capacity 10), b crosses A and B (capacity 4), c crosses B. B is the
+// bottleneck of b and c, which have 2 each; a has the 8 that are left of A. When c stops, b is
+// solved with a fixed at 8, and A leaves it 2. But a is faster on the full link A, so a joins;
+// solved together b has 4, all of B, and a has 6.
 #pragma once
 
 #include <cstddef>
@@ -18,47 +31,49 @@ namespace legacy::fabric
 class MaxMin
 {
   public:
-    /// A link that a connection crosses, and the fraction of its rate that does.
+    /// A Use says that a connection crosses a link with a fraction of its rate.
     struct Use
     {
         int link = 0;
         double share = 1; ///< (0, 1]
     };
 
-    /// `capacities` of the links, > 0, in any unit of rate.
+    /// `capacities` are those of the links, > 0, in any unit of rate.
     explicit MaxMin(std::vector<double> capacities);
 
-    /// A new connection, at rest, not on its links. `limit`: the highest rate of its own, > 0.
+    /// Adds a connection, at rest and not on its links, and returns its number. `limit` > 0 is the
+    /// highest rate of its own.
     int Add(const std::vector<Use>& uses, double limit);
 
-    /// A connection on its links may start. A link with only one on it is private: it limits that
-    /// one and cannot be contended for.
+    /// Puts a connection on its links, so that it may start. A link with only one connection on it
+    /// is private: it limits that one, and is not contended for.
     void Join(int connection);
-    void Leave(int connection); ///< at rest
+    void Leave(int connection); ///< takes it off its links; it is at rest
 
-    void Start(int connection); ///< joined and at rest
-    void Stop(int connection);  ///< running
+    void Start(int connection); ///< it has joined and is at rest
+    void Stop(int connection);  ///< it is running
     void SetCapacity(int link, double capacity);
 
-    bool Pending() const; ///< Solve has something to do
+    bool Pending() const; ///< true where Solve has something to do
 
-    /// Makes all rates fair. Returns the connections whose rates changed, each once; valid until
-    /// the next call.
+    /// Makes all rates fair. Returns the connections whose rates changed, each once. The result is
+    /// valid until the next call.
     const std::vector<int>& Solve();
 
-    /// As of Solve; right after Start 0 where it has to be solved; 0 at rest.
+    /// Returns the rate that Solve found. It is 0 at rest, and 0 right after Start where it has to
+    /// be solved.
     double Rate(int connection) const;
-    double PeakRate(int connection) const; ///< highest that it ever had
-    double PeakLoad(int link) const;       ///< highest while the link was contended for
+    double PeakRate(int connection) const; ///< highest rate that it ever had
+    double PeakLoad(int link) const;       ///< highest load while the link was contended for
 
   private:
     static constexpr int kNone = -1;
 
-    /// One connection's place in the list of a link.
+    /// A Hop is one connection's entry in the list of a link.
     struct Hop
     {
         int link = 0;
-        int place = kNone; ///< in LinkState::running; kNone: not there
+        int place = kNone; ///< position in LinkState::running; kNone: it is not there
         double share = 1;
     };
 
@@ -66,7 +81,7 @@ class MaxMin
 
     struct Flow
     {
-        double limit = 0; ///< own, and of private links
+        double limit = 0; ///< the connection's own limit, and that of private links
         double rate = 0;
         double before = 0; ///< the rate before it was solved
         double peak = 0;
@@ -87,12 +102,12 @@ class MaxMin
         double share = 1;
     };
 
-    /// Of a link, of connections that are being solved.
+    /// A Share is what the connections that are being solved have of a link.
     struct Share
     {
-        double room = 0;   ///< capacity that others leave
-        double weight = 0; ///< their shares
-        double most = 0;   ///< load at their limits
+        double room = 0;   ///< capacity that the others leave
+        double weight = 0; ///< sum of their shares of the link
+        double most = 0;   ///< their load if each ran at its limit
         int count = 0;
     };
 
@@ -102,7 +117,7 @@ class MaxMin
         double load = 0;
         std::vector<Member> running; ///< of shared links; private ones keep none
         Share set;                   ///< while solving: what the set has to share
-        Share open;                  ///< while solving: what is left of it to share
+        Share open;                  ///< while solving: what is left of it
         int bottlenecked = 0;        ///< running connections that it limits
         int joined = 0;              ///< connections on the link
         bool inSet = false;          ///< is crossed by a connection being solved
@@ -110,7 +125,7 @@ class MaxMin
         bool dirty = false;          ///< is in m_dirty
         bool moved = false;          ///< its capacity changed since the last Solve
         double peak = 0;
-        int64_t joinedSum = 0; ///< of their numbers: with one left, that one
+        int64_t joinedSum = 0; ///< sum of the numbers of its connections: with one left, that one
     };
 
     void Enter(int connection, int hop);
