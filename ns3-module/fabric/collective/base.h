@@ -1,4 +1,5 @@
-// What the algorithms of collectives share. Internal to fabric/.
+// The algorithms of collectives share how flows are tagged, and who has started and is done.
+// Internal to fabric/.
 #pragma once
 
 #include "collective.h"
@@ -8,15 +9,17 @@
 namespace legacy::fabric
 {
 
-/// Tags: the upper 16 bits are the collective's base, the others its own mark.
+/// The upper 16 bits of a tag are the collective's base, the others are its own mark.
 inline constexpr int kTagShift = 48;
 
+/// Returns the collective's own mark of a flow.
 inline uint64_t MarkOf(const Flow& flow)
 {
     return flow.tag & ((uint64_t{1} << kTagShift) - 1);
 }
 
-/// Who started, who is done. A collective of one worker is done when it starts.
+/// CollectiveBase keeps who has started and who is done. A collective of one worker is done when it
+/// starts.
 class CollectiveBase : public Collective
 {
   public:
@@ -77,12 +80,14 @@ class CollectiveBase : public Collective
     int m_finished = 0;
 };
 
-/// `total` in `parts` blocks that differ by at most one byte, the larger ones first.
+/// Returns the size of block `index` of `parts` blocks of `total` that differ by at most one byte,
+/// the larger ones first.
 inline int64_t BalancedBlock(int64_t total, int64_t parts, int64_t index)
 {
     return total / parts + (index < total % parts ? 1 : 0);
 }
 
+/// Returns all of these blocks.
 std::vector<int64_t> Balanced(int64_t total, int parts);
 
 } // namespace legacy::fabric

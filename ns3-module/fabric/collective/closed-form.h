@@ -1,7 +1,7 @@
-// Closed forms of the collectives on an idle fabric whose workers all start at once and are all
-// equally far apart (a star; one leaf): alpha-beta with headers, ACKs and store-and-forward
-// switches. The oracle of the analytic engine, exact to the nanosecond there, and of packet runs,
-// within what TCP adds.
+// These are closed forms of the collectives on an idle fabric whose workers all start at once and
+// are all equally far apart (a star; one leaf): alpha-beta with headers, ACKs and store-and-forward
+// switches. They are the oracle of the analytic engine, exact to the nanosecond there, and of
+// packet runs, within what TCP adds.
 //
 // With W wire bytes of a flow, F its first frame, A the ACKs' bytes, rate r, and h links of delay d
 // each:
@@ -27,10 +27,10 @@
 //                      ACKs four pieces for each pair of pieces. An estimate, the analytic engine
 //                      takes 0.75 to 1.05 of it: how the trees meet on the NICs has no simple form
 //
-// Exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and all are of
-// one size; an upper bound elsewhere (larger parts are taken), but for halving-doubling with N > P:
-// ACKs may be in the way of messages, up to 2 %. Direct algorithms and sharded servers: up to
-// `window` + 1 workers.
+// They are exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and
+// all are of one size. Elsewhere they are an upper bound, as the larger parts are taken, but for
+// halving-doubling with N > P: ACKs may be in the way of messages, up to 2 %. For direct algorithms
+// and sharded servers this is so up to `window` + 1 workers.
 #pragma once
 
 #include "collective.h"
@@ -40,23 +40,25 @@
 namespace legacy::fabric
 {
 
-/// Equal links in a row between every two endpoints.
+/// A UniformPath is a number of equal links in a row between every two endpoints.
 struct UniformPath
 {
     int hops = 2;
     int64_t rateBps = 0;
-    TimeNs delay = 0; ///< of each hop
+    TimeNs delay = 0; ///< propagation delay of each hop
 };
 
-/// Any algorithm; workers' bytes by their largest. Throws Error on a spec that cannot be.
+/// Returns the closed form of any algorithm, with the largest of the workers' bytes. Throws Error
+/// on a spec that cannot be.
 TimeNs
 ClosedFormTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport);
 
-/// One flow of `payload` bytes alone; 0 for 0 bytes.
+/// Returns the time of one flow of `payload` bytes alone; 0 for 0 bytes.
 TimeNs FlowTime(const UniformPath& path, int64_t payload, const Transport& transport);
 
-/// `bytes` of each worker; 0 for one worker. The all-reduce is exact where `workers` divides
-/// `bytes`, and an upper bound elsewhere (it takes the larger chunks).
+/// Return the closed forms of four algorithms. `bytes` are those of each worker; the time is 0 for
+/// one worker. The all-reduce is exact where `workers` divides `bytes`, and an upper bound
+/// elsewhere, as it takes the larger chunks.
 TimeNs
 RingAllReduceTime(int workers, int64_t bytes, const UniformPath& path, const Transport& transport);
 TimeNs

@@ -1,4 +1,4 @@
-// Collectives as lazily generated flow graphs. Each worker takes part from its own start, and is
+// Collectives are lazily generated flow graphs. Each worker takes part from its own start, and is
 // done at its own time.
 #pragma once
 
@@ -13,6 +13,7 @@
 namespace legacy::fabric
 {
 
+/// A CollectiveAlgorithm is a collective with the way in which it is done.
 enum class CollectiveAlgorithm : uint8_t
 {
     // all-reduce: all workers send the same number of bytes
@@ -36,17 +37,17 @@ enum class CollectiveAlgorithm : uint8_t
     ScatterReduceAllGather, ///< 1/N of bytes[w] to each owner, requantised sums to all
 };
 
-/// "ring-allreduce", "halving-doubling-allreduce", "double-tree-allreduce", "direct-allreduce",
-/// "hierarchical-allreduce", "in-network-allreduce", "ring-allgather", "direct-allgather",
-/// "hierarchical-allgather", "all-to-all", "broadcast", "parameter-server",
-/// "sharded-parameter-server", "sparse-tree", "scatter-reduce-allgather".
+/// Returns the algorithm's name: "ring-allreduce", "halving-doubling-allreduce",
+/// "double-tree-allreduce", "direct-allreduce", "hierarchical-allreduce", "in-network-allreduce",
+/// "ring-allgather", "direct-allgather", "hierarchical-allgather", "all-to-all", "broadcast",
+/// "parameter-server", "sharded-parameter-server", "sparse-tree", "scatter-reduce-allgather".
 const char* ToString(CollectiveAlgorithm algorithm);
-/// Throws Error with the list.
+/// Returns the algorithm of that name. Throws Error with the list for any other.
 CollectiveAlgorithm ParseCollective(const std::string& text);
-/// All of them, in the order above.
+/// Returns all algorithms, in the order above.
 const std::vector<CollectiveAlgorithm>& CollectiveAlgorithms();
 
-/// What becomes of the workers' messages.
+/// A Payload says what becomes of the workers' messages.
 enum class Payload : uint8_t
 {
     Sum,            ///< messages of one length whose values can be added on the way
@@ -57,37 +58,41 @@ enum class Payload : uint8_t
     Exchange,       ///< each worker has another message for each
 };
 
-/// "sum of equal-length messages", "concatenation of messages", "broadcast", ...
+/// Returns the payload in words: "sum of equal-length messages", "concatenation of messages",
+/// "broadcast", ...
 const char* ToString(Payload payload);
-/// Parameter servers carry all but an exchange, other algorithms one payload.
+/// True where the algorithm carries that payload. Parameter servers carry all but an exchange,
+/// other algorithms one payload.
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload);
-/// In the order of CollectiveAlgorithm.
+/// Returns the algorithms that carry the payload, in the order of CollectiveAlgorithm.
 std::vector<CollectiveAlgorithm> AlgorithmsFor(Payload payload);
-/// Throws Error where it cannot, as "topk cannot travel by ring-allreduce; it can by: ..."; `what`
-/// travels.
+/// Throws Error where the algorithm cannot carry the payload: "topk cannot travel by
+/// ring-allreduce; it can by: ...", where `what` is "topk".
 void CheckCarries(CollectiveAlgorithm algorithm, Payload payload, const std::string& what);
 
+/// A CollectiveSpec is one collective with its sizes.
 struct CollectiveSpec
 {
     CollectiveAlgorithm algorithm = CollectiveAlgorithm::RingAllReduce;
+    /// The root of a broadcast, and of a parameter server its endpoint.
     int root = 0;
-    std::vector<int64_t> bytes; ///< of each worker
-    int64_t pullBytes = 0;      ///< parameter servers: to each worker
+    std::vector<int64_t> bytes; ///< bytes of each worker's message
+    int64_t pullBytes = 0;      ///< parameter servers: bytes sent to each worker
     int servers = 1;            ///< sharded parameter server: endpoints N .. N + servers - 1
-    /// hierarchical: workers of a group, consecutive, the last group may be smaller; 1 and N are
-    /// flat
+    /// Hierarchical: workers of a group, which are consecutive. The last group may be smaller; 1
+    /// and N are flat.
     int group = 1;
-    /// sparse tree: bytes of the sum of 2, 4, 8, ... workers' messages, ceil(log2 N) of them (union
-    /// growth); scatter-reduce all-gather: one, the bytes of the whole requantised sum
+    /// Sparse tree: bytes of the sum of 2, 4, 8, ... workers' messages, ceil(log2 N) of them (union
+    /// growth). Scatter-reduce all-gather: one, the bytes of the whole requantised sum.
     std::vector<int64_t> sumBytes;
-    /// in-network: Placement::parents, and the endpoint of its first aggregator
+    /// In-network: Placement::parents, and the endpoint of its first aggregator.
     std::vector<int> parents;
     int firstAggregator = 0;
-    /// pipelined algorithms (double tree, in-network): bytes of a piece; 0: about 16 pieces, of 16
-    /// KiB to 1 MiB
+    /// Pipelined algorithms (double tree, in-network): bytes of a piece. 0: about 16 pieces, of 16
+    /// KiB to 1 MiB.
     int64_t pieceBytes = 0;
-    /// direct algorithms, sharded parameter server, in-network: flows that a sender starts before
-    /// the first of them has arrived; N^2 flows are never on their way at once
+    /// Direct algorithms, sharded parameter server, in-network: flows that a sender starts before
+    /// the first of them has arrived, so that N^2 flows are never in flight at once.
     int window = 64;
 };
 
@@ -95,30 +100,33 @@ struct CollectiveSpec
 /// range, negative bytes, sizes of sums or parents that are missing.
 void CheckCollective(const CollectiveSpec& spec);
 
-/// Payload bytes that leave and reach each worker's NIC over the whole collective,
-/// forwarding included (the traffic ratio); colocated servers' are counted as if they were not.
+/// Return the payload bytes that leave and reach each worker's NIC over the whole collective,
+/// forwarding included (the traffic ratio). Servers on a worker's host are counted as if they were
+/// elsewhere.
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec);
 std::vector<int64_t> BytesReceived(const CollectiveSpec& spec);
 
-/// How many flows the collective sends; exact but for hierarchical algorithms whose last group is
-/// smaller. Throws Error as CheckCollective.
+/// Returns how many flows the collective sends. It is exact but for hierarchical algorithms whose
+/// last group is smaller. Throws Error as CheckCollective does.
 double EstimatedFlows(const CollectiveSpec& spec);
 
-/// One collective. Its owner (a graph of several, or a test) forwards events: tags of its flows
-/// carry `tagBase` in the upper 16 bits, so several can be in flight at once.
+/// A Collective is one collective in progress. Its owner (a graph of several, or a test) forwards
+/// events to it. Tags of its flows carry `tagBase` in the upper 16 bits, so that several can be in
+/// flight at once.
 class Collective
 {
   public:
     using DoneCallback = std::function<void(int worker, FlowSink& sink)>;
 
     virtual ~Collective() = default;
-    virtual void Start(int worker, FlowSink& sink) = 0; ///< worker is ready, once each
+    virtual void Start(int worker, FlowSink& sink) = 0; ///< worker is ready; called once for each
+    /// A flow of the collective has arrived.
     virtual void OnDelivered(const Flow& flow, FlowSink& sink) = 0;
-    virtual bool Done() const = 0; ///< every worker is done
+    virtual bool Done() const = 0; ///< true when every worker is done
 };
 
-/// `done` is called once for each worker, when everything it waits for has arrived. Throws Error as
-/// CheckCollective.
+/// Makes the flow graph of a collective. `done` is called once for each worker, when everything
+/// that it waits for has arrived. Throws Error as CheckCollective does.
 std::unique_ptr<Collective>
 MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done);
 

@@ -1,14 +1,14 @@
-// Two binary trees over the same workers such that an inner node of one is a leaf of the other, so
-// that each worker forwards about as much as any other (Sanders, Speck, Traff, Parallel Computing
-// 2009). Internal to fabric/.
+// A double tree is two binary trees over the same workers, such that an inner node of one is a leaf
+// of the other and each worker forwards about as much as any other (Sanders, Speck, Traff, Parallel
+// Computing 2009). Internal to fabric/.
 #pragma once
 
 namespace legacy::fabric
 {
 
-/// The first is the in-order tree on positions 1 .. N with the leaves at odd ones; worker w is at
-/// position w + 1. The second is its mirror image where N is even, and shifted by one where it is
-/// odd: positions change parity, but for one worker of an odd N, a leaf of both.
+/// The first BinaryTree is the in-order tree on positions 1 to N with the leaves at odd ones;
+/// worker w is at position w + 1. The second is its mirror image where N is even, and shifted by
+/// one where N is odd: positions change parity, but for one worker of an odd N, a leaf of both.
 struct BinaryTree
 {
     static constexpr int kNone = -1;
@@ -31,7 +31,7 @@ struct BinaryTree
         return workers % 2 == 0 ? workers - position : position % workers;
     }
 
-    /// kNone at the root.
+    /// Returns the parent, or kNone at the root.
     int Parent(int worker) const
     {
         const int position = Position(worker);
@@ -42,7 +42,7 @@ struct BinaryTree
         return parent == 0 ? kNone : WorkerAt(parent);
     }
 
-    /// On the `side` 0, of lower positions, or 1; kNone where there is none.
+    /// Returns the child on side 0, of lower positions, or on side 1; kNone where there is none.
     int Child(int worker, int side) const
     {
         const int position = Position(worker);

@@ -1,4 +1,4 @@
-// Pieces that pipelined collectives cut a message into. Internal to fabric/.
+// Pipelined collectives cut a message into pieces. Internal to fabric/.
 #pragma once
 
 #include "base.h"
@@ -8,10 +8,10 @@
 namespace legacy::fabric
 {
 
-/// Balanced; none is empty but the only one of an empty message.
+/// Pieces are balanced, and none is empty but the only piece of an empty message.
 struct Pieces
 {
-    /// `wanted` bytes each; 0: about 16 pieces, of 16 KiB to 1 MiB.
+    /// Cuts pieces of `wanted` bytes each; 0: about 16 pieces, of 16 KiB to 1 MiB.
     Pieces(int64_t bytes, int64_t wanted) : total(bytes)
     {
         constexpr int64_t kUsual = 16;

@@ -1,8 +1,8 @@
-// The ring, as a part that collectives are made of: in round r member i sends block (i - r) mod n
-// to its right neighbour. With n - 1 rounds that is an all-gather of the blocks, or a
-// reduce-scatter that leaves block i + 1 at member i; with 2 (n - 1) an all-reduce (Patarasuk,
-// Yuan, JPDC'09). A block leaves a member only after the member has received (and reduced) what the
-// round before brought. State: 8 bytes a member; nothing is allocated on the way.
+// The ring is a part that collectives are made of: in round r member i sends block (i - r) mod n to
+// its right neighbour. n - 1 rounds are an all-gather of the blocks, or a reduce-scatter that
+// leaves block i + 1 at member i; 2 (n - 1) rounds are an all-reduce (Patarasuk, Yuan, JPDC'09). A
+// block leaves a member only after the member has received (and reduced) what the round before
+// brought. The state takes 8 bytes a member, and nothing is allocated on the way.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@
 namespace legacy::fabric
 {
 
+/// A Ring keeps which rounds each member has received and answered.
 class Ring
 {
   public:
-    /// One block for each member.
+    /// Takes one block for each member, and the number of rounds.
     Ring(std::vector<int64_t> blocks, int rounds)
         : m_blocks(std::move(blocks)),
           m_rounds(rounds),
@@ -31,7 +32,7 @@ class Ring
         return static_cast<int>(m_members.size());
     }
 
-    /// Bytes that `member` sends in all rounds.
+    /// Returns the bytes that `member` sends in all rounds.
     int64_t Sent(int member) const
     {
         const int laps = (m_rounds + Size() - 1) / Size();
@@ -43,8 +44,9 @@ class Ring
         return sent;
     }
 
-    /// `send(member, round, bytes, more)` sends to the member on the right. Both return true where
-    /// `member` is done: once for each.
+    /// Start begins a member and Arrived tells it that a round came in. Both call `send(member,
+    /// round, bytes, more)` for what goes to the right neighbour, and return true where `member` is
+    /// done: once for each.
     template <typename Send>
     bool Start(int member, Send&& send)
     {
@@ -99,7 +101,8 @@ class Ring
         send(member, round, m_blocks[BlockOf(member, round)], round + 1 < m_rounds);
     }
 
-    /// Takes what has arrived in the order of rounds; each round taken lets the next one go.
+    /// Takes what has arrived in the order of rounds; each round that is taken lets the next one
+    /// go.
     template <typename Send>
     bool Take(int member, Send&& send)
     {
@@ -117,9 +120,9 @@ class Ring
 
     std::vector<int64_t> m_blocks;
     int m_rounds;
-    int64_t m_total; ///< of the blocks
+    int64_t m_total; ///< sum of the blocks
     std::vector<Member> m_members;
-    /// (member, round) of empty messages that overtook others: flows with bytes keep their order
+    /// (member, round) of empty messages that overtook others; flows with bytes keep their order.
     std::set<std::pair<int, int>> m_overtaking;
 };
 

@@ -1,6 +1,6 @@
-// One synchronous training step on the network: a plain value in (StepTraffic), a plain value out
-// (StepTiming). Times are nanoseconds from the step's start, which is the same at every worker (the
-// barrier).
+// A step is one synchronous training step on the network: a plain value in (StepTraffic), a plain
+// value out (StepTiming). Times are nanoseconds from the step's start, which is the same at every
+// worker (the barrier).
 //
 // Each worker has one device queue. Its backward pass and the encoding before each bucket's first
 // collective call are in `ready`. What depends on the network (work between calls, decoding) runs
@@ -21,56 +21,63 @@
 namespace legacy::fabric
 {
 
+/// CallTraffic is one collective call of a bucket.
 struct CallTraffic
 {
     CollectiveSpec collective;
-    /// device time of each worker before this collective call; empty: none; none for call 0
+    /// Device time of each worker between the call before and this one. Empty: none; always empty
+    /// in call 0.
     std::vector<TimeNs> computeBefore;
 };
 
+/// BucketTraffic is what is sent together: calls that follow one another.
 struct BucketTraffic
 {
-    std::vector<TimeNs> ready;      ///< of each worker: encoded and ready to send call 0
-    std::vector<CallTraffic> calls; ///< may be empty: nothing travels
-    /// device time of each worker after the last collective call; empty: none
+    std::vector<TimeNs> ready;      ///< time at which each worker is ready to send call 0
+    std::vector<CallTraffic> calls; ///< calls in order; empty: nothing is sent
+    /// Device time of each worker after the last call. Empty: none.
     std::vector<TimeNs> decode;
 };
 
+/// StepTraffic is all that a step asks of the network.
 struct StepTraffic
 {
     int workers = 0;
-    /// of each worker: end of its backward pass and first encodings
+    /// Time at which each worker's backward pass and first encodings end.
     std::vector<TimeNs> deviceFree;
     std::vector<BucketTraffic> buckets;
 
-    /// Same value, same bytes: the key of memoised steps.
+    /// Returns the value as bytes, equal for equal steps: the key of memoised steps.
     std::string Canonical() const;
 };
 
+/// BucketTiming says when a bucket's calls were done at each worker.
 struct BucketTiming
 {
     std::vector<std::vector<TimeNs>> callDone; ///< [call][worker]
-    std::vector<TimeNs> done;                  ///< [worker], decoded
+    std::vector<TimeNs> done;                  ///< [worker]: all is decoded
 };
 
+/// StepTiming is what came of a step.
 struct StepTiming
 {
     std::vector<BucketTiming> buckets;
-    std::vector<TimeNs> finish;     ///< of each worker; the step ends at the largest
-    std::vector<TimeNs> decodeBusy; ///< of each worker: device time spent after deviceFree
+    std::vector<TimeNs> finish;     ///< end of each worker; the step ends at the largest
+    std::vector<TimeNs> decodeBusy; ///< device time that each worker spent after deviceFree
     TimeNs total = 0;
-    EngineCounters counters;         ///< of this step alone
-    std::vector<LinkCounters> links; ///< of this step alone; maxQueueBytes of its warm-up too
+    EngineCounters counters; ///< counters of this step alone
+    /// Counters of this step alone, but maxQueueBytes, which counts its warm-up too.
+    std::vector<LinkCounters> links;
 };
 
-/// What an engine did between two readings. A queue's maximum and a link's peak have no difference:
-/// they stay those of both.
+/// Return what an engine did between two readings. The maximum of a queue and the peak of a link
+/// have no difference: they stay those of `after`.
 EngineCounters Difference(EngineCounters after, const EngineCounters& before);
 std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
                                      const std::vector<LinkCounters>& before);
 
-/// The step as a flow graph for any engine. All buckets are in flight at once. Throws Error on
-/// vectors of the wrong length, negative times and collectives that cannot be.
+/// A StepGraph is the step as a flow graph for any engine. All buckets are in flight at once.
+/// Throws Error on vectors of the wrong length, negative times and collectives that cannot be.
 class StepGraph : public FlowGraph
 {
   public:
@@ -80,7 +87,7 @@ class StepGraph : public FlowGraph
     void OnDelivered(const Flow& flow, FlowSink& sink) override;
     void OnWake(uint64_t token, FlowSink& sink) override;
     bool Done() const override;
-    /// Valid when done; counters and links are the caller's to fill.
+    /// Returns the timing when the graph is done. Counters and links are the caller's to fill.
     const StepTiming& Timing() const;
 
   private:
@@ -88,20 +95,22 @@ class StepGraph : public FlowGraph
     std::unique_ptr<Impl> m_impl;
 };
 
-/// Times steps on one fabric. A step whose engine is neither random nor dependent on absolute time
-/// is simulated once and memoised. With warm connections a fresh engine runs the step twice back
-/// to back and the second is what counts, unless it starts warm.
+/// A StepSimulator times steps on one fabric. A step whose engine is neither random nor dependent
+/// on absolute time is simulated once and memoised. With warm connections a fresh engine runs the
+/// step twice back to back and the second run counts, unless the engine starts warm.
 class StepSimulator
 {
   public:
     StepSimulator(EngineFactory factory, const EngineRequest& request, bool memoise = true);
 
-    /// `step` keys the draws of random engines.
+    /// Returns the timing of a step, valid until the next call. `step` keys the draws of random
+    /// engines.
     const StepTiming& Simulate(const StepTraffic& traffic, uint64_t step);
 
+    /// Return how many steps were simulated, and how many were memoised.
     int64_t FreshSteps() const;
     int64_t MemoisedSteps() const;
-    /// Over fresh simulations, warm-up included: what was really simulated.
+    /// Returns counters over all fresh simulations, warm-up included.
     const EngineCounters& Totals() const;
 
   private:

@@ -1,6 +1,6 @@
-// Straggler factors from measured times: a CSV file with a header line and a row for each step and
-// worker. Which columns hold what is told by `Settings`, so that published traces are read as they
-// are:
+// A straggler trace has factors from measured times: a CSV file with a header line and a row for
+// each step and worker. `Settings` tell which columns hold what, so that published traces are read
+// as they are:
 //
 //   step=NAME, worker=NAME   whole numbers >= 0; default "step", "worker"
 //   time=NAME[+NAME...]      > 0, summed over these columns; default "time". Rows of the same step
@@ -23,16 +23,18 @@
 namespace legacy::fabric
 {
 
+/// A StragglerTrace is the file as factors by step and worker.
 class StragglerTrace
 {
   public:
     /// Reads the file of key `file`. Throws Error with file and line.
     explicit StragglerTrace(Settings& settings);
 
+    /// Return the number of steps and of workers in the trace.
     int64_t Steps() const;
     int Workers() const;
-    /// Of workers 0 .. workers - 1 at `step` modulo Steps(). Throws Error where there are fewer in
-    /// the trace.
+    /// Returns the factors of workers 0 to workers - 1 at `step` modulo Steps(). Throws Error where
+    /// the trace has fewer workers.
     std::vector<double> Factors(int workers, uint64_t step) const;
 
   private:
@@ -40,7 +42,7 @@ class StragglerTrace
     std::vector<std::vector<double>> m_factors; ///< [step][worker]
 };
 
-/// "3+7". Throws Error naming `location`.
+/// Reads worker numbers such as "3+7". Throws Error naming `location`.
 std::vector<int> ParseWorkerList(const std::string& text, const std::string& location);
 
 } // namespace legacy::fabric

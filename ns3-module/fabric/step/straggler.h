@@ -1,5 +1,5 @@
-// Stragglers: factors on workers' device time, known before the network runs. They move ready
-// times, never the total.
+// Stragglers are factors on workers' device time, known before the network runs. They move the
+// times at which messages are ready; the network's share of a step follows from those.
 //
 //   none                          1
 //   fixed:workers=3+7,factor=F    F for these workers (or count=2: the last ones), 1 for the others
@@ -22,21 +22,23 @@
 namespace legacy::fabric
 {
 
-/// Slow-down of each worker's device at a step: >= 1 for all models but lognormal and trace, whose
-/// factors are > 0.
+/// A StragglerModel gives the slow-down of each worker's device in a step: >= 1 for all models but
+/// lognormal and trace, whose factors are > 0.
 class StragglerModel
 {
   public:
     virtual ~StragglerModel() = default;
-    /// Throws Error where the model does not fit the number of workers.
+    /// Returns one factor for each worker. Throws Error where the model does not fit the number of
+    /// workers.
     virtual std::vector<double> Factors(int workers, uint64_t seed, uint64_t step) const = 0;
+    /// Returns the model in words, for people.
     virtual std::string Description() const = 0;
     /// True where Factors depends on the step.
     virtual bool Transient() const = 0;
 };
 
-/// A model by its text, as in the table. Throws Error with what is allowed; a wrong trace file with
-/// file and line.
+/// Makes a model from its text, as in the table above. Throws Error with what is allowed; for a
+/// wrong trace file, with file and line.
 std::unique_ptr<StragglerModel> MakeStragglers(const std::string& text);
 
 } // namespace legacy::fabric

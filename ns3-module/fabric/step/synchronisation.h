@@ -1,5 +1,5 @@
-// Synchronisation: whose gradients a step waits for. Decided before anything is sent, from the time
-// at which each worker's gradients are ready, which does not depend on the network.
+// Synchronisation says whose gradients a step waits for. It is decided before anything is sent,
+// from the time at which each worker's gradients are ready, which does not depend on the network.
 //
 //   barrier                       everybody's
 //   backup:k=2                    the slowest 2 are dropped: the gradients of the N - 2 fastest
@@ -20,25 +20,29 @@
 namespace legacy::fabric
 {
 
+/// A Participation says which workers are active in a step.
 struct Participation
 {
-    std::vector<int> workers; ///< that take part, ascending; empty: all
-    /// when the others learn that they take no part, from the step's start; 0 where all take part
+    std::vector<int> workers; ///< active workers, ascending; empty: all
+    /// Time from the step's start at which the others learn that they are not active; 0 where all
+    /// are.
     TimeNs decided = 0;
 };
 
+/// A Synchronisation is one of the rules above.
 class Synchronisation
 {
   public:
-    /// Throws Error naming `option`.
+    /// Reads a rule from text. Throws Error naming `option`.
     Synchronisation(const std::string& text, const std::string& option);
 
+    /// Returns the text of the rule.
     const std::string& Text() const;
-    /// True where workers may be left out: who takes part then depends on devices and stragglers.
+    /// True where workers may be left out, so that who is active depends on devices and stragglers.
     bool MayDrop() const;
-    /// Throws Error where nobody would be left of so many workers, or `min` is more than they are.
+    /// Throws Error where none of so many workers would be left, or `min` is more than there are.
     void CheckWorkers(int workers) const;
-    /// `ready`: of each worker, from the step's start.
+    /// Returns who is active, given the time at which each worker is ready, from the step's start.
     Participation Decide(const std::vector<TimeNs>& ready) const;
 
   private:
@@ -48,8 +52,8 @@ class Synchronisation
     std::string m_option;
     bool m_deadline = false;
     int m_backup = 0;    ///< workers to drop
-    TimeNs m_time = 0;   ///< of a deadline; 0: a multiple of the median
-    double m_factor = 0; ///< of the median
+    TimeNs m_time = 0;   ///< time of a deadline; 0: it is a multiple of the median
+    double m_factor = 0; ///< multiple of the median
     int m_minimum = 1;   ///< workers that a deadline leaves at least
 };
 
