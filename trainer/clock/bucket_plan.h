@@ -1,4 +1,5 @@
-// Which layers are compressed as one unit, and which units travel together as a bucket.
+// A bucket plan says which layers are compressed as one unit, and which units are sent together as
+// a bucket.
 //
 // Buckets follow PyTorch's DistributedDataParallel (Li et al., VLDB'20, section 3.2.3): layers are
 // taken in reverse order, as the backward pass completes them; a bucket is closed by the layer with
@@ -15,30 +16,33 @@
 
 namespace legacy {
 
-// What a unit of compression is: one layer, the layers of one bucket, or all layers.
+// A Scope says what a unit of compression is: one layer, the layers of one bucket, or all layers.
 enum class Scope : uint8_t { kLayer, kBucket, kModel };
 
-// "layer", "bucket", "model"; throws Error otherwise.
+// Returns the scope of that name: "layer", "bucket", "model". Throws Error on any other.
 Scope ParseScope(std::string_view text);
 std::string_view ToString(Scope scope);
 
+// BucketOptions are the sizes at which buckets close.
 struct BucketOptions {
-  int64_t first_bytes = int64_t{1} << 20;  // of dense fp32 gradient
+  int64_t first_bytes = int64_t{1} << 20;  // first bucket's size in bytes of dense fp32 gradient
   int64_t bucket_bytes = int64_t{25} << 20;
 };
 
+// A Bucket is a set of units that are sent together.
 struct Bucket {
   std::vector<int> units;  // positions in UnitPlan::units, descending
 };
 
+// A UnitPlan has the units and buckets of a model.
 struct UnitPlan {
-  std::vector<Unit> units;                    // by offset in the flat gradient, ids 0, 1, ...
-  std::vector<std::vector<int>> unit_layers;  // of each unit: positions in `layers`, ascending
-  std::vector<Bucket> buckets;                // in backward order; with kModel one bucket
+  std::vector<Unit> units;  // units by offset in the flat gradient, with ids 0, 1, ...
+  std::vector<std::vector<int>> unit_layers;  // for each unit, positions in `layers`, ascending
+  std::vector<Bucket> buckets;                // buckets in backward order; with kModel there is one
 };
 
-// `layers`: the model's parameter tensors in order, contiguous from offset 0. Throws Error on
-// bucket sizes below 1.
+// Plans units and buckets. `layers` are the model's parameter tensors in order, contiguous from
+// offset 0. Throws Error on bucket sizes below 1.
 UnitPlan PlanUnits(std::span<const Unit> layers, Scope scope, const BucketOptions& options = {});
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// The cost model: device times of a step from what its operations and kernels cost (profile.h).
-// Formulas and what is not modelled: docs/clock.md.
+// The cost model gives device times of a step from what its operations and kernels cost
+// (profile.h). docs/clock.md has its formulas, and what it leaves out.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,19 @@ namespace legacy {
 
 struct OperationCost;
 
+// A Clock prices steps by a profile.
 class Clock : public StepClock {
  public:
-  // `costs`: Model::Costs(). `layer_numel`: elements of each layer. Throws Error where an operation
-  // is not priced.
+  // `costs` are Model::Costs(), and `layer_numel` the elements of each layer. Throws Error where an
+  // operation is not priced.
   Clock(Profile profile, std::span<const OperationCost> costs, std::span<const int64_t> layer_numel,
         const TransferOptions& options = {});
 
   std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size,
                                            std::span<const double> factors) const override;
 
-  // Seconds of one step's update, forward and backward pass at factor 1: for reports and tests.
+  // Returns the seconds of one step's update, forward and backward pass without a straggler, for
+  // reports and tests.
   double ComputeSeconds(int64_t batch_size) const;
 
   const Profile& profile() const { return profile_; }
@@ -32,11 +34,13 @@ class Clock : public StepClock {
  private:
   struct Operation {
     std::string kind;
-    double flops = 0;  // forward, of one sample
+    double flops = 0;  // of the forward pass of one sample
     double bytes = 0;
-    double weight_bytes = 0;  // of a batch
+    // Bytes of weights, which are read once per batch.
+    double weight_bytes = 0;
   };
-  // `passes`: 1 for the forward pass, 2 for the backward pass.
+  // Returns the seconds of an operation. `passes` is 1 for the forward pass, 2 for the backward
+  // pass.
   double Seconds(const Operation& operation, int64_t batch_size, double passes) const;
   double ForwardSeconds(int64_t batch_size) const;
   double BackwardSeconds(int from, int to, int64_t batch_size) const;
@@ -46,30 +50,33 @@ class Clock : public StepClock {
   Profile profile_;
   std::vector<Operation> operations_;
   std::vector<int> operation_of_layer_;
-  int first_trained_ = 0;  // operations before it have no parameters: no backward pass
+  int first_trained_ = 0;  // operations before it have no parameters, and so no backward pass
   int64_t elements_ = 0;
 };
 
-// Where a step's time went at one worker, in nanoseconds; the five parts add up to the step's
-// total, exactly.
+// A StepSplit says where a step's time went at one worker, in nanoseconds. The five parts add up to
+// the step's total, exactly.
 struct StepSplit {
-  fabric::TimeNs compute = 0;  // update, forward, backward
-  fabric::TimeNs encode = 0;   // of all calls
+  fabric::TimeNs compute = 0;  // update, forward and backward pass
+  fabric::TimeNs encode = 0;   // encoding of all calls
   fabric::TimeNs decode = 0;
-  fabric::TimeNs communication =
-      0;  // device idle after the slowest worker had its gradients ready: exposed transfers
-  // device idle because of slower workers: before the slowest had its gradients ready, and from
-  // this worker's finish to the barrier
+  // Exposed transfers: the device is idle after the slowest worker had its gradients ready.
+  fabric::TimeNs communication = 0;
+  // The device is idle because of slower workers: before the slowest had its gradients ready, and
+  // from this worker's finish to the barrier.
   fabric::TimeNs wait = 0;
   fabric::TimeNs Total() const { return compute + encode + decode + communication + wait; }
 };
 
+// StepSplits are a step's split at its critical worker and in the mean.
 struct StepSplits {
-  int critical_worker = 0;  // finishes last; the lowest of several
+  int critical_worker = 0;  // the worker that finishes last, the lowest of several
   StepSplit critical;
-  StepSplit mean;  // over the workers, each part rounded down; `wait` takes the remainder (< 4 ns)
+  // Mean over the workers, each part rounded down; `wait` takes the remainder (< 4 ns).
+  StepSplit mean;
 };
 
+// Returns the splits of a step that took `timing`.
 StepSplits SplitStep(const PricedStep& step, const fabric::StepTiming& timing);
 
 }  // namespace legacy

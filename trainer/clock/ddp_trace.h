@@ -1,6 +1,5 @@
-// A trace of distributed data-parallel training in the user's own hands: what each step sent and
-// how long its devices took, measured anywhere and written as text. docs/trace-format.md describes
-// the lines.
+// A DDP trace is a distributed data-parallel training that ran elsewhere: what each step sent and
+// how long its devices took, written as text. docs/trace-format.md describes the lines.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +14,12 @@
 
 namespace legacy {
 
-// One value for all workers, or one for each.
+// PerWorker is one value for all workers, or one for each.
 template <typename Value>
 class PerWorker {
  public:
   PerWorker() : values_(1) {}
-  // `values`: 1, or as many as there are workers.
+  // `values` are 1, or as many as there are workers.
   explicit PerWorker(std::vector<Value> values) : values_(std::move(values)) {}
 
   Value Of(int worker) const { return values_.size() == 1 ? values_[0] : values_[worker]; }
@@ -30,58 +29,63 @@ class PerWorker {
   std::vector<Value> values_;
 };
 
-// Device times are seconds, and what the device would need for that alone.
+// A TraceCall is one collective call. Device times are in seconds, of that work alone.
 struct TraceCall {
   Collective collective = Collective::kAllReduce;
-  int root = 0;  // of a broadcast
+  int root = 0;  // the worker that broadcasts
   PerWorker<int64_t> bytes;
-  PerWorker<double> encode;  // before it is sent
-  PerWorker<double> decode;  // after it came
+  PerWorker<double> encode;  // device seconds before it is sent
+  PerWorker<double> decode;  // device seconds after it has arrived
 };
 
+// A TraceBucket is what was sent together.
 struct TraceBucket {
-  // First and last of layers in a row, either way round; positions in DdpTrace::layers.
+  // First and last of layers in a row, in either direction, as positions in DdpTrace::layers.
   std::vector<std::pair<int, int>> layers;
-  int64_t elements = 0;          // of the dense gradient of these layers
-  PerWorker<double> ready;       // since the step's start, without encoding
+  int64_t elements = 0;          // elements of the dense gradient of these layers
+  PerWorker<double> ready;       // seconds since the step's start, without encoding
   std::optional<int64_t> sent;   // values that one worker sends, where that is known
-  std::vector<TraceCall> calls;  // empty: nothing travels
+  std::vector<TraceCall> calls;  // calls in order; empty: nothing is sent
 };
 
+// A TraceStep is a number of equal steps in a row.
 struct TraceStep {
-  int64_t count = 1;  // equal steps in a row
-  PerWorker<double>
-      compute;  // forward and backward pass, and what else the device did but encoding
+  int64_t count = 1;  // number of equal steps
+  // Seconds of the forward and backward pass, and of all else that the device did but encoding.
+  PerWorker<double> compute;
   std::optional<double> learning_rate;
   std::optional<double> loss;
   std::optional<double> accuracy;  // fraction, after the last of the equal steps
   std::optional<double> test_loss;
-  std::vector<TraceBucket> buckets;  // in the order in which they were ready
+  std::vector<TraceBucket> buckets;  // buckets in the order in which they were ready
 };
 
+// A TraceTraining is one training of the trace.
 struct TraceTraining {
-  std::string method;  // names rows, curves and columns
+  std::string method;  // name in rows, curves and columns
   std::vector<TraceStep> steps;
 
-  int64_t Steps() const;  // equal ones counted
+  int64_t Steps() const;  // counts equal steps one by one
 };
 
+// A DdpTrace is the whole file.
 struct DdpTrace {
   int workers = 0;
-  std::vector<Unit> layers;  // names and elements
+  std::vector<Unit> layers;  // names and elements of the layers
   std::vector<TraceTraining> trainings;
 
+  // Returns the elements of each layer.
   std::vector<int64_t> LayerNumels() const;
 };
 
-// What a training is called whose file does not say.
+// The name of a training whose file gives none.
 inline constexpr const char* kUnnamedMethod = "trace";
 
-// The file is taken as hostile. Throws Error "file:line:column: ..." with the value and what is
+// Reads a trace, as hostile. Throws Error "file:line:column: ..." with the value and what is
 // allowed.
 DdpTrace ReadDdpTrace(const std::filesystem::path& path);
 
-// What step number `step` asks of the network; without device work, whose time is known.
+// Returns what step number `step` asks of the network, without device work, as its time is known.
 StepWork WorkOf(const DdpTrace& trace, const TraceStep& traced, int64_t step);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// The clock of a trace: device times as they were measured, on devices and codecs that may be
-// faster.
+// The measured clock is that of a trace: device times as they were measured, on devices and codecs
+// that may be faster.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,16 @@
 
 namespace legacy {
 
+// A MeasuredClock prices the steps of one traced training.
 class MeasuredClock : public StepClock {
  public:
-  // `training` outlives this. `device_speed`, `codec_speed`: how many times faster (> 0) than those
-  // that were measured.
+  // `training` outlives this. `device_speed` and `codec_speed` say how many times faster (> 0)
+  // devices and codecs are than the measured ones.
   MeasuredClock(const TraceTraining& training, double device_speed, double codec_speed,
                 const TransferOptions& options = {});
 
-  // Throws std::out_of_range where the trace has no such step. A batch is what it was.
+  // Returns the measured times, whatever `batch_size`. Throws std::out_of_range where the trace has
+  // no such step.
   std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size,
                                            std::span<const double> factors) const override;
 
@@ -27,7 +29,8 @@ class MeasuredClock : public StepClock {
   StepSeconds SecondsOf(const StepWork& work, int worker) const override;
 
   const TraceTraining& training_;
-  std::vector<int64_t> ends_;  // of each of the training's steps: steps up to its last
+  // For each of the training's entries, the number of steps up to its last.
+  std::vector<int64_t> ends_;
   double device_speed_ = 1;
   double codec_speed_ = 1;
 };

@@ -1,4 +1,4 @@
-// Profiles: what a device's operations and a codec's kernels cost, as data files
+// A profile says what a device's operations and a codec's kernels cost, as a data file
 // (trainer/clock/profiles/*.json).
 //
 //   {"name": "a100-datasheet",
@@ -23,33 +23,36 @@
 
 namespace legacy {
 
-// Rates of one kind of operation (OperationCost::kind).
+// An OperationRate has the speeds of one kind of operation (OperationCost::kind).
 struct OperationRate {
   double flops_per_second = 0;
   double bytes_per_second = 0;
 };
 
-// seconds = sets of launches * launch_seconds + elements * seconds_per_element
+// A KernelRate prices a kernel: launch_seconds * sets of launches + seconds_per_element * elements.
 struct KernelRate {
   double launch_seconds = 0;
   double seconds_per_element = 0;
 };
 
-// What shares a set of launches.
+// Launches says what shares a set of launches.
 enum class Launches : uint8_t {
-  kFused,     // all units of a bucket, and all messages of a collective call: as in compress/cuda
-  kPerLayer,  // nothing: toolkits that loop over tensors and messages
+  // All units of a bucket, and all messages of a collective call, as in compress/cuda.
+  kFused,
+  // Nothing is shared, as in toolkits that loop over tensors and messages.
+  kPerLayer,
 };
 inline constexpr std::array<const char*, 2> kLaunchesTexts = {"fused", "per-layer"};
 
-// Of one of the texts; throws Error naming `where` for any other.
+// Returns the launches of that name. Throws Error naming `where` for any other.
 Launches ParseLaunches(const std::string& text, const std::string& where);
 
-// Three digits: more than a measurement has only hide what changed.
+// Returns `value` rounded to three digits, as more than a measurement has only hide what changed.
 double RoundedFigure(double value);
-// The rate whose line goes through the times of two amounts of work, small < large.
+// Returns the rate whose line goes through the times of two amounts of work, small < large.
 KernelRate LineThrough(int64_t small, double small_seconds, int64_t large, double large_seconds);
 
+// A Profile is the data file in memory.
 struct Profile {
   std::string name;
   std::string source;
@@ -58,33 +61,36 @@ struct Profile {
   std::map<std::string, OperationRate> operations;
   std::map<std::string, KernelRate> kernels;
 
-  // max(launch floor, flops / rate, bytes / bandwidth). Throws Error naming the profile where
-  // `kind` is not priced.
+  // Returns max(launch floor, flops / rate, bytes / bandwidth) in seconds. Throws Error naming the
+  // profile where `kind` is not priced.
   double OperationSeconds(const std::string& kind, double flops, double bytes) const;
-  // 0 for free work. Throws Error naming the profile where the kernel is not priced.
+  // Returns the seconds of kernels, 0 for free work. Throws Error naming the profile where the
+  // kernel is not priced.
   double WorkSeconds(const Work& work) const;
 };
 
-// Kernel of the optimizer's update in Profile::kernels; elements are the model's.
+// The kernel of the optimizer's update in Profile::kernels; its elements are the model's.
 inline constexpr const char* kOptimizerKernel = "optimizer.sgd";
 
-// A data-centre GPU, so that small models are bound by the network, as big ones are.
+// The default is a data-centre GPU, so that small models are bound by the network, as big ones are.
 inline constexpr const char* kDefaultProfile = "a100-datasheet";
 
-// The profile of a device that computes, and one whose codecs run, so many times faster (> 0).
+// Returns the profile with a device that computes, and codecs that run, that many times faster (>
+// 0).
 Profile Faster(Profile profile, double device_speed, double codec_speed);
 
-// `text`: a name, looked up as <name>.json in $LEGACY_PROFILES, the source tree and the
-// installation; or the path of a file (it contains '/' or ends in ".json"). Throws Error with the
-// file and the key on a missing or unknown key or a value out of range, with the known names where
-// there is no such profile.
+// Loads a profile. `text` is a name, looked up as <name>.json in $LEGACY_PROFILES, the source tree
+// and the installation, or the path of a file (it contains '/' or ends in ".json"). Throws Error
+// with the file and the key on a missing or unknown key or a value out of range, and with the known
+// names where there is no such profile.
 Profile LoadProfile(const std::string& text);
 
-// Parses the text of a profile; `where` (file name) is for messages.
+// Parses the text of a profile. `where` is the file's name, for messages.
 Profile ParseProfile(const std::string& json, const std::string& where);
+// Writes a profile as ParseProfile reads it.
 std::string FormatProfile(const Profile& profile);
 
-// Names that LoadProfile finds, ascending.
+// Returns the names that LoadProfile finds, ascending.
 std::vector<std::string> ProfileNames();
 
 }  // namespace legacy

@@ -1,6 +1,6 @@
-// What a step costs on the devices, and so when it has what ready to send (fabric::StepTraffic).
-// Where the device times come from is for the kind of clock: a cost model (clock.h) or a trace
-// (measured_clock.h), never the wall clock.
+// A step clock says what a step costs on the devices, and so when each worker has what ready to
+// send (fabric::StepTraffic). Device times come from a cost model (clock.h) or from a trace
+// (measured_clock.h), never from the wall clock.
 //
 // Each worker has one device queue. It runs: what comes before the backward pass, then for each
 // bucket the backward pass down to it and the encoding of its first collective call: encoding never
@@ -21,42 +21,49 @@
 
 namespace legacy {
 
-// A step's traffic, and what its device times consist of, per worker in nanoseconds.
+// A PricedStep is a step's traffic, and what its device times consist of, per worker in
+// nanoseconds.
 struct PricedStep {
   fabric::StepTraffic traffic;
-  std::vector<fabric::TimeNs> compute;      // update, forward and backward, finished or abandoned
-  std::vector<fabric::TimeNs> encode;       // first calls; compute + encode = traffic.deviceFree
-  std::vector<fabric::TimeNs> late_encode;  // later calls: part of StepTiming::decodeBusy
-  // [bucket][call][worker]: what the two above are sums of
+  // Update, forward and backward pass, finished or abandoned.
+  std::vector<fabric::TimeNs> compute;
+  // Encoding of the first calls; compute + encode = traffic.deviceFree.
+  std::vector<fabric::TimeNs> encode;
+  // Encoding of later calls, a part of StepTiming::decodeBusy.
+  std::vector<fabric::TimeNs> late_encode;
+  // [bucket][call][worker]: the terms that the two above are sums of.
   std::vector<std::vector<std::vector<fabric::TimeNs>>> call_encode;
 };
 
-// Device seconds of one step at one worker that nothing slows.
+// StepSeconds are the device seconds of one step at one worker that nothing slows.
 struct StepSeconds {
   struct Bucket {
-    double compute = 0;          // since the bucket before it, or since `before`
-    std::vector<double> encode;  // of each call
+    double compute = 0;          // computing since the bucket before it, or since `before`
+    std::vector<double> encode;  // encoding of each call
     std::vector<double> decode;
   };
   double before = 0;  // update and forward pass
-  std::optional<double>
-      whole;  // on the whole gradient; with it all encoding follows the backward pass
-  std::vector<Bucket> buckets;  // of the work, in its order
-  double after = 0;             // the backward pass behind the last bucket
+  // Work on the whole gradient. Where there is any, all encoding follows the backward pass.
+  std::optional<double> whole;
+  std::vector<Bucket> buckets;  // the work's buckets, in its order
+  double after = 0;             // backward pass behind the last bucket
 };
 
+// A StepClock prices steps.
 class StepClock {
  public:
   explicit StepClock(TransferOptions options) : options_(std::move(options)) {}
   virtual ~StepClock() = default;
 
-  // `factors`: slow-down of each worker (finite, > 0), or empty for none. `decided`: when workers
-  // that take no part stop. Throws Error where something has no price.
+  // Returns the priced step. `factors` are the slow-downs of the workers (finite, > 0), or empty
+  // for none. `decided` is when workers that are not active stop. Throws Error where something has
+  // no price.
   PricedStep Price(const StepWork& work, std::span<const double> factors,
                    fabric::TimeNs decided = 0) const;
 
-  // Of each worker, one for each factor: update, forward and backward pass of step number `step`.
-  // Known before the step is trained, so it can decide who takes part.
+  // Returns the times of update, forward and backward pass in step number `step`, for each worker,
+  // one for each factor. They are known before the step is trained, so they can decide who is
+  // active.
   virtual std::vector<fabric::TimeNs> ComputeTimes(int64_t step, int64_t batch_size,
                                                    std::span<const double> factors) const = 0;
 
@@ -70,7 +77,7 @@ class StepClock {
   TransferOptions options_;
 };
 
-// Seconds at a worker of this factor.
+// Returns `seconds` at a worker with that slow-down, rounded to the nanosecond.
 fabric::TimeNs ToNs(double seconds, double factor);
 
 }  // namespace legacy

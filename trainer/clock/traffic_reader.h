@@ -1,5 +1,5 @@
-// Reads what TrafficRecorder wrote (traffic_record.h). The file is taken as hostile: every number
-// is checked before anything is sized or indexed by it.
+// The traffic reader reads what TrafficRecorder wrote (traffic_record.h). The file is hostile:
+// every number is checked before anything is sized or indexed by it.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,31 @@
 
 namespace legacy {
 
+// A RecordedTraining is one training of the file.
 struct RecordedTraining {
   std::string policy;
   uint64_t seed = 0;
-  std::vector<size_t> works;  // of each step, from step 0: position in RecordedTraffic::works
+  std::vector<size_t> works;  // position in RecordedTraffic::works of each step, from step 0
 };
 
+// RecordedTraffic is the whole file.
 struct RecordedTraffic {
-  std::string hash;         // of `training`, checked
-  nlohmann::json training;  // every option that shaped it
+  std::string hash;         // hash of `training`, checked
+  nlohmann::json training;  // every option that shaped the training
   std::vector<std::string> replay_refused;
   std::vector<OperationCost> operations;
-  std::vector<Unit> layers;     // names and elements
-  std::vector<StepWork> works;  // each different one once; their `step` is of no meaning
-  std::vector<RecordedTraining> trainings;  // in the order in which they began
+  std::vector<Unit> layers;  // names and elements
+  // Each different step's work once; their `step` has no meaning.
+  std::vector<StepWork> works;
+  std::vector<RecordedTraining> trainings;  // trainings in the order in which they began
 
+  // Returns the elements of each layer.
   std::vector<int64_t> LayerNumels() const;
 };
 
-// Throws Error "file:line: ..." on anything that TrafficRecorder would not have written: what is no
-// JSON, missing keys, values out of range, layers that no operation computes, steps that do not
-// follow each other.
+// Reads the file. Throws Error "file:line: ..." on anything that TrafficRecorder would not have
+// written: text that is no JSON, missing keys, values out of range, layers that no operation
+// computes, steps that do not follow each other.
 RecordedTraffic ReadTraffic(const std::filesystem::path& path);
 
 }  // namespace legacy

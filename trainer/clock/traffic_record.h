@@ -1,6 +1,6 @@
-// The recorded traffic of a training, as text lines of JSON: enough to time the same training on
-// any other network, placement or device without training again. docs/results-format.md describes
-// the lines.
+// The recorded traffic of a training is text lines of JSON: enough to time the same training on any
+// other network, placement or device without training again. docs/results-format.md describes the
+// lines.
 //
 //   {"format": 2, "hash": "...", "training": {...}, "replay_refused": [], "operations": [...],
 //   "layers": [...]}
@@ -24,37 +24,39 @@ namespace legacy {
 
 struct OperationCost;
 
-// Of the lines. Format 1 did not tell sets of launches for all units of a bucket (Work::sets) from
-// those for each.
+// The format's number. Format 1 did not tell sets of launches for all units of a bucket
+// (Work::sets) from those for each unit.
 inline constexpr int64_t kTrafficFormat = 2;
 
-// Bytes, collective calls and device work of a step, without its number.
+// Returns bytes, collective calls and device work of a step, without its number.
 nlohmann::json ToJson(const StepWork& work);
 
-// How the record writes them.
+// Return the texts by which the record writes them.
 const char* CollectiveText(Collective collective);
 const char* ReductionText(Reduction reduction);
 
-// Hash of everything that shaped a training (its JSON text), as 16 hexadecimal digits: FNV-1a, 64
-// bit.
+// Returns the hash of everything that shaped a training (its JSON text), as 16 hexadecimal digits:
+// FNV-1a, 64 bit.
 std::string TrainingHash(const nlohmann::json& training);
 
+// A TrafficRecorder writes the lines of a run's trainings.
 class TrafficRecorder {
  public:
-  // `training`: the effective options of data, model, optimizer and compression. `replay_refused`:
-  // why the steps would not be the same on another network; empty where they would. Replaces an
-  // older file; throws Error naming it where the disk refuses.
+  // `training` has the effective options of data, model, optimizer and compression.
+  // `replay_refused` says why the steps would differ on another network; empty: they would not. It
+  // replaces an older file, and throws Error naming it where the disk refuses.
   TrafficRecorder(const std::filesystem::path& path, const nlohmann::json& training,
                   const std::vector<std::string>& replay_refused,
                   std::span<const OperationCost> operations, std::span<const Unit> layers);
 
+  // Writes a step of a training, and its work where no step before it had the same.
   void Write(const std::string& policy, uint64_t seed, const StepWork& work);
 
  private:
   void WriteLine(const nlohmann::json& line);
 
   OutputFile file_;
-  std::map<std::string, int64_t> known_;  // text of a step's work -> its number
+  std::map<std::string, int64_t> known_;  // number of each step's work, by its text
 };
 
 }  // namespace legacy

@@ -1,6 +1,6 @@
-// Which way the collective calls of exchanges travel: a call's collective and reduction say what
-// its messages need, the options which collective carries that. Every choice carries the same bytes
-// to the same mean; only the time differs. Needs no LibTorch.
+// Transfers say which algorithms carry the collective calls of exchanges: a call's collective and
+// reduction say what its messages need, the options which algorithm does that. Every choice carries
+// the same bytes to the same mean; only the time differs. This needs no LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -15,61 +15,65 @@
 
 namespace legacy {
 
-// Each collective among the workers, or all through parameter servers.
+// A Transfer says whether collectives run among the workers, or through parameter servers.
 enum class Transfer : uint8_t { kPeers, kParameterServer, kShardedParameterServer };
 
-// What workers pull from a parameter server after a collective call of concatenated (sparse)
-// messages.
+// A Pull says what workers pull from a parameter server after a collective call of concatenated
+// (sparse) messages.
 enum class Pull : uint8_t {
   kDense,  // 4 bytes for every element of the bucket
   kUnion,  // the messages themselves: sum of their bytes, at most the dense size
 };
 
+// TransferOptions choose the algorithms.
 struct TransferOptions {
   Transfer transfer = Transfer::kPeers;
   Pull pull = Pull::kUnion;
-  // Among the workers; none: for each collective call the one with the least closed form on `path`.
+  // Algorithms among the workers. None: each collective call takes the one with the least closed
+  // form on `path`.
   std::optional<fabric::CollectiveAlgorithm> all_reduce =
       fabric::CollectiveAlgorithm::RingAllReduce;
   std::optional<fabric::CollectiveAlgorithm> all_gather =
       fabric::CollectiveAlgorithm::RingAllGather;
-  int group = 1;    // hierarchical algorithms: consecutive workers
-  int servers = 1;  // sharded parameter server
-  // in-network: Placement::parents, and the endpoint of its first aggregator
+  int group = 1;    // workers of a group in hierarchical algorithms, which are consecutive
+  int servers = 1;  // servers of a sharded parameter server
+  // In-network reduction: Placement::parents, and the endpoint of its first aggregator.
   std::vector<int> parents = {};
   int first_aggregator = 0;
   fabric::UniformPath path = {};
   fabric::Transport transport = {};
 };
 
-// "collective", "parameter-server", "sharded-parameter-server"; "union", "dense". Throw Error
-// otherwise.
+// Return the transfer ("collective", "parameter-server", "sharded-parameter-server") and the pull
+// ("union", "dense") of that name. Throw Error on any other text.
 Transfer ParseTransfer(std::string_view text);
 Pull ParsePull(std::string_view text);
 
-// "auto" (none) or an algorithm that carries collective calls of `collective` among workers. Throws
-// Error naming `option`, what is allowed, and why what is not.
+// Returns an algorithm that carries collective calls of `collective` among workers, or nothing for
+// "auto". Throws Error naming `option`, what is allowed, and why the text is not.
 std::optional<fabric::CollectiveAlgorithm> ParseAlgorithm(std::string_view text,
                                                           std::string_view option,
                                                           Collective collective);
 
-// What the network must do with a collective call's messages.
+// Returns what the network must do with a collective call's messages.
 fabric::Payload PayloadOf(const CallWork& call);
 
-// What every worker pulls from a parameter server after a collective call of `elements` dense
-// elements: the sum, the message of the broadcast's root, or as `pull` says.
+// Returns the bytes that every worker pulls from a parameter server after a collective call of
+// `elements` dense elements: the sum, the message of the broadcast's root, or what `pull` says.
 int64_t PullBytes(const CallWork& call, int64_t elements, Pull pull = Pull::kUnion);
 
-// The collective of one collective call. Where not all workers take part (`partial`) those without
-// a message add zeros to sums on the way, which keep their length. Throws Error where the chosen
-// algorithm cannot carry it.
+// Returns the fabric's collective for one call. Where not all workers are active (`partial`), those
+// without a message add zeros to sums on the way, which keep their length. Throws Error where the
+// chosen algorithm cannot carry the call.
 fabric::CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
                                     const CallWork& call, bool partial);
 
-// Payload bytes that leave a worker's NIC in the collective, mean over the workers.
+// Returns the payload bytes that leave a worker's NIC in the collective, as the mean over the
+// workers.
 double NicBytes(const fabric::CollectiveSpec& spec);
 
-// The same of `elements` fp32 values that `workers` workers exchange by ring all-reduce.
+// Returns these bytes for `elements` fp32 values that `workers` workers exchange by ring
+// all-reduce.
 double DenseNicBytes(int workers, int64_t elements);
 
 }  // namespace legacy

@@ -1,4 +1,5 @@
-// Text files that are words in lines: where each word stands, and errors that say so.
+// Word lines are text files of words in lines. They know where each word stands, and say so in
+// errors.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +11,24 @@
 
 namespace legacy {
 
+// A Word is one word of the current line.
 struct Word {
-  std::string_view text;  // until the next line is read
-  size_t column = 0;      // from 1
+  std::string_view text;  // valid until the next line is read
+  size_t column = 0;      // column, from 1
 };
 
-// Words are parted by blanks and tabs; what follows a '#' says nothing; lines may end with CR LF.
+// WordLines reads such a file. Blanks and tabs separate words, a '#' begins a comment, and lines
+// may end with CR LF.
 class WordLines {
  public:
-  // Throws Error where the file cannot be read.
+  // Opens the file. Throws Error where it cannot be read.
   explicit WordLines(const std::filesystem::path& path);
 
-  // Goes to the next line that has words; false at the end. Throws Error on characters that cannot
-  // be printed.
+  // Goes to the next line that has words, and returns false at the end. Throws Error on characters
+  // that cannot be printed.
   bool Next();
   const std::vector<Word>& words() const { return words_; }
-  // The place behind the last word.
+  // Returns the location behind the last word.
   Word End() const;
 
   // Throws Error "file:line:column: WHAT: got 'WORD'; allowed: ALLOWED" for a word of this line.
