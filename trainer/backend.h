@@ -1,5 +1,5 @@
-// Where a training's numbers are and what is done to them: on the host (host_backend.h) or on a
-// device (device_backend.h). What a step is and who takes part is Training's to say (training.h).
+// A backend holds a training's numbers and computes on them: on the host (host_backend.h) or on a
+// device (device_backend.h). Training says what a step is and who is active (training.h).
 #pragma once
 
 #include <cstdint>
@@ -17,47 +17,55 @@
 
 namespace legacy {
 
-// What both are made from; outlives them.
+// A BackendJob is what a backend is made from; it outlives the backend.
 struct BackendJob {
   const TrainingOptions& options;
   const Dataset& dataset;
   const Sampler& sampler;
   const Scheme& scheme;
   Policy& policy;
-  std::span<const std::shared_ptr<Model>> replicas;  // by worker
+  std::span<const std::shared_ptr<Model>> replicas;  // replicas by worker
   std::span<const Unit> layers;
 
   int64_t Numel() const { return layers.back().offset + layers.back().numel; }
-  // Of an image's augmentation; none where the data set has none.
+  // Returns the key of an image's augmentation; nothing where the data set has none.
   std::optional<RandomKey> AugmentKey(int64_t step, int worker) const;
 };
 
+// A BackendStep says what to compute in a step.
 struct BackendStep {
   int64_t step = 0;
   double rate = 0;
-  bool exchanges = true;  // whether gradients are exchanged in it
+  bool exchanges = true;  // true where gradients are exchanged in it
   std::span<const int> workers;
 };
 
+// A Backend computes the steps of one training.
 class Backend {
  public:
   virtual ~Backend() = default;
 
   virtual Aggregation& aggregation() = 0;
-  // Throws Error where messages stay on a device.
+  // Sets a hook of all messages. Throws Error where messages stay on a device.
   virtual void SetMessageHook(MessageHook hook) { message_hook_ = std::move(hook); }
+  // Sets a hook of all workers' gradients.
   void SetGradientHook(GradientHook hook) { gradient_hook_ = std::move(hook); }
 
-  // Gradients of the step's workers, into the aggregation where there is an exchange. losses[w]: of
-  // worker w's batch.
+  // Computes the gradients of the step's workers, and adds them to the aggregation where there is
+  // an exchange. losses[w] becomes the loss of worker w's batch.
   virtual void RunWorkers(const BackendStep& step, std::span<double> losses) = 0;
-  // The mean of an exchange, and the weights' update by it.
+  // Makes the mean of an exchange, and updates the weights by it.
   virtual void Finish(const BackendStep& step) = 0;
+  // Evaluates the worker's model on the test set.
   virtual Evaluation Evaluate(int worker) = 0;
 
-  virtual std::vector<float> Weights() const = 0;  // those agreed on
-  virtual std::span<const float> Mean() = 0;       // of the last exchange, on the host
+  // Returns a flat copy of the weights; with local steps those last agreed on.
+  virtual std::vector<float> Weights() const = 0;
+  // Returns the mean gradient of the last exchange, on the host.
+  virtual std::span<const float> Mean() = 0;
+  // Returns a unit's exchange. Throws Error where exchanges are on a device.
   virtual Exchange& UnitExchange(int unit) = 0;
+  // Returns what the training computes on, for manifests.
   virtual BackendReport Report() const = 0;
 
  protected:
@@ -65,7 +73,7 @@ class Backend {
   GradientHook gradient_hook_;
 };
 
-// Of the workers' test batches, summed in order.
+// Returns the evaluation of the workers' test batches, summed in order.
 Evaluation MeanOf(std::span<const double> losses, std::span<const int64_t> hits, int64_t samples);
 
 // Throws the Error of a gradient that is not finite.

@@ -1,4 +1,4 @@
-// Aggregation of gradients that are, and stay, in the memory of a device.
+// Device aggregation is of gradients that are, and stay, in the memory of a device.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 namespace legacy {
 
+// A DeviceAggregation runs one DeviceExchange for all units.
 class DeviceAggregation : public Aggregation {
  public:
   // `exchange` is of the plan's units. `policy` outlives this.
@@ -21,12 +22,13 @@ class DeviceAggregation : public Aggregation {
   // Throws Error where the policy has candidates in the step: exchanges on a device take none.
   void Begin(uint64_t seed, const StepInfo& step, std::span<const int> active_workers) override;
 
-  // Takes in a worker's flat gradient: queues its encoding. `copy` brings it to the host, for a
-  // policy that reads the first active worker's. Once for each active worker, in order.
+  // Takes a worker's flat gradient and queues its encoding. `copy` brings it to the host, for a
+  // policy that reads the first active worker's. It is called once for each active worker, in
+  // order.
   void AddGradient(int worker, const float* gradient,
                    const std::function<std::vector<float>()>& copy);
 
-  // Waits for the device. Writes the flat mean and lets the policy announce. Throws Error as
+  // Waits for the device, writes the flat mean and lets the policy announce. Throws Error as
   // DeviceExchange does.
   void Finish(float* mean);
 

@@ -1,11 +1,11 @@
-// A training on a device: weights, gradients, data set and, where the scheme has kernels, residuals
-// and messages stay in its memory. Workers go one after the other. What a worker computes is
-// recorded at its first step and queued as one from then on, where LibTorch can. The host waits for
-// the device once before the exchange, to read losses and whether gradients are finite, and where
-// the exchange does.
+// A device backend trains on a device: weights, gradients, data set and, where the scheme has
+// kernels, residuals and messages stay in its memory. Workers go one after the other. What a worker
+// computes is recorded at its first step and queued as one from then on, where LibTorch can. The
+// host waits for the device once before the exchange, to read losses and whether gradients are
+// finite, and where the exchange does.
 //
-// A step gives what host_backend.h gives: to the bit where LibTorch's own results are the same,
-// which only an emulated device has.
+// A step's results are those of host_backend.h, to the bit where LibTorch's own results are the
+// same, which they are on an emulated device alone.
 #pragma once
 
 #include <torch/types.h>
@@ -25,6 +25,7 @@
 
 namespace legacy {
 
+// A DeviceBackend computes on one accelerator.
 class DeviceBackend : public Backend {
  public:
   // Puts the replicas on the device: views of one flat array, or with local steps one row of it for
@@ -56,28 +57,30 @@ class DeviceBackend : public Backend {
 
   BackendJob job_;
   Accelerator& accelerator_;
-  WorkerPool pool_;  // of compression on the host
+  WorkerPool pool_;  // threads that compress on the host
   DeviceData data_;
   std::unique_ptr<StepKernels> kernels_;
 
-  // float32 on the device.
+  // These tensors are float32 on the device.
   torch::Tensor weights_;   // [1 or workers, numel]
   torch::Tensor velocity_;  // the same, with momentum
   torch::Tensor agreed_;    // [numel], with local steps
-  torch::Tensor gradient_;  // [numel], of one worker after the other
+  torch::Tensor gradient_;  // [numel], the gradient of one worker after the other
   torch::Tensor mean_;
   // int32 [workers, 1 + 2 layers]: bits of the loss, of each layer's largest magnitude, and its
   // first bad position.
   torch::Tensor findings_;
-  torch::Tensor choices_;  // [workers, batch, ...]: of each worker's samples (DeviceData::Choice)
+  // [workers, batch, ...]: each worker's samples (DeviceData::Choice).
+  torch::Tensor choices_;
 
-  std::vector<std::function<void()>> recorded_;  // by worker; empty before its first step
+  // Recordings by worker; empty before its first step.
+  std::vector<std::function<void()>> recorded_;
   bool records_ = true;
-  std::string not_recorded_;  // why
+  std::string not_recorded_;  // the reason why steps are not recorded
 
   std::unique_ptr<DeviceAggregation> on_device_;  // one of these two
   std::unique_ptr<HostAggregation> on_host_;
-  std::string not_on_device_;  // why
+  std::string not_on_device_;  // the reason why exchanges are on the host
   std::vector<float> host_mean_;
 };
 

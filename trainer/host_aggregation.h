@@ -1,5 +1,5 @@
-// Aggregation on the host: each unit's exchange (compress/exchange.h), workers and units side by
-// side on a pool.
+// Host aggregation runs each unit's exchange (compress/exchange.h) on the host, workers and units
+// side by side on a pool.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,24 @@
 
 namespace legacy {
 
+// A HostAggregation has one Exchange for each unit.
 class HostAggregation : public Aggregation {
  public:
   // What is given as references outlives this.
   HostAggregation(UnitPlan plan, const Scheme& scheme, Policy& policy, int workers,
                   WorkerPool& pool);
 
+  // Returns the unit's exchange.
   Exchange& exchange(int unit) { return *units_[unit].exchange; }
 
   void Begin(uint64_t seed, const StepInfo& step, std::span<const int> active_workers) override;
 
-  // Takes in a worker's flat gradient: shows the first active worker's to a policy that reads it,
-  // and encodes the first collective call of every unit, or measures the policy's candidates. Once
-  // for each active worker, from any thread.
+  // Takes a worker's flat gradient: shows the first active worker's to a policy that reads it, and
+  // encodes the first collective call of every unit, or measures the policy's candidates. It is
+  // called once for each active worker, from any thread.
   void AddGradient(int worker, std::span<const float> gradient);
 
-  // Agrees on candidates, takes in all messages, runs the collective calls that remain, writes the
+  // Agrees on candidates, accumulates all messages, runs the remaining collective calls, writes the
   // flat mean and lets the policy announce. Throws Error naming step, worker and unit on a message
   // that does not decode.
   void Finish(std::span<float> mean, const MessageHook& hook);
@@ -37,8 +39,9 @@ class HostAggregation : public Aggregation {
  private:
   struct UnitState {
     std::unique_ptr<Exchange> exchange;
-    bool open = false;              // a call is under way
-    std::vector<Message> messages;  // of the call, by worker; empty where one takes no part
+    bool open = false;  // true while a call is open
+    // Messages of the call by worker; empty where a worker is not active.
+    std::vector<Message> messages;
   };
 
   void Agree(const MessageHook& hook);

@@ -1,5 +1,5 @@
-// A training on the host: workers side by side on the threads of a pool, each with one intra-op
-// thread.
+// The host backend trains on the host: workers run side by side on the threads of a pool, each with
+// one intra-op thread.
 #pragma once
 
 #include <memory>
@@ -17,6 +17,7 @@ namespace legacy {
 
 struct Batch;
 
+// A HostBackend computes on the threads of a WorkerPool.
 class HostBackend : public Backend {
  public:
   HostBackend(const BackendJob& job, UnitPlan plan);
@@ -40,8 +41,8 @@ class HostBackend : public Backend {
   WorkerPool pool_;
   Sgd sgd_;
   HostAggregation aggregation_;
-  std::optional<LocalModels> local_;           // with local steps
-  std::vector<std::vector<float>> gradients_;  // by pool thread
+  std::optional<LocalModels> local_;           // models of local SGD, where there are local steps
+  std::vector<std::vector<float>> gradients_;  // gradients by pool thread
   std::vector<float> mean_;
 };
 

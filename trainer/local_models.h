@@ -1,8 +1,8 @@
-// Local SGD (Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019): every worker
-// trains a model of its own for H steps; then the workers exchange what they moved, and all go on
-// from the mean. What is exchanged is the sum of a worker's updates (weights agreed on - its
-// weights), in place of a gradient: with the dense scheme the mean of the models, with others a
-// compressed one. Momentum stays with the worker.
+// Local models are those of local SGD (Stich, "Local SGD Converges Fast and Communicates Little",
+// ICLR 2019): every worker trains a model of its own for H steps; then the workers exchange their
+// updates, and all go on from the mean. What is exchanged instead of a gradient is the sum of a
+// worker's updates (weights agreed on - its weights): with the dense scheme that makes the mean of
+// the models, with other schemes a compressed one. Momentum stays with the worker.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,22 @@ namespace legacy {
 
 class Model;
 
+// LocalModels are the workers' models, and the weights that they last agreed on.
 class LocalModels {
  public:
-  // `replicas`: one for each worker, of equal weights that they do not share; outlive this.
+  // `replicas` has one for each worker, with equal weights that they do not share. They outlive
+  // this.
   LocalModels(std::span<const std::shared_ptr<Model>> replicas, std::vector<Unit> layers,
               const SgdOptions& sgd);
 
-  // One step of a worker on its own model. Concurrently for different workers.
+  // Makes one step of a worker on its own model. It may run concurrently for different workers.
   void Update(int worker, std::span<const float> gradient, double rate);
-  // What the worker moved since the last agreement, flat.
+  // Writes the sum of the worker's updates since the last agreement, flat.
   void Moved(int worker, std::span<float> out) const;
-  // All models go on from the weights agreed on, less the mean of what was moved.
+  // Sets all models to the weights agreed on, less the mean of the updates.
   void Agree(std::span<const float> mean);
 
+  // Returns the weights agreed on, flat.
   const std::vector<float>& Agreed() const { return agreed_; }
   // Writes the mean of the workers' weights into `model`.
   void WriteMean(Model& model) const;
@@ -39,8 +42,8 @@ class LocalModels {
 
   std::vector<std::shared_ptr<Model>> replicas_;
   std::vector<Unit> layers_;
-  std::vector<Sgd> optimizers_;  // of each worker
-  std::vector<float> agreed_;    // flat
+  std::vector<Sgd> optimizers_;  // one for each worker
+  std::vector<float> agreed_;    // the weights agreed on, flat
 };
 
 }  // namespace legacy

@@ -1,11 +1,11 @@
-// Parallelism is over workers only: each thread computes with one intra-op thread, since LibTorch's
+// Parallelism is over workers only: each thread computes with one intra-op thread, as LibTorch's
 // sums differ between one and two.
 #pragma once
 
 namespace legacy {
 
-// One intra-op thread for LibTorch and OpenBLAS on the calling thread; called by every thread that
-// computes.
+// Makes LibTorch and OpenBLAS use one intra-op thread on the calling thread. Every thread that
+// computes calls it.
 void UseOneThread();
 
 }  // namespace legacy

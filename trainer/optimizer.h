@@ -1,5 +1,5 @@
-// SGD with momentum on a flat gradient, in PyTorch's form (torch.optim.SGD): the velocity is in
-// gradient units and the learning rate multiplies the whole update.
+// The optimizer is SGD with momentum on a flat gradient, in PyTorch's form (torch.optim.SGD): the
+// velocity is in gradient units and the learning rate multiplies the whole update.
 //
 //   g <- g + weight_decay * w;   v <- momentum * v + g;   w <- w - lr * (nesterov ? g + momentum *
 //   v : v)
@@ -16,6 +16,7 @@
 
 namespace legacy {
 
+// SgdOptions are the optimizer's settings.
 struct SgdOptions {
   double momentum = 0.9;    // [0, 1)
   double weight_decay = 0;  // >= 0
@@ -25,12 +26,15 @@ struct SgdOptions {
 // Throws Error on options outside their ranges.
 void CheckSgd(const SgdOptions& options);
 
+// Returns the kind of momentum.
 MomentumKind KindOf(const SgdOptions& options);
+// Returns the factors of one update at that learning rate.
 SgdRates RatesOf(const SgdOptions& options, double learning_rate);
 
+// An Sgd holds the velocity of one flat model.
 class Sgd {
  public:
-  // `numel` of the flat gradient. Throws Error on options outside their ranges.
+  // `numel` is that of the flat gradient. Throws Error on options outside their ranges.
   Sgd(int64_t numel, const SgdOptions& options);
 
   // Updates `weights`, the part of the model from `offset` on, by the mean `gradient` of the same

@@ -1,4 +1,5 @@
-// Learning rate of each step: linear warm-up, then constant, steps, cosine or linear decay.
+// The learning rate of a step warms up linearly, and is then constant or decays by steps, a cosine
+// or a line.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +8,30 @@
 
 namespace legacy {
 
+// A Decay says how the rate falls after the warm-up.
 enum class Decay : uint8_t { kConstant, kStep, kCosine, kLinear };
 
-// "constant", "step", "cosine", "linear"; throws Error otherwise.
+// Returns the decay of that name: "constant", "step", "cosine", "linear". Throws Error on any
+// other.
 Decay ParseDecay(std::string_view text);
 std::string_view ToString(Decay decay);
 
+// ScheduleOptions describe the rate over a training.
 struct ScheduleOptions {
-  double learning_rate = 0.1;  // reached at the end of the warm-up; > 0
+  double learning_rate = 0.1;  // rate at the end of the warm-up; > 0
   Decay decay = Decay::kConstant;
   int64_t warmup_steps = 0;  // step s < warmup_steps runs at rate * (s + 1) / warmup_steps
-  // kStep: from each of these steps on the rate is multiplied by `gamma`.
+  // kStep: the rate is multiplied by `gamma` from each of these steps on.
   std::vector<int64_t> milestones = {};
   double gamma = 0.1;
-  double final_learning_rate = 0;  // kCosine, kLinear: approached at total_steps
+  double final_learning_rate = 0;  // kCosine, kLinear: the rate that is approached at total_steps
 };
 
 // Throws Error on a rate that is not positive and finite, a negative warm-up, milestones out of
 // order and the like.
 void CheckSchedule(const ScheduleOptions& options);
 
-// Rate of `step` (from 0) of `total_steps`; steps past the end keep the last rate.
+// Returns the rate of `step` (from 0) of `total_steps`. Steps past the end keep the last rate.
 double LearningRate(const ScheduleOptions& options, int64_t step, int64_t total_steps);
 
 }  // namespace legacy

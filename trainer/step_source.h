@@ -1,6 +1,6 @@
-// Where steps come from: trainings that run (training.h), or shapes of models whose gradients are
-// drawn (scenarios/shapes/drawn_training.h). Both say what a step asks of devices and network; time
-// is somebody else's business.
+// Steps come from trainings that run (training.h), or from shapes of models whose gradients are
+// drawn (scenarios/shapes/drawn_training.h). Both say what a step asks of devices and network; the
+// clock says how long that takes.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 
 namespace legacy {
 
+// A StepOutcome is what came of a step.
 struct StepOutcome {
   int64_t step = 0;
   double learning_rate = 0;
@@ -24,48 +25,55 @@ struct StepOutcome {
   std::vector<UnitOutcome> units;
 };
 
-// Sees the gradient of each worker and step, flat, before anything is compressed. Called from any
-// thread.
+// A GradientHook sees the gradient of each worker and step, flat, before anything is compressed. It
+// is called from any thread.
 using GradientHook = std::function<void(int64_t step, int worker, std::span<const float> gradient)>;
 
+// An Evaluation is the quality of the model.
 struct Evaluation {
   double loss = 0;      // mean over the test set
-  double accuracy = 0;  // in [0, 1]
+  double accuracy = 0;  // fraction of the test set, in [0, 1]
 };
 
-// What a training computes on, for manifests.
+// A BackendReport says what a training computes on, for manifests.
 struct BackendReport {
-  std::string device;       // cpu, cuda:0
-  std::string name;         // of the accelerator
+  std::string device;       // device: cpu, cuda:0
+  std::string name;         // name of the accelerator
   std::string compression;  // where gradients are compressed, and why not on the device
   std::string steps;        // how the accelerator's work is queued, and why not as one
 };
 
+// A StepSource gives steps one after the other.
 class StepSource {
  public:
   virtual ~StepSource() = default;
 
-  // One step of the workers `active_workers`, ascending; empty: all.
+  // Makes one step of `active_workers`, ascending; empty: all workers.
   virtual StepOutcome Step(std::span<const int> active_workers = {}) = 0;
   // Tells the policy what the last step took.
   virtual void OnFeedback(const StepTimes& times) = 0;
-  // What its policy decided since the last call: units by their position in Units().
+  // Returns what its policy decided since the last call; units are positions in Units().
   virtual std::vector<Decision> TakeDecisions() = 0;
-  // What the workers take the network for, from the next step on.
+  // Sets the estimate that workers have of the network, from the next step on.
   virtual void SetLink(const LinkEstimate& link) = 0;
 
-  // False where nothing is trained: there is no accuracy then, and losses are not numbers.
+  // False where nothing is trained: there is no accuracy then, and losses are NaN.
   virtual bool Evaluates() const = 0;
+  // Returns loss and accuracy on the test set.
   virtual Evaluation Evaluate() = 0;
   virtual void SetGradientHook(GradientHook hook) = 0;
-  // Complete after the first step.
+  // Returns what the source computes on. It is complete after the first step.
   virtual BackendReport Report() const = 0;
 
-  virtual std::span<const Unit> Layers() const = 0;  // parameter tensors
-  virtual std::span<const Unit> Units() const = 0;   // what is compressed as one
+  // Returns the parameter tensors.
+  virtual std::span<const Unit> Layers() const = 0;
+  // Returns what is compressed as one piece each.
+  virtual std::span<const Unit> Units() const = 0;
+  // Returns the costs of the model's operations.
   virtual std::span<const OperationCost> Costs() const = 0;
 
-  std::vector<int64_t> LayerNumels() const {  // for Clock
+  // Returns the elements of each layer, for Clock.
+  std::vector<int64_t> LayerNumels() const {
     std::vector<int64_t> numels;
     for (const Unit& layer : Layers()) numels.push_back(layer.numel);
     return numels;

@@ -1,12 +1,12 @@
-// Synchronous data-parallel training of N workers in one process: every gradient is computed,
-// compressed, decoded and averaged for real; time is somebody else's business (clock.h). There is
-// one copy of the weights; each worker has its batch-norm statistics here and its residuals in the
-// exchanges.
+// A training is synchronous data-parallel training of N workers in one process: every gradient is
+// computed, compressed, decoded and averaged for real; times come from the clock (clock.h). There
+// is one copy of the weights; each worker has its batch-norm statistics here and its residuals in
+// the exchanges.
 //
-// Same options, same bits, whatever `threads` is, on one kind of processor (HostLibraries): workers
-// compute with one intra-op thread each, messages are taken in by worker order, and every draw is
-// keyed by (seed, worker, step). On an accelerator workers compute one after the other, and results
-// are those of its LibTorch.
+// Equal options give equal bits, whatever `threads` is, on one kind of processor (HostLibraries):
+// workers compute with one intra-op thread each, messages are accumulated in the order of workers,
+// and every draw is keyed by (seed, worker, step). On an accelerator workers compute one after the
+// other, and results are those of its LibTorch.
 //
 //   Training training(options, dataset, request, MakeUniformPolicy(0.01), MakeScheme("topk", {}));
 //   while (training.step() < options.total_steps) { StepOutcome outcome = training.Step(); ... }
@@ -33,31 +33,37 @@ struct Dataset;
 struct ModelRequest;
 class Model;
 
+// TrainingOptions are the settings of a training.
 struct TrainingOptions {
   int workers = 8;
-  int64_t batch_size = 32;    // of each worker
+  int64_t batch_size = 32;    // samples of each worker
   int64_t total_steps = 100;  // horizon of schedule and policy
-  uint64_t seed =
-      1;            // batches, augmentation and the schemes' draws; weights have ModelRequest::seed
+  // Key of batches, augmentation and the schemes' draws; weights follow ModelRequest::seed.
+  uint64_t seed = 1;
   int threads = 1;  // workers that compute at the same time
   SgdOptions sgd;
   ScheduleOptions schedule;
   Scope scope = Scope::kLayer;
   BucketOptions buckets;
-  bool rescale_residuals = true;  // by lr_old / lr_new when the rate changes
-  int64_t local_steps = 1;        // local SGD: an exchange every so many steps (local_models.h)
+  // True: residuals follow the learning rate (Exchange::RescaleResiduals).
+  bool rescale_residuals = true;
+  int64_t local_steps = 1;  // local SGD: steps between exchanges (local_models.h)
   int64_t evaluation_batch = 250;
   std::shared_ptr<Accelerator> accelerator = nullptr;  // null: the host computes
 };
 
-// Which kernels compute on the host, for manifests. LibTorch and BLAS choose them by the processor,
-// and their sums have another order each: trainings repeat to the bit where both are equal.
+// HostLibraries say which kernels compute on the host, for manifests. LibTorch and BLAS choose them
+// by the processor, and each has its own order of sums: trainings repeat to the bit where both are
+// equal.
 struct HostLibraries {
-  std::string cpu_capability = "unknown";  // DEFAULT, AVX2, AVX512 ...
-  std::string blas = "unknown";            // "OpenBLAS 0.3.21 ... SkylakeX"
+  // Instructions that LibTorch uses: DEFAULT, AVX2, AVX512 ...
+  std::string cpu_capability = "unknown";
+  std::string blas = "unknown";  // "OpenBLAS 0.3.21 ... SkylakeX"
 };
+// Returns the libraries' choices on this machine.
 HostLibraries DescribeHostLibraries();
 
+// A Training is a StepSource that computes real gradients.
 class Training : public StepSource {
  public:
   // `dataset` outlives the training. Throws Error on options out of range and on a model that does
@@ -66,11 +72,11 @@ class Training : public StepSource {
            std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme);
   ~Training() override;
 
-  // One step of the workers `active_workers` (ascending; empty: all): the mean is over them. The
-  // others compute nothing, and their residuals, batch-norm statistics and other state stay; their
-  // batches of the step are skipped. Throws Error where the list is not ascending or not of
-  // workers, on NaN or infinity in a gradient (naming worker, step and layer) and on messages that
-  // do not decode; the training is then no longer usable.
+  // Makes one step of `active_workers` (ascending; empty: all): the mean is over them. The others
+  // compute nothing, and their residuals, batch-norm statistics and other state stay; their batches
+  // of the step are skipped. Throws Error where the list is not ascending or not of workers, on NaN
+  // or infinity in a gradient (naming worker, step and layer) and on messages that do not decode;
+  // the training is then no longer usable.
   StepOutcome Step(std::span<const int> active_workers = {}) override;
 
   void OnFeedback(const StepTimes& times) override;
@@ -78,17 +84,18 @@ class Training : public StepSource {
   bool Evaluates() const override { return true; }
   std::vector<Decision> TakeDecisions() override;
 
-  // On the whole test set, with the batch-norm statistics of the worker that took part in the most
-  // steps; the lowest of several, so worker 0 where all take part.
+  // Evaluates on the whole test set, with the batch-norm statistics of the worker that was active
+  // in the most steps; the lowest of several, so worker 0 where all are active.
   Evaluation Evaluate() override;
 
-  // Throws Error where messages stay on an accelerator.
+  // Sets a hook of all messages. Throws Error where messages stay on an accelerator.
   void SetMessageHook(MessageHook hook);
   void SetGradientHook(GradientHook hook) override;
 
   BackendReport Report() const override;
 
-  int64_t step() const;  // steps done
+  // Returns the number of steps done.
+  int64_t step() const;
   int64_t StepsPerEpoch() const;
   const TrainingOptions& options() const;
   const Policy& policy() const;
@@ -98,11 +105,14 @@ class Training : public StepSource {
   std::span<const Unit> Units() const override;
   std::span<const OperationCost> Costs() const override;
 
-  std::vector<float> Weights()
-      const;  // flat copy, in parameter order; with local steps those last agreed on
-  std::span<const float> MeanGradient() const;  // of the last step, flat
-  Model& Replica(int worker);        // shared weights (with local steps its own), own buffers
-  Exchange& UnitExchange(int unit);  // throws Error where exchanges are on an accelerator
+  // Returns a flat copy of the weights in parameter order; with local steps, those last agreed on.
+  std::vector<float> Weights() const;
+  // Returns the mean gradient of the last step, flat.
+  std::span<const float> MeanGradient() const;
+  // Returns a worker's model: shared weights (with local steps its own), and its own buffers.
+  Model& Replica(int worker);
+  // Returns a unit's exchange. Throws Error where exchanges are on an accelerator.
+  Exchange& UnitExchange(int unit);
 
  private:
   struct Impl;

@@ -1,4 +1,4 @@
-// Threads that run the simulated workers.
+// A worker pool is the threads that run the simulated workers.
 #pragma once
 
 #include <condition_variable>
@@ -11,12 +11,13 @@
 
 namespace legacy {
 
+// A WorkerPool runs tasks by index on a fixed number of threads.
 class WorkerPool {
  public:
   using Task = std::function<void(int64_t index, int thread)>;
 
-  // `threads` >= 1, the calling thread included. Throws Error otherwise. Each of them calls `begin`
-  // first.
+  // `threads` >= 1 counts the calling thread. Each thread calls `begin` first. Throws Error where
+  // `threads` < 1.
   explicit WorkerPool(int threads, std::function<void()> begin = nullptr);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
@@ -24,9 +25,9 @@ class WorkerPool {
 
   int threads() const { return static_cast<int>(helpers_.size()) + 1; }
 
-  // Runs task(i, thread) for i in [0, count), thread in [0, threads()), in any order; returns when
-  // all are done. All indices run even where some throw; then the exception of the lowest index is
-  // rethrown. Not reentrant.
+  // Runs task(i, thread) for i in [0, count), thread in [0, threads()), in any order, and returns
+  // when all are done. All indices run even where some throw; then the exception of the lowest
+  // index is rethrown. It is not reentrant.
   void ForEach(int64_t count, const Task& task);
 
  private:
