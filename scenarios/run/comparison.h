@@ -1,5 +1,5 @@
-// The comparison: trains every policy on the same batches, times each step on the network, and
-// leaves a run directory.
+// A comparison trains every policy on the same batches, times each step on the network, and leaves
+// a run directory.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace legacy {
 
-// Runs `scenario` into its run directory, with progress on standard error. `stop` is looked at
-// after every step: when set, what there is stays as a consistent directory. Throws Error; nothing
-// is left behind where the scenario itself is wrong.
+// Runs `scenario` into its run directory, with progress on standard error. `stop` is read after
+// every step: when it is set, what there is stays as a consistent directory. Throws Error, and
+// leaves nothing behind, where the scenario itself is wrong.
 RunResult RunComparison(const Scenario& scenario, const std::string& program,
                         const std::string& command_line, const StopFlag& stop);
 

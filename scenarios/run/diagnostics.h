@@ -1,4 +1,5 @@
-// A closer look at chosen steps of a run's trainings: traces of them, and what they are bound by.
+// Diagnostics are a closer look at chosen steps of a run's trainings: traces of them, and what they
+// are bound by.
 #pragma once
 
 #include <cstdint>
@@ -19,50 +20,53 @@
 
 namespace legacy {
 
-// What to look at, read from a scenario's options once.
+// Diagnostics say what to look at, read from a scenario's options once.
 struct Diagnostics {
   bool doctor = false;
-  std::set<int> doctor_steps;  // empty: the one of the median time
+  std::set<int> doctor_steps;  // steps to diagnose; empty: the one of the median time
   fabric::EngineFactory doctor_engine;
   std::set<int> trace_steps;
   std::set<int> trace_workers;
-  fabric::EngineFactory trace_engine;  // the one that steps are timed with
+  fabric::EngineFactory trace_engine;  // the engine that steps are timed with
 };
 
-// Throws Error on steps and endpoints that there are not, and on fidelities that this build lacks.
+// Reads the scenario's options. Throws Error on steps and endpoints that do not exist, and on
+// fidelities that this build lacks.
 Diagnostics ParseDiagnostics(const Scenario& scenario, const ScenarioNetwork& network);
 
-// The scenario without the doctor, traces and ns-3's own files.
+// Returns the scenario without the doctor, traces and ns-3's own files.
 Scenario WithoutDiagnostics(Scenario scenario);
 
-// "0,10-12" of the scenario's steps. Throws Error naming `option`.
+// Reads steps of the scenario such as "0,10-12". Throws Error naming `option`.
 std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
                          const std::string& option);
 
-// Names of policies are the user's: a file's name takes what is plain of them.
+// Returns the characters of the user's policy name that are safe in a file name.
 std::string PlainFileName(std::string policy);
 
-// Told of every step of every training; writes trace-POLICY-seedN.json of each, and of the first
-// seed's doctor.csv and doctor.json. Until a training ends it keeps the traffic of one step of each
-// duration, where the median is looked for.
+// A StepListener is told of every step of every training. It writes trace-POLICY-seedN.json of each
+// training, and doctor.csv and doctor.json of the first seed's. Until a training ends it keeps the
+// traffic of one step of each duration, where the median is looked for.
 class StepListener {
  public:
   // What is given as references outlives this.
   StepListener(const Diagnostics& diagnostics, const Scenario& scenario, const Network& network,
                const std::filesystem::path& directory);
 
+  // A training begins.
   void Begin(const std::string& policy, uint64_t seed);
-  // `start`: of the step, from the training's start. Throws Error where a traced step takes another
-  // time when it is simulated again.
+  // A step is done that began at `start`, counted from the training's start. Throws Error where a
+  // traced step takes another time when it is simulated again.
   void Step(int64_t step, fabric::TimeNs start, const PricedStep& priced,
             const fabric::StepTiming& timing);
   // The training is complete.
   void Finish();
 
  private:
+  // A Kept is one step of all that take equally long.
   struct Kept {
-    int64_t step = 0;   // the first that takes so long
-    int64_t count = 0;  // of steps that do
+    int64_t step = 0;   // the first step of that duration
+    int64_t count = 0;  // number of steps of that duration
     fabric::StepTraffic traffic;
     EncodeTimes encode;
   };
@@ -80,7 +84,7 @@ class StepListener {
   std::optional<analysis::DoctorWriter> rows_;
   nlohmann::ordered_json diagnoses_ = nlohmann::ordered_json::array();
 
-  // of the training
+  // These are of the training in progress.
   std::string policy_;
   uint64_t seed_ = 0;
   std::optional<Trace> trace_;

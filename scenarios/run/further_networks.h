@@ -1,5 +1,5 @@
-// Further networks that the trainings of one run are timed on (network.further), so that one
-// training answers for several:
+// Further networks are networks that the trainings of one run are timed on as well
+// (network.further), so that one training answers for several:
 //
 //   10Gbps:bandwidth=10Gbps;wan:topology=star,bandwidth=100Mbps,delay=20ms,transport=wan
 //
@@ -15,17 +15,19 @@
 
 namespace legacy {
 
+// A FurtherNetwork is one of them.
 struct FurtherNetwork {
-  std::string name;   // of its folder, networks/NAME, and of its column
-  Scenario scenario;  // without further networks, the doctor, traces and ns-3's own files
+  std::string name;  // name of its folder, networks/NAME, and of its column
+  // Its scenario, without further networks, the doctor, traces and ns-3's own files.
+  Scenario scenario;
 };
 
-// Throws Error naming the piece and what is allowed: on unknown keys, wrong values, a name that is
-// there twice or could not be a folder's, and where workers may be dropped, since whose gradients
-// count would then depend on the network.
+// Reads the scenario's further networks. Throws Error naming the piece and what is allowed: on
+// unknown keys, wrong values, a name that is given twice or could not be a folder's, and where
+// workers may be dropped, as whose gradients count would then depend on the network.
 std::vector<FurtherNetwork> FurtherNetworks(const Scenario& scenario);
 
-// The name of the run's own network beside them: its rate.
+// Returns the name of the run's own network beside them: its rate.
 std::string OwnNetworkName(const Scenario& scenario);
 
 }  // namespace legacy

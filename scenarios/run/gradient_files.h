@@ -1,5 +1,5 @@
-// Real gradients to try codecs on: what worker 0 computed in chosen steps, as raw little-endian
-// float32, with a list of the layers in it that legacy-codec --layers reads.
+// Gradient files are real gradients to try codecs on: what worker 0 computed in chosen steps, as
+// raw little-endian float32, with a list of the layers in them that legacy-codec --layers reads.
 //
 //   gradients/POLICY-seedN-stepK.f32     the chosen layers, one after the other
 //   gradients/layers.txt                 a line for each: name, shape as 8x1x3x3
@@ -17,14 +17,15 @@
 
 namespace legacy {
 
+// GradientFiles writes them while trainings run.
 class GradientFiles {
  public:
-  // Throws Error on steps that there are not, and on a name that is part of no layer's.
+  // Throws Error on steps that do not exist, and on a name that is part of no layer's.
   GradientFiles(const Scenario& scenario, std::span<const Unit> layers,
                 const std::filesystem::path& directory);
 
-  // One training's steps; of worker 0 alone anything is written. Throws Error naming the file where
-  // the disk refuses.
+  // Writes a chosen step of one training; workers other than 0 are ignored. Throws Error naming the
+  // file where the disk refuses.
   void Write(const std::string& policy, uint64_t seed, int64_t step, int worker,
              std::span<const float> gradient) const;
 

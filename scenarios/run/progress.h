@@ -1,5 +1,5 @@
-// Progress of a long run: one rewritten line on a terminal, a plain line for each evaluation
-// elsewhere.
+// The progress of a long run is one rewritten line on a terminal, and elsewhere a plain line for
+// each evaluation.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,29 @@
 
 namespace legacy {
 
+// A ProgressState is what the line shows.
 struct ProgressState {
   std::string policy;
   uint64_t seed = 0;
-  int64_t step = 0;  // done, of this training
+  int64_t step = 0;  // steps done of this training
   int64_t steps = 0;
   double loss = 0;
-  double accuracy = -1;  // of the last evaluation; below 0: none yet
+  double accuracy = -1;  // accuracy of the last evaluation; below 0: none yet
   double simulated_seconds = 0;
 };
 
+// A Progress writes the line to standard error.
 class Progress {
  public:
-  // `total_steps`: over all trainings of the run. Writes to standard error.
+  // `total_steps` counts the steps of all trainings of the run.
   Progress(int64_t total_steps, bool terminal) : line_(total_steps, "steps", terminal) {}
 
-  void Step(const ProgressState& state);       // one more step is done
-  void Evaluated(const ProgressState& state);  // after an evaluation
-  void Finish() { line_.Finish(); }            // leaves the line
+  // One more step is done.
+  void Step(const ProgressState& state);
+  // The model was evaluated.
+  void Evaluated(const ProgressState& state);
+  // Ends the line.
+  void Finish() { line_.Finish(); }
 
  private:
   ProgressLine line_;

@@ -1,7 +1,7 @@
-// A replay: a recorded training timed again on another network, with other devices or stragglers.
+// A replay times a recorded training again on another network, with other devices or stragglers.
 // Steps, losses and accuracies are the recorded ones; every time, and every byte that depends on
-// the collective, is simulated anew by the code that times a running training (timing.h). The files
-// are those that training on that network would leave.
+// the collective's algorithm, is simulated anew by the code that times a running training
+// (timing.h). The files are those that training on that network would leave.
 #pragma once
 
 #include <functional>
@@ -21,27 +21,27 @@ bool MayReplayChange(const std::string& key);
 // Throws Error naming the option where `scenario` is another training than the recorded one, or
 // would drop workers.
 void CheckReplay(const Recording& recording, const Scenario& scenario);
-// What every replay checks. Throws Error naming the first option that is not as in `known` though
-// `may_change` keeps it, with what `allowed` makes of the option's known value; and where the
-// synchronisation would leave gradients out.
+// Checks what every replay checks. Throws Error naming the first option that is not as in `known`
+// though `may_change` keeps it, with what `allowed` makes of the option's known value; and where
+// the synchronisation would leave gradients out.
 void CheckUnchanged(const Scenario& scenario, const Scenario& known,
                     const std::function<bool(const std::string& key)>& may_change,
                     const std::function<std::string(const std::string& value)>& allowed);
 
-// The rows of such a replay, in memory; nothing is printed. Its manifest is the recording's with
-// target and fidelity of `scenario` (fidelity auto: the one chosen, and no sample is taken).
-// Stopped, it has the rows so far. Several may run at once, but for packet fidelity: ns-3's
-// simulator is one for each process. Throws Error as CheckReplay does.
+// Returns the rows of a replay, in memory; nothing is printed. Its manifest is the recording's with
+// target and fidelity of `scenario` (fidelity auto: the one chosen, and no sample is taken). Where
+// it is stopped, it returns the rows so far. Several may run at once, but for packet fidelity, as
+// ns-3 has one simulator for each process. Throws Error as CheckReplay does.
 analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
                                   const StopFlag& stop);
-// The same, stopped by what other threads do.
+// Does the same; other threads stop it where `stopped` returns true.
 analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
                                   const std::function<bool()>& stopped);
 
 // Times the recording as `scenario` (see ReplayDefaults) says, into its run directory, with
-// progress on standard error. `stop` is looked at after every step. Throws Error as CheckReplay
-// does, and on networks that cannot be; nothing is left behind then. One recording may be replayed
-// any number of times.
+// progress on standard error. `stop` is read after every step. Throws Error as CheckReplay does,
+// and on networks that cannot be; nothing is left behind then. One recording may be replayed any
+// number of times.
 RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
                  const std::string& command_line, const StopFlag& stop);
 

@@ -1,4 +1,4 @@
-// The simulated network of a scenario.
+// A scenario network is the simulated network of a scenario.
 #pragma once
 
 #include <memory>
@@ -9,16 +9,18 @@
 
 namespace legacy {
 
+// A ScenarioNetwork is a network with the engine that carries its flows.
 struct ScenarioNetwork {
   std::unique_ptr<Network> network;
-  fabric::EngineFactory factory;  // of the scenario's fidelity
+  fabric::EngineFactory factory;  // makes the engine of the scenario's fidelity
 };
 
-// Of the first entry of its network schedule. Throws Error on a fabric that cannot be built or is
-// too small, on ns-3 attributes that ns-3 refuses, and on packet fidelity in a build without ns-3.
+// Builds the network of the first entry of the scenario's network schedule. Throws Error on a
+// fabric that cannot be built or is too small, on ns-3 attributes that ns-3 refuses, and on packet
+// fidelity in a build without ns-3.
 ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed);
 
-// How the scenario's collective calls travel over it.
+// Returns which algorithms carry the scenario's collective calls over it.
 TransferOptions TransfersOf(const Scenario& scenario, const Network& network);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// A run directory from beginning to end, whatever its trainings come from: trained now, replayed,
-// or read from a trace.
+// A timed run fills a run directory from beginning to end, whether its trainings are trained now,
+// replayed, or read from a trace.
 #pragma once
 
 #include <filesystem>
@@ -17,23 +17,23 @@
 
 namespace legacy {
 
-// A network that trainings are timed on, and where its rows go.
+// A TimedNetwork is a network that trainings are timed on, and the sink of its rows.
 struct TimedNetwork {
   ScenarioTiming* timing = nullptr;
   RunSink* sink = nullptr;
 };
 
-// One training, timed on several networks at once. The first of them is the one that it runs on: it
-// says who takes part, shows progress and gives the times that policies see.
+// A TimedEverywhere times one training on several networks at once. The training runs on the first
+// of them, which decides who is active, shows progress and gives the times that policies see.
 class TimedEverywhere {
  public:
-  // `clocks(timing)`: what devices take, on that network. What is given as spans and pointers
+  // `clocks(timing)` are the device clocks on that network. What is given as spans and pointers
   // outlives this.
   TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
                   const std::string& policy, uint64_t seed,
                   const std::function<StepClocks(const ScenarioTiming&)>& clocks,
                   std::span<const int64_t> layer_numels);
-  // Devices are those of the scenarios' profiles.
+  // Device clocks are those of the scenarios' profiles.
   TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
                   const std::string& policy, uint64_t seed, std::span<const OperationCost> costs,
                   std::span<const int64_t> layer_numels);
@@ -51,28 +51,33 @@ class TimedEverywhere {
   std::vector<TimedTraining> timed_;
 };
 
-// All trainings of a scenario whose fidelity is chosen.
+// A TimedRun is all trainings of a scenario whose fidelity is chosen.
 class TimedRun {
  public:
   virtual ~TimedRun() = default;
-  virtual ScenarioTiming& Timing() = 0;  // on the run's own network
-  // Of simulating packets. `say`: what there is to say of each training goes to standard error.
+  // The timing on the run's own network.
+  virtual ScenarioTiming& Timing() = 0;
+  // Returns the cost of simulating packets. `say`: what there is to say of each training goes to
+  // standard error.
   virtual CostEstimate Estimate(bool say) = 0;
-  virtual std::string Title() const = 0;  // what is timed, for people
+  // Returns what is timed, for people.
+  virtual std::string Title() const = 0;
+  // Returns the run's manifest.
   virtual nlohmann::json Manifest(const std::string& program,
                                   const std::string& command_line) const = 0;
-  virtual int64_t Steps(size_t timed_networks) const = 0;  // of all trainings
-  // Under the tables, for people; "": nothing.
+  // Returns the number of steps of all trainings that so many networks need.
+  virtual int64_t Steps(size_t timed_networks) const = 0;
+  // Returns a text for people under the tables; empty: none.
   virtual std::string Note() const { return ""; }
-  // Writes all rows of all networks, the run's own network first; what else it leaves goes to
-  // `directory`. False where it was stopped.
+  // Writes all rows of all networks, the run's own network first; what else the run leaves goes to
+  // `directory`. Returns false where it was stopped.
   virtual bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
                    const std::filesystem::path& directory) = 0;
 };
 
 // Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory,
 // with progress on standard error. Further networks (network.further) leave a run directory each in
-// its folder networks/. Throws Error on what cannot be; nothing is left behind then.
+// its folder networks/. Throws Error on what cannot be, and leaves nothing behind then.
 RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
                            const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make);

@@ -1,5 +1,5 @@
-// Timing of trainings: from what each step asks for (StepWork) to the rows of a run. Trainings that
-// run and trainings that were recorded are timed by this code alone, so the two cannot differ.
+// Timing turns what each step asks for (StepWork) into the rows of a run. Trainings that run and
+// trainings that were recorded are timed by this code alone, so the two cannot differ.
 #pragma once
 
 #include <cstdint>
@@ -30,98 +30,106 @@
 
 namespace legacy {
 
-// What is known of a step before it is trained.
+// A StepStart is what is known of a step before it is trained.
 struct StepStart {
-  std::vector<double> factors;  // of the stragglers
+  std::vector<double> factors;  // factors of the stragglers, by worker
   fabric::Participation participation;
 };
 
-// Message bytes of one worker in a step, mean over the workers.
+// Returns the message bytes of one worker in a step, the mean over the workers.
 double MeanMessageBytes(const StepWork& work);
 
-// What a training says of a step beside its work.
+// StepFacts are what a training says of a step beside its work.
 struct StepFacts {
   double learning_rate = 0;
   double loss = 0;
-  double elements_sent = 0;  // mean over the workers
+  double elements_sent = 0;  // values sent, the mean over the workers
 };
 
-// Device clocks by entry of the network schedule.
+// StepClocks are the device clocks by entry of the network schedule.
 using StepClocks = std::vector<std::unique_ptr<const StepClock>>;
 
-// What all trainings of a scenario are timed with: network, stragglers, devices, and the steps
-// memoised. Randomness is keyed by (seed, step), so the order of trainings changes nothing but
-// which of equal steps is the fresh one.
+// A ScenarioTiming is what all trainings of a scenario are timed with: network, stragglers,
+// devices, and memoised steps. Randomness is keyed by (seed, step), so the order of trainings
+// changes nothing but which of equal steps is the fresh one.
 class ScenarioTiming {
  public:
   // `scenario` outlives this. Throws Error on networks, stragglers and profiles that cannot be.
   explicit ScenarioTiming(const Scenario& scenario);
 
-  // One for each entry of the network schedule.
+  // Makes one clock for each entry of the network schedule.
   std::vector<Clock> MakeClocks(std::span<const OperationCost> costs,
                                 std::span<const int64_t> layer_numels) const;
-  // The same of a training that was measured, which outlives them.
+  // Makes the clocks of a training that was measured, which outlives them.
   StepClocks MakeClocks(const TraceTraining& training) const;
+  // Returns what is known of a step before it is trained.
   StepStart StartOf(const StepClock& clock, uint64_t seed, int64_t step) const;
+  // Returns the step's traffic and device times.
   PricedStep Price(const StepClock& clock, const StepWork& work, const StepStart& start) const;
-  // Equal works at different steps are equal on the network, and simulated once.
+  // True where equal works at different steps are equal on the network, and simulated once.
   bool Memoises() const { return scenario_.memoise && !stragglers_->Transient(); }
   bool Packets() const { return scenario_.fidelity == "packet"; }
-  // "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity"
+  // Returns the setup for people: "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity".
   std::string Description() const;
-  // What legacy-network warns of as well (ClockWarning), of the first entry that gives cause; "":
-  // nothing.
+  // Returns what legacy-network warns of as well (ClockWarning), for the first entry that gives
+  // cause; empty: nothing.
   std::string Warning() const;
-  // The entry of the network schedule in a step. Its clock is the one of that position.
+  // Returns the position of the step's entry in the network schedule, which is that of its clock
+  // too.
   size_t EntryOf(int64_t step) const {
     return legacy::EntryOf(network_schedule_, step, scenario_.steps);
   }
+  // A Simulated is a step's timing, and whether it was simulated now.
   struct Simulated {
     const fabric::StepTiming& timing;
     bool fresh = false;
   };
+  // Simulates a step's traffic, or returns the memoised timing.
   Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step);
-  // What workers take the network and their devices for in that step. Not to outlive this.
+  // Returns what workers believe of network and devices in that step. The estimate must not outlive
+  // this.
   LinkEstimate LinkAt(int64_t step) const;
-  // Seconds of the step's collectives by the alpha-beta rules, one after the other.
+  // Returns the seconds of the step's collectives by the alpha-beta rules, one after the other.
   double AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const;
-  // What was simulated so far.
+  // Counts say what was simulated so far.
   struct Counts {
     fabric::EngineCounters engine;
     int64_t fresh = 0;
     int64_t memoised = 0;
   };
   Counts Simulations() const;
-  // Steps simulated afresh from here on are sampled at packet fidelity into `directory`; where the
-  // network changes, those of its first entry.
+  // Samples steps that are simulated from here on at packet fidelity, into `directory`; where the
+  // network changes, only those of its first entry.
   void SamplePackets(int64_t samples, int64_t different, const std::filesystem::path& directory);
+  // Offers a simulated step to the sampler.
   void OfferSample(const std::string& policy, uint64_t seed, int64_t step,
                    const fabric::StepTraffic& traffic, fabric::TimeNs time);
-  // What the samples say, for people; "" where none was asked for.
+  // Returns what the samples say, for people; empty where none was asked for.
   std::string SampleText() const { return sampler_ ? sampler_->Text() : ""; }
-  // Throws Error where packets were asked for and none was simulated: a result must not claim more
-  // than it is.
+  // Throws Error where packets were asked for and none was simulated, as a result must not claim
+  // more than it is.
   void RequirePackets() const;
 
   const Scenario& scenario() const { return scenario_; }
-  // Of the first entry; the others differ in rates and delays alone.
+  // The network of the first entry; the others differ in rates and delays alone.
   const Network& network() const { return *networks_.front().network; }
   const Diagnostics& diagnostics() const { return diagnostics_; }
 
  private:
-  // By the collectives that are configured, on the network of an entry.
+  // Returns a call's seconds by the configured algorithms, on the network of an entry.
   double CallSeconds(size_t entry, const CollectiveCall& call, int64_t elements,
                      std::span<const int64_t> bytes) const;
 
   const Scenario& scenario_;
   std::vector<NetworkScheduleEntry> network_schedule_;
-  std::vector<ScenarioNetwork> networks_;  // of each entry
+  std::vector<ScenarioNetwork> networks_;  // one for each entry
   struct AlphaBeta {
     double latency = 0;  // seconds
     double bytes_per_second = 0;
   };
-  std::vector<TransferOptions> transfers_;  // of each entry
-  std::vector<AlphaBeta> alpha_beta_;       // what the textbook's rules take them for
+  std::vector<TransferOptions> transfers_;  // one for each entry
+  // What the textbook's rules take each entry's network for.
+  std::vector<AlphaBeta> alpha_beta_;
   std::unique_ptr<fabric::StragglerModel> stragglers_;
   fabric::Synchronisation sync_;
   Profile profile_;
@@ -131,17 +139,18 @@ class ScenarioTiming {
   std::optional<analysis::FidelityWriter> samples_;
 };
 
-// The scenario with a fidelity in the place of `auto`. `estimate(scenario)`: what its packets cost.
+// A ChosenFidelity is a scenario whose fidelity is no longer `auto`.
 struct ChosenFidelity {
   Scenario scenario;
   int64_t samples = 0;
-  int64_t different = 0;  // steps
-  std::string reason;     // for people; "": was not auto
+  int64_t different = 0;  // number of different steps
+  std::string reason;     // reason for people; empty: it was not auto
 };
+// Chooses the fidelity. `estimate(scenario)` is what its packets would cost.
 ChosenFidelity ResolveFidelity(const Scenario& scenario,
                                const std::function<PacketCost(const Scenario&)>& estimate);
 
-// Where the rows of timed trainings go: a run directory, or memory.
+// A RunSink is where the rows of timed trainings go: a run directory, or memory.
 class RunSink {
  public:
   virtual ~RunSink() = default;
@@ -151,11 +160,11 @@ class RunSink {
   virtual void Write(const analysis::DecisionRow& row) = 0;
   virtual void Write(const analysis::LinkRow& row) = 0;
   virtual void Write(const analysis::NetworkRow& row) = 0;
-  // Told of every step; none where nobody looks.
+  // Returns who is told of every step; null: nobody.
   virtual StepListener* Listener() { return nullptr; }
 };
 
-// One writer a file.
+// A DirectorySink writes a run directory, with one writer a file.
 class DirectorySink : public RunSink {
  public:
   DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory);
@@ -177,7 +186,7 @@ class DirectorySink : public RunSink {
   StepListener listener_;
 };
 
-// What ReadRunDirectory would read back.
+// A MemorySink collects what ReadRunDirectory would read back.
 class MemorySink : public RunSink {
  public:
   explicit MemorySink(analysis::RunDirectory& run) : run_(run) {}
@@ -192,7 +201,7 @@ class MemorySink : public RunSink {
   analysis::RunDirectory& run_;
 };
 
-// One training on its clock: each step and evaluation as it happens, sums at the end.
+// A TimedTraining times one training: each step and evaluation as it happens, and sums at the end.
 class TimedTraining {
  public:
   // What is given as references and pointers outlives this. `progress` may be null. `layer_numels`
@@ -201,16 +210,16 @@ class TimedTraining {
                 const std::string& policy, uint64_t seed, StepClocks clocks,
                 std::span<const int64_t> layer_numels);
 
-  // Of the next step.
+  // Returns the start of the next step.
   StepStart Start() const { return timing_.StartOf(*clocks_.front(), row_.seed, done_); }
-  // The next step, simulated: a row of steps.csv.
+  // Simulates the next step and writes its row of steps.csv.
   const analysis::StepRow& Step(const StepWork& work, const StepStart& start,
                                 const StepFacts& facts);
-  // What the last step took, as its workers see it.
+  // Returns what the last step took, as its workers see it.
   const StepTimes& Times() const { return times_; }
-  // An evaluation after the last step: a row of evaluations.csv.
+  // Writes an evaluation after the last step: a row of evaluations.csv.
   void Evaluated(double loss, double accuracy);
-  // links.csv and network.csv: the training is complete.
+  // Writes links.csv and network.csv, as the training is complete.
   void Finish();
 
  private:
@@ -222,14 +231,14 @@ class TimedTraining {
   RunSink& sink_;
   Progress* progress_;
   StepClocks clocks_;
-  analysis::StepRow row_;  // the last step's
+  analysis::StepRow row_;  // row of the last step
   StepTimes times_;
   analysis::EvaluationRow evaluation_;
   ProgressState state_;
-  std::vector<fabric::LinkCounters> links_;  // sums, by directed link
-  int64_t done_ = 0;                         // steps
+  std::vector<fabric::LinkCounters> links_;  // sums by directed link
+  int64_t done_ = 0;                         // steps done
   fabric::TimeNs now_ = 0;
-  ScenarioTiming::Counts before_;  // when the training began
+  ScenarioTiming::Counts before_;  // counts when the training began
 };
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// Replay of the user's own trace: what a training sent and how long its devices took, measured
-// anywhere, timed on a simulated network by the code that times our own trainings (timing.h).
+// A trace replay times the user's own trace, what a training sent and how long its devices took,
+// measured anywhere, on a simulated network by the code that times our own trainings (timing.h).
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace legacy {
 
-// What legacy-replay is given in the place of a run directory.
+// A TraceFile is what legacy-replay is given instead of a run directory.
 struct TraceFile {
   std::string path;
   DdpTrace trace;
 };
 
-// The scenario that options of a replay start from: workers and steps of the trace, and no
+// Returns the scenario that options of a replay start from: workers and steps of the trace, and no
 // stragglers but those that it has.
 Scenario ReplayDefaults(const TraceFile& file);
 
@@ -30,7 +30,7 @@ bool MayTraceReplayChange(const std::string& key);
 void CheckReplay(const TraceFile& file, const Scenario& scenario);
 
 // Times each training of the trace with each seed, into the run directory, with progress on
-// standard error. `stop` is looked at after every step. Throws Error as CheckReplay does, and on
+// standard error. `stop` is read after every step. Throws Error as CheckReplay does, and on
 // networks that cannot be.
 RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
                  const std::string& command_line, const StopFlag& stop);
