@@ -118,9 +118,9 @@ void GraphBuilder::Name(const std::string& name, const std::string& location)
     const auto [entry, added] = m_nodes.emplace(name, node);
     if (!added)
     {
-        throw Error(location, name, "each name once; it is also at " + m_places[entry->second]);
+        throw Error(location, name, "each name once; it is also at " + m_locations[entry->second]);
     }
-    m_places.push_back(location);
+    m_locations.push_back(location);
 }
 
 int GraphBuilder::AddHost(const std::string& name, const std::string& location)
@@ -166,14 +166,14 @@ Topology GraphBuilder::Finish(const std::string& path)
     {
         if (m_topology.Out(host).empty())
         {
-            throw Error(m_places[host] + ": links of " + m_topology.NodeName(host),
+            throw Error(m_locations[host] + ": links of " + m_topology.NodeName(host),
                         "none",
                         "at least one for each host");
         }
     }
     if (const auto pair = FindUnreachable(m_topology))
     {
-        throw Error(m_places[pair->first] + ": " + m_topology.NodeName(pair->first) + " and " +
+        throw Error(m_locations[pair->first] + ": " + m_topology.NodeName(pair->first) + " and " +
                     m_topology.NodeName(pair->second) +
                     " cannot reach each other (hosts do not forward)");
     }

@@ -40,7 +40,7 @@ class GraphBuilder
     void Name(const std::string& name, const std::string& location);
 
     Topology m_topology;
-    std::vector<std::string> m_places; ///< of nodes
+    std::vector<std::string> m_locations; ///< of nodes
     std::map<std::string, int> m_nodes;
     std::map<std::pair<int, int>, std::string> m_links; ///< place, by the ends in ascending order
 };
