@@ -1,4 +1,4 @@
-// Breadth-first walk over the shortest paths (hops) from a node. Hosts do not forward.
+// This is a breadth-first walk over the shortest paths (hops) from a node. Hosts do not forward.
 #pragma once
 
 #include "topology.h"
@@ -9,7 +9,7 @@
 namespace legacy::fabric
 {
 
-/// Calls step(node, link, next) for every link that lies on a path of fewest hops from `origin`,
+/// Calls step(node, link, next) for every link that is on a path of fewest hops from `origin`,
 /// after all steps into `node`; and arrive(host, hops) for every other host that is reached, after
 /// all steps into it.
 template <typename Step, typename Arrive>

@@ -1,4 +1,4 @@
-// Topology files. YAML, either the parameters of a named topology or any graph of links; and the
+// Topology files are YAML, with the parameters of a named topology or any graph of links, or the
 // text format of the HPCC simulator (Li et al., SIGCOMM'19), which much of the field shares.
 //
 //   type: leaf-spine        # as on the command line
@@ -33,25 +33,27 @@
 namespace legacy::fabric
 {
 
+/// A TopologyFormat is a format that topologies are written in.
 enum class TopologyFormat : uint8_t
 {
     Yaml, ///< type: links
     Hpcc,
-    Dot, ///< for Graphviz; not read
+    Dot, ///< for Graphviz; it is not read
 };
 
-/// "yaml", "hpcc", "dot"; throws Error with the list.
+/// Returns the format of that name: "yaml", "hpcc", "dot". Throws Error with the list for any
+/// other.
 TopologyFormat ParseTopologyFormat(const std::string& text);
 
-/// Reading what was written gives a topology of the same fingerprint where hosts come before
+/// Writes a topology. Reading it gives one of the same fingerprint where hosts come before
 /// switches, as in every topology of MakeTopology. Throws Error on what the format cannot say
 /// (HPCC: queues, prices).
 void WriteTopology(const Topology& topology, TopologyFormat format, std::ostream& stream);
 
-/// Whether MakeTopology would read a file for that text.
+/// True where MakeTopology would read a file for that text.
 bool NamesTopologyFile(const std::string& text);
 
-/// What of a links file's text may be left open.
+/// LinkDefaults are what links of a file have where its text leaves it open.
 struct LinkDefaults
 {
     int64_t rateBps = 0;
@@ -59,14 +61,14 @@ struct LinkDefaults
     int64_t queueBytes = 0;
 };
 
-/// A YAML file: the graph of `type: links`, else the parameters of a named topology, flattened
-/// (nested keys are joined by '.'); what those mean is checked by who reads them. Throws Error with
-/// file, line and column on anything malformed, links given twice, nodes that are not declared,
-/// hosts without a link and hosts that cannot reach each other.
+/// Reads a YAML file: the graph of `type: links`, else the parameters of a named topology,
+/// flattened (nested keys are joined by '.'), whose meaning is checked by who reads them. Throws
+/// Error with file, line and column on anything malformed, links given twice, nodes that are not
+/// declared, hosts without a link and hosts that cannot reach each other.
 std::variant<Settings, Topology> ReadYamlFile(const std::string& path,
                                               const LinkDefaults& defaults);
 
-/// Throws Error likewise, and on counts that do not hold.
+/// Reads a file in HPCC's format. Throws Error likewise, and on counts that are wrong.
 Topology ReadHpccFile(const std::string& path);
 
 } // namespace legacy::fabric

@@ -1,5 +1,6 @@
-// What readers of topology files share: a topology from links of named nodes, with the place of
-// each in its file. Also walks over whole topologies: who reaches whom, which tier a node is in.
+// Readers of topology files share the building of a topology from links of named nodes, with the
+// location of each in its file, and walks over whole topologies: who reaches whom, and which tier a
+// node is in.
 #pragma once
 
 #include "topology.h"
@@ -13,36 +14,40 @@
 namespace legacy::fabric
 {
 
-/// Two hosts without a path between them, the first of such pairs; hosts do not forward.
+/// Returns the first two hosts without a path between them, or nothing. Hosts do not forward.
 std::optional<std::pair<int, int>> FindUnreachable(const Topology& topology);
 
-/// Hops of each node to the nearest host, which is 0 itself; -1 where it reaches none.
+/// Returns the hops of each node to the nearest host, which itself has 0; -1 where it reaches none.
 std::vector<int> TierOfNodes(const Topology& topology);
 
-/// Every `location` is "file:line:column", for messages.
+/// A GraphBuilder builds a topology from names. Every `location` is "file:line:column", for
+/// messages.
 class GraphBuilder
 {
   public:
-    /// Hosts before switches, so that host i is node i. Throw Error on a name given twice.
+    /// Add a node and return its number. Hosts come before switches, so that host i is node i.
+    /// Throw Error on a name that is given twice.
     int AddHost(const std::string& name, const std::string& location);
     int AddSwitch(const std::string& name, const std::string& location);
 
-    /// nullptr where no node is called so.
+    /// Returns the number of the node of that name, or nullptr.
     const int* Find(const std::string& name) const;
 
     /// Throws Error where both ends are the same node, or linked already.
     void AddLink(const Link& link, const std::string& location);
 
-    /// Throws Error where there is no host, a host has no link, or two hosts no path.
+    /// Returns the topology. Throws Error where there is no host, a host has no link, or two hosts
+    /// have no path.
     Topology Finish(const std::string& path);
 
   private:
     void Name(const std::string& name, const std::string& location);
 
     Topology m_topology;
-    std::vector<std::string> m_locations; ///< of nodes
+    std::vector<std::string> m_locations; ///< locations of nodes
     std::map<std::string, int> m_nodes;
-    std::map<std::pair<int, int>, std::string> m_links; ///< place, by the ends in ascending order
+    /// Locations of links, by the ends in ascending order.
+    std::map<std::pair<int, int>, std::string> m_links;
 };
 
 } // namespace legacy::fabric

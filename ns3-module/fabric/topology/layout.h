@@ -1,4 +1,4 @@
-// Where the nodes of a topology are drawn.
+// A layout says where the nodes of a topology are drawn.
 #pragma once
 
 #include "topology.h"
@@ -8,19 +8,21 @@
 namespace legacy::fabric
 {
 
-/// In pixels, from the upper left corner.
+/// A Layout is in pixels, from the upper left corner.
 struct Layout
 {
     std::vector<Position> nodes;
-    std::vector<char> labels; ///< by node: there is room for its name
+    std::vector<char> labels; ///< by node: true where there is room for its name
     double width = 0;
     double height = 0;
-    /// longer links pass by other nodes in a straight line, so draw them bent; 0: none do
+    /// Length up to which links are drawn straight; longer ones would pass over other nodes, and
+    /// are bent. 0: all links are straight.
     double straight = 0;
 };
 
-/// The places of the topology's own where every node has one; tiers above the hosts where no two
-/// switches of a tier are linked; else the switches on a circle and their hosts around it.
+/// Returns a layout: the topology's own positions where every node has one; tiers above the hosts
+/// where no two switches of a tier are linked; else the switches on a circle and their hosts around
+/// it.
 Layout LayOut(const Topology& topology);
 
 } // namespace legacy::fabric

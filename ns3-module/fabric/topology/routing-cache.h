@@ -1,4 +1,5 @@
-// The routing tables of a topology, made when first asked for: see topology-routing.h.
+// A routing cache has the routing tables of a topology, which are made when first asked for: see
+// routing.h.
 #pragma once
 
 #include <atomic>
@@ -11,7 +12,8 @@ namespace legacy::fabric
 class Routing;
 class Topology;
 
-/// Any number of threads may call Get. Copies start empty: tables are quick to make again.
+/// Any number of threads may call Get. A copy of a RoutingCache starts empty, as tables are quick
+/// to make again.
 class RoutingCache
 {
   public:
@@ -20,12 +22,13 @@ class RoutingCache
     RoutingCache& operator=(const RoutingCache& other);
     ~RoutingCache();
 
+    /// Returns the tables of `topology`, made now where this is the first call.
     const Routing& Get(const Topology& topology) const;
-    /// The topology changed; not while another thread reads.
+    /// Drops the tables, as the topology changed; no other thread may read then.
     void Clear();
 
   private:
-    mutable std::mutex m_making; ///< held while tables are set up
+    mutable std::mutex m_making; ///< locked while tables are set up
     mutable std::unique_ptr<const Routing> m_routing;
     mutable std::atomic<const Routing*> m_ready{nullptr};
 };

@@ -1,8 +1,8 @@
-// Shortest-path tables of a topology (hops; hosts do not forward), one for each node that flows end
-// at. A host with a single link shares the table of the switch it hangs on, and has no entry of its
-// own anywhere: a table is one bit for each directed link between switches (and hosts with several
-// links), set where the link is a next hop. A fat-tree of k = 32 has 8,192 hosts and 512 tables of
-// 4 KiB. Tables are made on first use; any number of threads may ask.
+// Routing has shortest-path tables of a topology (hops; hosts do not forward), one for each node
+// that flows end at. A host with a single link shares the table of its switch, and has no entry of
+// its own anywhere: a table is one bit for each directed link between switches (and hosts with
+// several links), set where the link is a next hop. A fat-tree of k = 32 has 8,192 hosts and 512
+// tables of 4 KiB. Tables are made on first use; any number of threads may ask.
 #pragma once
 
 #include "topology.h"
@@ -16,6 +16,7 @@
 namespace legacy::fabric
 {
 
+/// A Routing answers which links lead from a node to a destination.
 class Routing
 {
   public:
@@ -23,33 +24,34 @@ class Routing
 
     static constexpr DirectedLink kNone = -1;
 
-    /// All next hops of `node` to `destination`, ascending; empty where there is no path.
+    /// Returns all next hops of `node` to `destination`, ascending; empty where there is no path.
     std::vector<DirectedLink> NextHops(int node, int destination) const;
-    /// The one that `hash` chooses, all with the same probability; kNone where there is no path.
+    /// Returns the next hop that `hash` chooses, each with the same probability; kNone where there
+    /// is no path.
     DirectedLink Choose(int node, int destination, uint64_t hash) const;
 
   private:
     using Words = std::unique_ptr<uint64_t[]>;
 
-    /// The node whose table leads to `destination`.
+    /// Returns the node whose table leads to `destination`.
     int Anchor(int destination) const;
     const uint64_t* Table(int anchor) const;
     Words MakeTable(int anchor) const;
-    /// The only next hop, where neither choice nor table is needed; kNone elsewhere.
+    /// Returns the only next hop, where neither choice nor table is needed; kNone elsewhere.
     DirectedLink OnlyHop(int node, int destination) const;
-    /// The bits of `node` from its link number `first` on, and how many they are.
+    /// Returns the bits of `node` from its link number `first` on, and how many they are.
     uint64_t Bits(const uint64_t* table, int node, int first, int& count) const;
     int Size(const uint64_t* table, int node) const;
 
     std::vector<char> m_forwards; ///< by node
-    /// by node: the link to a host with a single link, from its switch; kNone for other nodes
+    /// By node, the link from its switch to a host with a single link; kNone for other nodes.
     std::vector<DirectedLink> m_access;
     std::vector<int> m_attachment;       ///< by node: that switch
     std::vector<int> m_first;            ///< by node, and the end: its range of the next two
     std::vector<DirectedLink> m_out;     ///< links that have bits, by node, ascending
     std::vector<int> m_to;               ///< where they lead
     std::vector<int> m_bit;              ///< by directed link: its bit
-    mutable std::mutex m_making;         ///< held while a table is made
+    mutable std::mutex m_making;         ///< locked while a table is made
     mutable std::vector<Words> m_tables; ///< by anchor
     mutable std::vector<std::atomic<const uint64_t*>> m_ready;
 };

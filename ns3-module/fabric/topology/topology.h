@@ -1,7 +1,7 @@
-// Topology: hosts, switches and full-duplex links, and the routes between hosts.
-// Equal-cost multipath is per flow: every node picks one of its shortest-path next hops by a hash
-// of (seed, node, source, destination, channel), so the packet, flow and analytic engines use the
-// same routes.
+// A topology is hosts, switches and full-duplex links, and the routes between hosts. Equal-cost
+// multipath is per flow: every node picks one of its shortest-path next hops by a hash of (seed,
+// node, source, destination, channel), so the packet, flow and analytic engines use the same
+// routes.
 #pragma once
 
 #include "fabric/base/units.h"
@@ -17,51 +17,55 @@
 namespace legacy::fabric
 {
 
-/// One full-duplex link between nodes `a` and `b`. Each direction has its own rate-limited port and
-/// queue.
+/// A Link is one full-duplex link between nodes `a` and `b`. Each direction has its own
+/// rate-limited port and queue.
 struct Link
 {
     int a = 0;
     int b = 0;
-    int64_t rateBps = 0;    ///< bits per second, each way
+    int64_t rateBps = 0;    ///< bits per second, each direction
     TimeNs delay = 0;       ///< propagation, one way
-    int64_t queueBytes = 0; ///< of each port; 0: the preset's
-    double errorRate = 0;   ///< probability that a packet is lost on the wire, each way
-    /// USD per GB (1e9 bytes on the wire), from a to b and from b to a; 0: none. No part of time.
+    int64_t queueBytes = 0; ///< queue of each port; 0: the preset's
+    double errorRate = 0;   ///< probability that a packet is lost on the wire, each direction
+    /// USD per GB (1e9 bytes on the wire), from a to b and from b to a; 0: none. Prices have no
+    /// influence on time.
     std::array<double, 2> usdPerGb{};
 };
 
-/// How a node chooses among its next hops on shortest paths.
+/// A Multipath says how a node chooses among its next hops on shortest paths.
 enum class Multipath : uint8_t
 {
-    Ecmp,  ///< one for each flow, by hash
-    Spray, ///< each packet anew, all with the same probability
+    Ecmp,  ///< one next hop for each flow, by hash
+    Spray, ///< another one for each packet, all with the same probability
 };
 
-/// Link `i` from a to b is directed link 2 i, from b to a 2 i + 1.
+/// A DirectedLink is a number: link `i` is 2 i from a to b, and 2 i + 1 from b to a.
 using DirectedLink = int;
 
+/// A LinkShare is a link with the fraction of packets that takes it.
 struct LinkShare
 {
     DirectedLink link = 0;
     double share = 1; ///< (0, 1]
 };
 
-/// Where a node is drawn; any unit, y grows downwards.
+/// A Position is where a node is drawn, in any unit; y grows downwards.
 struct Position
 {
     double x = 0;
     double y = 0;
 };
 
-/// Queries may come from several threads at once, changes only from one alone.
+/// A Topology answers queries of several threads at once; changes come from one thread alone.
 class Topology
 {
   public:
-    /// Hosts and switches share one numbering of nodes, from 0 in the order of adding.
+    /// Add a node and return its number. Hosts and switches share one numbering, from 0 in the
+    /// order of adding.
     int AddHost(const std::string& name);
     int AddSwitch(const std::string& name);
-    /// Throws Error on unknown nodes, a == b, rate <= 0, delay < 0 or a price that is none.
+    /// Adds a link and returns its number. Throws Error on unknown nodes, a == b, rate <= 0, delay
+    /// < 0 or a price that is none.
     int AddLink(const Link& link);
 
     void SetEcmpSeed(uint64_t seed);
@@ -73,38 +77,39 @@ class Topology
     const std::string& NodeName(int node) const;
     const std::vector<int>& Hosts() const; ///< node numbers, in host order
     const std::vector<Link>& Links() const;
-    /// Outgoing links of `node`, in the order of adding.
+    /// Returns the outgoing links of `node`, in the order of adding.
     const std::vector<DirectedLink>& Out(int node) const;
     int From(DirectedLink link) const;
     int To(DirectedLink link) const;
     const Link& LinkOf(DirectedLink link) const;
-    /// Price of what this direction carries, USD per GB; 0 where it has none.
+    /// Returns the price of what this direction carries, USD per GB; 0 where it has none.
     double UsdPerGb(DirectedLink link) const;
 
-    /// Outgoing links of `node` on shortest paths (hops) to any node `destination`, ascending.
-    /// Hosts do not forward. Empty at the destination; throws Error where there is no path, naming
-    /// both ends.
+    /// Returns the outgoing links of `node` on shortest paths (hops) to any node `destination`,
+    /// ascending. Hosts do not forward. It is empty at the destination. Throws Error where there is
+    /// no path, naming both ends.
     std::vector<DirectedLink> NextHops(int node, int destination) const;
-    /// The link that a flow takes at `node`.
+    /// Returns the link that a flow takes at `node`.
     DirectedLink NextHop(int node, int source, int destination, uint32_t channel) const;
-    /// The directed links of a flow between two nodes; empty for source == destination.
+    /// Returns the directed links of a flow between two nodes; empty for source == destination.
     std::vector<DirectedLink> Route(int source, int destination, uint32_t channel) const;
 
-    /// The links that packets between two nodes take and the fraction of them that takes each:
-    /// those of Route, all 1, under Ecmp.
+    /// Returns the links that packets between two nodes take, and the fraction of them that takes
+    /// each: under Ecmp the links of Route, with a share of 1.
     std::vector<LinkShare> Shares(int source, int destination, uint32_t channel) const;
 
-    /// The same nodes and routes over other links: `change` may set anything but a link's ends.
-    /// Throws Error as AddLink.
+    /// Returns the same nodes and routes over other links: `change` may set anything but a link's
+    /// ends. Throws Error as AddLink does.
     Topology WithLinks(const std::function<void(int index, Link& link)>& change) const;
 
-    /// Identifies hosts, switches, links and the ECMP seed: part of the key of memoised steps,
-    /// so prices are left out.
+    /// Returns a text that identifies hosts, switches, links and the ECMP seed. It is a part of the
+    /// key of memoised steps, so prices are left out.
     std::string Fingerprint() const;
 
     const std::string& Name() const;
     void SetName(const std::string& name);
 
+    /// Sets where a node is drawn.
     void SetPosition(int node, const Position& position);
     const std::optional<Position>& PositionOf(int node) const;
 
@@ -129,25 +134,26 @@ class Topology
     RoutingCache m_routing;
 };
 
-/// A topology by name and parameters, as on the command line: "fat-tree:k=4",
-/// "leaf-spine:leaves=4,hosts=4,spines=2" (all types: TopologyTypes of topology-report.h); or the
-/// path of a file (topology-file.h): .yaml or .yml, and .txt, .topo or "hpcc:PATH" in HPCC's
+/// A TopologyRequest asks for a topology by name and parameters, as on the command line:
+/// "fat-tree:k=4", "leaf-spine:leaves=4,hosts=4,spines=2" (all types: TopologyTypes of report.h);
+/// or for the path of a file (file.h): .yaml or .yml, and .txt, .topo or "hpcc:PATH" in HPCC's
 /// format.
 struct TopologyRequest
 {
     std::string text = "fat-tree";
-    /// of host links, and of all links where the topology does not say otherwise
+    /// Rate of host links, and of all links where the topology does not say otherwise.
     int64_t rateBps = 1'000'000'000;
-    TimeNs delay = 10'000; ///< of each link
+    TimeNs delay = 10'000; ///< propagation delay of each link
     int64_t queueBytes = 0;
-    /// sizes a topology whose size is not given; error where a given one is too small
+    /// Number of hosts that sets the size of a topology without a given one. A given size that has
+    /// fewer is an error.
     int hostsNeeded = 0;
     uint64_t ecmpSeed = 1;
     Multipath multipath = Multipath::Ecmp;
 };
 
-/// Builds it. Throws Error with file, line and column (files) or the parameter, its value and what
-/// is allowed.
+/// Builds the topology. Throws Error with file, line and column (files) or the parameter, its value
+/// and what is allowed.
 Topology MakeTopology(const TopologyRequest& request);
 
 } // namespace legacy::fabric

@@ -1,5 +1,5 @@
-// The named topologies: from parameters to sizes and tiers, with defaults that fit the hosts
-// needed.
+// Types are the named topologies, from parameters to sizes and tiers, with defaults that fit the
+// hosts needed.
 #pragma once
 
 #include "builders.h"
@@ -11,26 +11,26 @@
 namespace legacy::fabric
 {
 
-/// What a named topology is made from, and what its makers share.
+/// A TopologyBuild is what a named topology is made from, and what its makers share.
 struct TopologyBuild
 {
     static constexpr int kMaxHosts = 65536;
     static constexpr int kMaxLinks = 1 << 22;
 
     Settings settings;
-    int hostsNeeded = 0; ///< 0: nobody says
-    Tier common;         ///< what a tier has where the settings do not say
+    int hostsNeeded = 0; ///< hosts that the caller needs; 0: it does not say
+    Tier common;         ///< values of a tier where the settings do not say
 
-    /// Hosts to make where no size is given.
+    /// Returns the number of hosts to make where no size is given.
     int Needed() const;
 
-    /// The settings "<name>.rate", ".delay" and ".queue".
+    /// Returns the tier of the settings "<name>.rate", ".delay" and ".queue".
     Tier TierOf(const std::string& name);
     Tier TierOf(const std::string& name, const Tier& fallback);
 
-    /// The setting `key`, an oversubscription: what `down` links of the rate `downBps` bring in,
-    /// divided by what the `up` links of `tier` can carry on. Sets the tier's rate where it was
-    /// given; throws Error where "<name>.rate" was given as well.
+    /// Reads the setting `key`, an oversubscription: what `down` links of the rate `downBps` bring
+    /// in, divided by what the `up` links of `tier` can carry on. It sets the tier's rate where the
+    /// setting was given. Throws Error where "<name>.rate" was given as well.
     void Divide(const std::string& key,
                 const std::string& name,
                 int down,
@@ -43,7 +43,8 @@ struct TopologyBuild
     void CheckLinks(int64_t links, const std::string& key) const;
 };
 
-// Each reads its parameters from the settings and throws Error on values that cannot be.
+// These make one type each. Each reads its parameters from the settings, and throws Error on values
+// that cannot be.
 Topology MakeFatTree(TopologyBuild& build);
 Topology MakeLeafSpine(TopologyBuild& build);
 Topology MakeDumbbell(TopologyBuild& build);
@@ -54,7 +55,7 @@ Topology MakeRailOptimised(TopologyBuild& build);
 Topology MakeRing(TopologyBuild& build);
 Topology MakeNodes(TopologyBuild& build);
 
-/// The one that the settings' type names; throws Error with all names otherwise.
+/// Makes the type that the settings name. Throws Error with all names on any other.
 Topology MakeByType(TopologyBuild& build);
 
 } // namespace legacy::fabric
