@@ -148,6 +148,8 @@ function(legacy_program name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
   legacy_flags(${name} 20)
   install(TARGETS ${name} RUNTIME COMPONENT programs)
+  install(FILES "${CMAKE_SOURCE_DIR}/cmake/completion.bash" RENAME ${name} COMPONENT programs
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
 endfunction()
 
 # What the default build leaves out: what takes long to test (./waf test -L long), and what is timed (./waf bench).
