@@ -1,8 +1,26 @@
 #include "compress/exchange.h"
 
+#include <numeric>
+
 #include "base/error.h"
 
 namespace legacy {
+
+SentCall Unsent(const CollectiveCall& call, int workers) {
+  SentCall sent{call, std::vector<int64_t>(static_cast<size_t>(workers))};
+  sent.encode.clear();
+  sent.decode.clear();
+  AddWork(call.encode, sent.encode);
+  AddWork(call.decode, sent.decode);
+  return sent;
+}
+
+std::vector<int> StepInfo::ActiveWorkers(int workers) const {
+  if (!active_workers.empty()) return active_workers;
+  std::vector<int> all(static_cast<size_t>(workers));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
 
 Probe Exchange::Measure(int, std::span<const float>) {
   throw Error("scheme: it has no levels for a policy to choose from within a step");

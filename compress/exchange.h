@@ -55,6 +55,13 @@ struct PlannedCall {
   int64_t bytes = 0;  // length of each active worker's message; in a broadcast, of the root's alone
 };
 
+// A SentCall is a collective call with the lengths of its messages.
+struct SentCall : CollectiveCall {
+  std::vector<int64_t> bytes;  // length of each worker's message; 0 where a worker sends nothing
+};
+// Returns a call before anybody has sent: lengths are 0. Work of equal kernels is added up.
+SentCall Unsent(const CollectiveCall& call, int workers);
+
 // A LinkEstimate is what workers believe of their network and devices: a message of b bytes to a
 // neighbour takes latency_seconds + b * seconds_per_byte.
 struct LinkEstimate {
@@ -77,7 +84,22 @@ struct Probe {
   std::vector<double> kept;  // ||C_c(e)||^2 of each candidate c
 };
 
-// A StepContext is what an exchange is told of a step.
+// A StepInfo says which step it is, on what network it runs, and who takes part.
+struct StepInfo {
+  uint64_t seed = 0;
+  int64_t step = 0;         // number of the step, from 0
+  int64_t total_steps = 0;  // length of the training: the horizon T of LEGACY's phases
+  double learning_rate = 0;
+  int64_t steps_per_epoch = 1;
+  // The estimate of the network. What reads it makes the training depend on the network.
+  LinkEstimate link = {};
+  std::vector<int> active_workers = {};  // workers that take part, ascending; empty: all
+
+  // Returns the active workers, all of `workers` named where the list is empty.
+  std::vector<int> ActiveWorkers(int workers) const;
+};
+
+// A StepContext is what one unit's exchange is told of a step.
 struct StepContext {
   uint64_t seed = 0;
   int64_t step = 0;      // number of the step, from 0

@@ -29,16 +29,6 @@
 
 namespace legacy {
 
-// A StepInfo says which step it is, and on what network it runs.
-struct StepInfo {
-  int64_t step = 0;         // number of the step, from 0
-  int64_t total_steps = 0;  // length of the training: the horizon T of LEGACY's phases
-  double learning_rate = 0;
-  int64_t steps_per_epoch = 1;
-  // The estimate of the network. A policy that reads it makes the training depend on the network.
-  LinkEstimate link = {};
-};
-
 // A StepFeedback is what a finished step tells policies that want it. It has only what every worker
 // really knows.
 struct StepFeedback {

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "compress/device_exchange.h"
+#include "compress/model_exchange.h"
 #include "trainer/cuda/step_kernels.h"
 
 namespace legacy {

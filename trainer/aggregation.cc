@@ -13,7 +13,7 @@ namespace {
 
 // Nothing travels before the agreement: one bucket of all layers, whose first collective call it
 // is. What follows goes one after the other, units of one structure together.
-BucketWork Behind(const CallWork& agreement, std::span<const BucketWork> buckets) {
+BucketWork Behind(const SentCall& agreement, std::span<const BucketWork> buckets) {
   BucketWork all{{}, 0, {agreement}};
   for (const BucketWork& group : MergeUnits(buckets)) {
     all.layers.insert(all.layers.end(), group.layers.begin(), group.layers.end());
@@ -23,9 +23,9 @@ BucketWork Behind(const CallWork& agreement, std::span<const BucketWork> buckets
   return all;
 }
 
-int64_t BytesOf(std::span<const CallWork> calls) {
+int64_t BytesOf(std::span<const SentCall> calls) {
   int64_t sum = 0;
-  for (const CallWork& call : calls) {
+  for (const SentCall& call : calls) {
     sum += std::accumulate(call.bytes.begin(), call.bytes.end(), int64_t{0});
   }
   return sum;
@@ -43,37 +43,78 @@ float ClipFactor(double limit, double squared_norm) {
   return norm > limit ? static_cast<float>(limit / norm) : 1;
 }
 
-Aggregation::Aggregation(UnitPlan plan, Policy& policy, int workers)
-    : plan_(std::move(plan)), policy_(policy), workers_(workers), books_(plan_.units.size()) {}
+Aggregation::Aggregation(UnitPlan plan, Policy& policy, int workers,
+                         std::unique_ptr<ModelExchange> exchange)
+    : plan_(std::move(plan)),
+      policy_(policy),
+      workers_(workers),
+      exchange_(std::move(exchange)),
+      books_(plan_.units.size()) {}
 
-void Aggregation::Decide(const StepInfo& step, std::span<const int> active_workers) {
+void Aggregation::SetMessageHook(MessageHook hook) {
+  exchange_->SetMessageHook(hook);
+  hook_ = std::move(hook);
+}
+
+void Aggregation::Begin(const StepInfo& step) {
   step_ = step.step;
-  active_workers_.assign(active_workers.begin(), active_workers.end());
-  if (active_workers_.empty()) {
-    active_workers_.resize(static_cast<size_t>(workers_));
-    std::iota(active_workers_.begin(), active_workers_.end(), 0);
-  }
+  active_workers_ = step.ActiveWorkers(workers_);
   std::vector<double> parameters(books_.size());
   DecideParameters(policy_, step, plan_.units, parameters);
   candidates_ = policy_.Candidates();
   agreement_.reset();
   announcement_.reset();
   for (size_t u = 0; u < books_.size(); ++u) books_[u] = {parameters[u], 0, {}};
+  exchange_->Begin({.info = step,
+                    .parameters = parameters,
+                    .candidates = candidates_,
+                    .estimate = policy_.EstimatesCandidates()});
 }
 
-bool Aggregation::IsShown(int worker) const {
-  return worker == active_workers_.front() && policy_.ReadsLocalGradient();
+void Aggregation::AddGradient(int worker, const float* gradient, const UnitGradient& on_host) {
+  if (worker == active_workers_.front() && policy_.ReadsLocalGradient()) {
+    for (size_t u = 0; u < books_.size(); ++u) {
+      policy_.OnLocalGradient(u, on_host(u), exchange_->CopyResidual(static_cast<int>(u), worker));
+    }
+  }
+  exchange_->Encode(worker, gradient);
 }
 
-void Aggregation::RunPolicyCall(PolicyMoment moment, std::span<const std::vector<Probe>> probes,
-                                const MessageHook& hook) {
+void Aggregation::Finish(float* mean) {
+  Agree();
+  try {
+    exchange_->Finish(mean);
+  } catch (const Error& error) {
+    throw Error("step " + std::to_string(step_) + ", " + error.what());
+  }
+  for (size_t u = 0; u < books_.size(); ++u) {
+    for (const SentCall& sent : exchange_->Calls(static_cast<int>(u))) {
+      SentCall& call = books_[u].calls.emplace_back(Unsent(sent, workers_));
+      call.bytes = sent.bytes;
+    }
+    books_[u].elements = exchange_->ElementsSent(static_cast<int>(u));
+  }
+  RunPolicyCall(PolicyMoment::kAnnouncement, {});
+}
+
+void Aggregation::Agree() {
+  if (candidates_.empty()) return;
+  RunPolicyCall(PolicyMoment::kAgreement, exchange_->Probes());
+  const size_t chosen = policy_.Chosen();
+  for (size_t u = 0; u < books_.size(); ++u) {
+    if (exchange_->Measured(static_cast<int>(u))) books_[u].parameter = candidates_.at(chosen);
+  }
+  exchange_->Choose(chosen);
+}
+
+void Aggregation::RunPolicyCall(PolicyMoment moment, std::span<const std::vector<Probe>> probes) {
   const std::optional<CollectiveCall> call = policy_.OpenCall(moment);
   if (!call) return;
-  CallWork work = WorkOf(*call, workers_);
+  SentCall sent = Unsent(*call, workers_);
   for (const int w : active_workers_) {
     Message message = policy_.Encode(w, probes.empty() ? std::span<const Probe>() : probes[w]);
-    work.bytes[w] = message.size();
-    if (hook) hook({step_, -1, 0, w}, message.bytes);
+    sent.bytes[w] = message.size();
+    if (hook_) hook_({step_, -1, 0, w}, message.bytes);
     try {
       policy_.Accumulate(w, message.bytes);
     } catch (const Error& error) {
@@ -82,7 +123,7 @@ void Aggregation::RunPolicyCall(PolicyMoment moment, std::span<const std::vector
     }
   }
   policy_.FinishCall();
-  (moment == PolicyMoment::kAgreement ? agreement_ : announcement_) = std::move(work);
+  (moment == PolicyMoment::kAgreement ? agreement_ : announcement_) = std::move(sent);
 }
 
 std::vector<BucketWork> Aggregation::Buckets() const {

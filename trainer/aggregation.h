@@ -1,34 +1,20 @@
 // Aggregation is a step's way from the workers' gradients to their mean: the policy decides, the
-// exchanges of all units run, and what was sent is recorded. This header has what does not depend
-// on where exchanges are; host_aggregation.h has messages on the host, and device_aggregation.h on
-// a device.
+// exchanges of all units run (compress/model_exchange.h), and what was sent is recorded.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "compress/exchange.h"
+#include "compress/model_exchange.h"
 #include "compress/policy.h"
 #include "trainer/clock/bucket_plan.h"
 #include "trainer/clock/step_work.h"
 
 namespace legacy {
-
-// A MessageInfo says which message a hook sees.
-struct MessageInfo {
-  int64_t step = 0;
-  int unit = 0;  // position of the unit; -1: the message is the policy's own
-  int call = 0;
-  int worker = 0;
-};
-
-// A MessageHook sees, and may change, each message between encoding and decoding. It is called from
-// one thread, by collective call, unit and worker. The length that counts as traffic is the
-// encoder's.
-using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
 
 // A UnitOutcome says what the policy chose for a unit and what was sent for it.
 struct UnitOutcome {
@@ -53,21 +39,33 @@ std::vector<Work> ClipWork(const Scheme& scheme, int workers, int64_t elements);
 // Returns the factor that brings a gradient's norm to at most `limit`.
 float ClipFactor(double limit, double squared_norm);
 
-// An Aggregation makes the mean of each step; the base class drives the policy and keeps the books
-// of what was sent.
+// An Aggregation makes the mean of each step, drives the policy and keeps the books of what was
+// sent.
 class Aggregation {
  public:
-  // `policy` outlives this.
-  Aggregation(UnitPlan plan, Policy& policy, int workers);
-  virtual ~Aggregation() = default;
+  // Returns a unit's gradient, on the host, of the worker that a policy looks at.
+  using UnitGradient = std::function<std::span<const float>(size_t unit)>;
+
+  // `exchange` is of the plan's units; `policy` outlives this.
+  Aggregation(UnitPlan plan, Policy& policy, int workers, std::unique_ptr<ModelExchange> exchange);
 
   const UnitPlan& plan() const { return plan_; }
+  const ModelExchange& exchange() const { return *exchange_; }
 
-  // Starts a step: the policy decides each unit's parameter. `active_workers` are ascending; empty:
-  // all.
-  virtual void Begin(uint64_t seed, const StepInfo& step, std::span<const int> active_workers) = 0;
+  // Starts a step: the policy decides each unit's parameter.
+  void Begin(const StepInfo& step);
+  // Adds a worker's flat gradient, in the exchange's memory, as ModelExchange::Encode does. The
+  // first active worker's is shown to a policy that reads it: `on_host` is then called for each
+  // unit.
+  void AddGradient(int worker, const float* gradient, const UnitGradient& on_host);
+  // Agrees on candidates, finishes the exchange, writes the flat mean and lets the policy announce.
+  // Throws Error naming the step on what the exchange does not take.
+  void Finish(float* mean);
+
   // Calls Exchange::RescaleResiduals for all units.
-  virtual void RescaleResiduals(float factor) = 0;
+  void RescaleResiduals(float factor) { exchange_->RescaleResiduals(factor); }
+  // Throws Error where messages stay on a device.
+  void SetMessageHook(MessageHook hook);
 
   // Return what the finished step sent, by bucket and by unit.
   std::vector<BucketWork> Buckets() const;
@@ -77,32 +75,19 @@ class Aggregation {
   void OnFeedback(StepFeedback feedback, std::span<const BucketWork> buckets,
                   const StepTimes& times) const;
 
- protected:
+ private:
   // A UnitBook is what is recorded of a unit in the step.
   struct UnitBook {
     double parameter = 0;
-    int64_t elements = 0;         // value of Exchange::ElementsSent() after the last call
-    std::vector<CallWork> calls;  // calls of the step so far
+    int64_t elements = 0;  // value of Exchange::ElementsSent() after the last call
+    std::vector<SentCall> calls;
   };
 
-  // Empties the books, and asks the policy.
-  void Decide(const StepInfo& step, std::span<const int> active_workers);
-  // True where the policy is to be shown the worker's gradient.
-  bool IsShown(int worker) const;
+  // Lets the policy agree on candidates, where the step has any.
+  void Agree();
   // Runs the policy's collective call of that moment, where it has one. `probes` are those of each
   // worker, by unit; they are empty in an announcement.
-  void RunPolicyCall(PolicyMoment moment, std::span<const std::vector<Probe>> probes,
-                     const MessageHook& hook);
-
-  UnitPlan plan_;
-  Policy& policy_;
-  int workers_;
-  int64_t step_ = 0;
-  std::vector<int> active_workers_;  // the step's active workers, never empty in a step
-  std::vector<double> candidates_;   // the step's candidates
-  std::vector<UnitBook> books_;      // by unit
-
- private:
+  void RunPolicyCall(PolicyMoment moment, std::span<const std::vector<Probe>> probes);
   // Returns the bytes of one active worker's messages by unit, in the mean over the workers.
   std::vector<double> UnitBytes() const;
   // Returns each unit's share, by `unit_bytes`, of the time of the bucket that it is sent in.
@@ -111,8 +96,18 @@ class Aggregation {
                                          std::span<const double> unit_bytes,
                                          std::span<const double> bucket_seconds) const;
 
-  std::optional<CallWork> agreement_;  // the policy's calls of the step
-  std::optional<CallWork> announcement_;
+  UnitPlan plan_;
+  Policy& policy_;
+  int workers_;
+  std::unique_ptr<ModelExchange> exchange_;
+  MessageHook hook_;
+  // Number of the step, active workers (never empty in a step), candidates, books, policy calls.
+  int64_t step_ = 0;
+  std::vector<int> active_workers_;
+  std::vector<double> candidates_;
+  std::vector<UnitBook> books_;  // by unit
+  std::optional<SentCall> agreement_;
+  std::optional<SentCall> announcement_;
 };
 
 }  // namespace legacy

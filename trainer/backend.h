@@ -32,30 +32,20 @@ struct BackendJob {
   std::optional<RandomKey> AugmentKey(int64_t step, int worker) const;
 };
 
-// A BackendStep says what to compute in a step.
-struct BackendStep {
-  int64_t step = 0;
-  double rate = 0;
-  bool exchanges = true;  // true where gradients are exchanged in it
-  std::span<const int> workers;
-};
-
 // A Backend computes the steps of one training.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  virtual Aggregation& aggregation() = 0;
-  // Sets a hook of all messages. Throws Error where messages stay on a device.
-  virtual void SetMessageHook(MessageHook hook) { message_hook_ = std::move(hook); }
+  Aggregation& aggregation() { return *aggregation_; }
   // Sets a hook of all workers' gradients.
   void SetGradientHook(GradientHook hook) { gradient_hook_ = std::move(hook); }
 
-  // Computes the gradients of the step's workers, and adds them to the aggregation where there is
-  // an exchange. losses[w] becomes the loss of worker w's batch.
-  virtual void RunWorkers(const BackendStep& step, std::span<double> losses) = 0;
+  // Computes the gradients of the step's workers, which are all named, and adds them to the
+  // aggregation where the step has an exchange. losses[w] becomes the loss of worker w's batch.
+  virtual void RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) = 0;
   // Makes the mean of an exchange, and updates the weights by it.
-  virtual void Finish(const BackendStep& step) = 0;
+  virtual void Finish(const StepInfo& step) = 0;
   // Evaluates the worker's model on the test set.
   virtual Evaluation Evaluate(int worker) = 0;
 
@@ -63,13 +53,11 @@ class Backend {
   virtual std::vector<float> Weights() const = 0;
   // Returns the mean gradient of the last exchange, on the host.
   virtual std::span<const float> Mean() = 0;
-  // Returns a unit's exchange. Throws Error where exchanges are on a device.
-  virtual Exchange& UnitExchange(int unit) = 0;
   // Returns what the training computes on, for manifests.
   virtual BackendReport Report() const = 0;
 
  protected:
-  MessageHook message_hook_;
+  std::unique_ptr<Aggregation> aggregation_;  // made by the implementation
   GradientHook gradient_hook_;
 };
 

@@ -71,43 +71,34 @@ torch::Tensor DeviceBackend::Row(const torch::Tensor& rows, int worker) const {
 
 void DeviceBackend::OpenAggregation(UnitPlan plan) {
   const int workers = job_.options.workers;
+  std::unique_ptr<ModelExchange> exchange;
   if (job_.policy.HasCandidates()) {
     not_on_device_ = "policy " + std::string(job_.policy.Name()) + " chooses within the step";
-  } else if (auto exchange =
-                 accelerator_.OpenExchange(job_.scheme, plan.units, workers, &not_on_device_)) {
-    on_device_ = std::make_unique<DeviceAggregation>(std::move(plan), job_.policy, workers,
-                                                     std::move(exchange));
-    return;
+  } else {
+    exchange = accelerator_.OpenExchange(job_.scheme, plan.units, workers, &not_on_device_);
   }
-  on_host_ =
-      std::make_unique<HostAggregation>(std::move(plan), job_.scheme, job_.policy, workers, pool_);
-  host_mean_.resize(static_cast<size_t>(job_.Numel()));
-}
-
-Aggregation& DeviceBackend::aggregation() {
-  if (on_device_) return *on_device_;
-  return *on_host_;
-}
-
-void DeviceBackend::SetMessageHook(MessageHook hook) {
-  if (hook && on_device_) {
-    throw Error("message hook: messages stay on the device; only --device=cpu shows them");
+  if (exchange) {
+    not_on_device_.clear();
+  } else {
+    exchange = std::make_unique<HostModelExchange>(job_.scheme, plan.units, workers, pool_);
+    host_mean_.resize(static_cast<size_t>(job_.Numel()));
   }
-  Backend::SetMessageHook(std::move(hook));
+  aggregation_ =
+      std::make_unique<Aggregation>(std::move(plan), job_.policy, workers, std::move(exchange));
 }
 
 // -------------------------------------------------------------------------------------------------
 // A step
 
-void DeviceBackend::RunWorkers(const BackendStep& step, std::span<double> losses) {
+void DeviceBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) {
   accelerator_.Use();
   ChooseSamples(step);
-  for (const int worker : step.workers) RunWorker(step, worker);
+  for (const int worker : step.active_workers) RunWorker(step, exchanges, worker);
   ReadLosses(step, losses);
 }
 
 // One copy for all workers; nobody reads the samples of those that take no part.
-void DeviceBackend::ChooseSamples(const BackendStep& step) {
+void DeviceBackend::ChooseSamples(const StepInfo& step) {
   std::vector<torch::Tensor> chosen;
   for (int w = 0; w < job_.options.workers; ++w) {
     chosen.push_back(DeviceData::Choice(job_.sampler.Batch(w), job_.AugmentKey(step.step, w)));
@@ -134,7 +125,7 @@ void DeviceBackend::QueueGradient(int worker) {
   kernels_->FindLargest(gradient_.data_ptr<float>(), found, found + job_.layers.size());
 }
 
-void DeviceBackend::RunWorker(const BackendStep& step, int worker) {
+void DeviceBackend::RunWorker(const StepInfo& step, bool exchanges, int worker) {
   if (recorded_[worker]) {
     recorded_[worker]();
   } else {
@@ -151,25 +142,29 @@ void DeviceBackend::RunWorker(const BackendStep& step, int worker) {
     kernels_->Clip(gradient_.data_ptr<float>(), *limit);
   }
   if (local()) {
-    UpdateWeights(worker, gradient_, step.rate);
-    if (step.exchanges) torch::sub_out(gradient_, agreed_, weights_[worker]);
+    UpdateWeights(worker, gradient_, step.learning_rate);
+    if (exchanges) torch::sub_out(gradient_, agreed_, weights_[worker]);
   }
-  if (step.exchanges) AddGradient(worker);
+  if (exchanges) AddGradient(worker);
 }
 
 void DeviceBackend::AddGradient(int worker) {
-  if (on_host_) {
-    on_host_->AddGradient(worker, OnHost(gradient_));
-  } else {
-    on_device_->AddGradient(worker, gradient_.data_ptr<float>(),
-                            [this] { return OnHost(gradient_); });
-  }
+  host_gradient_.clear();
+  const auto on_host = [this] {
+    if (host_gradient_.empty()) host_gradient_ = OnHost(gradient_);
+    return std::span<const float>(host_gradient_);
+  };
+  const float* gradient = OnDevice() ? gradient_.data_ptr<float>() : on_host().data();
+  aggregation_->AddGradient(worker, gradient, [&](size_t u) {
+    const Unit& unit = aggregation_->plan().units[u];
+    return on_host().subspan(unit.offset, unit.numel);
+  });
 }
 
-void DeviceBackend::ReadLosses(const BackendStep& step, std::span<double> losses) const {
+void DeviceBackend::ReadLosses(const StepInfo& step, std::span<double> losses) const {
   const torch::Tensor findings = findings_.to(torch::kCPU);
   const auto layers = job_.layers.size();
-  for (const int worker : step.workers) {
+  for (const int worker : step.active_workers) {
     const auto* const found =
         reinterpret_cast<const uint32_t*>(findings[worker].data_ptr<int32_t>());
     losses[worker] = std::bit_cast<float>(found[0]);
@@ -180,19 +175,15 @@ void DeviceBackend::ReadLosses(const BackendStep& step, std::span<double> losses
   }
 }
 
-void DeviceBackend::Finish(const BackendStep& step) {
+void DeviceBackend::Finish(const StepInfo& step) {
   accelerator_.Use();
-  if (on_host_) {
-    on_host_->Finish(host_mean_, message_hook_);
-    mean_.copy_(torch::from_blob(host_mean_.data(), {job_.Numel()}));
-  } else {
-    on_device_->Finish(mean_.data_ptr<float>());
-  }
+  aggregation_->Finish(OnDevice() ? mean_.data_ptr<float>() : host_mean_.data());
+  if (!OnDevice()) mean_.copy_(torch::from_blob(host_mean_.data(), {job_.Numel()}));
   if (local()) {
     agreed_.sub_(mean_);
     weights_.copy_(agreed_.expand_as(weights_));
   } else {
-    UpdateWeights(0, mean_, step.rate);
+    UpdateWeights(0, mean_, step.learning_rate);
   }
 }
 
@@ -244,13 +235,8 @@ std::vector<float> DeviceBackend::Weights() const {
 
 std::span<const float> DeviceBackend::Mean() {
   accelerator_.Use();
-  if (on_device_) host_mean_ = OnHost(mean_);
+  if (OnDevice()) host_mean_ = OnHost(mean_);
   return host_mean_;
-}
-
-Exchange& DeviceBackend::UnitExchange(int unit) {
-  if (on_host_) return on_host_->exchange(unit);
-  throw Error("exchange of a unit: exchanges are on the device, of all units at once");
 }
 
 BackendReport DeviceBackend::Report() const {
@@ -260,7 +246,7 @@ BackendReport DeviceBackend::Report() const {
   if (!records_) steps += ", as LibTorch cannot record them: " + not_recorded_;
   return {.device = accelerator_.device().str(),
           .name = accelerator_.Name(),
-          .compression = on_device_ ? "on the device" : "on the host: " + not_on_device_,
+          .compression = OnDevice() ? "on the device" : "on the host: " + not_on_device_,
           .steps = steps};
 }
 

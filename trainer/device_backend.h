@@ -19,8 +19,7 @@
 #include "trainer/accelerator.h"
 #include "trainer/backend.h"
 #include "trainer/data/device_data.h"
-#include "trainer/device_aggregation.h"
-#include "trainer/host_aggregation.h"
+#include "trainer/host_exchange.h"
 #include "trainer/worker_pool.h"
 
 namespace legacy {
@@ -32,25 +31,21 @@ class DeviceBackend : public Backend {
   // each worker.
   DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& accelerator);
 
-  Aggregation& aggregation() override;
-  void SetMessageHook(MessageHook hook) override;
-  void RunWorkers(const BackendStep& step, std::span<double> losses) override;
-  void Finish(const BackendStep& step) override;
+  void RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) override;
+  void Finish(const StepInfo& step) override;
   Evaluation Evaluate(int worker) override;
   std::vector<float> Weights() const override;
   std::span<const float> Mean() override;
-  // Throws Error where exchanges are on the device.
-  Exchange& UnitExchange(int unit) override;
   BackendReport Report() const override;
 
  private:
   void PlaceReplicas();
   void OpenAggregation(UnitPlan plan);
-  void ChooseSamples(const BackendStep& step);
+  void ChooseSamples(const StepInfo& step);
   void QueueGradient(int worker);
-  void RunWorker(const BackendStep& step, int worker);
+  void RunWorker(const StepInfo& step, bool exchanges, int worker);
   void AddGradient(int worker);
-  void ReadLosses(const BackendStep& step, std::span<double> losses) const;
+  void ReadLosses(const StepInfo& step, std::span<double> losses) const;
   void UpdateWeights(int row, const torch::Tensor& gradient, double rate);
   torch::Tensor Row(const torch::Tensor& rows, int worker) const;
   bool local() const { return job_.options.local_steps > 1; }
@@ -78,9 +73,9 @@ class DeviceBackend : public Backend {
   bool records_ = true;
   std::string not_recorded_;  // the reason why steps are not recorded
 
-  std::unique_ptr<DeviceAggregation> on_device_;  // one of these two
-  std::unique_ptr<HostAggregation> on_host_;
-  std::string not_on_device_;  // the reason why exchanges are on the host
+  bool OnDevice() const { return not_on_device_.empty(); }
+  std::string not_on_device_;  // the reason why exchanges are on the host; empty: they are not
+  std::vector<float> host_gradient_;  // a worker's gradient, where the host needs it
   std::vector<float> host_mean_;
 };
 

@@ -37,24 +37,29 @@ HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
     : job_(job),
       pool_(job.options.threads, UseOneThread),
       sgd_(job.Numel(), job.options.sgd),
-      aggregation_(std::move(plan), job.scheme, job.policy, job.options.workers, pool_),
       gradients_(static_cast<size_t>(job.options.threads),
                  std::vector<float>(static_cast<size_t>(job.Numel()))),
       mean_(static_cast<size_t>(job.Numel())) {
+  const int workers = job.options.workers;
+  auto exchange = std::make_unique<HostModelExchange>(job.scheme, plan.units, workers, pool_);
+  aggregation_ =
+      std::make_unique<Aggregation>(std::move(plan), job.policy, workers, std::move(exchange));
   if (job.options.local_steps > 1) {
     local_.emplace(job.replicas, std::vector<Unit>(job.layers.begin(), job.layers.end()),
                    job.options.sgd);
   }
 }
 
-void HostBackend::RunWorkers(const BackendStep& step, std::span<double> losses) {
-  pool_.ForEach(std::ssize(step.workers), [&](int64_t i, int thread) {
-    losses[step.workers[i]] = RunWorker(step, step.workers[i], gradients_[thread]);
+void HostBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) {
+  pool_.ForEach(std::ssize(step.active_workers), [&](int64_t i, int thread) {
+    const int worker = step.active_workers[i];
+    losses[worker] = RunWorker(step, exchanges, worker, gradients_[thread]);
   });
 }
 
 // Gradient and first encodings of one worker; returns its loss.
-double HostBackend::RunWorker(const BackendStep& step, int worker, std::span<float> gradient) {
+double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
+                              std::span<float> gradient) {
   const Batch batch =
       TrainingBatch(job_.dataset, job_.sampler.Batch(worker), job_.AugmentKey(step.step, worker));
   const double loss = Gradient(*job_.replicas[worker], batch, gradient);
@@ -62,11 +67,14 @@ double HostBackend::RunWorker(const BackendStep& step, int worker, std::span<flo
   if (gradient_hook_) gradient_hook_(step.step, worker, gradient);
   ClipLocally(gradient);
   if (local_) {
-    local_->Update(worker, gradient, step.rate);
-    if (!step.exchanges) return loss;
+    local_->Update(worker, gradient, step.learning_rate);
+    if (!exchanges) return loss;
     local_->Moved(worker, gradient);
   }
-  aggregation_.AddGradient(worker, gradient);
+  aggregation_->AddGradient(worker, gradient.data(), [&](size_t u) {
+    const Unit& unit = aggregation_->plan().units[u];
+    return gradient.subspan(unit.offset, unit.numel);
+  });
   return loss;
 }
 
@@ -83,7 +91,7 @@ double HostBackend::Gradient(Model& model, const Batch& batch, std::span<float> 
   return loss.item<double>();
 }
 
-void HostBackend::CheckFinite(const BackendStep& step, int worker,
+void HostBackend::CheckFinite(const StepInfo& step, int worker,
                               std::span<const float> gradient) const {
   const std::optional<int64_t> bad = cpu::FirstNonFinite(gradient);
   if (!bad) return;
@@ -101,15 +109,15 @@ void HostBackend::ClipLocally(std::span<float> gradient) const {
   if (factor < 1) cpu::Scale(gradient, factor);
 }
 
-void HostBackend::Finish(const BackendStep& step) {
-  aggregation_.Finish(mean_, message_hook_);
+void HostBackend::Finish(const StepInfo& step) {
+  aggregation_->Finish(mean_.data());
   if (local_) return local_->Agree(mean_);
   const std::vector<torch::Tensor> parameters = job_.replicas.front()->parameters();
   pool_.ForEach(std::ssize(job_.layers), [&](int64_t l, int) {
     const Unit& layer = job_.layers[l];
     const auto numel = static_cast<size_t>(layer.numel);
     sgd_.Update({parameters[l].data_ptr<float>(), numel}, {mean_.data() + layer.offset, numel},
-                layer.offset, step.rate);
+                layer.offset, step.learning_rate);
   });
 }
 

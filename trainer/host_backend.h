@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "trainer/backend.h"
-#include "trainer/host_aggregation.h"
+#include "trainer/host_exchange.h"
 #include "trainer/local_models.h"
 #include "trainer/optimizer.h"
 #include "trainer/worker_pool.h"
@@ -22,25 +22,22 @@ class HostBackend : public Backend {
  public:
   HostBackend(const BackendJob& job, UnitPlan plan);
 
-  Aggregation& aggregation() override { return aggregation_; }
-  void RunWorkers(const BackendStep& step, std::span<double> losses) override;
-  void Finish(const BackendStep& step) override;
+  void RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) override;
+  void Finish(const StepInfo& step) override;
   Evaluation Evaluate(int worker) override;
   std::vector<float> Weights() const override;
   std::span<const float> Mean() override { return mean_; }
-  Exchange& UnitExchange(int unit) override { return aggregation_.exchange(unit); }
   BackendReport Report() const override;
 
  private:
-  double RunWorker(const BackendStep& step, int worker, std::span<float> gradient);
+  double RunWorker(const StepInfo& step, bool exchanges, int worker, std::span<float> gradient);
   double Gradient(Model& model, const Batch& batch, std::span<float> gradient) const;
-  void CheckFinite(const BackendStep& step, int worker, std::span<const float> gradient) const;
+  void CheckFinite(const StepInfo& step, int worker, std::span<const float> gradient) const;
   void ClipLocally(std::span<float> gradient) const;
 
   BackendJob job_;
   WorkerPool pool_;
   Sgd sgd_;
-  HostAggregation aggregation_;
   std::optional<LocalModels> local_;           // models of local SGD, where there are local steps
   std::vector<std::vector<float>> gradients_;  // gradients by pool thread
   std::vector<float> mean_;

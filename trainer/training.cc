@@ -179,26 +179,23 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
     throw Error("local steps", std::to_string(my.options.local_steps),
                 "1 where workers may be dropped");
   }
-  const BackendStep now{.step = my.step,
-                        .rate = outcome.learning_rate,
-                        .exchanges = (my.step + 1) % my.options.local_steps == 0,
-                        .workers = active};
-  if (now.exchanges) {
-    const StepInfo info{.step = my.step,
-                        .total_steps = my.options.total_steps,
-                        .learning_rate = outcome.learning_rate,
-                        .steps_per_epoch = my.sampler.StepsPerEpoch(),
-                        .link = my.link};
-    my.aggregation().Begin(my.options.seed, info, active_workers);
-  }
+  const StepInfo info{.seed = my.options.seed,
+                      .step = my.step,
+                      .total_steps = my.options.total_steps,
+                      .learning_rate = outcome.learning_rate,
+                      .steps_per_epoch = my.sampler.StepsPerEpoch(),
+                      .link = my.link,
+                      .active_workers = active};
+  const bool exchanges = (my.step + 1) % my.options.local_steps == 0;
+  if (exchanges) my.aggregation().Begin(info);
   my.sampler.Seek(my.step);
 
   std::vector<double> losses(static_cast<size_t>(my.options.workers));
-  my.backend->RunWorkers(now, losses);
+  my.backend->RunWorkers(info, exchanges, losses);
   for (const int worker : active) ++my.steps_of[worker];
   my.buckets.clear();
-  if (now.exchanges) {
-    my.backend->Finish(now);
+  if (exchanges) {
+    my.backend->Finish(info);
     my.buckets = my.aggregation().Buckets();
     outcome.units = my.aggregation().Outcomes();
   } else {
@@ -209,7 +206,7 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
   outcome.work.step = my.step;
   outcome.work.workers = my.options.workers;
   outcome.work.batch_size = my.options.batch_size;
-  if (now.exchanges) {
+  if (exchanges) {
     outcome.work.whole_gradient =
         ClipWork(*my.scheme, my.options.workers, my.layers.back().offset + my.layers.back().numel);
   }
@@ -238,7 +235,9 @@ Evaluation Training::Evaluate() {
   return impl_->backend->Evaluate(static_cast<int>(most - steps.begin()));
 }
 
-void Training::SetMessageHook(MessageHook hook) { impl_->backend->SetMessageHook(std::move(hook)); }
+void Training::SetMessageHook(MessageHook hook) {
+  impl_->aggregation().SetMessageHook(std::move(hook));
+}
 
 void Training::SetGradientHook(GradientHook hook) {
   impl_->backend->SetGradientHook(std::move(hook));
@@ -260,6 +259,8 @@ std::vector<Decision> Training::TakeDecisions() { return impl_->policy->TakeDeci
 std::vector<float> Training::Weights() const { return impl_->backend->Weights(); }
 std::span<const float> Training::MeanGradient() const { return impl_->backend->Mean(); }
 Model& Training::Replica(int worker) { return *impl_->replicas.at(worker); }
-Exchange& Training::UnitExchange(int unit) { return impl_->backend->UnitExchange(unit); }
+std::vector<float> Training::Residual(int unit, int worker) const {
+  return impl_->aggregation().exchange().CopyResidual(unit, worker);
+}
 
 }  // namespace legacy

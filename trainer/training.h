@@ -111,8 +111,8 @@ class Training : public StepSource {
   std::span<const float> MeanGradient() const;
   // Returns a worker's model: shared weights (with local steps its own), and its own buffers.
   Model& Replica(int worker);
-  // Returns a unit's exchange. Throws Error where exchanges are on an accelerator.
-  Exchange& UnitExchange(int unit);
+  // Returns a copy of the unit's residual at the worker; empty without error feedback.
+  std::vector<float> Residual(int unit, int worker) const;
 
  private:
   struct Impl;

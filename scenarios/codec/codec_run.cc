@@ -116,7 +116,7 @@ class Trial {
     return parts;
   }
   // Counts a collective call's traffic.
-  void Charge(const CallWork& call, int64_t elements, CodecRecord& record) const;
+  void Charge(const SentCall& call, int64_t elements, CodecRecord& record) const;
 
   const RunOptions& options_;
   GradientSource& source_;
@@ -134,7 +134,7 @@ class Trial {
   std::vector<float> mean_;
 };
 
-void Trial::Charge(const CallWork& call, int64_t elements, CodecRecord& record) const {
+void Trial::Charge(const SentCall& call, int64_t elements, CodecRecord& record) const {
   const fabric::CollectiveSpec spec = CollectiveOf(options_.collectives, call, elements);
   record.nic_bytes += NicBytes(spec);
   record.transfer_seconds += fabric::AlphaBetaSeconds(spec, options_.link.latency_seconds,
@@ -145,7 +145,7 @@ LinkEstimate Trial::Link() const {
   LinkEstimate link = options_.link;
   link.call_seconds = [this](const CollectiveCall& call, int64_t elements,
                              std::span<const int64_t> bytes) {
-    CallWork work = WorkOf(call, static_cast<int>(bytes.size()));
+    SentCall work = Unsent(call, static_cast<int>(bytes.size()));
     work.bytes.assign(bytes.begin(), bytes.end());
     return fabric::AlphaBetaSeconds(CollectiveOf(options_.collectives, work, elements),
                                     options_.link.latency_seconds,
@@ -183,7 +183,7 @@ void Trial::RunPolicyCall(PolicyMoment moment, const std::vector<std::vector<Pro
     }
     return message;
   };
-  const CallWork traced = RunCall(
+  const SentCall traced = RunCall(
       *call, workers_, encode, [&](int w, ByteSpan message) { policy_->Accumulate(w, message); });
   policy_->FinishCall();
   Charge(traced, 0, record);
@@ -267,7 +267,7 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
   record.mean_squared = losses.squared;
   record.mean_error_squared = losses.error;
   record.elements_sent = exchange.ElementsSent();
-  for (const CallWork& call : trace.calls) Charge(call, unit.numel, record);
+  for (const SentCall& call : trace.calls) Charge(call, unit.numel, record);
   for (const Bytes& message : trace.messages) {
     record.message_bytes += static_cast<int64_t>(message.size());
     record.header_bytes += HeaderBytesOf(message);

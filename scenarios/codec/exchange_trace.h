@@ -11,7 +11,7 @@
 namespace legacy {
 
 struct ExchangeTrace {
-  std::vector<CallWork> calls;
+  std::vector<SentCall> calls;
   std::vector<Bytes> messages;  // of worker 0, by call
   std::vector<float> mean;
   double encode_seconds = 0;  // of worker 0
@@ -26,8 +26,8 @@ ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float
 // One collective call whose messages `encode` makes and `accumulate` takes, in the order of the
 // workers.
 template <typename Encode, typename Accumulate>
-CallWork RunCall(const CollectiveCall& call, int workers, Encode encode, Accumulate accumulate) {
-  CallWork work = WorkOf(call, workers);
+SentCall RunCall(const CollectiveCall& call, int workers, Encode encode, Accumulate accumulate) {
+  SentCall work = Unsent(call, workers);
   std::vector<Message> messages;
   for (int w = 0; w < workers; ++w) messages.push_back(encode(w));
   for (int w = 0; w < workers; ++w) {

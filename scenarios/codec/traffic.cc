@@ -53,7 +53,7 @@ Collectives ParseCollectives(const std::string& text) {
   return collectives;
 }
 
-CollectiveSpec CollectiveOf(const Collectives& collectives, const CallWork& call,
+CollectiveSpec CollectiveOf(const Collectives& collectives, const SentCall& call,
                             int64_t elements) {
   CollectiveSpec spec;
   spec.root = call.root;

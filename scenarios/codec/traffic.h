@@ -24,7 +24,7 @@ struct Collectives {
 Collectives ParseCollectives(const std::string& text);
 
 // Of a collective call in which the gradients of `elements` are exchanged.
-fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const CallWork& call,
+fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const SentCall& call,
                                     int64_t elements);
 
 }  // namespace legacy

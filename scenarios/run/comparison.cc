@@ -238,7 +238,8 @@ class Comparison : public TimedRun {
     std::set<std::vector<double>> choices;
     std::vector<double> parameters(units.size());
     for (int64_t step = 0; step < scenario_.steps; ++step) {
-      DecideParameters(*built.policy, {step, scenario_.steps, 0}, units, parameters);
+      DecideParameters(*built.policy, {.step = step, .total_steps = scenario_.steps}, units,
+                       parameters);
       choices.insert(parameters);
     }
     return static_cast<int64_t>(choices.size());

@@ -20,7 +20,7 @@ StepWork Widened(StepWork work, int workers) {
   work.workers = workers;
   work.active_workers.clear();
   for (BucketWork& bucket : work.buckets) {
-    for (CallWork& call : bucket.calls) {
+    for (SentCall& call : bucket.calls) {
       const bool one = call.collective == Collective::kBroadcast;
       call.bytes.resize(static_cast<size_t>(workers), one ? 0 : call.bytes.front());
     }

@@ -164,7 +164,7 @@ LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
 
 double ScenarioTiming::CallSeconds(size_t entry, const CollectiveCall& call, int64_t elements,
                                    std::span<const int64_t> bytes) const {
-  CallWork work = WorkOf(call, static_cast<int>(bytes.size()));
+  SentCall work = Unsent(call, static_cast<int>(bytes.size()));
   work.bytes.assign(bytes.begin(), bytes.end());
   BucketWork bucket;
   bucket.elements = elements;

@@ -27,9 +27,15 @@ DrawnTraining::DrawnTraining(const TrainingOptions& options, const ModelShape& s
       steps_per_epoch_(steps_per_epoch),
       policy_(Checked(std::move(policy))),
       scheme_(std::move(scheme)),
-      aggregation_(PlanUnits(shape.layers, options.scope, options.buckets), *scheme_, *policy_,
-                   options.workers, gradients) {
+      aggregation_(Open(PlanUnits(shape.layers, options.scope, options.buckets), gradients)) {
   CheckSchedule(options.schedule);
+}
+
+Aggregation DrawnTraining::Open(UnitPlan plan, const DrawnGradients& gradients) {
+  auto exchange =
+      std::make_unique<DrawnExchange>(*scheme_, plan.units, options_.workers, gradients);
+  exchange_ = exchange.get();
+  return Aggregation(std::move(plan), *policy_, options_.workers, std::move(exchange));
 }
 
 StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
@@ -50,13 +56,21 @@ StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
   buckets_.clear();
   outcome.units.resize(Units().size());
   if ((step_ + 1) % options_.local_steps == 0) {
-    const StepInfo info{.step = step_,
+    const StepInfo info{.seed = options_.seed,
+                        .step = step_,
                         .total_steps = options_.total_steps,
                         .learning_rate = outcome.learning_rate,
                         .steps_per_epoch = steps_per_epoch_,
-                        .link = link_};
-    aggregation_.Begin(options_.seed, info, active_workers);
-    aggregation_.Finish();
+                        .link = link_,
+                        .active_workers = {active_workers.begin(), active_workers.end()}};
+    aggregation_.Begin(info);
+    const int worker = info.ActiveWorkers(options_.workers).front();
+    std::vector<float> drawn;
+    aggregation_.AddGradient(worker, nullptr, [&](size_t unit) {
+      drawn = exchange_->Draw(unit, worker);
+      return std::span<const float>(drawn);
+    });
+    aggregation_.Finish(nullptr);
     buckets_ = aggregation_.Buckets();
     outcome.units = aggregation_.Outcomes();
     outcome.work.whole_gradient = ClipWork(*scheme_, options_.workers, shape_.Elements());
@@ -74,7 +88,7 @@ void DrawnTraining::OnFeedback(const StepTimes& times) {
 Evaluation DrawnTraining::Evaluate() { return {kNotTrained, kNotTrained}; }
 
 BackendReport DrawnTraining::Report() const {
-  const int64_t drawn = aggregation_.UnitsDrawn();
+  const int64_t drawn = exchange_->UnitsDrawn();
   return {.device = "none",
           .name = "",
           .compression = drawn == 0

@@ -1,13 +1,14 @@
 // Steps of a model of which nothing is known but its shape: no weights, no data, no loss and no
 // accuracy. What is sent is exact where lengths follow from shapes, and that of drawn gradients
-// else (drawn_aggregation.h).
+// else (drawn_exchange.h).
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "scenarios/shapes/drawn_aggregation.h"
+#include "scenarios/shapes/drawn_exchange.h"
 #include "scenarios/shapes/model_shape.h"
+#include "trainer/aggregation.h"
 #include "trainer/step_source.h"
 #include "trainer/training.h"
 
@@ -36,12 +37,15 @@ class DrawnTraining : public StepSource {
   std::span<const OperationCost> Costs() const override { return shape_.costs; }
 
  private:
+  Aggregation Open(UnitPlan plan, const DrawnGradients& gradients);
+
   TrainingOptions options_;
   const ModelShape& shape_;
   int64_t steps_per_epoch_;
   std::unique_ptr<Policy> policy_;
   std::unique_ptr<Scheme> scheme_;
-  DrawnAggregation aggregation_;
+  DrawnExchange* exchange_;  // the aggregation's
+  Aggregation aggregation_;
   LinkEstimate link_;
   std::vector<BucketWork> buckets_;  // of the last step
   int64_t step_ = 0;

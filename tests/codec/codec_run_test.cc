@@ -208,7 +208,7 @@ TEST(Traffic, AlgorithmsCarryWhatTheyCan) {
   EXPECT_EQ(chosen.broadcast, fabric::CollectiveAlgorithm::Broadcast);
   const Collectives server = ParseCollectives("parameter-server");
   EXPECT_EQ(server.concat, fabric::CollectiveAlgorithm::ParameterServer);
-  CallWork gather;
+  SentCall gather;
   gather.bytes = {10, 20, 30};
   // Workers push what they have; they pull all messages, at most the dense size.
   EXPECT_EQ(CollectiveOf(server, gather, 100).pullBytes, 60);

@@ -7,6 +7,8 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <numeric>
 
 #include "analysis/summary.h"
 #include "analysis/tables.h"
@@ -17,7 +19,7 @@
 #include "scenarios/shapes/model_shape.h"
 #include "trainer/clock/clock.h"
 #include "trainer/clock/traffic_record.h"
-#include "trainer/host_aggregation.h"
+#include "trainer/host_exchange.h"
 
 namespace legacy::shapes_test {
 namespace {
@@ -138,7 +140,7 @@ std::string TextOf(std::vector<BucketWork> buckets, int workers) {
 }
 
 // What shapes alone give is what an aggregation of real gradients gives.
-TEST(DrawnAggregation, SendsWhatRealGradientsWould) {
+TEST(DrawnExchange, SendsWhatRealGradientsWould) {
   constexpr int kWorkers = 4;
   const ModelShape shape = Small();
   for (const std::string text : {"dense", "fp16", "topk", "randomk", "powersgd", "qsgd", "ar-topk",
@@ -150,45 +152,52 @@ TEST(DrawnAggregation, SendsWhatRealGradientsWould) {
       const auto policy = MakeUniformPolicy(spec.name == "density" ? 0.05 : spec.fallback);
       const UnitPlan plan = PlanUnits(shape.layers, Scope::kLayer);
       WorkerPool pool(1);
-      HostAggregation real(plan, *scheme, *policy, kWorkers, pool);
-      DrawnAggregation drawn(plan, *scheme, *policy, kWorkers, {});
+      Aggregation real(plan, *policy, kWorkers,
+                       std::make_unique<HostModelExchange>(*scheme, plan.units, kWorkers, pool));
+      auto exchange =
+          std::make_unique<DrawnExchange>(*scheme, plan.units, kWorkers, DrawnGradients());
+      const DrawnExchange& draws = *exchange;
+      Aggregation drawn(plan, *policy, kWorkers, std::move(exchange));
       std::vector<float> mean(static_cast<size_t>(shape.Elements()));
       for (int64_t step = 0; step < 3; ++step) {
-        real.Begin(1, {.step = step, .total_steps = 3}, active);
-        drawn.Begin(1, {.step = step, .total_steps = 3}, active);
+        const StepInfo info{.seed = 1, .step = step, .total_steps = 3, .active_workers = active};
+        real.Begin(info);
+        drawn.Begin(info);
         for (int w = 0; w < kWorkers; ++w) {
           if (!active.empty() && std::ranges::find(active, w) == active.end()) continue;
           std::vector<float> gradient(mean.size());
           for (size_t i = 0; i < gradient.size(); ++i) {
             gradient[i] = static_cast<float>((7 * i + 3 * static_cast<size_t>(w)) % 101) - 50;
           }
-          real.AddGradient(w, gradient);
+          real.AddGradient(w, gradient.data(), nullptr);
         }
-        real.Finish(mean, {});
-        drawn.Finish();
+        real.Finish(mean.data());
+        drawn.AddGradient(0, nullptr, nullptr);
+        drawn.Finish(nullptr);
         EXPECT_EQ(TextOf(drawn.Buckets(), kWorkers), TextOf(real.Buckets(), kWorkers)) << text;
         for (size_t u = 0; u < plan.units.size(); ++u) {
           EXPECT_EQ(drawn.Outcomes()[u].elements, real.Outcomes()[u].elements) << text;
         }
       }
       if (scheme->Plan(plan.units[0], spec.name == "density" ? 0.05 : spec.fallback, kWorkers)) {
-        EXPECT_EQ(drawn.ValuesDrawn(), 0) << text;
+        EXPECT_EQ(draws.ValuesDrawn(), 0) << text;
       }
     }
   }
 }
 
-TEST(DrawnAggregation, DrawsWhatDependsOnTheDataAFewTimesForEachParameter) {
+TEST(DrawnExchange, DrawsWhatDependsOnTheDataAFewTimesForEachParameter) {
   const ModelShape shape = Small();
   const auto scheme = MakeScheme("threshold");
-  const auto policy = MakeUniformPolicy(0.01);
-  DrawnAggregation drawn(PlanUnits(shape.layers, Scope::kLayer), *scheme, *policy, 4,
-                         {.text = "gaussian", .steps = 2});
+  DrawnExchange drawn(*scheme, shape.layers, 4, {.text = "gaussian", .steps = 2});
+  const std::vector<double> parameters(shape.layers.size(), 0.01);
   std::vector<int64_t> bytes;
   for (int64_t step = 0; step < 5; ++step) {
-    drawn.Begin(1, {.step = step, .total_steps = 5}, {});
-    drawn.Finish();
-    bytes.push_back(drawn.Outcomes()[2].bytes);
+    drawn.Begin({.info = {.seed = 1, .step = step, .total_steps = 5}, .parameters = parameters});
+    drawn.Encode(0, nullptr);
+    drawn.Finish(nullptr);
+    const std::vector<int64_t> sent = drawn.Calls(2).back().bytes;
+    bytes.push_back(std::accumulate(sent.begin(), sent.end(), int64_t{0}));
   }
   EXPECT_EQ(drawn.ValuesDrawn(), 2 * shape.Elements());
   EXPECT_GT(bytes[0], 0);

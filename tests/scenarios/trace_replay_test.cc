@@ -51,7 +51,7 @@ std::string StepText(const StepWork& work, const PricedStep& priced, const DdpTr
       ready[w] -= encoded[w] += priced.call_encode[b][0][w];
     }
     text += "\nready" + Seconds(ready);
-    const std::vector<CallWork>& calls = work.buckets[b].calls;
+    const std::vector<SentCall>& calls = work.buckets[b].calls;
     for (size_t r = 0; r < calls.size(); ++r) {
       const std::vector<fabric::TimeNs>& encode = priced.call_encode[b][r];
       text += "encode" + Seconds(encode);

@@ -34,8 +34,8 @@ std::vector<OperationCost> ToyCosts() {
 
 const std::vector<int64_t> kNumels = {4, 6};
 
-CallWork ToyCall(Collective collective, std::vector<int64_t> bytes) {
-  CallWork call;
+SentCall ToyCall(Collective collective, std::vector<int64_t> bytes) {
+  SentCall call;
   call.collective = collective;
   call.bytes = std::move(bytes);
   call.encode = {{"enc", 400, 1}};
@@ -177,14 +177,14 @@ TEST(Clock, WithoutItsStragglerAStepEndsEarlier) {
   work.workers = 4;
   work.batch_size = 1000;  // 14 ms
   for (BucketWork& bucket : work.buckets) {
-    for (CallWork& call : bucket.calls) call.bytes.assign(4, 1000);
+    for (SentCall& call : bucket.calls) call.bytes.assign(4, 1000);
   }
   const std::vector<double> slow = {1, 1, 5, 1};
   const TimeNs barrier = star.simulator.Simulate(clock.Price(work, slow).traffic, 0).total;
   const TimeNs equal = star.simulator.Simulate(clock.Price(work, {}).traffic, 0).total;
   work.active_workers = {0, 1, 3};
   for (BucketWork& bucket : work.buckets) {
-    for (CallWork& call : bucket.calls) call.bytes[2] = 0;
+    for (SentCall& call : bucket.calls) call.bytes[2] = 0;
   }
   const TimeNs decided = clock.ComputeTimes(0, 1000, slow)[0];
   const PricedStep priced = clock.Price(work, slow, decided);
@@ -328,7 +328,7 @@ TEST(SplitStep, AddsUpOnARealFabric) {
   StepWork work = ToyWork();
   work.workers = 4;
   for (BucketWork& bucket : work.buckets) {
-    for (CallWork& call : bucket.calls) call.bytes = {4001, 4001, 4001, 4001};
+    for (SentCall& call : bucket.calls) call.bytes = {4001, 4001, 4001, 4001};
   }
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   for (const std::vector<double>& factors :

@@ -107,7 +107,7 @@ TEST_F(DdpTraceFile, IsReadWhole) {
   EXPECT_EQ(work.step, 3);
   EXPECT_EQ(work.buckets[0].layers, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(work.buckets[0].elements, 1104);
-  const std::vector<CallWork>& calls = work.buckets[0].calls;
+  const std::vector<SentCall>& calls = work.buckets[0].calls;
   EXPECT_EQ(calls[0].collective, Collective::kBroadcast);
   EXPECT_EQ(calls[0].root, 1);
   EXPECT_EQ(calls[1].bytes, (std::vector<int64_t>{7, 9}));

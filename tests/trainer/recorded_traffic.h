@@ -16,11 +16,11 @@ inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   work.step = step;
   work.workers = 2;
   work.batch_size = 8;
-  CallWork first;
+  SentCall first;
   first.collective = Collective::kBroadcast;
   first.root = 1;
   first.bytes = {0, 12};
-  CallWork second;
+  SentCall second;
   second.collective = Collective::kAllReduce;
   second.reduction = Reduction::kSum;
   second.bytes = {bytes, bytes};

@@ -5,12 +5,12 @@
 namespace legacy::step_work_test {
 namespace {
 
-BucketWork Unit(int layer, int64_t elements, std::vector<CallWork> calls) {
+BucketWork Unit(int layer, int64_t elements, std::vector<SentCall> calls) {
   return {{layer}, elements, std::move(calls)};
 }
 
-CallWork Gather(std::vector<int64_t> bytes, int root = 0) {
-  CallWork call;
+SentCall Gather(std::vector<int64_t> bytes, int root = 0) {
+  SentCall call;
   call.root = root;
   call.bytes = std::move(bytes);
   call.encode = {{"topk.encode", 10, 1}};
@@ -53,7 +53,7 @@ TEST(StepWork, UnitsOfOneStructureTravelTogether) {
 TEST(StepWork, UnitsThatAreNotAlikeShareNoLaunches) {
   std::vector<BucketWork> units;
   for (const int64_t bits : {4, 8, 4}) {
-    CallWork call = Gather({1, 2});
+    SentCall call = Gather({1, 2});
     call.encode = {{.kernel = "qsgd.encode", .elements = 10, .alike = bits}};
     units.push_back(Unit(static_cast<int>(units.size()), 10, {call}));
   }

@@ -244,10 +244,7 @@ TEST(Training, DroppedWorkersKeepTheirState) {
   options.threads = 2;
   Training training = MakeTraining(options, "topk", 0.05, true, Glyphs(), "resnet20");
   training.Step();
-  const auto read_residual = [&] {
-    const auto residual = training.UnitExchange(0).Residual(1);
-    return std::vector<float>(residual.begin(), residual.end());
-  };
+  const auto read_residual = [&] { return training.Residual(0, 1); };
   const std::vector<float> residual = read_residual();
   const torch::Tensor statistics = training.Replica(1).buffers()[0].clone();
   const StepOutcome outcome = training.Step(std::vector<int>{0, 2, 3});

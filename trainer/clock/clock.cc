@@ -94,7 +94,7 @@ StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
     for (int layer : bucket.layers) down_to = std::min(down_to, operation_of_layer_.at(layer));
     priced.compute = BackwardSeconds(down_to, done, work.batch_size);
     done = down_to;
-    for (const CallWork& call : bucket.calls) {
+    for (const SentCall& call : bucket.calls) {
       priced.encode.push_back(WorkSeconds(call.encode));
       priced.decode.push_back(WorkSeconds(call.decode));
     }

@@ -32,7 +32,7 @@ StepWork WorkOf(const DdpTrace& trace, const TraceStep& traced, int64_t step) {
       }
     }
     for (const TraceCall& call : bucket.calls) {
-      CallWork& sent = added.calls.emplace_back();
+      SentCall& sent = added.calls.emplace_back();
       sent.collective = call.collective;
       sent.reduction =
           call.collective == Collective::kAllReduce ? Reduction::kSum : Reduction::kConcat;

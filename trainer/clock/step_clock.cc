@@ -36,7 +36,7 @@ PricedStep Unpriced(const StepWork& work, const TransferOptions& options) {
     traffic.ready.resize(workers);
     traffic.decode.resize(workers);
     step.call_encode.emplace_back(bucket.calls.size(), std::vector<TimeNs>(workers));
-    for (const CallWork& call : bucket.calls) {
+    for (const SentCall& call : bucket.calls) {
       traffic.calls.push_back({CollectiveOf(options, bucket, call, !work.active_workers.empty()),
                                std::vector<TimeNs>(workers)});
     }

@@ -8,13 +8,13 @@ namespace {
 
 bool SameStructure(const BucketWork& a, const BucketWork& b) {
   return std::equal(a.calls.begin(), a.calls.end(), b.calls.begin(), b.calls.end(),
-                    [](const CallWork& x, const CallWork& y) {
+                    [](const SentCall& x, const SentCall& y) {
                       return x.collective == y.collective && x.reduction == y.reduction &&
                              x.root == y.root;
                     });
 }
 
-void AddCall(const CallWork& call, CallWork& total) {
+void AddCall(const SentCall& call, SentCall& total) {
   assert(call.bytes.size() == total.bytes.size());
   for (size_t w = 0; w < call.bytes.size(); ++w) total.bytes[w] += call.bytes[w];
   JoinWork(call.encode, total.encode);
@@ -22,17 +22,6 @@ void AddCall(const CallWork& call, CallWork& total) {
 }
 
 }  // namespace
-
-CallWork WorkOf(const CollectiveCall& call, int workers) {
-  CallWork work;
-  work.collective = call.collective;
-  work.reduction = call.reduction;
-  work.root = call.root;
-  work.bytes.resize(static_cast<size_t>(workers));
-  AddWork(call.encode, work.encode);
-  AddWork(call.decode, work.decode);
-  return work;
-}
 
 bool StepWork::TakesPart(int worker) const {
   return active_workers.empty() ||
@@ -46,7 +35,7 @@ int64_t StepWork::ActiveWorkers() const {
 int64_t StepWork::MessageBytes(int worker) const {
   int64_t bytes = 0;
   for (const BucketWork& bucket : buckets) {
-    for (const CallWork& call : bucket.calls) bytes += call.bytes[worker];
+    for (const SentCall& call : bucket.calls) bytes += call.bytes[worker];
   }
   return bytes;
 }

@@ -12,24 +12,11 @@
 
 namespace legacy {
 
-// CallWork is one collective call of everything that is sent together.
-struct CallWork {
-  Collective collective = Collective::kAllGather;
-  Reduction reduction = Reduction::kConcat;
-  int root = 0;                // the worker that broadcasts; no meaning in other collectives
-  std::vector<int64_t> bytes;  // message bytes of each worker; 0 where a worker sends nothing
-  std::vector<Work> encode;    // work of each worker before the call, one entry a kernel
-  std::vector<Work> decode;    // work of each worker after the call, for all messages together
-};
-
-// Returns an exchange's collective call with no messages yet: bytes are 0.
-CallWork WorkOf(const CollectiveCall& call, int workers);
-
 // BucketWork is what layers that are sent together need.
 struct BucketWork {
   std::vector<int> layers;  // positions in the model's parameter order; their order has no meaning
   int64_t elements = 0;     // elements of the dense gradient of these layers
-  std::vector<CallWork> calls;
+  std::vector<SentCall> calls;
 };
 
 // Largest number of workers that readers of recordings allow.

@@ -188,8 +188,8 @@ class TrafficReader {
     return bucket;
   }
 
-  CallWork ReadCall(const json& entry, int workers) const {
-    CallWork call;
+  SentCall ReadCall(const json& entry, int workers) const {
+    SentCall call;
     call.collective = ChoiceAt(entry, "primitive", Collective::kBroadcast, CollectiveText);
     call.reduction = ChoiceAt(entry, "reduction", Reduction::kRequantisedSum, ReductionText);
     call.root = static_cast<int>(WholeAt(entry, "root", 0, workers - 1));

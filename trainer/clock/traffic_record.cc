@@ -21,7 +21,7 @@ json WorkJson(const std::vector<Work>& works) {
   return list;
 }
 
-json CallJson(const CallWork& call) {
+json CallJson(const SentCall& call) {
   return {{"primitive", CollectiveText(call.collective)},
           {"reduction", ReductionText(call.reduction)},
           {"root", call.root},
@@ -72,7 +72,7 @@ json ToJson(const StepWork& work) {
   json buckets = json::array();
   for (const BucketWork& bucket : work.buckets) {
     json calls = json::array();
-    for (const CallWork& call : bucket.calls) calls.push_back(CallJson(call));
+    for (const SentCall& call : bucket.calls) calls.push_back(CallJson(call));
     buckets.push_back(
         {{"layers", bucket.layers}, {"elements", bucket.elements}, {"rounds", calls}});
   }

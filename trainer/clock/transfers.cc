@@ -96,13 +96,13 @@ std::optional<CollectiveAlgorithm> ParseAlgorithm(std::string_view text, std::st
   throw Error(std::string(option), std::string(text), allowed);
 }
 
-Payload PayloadOf(const CallWork& call) {
+Payload PayloadOf(const SentCall& call) {
   if (call.collective == Collective::kBroadcast) return Payload::Broadcast;
   if (call.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
   return call.collective == Collective::kAllReduce ? Payload::Sum : Payload::Concat;
 }
 
-int64_t PullBytes(const CallWork& call, int64_t elements, Pull pull) {
+int64_t PullBytes(const SentCall& call, int64_t elements, Pull pull) {
   if (call.collective == Collective::kBroadcast) return call.bytes[call.root];
   if (call.collective == Collective::kAllReduce) return *std::ranges::max_element(call.bytes);
   const int64_t dense = kDenseBytes * elements;
@@ -111,7 +111,7 @@ int64_t PullBytes(const CallWork& call, int64_t elements, Pull pull) {
 }
 
 CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
-                            const CallWork& call, bool partial) {
+                            const SentCall& call, bool partial) {
   CollectiveSpec spec;
   spec.root = call.root;
   spec.bytes = call.bytes;

@@ -56,17 +56,17 @@ std::optional<fabric::CollectiveAlgorithm> ParseAlgorithm(std::string_view text,
                                                           Collective collective);
 
 // Returns what the network must do with a collective call's messages.
-fabric::Payload PayloadOf(const CallWork& call);
+fabric::Payload PayloadOf(const SentCall& call);
 
 // Returns the bytes that every worker pulls from a parameter server after a collective call of
 // `elements` dense elements: the sum, the message of the broadcast's root, or what `pull` says.
-int64_t PullBytes(const CallWork& call, int64_t elements, Pull pull = Pull::kUnion);
+int64_t PullBytes(const SentCall& call, int64_t elements, Pull pull = Pull::kUnion);
 
 // Returns the fabric's collective for one call. Where not all workers are active (`partial`), those
 // without a message add zeros to sums on the way, which keep their length. Throws Error where the
 // chosen algorithm cannot carry the call.
 fabric::CollectiveSpec CollectiveOf(const TransferOptions& options, const BucketWork& bucket,
-                                    const CallWork& call, bool partial);
+                                    const SentCall& call, bool partial);
 
 // Returns the payload bytes that leave a worker's NIC in the collective, as the mean over the
 // workers.

@@ -150,7 +150,7 @@ Work Step(const Case& c, uint32_t seed, Arena& arena) {
   return {.restore = {},
           .run =
               [=](Stream) {
-                exchange->Begin({.seed = seed, .parameters = ranks});
+                exchange->Begin({.info = {.seed = seed}, .parameters = ranks});
                 exchange->Encode(0, gradient);
                 exchange->Finish(mean);
               },

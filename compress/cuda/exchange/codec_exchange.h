@@ -24,7 +24,7 @@
 #include "compress/cuda/exchange/sampled_selector.h"
 #include "compress/cuda/exchange/shared_group.h"
 #include "compress/cuda/exchange/spectrum_group.h"
-#include "compress/device_exchange.h"
+#include "compress/model_exchange.h"
 
 namespace legacy::cuda {
 
@@ -35,7 +35,7 @@ class CodecDeviceExchange : public DeviceExchange {
   CodecDeviceExchange(Device device, const CodecScheme& scheme, std::span<const Unit> units,
                       int workers);
 
-  void Begin(const DeviceStep& step) override;
+  void Begin(const ModelStep& step) override;
   void Encode(int worker, const float* gradient) override;
   void Finish(float* mean) override;
 
@@ -127,20 +127,21 @@ CodecDeviceExchange<Device>::CodecDeviceExchange(Device device, const CodecSchem
 }
 
 template <class Device>
-void CodecDeviceExchange<Device>::Begin(const DeviceStep& step) {
+void CodecDeviceExchange<Device>::Begin(const ModelStep& step) {
+  RefuseCandidates(step);
   assert(step.parameters.size() == units_.size());
   for (size_t u = 0; u < units_.size(); ++u) {
     const bool feedback = !whole_[u] && memory_.kind != MemoryKind::kNone;
     CheckCodecStep(*codec_, step.parameters[u], feedback);
   }
-  active_workers_ = step.ActiveWorkers(workers_);
+  active_workers_ = step.info.ActiveWorkers(workers_);
   if (groups_.empty() || !std::ranges::equal(parameters_, step.parameters)) {
     parameters_.assign(step.parameters.begin(), step.parameters.end());
     MakeGroups();
   }
   encoded_ = 0;
   faults_.Begin(on_.device());
-  const RandomKey key = {.seed = step.seed, .step = static_cast<uint64_t>(step.step)};
+  const RandomKey key = {.seed = step.info.seed, .step = static_cast<uint64_t>(step.info.step)};
   for (const auto& group : groups_) group->Begin(key);
 }
 
@@ -174,7 +175,7 @@ void CodecDeviceExchange<Device>::Finish(float* mean) {
 }
 
 template <class Device>
-std::vector<DeviceExchange::SentCall> CodecDeviceExchange<Device>::Calls(int unit) const {
+std::vector<SentCall> CodecDeviceExchange<Device>::Calls(int unit) const {
   const CodecStep step = StepOf(unit);
   const Member& member = members_[unit];
   std::vector<SentCall> calls;

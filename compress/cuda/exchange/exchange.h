@@ -6,7 +6,7 @@
 #include <string>
 
 #include "compress/cuda/device/stream.h"
-#include "compress/device_exchange.h"
+#include "compress/model_exchange.h"
 
 namespace legacy::cuda {
 

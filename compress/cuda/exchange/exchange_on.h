@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "compress/cuda/exchange/codec_exchange.h"
-#include "compress/device_exchange.h"
+#include "compress/model_exchange.h"
 #include "compress/schemes/powersgd.h"
 
 namespace legacy::cuda {

@@ -25,7 +25,7 @@
 #include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
 #include "compress/cuda/kernels/transforms/powersgd_products.h"
 #include "compress/cuda/kernels/transforms/powersgd_table.h"
-#include "compress/device_exchange.h"
+#include "compress/model_exchange.h"
 #include "compress/schemes/powersgd.h"
 
 namespace legacy::cuda {

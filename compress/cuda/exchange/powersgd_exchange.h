@@ -25,7 +25,7 @@
 #include "compress/cuda/device/host_device.h"
 #include "compress/cuda/kernels/transforms/powersgd_kernels.h"
 #include "compress/cuda/kernels/vector_kernels.h"
-#include "compress/device_exchange.h"
+#include "compress/model_exchange.h"
 #include "compress/schemes/exchange_base.h"
 
 namespace legacy::cuda {
@@ -50,7 +50,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
     residuals_.Clear(device_);
   }
 
-  void Begin(const DeviceStep& step) override;
+  void Begin(const ModelStep& step) override;
   void Encode(int worker, const float* gradient) override;
   void Finish(float* mean) override;
 
@@ -83,7 +83,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
 
   void LayOut(const std::vector<int64_t>& vectors);
   void SetActiveWorkers(const std::vector<int>& active_workers);
-  void PrepareBases(const DeviceStep& step);
+  void PrepareBases(const ModelStep& step);
   void MeanOf(FactorCall call);
   void ReadFlags();
   void CheckGradients(std::span<const uint32_t> faults) const;
@@ -143,14 +143,15 @@ class PowerSgdDeviceExchange : public DeviceExchange {
 };
 
 template <class Device, class Products>
-void PowerSgdDeviceExchange<Device, Products>::Begin(const DeviceStep& step) {
+void PowerSgdDeviceExchange<Device, Products>::Begin(const ModelStep& step) {
+  RefuseCandidates(step);
   assert(std::ssize(step.parameters) == units());
   std::vector<int64_t> vectors;
   for (size_t u = 0; u < units_.size(); ++u) {
     CheckParameter(scheme_.Parameter(), step.parameters[u]);
     vectors.push_back(scheme_.Vectors(units_[u], step.parameters[u]));
   }
-  const std::vector<int> active_workers = step.ActiveWorkers(workers_);
+  const std::vector<int> active_workers = step.info.ActiveWorkers(workers_);
   parameters_.assign(step.parameters.begin(), step.parameters.end());
   const bool changed = !table_.is_set() || vectors != vectors_;
   if (changed) LayOut(vectors);
@@ -212,14 +213,15 @@ void PowerSgdDeviceExchange<Device, Products>::SetActiveWorkers(
 // Q of the first collective call: what is left of the last one, and new vectors where there is
 // none.
 template <class Device, class Products>
-void PowerSgdDeviceExchange<Device, Products>::PrepareBases(const DeviceStep& step) {
+void PowerSgdDeviceExchange<Device, Products>::PrepareBases(const ModelStep& step) {
   for (size_t u = 0; u < units_.size(); ++u) {
     if (vectors_[u] == 0) continue;
     KnownBasis& basis = bases_[u];
     if (!scheme_.options().warm_start) basis.vectors = 0;
     const LowRankUnit& unit = table_->units()[u];
-    const RandomKey key = {
-        .seed = step.seed, .step = static_cast<uint64_t>(step.step), .layer = units_[u].id};
+    const RandomKey key = {.seed = step.info.seed,
+                           .step = static_cast<uint64_t>(step.info.step),
+                           .layer = units_[u].id};
     std::vector<float> drawn;
     for (int64_t c = 0; c < vectors_[u]; ++c) {
       if (c < basis.vectors && !basis.dead[c]) continue;
@@ -320,8 +322,7 @@ void PowerSgdDeviceExchange<Device, Products>::KeepBases(std::span<const uint32_
 }
 
 template <class Device, class Products>
-std::vector<DeviceExchange::SentCall> PowerSgdDeviceExchange<Device, Products>::Calls(
-    int unit) const {
+std::vector<SentCall> PowerSgdDeviceExchange<Device, Products>::Calls(int unit) const {
   std::vector<SentCall> sent;
   for (CollectiveCall& call : scheme_.Calls(units_[unit], parameters_[unit])) {
     const uint32_t count = table_->units()[unit].headers[sent.size()][3];

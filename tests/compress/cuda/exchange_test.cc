@@ -49,7 +49,7 @@ class Oracle {
     for (const Unit& unit : units) exchanges_.push_back(scheme.Open(unit, kWorkers));
   }
 
-  void Step(const DeviceStep& step, const std::vector<std::vector<float>>& gradients) {
+  void Step(const ModelStep& step, const std::vector<std::vector<float>>& gradients) {
     calls_.assign(units_.size(), {});
     messages_.assign(units_.size(), std::vector<Message>(kWorkers));
     mean_.assign(FlatSize(units_), 0);
@@ -57,17 +57,17 @@ class Oracle {
   }
 
   // Against an exchange on a device that took the same step.
-  void ExpectSame(const DeviceExchange& exchange, const DeviceStep& step,
+  void ExpectSame(const DeviceExchange& exchange, const ModelStep& step,
                   const std::vector<float>& mean) const {
     for (size_t u = 0; u < units_.size(); ++u) {
-      SCOPED_TRACE("unit " + std::to_string(u) + ", step " + std::to_string(step.step));
+      SCOPED_TRACE("unit " + std::to_string(u) + ", step " + std::to_string(step.info.step));
       const auto unit = static_cast<int>(u);
       const auto begin = units_[u].offset;
       ASSERT_TRUE(test::SameBits(std::span(mean).subspan(begin, units_[u].numel),
                                  std::span(mean_).subspan(begin, units_[u].numel)));
       ExpectSameCalls(exchange.Calls(unit), calls_[u]);
       EXPECT_EQ(exchange.ElementsSent(unit), exchanges_[u]->ElementsSent());
-      for (const int w : step.ActiveWorkers(kWorkers)) {
+      for (const int w : step.info.ActiveWorkers(kWorkers)) {
         ASSERT_EQ(exchange.CopyMessage(unit, w), messages_[u][w].bytes) << w;
       }
       for (int w = 0; w < kWorkers; ++w) {
@@ -81,22 +81,22 @@ class Oracle {
   }
 
  private:
-  void StepOf(size_t u, const DeviceStep& step, const std::vector<std::vector<float>>& gradients) {
+  void StepOf(size_t u, const ModelStep& step, const std::vector<std::vector<float>>& gradients) {
     Exchange& exchange = *exchanges_[u];
     const Unit& unit = units_[u];
-    exchange.Begin({.seed = step.seed,
-                    .step = step.step,
+    exchange.Begin({.seed = step.info.seed,
+                    .step = step.info.step,
                     .parameter = step.parameters[u],
-                    .active_workers = step.active_workers});
+                    .active_workers = step.info.active_workers});
     bool first = true;
     while (const auto call = exchange.NextCall()) {
-      DeviceExchange::SentCall sent = {*call, std::vector<int64_t>(kWorkers)};
-      for (const int w : step.ActiveWorkers(kWorkers)) {
+      SentCall sent = {*call, std::vector<int64_t>(kWorkers)};
+      for (const int w : step.info.ActiveWorkers(kWorkers)) {
         const auto gradient = std::span(gradients[w]).subspan(unit.offset, unit.numel);
         messages_[u][w] = exchange.Encode(w, first ? gradient : std::span<const float>());
         sent.bytes[w] = messages_[u][w].size();
       }
-      for (const int w : step.ActiveWorkers(kWorkers))
+      for (const int w : step.info.ActiveWorkers(kWorkers))
         exchange.Accumulate(w, messages_[u][w].bytes);
       exchange.FinishCall();
       calls_[u].push_back(sent);
@@ -104,16 +104,16 @@ class Oracle {
     }
     exchange.Mean(std::span(mean_).subspan(unit.offset, unit.numel));
   }
-  static void ExpectSameCalls(const std::vector<DeviceExchange::SentCall>& got,
-                              const std::vector<DeviceExchange::SentCall>& expected) {
+  static void ExpectSameCalls(const std::vector<SentCall>& got,
+                              const std::vector<SentCall>& expected) {
     ASSERT_EQ(got.size(), expected.size());
     for (size_t r = 0; r < got.size(); ++r) {
       EXPECT_EQ(got[r].bytes, expected[r].bytes);
-      EXPECT_EQ(got[r].call.reduction, expected[r].call.reduction);
-      EXPECT_EQ(got[r].call.collective, expected[r].call.collective);
-      EXPECT_EQ(got[r].call.root, expected[r].call.root);
-      ExpectSameWork(got[r].call.encode, expected[r].call.encode);
-      ExpectSameWork(got[r].call.decode, expected[r].call.decode);
+      EXPECT_EQ(got[r].reduction, expected[r].reduction);
+      EXPECT_EQ(got[r].collective, expected[r].collective);
+      EXPECT_EQ(got[r].root, expected[r].root);
+      ExpectSameWork(got[r].encode, expected[r].encode);
+      ExpectSameWork(got[r].decode, expected[r].decode);
     }
   }
   static void ExpectSameWork(const WorkList& got, const WorkList& expected) {
@@ -127,7 +127,7 @@ class Oracle {
 
   std::vector<Unit> units_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
-  std::vector<std::vector<DeviceExchange::SentCall>> calls_;
+  std::vector<std::vector<SentCall>> calls_;
   std::vector<std::vector<Message>> messages_;  // [unit][worker], of the last call
   std::vector<float> mean_;
 };
@@ -155,9 +155,9 @@ void ExpectSame(const Case& one, const std::vector<Unit>& units, int64_t steps =
       for (size_t u = 0; u < units.size(); ++u) {
         parameters.push_back(some[(u + step / 2) % some.size()]);
       }
-      DeviceStep at = {.seed = 7, .step = step, .parameters = parameters};
-      if (step % 3 == 1) at.active_workers = {0, 2};
-      if (step == 4) at.active_workers = {1};
+      ModelStep at = {.info = {.seed = 7, .step = step}, .parameters = parameters};
+      if (step % 3 == 1) at.info.active_workers = {0, 2};
+      if (step == 4) at.info.active_workers = {1};
       const auto gradients = Gradients(units, step);
       oracle.Step(at, gradients);
       oracle.ExpectSame(*exchange, at, test::RunStep(*exchange, at, gradients));
@@ -279,7 +279,7 @@ TEST(CudaExchange, HardInputs) {
       Oracle oracle(*scheme, units);
       const auto exchange = Open(device, *scheme, units);
       for (int64_t step = 0; step < std::ssize(inputs); ++step) {
-        const DeviceStep at = {.seed = 3, .step = step, .parameters = parameters};
+        const ModelStep at = {.info = {.seed = 3, .step = step}, .parameters = parameters};
         const std::vector<std::vector<float>> gradients(kWorkers, inputs[step]);
         oracle.Step(at, gradients);
         oracle.ExpectSame(*exchange, at, test::RunStep(*exchange, at, gradients));

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "compress/device_exchange.h"
+#include "compress/model_exchange.h"
 #include "tests/compress/cuda/device_under_test.h"
 
 namespace legacy::test {

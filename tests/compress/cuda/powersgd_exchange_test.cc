@@ -57,13 +57,12 @@ class Pair {
     return device_->CopyResidual(unit, worker);
   }
 
-  std::vector<float> Step(const DeviceStep& step,
-                          const std::vector<std::vector<float>>& gradients) {
+  std::vector<float> Step(const ModelStep& step, const std::vector<std::vector<float>>& gradients) {
     return test::RunStep(*device_, step, gradients);
   }
 
   // The step on both sides; everything is compared.
-  void Compare(const DeviceStep& step, const std::vector<std::vector<float>>& gradients,
+  void Compare(const ModelStep& step, const std::vector<std::vector<float>>& gradients,
                double tolerance) {
     std::vector<std::vector<float>> before;
     for (int w = 0; w < workers_; ++w) {
@@ -74,10 +73,10 @@ class Pair {
       SCOPED_TRACE("unit " + std::to_string(u));
       const Unit& unit = units_[u];
       const double rank = step.parameters[u];
-      const StepContext context{.seed = step.seed,
-                                .step = step.step,
+      const StepContext context{.seed = step.info.seed,
+                                .step = step.info.step,
                                 .parameter = rank,
-                                .active_workers = step.active_workers};
+                                .active_workers = step.info.active_workers};
       std::vector<std::vector<float>> own;
       for (int w = 0; w < workers_; ++w) {
         const auto part = Of(unit, gradients[w]);
@@ -109,8 +108,9 @@ class Pair {
   }
 
  private:
-  static bool TakesPart(const DeviceStep& step, int worker) {
-    return step.active_workers.empty() || std::ranges::count(step.active_workers, worker) > 0;
+  static bool TakesPart(const ModelStep& step, int worker) {
+    return step.info.active_workers.empty() ||
+           std::ranges::count(step.info.active_workers, worker) > 0;
   }
   static void CompareFloats(std::span<const float> found, std::span<const float> expected,
                             double tolerance) {
@@ -125,7 +125,7 @@ class Pair {
       ASSERT_NEAR(found[i], expected[i], tolerance * most) << i;
     }
   }
-  void CompareCalls(int u, const std::vector<Message>& messages, const DeviceStep& step,
+  void CompareCalls(int u, const std::vector<Message>& messages, const ModelStep& step,
                     double tolerance) {
     const auto calls = device_->Calls(u);
     const StepContext context{.parameter = step.parameters[u]};
@@ -134,8 +134,8 @@ class Pair {
     EXPECT_EQ(device_->ElementsSent(u), cpu_[u]->ElementsSent());
     const size_t senders = messages.size() / calls.size();
     for (size_t r = 0; r < calls.size(); ++r) {
-      EXPECT_EQ(calls[r].call.reduction, Reduction::kSum);
-      EXPECT_EQ(calls[r].call.decode.size(), expected[r].decode.size());
+      EXPECT_EQ(calls[r].reduction, Reduction::kSum);
+      EXPECT_EQ(calls[r].decode.size(), expected[r].decode.size());
       size_t sender = 0;
       for (int w = 0; w < workers_; ++w) {
         const bool sends = TakesPart(step, w);
@@ -183,9 +183,10 @@ TEST(CudaPowerSgdExchange, IsTheCpusUpToRounding) {
         {8, 1, 3, 3, 5, 1, 1, 2}, {16, 2, 64, 9, 4, 1, 2, 9}, {16, 2, 3, 2, 4, 1, 2, 9}};
     for (size_t step = 0; step < ranks.size(); ++step) {
       SCOPED_TRACE("step " + std::to_string(step));
-      DeviceStep now = {.seed = 7, .step = static_cast<int64_t>(step), .parameters = ranks[step]};
-      if (step == 2) now.active_workers = {0, 2};
-      if (step == 3) now.active_workers = {1};
+      ModelStep now = {.info = {.seed = 7, .step = static_cast<int64_t>(step)},
+                       .parameters = ranks[step]};
+      if (step == 2) now.info.active_workers = {0, 2};
+      if (step == 3) now.info.active_workers = {1};
       if (step == 4) pair.Rescale(2.5f);
       pair.Compare(now, pair.Gradients(100 * step), kTolerance);
     }
@@ -201,7 +202,7 @@ TEST(CudaPowerSgdExchange, WithEveryOption) {
       const std::vector<double> ranks(kShapes.size(), 2);
       for (int64_t step = 0; step < 3; ++step) {
         SCOPED_TRACE("step " + std::to_string(step));
-        pair.Compare({.seed = 1, .step = step, .parameters = ranks}, pair.Gradients(step),
+        pair.Compare({.info = {.seed = 1, .step = step}, .parameters = ranks}, pair.Gradients(step),
                      kTolerance);
       }
     }
@@ -225,19 +226,19 @@ TEST(CudaPowerSgdExchange, DeadVectorsAreDrawnAgain) {
     std::vector<float> poor(40 * 30);  // exactly of rank 2: two rows, repeated
     for (int64_t i = 0; i < 40 * 30; ++i) poor[i] = right[i / 30 % 2 * 30 + i % 30];
     const std::vector<double> rank = {3};
-    pair.Step({.seed = 5, .step = 0, .parameters = rank}, {poor});
+    pair.Step({.info = {.seed = 5, .step = 0}, .parameters = rank}, {poor});
     const Bytes message = pair.device().CopyMessage(0, 0);
     const auto* const values = reinterpret_cast<const float*>(message.data() + kHeaderBytes);
     for (int i = 0; i < 30; ++i) EXPECT_EQ(values[60 + i], 0);
     const auto rich = test::Normals(40 * 30, 9);
-    const auto mean = pair.Step({.seed = 5, .step = 1, .parameters = rank}, {rich});
+    const auto mean = pair.Step({.info = {.seed = 5, .step = 1}, .parameters = rank}, {rich});
     const Bytes next = pair.device().CopyMessage(0, 0);
     const auto* const alive = reinterpret_cast<const float*>(next.data() + kHeaderBytes);
     EXPECT_GT(cpu::SquaredNorm({alive + 60, 30}), 1);
     // The same from the CPU.
     Pair both(device, {.error_feedback = false}, {{40, 30}}, 1);
-    both.Compare({.seed = 5, .step = 0, .parameters = rank}, {poor}, kTolerance);
-    both.Compare({.seed = 5, .step = 1, .parameters = rank}, {rich}, 1e-3);
+    both.Compare({.info = {.seed = 5, .step = 0}, .parameters = rank}, {poor}, kTolerance);
+    both.Compare({.info = {.seed = 5, .step = 1}, .parameters = rank}, {rich}, 1e-3);
   });
 }
 

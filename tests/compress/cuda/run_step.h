@@ -4,18 +4,18 @@
 #include <span>
 #include <vector>
 
-#include "compress/device_exchange.h"
+#include "compress/model_exchange.h"
 #include "tests/compress/cuda/device_under_test.h"
 
 namespace legacy::test {
 
 // The gradient's memory is one for all workers. Returns the mean.
-inline std::vector<float> RunStep(DeviceExchange& exchange, const DeviceStep& step,
+inline std::vector<float> RunStep(DeviceExchange& exchange, const ModelStep& step,
                                   const std::vector<std::vector<float>>& gradients) {
   const auto size = static_cast<int64_t>(gradients[0].size());
   const Buffer<float> gradient(size), mean(size);
   exchange.Begin(step);
-  for (const int w : step.ActiveWorkers(static_cast<int>(gradients.size()))) {
+  for (const int w : step.info.ActiveWorkers(static_cast<int>(gradients.size()))) {
     Copy(gradient.data(), gradients[w].data(), size * sizeof(float));
     exchange.Encode(w, gradient.data());
   }

@@ -116,7 +116,7 @@ Step LastStep(const Case& one, const std::vector<Unit>& units, int workers, int6
   Step counted;
   for (int64_t step = 0; step < steps; ++step) {
     device.Take();
-    exchange->Begin({.seed = 7, .step = step, .parameters = parameters});
+    exchange->Begin({.info = {.seed = 7, .step = step}, .parameters = parameters});
     const Counts begun = device.Take();
     for (int w = 0; w < workers; ++w) {
       input.Upload(device, gradient(step, w));
@@ -131,9 +131,9 @@ Step LastStep(const Case& one, const std::vector<Unit>& units, int workers, int6
   }
   for (size_t u = 0; u < units.size(); ++u) {
     WorkList encode, decode;
-    for (const DeviceExchange::SentCall& sent : exchange->Calls(static_cast<int>(u))) {
-      AddWork(sent.call.encode, encode);
-      AddWork(sent.call.decode, decode);
+    for (const SentCall& sent : exchange->Calls(static_cast<int>(u))) {
+      AddWork(sent.encode, encode);
+      AddWork(sent.decode, decode);
     }
     JoinWork(encode, counted.encode_work);
     JoinWork(decode, counted.decode_work);

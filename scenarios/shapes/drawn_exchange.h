@@ -12,9 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "compress/exchange.h"
-#include "compress/policy.h"
-#include "trainer/aggregation.h"
+#include "compress/model_exchange.h"
 
 namespace legacy {
 
@@ -28,16 +26,27 @@ struct DrawnGradients {
   int64_t steps = 3;             // that are drawn after a change; later ones repeat the last
 };
 
-class DrawnAggregation : public Aggregation {
+class DrawnExchange : public ModelExchange {
  public:
-  // `scheme` and `policy` outlive this. Throws Error on a text that names no distribution.
-  DrawnAggregation(UnitPlan plan, const Scheme& scheme, Policy& policy, int workers,
-                   DrawnGradients gradients);
+  // `scheme` outlives this. Throws Error on a text that names no distribution.
+  DrawnExchange(const Scheme& scheme, std::span<const Unit> units, int workers,
+                DrawnGradients gradients);
 
-  void Begin(uint64_t seed, const StepInfo& step, std::span<const int> active_workers) override;
-  // The rest of the step that began: all collective calls of all units, the policy's included.
-  void Finish();
+  void Begin(const ModelStep& step) override;
+  // Of one active worker, the first, which stands for all; `gradient` is not read.
+  void Encode(int worker, const float* gradient) override;
+  std::span<const std::vector<Probe>> Probes() override { return probes_; }
+  bool Measured(int unit) const override;
+  void Choose(size_t index) override { chosen_ = index; }
+  // `mean` is not written.
+  void Finish(float* mean) override;
+  std::vector<SentCall> Calls(int unit) const override;
+  int64_t ElementsSent(int unit) const override { return sent_[unit]->elements; }
   void RescaleResiduals(float factor) override;
+  std::vector<float> CopyResidual(int unit, int worker) const override;
+
+  // The worker's gradient of a unit in this step.
+  std::vector<float> Draw(size_t unit, int worker);
 
   // Values drawn so far: what the time goes to.
   int64_t ValuesDrawn() const { return values_drawn_; }
@@ -45,13 +54,8 @@ class DrawnAggregation : public Aggregation {
   int64_t UnitsDrawn() const;
 
  private:
-  // A collective call as one active worker sees it.
-  struct SentCall {
-    CollectiveCall call;
-    int64_t bytes = 0;
-  };
   struct Sent {
-    std::vector<SentCall> calls;
+    std::vector<PlannedCall> calls;  // with the bytes of one active worker
     int64_t elements = 0;
     Probe probe;  // of the candidates
     int64_t drawn = 0;
@@ -70,12 +74,8 @@ class DrawnAggregation : public Aggregation {
     std::map<Case, int64_t> measured;  // steps
   };
 
-  std::vector<float> Draw(size_t unit, int worker);
   std::vector<float> Unclipped(size_t unit, int worker);
   float ClipOf(int worker);
-  void ShowGradients();
-  bool Measured(size_t unit) const;
-  void Agree();
   Probe Measure(size_t unit);
   StepContext ContextOf(size_t unit, int sender) const;
   int SenderOf(size_t unit);
@@ -84,14 +84,21 @@ class DrawnAggregation : public Aggregation {
   const Sent& SentOf(size_t unit);
   bool PlanUnit(size_t unit, Sent& sent) const;
   void RunUnit(size_t unit, Sent& sent);
-  void BookUnit(size_t unit, const Sent& sent);
 
   const Scheme& scheme_;
+  const int workers_;
   DrawnGradients gradients_;
-  uint64_t seed_ = 0;
-  StepInfo info_;
+  std::vector<Unit> layout_;
   std::vector<UnitState> units_;
-  std::vector<char> open_;  // units whose exchange has measured in this step
+  // Of the step.
+  StepInfo info_;
+  std::vector<int> active_workers_;
+  std::vector<double> parameters_;  // by unit
+  std::vector<double> candidates_;
+  bool estimate_ = false;
+  std::vector<std::vector<Probe>> probes_;  // [worker][unit]
+  std::vector<const Sent*> sent_;           // by unit
+  std::vector<char> open_;                  // units whose exchange has measured in this step
   size_t chosen_ = 0;
   int64_t values_drawn_ = 0;
   std::map<int, float> clips_;  // by worker, of the step: the factor of its gradient

@@ -1,4 +1,4 @@
-#include "scenarios/shapes/drawn_aggregation.h"
+#include "scenarios/shapes/drawn_exchange.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,43 +23,53 @@ std::string TextOf(const std::string& distribution, int64_t values, uint64_t see
 
 }  // namespace
 
-DrawnAggregation::DrawnAggregation(UnitPlan plan, const Scheme& scheme, Policy& policy, int workers,
-                                   DrawnGradients gradients)
-    : Aggregation(std::move(plan), policy, workers),
-      scheme_(scheme),
+DrawnExchange::DrawnExchange(const Scheme& scheme, std::span<const Unit> units, int workers,
+                             DrawnGradients gradients)
+    : scheme_(scheme),
+      workers_(workers),
       gradients_(std::move(gradients)),
-      units_(plan_.units.size()) {
+      layout_(units.begin(), units.end()),
+      units_(units.size()) {
   DrawGradient(TextOf(gradients_.text, 0, 1));  // throws on what is none
 }
 
-void DrawnAggregation::Begin(uint64_t seed, const StepInfo& step,
-                             std::span<const int> active_workers) {
-  Decide(step, active_workers);
-  seed_ = seed;
-  info_ = step;
+void DrawnExchange::Begin(const ModelStep& step) {
+  info_ = step.info;
+  active_workers_ = step.info.ActiveWorkers(workers_);
+  parameters_.assign(step.parameters.begin(), step.parameters.end());
+  candidates_.assign(step.candidates.begin(), step.candidates.end());
+  estimate_ = step.estimate;
+  probes_.clear();
   open_.assign(units_.size(), 0);
   clips_.clear();
 }
 
-void DrawnAggregation::Finish() {
-  ShowGradients();
-  Agree();
-  for (size_t u = 0; u < units_.size(); ++u) BookUnit(u, SentOf(u));
-  RunPolicyCall(PolicyMoment::kAnnouncement, {}, {});
+void DrawnExchange::Encode(int, const float*) {
+  if (candidates_.empty()) return;
+  std::vector<Probe> probes(units_.size());
+  for (size_t u = 0; u < units_.size(); ++u) {
+    if (Measured(static_cast<int>(u))) probes[u] = Measure(u);
+  }
+  probes_.assign(static_cast<size_t>(workers_), probes);
 }
 
-void DrawnAggregation::RescaleResiduals(float factor) {
+void DrawnExchange::Finish(float*) {
+  sent_.clear();
+  for (size_t u = 0; u < units_.size(); ++u) sent_.push_back(&SentOf(u));
+}
+
+void DrawnExchange::RescaleResiduals(float factor) {
   for (UnitState& unit : units_) {
     if (unit.exchange) unit.exchange->RescaleResiduals(factor);
   }
 }
 
-int64_t DrawnAggregation::UnitsDrawn() const {
+int64_t DrawnExchange::UnitsDrawn() const {
   return std::ranges::count_if(units_,
                                [](const UnitState& unit) { return unit.exchange != nullptr; });
 }
 
-std::vector<float> DrawnAggregation::Draw(size_t unit, int worker) {
+std::vector<float> DrawnExchange::Draw(size_t unit, int worker) {
   std::vector<float> values = Unclipped(unit, worker);
   const float factor = ClipOf(worker);
   if (factor < 1) cpu::Scale(values, factor);
@@ -67,7 +77,7 @@ std::vector<float> DrawnAggregation::Draw(size_t unit, int worker) {
 }
 
 // The norm is that of all units, which are drawn for it.
-float DrawnAggregation::ClipOf(int worker) {
+float DrawnExchange::ClipOf(int worker) {
   const std::optional<double> limit = scheme_.LocalClipNorm(workers_);
   if (!limit) return 1;
   const auto [entry, fresh] = clips_.try_emplace(worker, 1);
@@ -77,47 +87,32 @@ float DrawnAggregation::ClipOf(int worker) {
   return entry->second = ClipFactor(*limit, squared);
 }
 
-std::vector<float> DrawnAggregation::Unclipped(size_t unit, int worker) {
-  const Unit& place = plan_.units[unit];
+std::vector<float> DrawnExchange::Unclipped(size_t unit, int worker) {
+  const Unit& place = layout_[unit];
   std::vector<float> values =
-      DrawGradient(TextOf(gradients_.text, place.numel, seed_), static_cast<uint32_t>(worker),
-                   static_cast<uint64_t>(step_), place.id);
-  const double done =
-      static_cast<double>(step_) / static_cast<double>(std::max<int64_t>(1, info_.total_steps));
+      DrawGradient(TextOf(gradients_.text, place.numel, info_.seed), static_cast<uint32_t>(worker),
+                   static_cast<uint64_t>(info_.step), place.id);
+  const double done = static_cast<double>(info_.step) /
+                      static_cast<double>(std::max<int64_t>(1, info_.total_steps));
   const double norm = 1 / (1 + kFall * done);
   cpu::Scale(values, static_cast<float>(norm / std::sqrt(static_cast<double>(place.numel))));
   values_drawn_ += place.numel;
   return values;
 }
 
-// To policies that look at worker 0's: what they decide is then about drawn values.
-void DrawnAggregation::ShowGradients() {
-  const int worker = active_workers_.front();
-  if (!IsShown(worker)) return;
-  for (size_t u = 0; u < units_.size(); ++u) {
-    const Exchange* exchange = units_[u].exchange.get();
-    policy_.OnLocalGradient(u, Draw(u, worker),
-                            exchange ? exchange->Residual(worker) : std::span<const float>());
-  }
+std::vector<float> DrawnExchange::CopyResidual(int unit, int worker) const {
+  const Exchange* exchange = units_[unit].exchange.get();
+  if (exchange == nullptr) return {};
+  const std::span<const float> residual = exchange->Residual(worker);
+  return {residual.begin(), residual.end()};
 }
 
 // Whether the unit's parameter is chosen within the step.
-bool DrawnAggregation::Measured(size_t unit) const {
-  return !candidates_.empty() && scheme_.Compresses(plan_.units[unit], books_[unit].parameter);
+bool DrawnExchange::Measured(int unit) const {
+  return !candidates_.empty() && scheme_.Compresses(layout_[unit], parameters_[unit]);
 }
 
-void DrawnAggregation::Agree() {
-  if (candidates_.empty()) return;
-  std::vector<Probe> probes(units_.size());
-  for (size_t u = 0; u < units_.size(); ++u) {
-    if (Measured(u)) probes[u] = Measure(u);
-  }
-  RunPolicyCall(PolicyMoment::kAgreement,
-                std::vector<std::vector<Probe>>(static_cast<size_t>(workers_), probes), {});
-  chosen_ = policy_.Chosen();
-}
-
-Probe DrawnAggregation::Measure(size_t unit) {
+Probe DrawnExchange::Measure(size_t unit) {
   UnitState& state = units_[unit];
   const Case now = CaseOf(unit);
   int64_t& steps = state.measured[now];
@@ -131,61 +126,61 @@ Probe DrawnAggregation::Measure(size_t unit) {
 }
 
 // Of a step in which `sender` takes part in the place of every active worker.
-StepContext DrawnAggregation::ContextOf(size_t unit, int sender) const {
-  StepContext context{.seed = seed_,
-                      .step = step_,
-                      .parameter = books_[unit].parameter,
+StepContext DrawnExchange::ContextOf(size_t unit, int sender) const {
+  StepContext context{.seed = info_.seed,
+                      .step = info_.step,
+                      .parameter = parameters_[unit],
                       .active_workers = std::vector<int>(active_workers_.size(), sender),
                       .candidates = {},
-                      .estimate = policy_.EstimatesCandidates(),
+                      .estimate = estimate_,
                       .link = info_.link};
-  if (Measured(unit)) context.candidates = candidates_;
+  if (Measured(static_cast<int>(unit))) context.candidates = candidates_;
   return context;
 }
 
-DrawnAggregation::Case DrawnAggregation::CaseOf(size_t unit) const {
-  Case now{books_[unit].parameter, {}, active_workers_.size()};
-  if (Measured(unit)) now.candidates = candidates_;
+DrawnExchange::Case DrawnExchange::CaseOf(size_t unit) const {
+  Case now{parameters_[unit], {}, active_workers_.size()};
+  if (Measured(static_cast<int>(unit))) now.candidates = candidates_;
   return now;
 }
 
-Exchange& DrawnAggregation::ExchangeOf(size_t unit) {
+Exchange& DrawnExchange::ExchangeOf(size_t unit) {
   std::unique_ptr<Exchange>& exchange = units_[unit].exchange;
-  if (!exchange) exchange = scheme_.Open(plan_.units[unit], workers_);
+  if (!exchange) exchange = scheme_.Open(layout_[unit], workers_);
   return *exchange;
 }
 
-const DrawnAggregation::Sent& DrawnAggregation::SentOf(size_t unit) {
+const DrawnExchange::Sent& DrawnExchange::SentOf(size_t unit) {
   Case now = CaseOf(unit);
-  if (Measured(unit)) {
-    books_[unit].parameter = candidates_.at(chosen_);
-    now.parameter = books_[unit].parameter;
+  if (Measured(static_cast<int>(unit))) {
+    parameters_[unit] = candidates_.at(chosen_);
+    now.parameter = parameters_[unit];
   }
   Sent& sent = units_[unit].sent[now];
   if (sent.drawn < 0) return sent;  // planned
   // A unit that has measured has to go on; one that has not, in a step whose measuring is repeated,
   // repeats as well unless nothing is known of its choice yet.
-  const bool repeats =
-      Measured(unit) ? !open_[unit] && sent.drawn > 0 : sent.drawn >= gradients_.steps;
+  const bool repeats = Measured(static_cast<int>(unit)) ? !open_[unit] && sent.drawn > 0
+                                                        : sent.drawn >= gradients_.steps;
   if (repeats) return sent;
-  if (!Measured(unit) && PlanUnit(unit, sent)) return sent;
+  if (!Measured(static_cast<int>(unit)) && PlanUnit(unit, sent)) return sent;
   RunUnit(unit, sent);
   return sent;
 }
 
-bool DrawnAggregation::PlanUnit(size_t unit, Sent& sent) const {
-  const double parameter = books_[unit].parameter;
+bool DrawnExchange::PlanUnit(size_t unit, Sent& sent) const {
+  const double parameter = parameters_[unit];
   const auto calls =
-      scheme_.Plan(plan_.units[unit], parameter, static_cast<int>(active_workers_.size()));
+      scheme_.Plan(layout_[unit], parameter, static_cast<int>(active_workers_.size()));
   if (!calls) return false;
-  for (const PlannedCall& planned : *calls) sent.calls.push_back({planned.call, planned.bytes});
-  sent.elements = scheme_.ElementsSent(plan_.units[unit], parameter);
+  sent.calls = *calls;
+  sent.elements = scheme_.ElementsSent(layout_[unit], parameter);
   sent.drawn = -1;
   return true;
 }
 
 // The root of a broadcast, which is the step's; else the first.
-int DrawnAggregation::SenderOf(size_t unit) {
+int DrawnExchange::SenderOf(size_t unit) {
   StepContext context = ContextOf(unit, active_workers_.front());
   context.active_workers = active_workers_;
   Exchange& exchange = ExchangeOf(unit);
@@ -195,8 +190,8 @@ int DrawnAggregation::SenderOf(size_t unit) {
 }
 
 // One worker's messages stand for those of all, but for a broadcast, in which its root alone sends.
-void DrawnAggregation::RunUnit(size_t unit, Sent& sent) {
-  const bool measured = Measured(unit);
+void DrawnExchange::RunUnit(size_t unit, Sent& sent) {
+  const bool measured = Measured(static_cast<int>(unit));
   const int sender = measured ? active_workers_.front() : SenderOf(unit);
   Exchange& exchange = ExchangeOf(unit);
   if (!open_[unit]) exchange.Begin(ContextOf(unit, sender));
@@ -219,16 +214,16 @@ void DrawnAggregation::RunUnit(size_t unit, Sent& sent) {
   ++sent.drawn;
 }
 
-void DrawnAggregation::BookUnit(size_t unit, const Sent& sent) {
-  for (const SentCall& one : sent.calls) {
-    CallWork work = WorkOf(one.call, workers_);
+std::vector<SentCall> DrawnExchange::Calls(int unit) const {
+  std::vector<SentCall> calls;
+  for (const PlannedCall& one : sent_[unit]->calls) {
+    SentCall& sent = calls.emplace_back(Unsent(one.call, workers_));
     const bool broadcast = one.call.collective == Collective::kBroadcast;
     for (const int worker : active_workers_) {
-      if (!broadcast || worker == one.call.root) work.bytes[worker] = one.bytes;
+      if (!broadcast || worker == one.call.root) sent.bytes[worker] = one.bytes;
     }
-    books_[unit].calls.push_back(std::move(work));
   }
-  books_[unit].elements = sent.elements;
+  return calls;
 }
 
 }  // namespace legacy

@@ -1,0 +1,102 @@
+// ModelExchange: the exchanges (exchange.h) of all units of a model, from the workers' flat
+// gradients to their flat mean. Implementations differ in where gradients and messages are:
+//
+//   HostModelExchange    host memory, workers side by side on threads      trainer/host_exchange.h
+//   DeviceExchange       a device's memory, in few launches for all units  cuda/exchange/
+//   DrawnExchange        nowhere: gradients of a shape are drawn           scenarios/shapes/
+//
+//   exchange->Begin(step)
+//   for each active worker w:            exchange->Encode(w, gradient of w)
+//   where step.candidates are given:     probes = exchange->Probes()
+//                                        exchange->Choose(candidate)
+//   exchange->Finish(mean)
+//   exchange->Calls(unit), ...           what was sent
+//
+// Unit u of gradients and means is at its offset. All functions throw Error; a message that does
+// not decode names worker and unit, and the exchange is then not to be used any more.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "compress/exchange.h"
+
+namespace legacy {
+
+struct ModelStep {
+  StepInfo info = {};
+  std::span<const double> parameters = {};  // of each unit
+  // Parameters that the policy will choose from within the step, loosest first; empty: `parameters`
+  // hold.
+  std::span<const double> candidates = {};
+  bool estimate = false;  // StepContext::estimate
+};
+
+// Which message a hook sees.
+struct MessageInfo {
+  int64_t step = 0;
+  int unit = 0;  // -1: the policy's own
+  int call = 0;
+  int worker = 0;
+};
+
+// Sees, and may change, each message between encoding and decoding. Called from one thread, by
+// collective call, unit and worker; the length that counts as traffic is the encoder's.
+using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
+
+class ModelExchange {
+ public:
+  virtual ~ModelExchange() = default;
+
+  virtual void Begin(const ModelStep& step) = 0;
+  // Takes the worker's flat gradient, in the exchange's memory: encodes the first call of every
+  // unit, or measures the candidates. Once for each active worker; the memory may be written again
+  // afterwards. On the host from any thread, elsewhere in the workers' order.
+  virtual void Encode(int worker, const float* gradient) = 0;
+
+  // With candidates: [worker][unit], and whether the unit's parameter is chosen from them.
+  virtual std::span<const std::vector<Probe>> Probes() { return {}; }
+  virtual bool Measured([[maybe_unused]] int unit) const { return false; }
+  // The step goes on with candidates[index].
+  virtual void Choose([[maybe_unused]] size_t index) {}
+
+  // Runs the calls that remain, waits for the device where there is one, and writes the flat mean.
+  virtual void Finish(float* mean) = 0;
+
+  // Collective calls of the finished step, and the values that one worker sent
+  // (Exchange::ElementsSent).
+  virtual std::vector<SentCall> Calls(int unit) const = 0;
+  virtual int64_t ElementsSent(int unit) const = 0;
+
+  // Exchange::RescaleResiduals of all units.
+  virtual void RescaleResiduals(float factor) = 0;
+  // A copy on the host; empty without error feedback.
+  virtual std::vector<float> CopyResidual(int unit, int worker) const = 0;
+
+  // Throws Error where messages stay on a device.
+  virtual void SetMessageHook(const MessageHook& hook) {
+    if (hook)
+      throw Error("message hook: messages stay on the device; only --device=cpu shows them");
+  }
+};
+
+// On a device: for sparsifiers, quantisers and FFT the messages, residuals and mean of the host, to
+// the bit; for PowerSGD, whose products are summed in another order, up to an error that its header
+// states. Encode() queues work and returns. Candidates are not taken.
+class DeviceExchange : public ModelExchange {
+ public:
+  // A worker's message of the unit's last call, copied to the host.
+  virtual Bytes CopyMessage(int unit, int worker) const = 0;
+
+ protected:
+  // Throws Error where there are any.
+  static void RefuseCandidates(const ModelStep& step) {
+    if (step.candidates.empty()) return;
+    throw Error("policy: it has candidates, which exchanges on a device do not take");
+  }
+};
+
+}  // namespace legacy

@@ -1,0 +1,148 @@
+#include "trainer/host_exchange.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace legacy {
+
+HostModelExchange::HostModelExchange(const Scheme& scheme, std::span<const Unit> units, int workers,
+                                     WorkerPool& pool)
+    : scheme_(scheme), workers_(workers), pool_(pool) {
+  for (const Unit& unit : units) {
+    units_.push_back({.unit = unit,
+                      .exchange = scheme.Open(unit, workers),
+                      .messages = std::vector<Message>(static_cast<size_t>(workers))});
+  }
+}
+
+void HostModelExchange::Begin(const ModelStep& step) {
+  step_ = step.info.step;
+  active_workers_ = step.info.ActiveWorkers(workers_);
+  measures_ = !step.candidates.empty();
+  for (size_t u = 0; u < units_.size(); ++u) {
+    UnitState& unit = units_[u];
+    unit.parameter = step.parameters[u];
+    unit.calls.clear();
+    StepContext context{.seed = step.info.seed,
+                        .step = step.info.step,
+                        .parameter = unit.parameter,
+                        .active_workers = step.info.active_workers,
+                        .candidates = {},
+                        .estimate = step.estimate,
+                        .link = step.info.link};
+    const bool measured = Measured(static_cast<int>(u));
+    if (measured) context.candidates.assign(step.candidates.begin(), step.candidates.end());
+    unit.exchange->Begin(context);
+    if (!measured) OpenCall(unit);
+  }
+  probes_.assign(measures_ ? static_cast<size_t>(workers_) : 0, std::vector<Probe>(units_.size()));
+}
+
+bool HostModelExchange::Measured(int unit) const {
+  return measures_ && scheme_.Compresses(units_[unit].unit, units_[unit].parameter);
+}
+
+void HostModelExchange::Encode(int worker, const float* gradient) {
+  for (size_t u = 0; u < units_.size(); ++u) {
+    UnitState& unit = units_[u];
+    const std::span part(gradient + unit.unit.offset, static_cast<size_t>(unit.unit.numel));
+    if (Measured(static_cast<int>(u))) {
+      probes_[worker][u] = unit.exchange->Measure(worker, part);
+    } else if (unit.open) {
+      unit.messages[worker] = unit.exchange->Encode(worker, part);
+    }
+  }
+}
+
+void HostModelExchange::Choose(size_t index) {
+  for (size_t u = 0; u < units_.size(); ++u) {
+    if (!Measured(static_cast<int>(u))) continue;
+    units_[u].exchange->Choose(index);
+    OpenCall(units_[u]);
+  }
+  EncodeOpen(/*measured_alone=*/true);
+}
+
+void HostModelExchange::Finish(float* mean) {
+  while (AnyOpen()) {
+    CountBytes();
+    if (hook_) CallHook();
+    // Units share nothing, so their messages are added up side by side; within a unit, workers go
+    // in order.
+    pool_.ForEach(std::ssize(units_), [&](int64_t u, int) { Accumulate(units_[u]); });
+    if (AnyOpen()) EncodeOpen(/*measured_alone=*/false);
+  }
+  pool_.ForEach(std::ssize(units_), [&](int64_t u, int) {
+    const Unit& unit = units_[u].unit;
+    units_[u].exchange->Mean({mean + unit.offset, static_cast<size_t>(unit.numel)});
+  });
+}
+
+void HostModelExchange::RescaleResiduals(float factor) {
+  for (UnitState& unit : units_) unit.exchange->RescaleResiduals(factor);
+}
+
+std::vector<float> HostModelExchange::CopyResidual(int unit, int worker) const {
+  const std::span<const float> residual = units_[unit].exchange->Residual(worker);
+  return {residual.begin(), residual.end()};
+}
+
+void HostModelExchange::OpenCall(UnitState& unit) {
+  const std::optional<CollectiveCall> call = unit.exchange->NextCall();
+  unit.open = call.has_value();
+  if (call) unit.calls.push_back(Unsent(*call, workers_));
+}
+
+void HostModelExchange::CountBytes() {
+  for (UnitState& unit : units_) {
+    if (!unit.open) continue;
+    for (const int w : active_workers_) unit.calls.back().bytes[w] = unit.messages[w].size();
+  }
+}
+
+void HostModelExchange::CallHook() {
+  for (size_t u = 0; u < units_.size(); ++u) {
+    UnitState& unit = units_[u];
+    if (!unit.open) continue;
+    const int call = static_cast<int>(unit.calls.size()) - 1;
+    for (const int w : active_workers_) {
+      hook_({step_, static_cast<int>(u), call, w}, unit.messages[w].bytes);
+    }
+  }
+}
+
+void HostModelExchange::Accumulate(UnitState& unit) {
+  if (!unit.open) return;
+  for (const int w : active_workers_) {
+    try {
+      unit.exchange->Accumulate(w, unit.messages[w].bytes);
+    } catch (const Error& error) {
+      throw Error("worker " + std::to_string(w) + ", unit '" + unit.unit.name +
+                  "': " + error.what());
+    }
+    unit.messages[w] = {};
+  }
+  unit.exchange->FinishCall();
+  OpenCall(unit);
+}
+
+void HostModelExchange::EncodeOpen(bool measured_alone) {
+  pool_.ForEach(std::ssize(active_workers_), [&](int64_t i, int) {
+    const int worker = active_workers_[i];
+    for (size_t u = 0; u < units_.size(); ++u) {
+      UnitState& unit = units_[u];
+      if (!unit.open || (measured_alone && !Measured(static_cast<int>(u)))) continue;
+      unit.messages[worker] = unit.exchange->Encode(worker, {});
+    }
+  });
+}
+
+bool HostModelExchange::AnyOpen() const {
+  return std::ranges::any_of(units_, [](const UnitState& unit) { return unit.open; });
+}
+
+}  // namespace legacy

@@ -1,0 +1,63 @@
+// The exchanges of all units in the host's memory: one Exchange (compress/exchange.h) for each
+// unit, workers and units side by side on a pool.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compress/model_exchange.h"
+#include "trainer/worker_pool.h"
+
+namespace legacy {
+
+class HostModelExchange : public ModelExchange {
+ public:
+  // `units` are those of the flat gradient; `scheme` and `pool` outlive this.
+  HostModelExchange(const Scheme& scheme, std::span<const Unit> units, int workers,
+                    WorkerPool& pool);
+
+  void Begin(const ModelStep& step) override;
+  void Encode(int worker, const float* gradient) override;
+  std::span<const std::vector<Probe>> Probes() override { return probes_; }
+  bool Measured(int unit) const override;
+  void Choose(size_t index) override;
+  void Finish(float* mean) override;
+  std::vector<SentCall> Calls(int unit) const override { return units_[unit].calls; }
+  int64_t ElementsSent(int unit) const override { return units_[unit].exchange->ElementsSent(); }
+  void RescaleResiduals(float factor) override;
+  std::vector<float> CopyResidual(int unit, int worker) const override;
+  void SetMessageHook(const MessageHook& hook) override { hook_ = hook; }
+
+ private:
+  struct UnitState {
+    Unit unit;
+    double parameter = 0;
+    std::unique_ptr<Exchange> exchange;
+    bool open = false;              // a collective call is under way
+    std::vector<Message> messages;  // of the call, by worker; empty where one takes no part
+    std::vector<SentCall> calls;    // of the step so far
+  };
+
+  void OpenCall(UnitState& unit);
+  void CountBytes();
+  void CallHook();
+  void Accumulate(UnitState& unit);
+  // Encodes the call under way, of measured units alone or of all.
+  void EncodeOpen(bool measured_alone);
+  bool AnyOpen() const;
+
+  const Scheme& scheme_;
+  const int workers_;
+  WorkerPool& pool_;
+  MessageHook hook_;
+  std::vector<UnitState> units_;
+  // Of the step.
+  int64_t step_ = 0;
+  std::vector<int> active_workers_;
+  bool measures_ = false;                   // there are candidates
+  std::vector<std::vector<Probe>> probes_;  // [worker][unit]
+};
+
+}  // namespace legacy
