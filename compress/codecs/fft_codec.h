@@ -1,6 +1,6 @@
 // FFT sparsification (Wang et al., "FFT-based Gradient Sparsification for the Distributed Training
-// of Deep Neural Networks", HPDC 2020): the spectrum of a unit is cut to its strongest bins, whose
-// coefficients travel through a quantiser, range-based floats of 10 bits where none is named.
+// of Deep Neural Networks", HPDC 2020) cuts the spectrum of a unit to its strongest bins, whose
+// coefficients are sent through a quantiser, range-based floats of 10 bits where none is named.
 //
 //   theta   fraction of the bins that is dropped
 //   pieces  chunks and falling powers of two (cpu/spectrum.h), never padded: padding spreads a unit
@@ -27,27 +27,29 @@
 
 namespace legacy {
 
-// Bins kept of `bins`: the exact decimal product, rounded up, though (1 - 0.85) * 40 exceeds 6 in
-// double precision.
+// Returns the number of bins kept of `bins`: the exact decimal product, rounded up, though (1 -
+// 0.85) * 40 exceeds 6 in double precision.
 int64_t KeptBins(int64_t bins, double theta);
 
+// An FftCodec transforms, selects and quantises.
 class FftCodec : public Codec {
  public:
-  // `chunk`: a power of two within SpectrumPlan's limits. `index`: forced coding of positions;
-  // default: the shortest.
+  // `chunk` is a power of two within SpectrumPlan's limits. `index` is the forced coding of
+  // positions; none: the shortest.
   FftCodec(std::unique_ptr<Quantiser> quantiser, int64_t chunk, std::optional<IndexCoding> index);
   std::string_view Name() const override { return name_; }  // "fft", "fft+fp16"
   const ParameterSpec& Parameter() const override;
   bool Linear(int64_t numel, double theta) const override;
   bool AllowsErrorFeedback(double theta) const override;
-  int64_t ElementsSent(int64_t numel, double theta) const override;  // two for each kept bin
+  // Returns two values for each kept bin.
+  int64_t ElementsSent(int64_t numel, double theta) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double theta) const override;
   WorkList EncodeWork(int64_t numel, const CodecContext& context) const override;
   WorkList DecodeWork(int64_t numel, double theta) const override;
   WorkList FeedbackWork(int64_t numel, double theta, Feeding feeding) const override;
   WorkList ErrorWork(int64_t numel, std::span<const double> thetas) const override;
   WorkList FinishWork(int64_t numel, double theta) const override;
-  // Throws Error on magnitudes above 2^100, too: sums over them could overflow.
+  // Throws Error on magnitudes above 2^100 too, as sums over them could overflow.
   Message Encode(std::span<const float> values, const CodecContext& context) const override;
   void DecodeAdd(ByteSpan message, const CodecContext& context,
                  std::span<float> sum) const override;
@@ -56,7 +58,7 @@ class FftCodec : public Codec {
   void Accumulate(ByteSpan message, int64_t numel, const CodecContext& context,
                   std::span<float> sum) const override;
   void MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const override;
-  // From one transform.
+  // Takes one transform for all thetas.
   std::vector<double> SquaredErrors(std::span<const float> values, std::span<const double> thetas,
                                     const CodecContext& context) const override;
 
@@ -81,11 +83,11 @@ class FftCodec : public Codec {
   std::string name_;
 };
 
-// For lists, and from text: options of the stage "fft" but for "index", which is the caller's to
-// read.
+// Return the codec's row in lists, and the codec of a stage "fft", whose option "index" is the
+// caller's to read.
 const MethodInfo& FftInfo();
 std::unique_ptr<Codec> MakeFftCodec(const Stage& stage, std::unique_ptr<Quantiser> quantiser,
                                     std::optional<IndexCoding> index);
-inline constexpr const char* kFftQuantiser = "rbf";  // where none is named
+inline constexpr const char* kFftQuantiser = "rbf";  // quantiser where none is named
 
 }  // namespace legacy

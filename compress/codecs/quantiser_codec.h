@@ -1,4 +1,4 @@
-// All values of a unit, through a quantiser.
+// A quantiser alone is the codec that sends all values of a unit.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,10 @@
 
 namespace legacy {
 
-// What error feedback adds to encoding a whole unit by `quantiser`.
+// Returns the work that error feedback adds to encoding a whole unit by `quantiser`.
 WorkList QuantiserFeedbackWork(const Quantiser& quantiser, int64_t numel);
 
+// A QuantiserCodec sends every value through its quantiser.
 class QuantiserCodec : public Codec {
  public:
   explicit QuantiserCodec(std::unique_ptr<Quantiser> quantiser);

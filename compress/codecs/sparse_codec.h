@@ -1,7 +1,8 @@
-// What a sparsifier selects, through a quantiser: header, positions, one segment of values. All
-// values and no positions travel where everything is kept, where the method sends the unit whole,
-// and where the number of values is fixed and positions would make the message longer than the
-// dense one. Where that number depends on the data it is read from the header, and may be 0.
+// A sparse codec sends what a sparsifier selects through a quantiser: header, positions, one
+// segment of values. It sends all values and no positions where everything is kept, where the
+// method sends the unit whole, and where the number of values is fixed and positions would make the
+// message longer than the dense one. Where that number depends on the data it is read from the
+// header, and may be 0.
 #pragma once
 
 #include <memory>
@@ -14,9 +15,10 @@
 
 namespace legacy {
 
+// A SparseCodec is a sparsifier with a quantiser.
 class SparseCodec : public Codec {
  public:
-  // `index`: forced coding of the positions; default: the shortest fixed-length one.
+  // `index` is the forced coding of positions; none: the shortest of fixed length.
   SparseCodec(std::unique_ptr<Sparsifier> sparsifier, std::unique_ptr<Quantiser> quantiser,
               std::optional<IndexCoding> index);
   std::string_view Name() const override { return name_; }
@@ -52,42 +54,43 @@ class SparseCodec : public Codec {
   const Quantiser& quantiser() const { return *quantiser_; }
   std::optional<IndexCoding> index() const { return index_; }
 
-  // How many of `numel` elements the parameter asks for.
+  // Returns how many of `numel` elements the parameter asks for.
   int64_t Count(int64_t numel, double parameter) const;
-  // The message of a selection from a unit of `numel` elements. `decoded`, where given: the values
-  // as receivers will read them.
+  // Returns the message of a selection from a unit of `numel` elements. Where `decoded` is given,
+  // the values that receivers will read are written to it.
   Message Pack(const Selection& selection, int64_t numel, const CodecContext& context,
                std::vector<float>* decoded = nullptr) const;
-  // True where `count` of `numel` travel as all of them.
+  // True where a selection of `count` of `numel` is sent as all of them.
   bool SendsAll(int64_t numel, int64_t count) const;
 
  private:
   Header HeaderOf(int64_t numel, int64_t count, const CodecContext& context) const;
-  // Values of a message, where their number does not depend on the data.
+  // Returns the number of values in a message, or nothing where it depends on the data.
   std::optional<int64_t> FixedCount(int64_t numel, double parameter) const;
-  // What Select is asked for.
+  // Returns the count that Select is asked for.
   int64_t Wanted(int64_t numel, double parameter) const;
-  // Whether a unit travels as all its values, known beforehand.
+  // True where it is known beforehand that a unit is sent as all its values.
   bool IsWhole(int64_t numel, double parameter) const {
     return FixedCount(numel, parameter) == numel;
   }
   WorkList ResidualWork(int64_t count, Feeding feeding) const;
-  // What the values of a unit go through.
+  // Returns the quantiser of a unit's values.
   const Quantiser& Values(int64_t numel) const {
     return whole_ && sparsifier_->SendsWhole(numel) ? *whole_ : *quantiser_;
   }
 
   std::unique_ptr<Sparsifier> sparsifier_;
   std::unique_ptr<Quantiser> quantiser_;
-  std::unique_ptr<Quantiser> whole_;  // where quantiser_ is the method's own: of units sent whole
+  // Quantiser of units sent whole, where quantiser_ is the method's own.
+  std::unique_ptr<Quantiser> whole_;
   std::optional<IndexCoding> index_;
   std::string name_;
 };
 
-// How positions of `count` of `numel` elements travel: not at all where all are sent, else as
-// forced or shortest.
+// Returns how positions of `count` of `numel` elements are written: not at all where all are sent,
+// else as forced or shortest.
 IndexCoding PositionCoding(std::optional<IndexCoding> forced, int64_t numel, int64_t count);
-// What reading such positions takes beyond a look at each: bitmaps are counted through.
+// Returns the work of reading such positions beyond a look at each, as bitmaps are counted through.
 Work PositionsWork(std::optional<IndexCoding> forced, int64_t numel, int64_t count);
 
 }  // namespace legacy

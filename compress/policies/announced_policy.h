@@ -1,5 +1,5 @@
-// What policies share that decide at worker 0 and tell the others: every unit has an option of a
-// grid of parameters, and a decision travels as one byte a unit.
+// An announced policy decides at worker 0 and tells the others: every unit has an option of a grid
+// of parameters, and a decision is sent as one byte a unit.
 //
 // Message: the 16-byte header (codec kPolicy, unit 1, elements and count = number of units), then
 // one byte a unit: the position of its option in the grid, which all workers have. All workers,
@@ -17,9 +17,10 @@
 
 namespace legacy {
 
+// An AnnouncedPolicy does what such policies share; a derived class says when and what to decide.
 class AnnouncedPolicy : public Policy {
  public:
-  // Before the first announcement every unit has its option of `start`.
+  // `start` has each unit's option before the first announcement.
   AnnouncedPolicy(const PolicyContext& context, ParameterGrid grid, Choices start);
 
   void Decide(const StepInfo& step, std::span<const Unit> units,
@@ -33,18 +34,18 @@ class AnnouncedPolicy : public Policy {
   void Load(ByteSpan state) final;
 
  protected:
-  // At the beginning of a step, before its parameters are given out.
+  // Is called at the beginning of a step, before its parameters are given out.
   virtual void OnStep() {}
-  // Whether worker 0 decides at the end of this step; what it decides, and the work of that, which
-  // is asked for first.
+  // IsDue is true where worker 0 decides at the end of this step. ChoosingWork, the work of that,
+  // is asked for first; then Choose returns the decision.
   virtual bool IsDue() const = 0;
   virtual Choices Choose() = 0;
-  // Of the last Choose(): what it went by for the unit, and whether it was a decision at all.
+  // Return what the last Choose() went by for the unit, and whether it was a decision at all.
   virtual DecisionGrounds GroundsOf(size_t unit) const = 0;
   virtual bool HasDecided() const { return true; }
   virtual WorkList ChoosingWork() const = 0;
   virtual void SaveOwn(StateWriter& out) const = 0;
-  // Reads to the end of `in`; throws Error, changing nothing.
+  // Reads to the end of `in`. Throws Error, changing nothing.
   virtual void LoadOwn(StateReader& in) = 0;
 
   const PolicyContext& context() const { return context_; }
@@ -52,15 +53,15 @@ class AnnouncedPolicy : public Policy {
   const StepInfo& step() const { return step_; }
   const Choices& choices() const { return choices_; }
   int64_t elements() const { return elements_; }
-  // The grid's, of worker 0's `gradient` in this step.
+  // Returns the grid's squared errors of worker 0's `gradient` in this step.
   OptionTable SquaredErrors(std::span<const float> gradient) const;
   // A kernel's pass over the gradient of every unit.
   Work PassOver(const std::string& kernel) const;
-  // Making the sum of GradientSum zero again, which is no launch.
+  // Returns the work of making the sum of GradientSum zero again, which is no launch.
   WorkList Clearing() const { return {Moved(int64_t{sizeof(float)} * elements_)}; }
   // False where residuals count for nothing.
   virtual bool ReadsResidual() const { return true; }
-  // Known to every worker without a message; holds from this step on.
+  // Sets choices that every worker knows without a message; they count from this step on.
   void SetChoices(Choices choices, const std::string& reason);
 
  private:
@@ -68,10 +69,10 @@ class AnnouncedPolicy : public Policy {
 
   PolicyContext context_;
   ParameterGrid grid_;
-  int64_t elements_ = 0;  // of all units
+  int64_t elements_ = 0;  // elements of all units
   StepInfo step_;
-  Choices choices_;  // holds
-  Choices decided_;  // at worker 0, to be announced
+  Choices choices_;  // choices in force
+  Choices decided_;  // choices of worker 0 that are yet to be announced
   Choices received_;
 };
 

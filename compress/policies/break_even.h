@@ -1,6 +1,6 @@
-// From which compression ratio on a link gains from it. Without compression M bytes take M / B
-// seconds. With it every pass over them costs M / T more, at sender and receiver, and the link M /
-// (r B):
+// The break-even ratio is the compression ratio from which on a link gains. Without compression M
+// bytes take M / B seconds. With it every pass over them costs M / T more, at sender and receiver,
+// and the link M / (r B):
 //
 //   M / B > M sum_j c_j / T_j + M / (r B)   <=>   r > 1 / (1 - B sum_j c_j / T_j)
 //
@@ -13,12 +13,13 @@
 
 namespace legacy {
 
+// A CodecPass is one kind of pass over the values.
 struct CodecPass {
-  double bytes_per_second = 1;  // of dense values; positive
+  double bytes_per_second = 1;  // bytes of dense values a second; positive
   double passes = 1;            // c_j, at sender and receiver together
 };
 
-// Infinity where no ratio gains.
+// Returns the ratio, or infinity where no ratio gains.
 inline double BreakEvenRatio(double link_bytes_per_second, std::span<const CodecPass> passes) {
   double seconds_per_byte = 0;
   for (const CodecPass& pass : passes) seconds_per_byte += pass.passes / pass.bytes_per_second;

@@ -1,9 +1,9 @@
-// What a unit's bytes cost in time that is not hidden: the slope beta of exposed communication
-// seconds over bytes, by least squares through the origin over all units that were exposed at all.
-// Units that never were cost nothing.
+// An exposed cost is what a unit's bytes cost in time that is not hidden: the slope beta of exposed
+// communication seconds over bytes, by least squares through the origin over all units that were
+// exposed at all. Units that never were cost nothing.
 //
-// And what work costs that grows with the parameter (PowerSGD's products with the rank): the slope
-// of all codec seconds over multiply-adds, by least squares with a constant, which takes in
+// It is also what work costs that grows with the parameter (PowerSGD's products with the rank): the
+// slope of all codec seconds over multiply-adds, by least squares with a constant, which takes in
 // launches and passes that no option changes. It is known once the amount has changed, and 0
 // before.
 #pragma once
@@ -16,11 +16,12 @@
 
 namespace legacy {
 
+// An ExposedCost collects steps and prices options.
 class ExposedCost {
  public:
   explicit ExposedCost(size_t units) : exposed_(units, 0.0) {}
 
-  // Of one step, by unit; nothing where both are empty.
+  // Adds one step's bytes and exposed seconds by unit; nothing where both are empty.
   void Add(std::span<const double> bytes, std::span<const double> seconds);
   // Multiply-adds of one step, and its seconds of encoding and decoding.
   void AddWork(double amount, double seconds);
@@ -33,11 +34,12 @@ class ExposedCost {
   void Load(StateReader& in);
 
  private:
-  std::vector<double> exposed_;  // seconds of each unit
+  std::vector<double> exposed_;  // exposed seconds of each unit
   double bytes_seconds_ = 0;     // sums of products over exposed units
   double bytes_bytes_ = 0;
   bool measured_ = false;
-  double steps_ = 0;  // whose work was added; means, and sums of products about them
+  // Steps whose work was added; below are means, and sums of products about them.
+  double steps_ = 0;
   double mean_amount_ = 0;
   double mean_seconds_ = 0;
   double amount_amount_ = 0;

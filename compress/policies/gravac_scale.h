@@ -1,7 +1,6 @@
-// GraVAC's side of the scales (Tyagi and Swany, "GraVAC: Adaptive Compression for
-// Communication-Efficient Distributed DL Training", IEEE CLOUD 2023, Algorithm 1): which
-// compression factors are tried, what is known of each, and when to stay. No messages: those are
-// gravac.cc's.
+// GraVAC's scale (Tyagi and Swany, "GraVAC: Adaptive Compression for Communication-Efficient
+// Distributed DL Training", IEEE CLOUD 2023, Algorithm 1) says which compression factors are tried,
+// what is known of each, and when to stay. Messages are gravac.cc's.
 //
 // What the paper leaves open, and what holds here:
 //   - candidates are one list of absolute factors from theta_min on, whatever theta_min rises to
@@ -24,22 +23,26 @@
 
 namespace legacy {
 
+// A GravacScaling says which factors are tried.
 enum class GravacScaling : uint8_t {
   kExponential,  // theta_min * {1, 2, 4, 16, 256, ...}, the exponent doubles; theta_max last
   kGeometric,    // theta_min * {1, 2, 4, 8, ...}; theta_max last
 };
 
-// Rising, from theta_min to theta_max. 1 <= theta_min <= theta_max.
+// Returns the factors, rising from theta_min to theta_max. 1 <= theta_min <= theta_max.
 std::vector<double> GravacFactors(double theta_min, double theta_max, GravacScaling scaling);
 
+// GravacRules are the constants of the algorithm.
 struct GravacRules {
   double epsilon = 0.7;     // least gain that is accepted
   double omega = 0.01;      // relative difference that counts as none
-  double smoothing = 0.01;  // of the moving averages: weight of a new sample
+  double smoothing = 0.01;  // weight of a new sample in the moving averages
 };
 
+// A GravacBranch says what a step sends: everything, or the lower or the current factor.
 enum class GravacBranch : uint8_t { kDense, kMinimum, kCurrent };
 
+// A GravacScale runs the algorithm.
 class GravacScale {
  public:
   GravacScale(std::vector<double> factors, const GravacRules& rules)
@@ -49,12 +52,13 @@ class GravacScale {
   double current() const { return factors_[current_]; }
   bool stays() const { return stays_; }
 
-  // The gains of this step's gradient at minimum() and current(): updates the averages, says what
-  // is sent.
+  // Takes the gains of this step's gradient at minimum() and current(), updates the averages, and
+  // returns what is sent.
   GravacBranch Weigh(double minimum_gain, double current_gain);
-  // What the last weighed branch achieved: throughput without compression's loss, 1 / seconds of
-  // the step times a constant, is multiplied by its gain.
+  // Records what the last weighed branch achieved: `throughput` without compression's loss, 1 /
+  // seconds of the step times a constant, is multiplied by its gain.
   void Record(double throughput);
+  // Ends a window: the next one may try other factors, or stay.
   void EndWindow();
   void Release() { stays_ = false; }
 
@@ -72,7 +76,7 @@ class GravacScale {
   size_t current_ = 0;
   double minimum_gain_ = kNoSample;  // moving averages
   double current_gain_ = kNoSample;
-  size_t sent_ = 0;  // of the last step
+  size_t sent_ = 0;  // position of the factor that the last step sent
   double sent_gain_ = 1;
   bool sent_dense_ = true;
   std::map<size_t, double> throughputs_;  // last value of each factor that was sent

@@ -1,13 +1,13 @@
-// Multiple-choice knapsack by dynamic programming: one option for each unit, the sum of one figure
-// least, the sum of another within a budget. L-GreCo (Markov, Alimohammadi, Frantar, Alistarh,
-// "L-GreCo: Layerwise-Adaptive Gradient Compression For Efficient Data-parallel Deep Learning",
-// MLSys 2024) takes the least bytes within an error; Kimad+ (Xin et al., DistributedML 2023) the
-// least error within a number of bytes.
+// This solves the multiple-choice knapsack by dynamic programming: one option for each unit, such
+// that the sum of one figure is least and the sum of another within a budget. L-GreCo (Markov,
+// Alimohammadi, Frantar, Alistarh, "L-GreCo: Layerwise-Adaptive Gradient Compression For Efficient
+// Data-parallel Deep Learning", MLSys 2024) takes the least bytes within an error; Kimad+ (Xin et
+// al., DistributedML 2023) the least error within a number of bytes.
 //
 // The budget is cut into D steps and weights are rounded up to whole steps: what is found never
-// exceeds the budget, and costs no more than the best choice within budget * (1 - L / D). O(L A D)
-// time, O(L D) bytes. Costs become whole numbers (exact where they are whole and sum to less than
-// 2^30): the same answer everywhere.
+// exceeds the budget, and costs no more than the best choice within budget * (1 - L / D). It takes
+// O(L A D) time and O(L D) bytes. Costs become whole numbers (exact where they are whole and sum to
+// less than 2^30), so the answer is the same everywhere.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace legacy {
 
-// Figures of every unit's options, row by row: [unit * options + option].
+// An OptionTable has figures of every unit's options, row by row: [unit * options + option].
 struct OptionTable {
   size_t units = 0;
   size_t options = 0;  // at most 256
@@ -29,27 +29,28 @@ struct OptionTable {
   double At(size_t unit, size_t option) const { return values[unit * options + option]; }
 };
 
-// An option for each unit.
+// Choices are one option for each unit.
 using Choices = std::vector<uint8_t>;
 
-// In unit order, in double.
+// Returns the sum of the chosen figures, in unit order and in double.
 double SumOf(const OptionTable& table, std::span<const uint8_t> choices);
 
-// The choice of least total cost among those whose weights, rounded up to steps of budget /
-// `steps`, sum to at most `steps`; nothing where there is none. Of equal costs the one of least
-// weight, then of lowest options. Weight 0 takes no step; options whose weight or cost is NaN,
-// infinite or negative are never taken. Positive finite budget.
+// Returns the choice of least total cost among those whose weights, rounded up to steps of budget /
+// `steps`, sum to at most `steps`; nothing where there is none. Of equal costs it takes the least
+// weight, then the lowest options. Weight 0 takes no step; options whose weight or cost is NaN,
+// infinite or negative are never taken. `budget` is positive and finite.
 std::optional<Choices> SolveKnapsack(const OptionTable& weights, const OptionTable& costs,
                                      double budget, int64_t steps);
 
-// For each unit the option of least value; of equal ones the least `second`, then the lowest. NaN
-// counts as largest.
+// Returns for each unit the option of least value; of equal ones the least `second`, then the
+// lowest. NaN counts as largest.
 Choices LeastOf(const OptionTable& values, const OptionTable& second);
 
-// L-GreCo's choice: least cost with an error of at most alpha times that of `reference` (an option
-// for each unit: the uniform parameter that is known to do). The reference itself where there is
-// nothing to compare with (no error, or not finite) and, for alpha >= 1, where nothing cheaper was
-// found. For alpha < 1, where nothing is within the budget, the least error for each unit.
+// Returns L-GreCo's choice: least cost with an error of at most alpha times that of `reference` (an
+// option for each unit: the uniform parameter that is known to do). It is the reference itself
+// where there is nothing to compare with (no error, or not finite) and, for alpha >= 1, where
+// nothing cheaper was found. For alpha < 1, where nothing is within the budget, it is the least
+// error for each unit.
 Choices CheapestWithinError(const OptionTable& errors, const OptionTable& costs,
                             std::span<const uint8_t> reference, double alpha, int64_t steps);
 

@@ -1,11 +1,12 @@
-// The parameters that a policy chooses from, for each unit, and what each would send.
+// A parameter grid has the parameters that a policy chooses from, for each unit, and what each
+// would send.
 //
 //   density, theta   kept fraction = anchor's * 2^(j/2) within [low, high] times the anchor's,
 //                    clipped to [1 / numel, max(0.5, the anchor's)]
 //   rank             whole numbers in [floor(low * anchor), ceil(high * anchor)]
 //   bits             2 to 8, and the anchor; without those that error feedback would diverge with
-// All within the parameter's own range, from what sends least to what sends most. Units that the
-// scheme leaves whole have the anchor alone, over and over.
+// All are within the parameter's own range, from what sends least to what sends most. Units that
+// the scheme leaves whole have the anchor alone, over and over.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +19,19 @@
 
 namespace legacy {
 
-// How much less and more than the anchor is tried; bits have a range of their own.
+// A GridRange says how much less and more than the anchor is tried; bits have a range of their own.
 struct GridRange {
   double low = 1;
   double high = 1;
 };
 
+// A ParameterGrid has the same number of options for every unit.
 class ParameterGrid {
  public:
   // Throws Error where the scheme's parameter is none of the above.
   ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor,
                 const GridRange& range);
-  // The same parameters for every unit, or the anchor where units are left whole.
+  // Takes the same parameters for every unit, or the anchor where units are left whole.
   ParameterGrid(const Scheme& scheme, std::span<const Unit> units, double anchor,
                 const std::vector<double>& parameters);
 
@@ -39,17 +41,19 @@ class ParameterGrid {
     return parameters_[unit * options_ + option];
   }
   bool Compressed(size_t unit) const { return compressed_[unit]; }
-  // For each unit the option nearest to ScaleParameter(anchor, factor), by amount.
+  // Returns for each unit the option nearest to ScaleParameter(anchor, factor), by amount.
   Choices Nearest(double factor) const;
 
-  // Bytes that one worker sends; 4 a value where a message's length depends on the data.
+  // Returns the bytes that one worker sends, 4 a value where a message's length depends on the
+  // data.
   OptionTable Bytes() const;
-  // Multiply-adds of a product that grow with the parameter: those of ranks; 0 for all others.
+  // Returns the multiply-adds of a product that grow with the parameter: those of ranks; 0 for all
+  // others.
   OptionTable Work() const;
-  // ||x - C(x)||^2 of `values`, which are flat as the units lie in it; 0 where the unit is left
-  // whole with that parameter. `random` is completed with each unit's number.
+  // Returns ||x - C(x)||^2, where x is `values`, flat as the units are in it; 0 where the unit is
+  // left whole with that parameter. `random` is completed with each unit's number.
   OptionTable SquaredErrors(std::span<const float> values, const RandomKey& random) const;
-  // What that takes.
+  // Returns the device work of SquaredErrors.
   WorkList ErrorWork() const;
 
  private:

@@ -1,13 +1,13 @@
-// AR-Topk: Top-K made summable. One worker broadcasts the positions of its largest error-fed
+// AR-Topk is Top-K made summable. One worker broadcasts the positions of its largest error-fed
 // gradients; then every worker's values at those positions are all-reduced. The volume at one
-// worker does not grow with N, as it does when Top-K messages are gathered. The worker is chosen in
-// turn (step mod N, of those who take part), or as the one whose error-fed gradient varies most,
+// worker does not grow with N, as it does when Top-K messages are gathered. The root is chosen in
+// turn (step mod N, among the active workers), or is the one whose error-fed gradient varies most,
 // which a collective call of 4 bytes a worker (a float, no header) finds out first.
 //
-// flexible-topk gathers in steps where that is faster, over one residual: by the closed forms of
-// the collectives that are configured and the lengths of the messages as they are sent
-// (schemes/call_cost.h). Tyagi and Swany, "Flexible communication for optimal distributed learning
-// over unpredictable networks" (IEEE BigData 2023).
+// flexible-topk gathers in steps where that is faster, over one residual, by the closed forms of
+// the configured algorithms and the lengths of the messages as they are sent (schemes/call_cost.h).
+// Tyagi and Swany, "Flexible communication for optimal distributed learning over unpredictable
+// networks" (IEEE BigData 2023).
 #pragma once
 
 #include <memory>
@@ -18,25 +18,27 @@
 
 namespace legacy {
 
+// ArTopKOptions configure ar-topk and flexible-topk.
 struct ArTopKOptions {
   enum class Mode : uint8_t { kAuto, kGather, kReduce };
   std::string name = "ar-topk";
   Mode mode = Mode::kReduce;
   bool root_by_variance = false;
-  std::optional<IndexCoding> index =
-      {};  // forced coding of positions; default: the shortest fixed-length one
-  std::shared_ptr<const Codec> topk = {};  // of gathered messages
+  // Forced coding of positions; none: the shortest of fixed length.
+  std::optional<IndexCoding> index = {};
+  std::shared_ptr<const Codec> topk = {};  // codec of gathered messages
   bool error_feedback = true;
 };
 
+// An ArTopKScheme makes exchanges that gather, reduce, or choose between both.
 class ArTopKScheme : public Scheme {
  public:
   explicit ArTopKScheme(ArTopKOptions options) : options_(std::move(options)) {}
   std::string_view Name() const override { return options_.name; }
   const ParameterSpec& Parameter() const override;
   int64_t ElementsSent(const Unit& unit, double density) const override;
-  // Of the worker that broadcasts: positions and values. Empty where the way depends on the
-  // network.
+  // Returns the bytes of the worker that broadcasts: positions and values. Nothing where the choice
+  // depends on the network.
   std::optional<int64_t> MessageBytes(const Unit& unit, double density) const override;
   std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double density,
                                                         int active_workers,

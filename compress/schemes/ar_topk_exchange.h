@@ -1,4 +1,4 @@
-// The exchange of AR-Topk and flexible-topk.
+// This is the exchange of AR-Topk and flexible-topk.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,7 @@
 
 namespace legacy {
 
+// An ArTopKExchange runs the calls that ArTopKStep plans.
 class ArTopKExchange : public ExchangeBase {
  public:
   ArTopKExchange(const ArTopKOptions& options, const Unit& unit, int workers);
@@ -35,14 +36,15 @@ class ArTopKExchange : public ExchangeBase {
   void AddValues(ByteSpan message);
 
   ArTopKOptions options_;
-  std::vector<PlannedCall> calls_;  // of this step
-  int first_ = kDone;               // that of the first of them
+  std::vector<PlannedCall> calls_;  // calls of this step
+  int first_ = kDone;               // index of the first of them
   int call_ = kDone;
-  bool gathers_ = false;  // in this step
+  bool gathers_ = false;  // true where this step gathers
   int root_ = 0;
-  float largest_ = -1;             // variance so far
-  std::vector<uint32_t> support_;  // empty where all messages are gathered
-  std::vector<float> sum_;         // at the support, or of the unit
+  float largest_ = -1;  // largest variance so far
+  // Positions that are reduced; empty where all messages are gathered.
+  std::vector<uint32_t> support_;
+  std::vector<float> sum_;  // sum at the support, or of the unit
 };
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// A step of AR-Topk of one unit, gathered or reduced: its collective calls, what they do and how
-// long their messages are.
+// A step of AR-Topk of one unit is gathered or reduced: this says what its collective calls are,
+// what they do and how long their messages are.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,21 @@
 
 namespace legacy {
 
+// An ArTopKStep plans the calls of one step.
 struct ArTopKStep {
   const ArTopKOptions& options;
   const Unit& unit;
   double density = 1;
   int active_workers = 1;
 
-  int64_t Count() const;  // positions
+  int64_t Count() const;  // number of positions
   IndexCoding Coding() const;
-  // Messages whose length depends on the data are planned as the shortest of fixed length.
+  // Returns the call of a gathered step. Messages whose length depends on the data are planned as
+  // the shortest of fixed length.
   std::vector<PlannedCall> Gathered() const;
-  // The root of the broadcast is chosen by the exchange.
+  // Returns the calls of a reduced step; the exchange sets the root of the broadcast.
   std::vector<PlannedCall> Reduced() const;
-  // Whether messages are gathered: as configured, or where that is no slower on the link.
+  // True where messages are gathered: as configured, or where that is no slower on the link.
   bool Gathers(const LinkEstimate& link) const;
 
  private:

@@ -1,5 +1,4 @@
-// What a collective call of messages takes on the network, as far as workers know it
-// (LinkEstimate).
+// The cost of a call is what it takes on the network, as far as workers know it (LinkEstimate).
 #pragma once
 
 #include <cstdint>
@@ -9,9 +8,9 @@
 
 namespace legacy {
 
-// Seconds of a collective call of a unit of `elements` in which worker w sends bytes[w]: by the
-// collective that is configured, else, for N workers, the largest message of M bytes, latency a and
-// seconds b per byte,
+// Returns the seconds of a collective call of a unit of `elements` in which worker w sends
+// bytes[w]: by the configured algorithm, else, for N workers, the largest message of M bytes,
+// latency a and seconds b per byte,
 //
 //   all-gather, ring    (N - 1) (a + M b)
 //   all-reduce, ring    2 (N - 1) (a + M b / N)
@@ -19,7 +18,7 @@ namespace legacy {
 double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t elements,
                    std::span<const int64_t> bytes);
 
-// Of collective calls of so many active workers, one after the other.
+// Returns the seconds of calls of that many active workers, one after the other.
 double CallsSeconds(const LinkEstimate& link, std::span<const PlannedCall> calls, int64_t elements,
                     int active_workers);
 

@@ -1,8 +1,9 @@
-// Multi-level compression (Tyagi and Swany, GraVAC, IEEE CLOUD 2023, section III): a unit at
-// several candidates of one parameter, the loosest first; each next one is selected from what the
-// one before kept. Counts come from the whole unit, so that Top-K at any level keeps what it would
-// keep directly (ties aside: of equal magnitudes both keep the lower positions). Supports that all
-// workers draw (Random-K) are drawn from the whole unit at each level, as the receivers draw them.
+// Candidates are those of multi-level compression (Tyagi and Swany, GraVAC, IEEE CLOUD 2023,
+// section III): a unit is compressed at several candidates of one parameter, the loosest first;
+// each next one is selected from what the one before kept. Counts come from the whole unit, so that
+// Top-K at any candidate keeps what it would keep directly (ties aside: of equal magnitudes both
+// keep the lower positions). Supports that all workers draw (Random-K) are drawn from the whole
+// unit for each candidate, as the receivers draw them.
 #pragma once
 
 #include <vector>
@@ -12,22 +13,24 @@
 
 namespace legacy {
 
-// Of all workers, for one unit and step. Measure may run concurrently for different workers.
+// Candidates holds the selections of all workers, for one unit and step. Measure and At may run
+// concurrently for different workers.
 class Candidates {
  public:
   // `codec` outlives this.
   Candidates(const SparseCodec& codec, int64_t numel, int workers)
       : codec_(codec), numel_(numel), selections_(workers) {}
 
-  // Throws Error where candidates are out of range or not loosest first. `estimate`: nothing is
-  // selected by Measure, which works out energies from Sparsifier::SquaredErrors.
+  // Starts a step. Throws Error where candidates are out of range or not loosest first. `estimate`:
+  // Measure selects nothing, and takes energies from Sparsifier::SquaredErrors.
   void Begin(std::span<const double> candidates, bool estimate);
   // True where the candidate's message is all of the unit.
   bool SendsAll(size_t candidate) const;
-  // `values` is e of the worker. `whole`: all of it is sent whatever the candidate.
+  // Measures what each candidate keeps of `values`, the worker's e. `whole`: all of it is sent
+  // whatever the candidate.
   Probe Measure(int worker, std::span<const float> values, const CodecContext& context, bool whole);
-  // Of what Measure was given; selected now where that estimated. Concurrently for different
-  // workers, too.
+  // Returns the candidate's selection of what Measure was given. It is selected now where Measure
+  // estimated.
   const Selection& At(int worker, size_t candidate, std::span<const float> values,
                       const CodecContext& context);
 

@@ -1,5 +1,5 @@
-// The exchange of CodecScheme: one codec's messages, after their lengths where those depend on the
-// data.
+// This is the exchange of CodecScheme: one codec's messages, after their lengths where those depend
+// on the data.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,16 @@
 
 namespace legacy {
 
+// A CodecExchangeSetup configures the exchange of one unit.
 struct CodecExchangeSetup {
   std::string scheme;
   std::shared_ptr<const Codec> codec;
   MemoryOptions memory;
-  bool whole = false;  // send the unit as it is
+  bool whole = false;  // true: the unit is sent whole
   bool requantise = false;
 };
 
+// A CodecExchange encodes, gathers or sums, and decodes the messages of one codec.
 class CodecExchange : public ExchangeBase {
  public:
   CodecExchange(CodecExchangeSetup setup, const Unit& unit, int workers);
@@ -39,7 +41,7 @@ class CodecExchange : public ExchangeBase {
  private:
   enum CallIndex { kLengthsCall, kMessagesCall, kDone };
 
-  // What this step's messages are made by.
+  // Returns the codec that makes this step's messages.
   const Codec& Active() const;
   CodecStep Current() const;
   int64_t WaitingValues() const;
@@ -50,17 +52,17 @@ class CodecExchange : public ExchangeBase {
   CodecExchangeSetup setup_;
   std::optional<Candidates> candidates_;
   size_t chosen_ = 0;
-  bool whole_ = false;      // in this step
-  std::vector<float> sum_;  // of messages, as the codec adds them
+  bool whole_ = false;      // true where this step sends the unit whole
+  std::vector<float> sum_;  // sum of messages, as the codec adds them
   float divisor_ = 1;
   int call_ = kDone;
-  std::vector<Message> waiting_;  // by worker, between the calls
-  std::vector<int64_t> lengths_;  // as announced, in the active workers' order
-  int accumulated_ = 0;           // messages of this call so far
-  int64_t sent_ = 0;              // values in the messages accumulated so far
+  std::vector<Message> waiting_;  // messages by worker, between the calls
+  std::vector<int64_t> lengths_;  // lengths as announced, in the order of active workers
+  int accumulated_ = 0;           // number of messages of this call so far
+  int64_t sent_ = 0;              // number of values in the messages accumulated so far
 };
 
-// All values as fp32.
+// Returns the codec that sends all values as fp32.
 const Codec& DenseCodec();
 
 }  // namespace legacy

@@ -1,15 +1,16 @@
-// Any codec in one collective call: messages of a linear codec are summed on the way (all-reduce),
-// others gathered whole. Every worker's bytes are decoded and added in worker order, so the mean
-// does not depend on threads or on the network. Where lengths depend on the data a call of lengths
-// goes first: 4 bytes a worker (u32, no header), checked against the messages that follow.
+// Any codec is a scheme of one collective call: messages of a linear codec are summed on the way
+// (all-reduce), others are gathered whole. Every worker's bytes are decoded and added in worker
+// order, so the mean does not depend on threads or on the network. Where lengths depend on the
+// data, a call of lengths goes first: 4 bytes a worker (u32, no header), checked against the
+// messages that follow.
 //
 // Units that the options leave out are sent whole by all-reduce, without residual. With momentum
 // (schemes/memory.h) what is sent whole is momentum SGD.
 //
-// Requantised sums (as CGX reduces: Markov et al., CGX, Middleware 2022): every worker owns a slice
-// of the unit, decodes and averages the slices that it is sent, and quantises the mean again for
-// all. One NIC carries 2 (N-1)/N messages instead of the N-1 of a gather, for a second quantisation
-// error.
+// Requantised sums reduce as CGX does (Markov et al., CGX, Middleware 2022): every worker owns a
+// slice of the unit, decodes and averages the slices that it is sent, and quantises the mean again
+// for all. One NIC carries 2 (N-1)/N messages instead of the N-1 of a gather, for a second
+// quantisation error.
 #pragma once
 
 #include <memory>
@@ -22,18 +23,21 @@
 
 namespace legacy {
 
+// CodecSchemeOptions are the options of codecs as schemes.
 struct CodecSchemeOptions {
   MemoryOptions memory = {};
-  double local_clip = 0;    // norm of the whole gradient, for all workers together; 0: not clipped
-  int64_t min_numel = 0;    // smaller units are sent whole
-  bool vectors = true;      // compress units of one dimension too
-  bool requantise = false;  // reduce by slices that are quantised again
+  // Norm of the whole gradient, for all workers together; 0: it is not clipped.
+  double local_clip = 0;
+  int64_t min_numel = 0;    // elements below which units are sent whole
+  bool vectors = true;      // true: units of one dimension are compressed too
+  bool requantise = false;  // true: sums are reduced by slices that are quantised again
 };
 
+// A CodecScheme makes exchanges of one codec.
 class CodecScheme : public Scheme {
  public:
-  // `name`: of the scheme where it is not the codec's. Throws Error where the codec has no
-  // requantised sums.
+  // `name` is the scheme's where it is not the codec's. Throws Error where requantised sums are
+  // asked for and the codec has none.
   CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions& options,
               std::string name = {});
   std::string_view Name() const override { return name_; }
@@ -42,7 +46,7 @@ class CodecScheme : public Scheme {
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
   std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double parameter,
                                                int active_workers) const override;
-  // Values and positions of 32 bits where lengths depend on the data.
+  // Returns calls of values with positions of 32 bits where lengths depend on the data.
   std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
                                                         int active_workers,
                                                         const LinkEstimate& link) const override;
@@ -63,7 +67,8 @@ class CodecScheme : public Scheme {
   const CodecSchemeOptions& options() const { return options_; }
 
  private:
-  // Throws Error where the parameter is none of the codec's. Not to outlive `unit`.
+  // Returns the step of a unit, which must not outlive `unit`. Throws Error where the parameter is
+  // none of the codec's.
   CodecStep StepOf(const Unit& unit, double parameter, int active_workers) const;
 
   std::shared_ptr<const Codec> codec_;  // shared with the exchanges, which may outlive the scheme
@@ -71,7 +76,7 @@ class CodecScheme : public Scheme {
   std::string name_;
 };
 
-// The options that every codec takes as a scheme, before its own.
+// Return the options that every codec takes as a scheme, before its own, and read them.
 std::span<const OptionSpec> CodecSchemeOptionSpecs();
 CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader, const SchemeOptions& options);
 

@@ -1,5 +1,5 @@
-// What exchanges share: unit, workers, who takes part in the step, and all that lasts from step to
-// step.
+// Exchanges share the unit, the workers, who is active in the step, and all state that lasts from
+// step to step.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@
 
 namespace legacy {
 
+// An ExchangeBase keeps that state for a derived exchange.
 class ExchangeBase : public Exchange {
  public:
   ExchangeBase(std::string_view scheme, const Unit& unit, int workers, const MemoryOptions& memory);
@@ -23,21 +24,22 @@ class ExchangeBase : public Exchange {
   const Unit& unit() const { return unit_; }
   int workers() const { return workers_; }
   const StepContext& step() const { return step_; }
-  // How many workers take part in the step, and which is the i-th of them.
+  // Return the number of active workers, and the i-th of them.
   int ActiveWorkers() const;
   int ActiveWorker(int i) const;
   Memory& memory() { return memory_; }
   const Memory& memory() const { return memory_; }
-  // What is the same at all workers (a warm basis), beside what each keeps; saved with the rest.
+  // Returns the state that is the same at all workers (a warm basis), beside what each keeps. It is
+  // saved with the rest.
   std::vector<float>& shared() { return shared_; }
-  // Throws Error where a loaded one cannot be this exchange's.
+  // Throws Error where a loaded shared state cannot be this exchange's.
   virtual void CheckShared(std::span<const float> shared) const;
 
   void SetStep(const StepContext& context) { step_ = context; }
   void SetParameter(double parameter) { step_.parameter = parameter; }
-  // Parameter, random key and unit of the step, as sender and receivers share them.
+  // Returns parameter, random key and unit of the step, as sender and receivers share them.
   CodecContext SharedContext() const;
-  // The same as the sender has it: with its own draws and what its codec remembers.
+  // Returns the sender's context: with its own draws and its codec's state.
   CodecContext SenderContext(int worker);
 
  private:
@@ -53,9 +55,10 @@ class ExchangeBase : public Exchange {
 // Throws Error where there are no workers, or too many elements.
 void CheckExchange(const Unit& unit, int workers);
 
-// A payload without a header: the four bytes of a number, in collective calls of one number a
-// worker.
+// Returns a payload without a header: the four bytes of a number, in collective calls of one number
+// a worker.
 Message NumberMessage(uint32_t number);
-uint32_t NumberOf(ByteSpan message);  // throws Error unless it is four bytes
+// Returns the number of such a payload. Throws Error unless it is four bytes.
+uint32_t NumberOf(ByteSpan message);
 
 }  // namespace legacy

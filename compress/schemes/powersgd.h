@@ -1,6 +1,6 @@
-// PowerSGD (Vogels et al., NeurIPS 2019): a gradient matrix as a product of two thin ones, by one
-// step of subspace iteration from the last step's result. A unit is a matrix n x m, first dimension
-// by the rest; e_i = g_i + r_i.
+// PowerSGD (Vogels et al., NeurIPS 2019) sends a gradient matrix as a product of two thin ones, by
+// one step of subspace iteration from the last step's result. A unit is a matrix n x m, its first
+// dimension by the rest; e_i = g_i + r_i.
 //
 //   call 1   P = mean of M_i Q               16 + 4 r n bytes a worker, all-reduced; then made
 //             orthonormal
@@ -13,7 +13,7 @@
 // those that are missing, and so are vectors that died (a matrix of less rank). Residuals last
 // through changes of the rank.
 //
-// The mean depends on the gradients' mean alone, up to rounding. Deterministic.
+// The mean depends on the gradients' mean alone, up to rounding. It is deterministic.
 #pragma once
 
 #include "compress/exchange.h"
@@ -21,18 +21,21 @@
 
 namespace legacy {
 
+// PowerSgdOptions configure the scheme.
 struct PowerSgdOptions {
-  double min_rate = 2;  // least saving; 0: every matrix
+  double min_rate = 2;  // least saving; 0: every matrix is compressed
   bool warm_start = true;
   bool error_feedback = true;
 };
 
+// A PowerSgdScheme makes exchanges that all-reduce both factors.
 class PowerSgdScheme : public Scheme {
  public:
   explicit PowerSgdScheme(const PowerSgdOptions& options) : options_(options) {}
   const PowerSgdOptions& options() const { return options_; }
   std::string_view Name() const override { return "powersgd"; }
-  const ParameterSpec& Parameter() const override;  // rank
+  // The parameter: the rank.
+  const ParameterSpec& Parameter() const override;
   int64_t ElementsSent(const Unit& unit, double rank) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double rank) const override;
   bool Compresses(const Unit& unit, double rank) const override;
@@ -42,27 +45,27 @@ class PowerSgdScheme : public Scheme {
   WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
 
-  // Vectors in each factor of the unit; 0 where it is sent whole.
+  // Returns the number of vectors in each factor of the unit; 0 where it is sent whole.
   int64_t Vectors(const Unit& unit, double rank) const;
-  // Whether workers hold what was not sent of the unit.
+  // True where the unit has a residual.
   bool KeepsResidual(const Unit& unit) const {
     return options_.error_feedback && unit.shape.size() > 1;
   }
   std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double rank,
                                                int active_workers) const override;
-  // Of a step.
+  // Returns the calls of a step.
   std::vector<CollectiveCall> Calls(const Unit& unit, double rank) const;
 
  private:
   PowerSgdOptions options_;
 };
 
-// A unit's matrix; one of one dimension is a single row.
+// Returns a unit's matrix; a unit of one dimension is a single row.
 MatrixShape MatrixOf(const Unit& unit);
 
 inline constexpr int64_t kLargestRank = 64;
 
-// Of a message with a factor of `values` floats.
+// Returns the header of a message with a factor of `values` floats.
 Header FactorHeader(const Unit& unit, CodecId factor, int64_t values);
 
 }  // namespace legacy

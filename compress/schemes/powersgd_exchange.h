@@ -1,4 +1,4 @@
-// The exchange of PowerSGD.
+// This is the exchange of PowerSGD.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,7 @@
 
 namespace legacy {
 
+// A PowerSgdExchange all-reduces both factors one after the other.
 class PowerSgdExchange : public ExchangeBase {
  public:
   // `scheme` is copied.
@@ -36,9 +37,9 @@ class PowerSgdExchange : public ExchangeBase {
   PowerSgdScheme scheme_;
   bool warm_start_;
   MatrixShape shape_;
-  int64_t rank_ = 0;  // of this step
+  int64_t rank_ = 0;  // rank of this step
   int call_ = kDone;
-  std::vector<float> sum_;   // of the call's messages
+  std::vector<float> sum_;   // sum of the call's messages
   std::vector<float> left_;  // P, orthonormal
   std::vector<float> mean_;
 };

@@ -1,5 +1,6 @@
-// Requantised sums: after every worker has sent each slice to its owner, the owner quantises the
-// slice's mean again and sends it to all. Slices are as equal as the quantiser's buckets allow.
+// Requantised sums are quantised twice: after every worker has sent each slice to its owner, the
+// owner quantises the slice's mean again and sends it to all. Slices are as equal as the
+// quantiser's buckets allow.
 #pragma once
 
 #include <span>
@@ -8,14 +9,14 @@
 
 namespace legacy {
 
-// `mean` becomes what all workers decode: slice i is quantised by the i-th of `owners`, encoded to
-// a message (CodecId::kSlice) and decoded from its bytes. Draws are those of sender `workers` + i,
-// which no worker is.
+// Turns `mean` into what all workers decode: slice i is quantised by the i-th of `owners`, encoded
+// to a message (CodecId::kSlice) and decoded from its bytes. Draws are those of sender `workers` +
+// i, which no worker is.
 void Requantise(const Quantiser& quantiser, int owners, int workers, const CodecContext& context,
                 std::span<float> mean);
 
-// One worker's: decoding its slice of every message, encoding the mean of it, decoding all slices
-// of the mean.
+// Returns the work of one worker: decoding its slice of every message, encoding the mean of it, and
+// decoding all slices of the mean.
 WorkList RequantiseWork(const Codec& codec, int64_t numel, double parameter, int owners);
 
 }  // namespace legacy

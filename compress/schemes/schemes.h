@@ -1,4 +1,4 @@
-// The rows of SchemeTable(), each made in its own file.
+// These are the rows of SchemeTable(), each made in its own file.
 #pragma once
 
 #include "compress/exchange.h"
