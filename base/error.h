@@ -1,5 +1,5 @@
-// The one exception type of compress/, trainer/ and scenarios/: what the *user* did wrong.
-// Mistakes of the program itself are asserts. Library code neither prints nor exits.
+// This is the one exception type of compress/, trainer/ and scenarios/, for what the *user* did
+// wrong. Mistakes of the program itself are asserts. Library code neither prints nor exits.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
-// JSON of others, in one place: text that would exhaust the stack is refused before it is parsed,
-// and numbers are checked before anything is sized or indexed by them.
+// JSON of others is read in one place: text that would exhaust the stack is refused before it is
+// parsed, and numbers are checked before anything is sized or indexed by them.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,27 @@
 
 namespace legacy {
 
-// Lists and objects within each other. Our own files have less than ten; copying, writing and
-// comparing documents recurse once for each level.
+// The most that lists and objects may be nested. Our own files need less than ten; copying, writing
+// and comparing documents recurse once for each level.
 inline constexpr int kMostJsonDepth = 64;
 
-// One JSON document. Throws Error "WHERE: byte N: not valid JSON" (or: which level is too deep,
-// which number too large).
+// Returns one JSON document. Throws Error "WHERE: byte N: not valid JSON" (or: which level is too
+// deep, which number too large).
 nlohmann::json ParseJson(std::string_view text, const std::string& where);
-// The same, with the members of objects in the order of the text.
+// Does the same, and keeps the members of objects in the order of the text.
 nlohmann::ordered_json ParseOrderedJson(std::string_view text, const std::string& where);
 
-// A whole number within [least, most]. Throws Error "WHAT: got '...'; allowed: a whole number from
-// LEAST to MOST" on anything else: fractions, texts, numbers that a 64-bit integer cannot hold.
+// Returns a whole number within [least, most]. Throws Error "WHAT: got '...'; allowed: a whole
+// number from LEAST to MOST" on anything else: fractions, texts, numbers that a 64-bit integer
+// cannot hold.
 int64_t WholeNumber(const nlohmann::json& value, const std::string& what, int64_t least,
                     int64_t most);
 
-// Null where it is not finite: JSON has no such numbers.
+// Returns the number, or null where it is not finite, as JSON has no such numbers.
 nlohmann::json NumberOrNull(double value);
 
-// `value` as it stands in a message: its first characters, and of lists and objects only what they
-// are.
+// Returns `value` as messages show it: its first characters, and of lists and objects only what
+// they are.
 std::string Shown(const nlohmann::json& value);
 
 }  // namespace legacy

@@ -1,4 +1,4 @@
-// Numbers in text, independent of the locale.
+// Numbers are written and read independently of the locale.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,11 @@
 
 namespace legacy {
 
-// The shortest text that reads back as the same number.
+// Returns the shortest text that reads back as the same number.
 std::string FormatNumber(double value);
 
-// The number that is the whole of `text` (no blanks, no sign "+"), or nothing. Correctly rounded.
+// Returns the number that is the whole of `text` (no blanks, no sign "+"), correctly rounded, or
+// nothing.
 std::optional<double> ParseNumber(std::string_view text);
 
 }  // namespace legacy

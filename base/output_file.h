@@ -1,4 +1,4 @@
-// A file that grows.
+// An output file grows while it is written.
 #pragma once
 
 #include <filesystem>
@@ -7,23 +7,24 @@
 
 namespace legacy {
 
-// Text is handed to the system at once, so that a killed process leaves what it wrote. All errors
-// are thrown as Error "PATH: cannot be written: " with the system's reason. A file that was created
-// and could not take anything is removed.
+// An OutputFile hands text to the system at once, so that a killed process leaves what it wrote.
+// All errors are thrown as Error "PATH: cannot be written: " with the system's reason. A file that
+// was created and could not take anything is removed.
 class OutputFile {
  public:
   enum class Mode {
-    kReplace,  // what is there is cut to nothing
-    kAppend,   // goes on behind what is there
-    kCreate    // fails where there is anything
+    kReplace,  // an existing file is cut to nothing
+    kAppend,   // text is appended to an existing file
+    kCreate    // an existing file is an error
   };
   explicit OutputFile(std::filesystem::path path, Mode mode = Mode::kReplace);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
+  // Appends text.
   void Write(std::string_view text);
-  // Where a disk finds out late that it is full, this says so.
+  // Closes the file. Where a disk finds out late that it is full, this throws.
   void Close();
   const std::filesystem::path& path() const { return path_; }
 
@@ -32,7 +33,7 @@ class OutputFile {
 
   std::filesystem::path path_;
   int file_ = -1;
-  bool created_ = false;  // by this, and nothing is in it yet
+  bool created_ = false;  // created by this, and still empty
 };
 
 }  // namespace legacy

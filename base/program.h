@@ -1,4 +1,4 @@
-// How programs end.
+// A program ends with a status, a message, or at a signal.
 #pragma once
 
 #include <csignal>
@@ -6,16 +6,15 @@
 
 namespace legacy {
 
-// Runs a program's own part and returns its exit status. What it throws is said on standard error,
-// behind the program's name: status 1. Standard output that did not take everything, as on a full
-// disk, is said there, too, and makes a status of 0 a 1.
+// Runs a program's own part and returns its exit status. What it throws is written to standard
+// error behind the program's name, with status 1. Standard output that did not take everything, as
+// on a full disk, is reported there too, and makes a status of 0 a 1.
 int ProgramStatus(const char* program, const std::function<int()>& run);
 
-// What long work looks at between its steps: other than 0 where it should end.
+// A StopFlag is read by long work between its steps; other than 0, it should end.
 using StopFlag = volatile std::sig_atomic_t;
 
-// From now on SIGINT and SIGTERM set the flag that is returned; a second one ends the program at
-// once.
+// Makes SIGINT and SIGTERM set the flag that is returned; a second signal ends the program at once.
 const StopFlag& CatchStop();
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// Progress of work in equal parts: one rewritten line on a terminal with rate and time left,
-// nothing elsewhere.
+// The progress of work in equal parts is one rewritten line on a terminal, with rate and time left,
+// and nothing elsewhere.
 #pragma once
 
 #include <chrono>
@@ -8,32 +8,37 @@
 
 namespace legacy {
 
-// A line on standard error that is rewritten where that is a terminal.
+// A RewrittenLine is a line on standard error that is rewritten where that is a terminal.
 class RewrittenLine {
  public:
   explicit RewrittenLine(bool terminal) : terminal_(terminal) {}
 
-  void Show(const std::string& text);  // on a terminal, at most a few times a second
-  void Keep(const std::string& text);  // a line that stays; it takes the place of the rewritten one
-  void Finish();                       // leaves the rewritten line
-  void Clear();                        // takes it away
+  // Shows a text on a terminal, at most a few times a second.
+  void Show(const std::string& text);
+  // Writes a line that stays, in place of the rewritten one.
+  void Keep(const std::string& text);
+  // Ends the rewritten line, which stays.
+  void Finish();
+  // Removes the rewritten line.
+  void Clear();
 
   bool OnTerminal() const { return terminal_; }
 
  private:
   bool terminal_;
-  bool open_ = false;  // a rewritten line stands on the terminal
+  bool open_ = false;  // true while a rewritten line is on the terminal
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 
+// A ProgressLine counts the parts that are done.
 class ProgressLine {
  public:
-  // `unit`: what is counted, as in "steps". Writes to standard error.
+  // `unit` is what is counted, as in "steps". The line is on standard error.
   ProgressLine(int64_t total, std::string unit, bool terminal);
 
-  // One more is done; `text` is what to say about it, at most a few times a second.
+  // Counts one more part. `text` is what to say about it, at most a few times a second.
   void Advance(const std::string& text);
-  // A line that stays; on a terminal it takes the place of the rewritten one.
+  // Writes a line that stays; on a terminal it takes the place of the rewritten one.
   void Keep(const std::string& text);
   void Finish() { line_.Finish(); }
   void Clear() { line_.Clear(); }

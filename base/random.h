@@ -1,6 +1,6 @@
-// Counter-based random numbers: Philox4x32-10 (Salmon et al., SC'11). Every draw of the toolkit is
-// a pure function of (seed, worker, step, layer, purpose, index): nothing depends on call order or
-// threads, and no generator is global.
+// Random numbers are counter-based: Philox4x32-10 (Salmon et al., SC'11). Every draw of the toolkit
+// is a pure function of (seed, worker, step, layer, purpose, index): nothing depends on call order
+// or threads, and no generator is global.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace legacy {
 
-// What a draw is for; part of the key, so that no two uses share numbers. Append only: the values
-// enter results.
+// A Purpose says what a draw is for. It is part of the key, so that no two uses share numbers.
+// Values are appended and never change, as they enter results.
 enum class Purpose : uint32_t {
   kInit = 0,        // weights
   kShuffle = 1,     // order of samples
@@ -26,6 +26,7 @@ enum class Purpose : uint32_t {
   kTest = 99,
 };
 
+// A RandomKey identifies a stream of draws.
 struct RandomKey {
   uint64_t seed = 0;
   uint64_t step = 0;
@@ -39,7 +40,7 @@ inline constexpr uint32_t kPhiloxMultipliers[2] = {0xD2511F53, 0xCD9E8D57};
 inline constexpr uint32_t kPhiloxWeyl[2] = {0x9E3779B9, 0xBB67AE85};
 inline constexpr int kPhiloxRounds = 10;
 
-// Philox4x32 on a 128-bit counter with a 64-bit key.
+// Returns Philox4x32 of a 128-bit counter with a 64-bit key.
 constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
                                              std::array<uint32_t, 2> key,
                                              int rounds = kPhiloxRounds) {
@@ -59,16 +60,16 @@ constexpr std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-// What the draws of a stream are computed from.
+// A StreamKey is what the draws of a stream are computed from.
 struct StreamKey {
   std::array<uint32_t, 2> key{};
   std::array<uint32_t, 4> counter{};  // of block 0
 };
 
-// Under one seed Philox is a bijection of (step, worker, layer), so two streams never share a pair
-// of key and counter: half of the image becomes the stream's key, the other half the upper counter.
-// The purpose, below 2^16, keeps the low 16 bits of the second counter word; the block number has
-// the first word and the other 16 bits.
+// Returns the stream of a key. Under one seed Philox is a bijection of (step, worker, layer), so
+// two streams never share a pair of key and counter: half of the image becomes the stream's key,
+// the other half the upper counter. The purpose, below 2^16, keeps the low 16 bits of the second
+// counter word; the block number has the first word and the other 16 bits.
 constexpr StreamKey StreamKeyOf(const RandomKey& key) {
   const auto image =
       Philox4x32({static_cast<uint32_t>(key.step), static_cast<uint32_t>(key.step >> 32),
@@ -77,7 +78,7 @@ constexpr StreamKey StreamKeyOf(const RandomKey& key) {
   return {{image[0], image[1]}, {0, static_cast<uint32_t>(key.purpose), image[2], image[3]}};
 }
 
-// Draws 4 b .. 4 b + 3 of a stream, b < 2^48: the definition.
+// Returns draws 4 b to 4 b + 3 of a stream, b < 2^48. This is their definition.
 constexpr std::array<uint32_t, 4> StreamBlock(const StreamKey& stream, uint64_t b) {
   auto counter = stream.counter;
   counter[0] = static_cast<uint32_t>(b);
@@ -85,19 +86,24 @@ constexpr std::array<uint32_t, 4> StreamBlock(const StreamKey& stream, uint64_t 
   return Philox4x32(counter, stream.key);
 }
 
-// A stream of draws for one key. Cheap to make; copies continue independently.
+// A RandomStream gives the draws of one key in order. It is cheap to make, and copies continue
+// independently.
 class RandomStream {
  public:
   explicit RandomStream(const RandomKey& key);
   uint32_t NextU32();
   uint64_t NextU64();
-  void Fill(std::span<uint32_t> out);  // as NextU32() for each, several times as fast
-  uint32_t Below(uint32_t bound);      // uniform in [0, bound), without modulo bias; bound >= 1
-  double Uniform();                    // [0, 1), 53 bits
-  double Normal();                     // standard normal, Box-Muller; two draws a call
+  // Fills `out` as NextU32() would, several times as fast.
+  void Fill(std::span<uint32_t> out);
+  // Returns a number uniform in [0, bound) without modulo bias; bound >= 1.
+  uint32_t Below(uint32_t bound);
+  // Returns a number in [0, 1) of 53 bits.
+  double Uniform();
+  // Returns a standard normal by Box-Muller, which takes two draws.
+  double Normal();
 
-  // For kernels that take blocks by number: block b of a new stream is Philox4x32 of Key() and of
-  // Counter() with b as its first word.
+  // These are for kernels that take blocks by number: block b of a new stream is Philox4x32 of
+  // Key() and of Counter() with b as its first word.
   const std::array<uint32_t, 2>& Key() const { return key_; }
   const std::array<uint32_t, 4>& Counter() const { return counter_; }
 

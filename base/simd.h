@@ -1,5 +1,5 @@
-// Which instructions the kernels use: one choice for the process, made at run time. Every choice
-// gives the same bits.
+// One choice for the process, made at run time, says which instructions the kernels use. Every
+// choice gives the same bits.
 //
 // Loops that compilers vectorise are written once and compiled for each choice by Dispatch().
 // Where a loop needs an instruction that no compiler finds (compaction by a mask), it is written
@@ -12,7 +12,8 @@
 
 #define LEGACY_INLINE inline __attribute__((always_inline))
 #if defined(__x86_64__)
-// Functions compiled for more than the baseline; only to be called where the processor has it.
+// These functions are compiled for more than the baseline, and may only be called where the
+// processor has it.
 #define LEGACY_AVX2 __attribute__((target("avx2,popcnt")))
 #define LEGACY_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")))
 #endif
@@ -21,17 +22,17 @@ namespace legacy::cpu {
 
 enum class Simd { kPlain, kAvx2, kAvx512 };
 
-// "plain", "avx2", "avx512".
+// Returns the name: "plain", "avx2", "avx512".
 std::string_view SimdName(Simd simd);
 
-// What this processor can run, plain first.
+// Returns what this processor can run, plain first.
 std::vector<Simd> UsableSimd();
 
-// The choice for `request`: the best usable one where it is empty. Throws Error for a name that is
-// none or that this processor cannot run.
+// Returns the choice of that name, or the best usable one where `request` is empty. Throws Error
+// for a name that is unknown or that this processor cannot run.
 Simd ChooseSimd(std::string_view request);
 
-// ChooseSimd() of the environment variable LEGACY_SIMD, read once.
+// Returns ChooseSimd() of the environment variable LEGACY_SIMD, which is read once.
 Simd ActiveSimd();
 
 #if defined(__x86_64__)
@@ -48,8 +49,8 @@ LEGACY_AVX512 auto RunAvx512(Args... args) {
 
 #endif
 
-// kBody(args...), compiled for `simd`. kBody is a LEGACY_INLINE function on pointers and numbers:
-// what it calls must be inlined as well, or it runs on the baseline.
+// Returns kBody(args...), compiled for `simd`. kBody is a LEGACY_INLINE function on pointers and
+// numbers: what it calls must be inlined as well, or it runs on the baseline.
 template <auto kBody, typename... Args>
 auto Dispatch([[maybe_unused]] Simd simd, Args... args) {
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-// Whole files: read, and written whole or not at all.
+// Whole files are read, and written whole or not at all.
 #pragma once
 
 #include <cstddef>
@@ -10,27 +10,27 @@
 
 namespace legacy {
 
-// More than any file of ours has; devices without an end are refused there.
+// The limit is more than any file of ours has; devices without an end are refused there.
 inline constexpr size_t kMostFileBytes = size_t{1} << 31;
 
-// Everything in a file, a FIFO or a device. Throws Error "PATH: cannot be read: " with the system's
-// reason.
+// Returns everything in a file, a FIFO or a device. Throws Error "PATH: cannot be read: " with the
+// system's reason.
 std::string ReadWholeFile(const std::filesystem::path& path, size_t most_bytes = kMostFileBytes);
 
-// Puts `text` where `path` leads, links followed. A plain file is replaced as a whole or, where
+// Writes `text` where `path` leads, links followed. A plain file is replaced as a whole or, where
 // anything fails, left as it was; anything else (a device, a FIFO) is written to. Throws Error
 // "PATH: cannot be written: " with the system's reason.
 void WriteWholeFile(const std::filesystem::path& path, std::string_view text);
 
-// A new file of this process alone beside `path`, to be renamed to it; the caller removes it where
-// it is not.
+// Creates a new file of this process alone beside `path`, to be renamed to it. The caller removes
+// it where it is not renamed.
 OutputFile CreateBeside(const std::filesystem::path& path);
 
-// The name that `path` leads to: links are followed, also one that leads to nothing yet. Throws
-// Error where they go in a circle.
+// Returns the name that `path` leads to: links are followed, also one that leads to nothing yet.
+// Throws Error where they go in a circle.
 std::filesystem::path FollowLinks(const std::filesystem::path& path);
 
-// Whether a file may be put there under its name: there is a plain file, or nothing.
+// True where a file may be put there under its name: there is a plain file, or nothing.
 bool MayReplace(const std::filesystem::path& path);
 
 }  // namespace legacy

@@ -1,4 +1,4 @@
-// YAML of users: every mistake with file, line and column.
+// YAML of users is read such that every mistake is told with file, line and column.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -8,17 +8,18 @@
 
 namespace legacy {
 
-// "file:line:column: "
+// Returns "file:line:column: ".
 std::string MarkText(const std::string& where, const YAML::Mark& mark);
 
-// Throws Error "where:line:column: ..." on text that is no YAML.
+// Returns the document. Throws Error "where:line:column: ..." on text that is no YAML.
 YAML::Node ParseYaml(const std::string& text, const std::string& where);
 
-// A scalar, or a list of scalars joined by commas. Throws Error naming `key`.
+// Returns a scalar, or a list of scalars joined by commas. Throws Error naming `key` on anything
+// else.
 std::string ScalarText(const YAML::Node& node, const std::string& key);
 
 // Calls `each` for every key of `map` (none of null), in order. What it throws gains `where`, line
-// and column, unless it has them; a key that stands twice is an error.
+// and column, unless it has them. A key that stands twice is an error.
 void ReadMap(const YAML::Node& map, const std::string& name, const std::string& where,
              const std::function<void(const std::string& key, const YAML::Node& value)>& each);
 

@@ -1,11 +1,11 @@
-// What QSGD and max-min quantisation share: buckets of values, each with its own grid of equally
+// Bucketed quantisers (QSGD, max-min) cut values into buckets, each with its own grid of equally
 // distant levels.
 //
-// Segment: for each bucket its scale (fp32 numbers), then the codes of all values in `bits` bits
-// each (bitpack.h). Buckets are multiples of 64 values, so that they begin at whole bytes and whole
-// groups of draws.
+// A segment has for each bucket its scale (fp32 numbers), then the codes of all values in `bits`
+// bits each (bitpack.h). Buckets are multiples of 64 values, so that they begin at whole bytes and
+// whole groups of draws.
 //
-// Bytes moved per element: 4 read, and read again from cache; bits / 8 written.
+// Encoding reads 4 bytes an element, reads them again from cache, and writes bits / 8.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,18 @@
 
 namespace legacy {
 
+// A BucketScale is the scale of one bucket.
 struct BucketScale {
-  float low = 0;   // max-min: the least value; QSGD: unused
-  float high = 0;  // the greatest value; the norm
+  float low = 0;   // least value of max-min; QSGD does not use it
+  float high = 0;  // greatest value of max-min; the norm of QSGD
 };
 
+// A BucketedQuantiser does what both share; a derived class says what scales and levels are.
 class BucketedQuantiser : public PartwiseQuantiser {
  public:
   struct Settings {
-    ParameterSpec bits;  // "bits", or another one that says how many (Width)
+    // The parameter: "bits", or another one that says how many (Width).
+    ParameterSpec bits;
     int64_t bucket = 512;
     bool stochastic = true;
   };
@@ -44,19 +47,21 @@ class BucketedQuantiser : public PartwiseQuantiser {
  protected:
   explicit BucketedQuantiser(Settings settings) : settings_(std::move(settings)) {}
 
-  // Of a code. `bits` is the parameter, everywhere here: where it is none of bits this says how
-  // many they are.
+  // Returns the bits of a code. `bits` is the parameter here and below: where it is no number of
+  // bits, this says how many they are.
   virtual int Width(int bits) const { return bits; }
-  virtual int Numbers() const = 0;              // fp32 numbers of a scale
-  virtual int LargestCode(int bits) const = 0;  // codes above it are malformed
+  virtual int Numbers() const = 0;              // number of fp32 numbers in a scale
+  virtual int LargestCode(int bits) const = 0;  // largest valid code
+  // Returns the scale of a bucket.
   virtual BucketScale ScaleOf(std::span<const float> values) const = 0;
-  // None where the scale leaves one value only: its code is FlatCode().
+  // Returns the levels; nothing where the scale leaves one value only, whose code is FlatCode().
   virtual std::optional<cpu::CodeGrid> GridOf(const BucketScale& scale, int bits) const = 0;
   virtual int FlatCode(int bits) const = 0;
-  virtual bool IsScale(const BucketScale& scale) const = 0;  // as an encoder could have written
+  // True where an encoder could have written that scale.
+  virtual bool IsScale(const BucketScale& scale) const = 0;
   virtual void DecodeBucket(std::span<const uint8_t> codes, const BucketScale& scale, int bits,
                             std::span<float> values) const = 0;
-  // Of the levels of a bucket that is not flat: the first, and the distance to the next.
+  // Return the first level of a bucket that is not flat, and the distance to the next.
   virtual double Origin(const BucketScale& scale, int bits) const = 0;
   virtual double Step(const BucketScale& scale, int bits) const = 0;
 
@@ -78,7 +83,7 @@ class BucketedQuantiser : public PartwiseQuantiser {
   QuantiserSetting SettingOf(QuantiserKind kind, double bits) const;
 
  private:
-  // Up to kQuantiseBlock values of one bucket from element `first` of the segment.
+  // Encodes up to kQuantiseBlock values of one bucket, from element `first` of the segment.
   void EncodeBlock(std::span<const float> values, const std::optional<cpu::CodeGrid>& grid,
                    int bits, const cpu::DrawSource& source, int64_t first, const float* ahead,
                    std::byte* out) const;
@@ -86,11 +91,12 @@ class BucketedQuantiser : public PartwiseQuantiser {
   Settings settings_;
 };
 
+// Returns the parameter as a whole number.
 int BitsOf(double parameter);
-// Draws of a message's values.
+// Returns the draws of a message's values.
 cpu::DrawSource DrawsOf(const CodecContext& context);
 
-// The options "bits", "bucket" and "rounding", and what they say.
+// Return the options "bits", "bucket" and "rounding", and read them.
 std::vector<OptionSpec> BucketOptions(const std::string& bits, const std::string& rounding,
                                       int least_bits);
 BucketedQuantiser::Settings ReadBucketOptions(const OptionReader& options, int least_bits);

@@ -1,5 +1,5 @@
-// Segments that end in codes of one width, packed (cpu/bitpack.h): written and read through a small
-// buffer.
+// Packed segments end in codes of one width (cpu/bitpack.h), which are written and read through a
+// small buffer.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace legacy {
 
 inline constexpr size_t kPackedBlock = 1024;  // a multiple of eight: blocks end where a byte does
 
-// Appends the codes of all values; encode(values of a block, its codes).
+// Appends the codes of all values. encode(values of a block, its codes) writes those of a block.
 template <typename Encode>
 void AppendPacked(std::span<const float> values, int width, Bytes& out, Encode encode) {
   std::array<uint32_t, kPackedBlock> buffer;
@@ -30,8 +30,8 @@ void AppendPacked(std::span<const float> values, int width, Bytes& out, Encode e
   }
 }
 
-// Throws Error on a code above `largest` and on set padding bits; `packed` has the right length.
-// decode(codes, values of the block).
+// Reads codes through decode(codes, values of the block). `packed` has the right length. Throws
+// Error on a code above `largest` and on set padding bits.
 template <typename Decode>
 void ReadPacked(ByteSpan packed, int width, uint32_t largest, std::span<float> values,
                 Decode decode) {

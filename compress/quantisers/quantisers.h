@@ -1,4 +1,4 @@
-// The rows of QuantiserTable(), each made in its own file.
+// These are the rows of QuantiserTable(), each made in its own file.
 #pragma once
 
 #include "compress/quantiser.h"

@@ -1,5 +1,5 @@
-// What single values and sums become in the segments of quantisers: shared by CPU and GPU. The
-// others' rules: cpu/code_rules.h, cpu/range_float.h.
+// These rules, which CPU and GPU share, say what single values and sums become in the segments of
+// quantisers. Other rules are in cpu/code_rules.h and cpu/range_float.h.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace legacy {
 
-// qsgd, uniform: levels on each side of zero, of codes of `bits` bits.
+// qsgd, uniform: returns the levels on each side of zero, for codes of `bits` bits.
 constexpr int32_t SideLevels(int bits) { return (1 << (bits - 1)) - 1; }
 
-// uniform: level of x, -levels to levels; max > 0. Adding and taking away 1.5 * 2^23 rounds to the
-// nearest whole number, ties to even.
+// uniform: returns the level of x, from -levels to levels; max > 0. Adding and taking away 1.5 *
+// 2^23 rounds to the nearest whole number, ties to even.
 LEGACY_INLINE constexpr float UniformLevel(float x, float max, float levels) {
   constexpr float kRound = 0x1.8p23f;
   return (x / max * levels + kRound) - kRound;
@@ -21,7 +21,7 @@ LEGACY_INLINE constexpr float UniformValue(float level, float max, float levels)
   return level / levels * max;
 }
 
-// sign, onebit: what a clear and a set bit stand for. Where `set` is 0, no bit is set: all values
+// sign, onebit: the values of a clear and of a set bit. Where `set` is 0, no bit is set: all values
 // are too small for a mean.
 struct SignLevels {
   float clear = 0;
@@ -42,8 +42,8 @@ constexpr SignLevels MeansBySign(double abs_sum, double negative_sum, int64_t be
   return levels;
 }
 
-// natural: of powers of two.
-inline constexpr int kExponentShift = 23;  // of fp32
+// natural: constants of powers of two.
+inline constexpr int kExponentShift = 23;  // position of the exponent in fp32
 inline constexpr int kLargestExponent = 254;
 inline constexpr int kLargestOffset = 127;
 inline constexpr uint8_t kSignBit = 0x80;
@@ -51,8 +51,8 @@ inline constexpr uint8_t kSignBit = 0x80;
 LEGACY_INLINE constexpr uint32_t ExponentOf(float power) {
   return __builtin_bit_cast(uint32_t, power) >> kExponentShift & 0xFF;
 }
-// 8 bits: the sign and the exponent's distance from `greatest`, 0 for zero. Offsets up to `zero`
-// are none.
+// natural with 8 bits: a code has the sign and the exponent's distance from `greatest`, 0 for zero.
+// Offsets up to `zero` are not used.
 LEGACY_INLINE constexpr int32_t ZeroOffset(int32_t greatest) {
   return greatest < kLargestOffset ? kLargestOffset - greatest : 0;
 }

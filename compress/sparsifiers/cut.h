@@ -1,4 +1,4 @@
-// Selecting by magnitude: what the sparsifiers share. Deterministic, in index order, on one thread.
+// Sparsifiers share how they select by magnitude: deterministically, in index order, on one thread.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace legacy {
 
-// Every |x| >= threshold; all of them at 0. One pass: 4 bytes read an element. Like all of these it
-// throws Error on NaN and infinity, naming the unit.
+// Selects every |x| >= threshold; all of them at 0. It reads 4 bytes an element in one pass. Like
+// all of these it throws Error on NaN and infinity, naming the unit.
 Selection SelectAtLeast(std::span<const float> values, float threshold, uint32_t unit);
 
-// residual += gradient, where there is one; then the same of the sum, cleared in it. In the same
-// pass where threshold > 0: 8 bytes read and 4 written an element.
+// Adds `gradient`, where there is one, to `residual`; then selects from the sum, and clears there
+// what it selects. With threshold > 0 it is one pass, which reads 8 bytes an element and writes 4.
 Selection SelectAtLeastWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                     float threshold, uint32_t unit);
 

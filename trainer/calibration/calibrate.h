@@ -1,6 +1,6 @@
-// Measures this machine for a profile: rates of the models' operations and of the codecs, on one
-// thread, in processor time. The only place of the toolkit where the wall clock enters, and what it
-// gives is a data file, never a result.
+// Calibration measures this machine for a profile: rates of the models' operations and of the
+// codecs, on one thread, in processor time. It is the only part of the toolkit that reads the wall
+// clock, and what it gives is a data file, never a result.
 #pragma once
 
 #include <string>
@@ -10,14 +10,16 @@
 
 namespace legacy {
 
+// CalibrationOptions describe the profile.
 struct CalibrationOptions {
-  std::string name = "this-machine";  // of the profile
-  std::string machine;                // for `source`
+  std::string name = "this-machine";  // name of the profile
+  std::string machine;                // machine, for the profile's `source`
   std::string command;
   std::string date;
   Repetition repetition;
 };
 
+// Measures and returns the profile.
 Profile Calibrate(const CalibrationOptions& options);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// Rates of the kernels that schemes and policies name (Work::kernel), on one thread of this
-// processor, in processor time: the codecs' part of a measured profile.
+// Kernel rates are those of the kernels that schemes and policies name (Work::kernel), on one
+// thread of this processor, in processor time: the codecs' part of a measured profile.
 //
 // What a kernel costs is what steps of an exchange take (scheme_speed.h) less the other kernels
 // that they name: schemes are looked through until each has at most one kernel without a rate. So
@@ -17,10 +17,11 @@
 
 namespace legacy {
 
-// Median seconds of a call.
+// Returns the median seconds of a call.
 double MedianSeconds(const std::function<void()>& call, const Repetition& repetition);
 
-// A part of a scheme's step that was measured for units of two sizes: what it names, and its time.
+// A MeasuredPart is a part of a scheme's step that was measured for units of two sizes: the work
+// that it names, and its time.
 struct MeasuredPart {
   WorkList small, large;
   double small_seconds = 0, large_seconds = 0;
@@ -36,12 +37,14 @@ void SolveKernels(const std::vector<MeasuredPart>& parts, Profile& profile);
 // on the processor work.
 void MeasureKernels(const KernelSizes& sizes, const Repetition& repetition, Profile& profile);
 
-// Charges of a scheme's step by a profile beside its times, of four workers.
+// A CheckedScheme has the charges of a scheme's step by a profile beside its times, of four
+// workers.
 struct CheckedScheme {
   SchemeCase scheme;
   double encode_charged = 0, encode_seconds = 0;
   double decode_charged = 0, decode_seconds = 0;
 };
+// Returns the charges and times of all measured schemes.
 std::vector<CheckedScheme> CheckSchemes(const Profile& profile, int64_t numel,
                                         const Repetition& repetition);
 

@@ -1,4 +1,4 @@
-// Kernels that can be called by themselves, for measuring them (kernel_rates.h).
+// Lone kernels are those that can be called by themselves, to be measured (kernel_rates.h).
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace legacy {
 
-// Sizes of two units: the line through both times separates launch from elements. The small one
-// exceeds the caches' first level, the large one is out of the caches of a core, as gradients of a
-// model are when they are encoded. Powers of four.
+// KernelSizes are the sizes of two units: the line through both times separates launch from
+// elements. The small one exceeds the caches' first level, the large one is out of the caches of a
+// core, as gradients of a model are when they are encoded. Both are powers of four.
 struct KernelSizes {
   int64_t small = 1 << 10;
   int64_t large = 1 << 20;
@@ -19,13 +19,15 @@ struct KernelSizes {
 // The density at which sparse kernels and schemes are measured.
 inline constexpr double kMeasuredDensity = 0.01;
 
+// A LoneKernel is one such kernel.
 struct LoneKernel {
   std::string name;
-  int64_t small, large;                                        // sizes
+  int64_t small, large;                                        // sizes at which it is measured
   std::function<int64_t(int64_t size)> elements;               // Work::elements of a call
-  std::function<std::function<void()>(int64_t size)> prepare;  // sets one up
+  std::function<std::function<void()>(int64_t size)> prepare;  // sets up a call
 };
 
+// Returns all such kernels.
 std::vector<LoneKernel> LoneKernels(const KernelSizes& sizes);
 
 }  // namespace legacy

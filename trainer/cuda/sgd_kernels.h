@@ -1,4 +1,5 @@
-// Kernels of step_kernels.h: the optimizer's step, and clipping by a factor that is on the device.
+// These are kernels of step_kernels.h: the optimizer's step, and clipping by a factor that is on
+// the device.
 #pragma once
 
 #include "compress/cuda/device/vectors.h"
@@ -47,7 +48,7 @@ void LaunchSgdStep(Device& device, MomentumKind kind, const SgdRates& rates,
   });
 }
 
-// Of Map (vector_kernels.h).
+// A rule of Map (vector_kernels.h) that scales by a factor on the device.
 struct ScaleByRule {
   static constexpr bool kReadsOut = false;
   const float* factor;

@@ -1,4 +1,4 @@
-// The optimizer's rule for one element, the same on the host and on a GPU (optimizer.h has the
+// The optimizer's rule for one element is the same on the host and on a GPU (optimizer.h has the
 // equations).
 #pragma once
 
@@ -6,15 +6,17 @@
 
 namespace legacy {
 
+// A MomentumKind says which momentum the optimizer has.
 enum class MomentumKind : uint8_t { kNone, kHeavyBall, kNesterov };
 
+// SgdRates are the factors of one update.
 struct SgdRates {
   float rate = 0;
   float momentum = 0;
-  float decay = 0;  // of weights
+  float decay = 0;  // weight decay
 };
 
-// `velocity` is left alone without momentum.
+// Updates one weight and its velocity, which is left alone without momentum.
 template <MomentumKind kind>
 constexpr void UpdateWeight(const SgdRates& rates, float gradient, float& weight, float& velocity) {
   const float g = gradient + rates.decay * weight;
@@ -27,7 +29,7 @@ constexpr void UpdateWeight(const SgdRates& rates, float gradient, float& weight
   }
 }
 
-// function(kind) with the kind as a constant.
+// Calls function(kind) with the kind as a constant.
 template <class Function>
 void WithKind(MomentumKind kind, Function function) {
   switch (kind) {

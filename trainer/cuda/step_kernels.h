@@ -1,5 +1,6 @@
-// What a training's step needs on a device besides LibTorch and the exchanges: flat arrays of all
-// layers, in its memory. All of it queues work and returns; it can be captured in a CUDA graph.
+// Step kernels are what a training's step needs on a device besides LibTorch and the exchanges:
+// flat arrays of all layers, in its memory. All of it queues work and returns, and can be captured
+// in a CUDA graph.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +13,29 @@
 
 namespace legacy {
 
+// SgdArrays are the flat arrays of an update.
 struct SgdArrays {
   const float* gradient;
   float* weights;
   float* velocity;  // not read without momentum
 };
 
+// StepKernels are those of one model on one device.
 class StepKernels {
  public:
   virtual ~StepKernels() = default;
 
-  // FindLargest() of compress/cuda/kernels/vector.h, of each layer: 4 bytes an element.
+  // Finds each layer's largest magnitude and first bad position: FindLargest() of
+  // compress/cuda/kernels/vector.h. It reads 4 bytes an element.
   virtual void FindLargest(const float* gradient, uint32_t* largest, uint32_t* first) = 0;
-  // Scales the whole gradient to the norm `limit` where its norm is above, as the host does: 12
-  // bytes an element.
+  // Scales the whole gradient to the norm `limit` where its norm is above, as the host does, moving
+  // 12 bytes an element.
   virtual void Clip(float* gradient, double limit) = 0;
-  // The optimizer's step on all weights: 20 bytes an element, 12 without momentum.
+  // Does the optimizer's step on all weights, moving 20 bytes an element, 12 without momentum.
   virtual void Update(MomentumKind kind, const SgdRates& rates, const SgdArrays& arrays) = 0;
 };
 
-// On a GPU. `layers` follow each other without gaps.
+// Makes the kernels of a GPU. `layers` follow each other without gaps.
 std::unique_ptr<StepKernels> MakeStepKernels(std::span<const Unit> layers, cuda::Stream stream);
 
 }  // namespace legacy

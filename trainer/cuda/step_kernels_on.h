@@ -1,5 +1,5 @@
-// StepKernels on any device of compress/cuda: a GPU's stream, or the host where the logic is
-// tested. Its operations (host_operations.h, stream_operations.cuh) are to be included before.
+// These are StepKernels on any device of compress/cuda: a GPU's stream, or the host where the logic
+// is tested. Its operations (host_operations.h, stream_operations.cuh) are to be included before.
 #pragma once
 
 #include <vector>

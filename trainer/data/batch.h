@@ -1,4 +1,4 @@
-// One worker's batch: gathered from the data set in memory, augmented, normalised.
+// A batch is one worker's samples, gathered from the data set in memory, augmented and normalised.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@
 
 namespace legacy {
 
+// A Batch is a model's input.
 struct Batch {
   torch::Tensor images;  // float [n, c, h, w]
   torch::Tensor labels;  // int64 [n]
 };
 
-// How an image is augmented: pixel (r, c) is that of (r + rows, c + columns), black outside, then
-// mirrored.
+// A Shift says how an image is augmented: pixel (r, c) becomes that of (r + rows, c + columns),
+// black outside, and the image is then mirrored where `flip` is true.
 struct Shift {
   static constexpr int kMost = 4;  // pixels
 
@@ -26,16 +27,16 @@ struct Shift {
   bool flip = false;
 };
 
-// Those of a batch, one after the other from the key.
+// Draws the shifts of a batch, one after the other, from the key.
 std::vector<Shift> DrawShifts(const RandomKey& key, int64_t count);
 
-// Training samples `indices`. With `augment` each image is shifted by up to 4 pixels in both
-// directions (black padding) and mirrored with probability 1/2, as usual for CIFAR; its draws are
-// keyed by the batch's key alone.
+// Returns training samples `indices`. With `augment` each image is shifted by up to 4 pixels in
+// both directions (black padding) and mirrored with probability 1/2, as usual for CIFAR. Its draws
+// are keyed by the batch's key alone.
 Batch TrainingBatch(const Dataset& dataset, std::span<const int64_t> indices,
                     const std::optional<RandomKey>& augment);
 
-// Test samples [first, first + count).
+// Returns test samples [first, first + count).
 Batch TestBatch(const Dataset& dataset, int64_t first, int64_t count);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// The data sets that we know by name: layout under the data root, official sources, digests,
-// statistics.
+// The data catalogue has the data sets that are known by name: layout under the data root, official
+// sources, digests, statistics.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,24 @@
 
 namespace legacy {
 
-// A file that its publisher offers for download: one of the set's files, or an archive that holds
-// them all.
+// A RemoteFile is a file that its publisher offers for download: one of the set's files, or an
+// archive that holds them all.
 struct RemoteFile {
   std::string url;
   std::string digest;  // "sha256:<hex>" of the file's bytes
-  int64_t bytes = 0;   // of the file; a download stops there
+  int64_t bytes = 0;   // size of the file, at which a download stops
   bool archive = false;
 };
 
+// A CatalogEntry is one data set.
 struct CatalogEntry {
   enum class Format : uint8_t { kEmbedded, kIdx, kCifar10, kCifar100 };
 
   std::string name;
   Format format = Format::kEmbedded;
-  std::string folder = {};  // under the data root
-  std::vector<std::string> files =
-      {};  // in `folder`, as the publisher names them; training files first
+  std::string folder = {};  // folder under the data root
+  // Files in `folder`, as the publisher names them; training files come first.
+  std::vector<std::string> files = {};
   std::vector<RemoteFile> sources = {};
   std::string licence = {};  // one line
   int classes = 10;
@@ -36,27 +37,29 @@ struct CatalogEntry {
   bool augment = false;
 };
 
+// Returns all data sets.
 const std::vector<CatalogEntry>& DataCatalog();
-std::vector<std::string> DatasetNames();  // of the catalogue, in its order
+// Returns their names, in the catalogue's order.
+std::vector<std::string> DatasetNames();
 
-// Throws Error with the list of names.
+// Returns the data set of that name. Throws Error with the list of names for any other.
 const CatalogEntry& FindInCatalog(const std::string& name);
 
-// `option` (--data-root) if given, else the environment variable LEGACY_DATA, else
-// ~/.cache/legacy-data.
+// Returns the data root: `option` (--data-root) if given, else the environment variable
+// LEGACY_DATA, else ~/.cache/legacy-data.
 std::filesystem::path DataRoot(const std::string& option);
 
-// Whether all files of the set are below `root`, plain or compressed; always true of an embedded
-// one.
+// True where all files of the set are below `root`, plain or compressed; always true of an embedded
+// set.
 bool IsHere(const CatalogEntry& entry, const std::filesystem::path& root);
 
-// Throws Error where LoadImages would, for a file that is missing; reads nothing.
+// Throws Error where LoadImages would for a file that is missing. It reads nothing.
 void CheckIsHere(const CatalogEntry& entry, const std::filesystem::path& root);
 
-// The training or the test images, in the file's order; `limit` as in KeepFirst, but 0 means the
-// default size for the embedded set. CIFAR-10's training set is what exists of data_batch_1 to 5.
-// Throws Error naming the file, the byte offset and what was expected; for a missing file, how to
-// get it.
+// Returns the training or the test images, in the file's order. `limit` is as in KeepFirst, but 0
+// means the default size for the embedded set. CIFAR-10's training set is what exists of
+// data_batch_1 to 5. Throws Error naming the file, the byte offset and what was expected; for a
+// missing file, how to get it.
 ImageSet LoadImages(const CatalogEntry& entry, const std::filesystem::path& data_root,
                     bool training, int64_t limit);
 

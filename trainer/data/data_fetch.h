@@ -1,5 +1,5 @@
-// Downloads of the official files into the data root. Nothing but a complete, checked file ever
-// gets its final name.
+// Official files are downloaded into the data root. Nothing but a complete, checked file ever gets
+// its final name.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,18 @@
 
 namespace legacy {
 
-// The host cannot be reached: no network, no name service, a proxy in the way.
+// A NetworkError says that the host cannot be reached: no network, no name service, a proxy in the
+// way.
 class NetworkError : public Error {
  public:
   using Error::Error;
 };
 
-// What happens, for the user: a URL, bytes so far and in all (0 where the server does not say).
+// A FetchProgress is told for the user: a URL, bytes so far and in all (0 where the server does not
+// say).
 using FetchProgress = std::function<void(const std::string& url, int64_t done, int64_t total)>;
 
-// Hexadecimal digest of a file; `algorithm` is "sha256" or "md5".
+// Returns the hexadecimal digest of a file; `algorithm` is "sha256" or "md5".
 std::string FileDigest(const std::filesystem::path& file, const std::string& algorithm);
 
 // Fills `data_root`/entry.folder with entry.files from entry.sources. Each source is downloaded to

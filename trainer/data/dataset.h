@@ -1,4 +1,4 @@
-// Data sets: whole in memory as uint8, so that a batch is one index_select.
+// A data set is whole in memory as uint8, so that a batch is one index_select.
 #pragma once
 
 #include <torch/types.h>
@@ -9,6 +9,7 @@
 
 namespace legacy {
 
+// A Dataset has its training and its test samples.
 struct Dataset {
   std::string name;
   torch::Tensor train_images;  // uint8 [samples, channels, height, width]
@@ -18,29 +19,31 @@ struct Dataset {
   std::vector<double> mean;  // per channel, of pixel / 255, fixed per data set
   std::vector<double> stddev;
   int classes = 0;
-  bool augment = false;  // crop (4 pixels of padding) and flip while training
+  // True: images are cropped (4 pixels of padding) and flipped while training.
+  bool augment = false;
 
   int channels() const { return static_cast<int>(train_images.size(1)); }
   int height() const { return static_cast<int>(train_images.size(2)); }
   int width() const { return static_cast<int>(train_images.size(3)); }
 };
 
+// A DatasetRequest says which data set to load.
 struct DatasetRequest {
   std::string name = "glyphs";  // glyphs (embedded) | fashion-mnist | mnist | cifar10 | cifar100
   // Folder that holds fashion-mnist/, cifar-10-batches-bin/, ...; "": LEGACY_DATA, then
   // ~/.cache/legacy-data.
   std::string data_root;
-  int64_t train_limit = 0;  // first samples only; 0: all (glyphs: its default size)
+  int64_t train_limit = 0;  // number of first samples; 0: all (glyphs: its default size)
   int64_t test_limit = 0;
 };
 
-// Throws Error naming the file, the byte offset and what was expected; for a missing file, how to
-// get it.
+// Loads the data set. Throws Error naming the file, the byte offset and what was expected; for a
+// missing file, how to get it.
 Dataset LoadDataset(const DatasetRequest& request);
 
-// float [n, c, h, w] = (images / 255 - mean) / stddev of uint8 `images`.
+// Returns float [n, c, h, w] = (images / 255 - mean) / stddev of uint8 `images`.
 torch::Tensor NormalizeImages(const Dataset& dataset, const torch::Tensor& images);
-// One float for each channel, in the shape that goes with images.
+// Returns one float for each channel, in the shape that goes with images.
 torch::Tensor PerChannel(const std::vector<double>& values);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// A data set in the memory of a device, and its batches made there: the pixels of batch.h to the
-// bit.
+// Device data is a data set in the memory of a device, whose batches are made there: the pixels of
+// batch.h to the bit.
 #pragma once
 
 #include <torch/types.h>
@@ -14,17 +14,18 @@
 
 namespace legacy {
 
+// A DeviceData makes batches on one device.
 class DeviceData {
  public:
   DeviceData(const Dataset& dataset, const torch::Device& device);
 
-  // What a training batch is made of: each sample's number and how it is augmented; a tensor on the
-  // host.
+  // Returns what a training batch is made of, as a tensor on the host: each sample's number and how
+  // it is augmented.
   static torch::Tensor Choice(std::span<const int64_t> indices,
                               const std::optional<RandomKey>& augment);
 
-  // Of a choice in the memory of the device. Queues work that does not depend on the choice, so
-  // that it can be captured.
+  // Returns the batch of a choice in the memory of the device. It queues work that does not depend
+  // on the choice, so that it can be captured.
   Batch Training(const torch::Tensor& choice) const;
   Batch Test(int64_t first, int64_t count) const;
 
@@ -35,7 +36,7 @@ class DeviceData {
   bool augment_;
   torch::Tensor train_images_, train_labels_, test_images_, test_labels_;
   torch::Tensor mean_, stddev_, white_;
-  torch::Tensor rows_, columns_;  // 0, 1, ... of an image
+  torch::Tensor rows_, columns_;  // 0, 1, ...: the rows and columns of an image
 };
 
 }  // namespace legacy

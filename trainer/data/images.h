@@ -1,4 +1,5 @@
-// Labelled images in memory, and the readers of the formats that they come in. No LibTorch here.
+// These are labelled images in memory, and the readers of the formats that they come in, without
+// LibTorch.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@ struct gzFile_s;  // of zlib
 
 namespace legacy {
 
-// Pixels are [samples, channels, height, width], row by row, 0..255.
+// An ImageSet has pixels [samples, channels, height, width], row by row, 0 to 255, and labels.
 struct ImageSet {
   int channels = 0;
   int height = 0;
@@ -27,15 +28,16 @@ struct ImageSet {
 // Keeps the first `limit` samples; 0 keeps all.
 void KeepFirst(ImageSet& images, int64_t limit);
 
-// A file, gunzipped where it starts with gzip's magic, in pieces: a few bytes of gzip may stand for
-// gigabytes, so a reader asks for what the format promises and for no more.
+// An ImageFile reads a file in pieces, and gunzips it where it starts with gzip's magic. A few
+// bytes of gzip may stand for gigabytes, so a reader asks for what the format promises and for no
+// more.
 class ImageFile {
  public:
   // Throws Error where it cannot be opened.
   explicit ImageFile(const std::filesystem::path& file);
 
-  // The next `most` bytes, fewer where the file ends. Memory grows with what is there. Throws Error
-  // where gzip's stream is truncated or fails its own checksum.
+  // Returns the next `most` bytes, fewer where the file ends. Memory grows with what is there.
+  // Throws Error where gzip's stream is truncated or fails its own checksum.
   std::vector<uint8_t> Read(uint64_t most);
   // Throws Error where there is more.
   void ExpectEnd();
@@ -53,15 +55,15 @@ class ImageFile {
 [[noreturn]] void ThrowFormatError(const std::filesystem::path& file, size_t offset,
                                    const std::string& found, const std::string& expected);
 
-// MNIST's IDX pair, plain or gzipped: images with magic 0x00000803 (samples, rows, columns) and
-// labels with 0x00000801 (samples), all big endian. Any number of samples from 1 on; labels in [0,
-// classes). Throws Error on anything else.
+// Reads MNIST's IDX pair, plain or gzipped: images with magic 0x00000803 (samples, rows, columns)
+// and labels with 0x00000801 (samples), all big endian. There is any number of samples from 1 on,
+// and labels are in [0, classes). Throws Error on anything else.
 ImageSet ReadIdx(const std::filesystem::path& images, const std::filesystem::path& labels,
                  int classes);
 
-// CIFAR's binary records: `label_bytes` label bytes, the last of which counts (CIFAR-10 has one,
-// CIFAR-100 a coarse label of 20 and a fine one of 100), then 32x32 red, green and blue. Files are
-// concatenated in the given order.
+// Reads CIFAR's binary records: `label_bytes` label bytes, the last of which counts (CIFAR-10 has
+// one, CIFAR-100 a coarse label of 20 and a fine one of 100), then 32x32 red, green and blue. Files
+// are concatenated in the given order.
 ImageSet ReadCifar(const std::vector<std::filesystem::path>& files, int label_bytes, int classes);
 
 }  // namespace legacy

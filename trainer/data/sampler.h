@@ -1,7 +1,7 @@
-// Which samples each worker sees at each step. Every epoch shuffles the whole training set
-// (Fisher-Yates on counter-based draws keyed by seed and epoch) and cuts it into equal, disjoint
-// shards; a shard's incomplete last batch is left out. A function of (seed, step, worker) alone:
-// every policy and scheme sees the same batches.
+// The sampler says which samples each worker sees at each step. Every epoch shuffles the whole
+// training set (Fisher-Yates on counter-based draws keyed by seed and epoch) and cuts it into
+// equal, disjoint shards; a shard's incomplete last batch is left out. The order is a function of
+// (seed, step, worker) alone, so every policy and scheme sees the same batches.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace legacy {
 
+// A Sampler gives the batches of one training.
 class Sampler {
  public:
   // Throws Error where samples < workers * batch_size, or on counts below 1.
@@ -17,9 +18,10 @@ class Sampler {
 
   int64_t StepsPerEpoch() const { return steps_per_epoch_; }
 
-  // Makes Batch() give the batches of `step`; reshuffles when the epoch changes.
+  // Makes Batch() give the batches of `step`, and reshuffles when the epoch changes.
   void Seek(int64_t step);
-  // Sample numbers of `worker`'s batch. Valid until the next Seek; safe from any thread.
+  // Returns the sample numbers of `worker`'s batch. They are valid until the next Seek, and any
+  // thread may ask.
   std::span<const int64_t> Batch(int worker) const;
 
  private:

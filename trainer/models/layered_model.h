@@ -1,5 +1,5 @@
-// Base of our models: makes LibTorch layers one after the other, and keeps the book of what each
-// costs.
+// A layered model is the base of our models: it makes LibTorch layers one after the other, and
+// records what each costs.
 #pragma once
 
 #include <torch/nn/modules/batchnorm.h>
@@ -14,9 +14,9 @@
 
 namespace legacy {
 
-// A constructor calls the functions below in forward order. They follow the shape of one sample
-// through the model, so that parameters are registered, and costs listed, in the order of the
-// forward pass.
+// A LayeredModel's constructor calls the functions below in forward order. They follow the shape of
+// one sample through the model, so that parameters are registered, and costs listed, in the order
+// of the forward pass.
 class LayeredModel : public Model {
  public:
   std::vector<OperationCost> Costs() const override { return costs_; }
@@ -30,10 +30,10 @@ class LayeredModel : public Model {
     int padding = 1;
     bool bias = false;
   };
-  // Throws Error where the image has become smaller than the window.
+  // Makes a convolution. Throws Error where the image has become smaller than the window.
   torch::nn::Conv2d Conv(const std::string& name, int outputs, const Window& window);
   torch::nn::BatchNorm2d BatchNorm(const std::string& name);
-  // Flattens what comes in.
+  // Makes a linear layer, which flattens what comes in.
   torch::nn::Linear Linear(const std::string& name, int outputs, bool bias = true);
 
   // While it lives, operations belong to a branch: the shape is afterwards what it was before.
@@ -50,11 +50,11 @@ class LayeredModel : public Model {
     std::tuple<int, int, int> shape_;
   };
 
-  // Operations without parameters: only their cost and their effect on the shape. `inputs` tensors
-  // of the current shape are read.
+  // These are operations without parameters: they have only a cost, and an effect on the shape.
+  // `inputs` tensors of the current shape are read.
   void Elementwise(int inputs = 1);
-  void Pool(int kernel);  // kernel x kernel windows, stride the same
-  void PoolAll();         // to 1x1
+  void Pool(int kernel);  // windows of kernel x kernel, and the same stride
+  void PoolAll();         // pools to 1x1
 
   int channels_;
   int height_;
@@ -72,7 +72,7 @@ class LayeredModel : public Model {
 };
 
 // Each family makes the names that it knows and returns null for the others. Weights are LibTorch's
-// own: MakeModel draws them.
+// own, until MakeModel draws them.
 std::shared_ptr<Model> MakePlainModel(const ModelRequest& request);
 std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request);
 

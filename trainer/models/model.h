@@ -1,4 +1,4 @@
-// Models: LibTorch modules with a list of what each operation costs.
+// Models are LibTorch modules with a list of what each operation costs.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -14,31 +14,33 @@
 
 namespace legacy {
 
+// A Model classifies images.
 class Model : public torch::nn::Module {
  public:
-  // [n, c, h, w] -> logits [n, classes]
+  // Returns logits [n, classes] of images [n, c, h, w].
   virtual torch::Tensor Forward(const torch::Tensor& images) = 0;
-  // In forward order. Every parameter appears exactly once.
+  // Returns the costs in forward order. Every parameter appears exactly once.
   virtual std::vector<OperationCost> Costs() const = 0;
 };
 
+// A ModelRequest says which model to make.
 struct ModelRequest {
-  std::string name = "small-cnn";  // of ModelNames()
+  std::string name = "small-cnn";  // one of ModelNames()
   int channels = 1;
   int height = 28;
   int width = 28;
   int classes = 10;
-  uint64_t seed = 1;  // of the weights, which are the same bits on every machine
+  uint64_t seed = 1;  // seed of the weights, which are the same bits on every machine
 };
 
-// Throws Error on unknown names and on images too small for the model.
+// Makes a model. Throws Error on unknown names and on images too small for the model.
 std::shared_ptr<Model> MakeModel(const ModelRequest& request);
 
-// Another instance whose parameters alias `model`'s storage and whose buffers (batch-norm
+// Makes another instance whose parameters alias `model`'s storage and whose buffers (batch-norm
 // statistics) are its own.
 std::shared_ptr<Model> ShareParameters(const Model& model, const ModelRequest& request);
 
-// One unit per parameter tensor, in parameters() order, named as named_parameters() does.
+// Returns one unit per parameter tensor, in parameters() order, named as named_parameters() does.
 std::vector<Unit> LayersOf(const Model& model);
 
 }  // namespace legacy

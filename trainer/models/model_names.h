@@ -1,4 +1,5 @@
-// The models that are built in (model.h), by name. Without LibTorch, for what reads scenarios.
+// These are the names of the models that are built in (model.h), without LibTorch, for what reads
+// scenarios.
 #pragma once
 
 #include <string>
