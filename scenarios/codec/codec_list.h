@@ -1,4 +1,4 @@
-// Every codec, scheme, policy and gradient that there is, from the tables that make them.
+// The lists have every codec, scheme, policy and gradient, from the tables that make them.
 #pragma once
 
 #include <string>
@@ -9,24 +9,25 @@
 
 namespace legacy {
 
-// One method. Codecs and schemes have all fields; the others no parameter, message or collective.
+// A MethodEntry is one method. Codecs and schemes have all fields; the others have no parameter,
+// message or collective.
 struct MethodEntry {
   MethodInfo info;
-  std::string parameter;   // "density, 0 to 1, default 0.01"
+  std::string parameter;   // parameter: "density, 0 to 1, default 0.01"
   std::string message;     // bytes of one worker for 1,000 x 1,000 values at the default
-  std::string collective;  // what carries it
+  std::string collective;  // collectives that carry it
 };
 
-// What can be given as --codec, in the order of SchemeNames().
+// Returns what can be given as --codec, in the order of SchemeNames().
 std::vector<MethodEntry> CodecEntries();
 std::vector<MethodEntry> PolicyEntries();
 std::vector<MethodEntry> GradientEntries();
 
-// For a terminal; `names` choose; empty: all. Throws Error with the list on names that there are
-// not.
+// Returns a list for a terminal. `names` choose; empty: all. Throws Error with the list on unknown
+// names.
 std::string ListText(const std::vector<std::string>& names);
 
-// The tables of docs/compressors.md: codecs, policies, gradients.
+// Returns the tables of docs/compressors.md: codecs, policies, gradients.
 std::vector<ValidationTable> ListTables();
 
 }  // namespace legacy

@@ -1,4 +1,4 @@
-// Runs one exchange to its end and notes what happened.
+// An exchange trace is one exchange run to its end, with notes of what happened.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace legacy {
 
 struct ExchangeTrace {
   std::vector<SentCall> calls;
-  std::vector<Bytes> messages;  // of worker 0, by call
+  std::vector<Bytes> messages;  // messages of worker 0, by call
   std::vector<float> mean;
-  double encode_seconds = 0;  // of worker 0
-  double decode_seconds = 0;  // of all messages
+  double encode_seconds = 0;  // seconds of worker 0
+  double decode_seconds = 0;  // seconds of all messages
 };
 
-// After Begin. `gradients`: of each worker; empty ones where the exchange has measured them and one
-// was chosen.
+// Runs all calls after Begin. `gradients` are those of each worker, empty where the exchange has
+// measured them and one was chosen.
 ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float>> gradients,
                        int64_t numel);
 
-// One collective call whose messages `encode` makes and `accumulate` takes, in the order of the
-// workers.
+// Runs one collective call, whose messages `encode` makes and `accumulate` takes, in the order of
+// the workers.
 template <typename Encode, typename Accumulate>
 SentCall RunCall(const CollectiveCall& call, int workers, Encode encode, Accumulate accumulate) {
   SentCall work = Unsent(call, workers);
@@ -37,11 +37,11 @@ SentCall RunCall(const CollectiveCall& call, int workers, Encode encode, Accumul
   return work;
 }
 
-// Bytes of the header that a message begins with: 16, or 0 where it has none (empty, or lengths
-// alone).
+// Returns the bytes of the header that a message begins with: 16, or 0 where it has none (empty, or
+// lengths alone).
 int64_t HeaderBytesOf(ByteSpan message);
 
-// Seconds from its making.
+// A Stopwatch gives the seconds since it was made.
 class Stopwatch {
  public:
   Stopwatch();

@@ -1,4 +1,4 @@
-// The gradients that a codec is tried on: of every worker, at every step.
+// A gradient source has the gradients that a codec is tried on, of every worker at every step.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,17 @@
 
 namespace legacy {
 
+// GradientOptions say where gradients come from.
 struct GradientOptions {
-  // Where they come from: one of these.
-  std::vector<std::string>
-      files;          // raw little-endian fp32; worker w has file w, or all have the one
-  std::string real;   // name of one that is compiled in: all workers have it
+  // One of these three is given.
+  // Raw little-endian fp32 files; worker w has file w, or all have the one.
+  std::vector<std::string> files;
+  std::string real;   // name of one that is compiled in, which all workers have
   std::string drawn;  // "student-t:n=1e6": each worker and step has its own
-  // What they consist of; neither: one layer of one dimension, or the layers of the real one.
-  std::string shape;   // "512x1024"
-  std::string layers;  // file
+  // These say what they consist of; neither: one layer of one dimension, or the layers of the real
+  // one.
+  std::string shape;   // shape: "512x1024"
+  std::string layers;  // file of a list of layers
   int workers = 0;     // 0: as many as files, or kDefaultWorkers
   int64_t steps = 0;   // 0: as many as the files hold, or 1
 };
@@ -26,6 +28,7 @@ struct GradientOptions {
 inline constexpr int kDefaultWorkers = 8;
 inline constexpr int kMostWorkers = 4096;
 
+// A GradientSource reads or draws them.
 class GradientSource {
  public:
   // Throws Error on files that cannot be read, lengths that do not fit, and values that are not
@@ -37,8 +40,8 @@ class GradientSource {
   int64_t steps() const { return steps_; }
   const std::string& description() const { return description_; }
 
-  // Flat gradients of all workers in a step, from 0; valid until the next call. Files of one step's
-  // length are the same at every step.
+  // Returns the flat gradients of all workers in a step, from 0. They are valid until the next
+  // call. Files of one step's length are the same at every step.
   std::vector<std::span<const float>> AtStep(int64_t step);
 
  private:
@@ -50,7 +53,7 @@ class GradientSource {
   int workers_ = 0;
   int64_t steps_ = 0;
   std::string description_;
-  std::string drawn_;                         // draw anew at each step
+  std::string drawn_;                         // distribution that is drawn anew at each step
   std::vector<std::vector<float>> owned_;     // [file], or [worker] of the present step
   std::vector<std::span<const float>> held_;  // whole files, or the real gradient
 };

@@ -1,4 +1,4 @@
-// Shapes and lists of layers, as text.
+// These read shapes and lists of layers from text.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace legacy {
 
-// "64x3x7x7". Throws Error naming `where` on anything else, and on more elements than a unit may
-// have.
+// Reads a shape such as "64x3x7x7". Throws Error naming `where` on anything else, and on more
+// elements than a unit may have.
 std::vector<int64_t> ParseShape(const std::string& text, const std::string& where);
 
-// Lines "name shape", in the order of the flat gradient; empty lines and those that start with '#'
-// are passed over. Throws Error naming file `name` and line.
+// Reads lines "name shape", in the order of the flat gradient; empty lines and those that start
+// with '#' are skipped. Throws Error naming file `name` and line.
 std::vector<Unit> ParseLayers(std::string_view text, const std::string& name);
 std::vector<Unit> OneLayer(const std::vector<int64_t>& shape);
 

@@ -1,5 +1,5 @@
-// Messages of one worker as files, and back: the bytes as they are sent, one file a collective
-// call. FILE is the first call's, FILE.2 the second's and so on.
+// Message files are one worker's messages as files: the bytes as they are sent, one file a
+// collective call. FILE is the first call's, FILE.2 the second's and so on.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@ namespace legacy {
 
 void WriteMessages(const std::vector<Bytes>& messages, const std::string& path);
 
-// What receivers decode of one worker's messages. `context`: seed, step and parameter that they
-// were made with. Throws Error on files that cannot be read and on bytes that are no such messages.
+// Returns what receivers decode of one worker's messages. `context` has the seed, step and
+// parameter that they were made with. Throws Error on files that cannot be read and on bytes that
+// are no such messages.
 std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const StepContext& context,
                                 const std::string& path);
 
-// Raw little-endian fp32; "-" is standard output.
+// Writes raw little-endian fp32; "-" is standard output.
 void WriteFloats(const std::vector<float>& values, const std::string& path);
 
 }  // namespace legacy

@@ -1,4 +1,4 @@
-// Which algorithm carries a collective call.
+// Traffic says which algorithm carries a collective call.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace legacy {
 
-// One algorithm for each payload.
+// Collectives has one algorithm for each payload.
 struct Collectives {
   fabric::CollectiveAlgorithm sum = fabric::CollectiveAlgorithm::RingAllReduce;
   fabric::CollectiveAlgorithm concat = fabric::CollectiveAlgorithm::RingAllGather;
@@ -18,12 +18,12 @@ struct Collectives {
   fabric::CollectiveAlgorithm requantised_sum = fabric::CollectiveAlgorithm::ScatterReduceAllGather;
 };
 
-// A list of algorithms: each carries every payload that it can, the others stay as above. Throws
-// Error on algorithms that carry none of these or need more than messages (groups, switches that
-// add, shards).
+// Reads a list of algorithms: each carries every payload that it can, the others stay as above.
+// Throws Error on algorithms that carry none of these or need more than messages (groups, switches
+// that add, shards).
 Collectives ParseCollectives(const std::string& text);
 
-// Of a collective call in which the gradients of `elements` are exchanged.
+// Returns the collective of a call in which the gradients of `elements` are exchanged.
 fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const SentCall& call,
                                     int64_t elements);
 

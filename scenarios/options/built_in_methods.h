@@ -1,4 +1,5 @@
-// The methods that need no definition in the scenario's file: names, schemes, scopes and policies.
+// Built-in methods are those that need no definition in the scenario's file: names, schemes, scopes
+// and policies.
 #pragma once
 
 #include <vector>

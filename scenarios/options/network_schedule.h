@@ -1,5 +1,5 @@
-// A network that changes while a training runs (network.entries): rates and delays by the part of
-// the steps done.
+// A network schedule is a network that changes while a training runs (network.phases): rates and
+// delays by the part of the steps done.
 //
 //   0%:bandwidth=25Gbps,delay=500us;24%:bandwidth=1Gbps;48%:delay=25ms;72%:bandwidth=25Gbps
 //
@@ -16,20 +16,21 @@
 
 namespace legacy {
 
+// A NetworkScheduleEntry is one part of the schedule.
 struct NetworkScheduleEntry {
-  double begin = 0;       // part of the steps that are done
-  std::string bandwidth;  // of each link
+  double begin = 0;       // part of the steps that are done when it begins
+  std::string bandwidth;  // rate of each link
   std::string delay;
 };
 
-// At least one entry, the first from 0; they ascend. "none": one entry. Throws Error naming `key`,
-// the piece and what is allowed.
+// Reads a schedule of at least one entry, the first from 0, ascending. "none" is one entry. Throws
+// Error naming `key`, the piece and what is allowed.
 std::vector<NetworkScheduleEntry> ParseNetworkSchedule(const std::string& text,
                                                        const std::string& bandwidth,
                                                        const std::string& delay,
                                                        const std::string& key);
 
-// Position of the entry of `step` of `steps`.
+// Returns the position of the entry of `step` of `steps`.
 size_t EntryOf(const std::vector<NetworkScheduleEntry>& schedule, int64_t step, int64_t steps);
 
 }  // namespace legacy

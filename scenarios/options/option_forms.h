@@ -1,5 +1,5 @@
-// The forms that options of a scenario take, for the files that list them; nobody else includes
-// this.
+// Option forms are the forms that options of a scenario take, for the files that list them; nobody
+// else includes this.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,11 @@
 
 namespace legacy {
 
-// Tables of scenario_options.cc, each in a file of its own.
+// Return the tables of scenario_options.cc, each in a file of its own.
 std::vector<ScenarioOption> OptionsOfTraining();
 std::vector<ScenarioOption> OptionsOfCompression();
-std::vector<ScenarioOption> OptionsOfNetwork();  // and of the clock
+// These include the clock's.
+std::vector<ScenarioOption> OptionsOfNetwork();
 
 namespace option_forms {
 
@@ -43,8 +44,7 @@ ScenarioOption Integer(std::string key, std::string flag, std::string help) {
           OptionKind::kInteger};
 }
 
-// Template arguments cannot be double before GCC's full C++20 support everywhere: bounds in
-// thousandths.
+// Bounds are in thousandths, as GCC does not take double as a template argument everywhere yet.
 template <auto Field, int64_t MinimumMilli, int64_t MaximumMilli>
 ScenarioOption Number(std::string key, std::string flag, std::string help) {
   return {std::move(key),
@@ -83,7 +83,7 @@ ScenarioOption Switch(std::string key, std::string flag, std::string help) {
           [](const Scenario& s) { return std::string(s.*Field ? "on" : "off"); }};
 }
 
-// fabric's parsers throw fabric's exception; users see one kind.
+// Turns the exception of fabric's parsers into the one that users see.
 template <typename Parse>
 void Checked(Parse parse) {
   try {

@@ -1,6 +1,6 @@
-// What a paper compresses with, by one name: densities, levels, splits, residuals and the methods
-// that it compares. Model, data, network and rate stay what they are. docs/policies.md has the
-// table with its sources.
+// A preset is what a paper compresses with, by one name: densities, schedules, splits, residuals
+// and the methods that it compares. Model, data, network and rate stay what they are.
+// docs/policies.md has the table with its sources.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@
 
 namespace legacy {
 
+// A Preset is one paper's settings.
 struct Preset {
-  std::string name;    // "paper-legacy"
-  std::string source;  // the paper
-  std::vector<std::pair<std::string, std::string>>
-      settings;                 // keys of the table of options, and texts
-  std::vector<Method> methods;  // under their names, over built-in ones
+  std::string name;    // name: "paper-legacy"
+  std::string source;  // paper
+  // Keys of the table of options, and texts.
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::vector<Method> methods;  // methods under their names, over built-in ones
 };
 
 const std::vector<Preset>& Presets();
@@ -26,8 +27,8 @@ std::vector<std::string> PresetNames();
 // name.
 void ApplyPreset(const std::string& name, Scenario& scenario);
 
-// What the scenario's preset set, line by line, and what was set otherwise since; "" where there is
-// none.
+// Returns what the scenario's preset set, line by line, and what was set otherwise since; "" where
+// there is none.
 std::string PresetText(const Scenario& scenario);
 
 }  // namespace legacy

@@ -1,6 +1,6 @@
-// Scenario: everything that a run depends on, in one typed struct, validated once. Every default is
-// written here and only here. Keys of the YAML file, of --set and of the command line go through
-// one table (scenario_options.cc).
+// A scenario is everything that a run depends on, in one typed struct, validated once. Every
+// default is written here and only here. Keys of the YAML file, of --set and of the command line go
+// through one table (scenario_options.cc).
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,27 @@
 
 namespace legacy {
 
-// One entry of the comparison: a scheme, what it compresses as one piece, and who picks its
-// parameter.
+// A Method is one entry of the comparison: a scheme, what it compresses as one piece, and who picks
+// its parameter.
 struct Method {
-  std::string name;                // unique; names rows, curves and CSV columns
+  std::string name;                // unique name of rows, curves and CSV columns
   std::string scheme = "topk";     // "topk", "topk:index=u32+rbf:bits=8", ...: compress/exchange.h
   std::string scope = "layer";     // layer | bucket | model
   std::string policy = "uniform";  // "legacy-layer", "gravac:eps=0.9", ...: compress/policy.h
-  double parameter = 0;            // the scheme's; 0: the scenario's density, or its default
-  std::string legacy_schedule =
-      {};                     // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, then solved
-  bool reversed = false;      // a control: tight phases first; legacy-layer: small layers tight
-  std::string bytes_of = {};  // another scheme with its parameter, "fft@0.85": sends as many bytes
-  int64_t local_steps = 1;    // local SGD: an exchange every so many steps
+  // The scheme's parameter; 0: the scenario's density, or the scheme's default.
+  double parameter = 0;
+  // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, else solved.
+  std::string legacy_schedule = {};
+  bool reversed = false;  // a control: tight phases first; legacy-layer: small layers tight
+  // Another scheme with its parameter, "fft@0.85", as many bytes of which are sent.
+  std::string bytes_of = {};
+  int64_t local_steps = 1;  // local SGD: an exchange every so many steps
 };
 
+// A Scenario has every option of a run.
 struct Scenario {
-  std::string preset;  // that was applied first (presets.h), for what is printed; "": none
+  // The preset that was applied first (presets.h), for what is printed; "": none.
+  std::string preset;
 
   // training
   std::string dataset = "glyphs";
@@ -43,26 +47,33 @@ struct Scenario {
   double weight_decay = 0;
   int64_t warmup_steps = 30;
   std::string schedule = "linear";   // constant | linear | cosine | step
-  std::vector<int64_t> decay_steps;  // of schedule step
+  std::vector<int64_t> decay_steps;  // steps of schedule step
   double decay_factor = 0.1;
   int64_t evaluate_every = 15;
   double target = 0.85;        // accuracy, fraction
   std::string device = "cpu";  // cpu | cuda | auto: what trains and compresses
-  std::string layers;          // shape of a model that is not trained (shapes/); "": `model` is
-  std::string gradients = "laplace";  // of a shape: what is drawn where lengths depend on the data
-  int64_t drawn_steps = 3;            // of a shape: steps that are drawn after a parameter's change
+  // Shape of a model that is not trained (shapes/); "": `model` is trained.
+  std::string layers;
+  // Distribution that is drawn for a shape where lengths depend on the data.
+  std::string gradients = "laplace";
+  // Steps that are drawn for a shape after a parameter's change.
+  int64_t drawn_steps = 3;
 
   // compression
   std::vector<std::string> policies = {"dense",        "fp16",         "topk",       "topk-global",
                                        "legacy-layer", "legacy-phase", "legacy-both"};
   double density = 0.01;        // average over layers and steps, fraction
   std::string legacy_schedule;  // LEGACY's schedule; "": solved from the density
-  std::vector<int64_t>
-      splits;  // LEGACY's sizes; empty: the size below which `split_share` of the elements lie
+  // LEGACY's sizes; empty: the size below which `split_share` of the elements are.
+  std::vector<int64_t> splits;
   double split_share = 0.1;
-  std::string phase_bounds;   // LEGACY's phases end there: "100,200" or "30%,60%"; "": equal ones
+  // Ends of LEGACY's phases: "100,200" or "30%,60%"; "": equal phases.
+  std::string phase_bounds;
   bool closed_right = false;  // the step on a bound belongs to the phase before it
-  std::string volume = "elements";  // equal volume in: elements | bytes | off (levels as they are)
+  // Measure of equal volume: elements
+  // bytes
+  // off (schedules are taken as they are).
+  std::string volume = "elements";
   bool error_feedback = true;
   bool rescale_residuals = true;
   std::string index = "auto";             // auto | u16 | u32 | bitmap | packed | delta
@@ -70,8 +81,8 @@ struct Scenario {
 
   // network
   std::string topology = "fat-tree";
-  std::string bandwidth = "1Gbps";        // of each link
-  std::string delay = "10us";             // of each link
+  std::string bandwidth = "1Gbps";        // rate of each link
+  std::string delay = "10us";             // propagation delay of each link
   std::string network_schedule = "none";  // rates and delays that change (network_schedule.h)
   // Other networks that the same trainings are timed on: none | auto | NAME:KEY=VALUE,...;...
   // (further_networks.h)
@@ -81,55 +92,57 @@ struct Scenario {
   std::string placement = "packed";
   std::string stragglers = "fixed:count=2,factor=1.5";
   std::string sync = "barrier";  // barrier | backup:k=2 | deadline:time=50ms | deadline:factor=1.5
-  std::string fidelity = "packet";           // packet | flow | analytic | auto
-  std::string packet_budget = "60s";         // of auto, wall time
-  std::string transport = "datacenter";      // datacenter | wan
-  int mtu = 1500;                            // bytes of a packet: 576 to 65535
-  std::string connections = "warm";          // warm | cold
-  std::string aggregation = "collective";    // collective | [sharded-]parameter-server
-  std::string allreduce = "ring-allreduce";  // of linear messages, among workers; or auto
-  std::string allgather = "ring-allgather";  // of other messages, among workers; or auto
-  int group = 0;                             // of hierarchical ones; 0: who shares a switch
-  int servers = 4;                           // sharded parameter server
-  std::string pull = "union";                // from the server: union | dense
+  std::string fidelity = "packet";         // packet | flow | analytic | auto
+  std::string packet_budget = "60s";       // wall time that auto may spend on packets
+  std::string transport = "datacenter";    // datacenter | wan
+  int mtu = 1500;                          // bytes of a packet: 576 to 65535
+  std::string connections = "warm";        // warm | cold
+  std::string aggregation = "collective";  // collective | [sharded-]parameter-server
+  // Algorithm of linear messages, among workers; or auto.
+  std::string allreduce = "ring-allreduce";
+  std::string allgather = "ring-allgather";  // algorithm of other messages, among workers; or auto
+  int group = 0;    // workers of a group in hierarchical algorithms; 0: those that share a switch
+  int servers = 4;  // servers of a sharded parameter server
+  std::string pull = "union";  // what is pulled from a server: union | dense
   bool memoise = true;
-  std::map<std::string, std::string>
-      ns3;                     // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000"
+  // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000".
+  std::map<std::string, std::string> ns3;
   std::string doctor = "off";  // off | on (the step of the median time) | steps, "0,10-12"
   std::string doctor_fidelity = "flow";
   std::string trace_steps;            // "0,10-12"; "": no trace
   std::string trace_workers = "0-3";  // endpoints of the network
-  std::string pcap;                   // packet fidelity: ns-3's own files; "": none
+  std::string pcap;                   // prefix of ns-3's own files at packet fidelity; "": none
   std::string flow_monitor;
   std::string netanim;
 
   // clock
   std::string device_profile = "a100-datasheet";
-  double device_speed = 1;           // times the profile's: forward, backward, optimizer
-  double codec_speed = 1;            // of encoding and decoding
-  std::string launches = "profile";  // fused | per-layer | profile: as it says
-  std::string bucket = "25MiB";      // of dense fp32 gradient
+  double device_speed = 1;  // speed of forward, backward and optimizer, times the profile's
+  double codec_speed = 1;   // speed of encoding and decoding, times the profile's
+  std::string launches = "profile";  // fused | per-layer | profile: as the profile says
+  std::string bucket = "25MiB";      // size in dense fp32 gradient
 
   // run
   uint64_t seed = 1;
   int seeds = 1;    // seed, seed + 1, ...: paired across policies
   int threads = 0;  // workers trained at once; 0: one per core
   bool record = false;
-  std::string gradient_steps;           // "0,100": whose gradients are written down; "": none
+  // Steps whose gradients are written: "0,100"; "": none.
+  std::string gradient_steps;
   std::string gradient_layers = "all";  // names, or parts of names
   std::string out;                      // run directory; "": runs/<program>-<time>
   bool overwrite = false;
   bool pictures = true;
 };
 
-// Metavar of options that are on or off.
+// The metavar of options that are on or off.
 inline constexpr const char* kSwitch = "on|off";
 
-// What the text of an option is: a number of some unit, or anything else.
+// An OptionKind says what the text of an option is: a number of some unit, or anything else.
 enum class OptionKind : uint8_t { kText, kInteger, kNumber, kFraction, kRate, kTime, kBytes };
 
-// One option: key in YAML and --set ("network.topology"), flag on the command line ("--topo"), text
-// in and out.
+// A ScenarioOption is one option: key in YAML and --set ("network.topology"), flag on the command
+// line ("--topo"), text in and out.
 struct ScenarioOption {
   std::string key;
   std::string flag;
@@ -154,19 +167,19 @@ void LoadScenario(const std::string& path, Scenario& scenario);
 // Throws Error.
 void ValidateScenario(const Scenario& scenario);
 
-// What the options of a run of a shape (training.layers) start from: one seed, and large messages
-// as flows over one network.
+// Returns what the options of a run of a shape (training.layers) start from: one seed, and large
+// messages as flows over one network.
 Scenario ShapeDefaults();
 
 // True for options that a shape (training.layers) does not read: those of data, model, device and
 // gradient files.
 bool ReadsTrainingAlone(const std::string& key);
 
-// YAML that LoadScenario reads back to the same scenario.
+// Returns YAML that LoadScenario reads back to the same scenario.
 std::string PrintScenario(const Scenario& scenario);
 
-// The method of that name: the user's own first, then the built-in ones. Throws Error with the
-// list.
+// Returns the method of that name: the user's own first, then the built-in ones. Throws Error with
+// the list.
 Method FindMethod(const Scenario& scenario, const std::string& name);
 std::vector<std::string> BuiltInMethods();
 

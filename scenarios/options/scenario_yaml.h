@@ -1,4 +1,4 @@
-// Scenarios in YAML, read from a node: what scenario files and the definitions of studies share.
+// Scenario files and the definitions of studies share how scenarios in YAML are read from a node.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -10,7 +10,7 @@
 
 namespace legacy {
 
-// The sections training, compression, network, clock, run, methods and ns3, over `scenario`.
+// Reads the sections training, compression, network, clock, run, methods and ns3 over `scenario`.
 void ReadScenario(const YAML::Node& sections, const std::string& where, Scenario& scenario);
 
 }  // namespace legacy

@@ -1,8 +1,8 @@
-// A step of workers whose gradients nobody computes. What is sent follows from shapes alone
-// wherever the scheme can plan its collective calls (Scheme::Plan). Else one worker stands for all:
-// its gradient of one unit at a time is drawn, compressed and decoded by the real exchange, and the
-// others send messages of the same lengths. A unit is drawn so in the first steps after each change
-// of its parameter; later steps repeat the last lengths.
+// A drawn aggregation is a step of workers whose gradients nobody computes. What is sent follows
+// from shapes alone wherever the scheme can plan its collective calls (Scheme::Plan). Else one
+// worker stands for all: its gradient of one unit at a time is drawn, compressed and decoded by the
+// real exchange, and the others send messages of the same lengths. A unit is drawn so in the first
+// steps after each change of its parameter; later steps repeat the last lengths.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,17 @@
 
 namespace legacy {
 
-// Which gradients are drawn. The values of a tensor of n elements are those of the text's
-// distribution, times 1 / sqrt(n), so that all tensors have the same norm in expectation, and times
-// 1 / (1 + 9 t) at the part t of the steps: over a run the norm falls tenfold, most of it early, as
-// that of trainings does. Draws are keyed by (seed, worker, step, unit). Where the scheme clips
-// (Scheme::LocalClipNorm), so is the gradient of all units together.
+// DrawnGradients say which gradients are drawn. The values of a tensor of n elements are those of
+// the text's distribution, times 1 / sqrt(n), so that all tensors have the same norm in
+// expectation, and times 1 / (1 + 9 t) at the part t of the steps: over a run the norm falls
+// tenfold, most of it early, as that of trainings does. Draws are keyed by (seed, worker, step,
+// unit). Where the scheme clips (Scheme::LocalClipNorm), so is the gradient of all units together.
 struct DrawnGradients {
-  std::string text = "laplace";  // of compress/gradients
-  int64_t steps = 3;             // that are drawn after a change; later ones repeat the last
+  std::string text = "laplace";  // a distribution of compress/gradients
+  int64_t steps = 3;             // steps that are drawn after a change; later ones repeat the last
 };
 
+// A DrawnExchange runs such steps.
 class DrawnExchange : public ModelExchange {
  public:
   // `scheme` outlives this. Throws Error on a text that names no distribution.
@@ -48,19 +49,19 @@ class DrawnExchange : public ModelExchange {
   // The worker's gradient of a unit in this step.
   std::vector<float> Draw(size_t unit, int worker);
 
-  // Values drawn so far: what the time goes to.
+  // Returns the values drawn so far, which is what takes the time.
   int64_t ValuesDrawn() const { return values_drawn_; }
-  // Units whose lengths depend on the data, in the steps so far.
+  // Returns the number of units whose lengths depend on the data, in the steps so far.
   int64_t UnitsDrawn() const;
 
  private:
   struct Sent {
     std::vector<PlannedCall> calls;  // with the bytes of one active worker
     int64_t elements = 0;
-    Probe probe;  // of the candidates
+    Probe probe;  // probe of the candidates
     int64_t drawn = 0;
   };
-  // What decides about the lengths that are repeated.
+  // A Case is what decides about the lengths that are repeated.
   struct Case {
     double parameter = 0;
     std::vector<double> candidates;
@@ -68,10 +69,10 @@ class DrawnExchange : public ModelExchange {
     auto operator<=>(const Case&) const = default;
   };
   struct UnitState {
-    std::unique_ptr<Exchange> exchange;  // of the units that are drawn
+    std::unique_ptr<Exchange> exchange;  // exchange of a unit that is drawn
     std::map<Case, Sent> sent;
     std::map<Case, Probe> probes;
-    std::map<Case, int64_t> measured;  // steps
+    std::map<Case, int64_t> measured;  // number of steps
   };
 
   std::vector<float> Unclipped(size_t unit, int worker);
@@ -101,7 +102,8 @@ class DrawnExchange : public ModelExchange {
   std::vector<char> open_;                  // units whose exchange has measured in this step
   size_t chosen_ = 0;
   int64_t values_drawn_ = 0;
-  std::map<int, float> clips_;  // by worker, of the step: the factor of its gradient
+  // Factor of each worker's gradient in the step, by worker.
+  std::map<int, float> clips_;
 };
 
 }  // namespace legacy

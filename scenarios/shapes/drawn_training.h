@@ -1,6 +1,6 @@
-// Steps of a model of which nothing is known but its shape: no weights, no data, no loss and no
-// accuracy. What is sent is exact where lengths follow from shapes, and that of drawn gradients
-// else (drawn_exchange.h).
+// A drawn training makes steps of a model of which nothing is known but its shape: no weights, no
+// data, no loss and no accuracy. What is sent is exact where lengths follow from shapes, and that
+// of drawn gradients elsewhere (drawn_exchange.h).
 #pragma once
 
 #include <memory>
@@ -14,10 +14,11 @@
 
 namespace legacy {
 
+// A DrawnTraining is a StepSource without a model.
 class DrawnTraining : public StepSource {
  public:
-  // `shape` outlives this. Of `options` the optimizer's are of no effect. `steps_per_epoch` is for
-  // policies that count epochs. Throws Error where the policy needs what only a training gives.
+  // `shape` outlives this. The optimizer's part of `options` has no effect. `steps_per_epoch` is
+  // for policies that count epochs. Throws Error where the policy needs what only a training gives.
   DrawnTraining(const TrainingOptions& options, const ModelShape& shape, int64_t steps_per_epoch,
                 const DrawnGradients& gradients, std::unique_ptr<Policy> policy,
                 std::unique_ptr<Scheme> scheme);
@@ -28,7 +29,8 @@ class DrawnTraining : public StepSource {
   void SetLink(const LinkEstimate& link) override { link_ = link; }
 
   bool Evaluates() const override { return false; }
-  Evaluation Evaluate() override;  // not numbers
+  // Returns NaN.
+  Evaluation Evaluate() override;
   void SetGradientHook(GradientHook) override {}
   BackendReport Report() const override;
 
@@ -47,7 +49,7 @@ class DrawnTraining : public StepSource {
   DrawnExchange* exchange_;  // the aggregation's
   Aggregation aggregation_;
   LinkEstimate link_;
-  std::vector<BucketWork> buckets_;  // of the last step
+  std::vector<BucketWork> buckets_;  // buckets of the last step
   int64_t step_ = 0;
   double last_rate_ = 0;
 };

@@ -1,4 +1,4 @@
-// `legacy-scenario advise`: "should I compress, and with what?", answered by a small study of short
+// `legacy-scenario advise` answers "should I compress, and with what?" by a small study of short
 // trainings. They are replayed on the asked network and on links from a tenth to ten times its
 // rate, so that the break-even can be told.
 #pragma once
@@ -15,40 +15,42 @@
 namespace legacy {
 
 inline constexpr int64_t kQuickSteps = 100;
-// Stands for a target that is to be chosen. Nobody's own: guessing among a hundred classes is right
-// more often.
+// This stands for a target that is to be chosen. Nobody asks for it, as guessing among a hundred
+// classes is right more often.
 inline constexpr double kChooseTarget = 1e-4;
 
+// An AdviseRequest is what was asked.
 struct AdviseRequest {
-  // The full training on the asked network. Target kChooseTarget: one that the short training
-  // reaches.
+  // The full training on the asked network. Its target may be kChooseTarget: one that the short
+  // training reaches.
   Scenario scenario;
-  int64_t quick_steps = 0;  // of the short training; 0: kQuickSteps, or all where there are fewer
-  int jobs = 0;             // processes at once; 0: one per core
-  // Where the study goes, a new folder; "": a temporary one.
+  // Steps of the short training; 0: kQuickSteps, or all where there are fewer.
+  int64_t quick_steps = 0;
+  int jobs = 0;  // processes at once; 0: one per core
+  // New folder of the study; "": a temporary one.
   std::filesystem::path folder;
-  std::vector<std::string> arguments;  // as typed behind "advise"
+  std::vector<std::string> arguments;  // arguments as typed behind "advise"
 };
 
-// What options start from: three seeds, flows, and every built-in policy but controls.
+// Returns what options start from: three seeds, flows, and every built-in policy but controls.
 Scenario AdviseDefaults();
 
 // Fills in what was left open. Throws Error on what cannot be advised on: no policy besides dense,
 // trainings that may not be replayed, views of one run (the doctor, traces).
 AdviseRequest CompleteRequest(AdviseRequest request);
 
-// The short training: all that is counted in steps in proportion.
+// Returns the short training, with all that is counted in steps in proportion.
 Scenario ShortScenario(const AdviseRequest& request);
 
-// YAML of the study of `scenario` around its bandwidth. Where the topology and the phases set all
-// rates, the axis has the one value.
+// Returns YAML of the study of `scenario` around its bandwidth. Where the topology and the network
+// schedule set all rates, the axis has the one value.
 std::string AdviceDefinition(const Scenario& scenario);
 
-// The same of the full training: what --print-config prints, for legacy-study.
+// Returns the same of the full training: what --print-config prints, for legacy-study.
 std::string FullDefinition(const AdviseRequest& request);
 
-// 90 % of what the baseline has at its end, the mean of its last three evaluations, with its worst
-// seed: of the trainings in a study's folder.
+// Returns 90 % of what the baseline has at its end, the mean of its last three evaluations, with
+// its worst seed, from the trainings in a study's folder.
 double ChooseTarget(const std::vector<std::filesystem::path>& trainings);
 
 struct AdviseResult {
@@ -57,11 +59,11 @@ struct AdviseResult {
   analysis::Advice advice;
 };
 
-// Trains, replays and decides, with progress on standard error. `request`: from CompleteRequest.
-// Throws Error where a training or a point of the asked network fails.
+// Trains, replays and decides, with progress on standard error. `request` comes from
+// CompleteRequest. Throws Error where a training or a point of the asked network fails.
 AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop);
 
-// The subcommand: the arguments behind "advise". Returns the program's exit status.
+// Runs the subcommand with the arguments behind "advise". Returns the program's exit status.
 int AdviseCommand(int argc, char** argv, const StopFlag& stop);
 
 }  // namespace legacy

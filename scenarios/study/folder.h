@@ -1,4 +1,4 @@
-// A study's folder:
+// A study's folder has:
 //
 //   study.yaml      its definition, with what --set changed
 //   study.sqlite    its database; written by whoever holds the lock
@@ -18,17 +18,19 @@
 
 namespace legacy {
 
+// A StudyFolder is an opened folder.
 class StudyFolder {
  public:
-  // study.yaml and the database, in a folder that is there. Needs the lock. Throws Error where the
-  // folder has a study.
+  // Writes study.yaml and the database, in a folder that exists. Needs the lock. Throws Error where
+  // the folder has a study.
   static StudyFolder Create(const std::filesystem::path& path, StudyPlan plan);
-  // Throws Error where there is no study.
+  // Opens a folder. Throws Error where there is no study.
   static StudyFolder Open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
   const StudyPlan& plan() const { return plan_; }
-  const analysis::Study& empty() const { return empty_; }  // of the plan: all pending
+  // The study of the plan with everything pending.
+  const analysis::Study& empty() const { return empty_; }
   std::filesystem::path Journals() const { return path_ / "journal"; }
 
   // Makes the database where a creation was cut short. Needs the lock. Throws Error where it is of
@@ -43,16 +45,16 @@ class StudyFolder {
   analysis::Study empty_;
 };
 
-// `text` with keys of its scenario set ("network.delay=50us" each), and with a name, by default its
-// file's: a folder's study.yaml has another. Comments are lost where anything changes. Throws
-// Error.
+// Returns `text` with keys of its scenario set ("network.delay=50us" each), and with a name, by
+// default its file's, as a folder's study.yaml has another. Comments are lost where anything
+// changes. Throws Error.
 std::string CompleteDefinition(const std::string& text, const std::filesystem::path& file,
                                const std::vector<std::string>& settings);
 
-// Held from construction to destruction, by children as well.
+// A StudyLock is locked from construction to destruction, by children as well.
 class StudyLock {
  public:
-  // Tries for `seconds`: a run that was killed is gone in a moment. Throws Error where another
+  // Tries for `seconds`, as a run that was killed is gone in a moment. Throws Error where another
   // process keeps it.
   StudyLock(const std::filesystem::path& study, double seconds);
   StudyLock(const StudyLock&) = delete;
@@ -63,18 +65,18 @@ class StudyLock {
   int file_ = -1;
 };
 
-// What journals say over what `study` says, but for results that it has: a done result stays. What
-// is none of the study's is skipped, which its notes say.
+// Changes are what journals say over what `study` says, but for results that it has: a done result
+// stays. Entries that are not of the study are skipped, which its notes say.
 struct Changes {
   std::vector<analysis::StudyPoint> points;
   std::vector<analysis::StudyTraining> trainings;
 };
 Changes Overlay(analysis::JournalEntries entries, analysis::Study& study);
 
-// The study as it is now: database and journals. Writes nothing, needs no lock.
+// Returns the study as it is now: database and journals. It writes nothing, and needs no lock.
 analysis::Study ReadStudy(const std::filesystem::path& folder);
 
-// Brings journals into the database. Needs the lock.
+// A Collector brings journals into the database. It needs the lock.
 class Collector {
  public:
   explicit Collector(const std::filesystem::path& folder);

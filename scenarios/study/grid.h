@@ -1,4 +1,4 @@
-// A study's definition: what does not vary (a scenario), the axes that do, and which of their
+// A study's definition says what does not vary (a scenario), the axes that do, and which of their
 // combinations count. docs/studies.md has the format:
 //
 //   study:    {name: bandwidth, title: ..., baseline: dense}
@@ -25,23 +25,24 @@
 
 namespace legacy {
 
-// Option keys and their texts.
+// Settings are option keys and their texts.
 using Settings = std::map<std::string, std::string>;
 
+// A GridAxis is one axis with its values.
 struct GridAxis {
-  analysis::StudyAxis axis;        // policy and seed are none: they are the scenario's
-  std::vector<Settings> settings;  // of each value
+  analysis::StudyAxis axis;        // the axis; policy and seed are none, as they are the scenario's
+  std::vector<Settings> settings;  // settings of each value
 };
 
+// A StudyDefinition is the YAML, read and checked.
 struct StudyDefinition {
   std::string name;
   std::string title;
   std::string baseline;
-  std::string text;  // the YAML
+  std::string text;  // YAML
   Scenario scenario;
   std::vector<GridAxis> axes;
-  // Positions of the values of each point, axis by axis: the full grid less `exclude`, then
-  // `include`.
+  // Each point's positions of values, axis by axis: the full grid less `exclude`, then `include`.
   struct Combination {
     std::string policy;
     uint64_t seed = 0;
@@ -50,17 +51,17 @@ struct StudyDefinition {
   std::vector<Combination> points;
 };
 
-// Throws Error "file:line:column: ..." on anything that is wrong: unknown keys and axes, values
-// that an option refuses, points that stand twice, an empty grid.
+// Read a definition. Throw Error "file:line:column: ..." on anything that is wrong: unknown keys
+// and axes, values that an option refuses, points that stand twice, an empty grid.
 StudyDefinition LoadStudy(const std::string& path);
 StudyDefinition ParseStudy(const std::string& text, const std::string& where);
 
-// The scenario of one point, of one policy and one seed, with every option as the definition has
-// it.
+// Returns the scenario of one point, of one policy and one seed, with every option as the
+// definition has it.
 Scenario ScenarioOf(const StudyDefinition& definition,
                     const StudyDefinition::Combination& combination);
 
-// "topk, seed 1, bandwidth 1Gbps, workers 8"
+// Returns a point for people: "topk, seed 1, bandwidth 1Gbps, workers 8".
 std::string PointText(const StudyDefinition& definition,
                       const StudyDefinition::Combination& combination);
 

@@ -1,8 +1,8 @@
-// From a definition to the smallest set of trainings, and the points that each serves. Points share
-// a training where every option that shapes the training of their policy is the same: a density
-// that a dense policy never reads makes no other training. A point whose training may not be
-// replayed (ReplayRefusals) has a training on its own network, and shares it only with points that
-// equal it in that too.
+// A plan is the smallest set of trainings for a definition, and the points that each serves. Points
+// share a training where every option that shapes the training of their policy is the same: a
+// density that a dense policy never reads makes no other training. A point whose training may not
+// be replayed (ReplayRefusals) has a training on its own network, and shares it only with points
+// that equal it in that too.
 #pragma once
 
 #include <string>
@@ -14,40 +14,47 @@
 
 namespace legacy {
 
+// A PlannedTraining is one training to run.
 struct PlannedTraining {
   std::string id;  // TrainingHash of the options that count
-  // one policy, one seed, recorded; network the cheapest where it is replayed, else the point's
+  // Scenario of one policy and one seed, recorded. Its network is the cheapest where it is
+  // replayed, else the point's.
   Scenario scenario;
   std::string refused;  // why it is not replayed; "": it is
   std::vector<size_t> points;
 };
 
+// A PlannedPoint is one point to time.
 struct PlannedPoint {
-  // one policy, one seed: training options as its training's, network and clock its own
+  // Scenario of one policy and one seed: training options are its training's, network and clock its
+  // own.
   Scenario scenario;
   size_t training = 0;
 };
 
+// A StudyPlan is a definition with its work.
 struct StudyPlan {
   StudyDefinition definition;
   std::vector<PlannedTraining> trainings;
-  std::vector<PlannedPoint> points;  // in the definition's order: the position is the point's id
+  // Points in the definition's order: the position is the point's id.
+  std::vector<PlannedPoint> points;
 };
 
-// Throws Error naming the point and its option where a scenario cannot be (ValidateScenario).
+// Plans a study. Throws Error naming the point and its option where a scenario cannot be
+// (ValidateScenario).
 StudyPlan PlanStudy(StudyDefinition definition);
 
 // Throws Error where the data set of a training is not on this machine.
 void CheckData(const PlannedTraining& training);
 
-// `scenario` (of one policy) with every option that its training never reads at its default. Where
-// the training may not be replayed it reads network, devices and target as well.
+// Returns `scenario` (of one policy) with every option that its training never reads at its
+// default. Where the training may not be replayed it reads network, devices and target as well.
 Scenario TrainingOf(const Scenario& scenario);
 
-// Point `id` before any work: pending.
+// Returns point `id` before any work: pending.
 analysis::StudyPoint EmptyPoint(const StudyPlan& plan, size_t id);
 
-// The study before any work: all pending.
+// Returns the study before any work: all is pending.
 analysis::Study EmptyStudy(const StudyPlan& plan);
 
 }  // namespace legacy

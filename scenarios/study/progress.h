@@ -1,5 +1,5 @@
-// A study's progress for people: one rewritten line on a terminal, a plain line every few seconds
-// elsewhere.
+// A study's progress is one rewritten line for people on a terminal, and a plain line every few
+// seconds elsewhere.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace legacy {
 
-// "trainings 2/6  points 35/112  1 failed   41%  3.2 points/s  ETA 0:42", `seconds` after the
-//                 beginning.
+// Returns "trainings 2/6  points 35/112  1 failed   41%  3.2 points/s  ETA 0:42", `seconds` after
+// the beginning.
 std::string ProgressText(const StudyProgress& progress, double seconds);
 
 class StudyProgressLine {
@@ -19,7 +19,7 @@ class StudyProgressLine {
   explicit StudyProgressLine(bool terminal) : line_(terminal) {}
 
   void Show(const StudyProgress& progress);
-  void Finish(const StudyProgress& progress);  // a last line
+  void Finish(const StudyProgress& progress);  // writes a last line
 
  private:
   using WallClock = std::chrono::steady_clock;
@@ -28,7 +28,7 @@ class StudyProgressLine {
   RewrittenLine line_;
   WallClock::time_point start_ = WallClock::now();
   WallClock::time_point kept_ = WallClock::now();
-  std::string last_;  // what was said
+  std::string last_;  // text that was last written
 };
 
 }  // namespace legacy

@@ -1,6 +1,6 @@
-// What is left to do of a study. One answer for who works on all of it and for who works on a
-// share: the pieces of a plan are numbered, and share i of n has every n-th, whatever is done
-// already. So shares that begin at different times never overlap and never leave a piece out.
+// This says what is left to do of a study, in one answer for who works on all of it and for who
+// works on a share: the pieces of a plan are numbered, and share i of n has every n-th, whatever is
+// done already. So shares that begin at different times never overlap and never leave a piece out.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,34 @@
 
 namespace legacy {
 
+// A Share is a part of the work.
 struct Share {
-  int64_t index = 0;  // from 0
+  int64_t index = 0;  // number of the share, from 0
   int64_t count = 1;
 };
 
-// "3/16": the third of sixteen, from 1. Throws Error.
+// Reads "3/16", the third of sixteen, counted from 1. Throws Error naming `option`.
 Share ParseShare(const std::string& text, const std::string& option);
 
-// Points of one training, timed one after the other from one reading of its record.
+// A Piece is points of one training, timed one after the other from one reading of its record.
 struct Piece {
   size_t training = 0;
   std::vector<size_t> points;
 };
 
-// All points of the plan, in pieces that keep `processes` busy to the end.
+// Returns all points of the plan, in pieces that keep `processes` busy to the end.
 std::vector<Piece> PiecesOf(const StudyPlan& plan, int64_t processes);
 
+// WorkLeft is what is left to do.
 struct WorkLeft {
   std::vector<size_t> trainings;  // positions in the plan
-  std::vector<size_t> found;      // trained, but nobody lived to say so
-  std::vector<Piece> pieces;      // of points whose training has not failed for good
+  std::vector<size_t> found;      // trainings that are done, but that no process lived to report
+  std::vector<Piece> pieces;      // points whose training has not failed for good
 };
 
-// `now`: states as they are. `trained` tells of a training whether its record is there.
-// `retry_failed`: failed work is work that is left. `processes`: as for PiecesOf; the shares of one
-// phase must agree on it.
+// Returns the work that is left. `now` has the states as they are. `trained` says of a training
+// whether its record exists. `retry_failed`: failed work is left, too. `processes` is as for
+// PiecesOf; the shares of one phase must agree on it.
 WorkLeft FindWork(const StudyPlan& plan, const analysis::Study& now,
                   const std::function<bool(size_t)>& trained, const Share& share, int64_t processes,
                   bool retry_failed);

@@ -1,5 +1,5 @@
-// The what-if server: the interactive report of a study at an address of this machine, where its
-// what-if panel may ask what the study's trainings would take on another network (what_if.h).
+// The what-if server shows the interactive report of a study at an address of this machine, where
+// its what-if panel may ask what the study's trainings would take on another network (what_if.h).
 // docs/studies.md has the API:
 //
 //   GET  /             the report, live
@@ -8,7 +8,7 @@
 //   POST /api/what-if  a question as JSON -> its answer as JSON; 400 {"error": "..."} where it
 //                      cannot be
 //
-// Nothing else: no file of the disk is served. Where it listens on this machine alone, requests
+// It serves nothing else, and no file of the disk. Where it listens on this machine alone, requests
 // whose Host (or Origin) is another name are refused, so that no web page that the user visits can
 // ask through the browser (DNS rebinding).
 #pragma once
@@ -21,12 +21,13 @@
 
 namespace legacy {
 
+// ServeOptions configure the server.
 struct ServeOptions {
-  std::string bind =
-      "127.0.0.1";  // address; others than this machine's own are open to everyone who reaches them
-  int port = 8717;  // 0: any that is free
-  int threads = 0;  // of an answer; 0: one per core, 2 at most
-  double limit_seconds = 20;  // of an answer, and of waiting for one's turn
+  // Address to listen on; others than this machine's own are open to everyone who reaches them.
+  std::string bind = "127.0.0.1";
+  int port = 8717;            // 0: any port that is free
+  int threads = 0;            // threads of an answer; 0: one per core, 2 at most
+  double limit_seconds = 20;  // limit of an answer, and of waiting for one's turn
 };
 
 // Reads the study's folder, says on standard error what was read and the address, and serves until
@@ -34,7 +35,7 @@ struct ServeOptions {
 // without a training to ask, and on addresses that cannot be listened on.
 int Serve(const std::filesystem::path& study, const ServeOptions& options, const StopFlag& stop);
 
-// The server without its messages.
+// A StudyServer is the server without its messages.
 class StudyServer {
  public:
   // Reads the recordings and takes the port. Throws Error as Serve does.
@@ -43,10 +44,14 @@ class StudyServer {
   StudyServer(const StudyServer&) = delete;
   StudyServer& operator=(const StudyServer&) = delete;
 
-  std::string Url() const;          // "http://127.0.0.1:8717/"
-  std::string Description() const;  // how much was read
-  void Run();                       // until Stop
-  void Stop();                      // from any thread; stops an answer in work, too
+  // Returns "http://127.0.0.1:8717/".
+  std::string Url() const;
+  // Returns for people how much was read.
+  std::string Description() const;
+  // Serves until Stop.
+  void Run();
+  // Stops the server and an answer in work. Any thread may call it.
+  void Stop();
 
  private:
   struct Impl;

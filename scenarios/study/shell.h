@@ -1,4 +1,4 @@
-// Command lines for a shell, and programs beside this one.
+// These are command lines for a shell, and programs beside this one.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,11 @@
 
 namespace legacy {
 
-// A word as a POSIX shell reads it back.
+// Returns a word, or a line, as a POSIX shell reads it back.
 std::string ShellWord(const std::string& word);
 std::string ShellLine(const std::vector<std::string>& words);
 
-// What a command line says, and how it ended.
+// A ShellResult is what a command line wrote, and how it ended.
 struct ShellResult {
   int status = -1;
   std::string text;  // standard output and error
@@ -26,13 +26,13 @@ ShellResult RunShell(const std::string& line);
 // Between two looks at what runs elsewhere.
 inline constexpr std::chrono::milliseconds kBetweenLooks{200};
 
-// Runs a program, looked up in PATH, its output behind what `log` has. It gets SIGTERM where `stop`
-// is set or this process dies. Returns its exit status, or -1 where it was stopped or died. Throws
-// Error where it cannot be started.
+// Runs a program, looked up in PATH, with its output appended to `log`. It gets SIGTERM where
+// `stop` is set or this process dies. Returns its exit status, or -1 where it was stopped or died.
+// Throws Error where it cannot be started.
 int RunProgram(const std::vector<std::string>& words, const std::filesystem::path& log,
                const std::function<void()>& tick, const StopFlag& stop);
 
-// The last lines of a log, for messages.
+// Returns the last lines of a log, for messages.
 std::string EndOfLog(const std::filesystem::path& log, std::uintmax_t begin = 0);
 
 }  // namespace legacy

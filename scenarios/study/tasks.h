@@ -1,4 +1,4 @@
-// What a child process of a study does, and how it says so to its parent.
+// A task is what a child process of a study does; it reports to its parent.
 #pragma once
 
 #include <filesystem>
@@ -12,26 +12,27 @@
 
 namespace legacy {
 
-// Exit status of a task that recorded a failure. Other statuses but 0 are no end that a task chose.
+// The exit status of a task that recorded a failure. A status that is neither this nor 0 is no end
+// that a task chose.
 inline constexpr int kTaskFailed = 3;
-// The journal cannot be written: nothing can go on.
+// The exit status where the journal cannot be written, so that nothing can go on.
 inline constexpr int kTaskBroken = 4;
 
-// trainings/<id>.log. Creates the folder.
+// Returns trainings/<id>.log, and creates the folder.
 std::filesystem::path TrainingLog(const StudyFolder& folder, size_t training);
 
-// Trains, with that many threads, and writes what came of it: of a failure the points as well. Two
+// Trains, with that many threads, and writes what came of it; of a failure the points as well. Two
 // processes never train the same at once: the second waits for the first and finds its work done.
 int TrainTask(const StudyFolder& folder, size_t training, int threads,
               analysis::JournalWriter& journal);
 
-// Times the piece's points one after the other; says "begin" and "end done" or "end failed" for
+// Times the piece's points one after the other. It says "begin" and "end done" or "end failed" for
 // each, in order.
 int TimeTask(const StudyFolder& folder, const Piece& piece, analysis::JournalWriter& journal,
              const Child::Say& say);
 
-// What stands in the journal of failed work: the points of a training first, so that a training
-// that failed has none that are pending.
+// Write failed work to the journal: the points of a training first, so that a training that failed
+// has none that are pending.
 void RecordFailedPoint(const StudyFolder& folder, size_t point, const std::string& message,
                        analysis::JournalWriter& journal);
 void RecordFailedTraining(const StudyFolder& folder, size_t training, const std::string& message,

@@ -1,7 +1,7 @@
-// What-if: what a study's recorded trainings would take on another network, with other stragglers
-// or faster devices. A question changes options of the network and the clock; its answer is each
-// training replayed in memory, to the bit what legacy-replay leaves with those options. Nothing
-// here reads a file or prints.
+// What-if answers what a study's recorded trainings would take on another network, with other
+// stragglers or faster devices. A question changes options of the network and the clock; its answer
+// is each training replayed in memory, to the bit what legacy-replay leaves with those options.
+// Nothing here reads a file or prints.
 #pragma once
 
 #include <cstdint>
@@ -24,37 +24,39 @@ namespace legacy {
 
 struct Recording;  // recording.h, which brings LibTorch's headers with it
 
-// A recorded training, of one policy and one seed.
+// A WhatIfTraining is a recorded training, of one policy and one seed.
 struct WhatIfTraining {
   size_t recording = 0;  // position in WhatIfStudy::recordings
-  Scenario
-      scenario;  // what a question starts from: network and clock are the same in the whole group
+  // Scenario that a question starts from: network and clock are the same in the whole group.
+  Scenario scenario;
 };
 
-// Trainings that share everything but policy and seed; ordered by policy, then seed. A training
-// that never reads an option in which groups differ is in several.
+// A WhatIfGroup has trainings that share everything but policy and seed, ordered by policy, then
+// seed. A training that never reads an option in which groups differ is in several.
 struct WhatIfGroup {
-  std::string label;  // "16 workers, density 1%"
+  std::string label;  // label: "16 workers, density 1%"
   std::vector<WhatIfTraining> trainings;
 };
 
+// A WhatIfStudy is all that may be asked about.
 struct WhatIfStudy {
   std::vector<std::shared_ptr<const Recording>> recordings;
   std::vector<WhatIfGroup> groups;
-  std::vector<std::string> policies;  // in the study's order
+  std::vector<std::string> policies;  // policies in the study's order
   std::vector<uint64_t> seeds;
-  std::set<std::string> topologies;  // that the study has: these alone may be files
+  std::set<std::string> topologies;  // topologies of the study: these alone may be files
 };
 
-// What is not given is as in the group. Texts are those of the options.
+// A WhatIfQuestion says what to change; the rest is as in the group. Texts are those of the
+// options.
 struct WhatIfQuestion {
   size_t group = 0;
   std::optional<std::string> bandwidth;  // network.bandwidth
   std::optional<std::string> delay;
-  std::optional<std::string>
-      topology;  // a type and its parameters, or one of WhatIfStudy::topologies
+  // A type and its parameters, or one of WhatIfStudy::topologies.
+  std::optional<std::string> topology;
   std::optional<std::string> fidelity;  // flow | analytic
-  std::optional<double> slowdown;       // of the last `slow_workers` workers
+  std::optional<double> slowdown;       // slow-down of the last `slow_workers` workers
   std::optional<int64_t> slow_workers;
   std::optional<double> device_speed;
   std::optional<double> codec_speed;
@@ -64,11 +66,13 @@ struct WhatIfQuestion {
   bool operator==(const WhatIfQuestion&) const = default;
 };
 
+// A WhatIfSeed is the answer for one training.
 struct WhatIfSeed {
   uint64_t seed = 0;
-  std::optional<double> time_to_accuracy;  // nothing: not reached in simulated_seconds (censored)
+  // Nothing: the target was not reached in simulated_seconds (censored).
+  std::optional<double> time_to_accuracy;
   double simulated_seconds = 0;
-  analysis::StepSplit step;                      // means, seconds
+  analysis::StepSplit step;                      // means in seconds
   std::vector<std::pair<double, double>> curve;  // simulated seconds, accuracy
 };
 
@@ -79,31 +83,33 @@ struct WhatIfPolicy {
 
 using WhatIfAnswer = std::vector<WhatIfPolicy>;
 
-// Thrown where an answer was stopped, ran into its limit, or could not begin within it. The
-// question may be fine.
+// A WhatIfStopped is thrown where an answer was stopped, ran into its limit, or could not begin
+// within it. The question may be fine.
 class WhatIfStopped : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
+// A WhatIf answers questions about one study.
 class WhatIf {
  public:
-  // `threads`: 0: one per core, 2 at most. Throws Error where there is no group.
+  // `threads` 0: one per core, 2 at most. Throws Error where there is no group.
   explicit WhatIf(WhatIfStudy study, int threads = 0);
 
   const WhatIfStudy& study() const { return study_; }
 
-  // A question with everything given, whose answer is the group on the study's own network (with
-  // the fidelity flow where the study has packets, and no stragglers where they are not fixed
-  // ones). Throws Error on a group that there is not.
+  // Returns a question with everything given, whose answer is the group on the study's own network
+  // (with the fidelity flow where the study has packets, and no stragglers where they are not fixed
+  // ones). Throws Error on a group that does not exist.
   WhatIfQuestion Defaults(size_t group) const;
 
-  // The scenario that answers a question for one training. Throws Error on options that cannot be.
+  // Returns the scenario that answers a question for one training. Throws Error on options that
+  // cannot be.
   Scenario ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion& question) const;
 
-  // Any thread may ask; questions are answered one after the other, and the last ones are
-  // memoised. `stopped` is asked between steps. Throws Error or fabric::Error on what cannot be,
-  // WhatIfStopped after `limit_seconds` of work or waiting.
+  // Returns the answer. Any thread may ask; questions are answered one after the other, and the
+  // last ones are memoised. `stopped` is asked between steps. Throws Error or fabric::Error on what
+  // cannot be, WhatIfStopped after `limit_seconds` of work or waiting.
   std::shared_ptr<const WhatIfAnswer> Answer(const WhatIfQuestion& question, double limit_seconds,
                                              const std::function<bool()>& stopped);
 

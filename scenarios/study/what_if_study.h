@@ -1,4 +1,4 @@
-// From a study's folder to what what-if may be asked about.
+// A study's folder is turned into what what-if may be asked about.
 #pragma once
 
 #include <filesystem>

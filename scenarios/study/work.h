@@ -1,4 +1,4 @@
-// The work of a study: one training, or one point timed from its training's record.
+// The work of a study is one training, or one point timed from its training's record.
 #pragma once
 
 #include <filesystem>
@@ -9,18 +9,18 @@
 
 namespace legacy {
 
-// trainings/<id> of a study's folder.
+// Returns trainings/<id> of a study's folder.
 std::filesystem::path TrainingFolder(const std::filesystem::path& study,
                                      const PlannedTraining& training);
 
 // True where that run directory is whole.
 bool IsTrained(const std::filesystem::path& study, const PlannedTraining& training);
 
-// Trains into trainings/<id>, which is there whole or not at all. Says on standard error what a run
-// says. Throws Error.
+// Trains into trainings/<id>, which is there whole or not at all. It says on standard error what a
+// run says. Throws Error.
 void Train(const std::filesystem::path& study, const PlannedTraining& training);
 
-// That training, read back: a recording, or where it is not replayed its `run` alone. Throws Error.
+// Reads that training back: a recording, or where it is not replayed its `run` alone. Throws Error.
 Recording ReadTraining(const std::filesystem::path& study, const PlannedTraining& training);
 
 // Times point `id` of the plan from its training, in memory. Where the training is not replayed its
