@@ -1,4 +1,4 @@
-// Whether connections meet: what decides if a case is a congested one.
+// Contention says whether connections meet, which decides if a case is a congested one.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace legacy {
 
-// The longest time, over all directed links, that a link has flows of two or more connections
-// (ordered pairs of endpoints) on their way across it at once, as a fraction of the time from the
-// first start to the last arrival. 0 where nothing travels.
+// Returns the longest time, over all directed links, that a link has flows of two or more
+// connections (ordered pairs of endpoints) crossing it at once, as a fraction of the time from the
+// first start to the last arrival. It is 0 where nothing is sent.
 double ContendedFraction(const std::vector<RecordedFlow>& flows, const Network& network);
 
 }  // namespace legacy

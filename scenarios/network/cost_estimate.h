@@ -1,4 +1,4 @@
-// What a packet simulation will cost, said before it starts.
+// A cost estimate says what a packet simulation will cost, before it starts.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,30 @@
 
 namespace legacy {
 
+// A PacketCost is the cost of simulating steps.
 struct PacketCost {
   double seconds = 0;  // wall time, from the packet engine's usual rate
-  int64_t steps = 0;   // that have to be simulated
+  int64_t steps = 0;   // steps that have to be simulated
 };
 
+// A CostEstimate adds up the packets of steps and flows.
 class CostEstimate {
  public:
   explicit CostEstimate(const Network& network) : network_(network) {}
 
-  // `different`: how many steps like `traffic` have to be simulated (others are memoised).
+  // Adds a step. `different` is how many steps like `traffic` have to be simulated (others are
+  // memoised).
   void Add(const fabric::StepTraffic& traffic, int64_t different);
 
-  // One flow between two workers.
+  // Adds one flow between two workers.
   void AddFlow(int source, int destination, int64_t bytes);
 
   double Packets() const { return packets_; }
   PacketCost Cost() const { return {Seconds(), steps_}; }
-  double Seconds() const;    // wall time, from the packet engine's usual rate
-  std::string Text() const;  // "42 different steps, 3.1 M packet transmissions, about 12 s"
+  // Returns the wall time, from the packet engine's usual rate.
+  double Seconds() const;
+  // Returns "42 different steps, 3.1 M packet transmissions, about 12 s".
+  std::string Text() const;
 
  private:
   const Network& network_;

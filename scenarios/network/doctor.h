@@ -1,11 +1,11 @@
-// The doctor: what a step is bound by, found by trying. Every remedy (a faster link, faster
-// devices, ...) is simulated on the same step; the one that saves most names what the step is bound
-// by.
+// The doctor finds what a step is bound by, by trying. Every remedy (a faster link, faster devices,
+// ...) is simulated on the same step; the one that saves most names what the step is bound by.
 //
-// The verdict: of the remedy of the largest gain, its kind; of this kind's remedies the narrowest
-// that gains at least kAsGood of that (one link before its tier before all links; the slowest
-// worker before all slow ones; encoding or decoding before both). Where nothing gains kNoticeable
-// the step is balanced. Of equal gains the order is straggler, codec, latency, bandwidth, compute.
+// The verdict takes the kind of the remedy with the largest gain, and of this kind's remedies the
+// narrowest that gains at least kAsGood of that (one link before its tier before all links; the
+// slowest worker before all slow ones; encoding or decoding before both). Where nothing gains
+// kNoticeable the step is balanced. Of equal gains the order is straggler, codec, latency,
+// bandwidth, compute.
 #pragma once
 
 #include <cstdint>
@@ -19,55 +19,61 @@
 
 namespace legacy {
 
-inline constexpr double kNoticeable = 0.05;  // of the step's time
-inline constexpr double kAsGood = 0.9;       // of the largest gain
+inline constexpr double kNoticeable = 0.05;  // fraction of the step's time
+inline constexpr double kAsGood = 0.9;       // fraction of the largest gain
 
+// A Bound is what a step may be bound by.
 enum class Bound : uint8_t { kBalanced, kStraggler, kCodec, kLatency, kBandwidth, kCompute };
 const char* ToString(Bound bound);  // "balanced", "straggler", ...
 
-// One change, simulated. Those that would change nothing are not tried.
+// A Remedy is one change, simulated. Those that would change nothing are not tried.
 struct Remedy {
   Bound bound = Bound::kBalanced;
   // "slowest-worker", "slow-workers", "encode", "decode", "codec", "delays", "busiest-link",
   // "tier", "all-links", "compute"
   std::string name;
-  std::string change;        // "link leaf0>spine1 twice as fast"
-  fabric::TimeNs total = 0;  // of the step with it
+  std::string change;        // words: "link leaf0>spine1 twice as fast"
+  fabric::TimeNs total = 0;  // time of the step with it
   double gain = 0;           // part of the step's time that it saves; below 0 where it costs
 };
 
+// A Diagnosis is what the doctor found.
 struct Diagnosis {
   uint64_t step = 0;
   fabric::TimeNs total = 0;
   Bound bound = Bound::kBalanced;
-  std::optional<size_t> verdict;   // which remedy; none where balanced
-  std::string busiest_link;        // "leaf0>spine1"; empty where nothing travels
-  int64_t busiest_rate = 0;        // bits per second
+  std::optional<size_t> verdict;  // position of the decisive remedy; none where balanced
+  std::string busiest_link;       // name: "leaf0>spine1"; empty where nothing is sent
+  // Rate of that link, bits per second.
+  int64_t busiest_rate = 0;
   double busiest_utilisation = 0;  // part of the step that it transmits
-  int slowest_worker = 0;          // whose device works longest; the first of several
+  int slowest_worker = 0;          // worker whose device works longest, the first of several
   fabric::TimeNs slowest_time = 0;
-  fabric::TimeNs median_time = 0;  // of the workers' devices; the lower of two
-  std::vector<Remedy> remedies;    // by gain, the largest first
+  fabric::TimeNs median_time = 0;  // median of the workers' device times, the lower of two
+  std::vector<Remedy> remedies;    // remedies by gain, the largest first
 };
 
+// A DoctorCase is a step to diagnose.
 struct DoctorCase {
   const fabric::StepTraffic* traffic = nullptr;
   EncodeTimes encode;
   uint64_t step = 0;  // keys the draws of random engines
 };
 
-// Simulates the step as it is and with each remedy, about a dozen simulations. Throws Error where
-// `encode` does not belong to the traffic, and as StepSimulator does.
+// Simulates the step as it is and with each remedy, in about a dozen simulations. Throws Error
+// where `encode` does not belong to the traffic, and as StepSimulator does.
 Diagnosis Diagnose(const DoctorCase& step, const fabric::EngineRequest& network,
                    const fabric::EngineFactory& factory);
 
-// "bound by bandwidth: host links twice as fast save 41.2 % of 5.21 ms"; one line without its end.
+// Returns one line without its end: "bound by bandwidth: host links twice as fast save 41.2 % of
+// 5.21 ms".
 std::string VerdictText(const Diagnosis& diagnosis);
-// The verdict, the facts and the remedies, the verdict's marked by a star: at most 12 lines.
+// Returns the verdict, the facts and the remedies, the verdict's marked by a star, in at most 12
+// lines.
 std::string DoctorText(const Diagnosis& diagnosis);
 
-// One object for the step as it is (remedy "none") and one for each remedy; `head` comes first in
-// each. Keys: remedy, bound, change, step_seconds, gain, verdict (0 or 1).
+// Returns one object for the step as it is (remedy "none") and one for each remedy; `head` comes
+// first in each. Keys: remedy, bound, change, step_seconds, gain, verdict (0 or 1).
 std::vector<nlohmann::ordered_json> DoctorRows(const Diagnosis& diagnosis,
                                                const nlohmann::ordered_json& head);
 

@@ -1,4 +1,4 @@
-// An experiment on the network: a collective, or a list of flows, on one fabric. Made of option
+// An experiment on the network is a collective, or a list of flows, on one fabric, made of option
 // values.
 #pragma once
 
@@ -15,18 +15,19 @@
 
 namespace legacy {
 
+// An Experiment is such an experiment.
 struct Experiment {
   NetworkRequest network;
-  std::vector<std::string> fidelities;  // each once
-  bool automatic = false;               // fidelity auto: flow, and packet where it is affordable
-  double packet_budget = 60;            // of auto, seconds of wall time
-  int64_t flow_limit = 200'000'000;     // of one simulation
+  std::vector<std::string> fidelities;  // fidelities, each once
+  bool automatic = false;     // true for fidelity auto: flow, and packet where it is affordable
+  double packet_budget = 60;  // seconds of wall time that auto may spend
+  int64_t flow_limit = 200'000'000;  // most flows of one simulation
 
-  // A collective. No algorithm: the fastest.
+  // The algorithm of a collective; none: the fastest.
   std::optional<fabric::CollectiveAlgorithm> algorithm;
-  std::vector<int64_t> bytes;   // of each worker's message, what a density leaves of it
-  int64_t dense_bytes = 0;      // of the largest message without a density
-  std::vector<double> density;  // of each worker; empty: none
+  std::vector<int64_t> bytes;   // bytes of each worker's message, what a density leaves of it
+  int64_t dense_bytes = 0;      // bytes of the largest message without a density
+  std::vector<double> density;  // density of each worker; empty: none
   std::optional<int64_t> pull_bytes;
   std::vector<int64_t> sum_bytes;  // empty: the default
   int64_t piece_bytes = 0;
@@ -39,31 +40,33 @@ struct Experiment {
   std::string stragglers;
   int64_t repeat = 1;
 
-  // Flows: at most one of the two is not empty. Of a file any host may be the source.
+  // Flows: at most one of the two is not empty. In a file, any host may be the source.
   std::string flows_file;
-  int least_hosts = 0;  // of a file's fabric, where it was said; 0: as many as the topology has
+  // Hosts of a file's fabric, where it was said; 0: as many as the topology has.
+  int least_hosts = 0;
   std::string pattern;
   bool HasFlows() const { return !flows_file.empty() || !pattern.empty(); }
   int Workers() const { return network.placement.workers; }
 };
 
-// Throws Error naming option, value and what is allowed.
+// Makes an experiment of option values. Throws Error naming option, value and what is allowed.
 Experiment ParseExperiment(const OptionValues& values,
                            const std::map<std::string, std::string>& ns3_attributes);
 
-// What the placement has besides workers (servers, aggregators) for a collective of `algorithm`.
+// Returns a request with what the placement needs besides workers (servers, aggregators) for a
+// collective of `algorithm`.
 NetworkRequest NetworkFor(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm);
 
-// The collective of one bucket on its network; sizes are those of the bucket.
+// Returns the collective of one bucket on its network; sizes are those of the bucket.
 fabric::CollectiveSpec SpecOf(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm,
                               const Network& network, int bucket);
 
-// Repetition `step` of the experiment.
+// Returns the traffic of repetition `step` of the experiment.
 fabric::StepTraffic TrafficOf(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm,
                               const Network& network, uint64_t step);
 
-// All algorithms that `auto` chooses from: all-reduces where every message is dense and of one
-// length, else all-gathers; those that need servers, or switches that sum, are left out.
+// Returns all algorithms that `auto` chooses from: all-reduces where every message is dense and of
+// one length, else all-gathers. Those that need servers, or switches that sum, are left out.
 std::vector<fabric::CollectiveAlgorithm> AutomaticAlgorithms(const Experiment& experiment);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// Fidelity `auto`: packets where they are affordable, else flows with a sample of steps simulated
-// with packets too, so that every answer says how far to trust it.
+// Fidelity `auto` takes packets where they are affordable, else flows with a sample of steps
+// simulated with packets too, so that every answer says how far to trust it.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,34 @@
 
 namespace legacy {
 
-// Wall time that `auto` spends on packets.
+// The wall time that `auto` spends on packets.
 inline constexpr double kPacketBudgetSeconds = 60;
 
+// A FidelityChoice is what was chosen, and why.
 struct FidelityChoice {
   std::string fidelity;  // "packet" or "flow"
   int64_t samples = 0;   // steps that are simulated with packets beside flows
   std::string reason;    // one line
 };
 
-// `packet_seconds`: wall time that all `different` steps take with packets (CostEstimate).
+// Chooses. `packet_seconds` is the wall time that all `different` steps take with packets
+// (CostEstimate).
 FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double budget_seconds);
 
-// What is to be said of a simulation whose frames last so few nanoseconds, which ns-3 counts, that
-// rates are not exact; empty: nothing.
+// Returns a warning where frames last so few nanoseconds, which ns-3 counts, that rates are not
+// exact; empty: there is none.
 std::string ClockWarning(const std::string& fidelity, const Network& network);
 
-// Simulates every M-th of the fresh steps it is offered at packet fidelity, the first one always.
+// A PacketSampler simulates every M-th of the fresh steps that it is offered at packet fidelity,
+// the first one always.
 class PacketSampler {
  public:
   // Takes at most `samples` of about `different` steps.
   PacketSampler(const fabric::EngineRequest& request, fabric::EngineFactory packet, int64_t samples,
                 int64_t different);
 
-  // A step that was just simulated afresh, of training `label`, and its time. True where it was
-  // taken: it is the last of Samples().
+  // Offers a step that was just simulated afresh, of training `label`, and its time. Returns true
+  // where it was taken: it is the last of Samples().
   bool Offer(const std::string& label, uint64_t step, const fabric::StepTraffic& traffic,
              fabric::TimeNs time);
 
@@ -44,11 +47,12 @@ class PacketSampler {
     uint64_t step = 0;
     fabric::TimeNs flow = 0;
     fabric::TimeNs packet = 0;
-    double Difference() const;  // of flow from packet, fraction of packet
+    // Returns the difference of flow from packet, as a fraction of packet.
+    double Difference() const;
   };
   const std::vector<Sample>& Samples() const { return samples_; }
-  // "flow against packet fidelity on 5 of 60 different steps: median +0.4 %, largest -3.1 % (topk,
-  // step 12)".
+  // Returns "flow against packet fidelity on 5 of 60 different steps: median +0.4 %, largest -3.1 %
+  // (topk, step 12)".
   std::string Text() const;
 
  private:

@@ -1,4 +1,4 @@
-// Records when the flows of a graph started and arrived.
+// A flow recorder records when the flows of a graph started and arrived.
 #pragma once
 
 #include <functional>
@@ -10,25 +10,28 @@
 
 namespace legacy {
 
+// A RecordedFlow is a flow with its times.
 struct RecordedFlow {
   fabric::Flow flow;
-  fabric::TimeNs start = 0;  // from the start of its graph
-  fabric::TimeNs end = 0;    // its last byte is at the destination
+  fabric::TimeNs start = 0;  // time from the start of its graph
+  fabric::TimeNs end = 0;    // time at which its last byte is at the destination
 };
 
-// The same engines, which tell `trace` of every flow, and `begin`, where there is one, of the start
-// of every graph that is submitted.
+// Returns the same engines, which tell `trace` of every flow, and `begin`, where there is one, of
+// the start of every graph that is submitted.
 fabric::EngineFactory TraceFlows(fabric::EngineFactory factory,
                                  std::function<void(fabric::TimeNs)> begin,
                                  fabric::FlowTrace trace);
 
+// A FlowRecorder keeps the flows of the last graph.
 class FlowRecorder {
  public:
-  // The same engines, recording into this object, which outlives them. A graph that is submitted
-  // makes the recorder forget the one before: of a warm-up and what is measured, the latter stays.
+  // Returns the same engines, recording into this object, which outlives them. A graph that is
+  // submitted makes the recorder forget the one before, so that of a warm-up and what is measured
+  // the latter stays.
   fabric::EngineFactory Wrap(fabric::EngineFactory factory);
 
-  // In the order in which they arrived.
+  // Returns the flows in the order in which they arrived.
   const std::vector<RecordedFlow>& Flows() const { return flows_; }
   std::vector<RecordedFlow> Take();
 
@@ -37,8 +40,8 @@ class FlowRecorder {
 
  private:
   using Key = std::tuple<int, int, uint64_t>;  // source, destination, tag
-  std::map<Key, std::vector<fabric::TimeNs>>
-      open_;  // starts of equal flows on their way, oldest first
+  // Starts of equal flows in flight, the oldest first.
+  std::map<Key, std::vector<fabric::TimeNs>> open_;
   std::vector<RecordedFlow> flows_;
   fabric::TimeNs origin_ = 0;
 };

@@ -1,4 +1,4 @@
-// A simulated network: fabric, placement, transport and the engine of a fidelity.
+// A network is a simulated one: fabric, placement, transport and the engine of a fidelity.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,16 @@
 
 namespace legacy {
 
+// A NetworkRequest says what to build.
 struct NetworkRequest {
-  fabric::TopologyRequest topology;    // hostsNeeded follows from the placement, if that says
-  fabric::PlacementRequest placement;  // 0 workers: one on each host
+  // Its hostsNeeded follows from the placement, where that says how many.
+  fabric::TopologyRequest topology;
+  fabric::PlacementRequest placement;  // workers 0: one on each host
   fabric::Transport transport;
   uint64_t seed = 1;
 };
 
+// A Network is a fabric with endpoints, ready for engines.
 struct Network {
   fabric::Topology topology;
   fabric::Placement placement;
@@ -25,10 +28,10 @@ struct Network {
   Network& operator=(const Network&) = delete;
 };
 
-// Throws fabric::Error on a fabric that cannot be built or is too small.
+// Builds a network. Throws fabric::Error on a fabric that cannot be built or is too small.
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
 
-// What the engine refuses (ns-3 attributes, say) is thrown now, not after the first step.
+// Throws now, not after the first step, what the engine refuses (ns-3 attributes, say).
 void TryEngine(const fabric::EngineFactory& factory, const Network& network);
 
 }  // namespace legacy

@@ -1,4 +1,4 @@
-// The options that describe an experiment on the network: one table behind the command line, sweeps
+// The options describe an experiment on the network: one table is behind the command line, sweeps
 // and help. Values are text until an experiment is made of them, so that a sweep may vary any of
 // them.
 #pragma once
@@ -10,15 +10,16 @@
 
 namespace legacy {
 
-// What a value is: ranges of a sweep count in its unit.
+// An OptionKind says what a value is: ranges of a sweep count in its unit.
 enum class OptionKind : uint8_t { kText, kInteger, kBytes, kTime, kRate };
 
+// A NetworkOption is one row of the table.
 struct NetworkOption {
-  std::string name;  // without "--"
+  std::string name;  // name without "--"
   OptionKind kind = OptionKind::kText;
   std::string metavar;
   std::string fallback;
-  std::string group;  // of the help text
+  std::string group;  // group in the help text
   std::string help;
 };
 
@@ -27,10 +28,10 @@ const std::vector<NetworkOption>& NetworkOptions();
 // The group of the options that describe a collective.
 inline constexpr const char* kCollectiveGroup = "Collective";
 
-// Throws Error naming `where`, with the nearest name and the list.
+// Returns the option of that name. Throws Error naming `where`, with the nearest name and the list.
 const NetworkOption& FindNetworkOption(const std::string& name, const std::string& where);
 
-// By name, every option of the table.
+// OptionValues has a text for every option of the table, by name.
 using OptionValues = std::map<std::string, std::string>;
 OptionValues DefaultValues();
 

@@ -1,4 +1,5 @@
-// Files about what happened in a measurement: links, flows, finish times, a trace, a picture.
+// Outputs are files about what happened in a measurement: links, flows, finish times, a trace, a
+// picture.
 #pragma once
 
 #include <set>
@@ -24,12 +25,13 @@ std::string FlowsCsv(const PreparedExperiment& prepared,
 std::string FinishCsv(const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements);
 
-// Chrome trace of the measurements of the first fidelity, repetitions one after the other; needs
-// recorded flows.
+// Returns a Chrome trace of the measurements of the first fidelity, repetitions one after the
+// other. It needs recorded flows.
 std::string TraceJson(const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements, const std::set<int>& shown);
 
-// The fabric, links coloured by mean utilisation in the first measurement.
+// Returns a picture of the fabric, with links coloured by mean utilisation in the first
+// measurement.
 std::string UtilisationSvg(const PreparedExperiment& prepared, const Measurement& measurement);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// What was measured, as rows for CSV and JSON and as tables for people. Wall-clock times are in the
-// tables alone: files of equal experiments are equal, byte for byte.
+// Results are what was measured, as rows for CSV and JSON and as tables for people. Wall-clock
+// times are in the tables alone: files of equal experiments are equal, byte for byte.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace legacy {
 
-// One row for each measurement of a collective, or of a list of flows. `values` describe the
-// experiment.
+// Returns one row for each measurement of a collective, or of a list of flows. `values` describe
+// the experiment.
 std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
                             const std::vector<Measurement>& measurements);
 
-// Flow completion times in one order, and their ratios to flows alone.
+// FlowStatistics are flow completion times, and their ratios to the times of flows alone.
 struct FlowStatistics {
   double mean = 0;  // seconds
   double p50 = 0;
@@ -29,17 +29,18 @@ struct FlowStatistics {
 };
 FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measurement& measurement);
 
-// Smallest value that at least the fraction `q` of the values do not exceed. `sorted` is not empty.
+// Returns the smallest value that at least the fraction `q` of the values do not exceed. `sorted`
+// is not empty.
 double Percentile(const std::vector<double>& sorted, double q);
 
-// Headline, one line a fidelity, warnings.
+// Returns a headline, one line a fidelity, and warnings.
 std::string ResultTable(const PreparedExperiment& prepared,
                         const std::vector<Measurement>& measurements);
 std::vector<std::string> Warnings(const PreparedExperiment& prepared,
                                   const std::vector<Measurement>& measurements);
 
-// Of a sweep: one line a point, the slowest worker's time at each fidelity. `swept`: names of
-// options.
+// Return the header and the lines of a sweep: one line a point, with the slowest worker's time at
+// each fidelity. `swept` has names of options.
 std::string SweepHeader(const std::vector<std::string>& swept,
                         const std::vector<std::string>& fidelities);
 std::string SweepLine(const std::vector<std::string>& swept, const OptionValues& values,

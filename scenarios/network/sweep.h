@@ -1,4 +1,4 @@
-// Sweeps: grids of option values.
+// Sweeps are grids of option values.
 #pragma once
 
 #include <string>
@@ -8,18 +8,19 @@
 
 namespace legacy {
 
+// A Sweep varies one option.
 struct Sweep {
-  std::string name;                 // of an option
-  std::vector<std::string> values;  // at least one
+  std::string name;                 // name of an option
+  std::vector<std::string> values;  // one value at least
 };
 
-// "bytes=1KB..1GB:x4" (from, to, times), "workers=4..64:+4" (plus), or a list:
+// Reads "bytes=1KB..1GB:x4" (from, to, times), "workers=4..64:+4" (plus), or a list:
 // "bandwidth=1Gbps,10Gbps"; where values hold commas,
 // "pattern=incast:4;poisson:load=0.5,cdf=websearch". Throws Error.
 Sweep ParseSweep(const std::string& text);
 
-// Every combination, the last sweep fastest, laid over `base`. Throws Error where one option is
-// swept twice.
+// Returns every combination, the last sweep fastest, laid over `base`. Throws Error where one
+// option is swept twice.
 std::vector<OptionValues> Grid(const OptionValues& base, const std::vector<Sweep>& sweeps);
 
 }  // namespace legacy

@@ -1,4 +1,4 @@
-// Traces of steps for chrome://tracing and ui.perfetto.dev (Chrome's JSON trace event format): a
+// A trace shows steps in chrome://tracing and ui.perfetto.dev (Chrome's JSON trace event format): a
 // process for each endpoint, with a track of what its device does, one of what it waits for, and
 // lanes of the flows that it sends and receives; arrows lead from senders to receivers.
 #pragma once
@@ -12,28 +12,29 @@
 
 namespace legacy {
 
-// One step. Traffic and timing belong together; both are left out where there are flows alone.
-// Times count from the step's start.
+// A TracedStep is one step. Traffic and timing belong together; both are left out where there are
+// flows alone. Times count from the step's start.
 struct TracedStep {
-  std::string name;          // "step 3"; precedes the names of slices where it is not empty
-  fabric::TimeNs start = 0;  // of the step, in the trace
+  std::string name;          // name: "step 3"; precedes the names of slices where it is not empty
+  fabric::TimeNs start = 0;  // start of the step in the trace
   const fabric::StepTraffic* traffic = nullptr;
   const fabric::StepTiming* timing = nullptr;
-  // Part of what the device does before `ready` that is encoding: [bucket][worker], at its end.
+  // [bucket][worker]: the part of what the device does before `ready` that is encoding, at its end.
   // Empty: all is compute.
   std::vector<std::vector<fabric::TimeNs>> encode;
   std::vector<RecordedFlow> flows;
 };
 
+// A Trace collects steps and writes them as JSON.
 class Trace {
  public:
-  // `endpoints`: their names, by number. `shown`: which of them to trace; a flow is drawn at those
-  // of its two ends.
+  // `endpoints` are their names, by number. `shown` says which of them to trace; a flow is drawn at
+  // those of its two ends.
   Trace(std::vector<std::string> endpoints, std::set<int> shown);
 
   void Add(const TracedStep& step);
 
-  // The JSON document. Nothing can be added afterwards.
+  // Returns the JSON document. Nothing can be added afterwards.
   std::string Finish();
 
  private:
@@ -48,16 +49,17 @@ class Trace {
 
   std::vector<std::string> endpoints_;
   std::set<int> shown_;
-  std::vector<std::vector<fabric::TimeNs>> sending_;    // [endpoint][lane]: free from
+  // [endpoint][lane]: time from which it is free.
+  std::vector<std::vector<fabric::TimeNs>> sending_;
   std::vector<std::vector<fabric::TimeNs>> receiving_;  // likewise
   uint64_t arrows_ = 0;
   std::string events_;
 };
 
-// "0-3,7" or "all": endpoints from 0 to `count` - 1. Throws Error naming `option`.
+// Reads endpoints from 0 to `count` - 1: "0-3,7" or "all". Throws Error naming `option`.
 std::set<int> ParseEndpoints(const std::string& text, int count, const std::string& option);
 
-// "worker 0 (host0)", "server 0 (host16)", "aggregator 0 (switch3)".
+// Returns "worker 0 (host0)", "server 0 (host16)", "aggregator 0 (switch3)".
 std::vector<std::string> EndpointNames(const fabric::Topology& topology,
                                        const fabric::Placement& placement);
 

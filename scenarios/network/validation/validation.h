@@ -1,6 +1,6 @@
-// Validation: published figures of other simulators, closed forms, and the engines against each
-// other, as CSV files and as the tables of docs/validation.md. What is compared and why:
-// docs/validation.md.
+// Validation compares published figures of other simulators, closed forms, and the engines with
+// each other, as CSV files and as the tables of docs/validation.md, which says what is compared and
+// why.
 #pragma once
 
 #include <iosfwd>
@@ -9,28 +9,29 @@
 
 namespace legacy {
 
+// ValidationOptions say what to run.
 struct ValidationOptions {
-  // Folder of a CSV file for each section, made where it is missing. Empty: docs/validation; of a
-  // sample the one that came with the toolkit, wherever it runs.
+  // Folder of a CSV file for each section, which is made where it is missing. Empty:
+  // docs/validation; for a sample the one that came with the toolkit, wherever it runs.
   std::string out_directory;
   // Markdown file whose tables, between "<!-- table: NAME -->" and "<!-- end -->", are written
   // anew; empty: none.
   std::string document;
-  // Which sections to run, of ValidationSections(); empty: all.
+  // Sections to run, of ValidationSections(); empty: all.
   std::vector<std::string> sections;
-  // Runs only the cases that are marked as quick, compares them with the CSV files and writes
-  // nothing.
+  // True: only the cases that are marked as quick run, they are compared with the CSV files, and
+  // nothing is written.
   bool sample = false;
-  // Simulations that run at once, each in a process of its own.
+  // Number of simulations that run at once, each in a process of its own.
   int processes = 1;
 };
 
-// Names of the sections, in the order in which they run.
+// Returns the names of the sections, in the order in which they run.
 std::vector<std::string> ValidationSections();
 
-// Runs them and prints the tables, with what does not hold, on `text`. True where every target
-// holds (and, for a sample, every figure is the recorded one). Throws Error on unknown sections and
-// on files that cannot be read or written; writes nothing then.
+// Runs the sections and prints the tables, with what does not hold, on `text`. Returns true where
+// every target holds (and, for a sample, every figure is the recorded one). Throws Error on unknown
+// sections and on files that cannot be read or written; writes nothing then.
 bool RunValidation(const ValidationOptions& options, std::ostream& text);
 
 }  // namespace legacy

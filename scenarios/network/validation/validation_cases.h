@@ -1,5 +1,5 @@
-// The cases in which the engines are held against each other, as options of legacy-network, so that
-// each can be repeated by hand.
+// Validation cases are those in which the engines are compared with each other, as options of
+// legacy-network, so that each can be repeated by hand.
 #pragma once
 
 #include <string>
@@ -9,16 +9,17 @@
 
 namespace legacy {
 
+// A ValidationCase is one of them.
 struct ValidationCase {
   std::string options;    // "topo=star workers=8": name=value, separated by blanks
-  bool quick = false;     // part of the sample
+  bool quick = false;     // true where it is part of the sample
   int segment_bytes = 0;  // 0: the transport's
 };
 
-// Throws Error as ParseExperiment does.
+// Returns the experiment of a case. Throws Error as ParseExperiment does.
 Experiment ExperimentOf(const ValidationCase& one, const std::vector<std::string>& fidelities);
 
-// Topologies, collectives, sizes, placements, oversubscription, stragglers.
+// Returns cases of topologies, collectives, sizes, placements, oversubscription and stragglers.
 std::vector<ValidationCase> FidelityCases();
 
 }  // namespace legacy
