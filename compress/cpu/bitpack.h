@@ -1,7 +1,7 @@
-// Codes of 1 to 32 bits, packed: a stream of bits, the lowest of a byte first, code after code,
-// exactly ceil(n * width / 8) bytes, the bits after the last code zero. Codes 8 i .. 8 i + 7 begin
-// at byte i * width, so that any range that begins at a multiple of eight can be packed or unpacked
-// by itself.
+// Codes of 1 to 32 bits are packed as a stream of bits, the lowest of a byte first, code after
+// code, in exactly ceil(n * width / 8) bytes, where the bits after the last code are zero. Codes 8
+// i .. 8 i + 7 begin at byte i * width, so that any range that begins at a multiple of eight can be
+// packed or unpacked by itself.
 //
 // Byte codes (width <= 8) and signs are fast: bytes moved per element 1 + width / 8, and 4 + 1/8.
 #pragma once
@@ -20,21 +20,21 @@ constexpr int64_t PackedBytes(int64_t count, int width) { return (count * width 
 // width).
 void CheckPadding(std::span<const std::byte> in, int64_t count, int width);
 
-// Codes are below 2^width; out.size() == PackedBytes(codes.size(), width). 1 <= width <= 32, <= 8
-// for bytes.
+// Packs codes below 2^width; out.size() == PackedBytes(codes.size(), width). 1 <= width <= 32, and
+// <= 8 for bytes.
 void PackCodes(std::span<const uint32_t> codes, int width, std::span<std::byte> out);
 void PackCodes(std::span<const uint8_t> codes, int width, std::span<std::byte> out,
                Simd simd = ActiveSimd());
 
-// in.size() == PackedBytes(codes.size(), width). Throws Error as CheckPadding does, before anything
-// is written.
+// Unpacks codes; in.size() == PackedBytes(codes.size(), width). Throws Error as CheckPadding does,
+// before anything is written.
 void UnpackCodes(std::span<const std::byte> in, int width, std::span<uint32_t> codes);
 void UnpackCodes(std::span<const std::byte> in, int width, std::span<uint8_t> codes,
                  Simd simd = ActiveSimd());
 
-// One bit a value, set where it is below zero: zeros of both signs are not.
+// Writes one bit a value, set where it is below zero; zeros of both signs are not.
 void PackSigns(std::span<const float> values, std::span<std::byte> out, Simd simd = ActiveSimd());
-// `set` where the bit is, `clear` where it is not. Throws Error as CheckPadding does.
+// Writes `set` where the bit is set and `clear` where it is not. Throws Error as CheckPadding does.
 void UnpackSigns(std::span<const std::byte> in, float clear, float set, std::span<float> values,
                  Simd simd = ActiveSimd());
 

@@ -1,6 +1,6 @@
-// IEEE 754 half precision and bfloat16: round to nearest even, saturating at the largest finite
-// number instead of overflowing. The array forms use what the processor has (F16C; AVX2 or AVX-512
-// for bfloat16) and give the bits of the scalar ones, which are the GPU's too.
+// Casts to IEEE 754 half precision and bfloat16 round to nearest even, and saturate at the largest
+// finite number instead of overflowing. The array forms use what the processor has (F16C; AVX2 or
+// AVX-512 for bfloat16) and give the bits of the scalar ones, which are the GPU's too.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,8 @@ inline constexpr float kLargestHalf = 65504.0f;
 constexpr uint16_t FloatToHalf(float x);  // x is not NaN
 constexpr float HalfToFloat(uint16_t half);
 
-// 2 bytes an element, in and out; the spans have one length in elements. 6 bytes moved per element.
+// These take 2 bytes an element, in and out; the spans have one length in elements. 6 bytes are
+// moved per element.
 void EncodeHalf(std::span<const float> values, std::span<std::byte> out);
 void DecodeHalf(std::span<const std::byte> in, std::span<float> values);
 

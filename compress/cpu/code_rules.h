@@ -1,6 +1,6 @@
-// How one value becomes a code on a grid of equal steps and back, and a power of two: the rules
-// that the loops of quantise.h and kernels on a GPU share. fp32 operations that round alike
-// everywhere.
+// These rules say how one value becomes a code on a grid of equal steps and back, and a power of
+// two. The loops of quantise.h and kernels on a GPU share them, and they use fp32 operations that
+// round alike everywhere.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace legacy::cpu {
 
-// Codes 0 .. levels, equally far apart; levels <= 255.
+// A CodeGrid has codes 0 .. levels, equally far apart; levels <= 255.
 struct CodeGrid {
   // First x' = clamp(x, low, high) * factor - origin, where `prepared`; x' = x elsewhere.
   bool prepared = false;
@@ -34,8 +34,8 @@ LEGACY_INLINE constexpr float MagnitudeOf(float x) {
   return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, x) & 0x7FFFFFFF);
 }
 
-// The largest float of which no product with a number up to `bound` is above `top`; both above
-// zero.
+// Returns the largest float of which no product with a number up to `bound` is above `top`; both
+// are above zero.
 constexpr float ScaleBelow(double top, float bound) {
   const auto scale = static_cast<float>(top / double{bound});
   if (double{scale} * double{bound} <= top) return scale;
@@ -50,8 +50,8 @@ inline constexpr float kTinyGrid = 0x1p-100f;  // below it a grid's scale could 
 inline constexpr float kRaiseGrid = 0x1p100f;
 inline constexpr float kLowerGrid = 0.25f;  // keeps the distance of two floats finite
 
-// Codes 0 .. 2 levels for -bound .. bound, of a finite bound > 0 that is not below any |x|; levels
-// <= 127.
+// Returns codes 0 .. 2 levels for -bound .. bound, of a finite bound > 0 that is not below any |x|;
+// levels <= 127.
 constexpr CodeGrid SymmetricGrid(float bound, int levels, bool stochastic) {
   CodeGrid grid;
   grid.stochastic = stochastic;
@@ -64,7 +64,7 @@ constexpr CodeGrid SymmetricGrid(float bound, int levels, bool stochastic) {
   return grid;
 }
 
-// Codes 0 .. levels for least .. most, least < most.
+// Returns codes 0 .. levels for least .. most, least < most.
 constexpr CodeGrid RangeGrid(float least, float most, int levels, bool stochastic) {
   CodeGrid grid;
   grid.prepared = true;
@@ -76,8 +76,8 @@ constexpr CodeGrid RangeGrid(float least, float most, int levels, bool stochasti
   return grid;
 }
 
-// Ternary values (ternary.h): the codes 0, 1 and 2 for a scale > 0 that is not below any clipped
-// |x|.
+// Returns the codes 0, 1 and 2 of ternary values (ternary.h), for a scale > 0 that is not below any
+// clipped |x|.
 constexpr CodeGrid TernaryGrid(const Range& clip, float scale) {
   CodeGrid grid = SymmetricGrid(scale, 1, true);
   grid.prepared = true;
@@ -100,14 +100,14 @@ constexpr float OffsetOf(const CodeGrid& grid) {
   return 0x1p23f + StepsOf(grid.centre, grid.stochastic);
 }
 
-// Its lowest byte is the code of x'.
+// Returns a number whose lowest byte is the code of x'.
 template <bool kStochastic>
 LEGACY_INLINE constexpr uint32_t CodeBits(float x, float scale, float offset, uint32_t draw) {
   const auto bits = __builtin_bit_cast(uint32_t, x * scale + offset);
   return kStochastic ? (bits + draw) >> kDrawBits : bits;
 }
 
-// What codes stand for; `inverse` is 1.0f / levels.
+// These return what codes stand for; `inverse` is 1.0f / levels.
 LEGACY_INLINE constexpr float SymmetricValue(int code, float bound, int levels, float inverse) {
   return static_cast<float>(code - levels) * inverse * bound;
 }
@@ -116,8 +116,8 @@ LEGACY_INLINE constexpr float RangeValue(int code, float least, float most, floa
   return (1.0f - t) * least + t * most;
 }
 
-// One of the two powers of two around x: the carry out of its mantissa after a draw is added. Below
-// 2^-126 that or zero; above 2^127 that.
+// Returns one of the two powers of two around x: the carry out of its mantissa after a draw is
+// added. Below 2^-126 it is that or zero; above 2^127 it is that.
 LEGACY_INLINE constexpr float PowerOf(float x, uint32_t draw) {
   constexpr uint32_t kMagnitude = 0x7FFFFFFF;
   constexpr int32_t kLargest = 0x7F7FFFFF;

@@ -1,5 +1,5 @@
-// Elias-gamma coding of signed levels of which many are zero, as in Alistarh et al., "QSGD",
-// NeurIPS 2017, section 3.1.
+// This is Elias-gamma coding of signed levels of which many are zero, as in Alistarh et al.,
+// "QSGD", NeurIPS 2017, section 3.1.
 //
 // For each level that is not zero, in order: gamma(distance from the one before, from 1), a bit set
 // where it is negative, gamma(|level|). After the last of them gamma(distance to the end) unless
@@ -15,9 +15,10 @@
 
 namespace legacy::cpu {
 
-// Code c stands for level c - levels; codes are at most 2 * levels. Appends the stream.
+// Appends the stream. Code c stands for level c - levels; codes are at most 2 * levels.
 void WriteElias(std::span<const uint8_t> codes, int levels, std::vector<std::byte>& out);
-// Throws Error unless `in` is exactly one stream of codes.size() levels. 1 <= levels <= 127.
+// Reads codes. Throws Error unless `in` is exactly one stream of codes.size() levels. 1 <= levels
+// <= 127.
 void ReadElias(std::span<const std::byte> in, int levels, std::span<uint8_t> codes);
 
 }  // namespace legacy::cpu

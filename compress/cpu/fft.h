@@ -23,7 +23,7 @@ namespace legacy::cpu {
 
 inline constexpr int64_t kFastFft = 32;
 
-// Factors of one length; shared by threads, each with scratch of its own.
+// A RealFft has the factors of one length. Threads share it, each with scratch of its own.
 class RealFft {
  public:
   explicit RealFft(int64_t length, Simd simd = ActiveSimd());  // length >= 1
@@ -33,16 +33,16 @@ class RealFft {
   Simd simd() const { return simd_; }
   size_t scratch_size() const { return scratch_size_; }
 
-  // `values`: length(), `re` and `im`: bins(), `scratch`: scratch_size() numbers, none of which
-  // overlap. im[0] and, of an even length, im[length / 2] become 0.
+  // Transforms `values` (length()) to `re` and `im` (bins()), with `scratch` (scratch_size()
+  // numbers), none of which overlap. im[0] and, of an even length, im[length / 2] become 0.
   void Forward(const float* values, float* re, float* im, float* scratch) const;
-  // These two are taken for 0.
+  // Transforms back; these two are taken for 0.
   void Inverse(const float* re, const float* im, float* values, float* scratch) const;
 
   struct Complex {  // numbers as two arrays
     std::vector<float> re, im;
   };
-  // Of the fast way: rows x columns = length / 2.
+  // Tables of the fast way: rows x columns = length / 2.
   struct Tables {
     int64_t rows = 0;
     int64_t columns = 0;
@@ -53,7 +53,7 @@ class RealFft {
     Complex real_roots;    // exp(-2 pi i k / length), k < length / 2
   };
   const Tables& tables() const { return fast_; }
-  // Of the direct way: cos and sin of 2 pi j / length.
+  // Tables of the direct way: cos and sin of 2 pi j / length.
   std::span<const double> cosines() const { return cosines_; }
   std::span<const double> sines() const { return sines_; }
 

@@ -1,5 +1,5 @@
-// The arithmetic of fft.h and spectrum.h number by number, for the loops of CPU and GPU: which
-// operations, in which order. What loops add is where numbers lie.
+// This is the arithmetic of fft.h and spectrum.h number by number, for the loops of CPU and GPU:
+// which operations, in which order. Loops add where numbers are.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ LEGACY_INLINE constexpr ComplexFloat Times(ComplexFloat x, ComplexFloat w) {
   return {x.re * w.re - x.im * w.im, x.re * w.im + x.im * w.re};
 }
 
-// Transform of four numbers, 1 to 3 times a factor each.
+// FourNumbers are the transform of four numbers, 1 to 3 times a factor each.
 struct FourNumbers {
   ComplexFloat y0, y1, y2, y3;
 };
@@ -34,18 +34,19 @@ LEGACY_INLINE constexpr FourNumbers Butterfly4(const FourNumbers& a, ComplexFloa
           Times({dr - ei, di + er}, w3)};  // d + i e
 }
 
-// Coefficient k of n real numbers, 0 < k < n / 2, from those k and n / 2 - k of the transform of
-// n / 2 complex ones, even and odd elements scaled by n^-1/2 / 2; `root` = exp(-2 pi i k / n).
+// Returns coefficient k of n real numbers, 0 < k < n / 2, from those k and n / 2 - k of the
+// transform of n / 2 complex ones, even and odd elements scaled by n^-1/2 / 2; `root` = exp(-2 pi i
+// k / n).
 LEGACY_INLINE constexpr ComplexFloat SplitReal(ComplexFloat z, ComplexFloat mirror,
                                                ComplexFloat root) {
   const ComplexFloat odd = Times({z.im + mirror.im, mirror.re - z.re}, root);
   return {(z.re + mirror.re) + odd.re, (z.im - mirror.im) + odd.im};
 }
-// Coefficients 0 and n / 2, which are real.
+// Return coefficients 0 and n / 2, which are real.
 LEGACY_INLINE constexpr float FirstReal(ComplexFloat z) { return 2 * (z.re + z.im); }
 LEGACY_INLINE constexpr float LastReal(ComplexFloat z) { return 2 * (z.re - z.im); }
 
-// The way back.
+// Goes back from coefficients.
 LEGACY_INLINE constexpr ComplexFloat JoinReal(ComplexFloat x, ComplexFloat mirror,
                                               ComplexFloat root, float scale) {
   const float dr = x.re - mirror.re, di = x.im + mirror.im;  // X - conj Y
@@ -56,14 +57,14 @@ LEGACY_INLINE constexpr ComplexFloat JoinFirst(float first, float last, float sc
   return {(first + last) * scale, (first - last) * scale};
 }
 
-// w |scale X|^2, w = 2; of a real coefficient it is half of that.
+// Returns w |scale X|^2 with w = 2; of a real coefficient it is half of that.
 LEGACY_INLINE constexpr float Power(ComplexFloat x, float scale) {
   const float r = x.re * scale, i = x.im * scale;
   return 2 * (r * r + i * i);
 }
 
-// The power of two that brings magnitudes up to `largest`, at most 2^126, near 1: squares neither
-// overflow nor vanish.
+// Returns the power of two that brings magnitudes up to `largest`, at most 2^126, near 1, so that
+// squares neither overflow nor vanish.
 constexpr float SpectrumScale(float largest) {
   constexpr int kMantissa = 23, kBias = 127, kMostExponent = 126;
   if (largest == 0) return 1;

@@ -1,4 +1,4 @@
-// The distribution of magnitudes in one read, and what follows from it for every k and threshold at
+// The distribution of magnitudes is counted in one read, and answers for every k and threshold at
 // once: the error of Top-K for all densities, all stages of SIDCo's fits (Abdelmoniem et al., MLSys
 // 2021), all probes of RedSync's search (Fang et al., JPDC 2019).
 //
@@ -19,18 +19,19 @@
 
 namespace legacy::cpu {
 
-// Counts. 128 KiB, and up to 0.4 MiB of scratch: Clear() one for the next layer rather than having
-// many. Short vectors take no memory from the system, which would cost more than counting them.
+// A MagnitudeHistogram counts. It takes 128 KiB, and up to 0.4 MiB of scratch, so Clear() one for
+// the next layer rather than having many. Short vectors take no memory from the system, which would
+// cost more than counting them.
 class MagnitudeHistogram {
  public:
   static constexpr int kBins = 1 << 13;
   static constexpr int kFiniteBins = kBins - 32;  // what is above holds NaN and infinity
-  // |x| as bits: the bin, and below it the offset whose sum a bin holds.
+  // |x| as bits is the bin, and below it the offset whose sum a bin holds.
   static constexpr int kOffsetBits = 18;
 
   void Add(std::span<const float> values, Simd simd = ActiveSimd());
   void Merge(const MagnitudeHistogram& other);
-  // Of what was counted elsewhere: kBins counts, and sums of offsets.
+  // Adds what was counted elsewhere: kBins counts, and sums of offsets.
   void AddBins(std::span<const uint32_t> counts, std::span<const uint64_t> offsets);
   void Clear();
 
@@ -38,16 +39,16 @@ class MagnitudeHistogram {
   std::span<const int64_t> Counts(int first, int bins) const {
     return std::span(counts_).subspan(first, bins);
   }
-  // Of |x| over the bin; the bin is finite.
+  // Returns the sum of |x| over the bin, which is finite.
   double Sum(int bin) const;
   double Squares(int bin) const;
-  // Smallest magnitude of the bin; that of kFiniteBins is 2^128.
+  // Returns the smallest magnitude of the bin; that of kFiniteBins is 2^128.
   static double LowerEdge(int bin);
 
  private:
-  // Of one run, all zero before and after. By sign as well, which saves an instruction for each
-  // element; a few cache lines longer than a power of two, or equal bins of several tables would
-  // compete for one set of the cache.
+  // A Table is of one run, all zero before and after. It counts by sign as well, which saves an
+  // instruction for each element. It is a few cache lines longer than a power of two, or equal bins
+  // of several tables would compete for one set of the cache.
   using Table = std::array<uint64_t, 2 * kBins + 24>;
 
   template <int kTables>
@@ -62,14 +63,14 @@ class MagnitudeHistogram {
   std::vector<Table> tables_;             // of long runs
 };
 
-// Answers from a histogram's state: what is exact at the edges of bins is interpolated linearly in
-// between. A few hundred steps, one for each bin that is not empty.
+// A MagnitudeCurve answers from a histogram's state: what is exact at the edges of bins is
+// interpolated linearly in between. It has a few hundred steps, one for each bin that is not empty.
 class MagnitudeCurve {
  public:
   // Vectors below this length are not worth a histogram: sorted, their answers are exact.
   static constexpr int64_t kSorted = 512;
 
-  // The elements that a threshold leaves.
+  // A Tail is the elements that a threshold leaves.
   struct Tail {
     double count = 0, sum = 0, squares = 0;  // of |x|
   };
@@ -80,16 +81,17 @@ class MagnitudeCurve {
   int64_t Count() const;                             // of finite elements
   int64_t NonFinite() const { return non_finite_; }  // others, which enter nothing else
   double Mean() const;                               // of |x|, exact; 0 of nothing
-  // Largest |x|: exact where its bin holds one element, else the bin's mean (AbsMax() is exact).
+  // Returns the largest |x|: exact where its bin holds one element, else the bin's mean (AbsMax()
+  // is exact).
   double Max() const;
   double TotalSquared() const;
 
-  // 0 <= k <= Count(): ||TopK(x)||^2, and ||x - TopK(x)||.
+  // Return ||TopK(x)||^2, and ||x - TopK(x)||; 0 <= k <= Count().
   double KeptSquared(int64_t k) const;
   double Error(int64_t k) const;
-  // Magnitude that k elements reach, within the width of a bin; Max() for k = 0.
+  // Returns the magnitude that k elements reach, within the width of a bin; Max() for k = 0.
   double Threshold(int64_t k) const;
-  // low <= the k-th largest magnitude < high, or both its value; 1 <= k <= Count().
+  // Edges are low <= the k-th largest magnitude < high, or both are its value; 1 <= k <= Count().
   struct Edges {
     double low, high;
   };
@@ -98,12 +100,12 @@ class MagnitudeCurve {
   Tail Above(double threshold) const;  // |x| >= threshold
 
  private:
-  // A bin, or a magnitude of its own, and what there is from the top down to and with it.
+  // A Step is a bin, or a magnitude of its own, and what there is from the top down to and with it.
   struct Step {
     double low = 0, high = 0;  // edges
     Tail tail;
   };
-  // Everything above a step's bin and a part of the bin, from its top.
+  // A Position is everything above a step's bin and a part of the bin, from its top.
   struct Position {
     size_t step;
     double part;

@@ -1,5 +1,5 @@
-// Rank selection on keys of 31 bits by radix digits of a range: at most a few reads, each of a much
-// smaller part than the one before.
+// This is rank selection on keys of 31 bits by radix digits of a range: at most a few reads, each
+// of a much smaller part than the one before.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 
 namespace legacy::cpu {
 
-// The part of all keys that holds the key of a rank.
+// A Narrowed is the part of all keys that holds the key of a rank.
 struct Narrowed {
   KeyRange range;
   int64_t above = 0;  // keys above it
 };
 
-// One digit: key(0) .. key(n - 1), all >= range.low, are counted in equal parts that cover
-// `range`, up to 2^11, and one part for what is above them. Returns the part that holds the key of
-// descending rank `rank`, from 1.
+// Counts one digit: key(0) .. key(n - 1), all >= range.low, in equal parts that cover `range`, up
+// to 2^11, and one part for what is above them. Returns the part that holds the key of descending
+// rank `rank`, from 1.
 template <typename Key>
 Narrowed Narrow(int64_t n, Key key, KeyRange range, int64_t rank) {
   constexpr int kMostBits = 11;
@@ -55,14 +55,14 @@ Narrowed Narrow(int64_t n, Key key, KeyRange range, int64_t rank) {
   }
 }
 
-// The key of a rank, and how many of the keys equal to it are among the first `rank`.
+// A Cut is the key of a rank, and how many of the keys equal to it are among the first `rank`.
 struct Cut {
   uint32_t key = 0;
   int64_t ties = 0;
 };
 
-// Of the magnitudes of `values`, all >= range.low; 1 <= rank <= values.size(). A range that holds
-// the result saves digits. `scratch` holds what the second digit is counted in.
+// Returns the cut of the magnitudes of `values`, all >= range.low; 1 <= rank <= values.size(). A
+// range that holds the result saves digits. The second digit is counted in `scratch`.
 Cut FindCut(std::span<const float> values, KeyRange range, int64_t rank,
             std::vector<uint32_t>& scratch);
 

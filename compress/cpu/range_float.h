@@ -24,7 +24,7 @@
 
 namespace legacy::cpu {
 
-// Largest value and largest magnitude below zero; 0 where there is none.
+// A SignedRange is the largest value and the largest magnitude below zero; 0 where there is none.
 struct SignedRange {
   float highest = 0;
   float lowest = 0;
@@ -46,11 +46,11 @@ struct RangeFloat {
   int32_t positive = 0;  // P
   int32_t negative = 0;  // Q
 
-  // 1 <= mantissa <= MostMantissa(bits); the range is finite.
+  // Returns the format; 1 <= mantissa <= MostMantissa(bits), and the range is finite.
   static constexpr RangeFloat Of(int bits, int mantissa, SignedRange range) {
     return FromKeys(bits, mantissa, KeyOf(range.highest, mantissa), KeyOf(range.lowest, mantissa));
   }
-  // The same from keys, 0 <= keys <= MostKey(mantissa).
+  // Returns the same from keys, 0 <= keys <= MostKey(mantissa).
   static constexpr RangeFloat FromKeys(int bits, int mantissa, int32_t above, int32_t below) {
     const int32_t codes = 1 << bits;
     const int32_t shared = (above + below + 4 - codes) >> 1;  // rounded up
@@ -78,7 +78,7 @@ struct RangeFloat {
   }
 };
 
-// What loops need of a format, for CPU and GPU.
+// RangeRounding is what loops need of a format, for CPU and GPU.
 struct RangeRounding {
   constexpr explicit RangeRounding(const RangeFloat& format)
       : base(format.base),
@@ -90,7 +90,7 @@ struct RangeRounding {
             __builtin_bit_cast(int32_t, __builtin_bit_cast(float, format.base << shift) * 0.5f)),
         half_step(1 << (shift - 1)) {}
 
-  // Key to which x is rounded, within its sign's part of the range; 0: zero.
+  // Returns the key to which x is rounded, within its sign's part of the range; 0: zero.
   LEGACY_INLINE constexpr int32_t Round(int32_t bits) const {
     const int32_t magnitude = bits & RangeFloat::kMagnitude;
     const int32_t top = bits < 0 ? below : above;
@@ -124,8 +124,8 @@ struct RangeRounding {
   int32_t base, above, below, shift, positive, half_eps, half_step;
 };
 
-// The range by keys, of which the largest count: as integers floats above zero order like their
-// bits, those below zero the other way round.
+// The range is found by keys, of which the largest count: as integers floats above zero order like
+// their bits, those below zero in reverse.
 inline constexpr int32_t kMinusZero = ~RangeFloat::kMagnitude;
 LEGACY_INLINE constexpr int32_t HighestKey(float x) {  // from 0
   return __builtin_bit_cast(int32_t, x);
@@ -139,23 +139,23 @@ constexpr SignedRange SignedRangeOfKeys(int32_t highest, int32_t lowest) {
           __builtin_bit_cast(float, lowest& RangeFloat::kMagnitude)};
 }
 
-// `values` are finite. 4 bytes read per element.
+// Returns the range of finite `values`, reading 4 bytes per element.
 SignedRange SignedRangeOf(std::span<const float> values, Simd simd = ActiveSimd());
 
-// Element by element; the spans have one length. 8 bytes moved per element.
+// Encode and decode element by element; the spans have one length. 8 bytes are moved per element.
 void EncodeRange(const RangeFloat& format, std::span<const float> values, std::span<uint32_t> codes,
                  Simd simd = ActiveSimd());
 void DecodeRange(const RangeFloat& format, std::span<const uint32_t> codes, std::span<float> values,
                  Simd simd = ActiveSimd());
 
-// Sum of (x - decoded)^2, in one order whatever the instructions: lane l of kErrorLanes adds the
-// terms l, l + kErrorLanes, ..., then the lanes are added in order.
+// Returns the sum of (x - decoded)^2, in one order whatever the instructions: lane l of kErrorLanes
+// adds the terms l, l + kErrorLanes, ..., then the lanes are added in order.
 inline constexpr int kErrorLanes = 16;
 double RangeError(const RangeFloat& format, std::span<const float> values,
                   Simd simd = ActiveSimd());
 
-// The mantissa with the least error on a sample of the values, every SampleStride()-th; the smaller
-// on a tie.
+// Returns the mantissa with the least error on a sample of the values, every SampleStride()-th; the
+// smaller on a tie.
 inline constexpr int64_t kRangeSample = 1 << 14;  // at most
 constexpr int64_t SampleStride(int64_t n) {
   return n > kRangeSample ? (n + kRangeSample - 1) / kRangeSample : 1;

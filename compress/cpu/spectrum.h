@@ -1,11 +1,11 @@
-// Spectrum of a vector of any length in pieces, none of them padded: chunks of a power of two, the
-// rest as falling powers of two down to kFastFft, and what is left at its own length. Chunks bound
-// the cost of a transform and its rounding; what one costs in accuracy is small from some thousand
-// elements on. Bins of the pieces follow each other; orthonormal transforms (fft.h) make bins of
-// different pieces comparable.
+// The spectrum of a vector of any length is taken in pieces, none of them padded: chunks of a power
+// of two, the rest as falling powers of two down to kFastFft, and what is left at its own length.
+// Chunks bound the cost of a transform and its rounding; what one costs in accuracy is small from
+// some thousand elements on. Bins of the pieces follow each other; orthonormal transforms (fft.h)
+// make bins of different pieces comparable.
 //
-// Forward: 4 bytes read and about 6 written per element (a bin is re, im and power, for two
-// elements). Deterministic.
+// Forward reads 4 bytes and writes about 6 per element (a bin is re, im and power, for two
+// elements). It is deterministic.
 #pragma once
 
 #include <cstdint>
@@ -28,22 +28,23 @@ class SpectrumPlan {
   explicit SpectrumPlan(int64_t chunk, Simd simd = ActiveSimd());  // a power of two
 
   int64_t chunk() const { return ffts_.back().length(); }
-  // What the first piece of a vector of `numel` >= 1 elements is transformed by.
+  // Returns the transform of the first piece of a vector of `numel` >= 1 elements.
   const RealFft& Longest(int64_t numel) const;
-  // At most `numel`, and 1 at least of 1 or more.
+  // Returns the number of bins: at most `numel`, and 1 at least of 1 or more.
   int64_t Bins(int64_t numel) const;
 
-  // All outputs have Bins(values.size()) elements. power = w |scale X|^2, whose sum is ||scale
-  // x||^2.
+  // Transforms `values`. All outputs have Bins(values.size()) elements. power = w |scale X|^2,
+  // whose sum is ||scale x||^2.
   void Forward(std::span<const float> values, float scale, float* re, float* im,
                float* power) const;
 
-  // w of the bins at ascending positions: 1 where a piece's coefficient is real, else 2.
+  // Returns w of the bins at ascending positions: 1 where a piece's coefficient is real, else 2.
   std::vector<float> Weights(int64_t numel, std::span<const uint32_t> positions) const;
 
-  // The vector of a spectrum of Bins(values.size()) coefficients.
+  // Writes the vector of a spectrum of Bins(values.size()) coefficients.
   void Inverse(const float* re, const float* im, std::span<float> values) const;
-  // sum += the vector whose spectrum has (re, im) pairs at ascending positions and is 0 elsewhere.
+  // Adds to `sum` the vector whose spectrum has (re, im) pairs at ascending positions and is 0
+  // elsewhere.
   void InverseAdd(std::span<const uint32_t> positions, std::span<const float> coefficients,
                   std::span<float> sum) const;
 
@@ -56,7 +57,7 @@ class SpectrumPlan {
   template <typename Body>  // body(piece), in order
   void ForEachPiece(int64_t numel, Body body) const;
 
-  // Of lengths 1 to kFastFft - 1, then kFastFft, twice that, ... up to a chunk.
+  // Transforms of lengths 1 to kFastFft - 1, then kFastFft, twice that, ... up to a chunk.
   std::vector<RealFft> ffts_;
 };
 

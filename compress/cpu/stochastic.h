@@ -1,5 +1,5 @@
-// The draws of stochastic rounding: 15 bits for each element, a function of (key, element) alone,
-// the same on any processor and whatever part of a vector is rounded at a time.
+// The draws of stochastic rounding have 15 bits for each element. They are a function of (key,
+// element) alone, the same on any processor and whatever part of a vector is rounded at a time.
 //
 // Elements are taken in groups of 64. Group g has blocks 8 g .. 8 g + 7 of Philox4x32 with seven
 // rounds, the fewest that pass every test of Salmon et al., "Parallel random numbers: as easy as 1,
@@ -32,34 +32,35 @@ struct DrawSource {
   std::array<uint32_t, 4> counter{};  // the first word is the block's number
 };
 
-// The purpose of `key` is kStochastic.
+// Returns the source of `key`, whose purpose is kStochastic.
 DrawSource MakeDrawSource(const RandomKey& key);
 
-// The words of a block.
+// Returns the words of a block.
 constexpr std::array<uint32_t, 4> DrawBlock(const DrawSource& source, int64_t block) {
   auto counter = source.counter;
   counter[0] = static_cast<uint32_t>(block);
   return Philox4x32(counter, source.key, kDrawRounds);
 }
 
-// The draw of an element of slice `slice` of its group, of its word.
+// Returns the draw of an element of slice `slice` of its group, from its word.
 LEGACY_INLINE constexpr uint32_t DrawOfWord(uint32_t word, int slice) {
   return slice % 2 == 0 ? word & ((1u << kDrawBits) - 1) : word >> (32 - kDrawBits);
 }
 
-// The draw of one element, below 2^15: the definition. i < 2^32.
+// Returns the draw of one element, below 2^15; i < 2^32. This is the definition.
 constexpr uint32_t DrawOf(const DrawSource& source, int64_t i) {
   const auto j = static_cast<int>(i % kDrawGroup);
   const auto block = DrawBlock(source, i / kDrawGroup * kDrawBlocks + j % kDrawLanes / 2);
   return DrawOfWord(block[j / (2 * kDrawLanes) * 2 + j % 2], j / kDrawLanes);
 }
 
-// The words of `groups` groups from `first` on, for SliceOf(). Draws take time in which memory has
-// nothing to do: where given, a value for each from `ahead` on is brought nearer, to be read soon.
+// Writes the words of `groups` groups from `first` on, for SliceOf(). Draws take time in which
+// memory has nothing to do: where `ahead` is given, a value for each from there on is brought
+// nearer, to be read soon.
 void FillDraws(const DrawSource& source, int64_t first, int64_t groups, uint32_t* words,
                Simd simd = ActiveSimd(), const float* ahead = nullptr);
 
-// The draw of element `slice` * 16 + lane of a group with these words; slice < 4.
+// Returns the draw of element `slice` * 16 + lane of a group with these words; slice < 4.
 LEGACY_INLINE constexpr uint32_t SliceOf(const uint32_t* words, int slice, int lane) {
   return DrawOfWord(words[slice / 2 * kDrawLanes + lane], slice);
 }

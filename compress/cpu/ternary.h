@@ -1,6 +1,6 @@
-// Ternary values: each becomes -s, 0 or s, so that its expectation is the value. Wen et al.,
-// "TernGrad: Ternary Gradients to Reduce Communication in Distributed Deep Learning", NeurIPS 2017.
-// The scale s may be larger than the values need, as one that workers share is.
+// Ternary values are -s, 0 or s, such that the expectation is the value. Wen et al., "TernGrad:
+// Ternary Gradients to Reduce Communication in Distributed Deep Learning", NeurIPS 2017. The scale
+// s may be larger than the values need, as one that workers share is.
 //
 // Codes are 0, 1 and 2 for -s, 0 and s; a sum of W codes is W above the sum of the signs.
 #pragma once
@@ -15,11 +15,12 @@ namespace legacy::cpu {
 
 inline constexpr int kTernaryBits = 2;
 
-// Where values are clipped: `deviations` standard deviations (of the population) below and above
-// the mean; at the largest floats where `deviations` is 0. values is not empty.
+// Returns where values are clipped: `deviations` standard deviations (of the population) below and
+// above the mean; at the largest floats where `deviations` is 0. There is at least one value.
 Range ClipRange(std::span<const float> values, double deviations, Simd simd = ActiveSimd());
 
-// The same from sums (vector.h): the variance, and the range of its root times the deviations.
+// Moments give the same from sums (vector.h): the variance, and the range of its root times the
+// deviations.
 struct Moments {
   double mean = 0;
   double variance = 0;
@@ -39,7 +40,7 @@ constexpr Range ClipAround(double mean, double reach) {
 inline constexpr Range kNoClip = {BoundedFloat(-std::numeric_limits<float>::max()),
                                   BoundedFloat(std::numeric_limits<float>::max())};
 
-// max |x| of the clipped values.
+// Returns max |x| of the clipped values.
 float ClippedMax(std::span<const float> values, const Range& clip, Simd simd = ActiveSimd());
 constexpr float ClippedMax(const Range& range, const Range& clip) {
   const float least = MagnitudeOf(PreparedValue(range.least, clip.least, clip.most, 1, 0));

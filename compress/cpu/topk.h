@@ -1,4 +1,4 @@
-// Exact Top-K of magnitudes on one core, fused with error feedback: one pass over the data.
+// Exact Top-K of magnitudes on one core is fused with error feedback, in one pass over the data.
 //
 // A sample gives a bracket that almost surely holds the threshold (as sampled thresholds do in Lin
 // et al., "Deep Gradient Compression", ICLR 2018, but here the result is exact); the pass
@@ -7,8 +7,8 @@
 // magnitudes gives one that cannot, and the pass is repeated. Elements above the bracket's upper
 // end are cleared in the residual on the way, so that no second pass over it is needed.
 //
-// Bytes moved per element: 4 read; with error feedback 8 read and 4 written, the least possible.
-// Deterministic, and a function of the values alone: ties go to the lower index, whatever the
+// It reads 4 bytes per element; with error feedback it reads 8 and writes 4, the least possible. It
+// is deterministic, and a function of the values alone: ties go to the lower index, whatever the
 // bracket, tiles or instructions.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace legacy::cpu {
 
-// What a selection was like.
+// TopKStats say what a selection was like.
 struct TopKStats {
   int64_t missed = 0;      // segments whose bracket missed; they cost a second and a third read
   int64_t candidates = 0;  // elements that were compacted
@@ -42,8 +42,8 @@ struct TopKSegment {
   float hint = 0;
 };
 
-// Of all segments, one after the other: the next k entries are a segment's, ascending, with indices
-// counted from its offset. Valid until the selector's next call.
+// A TopKResult is of all segments, one after the other: the next k entries are a segment's,
+// ascending, with indices counted from its offset. It is valid until the selector's next call.
 struct TopKResult {
   std::span<const uint32_t> indices;
   std::span<const float> values;      // at these indices
@@ -51,15 +51,16 @@ struct TopKResult {
   TopKStats stats;
 };
 
-// Selects; the object is scratch memory that is reused. Not for two threads at a time.
+// A TopKSelector selects. The object is scratch memory that is reused, and not for two threads at a
+// time.
 class TopKSelector {
  public:
   explicit TopKSelector(Simd simd = ActiveSimd()) : simd_(simd) {}
 
   TopKResult Select(std::span<const float> values, std::span<const TopKSegment> segments);
 
-  // Error feedback: residual[i] += gradient[i] (e = g + r); selects of e; clears in `residual` what
-  // was selected. Elements outside all segments stay as they are. Segments do not overlap.
+  // Adds `gradient` to `residual` (e = g + r), selects from e, and clears in `residual` what was
+  // selected. Elements outside all segments stay as they are. Segments do not overlap.
   TopKResult Compensate(std::span<const float> gradient, std::span<float> residual,
                         std::span<const TopKSegment> segments);
 
@@ -81,7 +82,7 @@ class TopKSelector {
   }
 
   Simd simd_;
-  // [0, kept_) is the result so far, the next count_ are what the current segment has gathered.
+  // [0, kept_) is the result so far, and the next count_ are what the current segment has gathered.
   std::unique_ptr<uint32_t[]> indices_;
   std::unique_ptr<float[]> values_;
   int64_t capacity_ = 0;
@@ -93,22 +94,22 @@ class TopKSelector {
   TopKStats stats_;
 };
 
-// Positions of the `k` largest |x|, ascending; 0 <= k <= values.size() < 2^32. NaN counts as larger
-// than infinity.
+// Returns the positions of the `k` largest |x|, ascending; 0 <= k <= values.size() < 2^32. NaN
+// counts as larger than infinity.
 std::vector<uint32_t> SelectTopK(std::span<const float> values, int64_t k);
 
-// The same with the values there, and whether any value is not finite: no check has to go before.
+// Returns also the values there, and whether any value is not finite: no check has to go before.
 std::vector<uint32_t> SelectTopK(std::span<const float> values, int64_t k,
                                  std::vector<float>* kept_values, TopKStats* stats = nullptr,
                                  float hint = 0);
 
-// TopKSelector::Compensate() of one segment.
+// Does what TopKSelector::Compensate() does, for one segment.
 std::vector<uint32_t> CompensateAndSelect(std::span<const float> gradient,
                                           std::span<float> residual, int64_t k,
                                           std::vector<float>* kept_values,
                                           TopKStats* stats = nullptr, float hint = 0);
 
-// values[i] = 0 at every position of `indices`.
+// Sets values[i] = 0 at every position of `indices`.
 void ClearAt(std::span<float> values, std::span<const uint32_t> indices);
 
 }  // namespace legacy::cpu

@@ -1,6 +1,6 @@
-// The pass of the bracketed Top-K over the data: compaction of everything that may be kept, in
-// index order, fused with error feedback. Once over the data: 4 bytes an element are read; with
-// error feedback 8 read and 4 written.
+// Gathering is the pass of the bracketed Top-K over the data: compaction of everything that may be
+// kept, in index order, fused with error feedback. It goes once over the data and reads 4 bytes an
+// element; with error feedback it reads 8 and writes 4.
 #pragma once
 
 #include <bit>
@@ -11,25 +11,26 @@
 
 namespace legacy::cpu {
 
-// The bits of |x|: they order like the numbers, NaN above infinity.
+// The bits of |x| are its key: they order like the numbers, NaN above infinity.
 inline constexpr uint32_t kLargestKey = 0x7FFFFFFF;
 inline constexpr uint32_t kInfinityKey = 0x7F800000;
 constexpr uint32_t KeyOf(float x) { return std::bit_cast<uint32_t>(x) & kLargestKey; }
 constexpr bool IsFinite(float x) { return KeyOf(x) < kInfinityKey; }
-// std::ilogb of a finite number that is not 0, from its key.
+// Returns std::ilogb of a finite number that is not 0, from its key.
 constexpr int ExponentOfKey(uint32_t key) {
   constexpr int kMantissaBits = 23, kBias = 127;
   const auto field = static_cast<int>(key >> kMantissaBits);
   return field > 0 ? field - kBias : std::bit_width(key) - kMantissaBits - kBias;
 }
 
-// Keys, both ends inside.
+// A KeyRange is a range of keys, with both ends inside.
 struct KeyRange {
   uint32_t low = 0;
   uint32_t high = kLargestKey;
 };
 
-// Where gathered elements go: room for all of a call's and kGatherSlack more, which is overwritten.
+// Gathered is where gathered elements go: room for all of a call's and kGatherSlack more, which is
+// overwritten.
 struct Gathered {
   uint32_t* indices;
   float* values;
@@ -41,8 +42,8 @@ inline constexpr int64_t kGatherSlack = 16;
 int64_t Gather(Simd simd, std::span<const float> values, uint32_t first, uint32_t floor,
                Gathered out);
 
-// residual[i] += gradient[i], then as Gather() of residual with range.low. Elements above
-// range.high are cleared in `residual` on the way.
+// Adds `gradient` to `residual`, then does what Gather() does with residual and range.low. Elements
+// above range.high are cleared in `residual` on the way.
 int64_t GatherCompensated(Simd simd, std::span<const float> gradient, std::span<float> residual,
                           uint32_t first, KeyRange range, Gathered out);
 

@@ -1,4 +1,4 @@
-// Runs kernels on the host, one block after the other: the twin of StreamDevice
+// A host device runs kernels on the host, one block after the other: the twin of StreamDevice
 // (stream_device.cuh).
 #pragma once
 
@@ -14,7 +14,7 @@ namespace legacy::cuda {
 
 class HostDevice {
  public:
-  // Of threads and of blocks.
+  // `order` is that of threads and of blocks.
   explicit HostDevice(Order order = Order::kForward) : order_(order) {}
 
   template <class Kernel>

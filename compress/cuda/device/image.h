@@ -1,5 +1,5 @@
-// Tables that are made on the host and read on the device: arrays, one after the other, in one
-// piece of memory that is copied as it is.
+// An image is tables that are made on the host and read on the device: arrays, one after the other,
+// in one piece of memory that is copied as it is.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class Image {
  public:
   static constexpr size_t kAlignment = 16;  // of every array, where that of the memory is so
 
-  // Where an array or tables of segments lie.
+  // A Slot says where an array is; a SegmentsSlot, where tables of segments are.
   template <class T>
   struct Slot {
     size_t begin = 0;
@@ -44,7 +44,7 @@ class Image {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
-  // In a copy of bytes() at `memory`.
+  // Returns the array in a copy of bytes() at `memory`.
   template <class T>
   static const T* At(const void* memory, Slot<T> slot) {
     return reinterpret_cast<const T*>(static_cast<const std::byte*>(memory) + slot.begin);
@@ -57,8 +57,8 @@ class Image {
   std::vector<std::byte> bytes_;
 };
 
-// A table that is an image: one piece of memory, aligned to 16 bytes. A table's View() is of a copy
-// of it.
+// An ImageTable is a table that is an image: one piece of memory, aligned to 16 bytes. A table's
+// View() is of a copy of it.
 class ImageTable {
  public:
   size_t Bytes() const { return image_.bytes().size(); }

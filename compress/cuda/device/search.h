@@ -1,4 +1,4 @@
-// Search in ascending numbers, by one thread or by all threads of a block.
+// This is search in ascending numbers, by one thread or by all threads of a block.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace legacy::cuda {
 
-// How many of the ascending `indices` are below `bound`: as std::lower_bound.
+// Returns how many of the ascending `indices` are below `bound`, as std::lower_bound does.
 LEGACY_DEVICE uint32_t LowerBound(const uint32_t* indices, uint32_t count, int64_t bound) {
   uint32_t low = 0, high = count;
   while (low < high) {
@@ -21,7 +21,7 @@ LEGACY_DEVICE uint32_t LowerBound(const uint32_t* indices, uint32_t count, int64
   return low;
 }
 
-// The same by a block, in log(n) / log(threads) steps.
+// Does the same by a block, in log(n) / log(threads) steps.
 template <class Block>
 LEGACY_DEVICE int64_t LowerBound(Block& block, const uint32_t* ascending, int64_t n, int64_t key) {
   int64_t low = 0, high = n;  // the result is one of low .. high

@@ -1,5 +1,6 @@
-// Many vectors in one launch: the layers of a model, of one worker or of several whose buffers
-// follow each other. Each is cut into tiles; a block takes a tile and finds out whose it is.
+// Segments are many vectors in one launch: the layers of a model, of one worker or of several whose
+// buffers follow each other. Each is cut into tiles; a block takes a tile and finds out whose it
+// is.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +14,23 @@
 
 namespace legacy::cuda {
 
-// Elements of a tile, which a SegmentTable is made for, but for kernels that name another number.
+// Elements of a tile that a SegmentTable is made for, but for kernels that name another number.
 inline constexpr int64_t kTile = 4096;
 
-// How many tiles, or blocks, of `elements` elements hold n.
+// Returns how many tiles, or blocks, of `elements` elements hold n.
 constexpr int64_t TilesOf(int64_t n, int64_t elements) { return (n + elements - 1) / elements; }
 template <class Number>
 constexpr Number RoundedUp(Number n, std::type_identity_t<Number> multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-// A segment of a flat buffer, in elements.
+// An Extent is a segment of a flat buffer, in elements.
 struct Extent {
   int64_t offset = 0;
   int64_t length = 0;
 };
 
-// In the memory of the device.
+// Segments are in the memory of the device.
 struct Segments {
   const Extent* extents = nullptr;
   const int64_t* first_tile =
@@ -37,8 +38,8 @@ struct Segments {
   int32_t count = 0;
 };
 
-// Entries selected from many segments, packed in the memory of the device: those of segment s are
-// begin[s] .. begin[s] + count[s] - 1. Begins ascend.
+// PackedLists are entries selected from many segments, packed in the memory of the device: those of
+// segment s are begin[s] .. begin[s] + count[s] - 1. Begins ascend.
 struct PackedLists {
   const int64_t* begin = nullptr;
   const uint32_t* count = nullptr;
@@ -53,7 +54,7 @@ struct Tile {
   int64_t offset = 0;  // of the segment
 };
 
-// The last of `count` begins, which do not fall, that is not after `index`.
+// Returns the last of `count` begins, which do not fall, that is not after `index`.
 LEGACY_DEVICE int32_t FindSegment(const int64_t* begins, int32_t count, int64_t index) {
   int32_t low = 0, high = count;
   while (high - low > 1) {
@@ -63,7 +64,7 @@ LEGACY_DEVICE int32_t FindSegment(const int64_t* begins, int32_t count, int64_t 
   return low;
 }
 
-// Tile number `index` of tiles of `elements` elements.
+// Returns tile number `index` of tiles of `elements` elements.
 LEGACY_DEVICE Tile FindTile(const Segments& segments, int64_t index, int64_t elements) {
   const int32_t segment = FindSegment(segments.first_tile, segments.count, index);
   const Extent extent = segments.extents[segment];
@@ -72,7 +73,7 @@ LEGACY_DEVICE Tile FindTile(const Segments& segments, int64_t index, int64_t ele
   return {segment, begin, end, extent.offset};
 }
 
-// step(number, tile) for a block's share of all tiles: a run of them.
+// Calls step(number, tile) for a block's share of all tiles: a run of them.
 template <class Block, class Step>
 LEGACY_DEVICE void ForTiles(Block& block, const Segments& segments, Step step) {
   const int64_t all = segments.first_tile[segments.count];
@@ -82,7 +83,7 @@ LEGACY_DEVICE void ForTiles(Block& block, const Segments& segments, Step step) {
   for (int64_t t = begin; t < end; ++t) step(t, FindTile(segments, t, kTile));
 }
 
-// The same of tiles that are spread: where neighbours are alike, blocks have as much to do.
+// Does the same for tiles that are spread: where neighbours are alike, blocks have as much to do.
 template <class Block, class Step>
 LEGACY_DEVICE void ForSpreadTiles(Block& block, const Segments& segments, Step step) {
   const int64_t all = segments.first_tile[segments.count];
@@ -91,14 +92,14 @@ LEGACY_DEVICE void ForSpreadTiles(Block& block, const Segments& segments, Step s
   }
 }
 
-// Of n elements without segments.
+// Returns the number of tiles of n elements without segments.
 constexpr int64_t TileCount(int64_t n) { return TilesOf(n, kTile); }
 LEGACY_DEVICE Tile FlatTile(int64_t index, int64_t n) {
   const int64_t begin = index * kTile;
   return {0, begin, begin + kTile < n ? begin + kTile : n, 0};
 }
 
-// Where the tiles of each begin; the last entry is the number of all.
+// Returns where the tiles of each begin; the last entry is the number of all.
 inline std::vector<int64_t> FirstTiles(std::span<const Extent> extents, int64_t elements) {
   std::vector<int64_t> first = {0};
   for (const Extent& extent : extents) {
@@ -107,7 +108,8 @@ inline std::vector<int64_t> FirstTiles(std::span<const Extent> extents, int64_t 
   return first;
 }
 
-// Segments and where their tiles of `elements` begin, made on the host; to be copied to the device.
+// A SegmentTable is segments and where their tiles of `elements` begin, made on the host to be
+// copied to the device.
 class SegmentTable {
  public:
   SegmentTable(std::span<const Extent> extents, int64_t elements)
@@ -122,7 +124,8 @@ class SegmentTable {
     return sum;
   }
 
-  // Both tables as one piece of memory, aligned to 8 bytes; View() of a copy of what Write() wrote.
+  // Returns the bytes of both tables as one piece of memory, aligned to 8 bytes; View() is of a
+  // copy of what Write() wrote.
   size_t Bytes() const { return ExtentBytes() + first_tile_.size() * sizeof(int64_t); }
   void Write(void* memory) const {
     if (!extents_.empty()) std::memcpy(memory, extents_.data(), ExtentBytes());

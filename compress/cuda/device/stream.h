@@ -1,4 +1,5 @@
-// A CUDA stream, without CUDA's headers: what calls kernels need not be compiled by nvcc.
+// This declares a CUDA stream without CUDA's headers: what calls kernels need not be compiled by
+// nvcc.
 #pragma once
 
 struct CUstream_st;

@@ -1,5 +1,5 @@
-// Four neighbouring elements in one access (16 bytes of floats), where memory is aligned for it,
-// and how the threads of a block share a tile by such vectors.
+// Vectors are four neighbouring elements in one access (16 bytes of floats), where memory is
+// aligned for it, and how the threads of a block share a tile by them.
 #pragma once
 
 #include <array>

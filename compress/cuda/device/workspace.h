@@ -1,5 +1,5 @@
-// Scratch memory that the caller gives, cut into arrays. Without memory it only adds up how much is
-// needed: so what asks and what takes are one piece of code.
+// A workspace is scratch memory that the caller gives, cut into arrays. Without memory it only adds
+// up how much is needed, so what asks and what takes are one piece of code.
 //
 //   size_t bytes = Workspace::BytesFor([&](Workspace& w) { Layout(w, job); });
 #pragma once
@@ -19,7 +19,7 @@ class Workspace {
   Workspace() = default;
   Workspace(void* memory, size_t bytes) : memory_(static_cast<std::byte*>(memory)), bytes_(bytes) {}
 
-  // Room for n elements; null where there is no memory, or not enough of it.
+  // Returns room for n elements; null where there is no memory, or not enough of it.
   template <class T>
   T* Take(int64_t n) {
     const size_t begin = used_;

@@ -1,6 +1,6 @@
-// Quantisers on a GPU: the segments that compress/quantisers write, to the bit, of many units
-// (layers, of one worker or of several) in one set of launches, fused with error feedback, and the
-// sum of what segments of several workers stand for. How: quantise_kernels.h.
+// Quantisers on a GPU write the segments of compress/quantisers, to the bit, for many units
+// (layers, of one worker or of several) in one set of launches, fused with error feedback, and sum
+// what segments of several workers stand for. quantise_kernels.h says how.
 //
 // Bytes moved per element, with codes of b bits:
 //   encode, scales of buckets up to 4096 elements, natural:bits=9    4 + b / 8
@@ -25,7 +25,7 @@
 
 namespace legacy::cuda {
 
-// In the memory of the device.
+// QuantiseArrays are in the memory of the device.
 struct QuantiseArrays {
   // Without error feedback: the values, and null. With it: the gradient, or null where `residual`
   // has it already; residual = gradient + residual - decoded.

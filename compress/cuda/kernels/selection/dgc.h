@@ -1,6 +1,6 @@
-// The local update of Deep Gradient Compression (Lin et al., ICLR 2018, section 3) for all layers
-// (and several workers, whose buffers follow each other) at once: what schemes/memory.h defines, to
-// the bit. One step is
+// The local update of Deep Gradient Compression (Lin et al., ICLR 2018, section 3) runs for all
+// layers (and several workers, whose buffers follow each other) at once: what schemes/memory.h
+// defines, to the bit. One step is
 //
 //   ClipFactors()          (section 3.3, if gradients are clipped), from SquaredNorms() of the
 //                          workers
@@ -19,13 +19,13 @@
 
 namespace legacy::cuda {
 
-// In the memory of the device.
+// MomentumArrays are in the memory of the device.
 struct MomentumArrays {
   const float* gradient = nullptr;
   float* velocity = nullptr;  // u
   float* residual = nullptr;  // v; e after
-  // Which gradients are multiplied by first: one number for each worker, whose `layers` segments
-  // follow each other. May be null.
+  // Factors that gradients are multiplied by first: one number for each worker, whose `layers`
+  // segments follow each other. It may be null.
   const float* factors = nullptr;
   int32_t layers = 1;
 };
@@ -35,17 +35,17 @@ struct MomentumOptions {
   bool nesterov = false;  // u' = m (u + g), e = v + g + u'
 };
 
-// 12 bytes read and 8 written an element.
+// Does the update. It reads 12 bytes and writes 8 an element.
 void AccumulateMomentum(const SegmentTable& table, Segments segments, const MomentumArrays& arrays,
                         const MomentumOptions& options, Stream stream);
 
-// factors[w]: by which a gradient of squared norm squares[w] gets the norm `limit`; 1 where its
-// norm is not above.
+// Writes factors[w], by which a gradient of squared norm squares[w] gets the norm `limit`; 1 where
+// its norm is not above.
 void ClipFactors(const double* squares, float* factors, int32_t workers, double limit,
                  Stream stream);
 
 // Clears `values`, and `others` if not null, at the positions of lists that begin at 0 and have no
-// more than `most` entries together. 4 bytes read and 4 or 8 written an entry.
+// more than `most` entries together. It reads 4 bytes and writes 4 or 8 an entry.
 void ClearSelected(Segments segments, const PackedLists& lists, int64_t most, float* values,
                    float* others, Stream stream);
 

@@ -1,5 +1,5 @@
-// Random-K's support on a GPU: cpu::RandomSubset to the bit, of many units in one set of launches;
-// and what is kept there. How, and the bytes moved: random_subset_kernels.h.
+// Random-K's support on a GPU is cpu::RandomSubset to the bit, for many units in one set of
+// launches, and what is kept there. random_subset_kernels.h says how, and gives the bytes moved.
 //
 // Nothing waits for the device. The launches follow from the units alone; what they do with less or
 // more luck than expected, a unit's last block makes up for: the result is exact whatever the
@@ -15,19 +15,19 @@
 
 namespace legacy::cuda {
 
-// n / 8 bytes and n / 8192 more for each unit.
+// Returns n / 8 bytes and n / 8192 more for each unit.
 size_t RandomSubsetWorkspaceBytes(const SubsetTable& table);
 
-// The subsets of the streams of `keys`, one for each unit in the memory of the device, ascending,
-// into `positions`. `subsets`: the view of the copy of `table` on the device. Throws Error where
-// the workspace is too small or a launch is refused.
+// Draws the subsets of the streams of `keys`, one for each unit in the memory of the device,
+// ascending, into `positions`. `subsets` is the view of the copy of `table` on the device. Throws
+// Error where the workspace is too small or a launch is refused.
 void DrawRandomSubsets(const SubsetTable& table, const Subsets& subsets, const RandomKey* keys,
                        uint32_t* positions, void* workspace, size_t bytes, Stream stream);
 
-// What a unit has at its positions in `flat`, times its factor, into `values`, where the positions
-// are in theirs; then cleared in `flat` where `clear`: of error feedback. non_finite[unit] counts
-// the NaN and infinities among them. 12 bytes a value, and a sector of memory each, twice where
-// cleared.
+// Writes what a unit has at its positions in `flat`, times its factor, into `values`, where the
+// positions are in theirs; then clears it in `flat` where `clear` is true, for error feedback.
+// non_finite[unit] counts the NaN and infinities among them. It moves 12 bytes a value, and a
+// sector of memory each, twice where it clears.
 void TakeSubsets(const SubsetTable& table, const Subsets& subsets, const uint32_t* positions,
                  float* flat, bool clear, float* values, uint32_t* non_finite, Stream stream);
 

@@ -1,5 +1,5 @@
-// The sampled threshold of Deep Gradient Compression (sparsifiers/sampled.h) on a GPU, for all
-// layers at once: what is found out about a threshold before anything is selected.
+// The sampled threshold of Deep Gradient Compression (sparsifiers/sampled.h) is found on a GPU for
+// all layers at once, before anything is selected.
 //
 //   TakeSamples(), SelectTopK() of them, SmallestMagnitudes() of what that keeps: the threshold
 //   CountAtLeast(): how much it and each lower one that may be tried would select, from one read
@@ -16,24 +16,26 @@
 
 namespace legacy::cuda {
 
-// Of a segment of samples: elements first, first + stride and so on of the values.
+// SampledElements are those of a segment of samples: elements first, first + stride and so on of
+// the values.
 struct SampledElements {
   int64_t first = 0;
   int64_t stride = 1;
 };
 
-// A sector of memory read and 4 bytes written a sample.
+// Takes samples. It reads a sector of memory and writes 4 bytes a sample.
 void TakeSamples(const SegmentTable& table, Segments segments, const SampledElements* elements,
                  const float* values, float* samples, Stream stream);
 
-// Of each segment the smallest |x|, 0 where it is empty. For short ones: a block reads a segment.
+// Writes the smallest |x| of each segment, 0 where it is empty. Segments are short, as a block
+// reads one.
 void SmallestMagnitudes(const SegmentTable& table, Segments segments, const float* values,
                         float* smallest, Stream stream);
 
 inline constexpr int kSampledThresholds = SampledRule::kTries + 1;
 
-// counts[s * kSampledThresholds + j] += elements of segment s that reach its threshold, lowered j
-// times; non_finite[s] += NaN and infinities. 4 bytes read an element.
+// Adds the elements of segment s that reach its threshold, lowered j times, to counts[s *
+// kSampledThresholds + j], and NaN and infinities to non_finite[s]. It reads 4 bytes an element.
 void CountAtLeast(const SegmentTable& table, Segments segments, const float* values,
                   const float* thresholds, uint32_t* counts, uint32_t* non_finite, Stream stream);
 
