@@ -1,5 +1,5 @@
-// What all methods have that a plugin may bring (registry/plugin.h), and how their mistakes are
-// told: by the plugin's name, before anything that it made reaches others.
+// All methods that a plugin may bring (registry/plugin.h) are pluggable, and their mistakes are
+// told by the plugin's name, before anything that it made reaches others.
 #pragma once
 
 #include <exception>

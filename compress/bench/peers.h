@@ -1,5 +1,5 @@
-// What LibTorch does for the same ends, as compressors in Python call it. Defined in
-// trainer/bench/bench_peers.cc, where LibTorch's headers stay; one thread.
+// Peers are what LibTorch does for the same ends, as compressors in Python call it. They are
+// defined in trainer/bench/bench_peers.cc, where LibTorch's headers stay, and use one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ void TorchRandomMask(int64_t n, int64_t k);
 // coefficients gathered.
 void TorchSpectrum(std::span<const float> values, int64_t k);
 
-// What one worker computes in a training step of ResNet-20: forward and backward pass of `samples`
-// images of 32 x 32 pixels, 10 classes. Each call of the function is one.
+// Returns what one worker computes in a training step of ResNet-20: forward and backward pass of
+// `samples` images of 32 x 32 pixels, 10 classes. Each call of the function is one step.
 std::function<void()> TorchResNet20Step(int64_t samples);
 
 }  // namespace legacy::bench

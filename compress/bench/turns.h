@@ -1,6 +1,6 @@
-// How this program measures. A kernel and what it is compared with, its yardstick, run in turns, so
-// that what else the machine does falls on both; each turn is timed by this thread's processor
-// time, and medians are compared. Counters of a benchmark:
+// The program measures by turns: a kernel and what it is compared with, its yardstick, run in
+// turns, so that what else the machine does falls on both. Each turn is timed by this thread's
+// processor time, and medians are compared. A benchmark has these counters:
 //
 //   median_ms      the kernel's
 //   yardstick_ms   the yardstick's

@@ -2,7 +2,7 @@
 // Distributed DL Training", IEEE CLOUD 2023, Algorithm 1) says which compression factors are tried,
 // what is known of each, and when to stay. Messages are gravac.cc's.
 //
-// What the paper leaves open, and what holds here:
+// The paper leaves these open, which are decided here:
 //   - candidates are one list of absolute factors from theta_min on, whatever theta_min rises to
 //   - in the first window theta_cur is theta_min
 //   - a gain's moving average starts with its first sample; that of theta_cur starts anew whenever

@@ -23,7 +23,7 @@ Selection SelectLargest(std::span<const float> values, int64_t k, uint32_t unit)
 // The smallest magnitude of a selection that is not empty.
 float SmallestMagnitude(const Selection& selection);
 
-// What was selected from outer.values, as a selection from where `outer` was selected.
+// Returns what was selected from outer.values, as a selection from where `outer` was selected.
 Selection Within(const Selection& outer, Selection inner);
 
 }  // namespace legacy

@@ -23,7 +23,7 @@ struct CommandLine {
 struct OnRun {
   // The scenario that the options start from. Called once the line itself is known to be right.
   std::function<Scenario(const std::string& run)> defaults;
-  // Whether --help lists the option of this key; the others are understood all the same.
+  // True where --help lists the option of this key; the others are understood all the same.
   bool (*lists)(const std::string& key);
 };
 

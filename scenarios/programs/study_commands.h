@@ -29,7 +29,7 @@ struct RunCommand {
 int RunNewStudy(const std::filesystem::path& folder, const std::string& text,
                 const std::string& where, const RunCommand& command, const StopFlag& stop);
 
-// What is left of a study.
+// Does what is left of a study.
 int ResumeStudy(const std::filesystem::path& folder, const RunCommand& command,
                 const StopFlag& stop);
 

@@ -21,7 +21,7 @@ struct DeviceInfo {
   int64_t memory_bytes = 0;
   int64_t cache_bytes = 0;  // of the last level
 };
-// Of the current device. Throws Error where there is none.
+// Returns the current device. Throws Error where there is none.
 DeviceInfo FindDevice();
 
 // Memory of the device that is given back together.
@@ -60,8 +60,8 @@ std::vector<T> Download(const T* from, int64_t n) {
   return values;
 }
 
-// What values are drawn of: "student-t" (4 degrees of freedom), "zeros" (nine of ten are exactly
-// zero, the others student-t), "constant".
+// Returns the distributions that values are drawn from: "student-t" (4 degrees of freedom), "zeros"
+// (nine of ten are exactly zero, the others student-t), "constant".
 const std::vector<std::string>& InputKinds();
 // On the device: a function of (kind, seed, position) alone.
 void FillInput(const std::string& kind, uint32_t seed, float* values, int64_t n);

@@ -1,7 +1,7 @@
-// How legacy-bench-gpu measures: a kernel, the same kernel replayed from a CUDA graph, and a copy
-// kernel that moves as many bytes, in turns; each turn is timed by events on the device, and
-// medians are compared. Before each turn what the kernel overwrites is restored and the last-level
-// cache is filled with something else. Turns go round several sets of inputs.
+// legacy-bench-gpu measures a kernel, the same kernel replayed from a CUDA graph, and a copy kernel
+// that moves as many bytes, in turns. Each turn is timed by events on the device, and medians are
+// compared. Before each turn what the kernel overwrites is restored and the last-level cache is
+// filled with something else. Turns take several sets of inputs one after the other.
 #pragma once
 
 #include <string>

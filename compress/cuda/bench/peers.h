@@ -1,6 +1,6 @@
-// What LibTorch does on a GPU for the same ends, as compressors in Python call it. Defined in
-// trainer/bench/bench_gpu_peers.cc, where LibTorch's headers stay. All is queued on the default
-// stream.
+// Peers are what LibTorch does on a GPU for the same ends, as compressors in Python call it. They
+// are defined in trainer/bench/bench_gpu_peers.cc, where LibTorch's headers stay. All is queued on
+// the default stream.
 #pragma once
 
 #include <cstdint>

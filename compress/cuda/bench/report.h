@@ -1,4 +1,4 @@
-// What legacy-bench-gpu prints and writes.
+// The report is what legacy-bench-gpu prints and writes.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@ namespace legacy::bench {
 void PrintHead(std::FILE* out);
 void PrintRow(std::FILE* out, const Measurement& measurement);
 
-// What would be measured, and in which time its bytes move at `bandwidth` bytes a second.
+// Prints what would be measured, and in which time its bytes move at `bandwidth` bytes a second.
 void PrintPlanHead(std::FILE* out, double bandwidth);
 void PrintPlanRow(std::FILE* out, const Row& row, const Case& of, double bandwidth);
 

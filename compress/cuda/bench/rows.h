@@ -12,7 +12,8 @@
 
 namespace legacy::bench {
 
-// What a kernel is run on: vectors that follow each other, the layers of a model or one alone.
+// A Case is what a kernel is run on: vectors that follow each other, the layers of a model or one
+// alone.
 struct Case {
   std::string input;             // one of InputKinds()
   std::string size;              // as it was asked for

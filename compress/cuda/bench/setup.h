@@ -1,5 +1,5 @@
-// What rows have in common: inputs, tables and scratch of a case on the device, selections by
-// Top-K, bytes moved.
+// Rows share the setup: inputs, tables and scratch of a case on the device, selections by Top-K,
+// bytes moved.
 #pragma once
 
 #include <cstddef>
@@ -83,7 +83,7 @@ inline Scratch TopKScratch(const Tables& tables, int64_t kept, Arena& arena) {
   return {cuda::TopKWorkspaceBytes(tables.table, kept), arena};
 }
 
-// What `residual` holds now, before each turn.
+// Restores what `residual` holds now, before each turn.
 inline std::function<void()> Restores(float* residual, int64_t n, Arena& arena) {
   const int64_t bytes = n * static_cast<int64_t>(sizeof(float));
   float* const saved = arena.New<float>(n);

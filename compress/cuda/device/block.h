@@ -78,8 +78,7 @@ class HostBlock {
   }
   void Sync() {}
 
-  // Of all threads, which synchronise: x becomes the sum over the threads before; returns that of
-  // all.
+  // Synchronises all threads: x becomes the sum over the threads before. Returns the sum of all.
   template <class T>
   T ExclusiveSum(PerThread<T>& x) {
     T sum = 0;
@@ -102,7 +101,7 @@ class HostBlock {
     for (int t = 1; t < kThreads; ++t) most = most < x[t] ? x[t] : most;
     return most;
   }
-  // Within each warp. Bit l of the result: lane l's.
+  // Returns for each warp the bits of its lanes: bit l is lane l's.
   PerThread<uint32_t> Ballot(const PerThread<bool>& x) {
     PerThread<uint32_t> masks;
     for (int t = 0; t < kThreads; ++t) {
@@ -110,7 +109,7 @@ class HostBlock {
     }
     return masks;
   }
-  // Lane 0 of each warp: its lanes folded by halves, x[l] += x[l + half].
+  // Folds a warp's lanes by halves, x[l] += x[l + half], into lane 0.
   template <class T>
   void FoldSum(PerThread<T>& x) {
     for (int warp = 0; warp < kThreads; warp += kWarp) {
@@ -119,7 +118,7 @@ class HostBlock {
       }
     }
   }
-  // Of each `lanes` neighbours, a power of two up to a warp: x becomes the largest.
+  // Makes x the largest of each `lanes` neighbours, a power of two up to a warp.
   template <int lanes, class T>
   void GroupMax(PerThread<T>& x) {
     for (int first = 0; first < kThreads; first += lanes) {
@@ -128,14 +127,14 @@ class HostBlock {
       for (int l = 0; l < lanes; ++l) x[first + l] = most;
     }
   }
-  // What all blocks wrote before their Fence() is seen by a block that learns of it by an atomic
-  // and reads with Fresh(), which may also read memory of the block.
+  // Makes what all blocks wrote before their Fence() visible to a block that learns of it by an
+  // atomic and reads with Fresh(), which may also read memory of the block.
   void Fence() {}
   template <class T>
   T Fresh(const T* at) {
     return *at;
   }
-  // In memory of the block or the device. Returns what was there.
+  // Atomics work on memory of the block or the device, and return what was there before.
   template <class T>
   T AtomicAdd(T* at, T x) {
     const T before = *at;
@@ -175,9 +174,9 @@ class HostBlock {
   typename Kernel::Shared& shared_;
 };
 
-// Whether the block, having done `own` of the `all` parts of some work, ended it: then it sees, by
-// Fresh(), what all blocks wrote for it. `done` counts in the memory of the device, from 0, and is
-// 0 again after; `last` is shared.
+// True where the block, having done `own` of the `all` parts of some work, ended it: then it sees,
+// by Fresh(), what all blocks wrote for it. `done` counts in the memory of the device, from 0, and
+// is 0 again after; `last` is shared.
 template <class Block>
 LEGACY_DEVICE bool EndsWork(Block& block, uint32_t* done, int64_t own, int64_t all, bool& last) {
   block.Fence();

@@ -69,16 +69,16 @@ struct TileVectors {
   template <class T>
   using Own = std::array<T, kOwn>;
 
-  // In the tile, of a thread's element i.
+  // Returns the position in the tile of a thread's element i.
   static constexpr int Position(int thread, int i) {
     return (i / kVector * kThreads + thread) * kVector + i % kVector;
   }
-  // Whether a tile of a flat buffer can be read and written by vectors.
+  // True where a tile of a flat buffer can be read and written by vectors.
   template <class T>
   static LEGACY_DEVICE bool ByVectors(const T* flat, const Tile& tile) {
     return tile.end - tile.begin == kElements && IsVectorAligned(flat + tile.offset + tile.begin);
   }
-  // A thread's elements of a tile; T() behind the end of the segment.
+  // Reads a thread's elements of a tile; T() behind the end of the segment.
   template <class T>
   static LEGACY_DEVICE void Read(const T* flat, const Tile& tile, bool by_vectors, int thread,
                                  Own<T>& own) {
@@ -96,7 +96,7 @@ struct TileVectors {
       own[i] = at < tile.end ? segment[at] : T();
     }
   }
-  // e = g + r; `gradient` may be null.
+  // Reads e = g + r; `gradient` may be null.
   static LEGACY_DEVICE bool SumByVectors(const float* gradient, const float* residual,
                                          const Tile& tile) {
     return ByVectors(residual, tile) && (!gradient || ByVectors(gradient, tile));
@@ -131,8 +131,8 @@ struct TileVectors {
   }
 };
 
-// How many of a thread's elements count, by vectors, 16 bits each: their sums over the threads
-// before and over all say which one of the tile, in order, a thread's next one is.
+// VectorCounts are how many of a thread's elements count, by vectors, 16 bits each: their sums over
+// the threads before and over all say which one of the tile, in order, a thread's next one is.
 struct VectorCounts {
   static constexpr int kField = 16;
   static constexpr uint64_t One(int i) { return uint64_t{1} << i / kVector * kField; }

@@ -54,7 +54,7 @@ class CodecDeviceExchange : public DeviceExchange {
   }
 
  private:
-  // Of a unit: its group, and its number there.
+  // A Member is a unit's group, and its number there.
   struct Member {
     MessageGroup<Device>* group = nullptr;
     int number = 0;
@@ -73,7 +73,7 @@ class CodecDeviceExchange : public DeviceExchange {
             .active_workers = static_cast<int>(active_workers_.size()),
             .memory = MemoryOf(memory_, whole_[unit])};
   }
-  // In all messages, where their lengths travel.
+  // Returns the values in all messages together, where their lengths are sent.
   std::optional<int64_t> Values(int unit) const;
   int SlotOf(int worker) const {
     const auto found = std::ranges::find(active_workers_, worker);
@@ -89,7 +89,7 @@ class CodecDeviceExchange : public DeviceExchange {
   CodecPlanner planner_;
   std::vector<bool> whole_;  // units that are sent as they are
   int64_t numel_ = 0;        // of the flat gradient
-  // Of each worker, flat; none where nothing is kept.
+  // Residuals and velocities of each worker, flat; none where nothing is kept.
   std::vector<DeviceArray<Device, float>> residuals_, velocity_;
   DeviceSegments<Device> all_;  // units
 

@@ -54,7 +54,7 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
   return lacks("quantiser " + std::string(quantiser->Name()) + " as it is set");
 }
 
-// Of a codec that has kernels.
+// A CodecPlanner plans a codec that has kernels.
 class CodecPlanner {
  public:
   CodecPlanner(const Codec& codec, MemoryOptions memory)
@@ -69,7 +69,7 @@ class CodecPlanner {
     if (fft_) return fft_->quantiser();
     return sparse_ ? sparse_->quantiser() : alone_->quantiser();
   }
-  // Of values that were selected.
+  // Returns the setting for values that were selected.
   QuantiserSetting Selected() const {
     return *quantiser().Setting(quantiser().Parameter().fallback);
   }

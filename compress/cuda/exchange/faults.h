@@ -1,5 +1,5 @@
-// What kernels find wrong in a step: numbers on the device, one for each unit of each worker, that
-// are read once, at the step's end.
+// Faults are what kernels find wrong in a step: numbers on the device, one for each unit of each
+// worker, that are read once, at the step's end.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@
 
 namespace legacy::cuda {
 
-// What a number of an array says.
+// A FaultKind says what a number of an array means.
 enum class FaultKind : uint8_t {
   kNonFinite,       // not 0: the gradient has NaN or infinity
   kFirstNonFinite,  // the first such element; kNoPosition: none

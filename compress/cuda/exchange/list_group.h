@@ -61,7 +61,7 @@ class ListGroup : public MessageGroup<Device> {
     }
     return lists;
   }
-  // Where not all of a unit is sent (schemes/memory.h).
+  // Masks `velocity` where not all of a unit is sent (schemes/memory.h).
   void Mask(float* velocity) {
     std::vector<uint32_t> masked = lists_.count;
     for (size_t u = 0; u < masked.size(); ++u) {

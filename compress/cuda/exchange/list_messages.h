@@ -36,7 +36,7 @@ struct ListFormat {
   int each = 1;                           // values of a position
 };
 
-// What Encode() makes of a list's values.
+// A Leave says what Encode() makes of a list's values.
 enum class Leave : uint8_t {
   kAny,      // they are not needed any more
   kErrors,   // what receivers lack of them; of fp32, for which that is 0, they stay as they are
@@ -46,12 +46,12 @@ enum class Leave : uint8_t {
 template <class Device>
 class ListMessages {
  public:
-  // Of up to `workers` workers.
+  // Has room for the messages of up to `workers` workers.
   ListMessages(Operations<Device>& on, const ListFormat& format, std::vector<ListUnit> units,
                int workers)
       : on_(on), format_(format), units_(std::move(units)), workers_(workers) {}
 
-  // Whether values travel as they are.
+  // True where values are sent as they are.
   bool exact() const { return format_.setting.kind == QuantiserKind::kFloat32; }
 
   void Begin() {
@@ -59,7 +59,8 @@ class ListMessages {
     used_ = 0;
   }
 
-  // Of the next worker that takes part: a list for each unit. `draws`: of each unit, on the device.
+  // Encodes the next active worker: a list for each unit. `draws` are those of each unit, on the
+  // device.
   void Encode(Lists<Device>& lists, const cpu::DrawSource* draws, Leave leave) {
     Layout& layout = own_;
     Make(lists, layout);

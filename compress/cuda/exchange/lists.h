@@ -13,7 +13,7 @@ namespace legacy::cuda {
 
 inline constexpr int64_t kListAlignment = 4;  // of begins, for access by vectors
 
-// Where lists begin that follow each other; one more, where the next one would.
+// Returns where lists begin that follow each other, and where the next one would.
 inline std::vector<int64_t> ListBegins(std::span<const uint32_t> lengths) {
   std::vector<int64_t> begins = {0};
   for (const uint32_t length : lengths) {
@@ -32,20 +32,20 @@ inline SegmentTable ListSegments(std::span<const uint32_t> lengths) {
 
 template <class Device>
 struct Lists {
-  // Of each unit; the copies on the device are `begins` and `counts`.
+  // Begins and counts of each unit; the copies on the device are `begins` and `counts`.
   std::vector<int64_t> begin;
   std::vector<uint32_t> count;
   DeviceArray<Device, int64_t> begins;
   DeviceArray<Device, uint32_t> counts;
   DeviceArray<Device, uint32_t> positions;
-  // As many for each position; those of a list begin where its positions do, times that.
+  // As many values for each position; those of a list begin where its positions do, times that.
   DeviceArray<Device, float> values;
 
   int32_t size() const { return static_cast<int32_t>(count.size()); }
   // Behind the last entry.
   int64_t end() const { return count.empty() ? 0 : begin.back() + count.back(); }
   // Makes room for lists of these lengths, one after the other, with `each` values for a position.
-  // What was there is lost.
+  // Lays lists out anew; what was there is lost.
   void LayOut(Device& device, std::span<const uint32_t> lengths, int each = 1) {
     if (std::ranges::equal(count, lengths) && begins.size() > 0) return;
     count.assign(lengths.begin(), lengths.end());

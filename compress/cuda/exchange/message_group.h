@@ -31,8 +31,8 @@ struct SenderArrays {
   float* velocity = nullptr;        // to be cleared where something is sent, unless null
   bool added = false;               // `residual` has the gradient, too
 
-  // What is sent from, once `to_add()` is added to it; not to be written where there is no
-  // residual.
+  // Returns what is sent from, once `to_add()` is added to it. It is not to be written where there
+  // is no residual.
   float* values() const { return residual ? residual : const_cast<float*>(gradient); }
   const float* to_add() const { return residual && !added ? gradient : nullptr; }
 };
@@ -48,7 +48,7 @@ class MessageGroup {
   // All messages' sum, divided, to the units' places in `mean`.
   virtual void Decode(int slots, float divisor, float* mean) = 0;
 
-  // Of the decoded step; units by their place in the group.
+  // These are of the decoded step; units are given by their position in the group.
   virtual int64_t Count(int unit, int slot) const = 0;  // values in the message
   virtual int64_t MessageBytes(int unit, int slot) const = 0;
   virtual Bytes CopyMessage(int unit, int slot) = 0;
@@ -83,7 +83,7 @@ inline SegmentTable SegmentsOf(const std::vector<GroupUnit>& units) {
   return {ExtentsOf(units), kTile};
 }
 
-// Of each unit, on the device: its key, or what is drawn from by it.
+// Per-unit random keys, or what is drawn from by them, in device memory.
 template <class Device, class Key>
 class UnitKeys {
  public:
@@ -107,7 +107,7 @@ class UnitKeys {
   std::vector<uint32_t> ids_;
   DeviceArray<Device, Key> keys_;
 };
-// What quantisers round by.
+// The draws that quantisers round by.
 template <class Device>
 using UnitDraws = UnitKeys<Device, cpu::DrawSource>;
 

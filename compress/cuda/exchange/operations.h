@@ -1,7 +1,7 @@
-// What exchanges call kernels by: the functions of X.h with the scratch memory that they need, the
-// same for all devices. On a HostDevice (host_operations.h) they launch the kernels of X_kernels.h,
-// on a StreamDevice (stream_operations.cuh) they call X.h, so that no kernel is compiled for a GPU
-// twice.
+// Exchanges call kernels by operations: the functions of X.h with the scratch memory that they
+// need, the same for all devices. On a HostDevice (host_operations.h) they launch the kernels of
+// X_kernels.h, on a StreamDevice (stream_operations.cuh) they call X.h, so that no kernel is
+// compiled for a GPU twice.
 //
 //   Operations<Device> on(device);
 //   on.SelectTopK(table, arrays, kept);
@@ -35,7 +35,7 @@ using DeviceSubsets = DeviceTable<Device, SubsetTable>;
 template <class Device>
 using DeviceSpectra = DeviceTable<Device, SpectrumTable>;
 
-// Of the operations of a stream, one after the other.
+// Scratch memory of the operations of a stream, one after the other.
 template <class Device>
 class ScratchMemory {
  public:

@@ -68,13 +68,13 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   template <class T>
   using Array = DeviceArray<Device, T>;
 
-  // What is known of a unit's basis.
+  // A KnownBasis is what is known of a unit's basis.
   struct KnownBasis {
     int64_t vectors = 0;     // that are there
     std::vector<bool> dead;  // of them: zero, to be drawn again
   };
-  // Of a step, in the memory of the device, from 0: for each worker's units, for each vector of the
-  // factors, for each unit's mean.
+  // Flags are those of a step, in the memory of the device, from 0: for each worker's units, for
+  // each vector of the factors, for each unit's mean.
   struct Flags {
     uint32_t* gradients;
     uint32_t* factors[kCalls];
@@ -130,7 +130,7 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   Array<uint32_t> flags_;
   std::vector<KnownBasis> bases_;
 
-  // Of the step.
+  // These are of the step.
   std::vector<double> parameters_;
   std::vector<int64_t> vectors_;
   std::vector<int> active_workers_;

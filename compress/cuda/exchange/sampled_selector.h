@@ -57,7 +57,8 @@ class SampledSelector : public Selector<Device> {
     std::vector<size_t> exact;  // units of which the largest are taken
   };
 
-  // Of units that are not sent whole; how many of each one's largest count.
+  // Takes samples of units that are not sent whole, and returns how many of each one's largest
+  // count.
   std::vector<uint32_t> TakeSamples(const RandomKey& step, uint32_t worker, const float* values) {
     std::vector<SampledElements> elements;
     std::vector<uint32_t> sizes, tops;

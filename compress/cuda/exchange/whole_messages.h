@@ -36,7 +36,7 @@ class WholeMessages {
     WriteHeaders(units, workers);
   }
 
-  // Of the worker with that slot; values and residual as QuantiseArrays has them.
+  // Encodes the worker with that slot; values and residual are as QuantiseArrays has them.
   void Encode(int slot, const float* values, float* residual, const cpu::DrawSource* draws,
               uint32_t* non_finite) {
     on_.Quantise(quantiser_, {.values = values,

@@ -10,10 +10,10 @@
 
 namespace legacy::cuda {
 
-// What is computed of each segment, from values at its extent of a flat buffer. `segments` is the
-// copy of `table` on the device, `totals` one number for each segment there. 4 bytes read an
-// element, 8 written for each 1024. Throws Error where the workspace is too small or a launch is
-// refused.
+// These compute one number of each segment, from values at its extent of a flat buffer. `segments`
+// is the copy of `table` on the device, `totals` has one number for each segment there. They read 4
+// bytes an element and write 8 for each 1024. They throw Error where the workspace is too small or
+// a launch is refused.
 size_t SumsWorkspaceBytes(const SegmentTable& table);
 void SquaredNorms(const SegmentTable& table, Segments segments, const float* values, double* totals,
                   void* workspace, size_t bytes, Stream stream);
@@ -23,8 +23,8 @@ void NegativeSums(const SegmentTable& table, Segments segments, const float* val
                   void* workspace, size_t bytes, Stream stream);
 
 inline constexpr uint32_t kNoPosition = 0xFFFFFFFF;
-// Of each segment: the bits of the largest |x|, and the position of the first NaN or infinity, or
-// kNoPosition. 4 bytes read an element.
+// Writes for each segment the bits of the largest |x|, and the position of the first NaN or
+// infinity, or kNoPosition. It reads 4 bytes an element.
 void FindLargest(const SegmentTable& table, Segments segments, const float* values,
                  uint32_t* largest, uint32_t* first_non_finite, Stream stream);
 

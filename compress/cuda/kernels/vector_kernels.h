@@ -133,7 +133,7 @@ void LaunchSums(Device& device, const SegmentTable& table, Segments segments, co
   device.template Launch<FinishSums>(table.count(), {segments, sums, totals});
 }
 
-// Of each segment, both in one read: 4 bytes an element.
+// Finds both for each segment in one read: 4 bytes an element.
 struct Extremes {
   uint32_t* largest;           // |x| as bits, which order like the numbers, NaN above infinity
   uint32_t* first_non_finite;  // position in the segment; kNoPosition where all are finite

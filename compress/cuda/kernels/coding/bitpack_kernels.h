@@ -49,7 +49,7 @@ LEGACY_DEVICE uint32_t LoadCode(const std::byte* from, int64_t bytes, int64_t bi
   return static_cast<uint32_t>(bits >> skip & ((uint64_t{1} << width) - 1));
 }
 
-// Whether bits after the last of n codes are set.
+// True where bits after the last of n codes are set.
 LEGACY_DEVICE bool HasPadding(const std::byte* packed, int64_t n, int width) {
   const auto used = static_cast<int>(n * width % 8);
   return used != 0 && static_cast<uint32_t>(packed[n * width / 8]) >> used != 0;

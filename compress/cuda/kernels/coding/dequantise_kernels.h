@@ -96,7 +96,7 @@ struct DequantiseTile {
     }
     StoreRun(sum, run.count, to);
   }
-  // Whether no padding is set after the last code.
+  // True where no padding is set after the last code.
   template <int kWidth>
   static LEGACY_DEVICE bool Read(const std::byte* from, int count, RunOfCodes& codes) {
     constexpr int kAlignment = Method::kScaleBytes == 1 ? 1 : kWordBytes;  // of what follows scales

@@ -33,7 +33,7 @@ struct MessageLayout {
   int32_t bitmap = -1;  // number among the bitmaps
 };
 
-// In the memory of the device.
+// Messages are in the memory of the device.
 struct Messages {
   const MessageLayout* units = nullptr;
   Segments written;  // of each unit, the 32-bit words of its message and what fills it up
@@ -83,7 +83,7 @@ class MessageTable : public ImageTable {
   int64_t read_tiles() const { return read_.tiles; }
   int32_t bitmaps() const { return bitmaps_.count; }
   int64_t bitmap_tiles() const { return bitmaps_.tiles; }
-  // Of a message of `length` bytes, with what fills it up.
+  // Returns the bytes of a message of `length` bytes, with what fills it up.
   static constexpr int64_t Room(int64_t length) { return RoundedUp(length, kAlignment); }
 
   Messages View(const void* memory) const {

@@ -16,7 +16,7 @@ LEGACY_DEVICE uint32_t WordAt(const uint32_t* words, int64_t at) {
   const uint32_t low = words[at / kWordBytes];
   return shift == 0 ? low : low >> shift | words[at / kWordBytes + 1] << (kWordBits - shift);
 }
-// The same of memory of `bytes` bytes, with zeros before and behind them; at > -4.
+// Does the same with memory of `bytes` bytes, with zeros before and behind them; at > -4.
 LEGACY_DEVICE uint32_t WordWithin(const std::byte* from, int64_t bytes, int64_t at) {
   if (at < 0) return LoadWord(from, bytes, 0) << -at * 8;
   const int shift = static_cast<int>(at % kWordBytes) * 8;
@@ -25,12 +25,13 @@ LEGACY_DEVICE uint32_t WordWithin(const std::byte* from, int64_t bytes, int64_t 
   return low >> shift | LoadWord(from, bytes, at / kWordBytes + 1) << (kWordBits - shift);
 }
 
-// How the threads of a block share a tile of words.
+// MessageTiles say how the threads of a block share a tile of words.
 struct MessageTiles {
   static constexpr int kThreads = 256;
   using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
 
-  // Where words of a tile lie in a flat buffer in which the tile's segment begins at `offset`.
+  // Returns where words of a tile are in a flat buffer in which the tile's segment begins at
+  // `offset`.
   static LEGACY_DEVICE Tile Moved(Tile tile, int64_t offset) {
     tile.offset = offset;
     return tile;

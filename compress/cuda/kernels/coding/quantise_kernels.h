@@ -145,7 +145,7 @@ struct QuantiseTile {
     block.Sync();
   }
 
-  // In the order of cpu/vector.h: a warp takes a block of terms.
+  // Adds in the order of cpu/vector.h: a warp takes a block of terms.
   template <class Block>
   static LEGACY_DEVICE void SumBuckets(Block& block, int bucket, int n) {
     constexpr int kWarps = kThreads / kWarp;
@@ -171,7 +171,7 @@ struct QuantiseTile {
     }
   }
   static LEGACY_DEVICE int BlocksOf(int bucket) { return (bucket + kSumBlock - 1) / kSumBlock; }
-  // Of a bucket: up to four sums of blocks, folded by halves.
+  // Returns the sum of a bucket: up to four sums of blocks, folded by halves.
   static LEGACY_DEVICE double SumOf(const double* sums, int blocks) {
     static_assert(kTile / kSumBlock == 4);
     const double first = sums[0] + (blocks > 2 ? sums[2] : 0);

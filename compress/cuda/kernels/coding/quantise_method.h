@@ -1,8 +1,8 @@
-// What kernels have to know of each quantiser: what it measures of the values that share a scale,
-// the scale, and the codes. Rounding is the CPU's: cpu/code_rules.h, cpu/range_float.h,
-// quantisers/rules.h.
+// A method is what kernels have to know of each quantiser: what it measures of the values that
+// share a scale, the scale, and the codes. Rounding is the CPU's: cpu/code_rules.h,
+// cpu/range_float.h, quantisers/rules.h.
 //
-// Of a Method:
+// A Method has:
 //   kLeastWidth, kMostWidth   bits of a code
 //   kScaleBytes               of a scale; buckets have words
 //   kMaxima, First, Maximum   largest of integers
@@ -38,7 +38,7 @@ struct MethodSetting : QuantiserSetting {
   float inverse = 1;  // of the levels
 };
 
-// As it is in the segment.
+// A QuantiserScale is the scale as it is in the segment.
 struct QuantiserScale {
   uint32_t words[2] = {0, 0};
 
@@ -48,7 +48,7 @@ struct QuantiserScale {
   }
 };
 
-// Of `count` values that share a scale.
+// A QuantiserMeasure is of `count` values that share a scale.
 struct QuantiserMeasure {
   int64_t count;
   int32_t maxima[2];
@@ -56,7 +56,7 @@ struct QuantiserMeasure {
 };
 
 using cpu::IsFinite;
-// As an encoder could have written it: finite, and its sign is clear.
+// True where an encoder could have written x: it is finite, and its sign is clear.
 LEGACY_DEVICE bool IsMagnitude(float x) { return std::bit_cast<uint32_t>(x) < cpu::kInfinityKey; }
 
 // Integers that order like finite numbers, zeros of both signs alike.

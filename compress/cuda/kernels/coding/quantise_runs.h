@@ -1,4 +1,4 @@
-// How the threads of a block share a tile of values and its codes: each has a run of eight
+// Runs are how the threads of a block share a tile of values and its codes: each has a run of eight
 // neighbours, whose codes are `width` whole bytes.
 //
 // Draws: a thread makes one block of Philox, which has eight draws for eight of its group's
@@ -60,7 +60,7 @@ struct PackedRun {
       StoreAligned(static_cast<Unit>(bits), to + k * kUnit);
     }
   }
-  // Of the first `bytes` bytes: those after them count as zeros.
+  // Loads codes of the first `bytes` bytes; those after them count as zeros.
   static LEGACY_DEVICE void Load(const std::byte* from, int bytes, RunOfCodes& codes) {
     codes = {};
     LEGACY_UNROLL
@@ -132,7 +132,7 @@ struct TileDraws {
     to[cpu::kDrawLanes] = block[2];
     to[cpu::kDrawLanes + 1] = block[3];
   }
-  // Of element i of a thread's run.
+  // Returns the draw of element i of a thread's run.
   LEGACY_DEVICE uint32_t Of(int thread, int i) const {
     const int slice = thread % kRunsPerGroup / (cpu::kDrawLanes / kRun);
     const int lane = thread % (cpu::kDrawLanes / kRun) * kRun + i;

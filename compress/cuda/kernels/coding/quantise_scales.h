@@ -1,5 +1,5 @@
-// What quantisers measure of values whose scale is that of a large bucket or a unit, before they
-// are coded (quantise_kernels.h).
+// Quantisers measure values whose scale is that of a large bucket or a unit before they are coded
+// (quantise_kernels.h).
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace legacy::cuda {
 
-// What a part is coded by.
+// The coder of a part.
 template <class Method>
 struct QuantiserRule {
   typename Method::Encoder encoder;
@@ -32,7 +32,7 @@ struct QuantiseJob {
   std::byte* rules;  // for each part kRuleBytes
 };
 
-// What is coded: the values, with what error feedback kept of them.
+// Loads what is coded: the values, with what error feedback kept of them.
 LEGACY_DEVICE void LoadInput(const QuantiseArrays& arrays, int64_t at, int count,
                              RunOfFloats& run) {
   if (!arrays.values) return LoadRun(arrays.residual + at, count, run);
@@ -60,7 +60,7 @@ LEGACY_DEVICE void StoreScale(const QuantiserScale& scale, std::byte* to) {
     }
   }
 }
-// What a tile measures: 4 bytes read an element, 8 with error feedback.
+// Measures a tile. It reads 4 bytes an element, 8 with error feedback.
 template <class Method>
 struct MeasureTile {
   static constexpr int kThreads = kSumsPerTile * kWarp;
@@ -126,7 +126,7 @@ struct MeasureTile {
   }
 };
 
-// The same of values rounded to powers of two by their draws.
+// Does the same with values rounded to powers of two by their draws.
 template <class Method>
 struct MeasurePowers {
   static constexpr int kThreads = kRunThreads;
@@ -172,7 +172,7 @@ struct MeasurePowers {
   }
 };
 
-// What all tiles of a part measured; to all threads, but sums to the first alone.
+// Returns what all tiles of a part measured, to all threads, but sums to the first alone.
 template <class Method, class Block>
 LEGACY_DEVICE QuantiserMeasure MeasureOfPart(Block& block, const QuantiseJob& job) {
   const Segments& segments = job.parts.segments;
@@ -228,7 +228,7 @@ struct ScalePart {
   }
 };
 
-// The same for range-based floats: each mantissa is tried on a sample.
+// Does the same for range-based floats: each mantissa is tried on a sample.
 template <>
 struct ScalePart<RangeMethod> {
   static constexpr int kThreads = 256;

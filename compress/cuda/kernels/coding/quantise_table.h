@@ -37,7 +37,7 @@ inline int CodeWidth(const QuantiserSetting& setting) {
   }
 }
 
-// Of a scale.
+// Returns the bytes of a scale.
 inline int ScaleBytes(const QuantiserSetting& setting) {
   switch (setting.kind) {
     case QuantiserKind::kFloat32:
@@ -64,7 +64,7 @@ inline int64_t ScalesOf(const QuantiserSetting& setting, int64_t length) {
   return (length + setting.bucket - 1) / setting.bucket;
 }
 
-// What Quantiser::SegmentBytes() says.
+// Returns what Quantiser::SegmentBytes() returns.
 inline int64_t SegmentBytes(const QuantiserSetting& setting, int64_t length) {
   const bool signs = setting.kind == QuantiserKind::kNatural && setting.bits == 9;
   return ScalesOf(setting, length) * ScaleBytes(setting) +
@@ -86,7 +86,7 @@ struct QuantisedPart {
   int64_t signs;  // natural:bits=9
 };
 
-// In the memory of the device.
+// QuantisedParts are in the memory of the device.
 struct QuantisedParts {
   Segments segments;  // of parts
   const QuantisedPart* parts = nullptr;
@@ -152,7 +152,7 @@ class QuantiserTable {
   int64_t tile() const { return tile_; }             // elements
   bool in_one_pass() const { return in_one_pass_; }  // over the values
 
-  // As SegmentTable has them.
+  // These are as SegmentTable has them.
   size_t Bytes() const { return segments_.Bytes() + parts_.size() * sizeof(QuantisedPart); }
   void Write(void* memory) const {
     segments_.Write(memory);

@@ -77,7 +77,7 @@ struct WriteTiles : MessageTiles {
     }
   }
 
-  // What word_at(number) gives of the positions; zeros behind the last.
+  // Writes what word_at(number) gives of the positions, with zeros behind the last.
   template <int together, class Block, class WordAt>
   static LEGACY_DEVICE void WriteCodes(Block& block, const Args& args, const MessageLayout& message,
                                        const Tile& tile, WordAt word_at) {

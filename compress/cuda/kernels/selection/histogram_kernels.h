@@ -18,7 +18,7 @@
 
 namespace legacy::cuda {
 
-// Of all segments, one after the other.
+// HistogramBins are those of all segments, one after the other.
 struct HistogramBins {
   uint32_t* counts;
   uint64_t* offsets;

@@ -44,7 +44,7 @@ inline BitJob BitsOf(const SubsetJob& job) {
   return {job.subsets.words, job.subsets.sets, job.bitmaps, job.positions, job.before, job.found};
 }
 
-// Where the draws of a unit stand.
+// A SubsetState says how far the draws of a unit are.
 struct SubsetState {
   int64_t drawn = 0;
   int64_t lacking = 0;
@@ -66,7 +66,7 @@ LEGACY_DEVICE SubsetState StateBefore(const SubsetJob& job, int32_t unit, int ro
   return state;
 }
 
-// What marks the positions of draws.
+// A SubsetMarker marks the positions of draws.
 struct SubsetMarker {
   StreamKey stream;
   uint32_t n;
@@ -78,8 +78,8 @@ struct SubsetMarker {
     return {job.streams[unit], n, cpu::RefusedBelow(n),
             job.bitmaps + job.subsets.words.extents[unit].offset};
   }
-  // How many of draws 4 b .. 4 b + 3, as far as they are before `end`, give a new position. Those
-  // that were marked before give none.
+  // Returns how many of draws 4 b .. 4 b + 3, as far as they are before `end`, give a new position.
+  // Those that were marked before give none.
   template <class Block>
   LEGACY_DEVICE uint32_t Mark(Block& block, int64_t b, int64_t end) const {
     if (4 * b >= end) return 0;
@@ -94,7 +94,8 @@ struct SubsetMarker {
     }
     return marked;
   }
-  // The same of kBlocks blocks of each thread, from Philox's block `first` on; of all threads.
+  // Does the same for kBlocks blocks of each thread, from Philox's block `first` on, and returns
+  // the sum over all threads.
   template <int kBlocks, class Block>
   LEGACY_DEVICE uint32_t MarkRun(Block& block, int64_t first, int64_t end) const {
     typename Block::template PerThread<uint32_t> marked;

@@ -85,7 +85,7 @@ struct SparseSum {
                                              is_end ? tile.end : tile.begin);
     (is_end ? block.shared().parts[w].end : block.shared().parts[w].begin) = found;
   }
-  // Of the workers whose parts are `first` and the next ones.
+  // Adds the workers whose parts are `first` and the next ones.
   template <class Block>
   static LEGACY_DEVICE void AddWorkers(Block& block, const PackedLists& lists, const Tile& tile,
                                        int32_t first, int32_t workers) {

@@ -24,13 +24,13 @@ struct SubsetUnit {
   float factor = 1;    // of its values
 };
 
-// In the memory of the device.
+// Subsets are in the memory of the device.
 struct Subsets {
   Segments words;  // of each unit's bitmap, in tiles of kBitTile
   Segments kept;   // of each unit's entries, in tiles of kTile
   const SubsetUnit* units = nullptr;
   const BitSet* sets = nullptr;  // of each unit: its subset, or the complement of what is drawn
-  // Of each round, of each unit: how many draws there is room for, in tiles of kDrawTile.
+  // How many draws there is room for, of each round and each unit, in tiles of kDrawTile.
   const Extent* draws = nullptr;
   const int64_t* first_tile = nullptr;
   int rounds = 0;
@@ -78,9 +78,9 @@ class SubsetTable : public ImageTable {
   }
 
  private:
-  // As many draws as positions are lacking are needed for sure: a round for them, with room for
-  // four deviations more than are expected to lack then. Where it is too small, others draw the
-  // rest.
+  // Plans the rounds. As many draws as positions are lacking are needed for sure: a round for them,
+  // with room for four deviations more than are expected to lack then. Where it is too small,
+  // others draw the rest.
   void PlanRounds(int64_t last_draws) {
     constexpr double kAllDraws = 0x1p32;
     std::vector<double> lacking, drawn(units_.size());

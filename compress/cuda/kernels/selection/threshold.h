@@ -18,7 +18,7 @@
 
 namespace legacy::cuda {
 
-// In the memory of the device.
+// ThresholdArrays are in the memory of the device.
 struct ThresholdArrays {
   // `feedback`: residual[i] += gradient[i] (unless `gradient` is null), and what is selected is
   // cleared in `residual`. Otherwise of what `residual` holds, which stays as it is, and without

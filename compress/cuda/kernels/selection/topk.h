@@ -14,7 +14,7 @@
 
 namespace legacy::cuda {
 
-// In the memory of the device.
+// TopKArrays are in the memory of the device.
 struct TopKArrays {
   // Error feedback: residual[i] += gradient[i], and what is kept is cleared in `residual`. Null: of
   // what `residual` holds, which stays as it is.

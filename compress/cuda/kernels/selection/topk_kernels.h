@@ -33,7 +33,7 @@
 
 namespace legacy::cuda {
 
-// What the next kernels have in common: one warp a block, each with a run of tiles.
+// The next kernels share one warp a block, each with a run of tiles.
 struct TopKWarps {
   static constexpr int kThreads = kWarp;
   struct Args {
@@ -46,7 +46,7 @@ struct TopKWarps {
 
   static constexpr int kTogether = 4;  // elements of a thread that are on their way at once
 
-  // What a tile has to look at: entries of a list, or all of its elements.
+  // Elements are what a tile has to look at: entries of a list, or all of its elements.
   struct Elements {
     bool listed;
     const TopKEntry* entries;
@@ -228,8 +228,8 @@ struct TopKScan {
   }
 };
 
-// What is kept, in order, to `out`: out.Put(tile, state, at, entry, its number among the entries
-// where it is listed).
+// Puts what is kept, in order, to `out`: out.Put(tile, state, at, entry, its number among the
+// entries where it is listed).
 template <class Out>
 struct TopKEmitTo : TopKWarps {
   struct Args {
@@ -326,7 +326,7 @@ inline int64_t TopKBlocks(int64_t tiles) {
   return tiles < TopKWarps::kBlocks ? tiles : TopKWarps::kBlocks;
 }
 
-// From lists to what is kept.
+// Goes from lists to what is kept.
 template <class Out, class Device>
 void LaunchTopKOfLists(Device& device, const TopKJob& job, int64_t segments, int64_t tiles,
                        const Out& out) {

@@ -225,8 +225,8 @@ struct TopKPass {
     counter.End(block, parts);
   }
 
-  // Whether the bracket holds the k-th key. If not, all of the segment is looked at again: for the
-  // key, or where fewer than k elements are not zero, for the first zeros.
+  // True where the bracket holds the k-th key. If not, all of the segment is looked at again: for
+  // the key, or where fewer than k elements are not zero, for the first zeros.
   template <class Block>
   static LEGACY_DEVICE bool Judge(Block& block, const TopKJob& job, int32_t segment) {
     TopKState& state = job.states[segment];

@@ -1,4 +1,4 @@
-// What the kernels of topk_kernels.h share: keys, a segment's range of keys and how it is narrowed.
+// The kernels of topk_kernels.h share keys, a segment's range of keys and how it is narrowed.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@ struct TopKEntry {
   float value;
 };
 
-// Where the kernels after Pass find what may be kept.
+// A TopKSource says where the kernels after Pass find what may be kept.
 enum class TopKSource : uint32_t {
   kCounts,  // the bracket was one key: tiles have counts, and the residual the elements
   kLists,
   kAll,  // the bracket missed: the residual
 };
 
-// Of a segment.
+// A TopKState is that of a segment.
 struct TopKState {
   uint32_t low, high;   // keys that hold the k-th largest, both inside; one key when it is found
   uint32_t rank;        // of it, from 1, among the keys up to `high`
@@ -128,7 +128,7 @@ LEGACY_DEVICE void NarrowRange(Block& block, TopKState& state, uint32_t* parts) 
   });
 }
 
-// Whether this block ends the work on `tiles` more tiles of a segment as the last one of all.
+// True where this block ends the work on `tiles` more tiles of a segment as the last one of all.
 template <class Block>
 LEGACY_DEVICE bool EndsSegment(Block& block, const TopKJob& job, int32_t segment, int64_t tiles) {
   return EndsWork(block, &job.states[segment].tiles_done, tiles, TileCount(job.segments, segment),

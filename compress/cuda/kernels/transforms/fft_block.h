@@ -21,9 +21,9 @@ struct FftBlock {
   static constexpr int kThreads = FftThreads(kMostLog);
   static constexpr int kBlocksTogether = kMostLog <= kTileLog ? 5 : 1;  // registers for no more
   static constexpr int kMostHalf = 1 << (kMostLog - 1);
-  // Where numbers lie: of a chunk of 4096, threads of a warp are in different banks whichever
-  // digits they hold and when they take frequencies in order. Exclusive or of places is the place
-  // of it.
+  // Returns where a number is stored: threads of a warp are then in different banks, in a chunk of
+  // 4096, whichever digits they hold and when they take frequencies in order. The slot of an
+  // exclusive or is the exclusive or of the slots.
   static constexpr int Slot(int location) {
     return location ^ (location >> 4 & 0b11110) ^ (location >> 7 & 0b1101);
   }
@@ -173,7 +173,8 @@ struct FftBlock {
   }
 };
 
-// As RealFft does short lengths: coefficient k of `length` values, and value j of as many bins.
+// Returns what RealFft returns for short lengths: coefficient k of `length` values, and value j of
+// as many bins.
 LEGACY_DEVICE ComplexFloat DirectCoefficient(const FftFactors& factors, const float* values,
                                              int length, int k) {
   const double* const cosines = factors.cosines + length * (length - 1) / 2;

@@ -1,5 +1,5 @@
-// How a transform of half = length / 2 complex numbers (cpu/fft.h) is done in place: what is where,
-// and which numbers meet when.
+// The shape of a transform of half = length / 2 complex numbers (cpu/fft.h) is how it is done in
+// place: what is where, and which numbers meet when.
 //
 // Number i of the input is at location i: the upper bits are the row, the lower ones the column.
 // Each stage of Stockham's transforms down the columns replaces one digit of the row, two bits from
@@ -42,12 +42,12 @@ struct FftShape {
     return number < digits() ? digit : FftDigit();
   }
 
-  // Where frequency k of the transform is.
+  // Returns where frequency k of the transform is.
   constexpr int LocationOf(int k) const {
     return Digits(k & ((1 << row_bits()) - 1), row_bits()) << column_bits() |
            Digits(k >> row_bits(), column_bits());
   }
-  // Of Tables::twiddles, for the number at a location when its row is done.
+  // Returns the index into Tables::twiddles for the number at a location when its row is done.
   constexpr int TwistAt(int location) const {
     const int columns = 1 << column_bits();
     return Frequency(location >> column_bits(), row_bits()) * columns + location % columns;

@@ -176,7 +176,7 @@ struct InvertTiles {
     block.Sync();
   }
 
-  // What becomes of `before` where the sum of the workers is x.
+  // Returns what becomes of `before` where the sum of the workers is x.
   static LEGACY_DEVICE float Merged(const InverseArrays& arrays, float before, float x) {
     if (arrays.mode == InverseMode::kMean) return (0.0f + x) / arrays.divisor;
     return arrays.mode == InverseMode::kSubtract ? before - (0.0f + x) : before + x;
@@ -211,7 +211,7 @@ struct InvertTiles {
     });
   }
 
-  // As Put() where nobody sent anything.
+  // Does what Put() does where nobody sent anything.
   template <class Block>
   static LEGACY_DEVICE void Leave(Block& block, const InverseJob& job, const SpectrumTile& tile) {
     if (job.arrays.mode != InverseMode::kMean) return;

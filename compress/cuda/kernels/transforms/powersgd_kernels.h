@@ -11,8 +11,8 @@
 
 namespace legacy::cuda {
 
-// What workers send and hold, one after the other; which of them take part, in order. In the memory
-// of the device.
+// LowRankWorkers has what workers send and their residuals, one after the other, and which of them
+// are active, in order. It is in the memory of the device.
 struct LowRankWorkers {
   float* residual = nullptr;
   int64_t residual_stride = 0;
@@ -36,7 +36,7 @@ constexpr float ScaledBy(float x, uint32_t largest) {
   return static_cast<float>(x * std::bit_cast<double>(power));
 }
 
-// How a block shares the elements of a tile.
+// These say how a block shares the elements of a tile.
 inline constexpr int kLowRankThreads = 256;
 using LowRankVectors = TileVectors<kLowRankThreads, kTile / kLowRankThreads / kVector>;
 
@@ -85,9 +85,9 @@ struct WriteHeaders {
   }
 };
 
-// Of a worker: M = g + r, or g where there is no residual; the messages of what is sent whole. A
-// block for each tile: 12 bytes an element (8 where there is no residual), and 4 of what is sent
-// whole.
+// Makes a worker's M = g + r, or g where there is no residual, and the messages of what is sent
+// whole. There is a block for each tile, which moves 12 bytes an element (8 where there is no
+// residual), and 4 of what is sent whole.
 struct Compensate {
   static constexpr int kThreads = kLowRankThreads;
   using Vectors = LowRankVectors;
@@ -126,9 +126,9 @@ struct Compensate {
   }
 };
 
-// Of the factors that workers sent, the mean, in the order of workers; of each vector, the bits of
-// its largest magnitude, which are those of infinity or above where it is not finite. A block for
-// each tile of kFactorTile.
+// Makes the mean of the factors that workers sent, in the order of workers, and for each vector the
+// bits of its largest magnitude, which are those of infinity or above where it is not finite. There
+// is a block for each tile of kFactorTile.
 struct MeanFactors {
   static constexpr int kThreads = 256;
   using Vectors = TileVectors<kThreads, kFactorTile / kThreads / kVector>;

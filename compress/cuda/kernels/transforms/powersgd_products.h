@@ -37,7 +37,7 @@ constexpr Gemm RightGemm(const MatrixGroup& of) {
   return {false, of.columns, of.vectors, of.rows, of.columns, of.rows, of.columns};
 }
 
-// Of the matrices of all groups: pointers, in the memory of the device and to it.
+// ProductArrays are pointers to the matrices of all groups, in the memory of the device and to it.
 struct ProductArrays {
   const float* const* matrices = nullptr;  // A
   const float* const* vectors = nullptr;   // B

@@ -1,4 +1,5 @@
-// Where the matrices of a model, their factors and the messages with them lie on a device.
+// These tables say where the matrices of a model, their factors and the messages with them are on a
+// device.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +38,8 @@ struct LowRankUnit {
 
 inline constexpr int64_t kHeaderFloats = kHeaderBytes / int64_t{sizeof(float)};
 
-// What does not change from step to step. Every matrix begins aligned, and there is room for as
-// many vectors as it can have: no more than two floats for each of the model's.
+// A LowRankLayout is what does not change from step to step. Every matrix begins aligned, and there
+// is room for as many vectors as it can have: no more than two floats for each of the model's.
 class LowRankLayout {
  public:
   LowRankLayout(const PowerSgdScheme& scheme, std::span<const Unit> units) {
@@ -76,13 +77,13 @@ class LowRankLayout {
   std::array<int64_t, kCalls> sizes_{};
 };
 
-// Of the vectors of a collective call, one after the other. In the memory of the device.
+// Factors are the vectors of a collective call, one after the other, in the memory of the device.
 struct Factors {
   Segments vectors;               // where they lie among the factors, in tiles of kFactorTile
   const int64_t* sent = nullptr;  // where they begin in a worker's messages
 };
 
-// In the memory of the device.
+// A LowRankView is in the memory of the device.
 struct LowRankView {
   Segments residual;  // of a worker's matrices, in tiles of kTile
   const LowRankUnit* units = nullptr;
@@ -90,7 +91,7 @@ struct LowRankView {
   Factors factors[kCalls] = {};
 };
 
-// What depends on how many vectors each factor has.
+// A LowRankTable is what depends on how many vectors each factor has.
 class LowRankTable : public ImageTable {
  public:
   LowRankTable(const LowRankLayout& layout, std::span<const Unit> units,

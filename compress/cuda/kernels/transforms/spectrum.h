@@ -20,15 +20,15 @@
 
 namespace legacy::cuda {
 
-// In the memory of the device.
+// SpectrumArrays are in the memory of the device.
 struct SpectrumArrays {
   const float* values = nullptr;  // flat
   const uint32_t* k = nullptr;    // bins to keep of each unit: 1 to all of them; 0 of an empty one
   const int64_t* out = nullptr;   // where in the next two a unit's kept bins begin
   uint32_t* positions = nullptr;  // bins, counted from the unit's first one, ascending
   ComplexFloat* coefficients = nullptr;
-  // Of each unit, a power of two by which magnitudes are about 1; becomes the right one. Any will
-  // do: a wrong one costs time, and only where powers are not normal numbers with it.
+  // A power of two for each unit by which magnitudes are about 1; it becomes the right one. Any
+  // will do: a wrong one costs time, and only where powers are not normal numbers with it.
   float* scales = nullptr;
   // Bits of the largest |x| of each unit. Above kLargestValueKey the CPU refuses the unit, whose
   // results mean nothing.
@@ -51,7 +51,7 @@ enum class InverseMode : uint8_t {
 };
 
 struct InverseArrays {
-  // Of each worker, its units: where its bins begin in the next two, and how many are used.
+  // For the units of each worker: where its bins begin in the next two, and how many are used.
   const int64_t* begin = nullptr;
   const uint32_t* count = nullptr;
   const uint32_t* positions = nullptr;  // ascending; not read where all bins of a unit are there

@@ -27,7 +27,7 @@ LEGACY_DEVICE void StorePair(ComplexFloat pair, float* values, int number, bool 
   }
 }
 
-// What blocks do that transform tiles.
+// A SpectrumBlock is what blocks that transform tiles share.
 template <int kMostLog>
 struct SpectrumBlock {
   using Transforms = FftBlock<kMostLog>;

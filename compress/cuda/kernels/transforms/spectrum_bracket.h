@@ -1,4 +1,5 @@
-// Where the k-th power of each unit's spectrum probably is: from a sample of its tiles.
+// The bracket says where the k-th power of each unit's spectrum probably is, from a sample of its
+// tiles.
 #pragma once
 
 #include <array>
@@ -101,7 +102,7 @@ struct SpectrumBracket {
   }
 
  private:
-  // How far ranks of the ends are from the expected one: in deviations of tiles that differ by as
+  // How far the ends' ranks are from the expected one: in deviations of tiles that differ by as
   // much as they hold, and of bins.
   static constexpr double kTileDeviations = 2, kBinDeviations = 4, kFew = 32;
 

@@ -70,7 +70,7 @@ struct SpectrumJudge {
   }
 
  private:
-  // Whether squares, and sums of them, are normal numbers by either scale.
+  // True where squares, and sums of them, are normal numbers by either scale.
   static LEGACY_DEVICE bool AreNormal(const SpectrumExtremes& seen, float used, float right) {
     constexpr float kLeast = 0x1p-62f, kMost = 0x1p60f;
     if (seen.smallest == 0) return true;  // there is nothing but zeros

@@ -96,7 +96,8 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
     Raise(extremes.smallest, key == 0 ? 0 : ~key);
   }
 
-  // In order, from where they would be if all were listed: some bins of each thread at once.
+  // Lists bins in order, from where they would be if all were listed: some bins of each thread at
+  // once.
   template <class Block, class Extremes>
   static LEGACY_DEVICE void List(Block& block, const Args& args, int64_t number,
                                  const SpectrumTile& tile, Extremes& extremes) {

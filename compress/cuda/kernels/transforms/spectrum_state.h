@@ -1,4 +1,4 @@
-// What the kernels of spectrum.h that select hand on to each other.
+// The kernels of spectrum.h that select hand this state on to each other.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace legacy::cuda {
 
-// What Pass sees of a unit, as maxima.
+// SpectrumExtremes are what Pass sees of a unit, as maxima.
 struct SpectrumExtremes {
   uint32_t largest;              // key of a value
   uint32_t largest_coefficient;  // of a re or im

@@ -37,11 +37,11 @@ struct FftLength {
   float scale = 1;
 };
 
-// In the memory of the device.
+// FftFactors are in the memory of the device.
 struct FftFactors {
   const ComplexFloat* numbers = nullptr;
   const FftLength* lengths = nullptr;  // by the logarithm, from kFastLog on
-  // Of lengths 1, 2, ..., kFastFft - 1, one after the other: of 2 pi j / length.
+  // cos and sin of 2 pi j / length, for lengths 1, 2, ..., kFastFft - 1, one after the other.
   const double* cosines = nullptr;
   const double* sines = nullptr;
 };
@@ -55,7 +55,7 @@ struct SpectrumUnit {
   int64_t sampled_bins = 0;
 };
 
-// In the memory of the device.
+// Spectra are in the memory of the device.
 struct Spectra {
   FftFactors factors;
   const SpectrumUnit* units = nullptr;
