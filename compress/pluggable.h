@@ -10,6 +10,7 @@
 
 namespace legacy {
 
+// A Pluggable knows which plugin it comes from.
 class Pluggable {
  public:
   // The file of the plugin that the method comes from; empty for the toolkit's own.

@@ -16,6 +16,8 @@ namespace legacy {
 // A StateWriter appends fields to bytes, which Take() returns.
 class StateWriter {
  public:
+  // Append one field each: a number, a length with its characters, a double, floats without their
+  // number.
   void Number(uint64_t value);
   void Text(std::string_view text);
   void Real(double value);

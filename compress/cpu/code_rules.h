@@ -25,6 +25,7 @@ struct CodeGrid {
   int centre = 0;   // code of x' = 0
 };
 
+// A Range is the least and the greatest value.
 struct Range {
   float least = 0;
   float most = 0;

@@ -29,6 +29,7 @@ class MagnitudeHistogram {
   // |x| as bits is the bin, and below it the offset whose sum a bin holds.
   static constexpr int kOffsetBits = 18;
 
+  // Counts values; Merge adds what another histogram counted.
   void Add(std::span<const float> values, Simd simd = ActiveSimd());
   void Merge(const MagnitudeHistogram& other);
   // Adds what was counted elsewhere: kBins counts, and sums of offsets.
@@ -75,7 +76,9 @@ class MagnitudeCurve {
     double count = 0, sum = 0, squares = 0;  // of |x|
   };
 
+  // Takes a histogram's state.
   explicit MagnitudeCurve(const MagnitudeHistogram& histogram);
+  // Returns the curve of `values`, sorted where they are few (kSorted).
   static MagnitudeCurve Of(std::span<const float> values);
 
   int64_t Count() const;                             // of finite elements

@@ -30,6 +30,7 @@ struct SignedRange {
   float lowest = 0;
 };
 
+// A RangeFloat is one format, found for a range.
 struct RangeFloat {
   static constexpr int kLeastBits = 3;
   static constexpr int kMostBits = 16;

@@ -16,6 +16,7 @@
 
 namespace legacy::cpu {
 
+// A SpectrumPlan transforms vectors with chunks of one size.
 class SpectrumPlan {
  public:
   static constexpr int64_t kLeastChunk = 64;

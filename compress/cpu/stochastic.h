@@ -27,6 +27,7 @@ inline constexpr int kDrawSlices = 4;      // runs of neighbours in a group
 inline constexpr int kDrawRounds = 7;
 inline constexpr int kDrawBlocks = 8;  // of a group
 
+// A DrawSource is what the draws of a vector are computed from.
 struct DrawSource {
   std::array<uint32_t, 2> key{};
   std::array<uint32_t, 4> counter{};  // the first word is the block's number

@@ -57,6 +57,7 @@ class TopKSelector {
  public:
   explicit TopKSelector(Simd simd = ActiveSimd()) : simd_(simd) {}
 
+  // Selects from `values`.
   TopKResult Select(std::span<const float> values, std::span<const TopKSegment> segments);
 
   // Adds `gradient` to `residual` (e = g + r), selects from e, and clears in `residual` what was

@@ -17,6 +17,7 @@
 
 namespace legacy {
 
+// A GradientRow is a distribution of the table.
 struct GradientRow {
   MethodInfo info;
   // Fills all values from the stream.
@@ -30,6 +31,7 @@ std::span<const GradientRow> GradientTable();
 std::vector<float> DrawGradient(std::string_view text, uint32_t worker = 0, uint64_t step = 0,
                                 uint32_t layer = 0);
 
+// A RealGradient is a gradient that is compiled in.
 struct RealGradient {
   std::string_view name;
   std::string_view layers;        // text of its list of layers

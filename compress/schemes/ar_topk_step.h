@@ -16,6 +16,7 @@ struct ArTopKStep {
   int active_workers = 1;
 
   int64_t Count() const;  // number of positions
+  // Returns how positions are written.
   IndexCoding Coding() const;
   // Returns the call of a gathered step. Messages whose length depends on the data are planned as
   // the shortest of fixed length.

@@ -8,6 +8,7 @@
 
 namespace legacy {
 
+// A SampledRule has the constants of the method.
 struct SampledRule {
   static constexpr int kTries = 10;        // beside the first threshold
   static constexpr float kLower = 0.8f;    // a threshold to the next

@@ -19,6 +19,7 @@ std::vector<int64_t> ParseShape(const std::string& text, const std::string& wher
 std::vector<Unit> ParseLayers(std::string_view text, const std::string& name);
 std::vector<Unit> OneLayer(const std::vector<int64_t>& shape);
 
+// Returns the elements of all layers.
 int64_t ElementsOf(const std::vector<Unit>& units);
 
 }  // namespace legacy

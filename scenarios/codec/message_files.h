@@ -9,6 +9,7 @@
 
 namespace legacy {
 
+// Writes the messages of one worker.
 void WriteMessages(const std::vector<Bytes>& messages, const std::string& path);
 
 // Returns what receivers decode of one worker's messages. `context` has the seed, step and

@@ -35,6 +35,7 @@ class FlowRecorder {
   const std::vector<RecordedFlow>& Flows() const { return flows_; }
   std::vector<RecordedFlow> Take();
 
+  // Are called by the engines of Wrap().
   void Begin(fabric::TimeNs start);
   void OnFlow(const fabric::Flow& flow, fabric::TimeNs when, bool delivered);
 

@@ -23,6 +23,7 @@ struct NetworkOption {
   std::string help;
 };
 
+// Returns the table.
 const std::vector<NetworkOption>& NetworkOptions();
 
 // The group of the options that describe a collective.

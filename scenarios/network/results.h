@@ -27,6 +27,7 @@ struct FlowStatistics {
   double p99_slowdown = 0;
   double largest_slowdown = 0;
 };
+// Returns the statistics of a list of flows.
 FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measurement& measurement);
 
 // Returns the smallest value that at least the fraction `q` of the values do not exceed. `sorted`

@@ -32,6 +32,7 @@ class Trace {
   // those of its two ends.
   Trace(std::vector<std::string> endpoints, std::set<int> shown);
 
+  // Adds a step to the trace.
   void Add(const TracedStep& step);
 
   // Returns the JSON document. Nothing can be added afterwards.

@@ -20,6 +20,7 @@ struct Preset {
   std::vector<Method> methods;  // methods under their names, over built-in ones
 };
 
+// Return all presets, and their names.
 const std::vector<Preset>& Presets();
 std::vector<std::string> PresetNames();
 

@@ -153,6 +153,7 @@ struct ScenarioOption {
   OptionKind kind = OptionKind::kText;
 };
 
+// Returns the table of options.
 const std::vector<ScenarioOption>& ScenarioOptions();
 
 // Sets one key from text. Throws Error naming the key, the value and what is allowed; unknown keys

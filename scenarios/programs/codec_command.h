@@ -9,6 +9,7 @@
 
 namespace legacy {
 
+// A CodecCommand is a trial of codecs.
 struct CodecCommand {
   std::vector<std::string> codecs;  // empty: every one that there is, at its default
   std::string parameter;            // of codecs that name none
@@ -22,12 +23,14 @@ struct CodecCommand {
   bool quiet = false;
 };
 
+// A CodecListCommand lists methods.
 struct CodecListCommand {
   std::vector<std::string> names;
   bool markdown = false;
   std::string document;  // rewrite its tables
 };
 
+// A CodecCheckCommand checks methods.
 struct CodecCheckCommand {
   std::vector<std::string> names;  // codecs and policies; empty: all that plugins brought
 };

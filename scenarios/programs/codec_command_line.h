@@ -8,6 +8,7 @@
 
 namespace legacy {
 
+// A CodecCommandLine is the command, or the status to end with.
 struct CodecCommandLine {
   std::variant<CodecCommand, CodecListCommand, CodecCheckCommand> command;
   // The program should end with this status: help was printed, or the line was wrong.

@@ -10,6 +10,7 @@
 
 namespace legacy {
 
+// A CommandLine is what was asked for.
 struct CommandLine {
   Scenario scenario;
   std::string run;  // the argument RUN, where the program takes one

@@ -27,6 +27,7 @@ struct NetworkOutputs {
   PacketFiles packet;
 };
 
+// A NetworkCommand is an experiment, or a sweep, with its outputs.
 struct NetworkCommand {
   OptionValues values = DefaultValues();
   std::map<std::string, std::string> ns3_attributes;

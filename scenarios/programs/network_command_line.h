@@ -10,6 +10,7 @@
 
 namespace legacy {
 
+// A NetworkCommandLine is the command, or the status to end with.
 struct NetworkCommandLine {
   std::variant<NetworkCommand, TopoCommand, ValidationOptions> command;
   // The program should end with this status: help was printed, or the line was wrong.

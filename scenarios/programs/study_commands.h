@@ -15,6 +15,7 @@ inline constexpr int kSomeFailed = 3;  // exit status: the work ended, some poin
 
 enum class Launcher { kLocal, kMpi, kSlurm };
 
+// A RunCommand says how a study is run.
 struct RunCommand {
   Launcher launcher = Launcher::kLocal;
   int jobs = 0;                        // 0: the launcher's default

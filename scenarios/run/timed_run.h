@@ -39,6 +39,7 @@ class TimedEverywhere {
                   std::span<const int64_t> layer_numels);
 
   StepStart Start() const { return timed_.front().Start(); }
+  // These do what the functions of TimedTraining do, on every network.
   void Step(const StepWork& work, const StepStart& start, const StepFacts& facts);
   const StepTimes& Times() const { return timed_.front().Times(); }
   void Evaluated(double loss, double accuracy);

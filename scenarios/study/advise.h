@@ -53,6 +53,7 @@ std::string FullDefinition(const AdviseRequest& request);
 // its worst seed, from the trainings in a study's folder.
 double ChooseTarget(const std::vector<std::filesystem::path>& trainings);
 
+// An AdviseResult is the study and what it advises.
 struct AdviseResult {
   bool interrupted = false;
   analysis::Study study;

@@ -11,6 +11,7 @@
 
 namespace legacy {
 
+// A Child is one such process.
 class Child {
  public:
   // Says one line to the parent, in the child alone.

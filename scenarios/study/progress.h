@@ -14,6 +14,7 @@ namespace legacy {
 // the beginning.
 std::string ProgressText(const StudyProgress& progress, double seconds);
 
+// A StudyProgressLine shows the progress on standard error.
 class StudyProgressLine {
  public:
   explicit StudyProgressLine(bool terminal) : line_(terminal) {}

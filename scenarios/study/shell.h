@@ -21,6 +21,7 @@ struct ShellResult {
   int status = -1;
   std::string text;  // standard output and error
 };
+// Runs a line by the shell, and waits for its end.
 ShellResult RunShell(const std::string& line);
 
 // Between two looks at what runs elsewhere.

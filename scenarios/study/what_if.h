@@ -76,6 +76,7 @@ struct WhatIfSeed {
   std::vector<std::pair<double, double>> curve;  // simulated seconds, accuracy
 };
 
+// A WhatIfPolicy is the answer for one policy.
 struct WhatIfPolicy {
   std::string policy;
   std::vector<WhatIfSeed> seeds;

@@ -37,6 +37,7 @@ struct PricedStep {
 
 // StepSeconds are the device seconds of one step at one worker that nothing slows.
 struct StepSeconds {
+  // A Bucket has the seconds of one bucket.
   struct Bucket {
     double compute = 0;          // computing since the bucket before it, or since `before`
     std::vector<double> encode;  // encoding of each call

@@ -12,6 +12,7 @@
 namespace legacy {
 
 template <class Device>
+// A StepKernelsOn launches the kernels of sgd_kernels.h and compress/cuda.
 class StepKernelsOn : public StepKernels {
  public:
   StepKernelsOn(Device device, std::span<const Unit> layers)

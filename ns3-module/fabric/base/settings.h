@@ -27,6 +27,7 @@ class Settings
     /// whole. Throws Error on a repeated key.
     void Set(const std::string& key, const std::string& value, const std::string& where = "");
 
+    /// Return the type, the location of the whole, and whether a key was given.
     const std::string& Type() const;
     const std::string& Where() const;
     bool Has(const std::string& key) const;

@@ -28,6 +28,7 @@
 namespace legacy::fabric
 {
 
+/// A MaxMin keeps the rates of all connections over a fixed set of links.
 class MaxMin
 {
   public:

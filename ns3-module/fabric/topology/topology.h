@@ -68,6 +68,7 @@ class Topology
     /// < 0 or a price that is none.
     int AddLink(const Link& link);
 
+    /// Set the seed of the hashes, and how nodes choose among next hops.
     void SetEcmpSeed(uint64_t seed);
     void SetMultipath(Multipath multipath);
     Multipath GetMultipath() const;
