@@ -126,7 +126,7 @@ class Exchange {
   // Takes the worker's gradient in, compresses it at the loosest candidate, compresses what that
   // kept at the next one (multi-level compression), and keeps the results. Where the step
   // estimates, it only makes an error table. It is called once for each active worker where the
-  // step has candidates. Throws Error where the scheme takes none (Scheme::TakesCandidates).
+  // step has candidates. Throws Error where the scheme takes none (SchemeTraits).
   virtual Probe Measure(int worker, std::span<const float> gradient);
   // Goes on with candidates[index]; Encode then takes no gradient.
   virtual void Choose(size_t index);
@@ -163,6 +163,24 @@ class Exchange {
   virtual void Load(ByteSpan state) = 0;
 };
 
+// SchemeTraits are what holds for a scheme whatever it compresses.
+struct SchemeTraits {
+  // True where the arithmetic of the reduction depends on the collective's algorithm: such a
+  // training cannot be replayed.
+  bool depends_on_collective = false;
+  // True where the exchange reads StepContext::link, so that its messages differ between networks.
+  bool reads_network = false;
+  // True where the scheme takes StepContext::candidates.
+  bool takes_candidates = false;
+  // True where the scheme applies momentum before compression (DGC): the optimizer must have none.
+  bool owns_momentum = false;
+  // True where the residual is part of the method itself (momentum correction, variance): the
+  // scheme must be made with error feedback on.
+  bool needs_error_feedback = false;
+  // The number of steps at the start of the training in which all units are sent whole.
+  int64_t dense_steps = 0;
+};
+
 // A Scheme makes exchanges. It holds configuration only, which all units share.
 class Scheme {
  public:
@@ -171,6 +189,7 @@ class Scheme {
   virtual std::string_view Name() const = 0;
   // The parameter that policies choose.
   virtual const ParameterSpec& Parameter() const = 0;
+  virtual SchemeTraits Traits() const { return {}; }
   // Returns the number of values that one worker sends over all collective calls. Where it depends
   // on the data, it is the number that the parameter asks for.
   virtual int64_t ElementsSent(const Unit& unit, double parameter) const = 0;
@@ -189,25 +208,11 @@ class Scheme {
                                                                 const LinkEstimate&) const {
     return Plan(unit, parameter, active_workers);
   }
-  // True where the arithmetic of the reduction depends on the collective's algorithm: such a
-  // training cannot be replayed.
-  virtual bool DependsOnCollective() const { return false; }
-  // True where the exchange reads StepContext::link, so that its messages differ between networks.
-  virtual bool ReadsNetwork() const { return false; }
   // False for units that the scheme's own rule sends whole (vectors, small matrices). Policies
   // leave them alone.
   virtual bool Compresses(const Unit&, [[maybe_unused]] double parameter) const { return true; }
-  // The number of steps at the start of the training in which all units are sent whole.
-  virtual int64_t DenseSteps() const { return 0; }
-  // True where the scheme takes StepContext::candidates.
-  virtual bool TakesCandidates() const { return false; }
   // False where error feedback would diverge, and where rounding is all that is lost (dense, fp16).
   virtual bool UsesErrorFeedback([[maybe_unused]] double parameter) const { return true; }
-  // True where the residual is part of the method itself (momentum correction, variance): the
-  // scheme must be made with error feedback on.
-  virtual bool NeedsErrorFeedback() const { return OwnsMomentum(); }
-  // True where the scheme applies momentum before compression (DGC): the optimizer must have none.
-  virtual bool OwnsMomentum() const { return false; }
   // Returns the norm to which one worker's whole gradient is clipped before anything is compressed,
   // or nothing where it is not clipped.
   virtual std::optional<double> LocalClipNorm([[maybe_unused]] int workers) const {

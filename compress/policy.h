@@ -39,7 +39,7 @@ struct StepFeedback {
   std::span<const float> mean_gradient = {};
 
   // Times and bytes. A policy that reads one of them makes the training depend on the network
-  // (ReadsClock).
+  // (PolicyTraits::reads_clock).
   double simulated_seconds = 0;      // duration of the step
   double compute_seconds = 0;        // update, forward and backward pass of one worker
   double codec_seconds = 0;          // encoding and decoding of one worker
@@ -64,6 +64,20 @@ struct DecisionForecast {
   std::string remedy;     // option of the policy that makes it decide more often: "period=10%"
 };
 
+// PolicyTraits are what holds for a policy in all steps.
+struct PolicyTraits {
+  // False where no step has candidates.
+  bool has_candidates = false;
+  // The value of StepContext::estimate in steps with candidates.
+  bool estimates_candidates = false;
+  // True where decisions depend on simulated time or on the network's rates: such a training cannot
+  // be replayed on another network.
+  bool reads_clock = false;
+  // What the decisions follow of a real training ("the loss"), so that they mean nothing where
+  // gradients are drawn. Empty: they follow no such thing.
+  std::string_view needs_training = {};
+};
+
 // A Policy chooses the parameter of every unit in every step. The top of this file says in which
 // order its functions are called.
 class Policy : public Pluggable {
@@ -71,6 +85,7 @@ class Policy : public Pluggable {
   virtual ~Policy() = default;
   // The name in PolicyTable().
   virtual std::string_view Name() const = 0;
+  virtual PolicyTraits Traits() const { return {}; }
 
   // Writes the parameter of units[i] to parameters[i].
   virtual void Decide(const StepInfo& step, std::span<const Unit> units,
@@ -89,10 +104,6 @@ class Policy : public Pluggable {
   // Returns the parameters that the policy chooses from within this step, loosest first and the
   // same for all units. Empty: there is no agreement. It is called after Decide.
   virtual std::vector<double> Candidates() const { return {}; }
-  // False where no step has candidates.
-  virtual bool HasCandidates() const { return false; }
-  // The value of StepContext::estimate in steps with candidates.
-  virtual bool EstimatesCandidates() const { return false; }
 
   // Opens the policy's own collective call at that moment, in which every worker takes part, or
   // returns nothing where the policy has none.
@@ -116,14 +127,6 @@ class Policy : public Pluggable {
   virtual void OnFeedback(const StepFeedback&) {}
   // True where OnFeedback needs the step's mean gradient. It is called before OnFeedback.
   virtual bool ReadsMeanGradient() const { return false; }
-
-  // Names what the decisions follow of a real training ("the loss"), so that they mean nothing
-  // where gradients are drawn. Empty: they follow no such thing.
-  virtual std::string_view NeedsTraining() const { return ""; }
-
-  // True where decisions depend on simulated time or on the network's rates: such a training cannot
-  // be replayed on another network.
-  virtual bool ReadsClock() const { return false; }
 
   // Returns what the policy will decide in a run of that many steps; nothing where it has nothing
   // to decide, as a schedule or one parameter.

@@ -17,7 +17,7 @@ Selection Sparsifier::SelectWithFeedback(std::span<const float> gradient, std::s
 }
 
 std::vector<uint32_t> Sparsifier::Support(int64_t, int64_t, const CodecContext&) const {
-  assert(false);  // only where SharedSupport()
+  assert(false);  // only where positions are shared
   return {};
 }
 

@@ -23,6 +23,24 @@ struct Selection {
   std::vector<float> values;
 };
 
+// SparsifierTraits are what holds for a sparsifier whatever it compresses.
+struct SparsifierTraits {
+  // True where exactly `count` elements are always selected, so that the message's length is known
+  // beforehand.
+  bool fixed_count = true;
+  // True where positions follow from the context and the number of elements alone (Random-K): they
+  // are not sent, and messages of all workers can be summed.
+  bool shared_support = false;
+  // False where the unit's history says how much is kept, and not the parameter: multi-level
+  // compression is not possible then, nor without a parameter.
+  bool takes_candidates = true;
+  // False where the sent values differ from the selected ones (unbiased Random-K): error feedback
+  // would diverge.
+  bool allows_error_feedback = true;
+  // The quantiser that the method brings with it (quantised RedSync's mean). Empty: any may follow.
+  std::string_view own_quantiser = {};
+};
+
 // A Sparsifier selects from the values of one unit of one worker.
 class Sparsifier : public Pluggable {
  public:
@@ -31,26 +49,10 @@ class Sparsifier : public Pluggable {
   virtual std::string_view Name() const = 0;
   virtual CodecId Id() const = 0;                      // the header's name for it
   virtual const ParameterSpec& Parameter() const = 0;  // a density or a threshold
-
-  // True where exactly `count` elements are always selected, so that the message's length is known
-  // beforehand.
-  virtual bool FixedCount() const { return true; }
-  // True where positions follow from the context and the number of elements alone (Random-K): they
-  // are not sent, and messages of all workers can be summed.
-  virtual bool SharedSupport() const { return false; }
-  // True where multi-level compression is possible: a parameter says how much is kept, and not the
-  // unit's history.
-  virtual bool TakesCandidates() const { return !Parameter().name.empty(); }
-  // False where the sent values differ from the selected ones (unbiased Random-K): error feedback
-  // would diverge.
-  virtual bool AllowsErrorFeedback() const { return true; }
+  virtual SparsifierTraits Traits() const { return {}; }
 
   // True for units that the method's own rule sends whole (RedSync's small layers).
   virtual bool SendsWhole([[maybe_unused]] int64_t numel) const { return false; }
-  // Returns the name of the quantiser that the method brings with it (quantised RedSync's mean).
-  // Empty: any quantiser may follow.
-  virtual std::string_view OwnQuantiser() const { return {}; }
-
   // Returns the setting of the kernels that do the same on a device, or nothing where there are no
   // kernels.
   virtual std::optional<SparsifierSetting> Setting() const { return std::nullopt; }
@@ -76,7 +78,8 @@ class Sparsifier : public Pluggable {
   virtual Selection SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                        int64_t count, const CodecContext& context) const;
 
-  // Returns the positions where SharedSupport() is true, as the receivers draw them.
+  // Returns the positions where SparsifierTraits::shared_support is true, as the receivers draw
+  // them.
   virtual std::vector<uint32_t> Support(int64_t numel, int64_t count,
                                         const CodecContext& context) const;
 

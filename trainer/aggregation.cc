@@ -68,7 +68,7 @@ void Aggregation::Begin(const StepInfo& step) {
   exchange_->Begin({.info = step,
                     .parameters = parameters,
                     .candidates = candidates_,
-                    .estimate = policy_.EstimatesCandidates()});
+                    .estimate = policy_.Traits().estimates_candidates});
 }
 
 void Aggregation::AddGradient(int worker, const float* gradient, const UnitGradient& on_host) {

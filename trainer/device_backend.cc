@@ -72,7 +72,7 @@ torch::Tensor DeviceBackend::Row(const torch::Tensor& rows, int worker) const {
 void DeviceBackend::OpenAggregation(UnitPlan plan) {
   const int workers = job_.options.workers;
   std::unique_ptr<ModelExchange> exchange;
-  if (job_.policy.HasCandidates()) {
+  if (job_.policy.Traits().has_candidates) {
     not_on_device_ = "policy " + std::string(job_.policy.Name()) + " chooses within the step";
   } else {
     exchange = accelerator_.OpenExchange(job_.scheme, plan.units, workers, &not_on_device_);

@@ -106,7 +106,7 @@ Training::Impl::Impl(const TrainingOptions& chosen, const Dataset& data, const M
       costs(replicas.front()->Costs()),
       backend(MakeBackend({options, dataset, sampler, *scheme, *policy, replicas, layers})),
       steps_of(static_cast<size_t>(options.workers)) {
-  if (scheme->OwnsMomentum() && options.sgd.momentum != 0) {
+  if (scheme->Traits().owns_momentum && options.sgd.momentum != 0) {
     throw Error("momentum", std::to_string(options.sgd.momentum),
                 "0 with scheme " + std::string(scheme->Name()) +
                     ", which applies momentum before it compresses");

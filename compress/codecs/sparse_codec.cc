@@ -33,7 +33,7 @@ void CheckSelection(const Sparsifier& sparsifier, const Selection& selection, in
   }
   if (count && std::ssize(positions) != *count) {
     BlamePlugin(sparsifier, "selected " + std::to_string(positions.size()) + " values, said " +
-                                std::to_string(*count) + " (FixedCount)");
+                                std::to_string(*count) + " (fixed_count)");
   }
 }
 
@@ -56,7 +56,7 @@ SparseCodec::SparseCodec(std::unique_ptr<Sparsifier> sparsifier,
       index_(index),
       name_(sparsifier_->Name()) {
   if (quantiser_->Type() != ValueType::kFloat32) name_.append("+").append(quantiser_->Name());
-  if (!sparsifier_->OwnQuantiser().empty()) whole_ = MakeQuantiser({"fp32"});
+  if (!sparsifier_->Traits().own_quantiser.empty()) whole_ = MakeQuantiser({"fp32"});
 }
 
 int64_t SparseCodec::Count(int64_t numel, double parameter) const {
@@ -66,14 +66,15 @@ int64_t SparseCodec::Count(int64_t numel, double parameter) const {
 
 bool SparseCodec::SendsAll(int64_t numel, int64_t count) const {
   if (count == numel || sparsifier_->SendsWhole(numel)) return true;
-  if (!sparsifier_->FixedCount() || sparsifier_->SharedSupport() || index_) return false;
+  if (!sparsifier_->Traits().fixed_count || sparsifier_->Traits().shared_support || index_)
+    return false;
   const auto kept = quantiser_->SegmentBytes(count, ParameterOf(*quantiser_));
   const auto all = quantiser_->SegmentBytes(numel, ParameterOf(*quantiser_));
   return kept && all && *kept + IndexBytes(ShortestIndexCoding(numel, count), numel, count) >= *all;
 }
 
 std::optional<int64_t> SparseCodec::FixedCount(int64_t numel, double parameter) const {
-  if (!sparsifier_->FixedCount() && !sparsifier_->SendsWhole(numel)) return std::nullopt;
+  if (!sparsifier_->Traits().fixed_count && !sparsifier_->SendsWhole(numel)) return std::nullopt;
   return ElementsSent(numel, parameter);
 }
 
@@ -83,12 +84,12 @@ int64_t SparseCodec::Wanted(int64_t numel, double parameter) const {
 
 bool SparseCodec::Linear(int64_t numel, double parameter) const {
   if (!Values(numel).Linear()) return false;
-  return sparsifier_->SharedSupport() || FixedCount(numel, parameter) == numel;
+  return sparsifier_->Traits().shared_support || FixedCount(numel, parameter) == numel;
 }
 
 bool SparseCodec::AllowsErrorFeedback(double) const {
-  const bool own = sparsifier_->OwnQuantiser() == quantiser_->Name();
-  return sparsifier_->AllowsErrorFeedback() &&
+  const bool own = sparsifier_->Traits().own_quantiser == quantiser_->Name();
+  return sparsifier_->Traits().allows_error_feedback &&
          (own || quantiser_->AllowsErrorFeedback(ParameterOf(*quantiser_)));
 }
 
@@ -103,7 +104,7 @@ std::optional<int64_t> SparseCodec::MessageBytes(const Unit& unit, double parame
   const Quantiser& values = Values(unit.numel);
   const auto segment = values.SegmentBytes(*count, ParameterOf(values));
   if (!segment) return std::nullopt;
-  if (sparsifier_->SharedSupport()) return kHeaderBytes + *segment;
+  if (sparsifier_->Traits().shared_support) return kHeaderBytes + *segment;
   const IndexCoding coding = PositionCoding(index_, unit.numel, *count);
   if (coding == IndexCoding::kDelta) return std::nullopt;
   return kHeaderBytes + IndexBytes(coding, unit.numel, *count) + *segment;
@@ -128,7 +129,7 @@ WorkList SparseCodec::DecodeWork(int64_t numel, double parameter) const {
   }
   const int64_t count = ElementsSent(numel, parameter);
   WorkList work = UnpackWork(count);
-  if (!sparsifier_->SharedSupport()) AddWork(PositionsWork(index_, numel, count), work);
+  if (!sparsifier_->Traits().shared_support) AddWork(PositionsWork(index_, numel, count), work);
   return work;
 }
 
@@ -151,8 +152,8 @@ WorkList SparseCodec::FeedbackWork(int64_t numel, double parameter, Feeding feed
 // has no positions.
 WorkList SparseCodec::PackWork(int64_t count, Feeding feeding) const {
   WorkList work;
-  if (!sparsifier_->SharedSupport()) work = {{"sparse.encode", count}, Moved(32 * count)};
-  if (quantiser_->Type() != ValueType::kFloat32 || sparsifier_->SharedSupport()) {
+  if (!sparsifier_->Traits().shared_support) work = {{"sparse.encode", count}, Moved(32 * count)};
+  if (quantiser_->Type() != ValueType::kFloat32 || sparsifier_->Traits().shared_support) {
     AddWork(QuantiseWork(*quantiser_, count, ParameterOf(*quantiser_)), work);
   }
   AddWork(ResidualWork(count, feeding), work);
@@ -171,7 +172,7 @@ WorkList SparseCodec::ResidualWork(int64_t count, Feeding feeding) const {
 }
 
 WorkList SparseCodec::UnpackWork(int64_t count) const {
-  const bool shared = sparsifier_->SharedSupport();
+  const bool shared = sparsifier_->Traits().shared_support;
   WorkList work = {{shared ? "randomk.decode" : "sparse.decode", count}};
   if (quantiser_->Type() != ValueType::kFloat32 || shared) {
     AddWork(DequantiseWork(*quantiser_, count, ParameterOf(*quantiser_)), work);
@@ -185,8 +186,9 @@ WorkList SparseCodec::ErrorWork(int64_t numel, std::span<const double> parameter
 }
 
 Header SparseCodec::HeaderOf(int64_t numel, int64_t count, const CodecContext& context) const {
-  const IndexCoding coding =
-      sparsifier_->SharedSupport() ? IndexCoding::kNone : PositionCoding(index_, numel, count);
+  const IndexCoding coding = sparsifier_->Traits().shared_support
+                                 ? IndexCoding::kNone
+                                 : PositionCoding(index_, numel, count);
   return {.codec = static_cast<uint8_t>(sparsifier_->Id()),
           .index = coding,
           .values = Values(numel).Type(),
@@ -256,7 +258,7 @@ void SparseCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
   const int64_t count = fixed ? *fixed : int64_t{ReadHeader(message).count};
   ByteSpan rest = CheckedPayload(message, HeaderOf(numel, count, context));
   std::vector<uint32_t> positions;
-  if (sparsifier_->SharedSupport()) {
+  if (sparsifier_->Traits().shared_support) {
     positions = sparsifier_->Support(numel, count, context);
   } else if (count != numel) {
     positions = ReadIndices(PositionCoding(index_, numel, count), numel, count, rest);

@@ -79,7 +79,7 @@ class Flexible : public AnnouncedPolicy {
     if (unit + 1 == context().units.size()) gradient_.CountStep();
   }
   // Decisions follow the network's latency and rate.
-  bool ReadsClock() const override { return true; }
+  PolicyTraits Traits() const override { return {.reads_clock = true}; }
   // A look that keeps the density is a decision too.
   std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
     return DecisionForecast{EndsOfPeriods(total_steps, FirstLook() + 1, options_.interval),
@@ -98,7 +98,7 @@ class Flexible : public AnnouncedPolicy {
   void LoadOwn(StateReader& in) override;
 
  private:
-  int64_t FirstLook() const { return context().scheme->DenseSteps(); }
+  int64_t FirstLook() const { return context().scheme->Traits().dense_steps; }
   uint8_t Holding() const;
   Outlook CostsOf(uint8_t option) const;
   void Look();

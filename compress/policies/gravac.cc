@@ -73,8 +73,9 @@ class Gravac : public Policy {
   void Decide(const StepInfo& step, std::span<const Unit> units,
               std::span<double> parameters) override;
   std::vector<double> Candidates() const override;
-  bool HasCandidates() const override { return true; }
-  bool EstimatesCandidates() const override { return options_.estimate; }
+  PolicyTraits Traits() const override {
+    return {.has_candidates = true, .estimates_candidates = options_.estimate, .reads_clock = true};
+  }
   std::optional<CollectiveCall> OpenCall(PolicyMoment moment) override;
   Message Encode(int worker, std::span<const Probe> probes) const override;
   void Accumulate(int worker, ByteSpan message) override;
@@ -83,7 +84,6 @@ class Gravac : public Policy {
   void OnFeedback(const StepFeedback& feedback) override {
     state_.seconds = feedback.simulated_seconds;
   }
-  bool ReadsClock() const override { return true; }
   // A window ends with the agreement after its last step.
   std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
     return DecisionForecast{EndsOfPeriods(total_steps - 1, options_.window, options_.window),
@@ -280,7 +280,7 @@ void Gravac::Load(ByteSpan bytes) {
 }
 
 bool TakesDensityCandidates(const Scheme& scheme) {
-  return scheme.TakesCandidates() && scheme.Parameter().name == "density";
+  return scheme.Traits().takes_candidates && scheme.Parameter().name == "density";
 }
 
 void CheckDensityCandidates(const Scheme& scheme) {

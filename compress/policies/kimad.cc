@@ -40,7 +40,7 @@ class Kimad : public AnnouncedPolicy {
     gradient_.Add(context().units[unit], gradient, residual);
   }
   void OnFeedback(const StepFeedback& feedback) override;
-  bool ReadsClock() const override { return true; }
+  PolicyTraits Traits() const override { return {.reads_clock = true}; }
   // The first step's bandwidth is known after it.
   std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
     const int64_t first = options_.period == 1 ? 2 : options_.period;

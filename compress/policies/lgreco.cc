@@ -73,10 +73,10 @@ class Lgreco : public AnnouncedPolicy {
     return options_.mean_source && StepsToDecision() > 0 &&
            StepsToDecision() <= options_.accumulate;
   }
-  std::string_view NeedsTraining() const override {
-    return options_.mean_source ? "the mean gradient" : "";
+  PolicyTraits Traits() const override {
+    return {.reads_clock = options_.time_cost,
+            .needs_training = options_.mean_source ? "the mean gradient" : ""};
   }
-  bool ReadsClock() const override { return options_.time_cost; }
   std::optional<DecisionForecast> DecisionsIn(int64_t total_steps) const override {
     return DecisionForecast{EndsOfPeriods(total_steps, options_.start, options_.period),
                             "period=10%"};
@@ -135,7 +135,7 @@ void Lgreco::OnLocalGradient(size_t unit, std::span<const float> gradient,
 
 void Lgreco::OnFeedback(const StepFeedback& feedback) {
   exposed_.Add(feedback.unit_bytes, feedback.unit_exposed_seconds);
-  if (step().step >= context().scheme->DenseSteps()) {
+  if (step().step >= context().scheme->Traits().dense_steps) {
     exposed_.AddWork(SumOf(work_, used_), feedback.codec_seconds);
   }
   if (!ReadsMeanGradient() || feedback.mean_gradient.empty()) return;
@@ -251,7 +251,7 @@ LgrecoOptions ReadOptions(const OptionReader& options, const PolicyContext& cont
   read.period = options.Steps("period", 0, total);
   if (read.period == 0) read.period = context.steps_per_epoch;
   read.start = options.Steps("start", 0, total);
-  if (read.start == 0) read.start = context.scheme->DenseSteps() + read.period;
+  if (read.start == 0) read.start = context.scheme->Traits().dense_steps + read.period;
   read.accumulate = std::min(options.Steps("accumulate", 1, total), read.period);
   read.alpha = options.Number("alpha", 1e-6, 1e6);
   read.metric = static_cast<Metric>(options.Choice("metric", kMetrics));

@@ -271,7 +271,7 @@ class RecoveringTheta : public AnnouncedTheta {
  public:
   RecoveringTheta(const PolicyContext& context, int64_t interval, const Recovery& recovery)
       : AnnouncedTheta(context, interval), recovery_(recovery) {}
-  std::string_view NeedsTraining() const override { return "the loss"; }
+  PolicyTraits Traits() const override { return {.needs_training = "the loss"}; }
 
   void OnFeedback(const StepFeedback& feedback) override {
     sum_ += feedback.loss;

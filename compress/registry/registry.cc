@@ -107,7 +107,7 @@ std::optional<IndexCoding> TakeCoding(Stage& stage) {
 // The quantiser behind a sparsifier: the one that is named, else the method's own, else fp32.
 std::unique_ptr<Quantiser> SecondStage(std::span<const Stage> stages,
                                        const Sparsifier& sparsifier) {
-  const std::string own(sparsifier.OwnQuantiser());
+  const std::string own(sparsifier.Traits().own_quantiser);
   if (stages.size() == 1) return MakeQuantiser({own.empty() ? "fp32" : own});
   if (!own.empty() && stages[1].name != own) {
     throw Error("quantiser after " + FormatStages(stages.first(1)), stages[1].name, own);
@@ -119,7 +119,7 @@ std::unique_ptr<Codec> MakeSparseCodec(std::span<const Stage> stages) {
   Stage first = stages.front();
   const std::optional<IndexCoding> index = TakeCoding(first);
   std::unique_ptr<Sparsifier> sparsifier = MakeSparsifier(first);
-  if (index && sparsifier->SharedSupport()) {
+  if (index && sparsifier->Traits().shared_support) {
     throw Error("index coding with codec " + first.name + ": no positions travel");
   }
   std::unique_ptr<Quantiser> quantiser = SecondStage(stages, *sparsifier);

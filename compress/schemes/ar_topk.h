@@ -43,7 +43,9 @@ class ArTopKScheme : public Scheme {
   std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double density,
                                                         int active_workers,
                                                         const LinkEstimate& link) const override;
-  bool ReadsNetwork() const override { return options_.mode == ArTopKOptions::Mode::kAuto; }
+  SchemeTraits Traits() const override {
+    return {.reads_network = options_.mode == ArTopKOptions::Mode::kAuto};
+  }
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> parameters,
                                     const RandomKey& random) const override;

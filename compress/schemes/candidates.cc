@@ -50,7 +50,7 @@ Probe Candidates::Measure(int worker, std::span<const float> values, const Codec
     } else if (estimate_) {
       probe.kept.push_back(std::max(0.0, probe.squared - errors[i]));
     } else {
-      const bool nested = looser != nullptr && !sparsifier.SharedSupport();
+      const bool nested = looser != nullptr && !sparsifier.Traits().shared_support;
       selections[i] =
           nested ? Within(*looser, Select(i, looser->values, context)) : Select(i, values, context);
       looser = &selections[i];

@@ -42,6 +42,13 @@ class CodecScheme : public Scheme {
               std::string name = {});
   std::string_view Name() const override { return name_; }
   const ParameterSpec& Parameter() const override { return codec_->Parameter(); }
+  SchemeTraits Traits() const override {
+    const bool momentum = options_.memory.kind == MemoryKind::kMomentum;
+    return {.depends_on_collective = options_.requantise,
+            .takes_candidates = codec_->Sparse() != nullptr,
+            .owns_momentum = momentum,
+            .needs_error_feedback = momentum};
+  }
   int64_t ElementsSent(const Unit& unit, double parameter) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
   std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double parameter,
@@ -50,11 +57,8 @@ class CodecScheme : public Scheme {
   std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
                                                         int active_workers,
                                                         const LinkEstimate& link) const override;
-  bool DependsOnCollective() const override { return options_.requantise; }
   bool Compresses(const Unit& unit, double parameter) const override;
-  bool TakesCandidates() const override { return codec_->Sparse() != nullptr; }
   bool UsesErrorFeedback(double parameter) const override;
-  bool OwnsMomentum() const override { return options_.memory.kind == MemoryKind::kMomentum; }
   std::optional<double> LocalClipNorm(int workers) const override;
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
                                     std::span<const double> parameters,

@@ -60,16 +60,18 @@ class DenseStartScheme : public Scheme {
                                                         const LinkEstimate& link) const override {
     return scheme_->ExpectedCalls(unit, parameter, active_workers, link);
   }
-  bool DependsOnCollective() const override { return scheme_->DependsOnCollective(); }
-  bool ReadsNetwork() const override { return scheme_->ReadsNetwork(); }
+  SchemeTraits Traits() const override {
+    SchemeTraits traits = scheme_->Traits();
+    traits.takes_candidates = false;
+    traits.dense_steps = steps_;
+    return traits;
+  }
   bool Compresses(const Unit& unit, double parameter) const override {
     return scheme_->Compresses(unit, parameter);
   }
-  int64_t DenseSteps() const override { return steps_; }
   bool UsesErrorFeedback(double parameter) const override {
     return scheme_->UsesErrorFeedback(parameter);
   }
-  bool NeedsErrorFeedback() const override { return scheme_->NeedsErrorFeedback(); }
   std::optional<double> LocalClipNorm(int workers) const override {
     return scheme_->LocalClipNorm(workers);
   }
@@ -103,7 +105,7 @@ const OptionSpec& DenseStartOption() {
 
 std::unique_ptr<Scheme> WithDenseStart(std::unique_ptr<Scheme> scheme, int64_t steps) {
   if (steps == 0) return scheme;
-  if (scheme->OwnsMomentum()) {
+  if (scheme->Traits().owns_momentum) {
     throw Error("option dense_start of " + std::string(scheme->Name()), std::to_string(steps),
                 "0, as momentum is applied before compression; policy warmup:form=dense starts so");
   }

@@ -51,8 +51,9 @@ class Variance : public Sparsifier {
   std::string_view Name() const override { return kName; }
   CodecId Id() const override { return CodecId::kVariance; }
   const ParameterSpec& Parameter() const override { return parameter_; }
-  bool FixedCount() const override { return false; }
-  bool TakesCandidates() const override { return false; }
+  SparsifierTraits Traits() const override {
+    return {.fixed_count = false, .takes_candidates = false};
+  }
   WorkList ErrorWork(int64_t numel, std::span<const double> alphas) const override {
     WorkList work = Sparsifier::ErrorWork(numel, alphas);
     for (size_t i = 0; i < alphas.size(); ++i) AddWork(Work{"copy", numel}, work);
@@ -103,7 +104,11 @@ Selection Variance::SelectWithFeedback(std::span<const float> gradient, std::spa
 class VarianceScheme : public CodecScheme {
  public:
   using CodecScheme::CodecScheme;
-  bool NeedsErrorFeedback() const override { return true; }
+  SchemeTraits Traits() const override {
+    SchemeTraits traits = CodecScheme::Traits();
+    traits.needs_error_feedback = true;
+    return traits;
+  }
 };
 
 std::unique_ptr<Scheme> MakeVariance(const OptionReader& own, std::span<const Stage> rest,

@@ -24,7 +24,7 @@ class AdaComp : public Sparsifier {
   std::string_view Name() const override { return "adacomp"; }
   CodecId Id() const override { return CodecId::kAdaComp; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
-  bool FixedCount() const override { return false; }
+  SparsifierTraits Traits() const override { return {.fixed_count = false}; }
   // The gradient is read again beside the sum.
   WorkList SumWork(int64_t numel) const override {
     return {{"accumulate", numel}, Moved(int64_t{sizeof(float)} * numel)};

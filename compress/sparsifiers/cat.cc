@@ -80,7 +80,7 @@ class Cat : public Sparsifier {
   std::string_view Name() const override { return "cat"; }
   CodecId Id() const override { return CodecId::kCat; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
-  bool FixedCount() const override { return false; }
+  SparsifierTraits Traits() const override { return {.fixed_count = false}; }
   WorkList EncodeWork(int64_t numel, const CodecContext&) const override {
     return {{"cat.encode", numel}, TopKSampleWork(numel)};
   }

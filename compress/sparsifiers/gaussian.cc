@@ -31,7 +31,7 @@ class Gaussian : public Sparsifier {
   std::string_view Name() const override { return "gaussian"; }
   CodecId Id() const override { return CodecId::kGaussian; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
-  bool FixedCount() const override { return false; }
+  SparsifierTraits Traits() const override { return {.fixed_count = false}; }
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;
 };

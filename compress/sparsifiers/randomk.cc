@@ -18,8 +18,9 @@ class RandomK : public Sparsifier {
   std::string_view Name() const override { return "randomk"; }
   CodecId Id() const override { return CodecId::kRandomK; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
-  bool SharedSupport() const override { return shared_; }
-  bool AllowsErrorFeedback() const override { return !unbiased_; }
+  SparsifierTraits Traits() const override {
+    return {.shared_support = shared_, .allows_error_feedback = !unbiased_};
+  }
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kRandomK, .unbiased = unbiased_};
   }

@@ -92,11 +92,12 @@ class RedSync : public Sparsifier {
   std::string_view Name() const override { return "redsync"; }
   CodecId Id() const override { return CodecId::kRedSync; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
-  bool FixedCount() const override { return false; }
+  SparsifierTraits Traits() const override {
+    return {.fixed_count = false, .own_quantiser = options_.quantised ? "mean" : ""};
+  }
   bool SendsWhole(int64_t numel) const override {
     return static_cast<int64_t>(sizeof(float)) * numel < options_.small;
   }
-  std::string_view OwnQuantiser() const override { return options_.quantised ? "mean" : ""; }
   WorkList EncodeWork(int64_t numel, const CodecContext& context) const override;
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override;

@@ -30,7 +30,7 @@ class Sampled : public Sparsifier {
   std::string_view Name() const override { return "sampled"; }
   CodecId Id() const override { return CodecId::kSampled; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
-  bool FixedCount() const override { return false; }
+  SparsifierTraits Traits() const override { return {.fixed_count = false}; }
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kSampled, .sample = sample_};
   }

@@ -29,7 +29,7 @@ class Threshold : public Sparsifier {
   std::string_view Name() const override { return "threshold"; }
   CodecId Id() const override { return CodecId::kThreshold; }
   const ParameterSpec& Parameter() const override { return parameter_; }
-  bool FixedCount() const override { return false; }
+  SparsifierTraits Traits() const override { return {.fixed_count = false}; }
   std::optional<SparsifierSetting> Setting() const override {
     return SparsifierSetting{.kind = SparsifierKind::kThreshold};
   }

@@ -24,7 +24,7 @@ class TopK : public Sparsifier {
   std::string_view Name() const override { return "topk"; }
   CodecId Id() const override { return CodecId::kTopK; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
-  bool FixedCount() const override { return !kth_; }
+  SparsifierTraits Traits() const override { return {.fixed_count = !kth_}; }
   std::optional<SparsifierSetting> Setting() const override {
     if (kth_) return std::nullopt;
     return SparsifierSetting{.kind = SparsifierKind::kTopK};

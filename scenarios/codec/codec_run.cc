@@ -104,7 +104,7 @@ class Trial {
             .parameter = parameters_[u],
             .active_workers = {},
             .candidates = candidates_,
-            .estimate = policy_->EstimatesCandidates(),
+            .estimate = policy_->Traits().estimates_candidates,
             .link = Link()};
   }
   Gradients PartOf(size_t u, const Gradients& gradients) const {
@@ -233,7 +233,8 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
     encode.push_back(measuring + trace.encode_seconds);
     decode.push_back(trace.decode_seconds);
   }
-  if (scheme_->OwnsMomentum()) {  // e is not known beforehand; what was not sent is the residual
+  if (scheme_->Traits()
+          .owns_momentum) {  // e is not known beforehand; what was not sent is the residual
     e.assign(trace.mean.begin(), trace.mean.end());
     AddResidual(exchange, 1, e);
   }
@@ -259,7 +260,7 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
   AddResidual(exchange, workers_, e);
   const Gradients none(parts.size());
   const ExchangeTrace trace = RunCalls(exchange, candidates_.empty() ? parts : none, unit.numel);
-  if (scheme_->OwnsMomentum()) {
+  if (scheme_->Traits().owns_momentum) {
     e.assign(trace.mean.begin(), trace.mean.end());
     AddResidual(exchange, workers_, e);
   }

@@ -40,7 +40,7 @@ std::string SchemeText(const Method& method, const Scenario& scenario) {
   std::string text = method.scheme;
   if (scenario.index != "auto") text = WithOption(text, "index", scenario.index);
   // A scheme that applies momentum before it compresses takes over the training's.
-  if (!MakeScheme(text)->OwnsMomentum()) return text;
+  if (!MakeScheme(text)->Traits().owns_momentum) return text;
   text = WithOption(text, "momentum", FormatNumber(scenario.momentum));
   return WithOption(text, "nesterov", scenario.nesterov ? "on" : "off");
 }
@@ -60,7 +60,7 @@ bool UsesErrorFeedback(const Scheme& scheme, const Method& method, const Scenari
 
 // Where what is held is the method itself no switch takes it away.
 bool KeepsResiduals(const Scheme& scheme, const Method& method, const Scenario& scenario) {
-  if (scheme.NeedsErrorFeedback()) return true;
+  if (scheme.Traits().needs_error_feedback) return true;
   return scenario.error_feedback && UsesErrorFeedback(scheme, method, scenario);
 }
 
@@ -230,13 +230,13 @@ std::vector<std::string> MethodPolicyNames() {
 
 std::string NetworkDependence(const Method& method, const Scenario& scenario) {
   const std::unique_ptr<Scheme> scheme = SchemeOf(method, scenario);
-  if (scheme->DependsOnCollective()) return "its arithmetic depends on the collective";
-  if (scheme->ReadsNetwork()) return "its scheme reads the network's latency and rate";
+  if (scheme->Traits().depends_on_collective) return "its arithmetic depends on the collective";
+  if (scheme->Traits().reads_network) return "its scheme reads the network's latency and rate";
   if (IsLegacyTable(method)) return "";
   // What a policy reads does not depend on the model.
   const Unit unit{.id = 0, .name = "any", .shape = {64, 64}, .offset = 0, .numel = 64 * 64};
   const BuiltMethod built = BuildMethod(method, scenario, {&unit, 1});
-  return built.policy->ReadsClock() ? "its policy reads simulated times or rates" : "";
+  return built.policy->Traits().reads_clock ? "its policy reads simulated times or rates" : "";
 }
 
 std::vector<std::string> UnreadOptions(const Method& method, const Scenario& scenario) {
@@ -258,7 +258,7 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   add("compression.closed_right", by_phase);
   add("compression.volume", !IsUniform(method));
   add("compression.error_feedback",
-      !scheme->NeedsErrorFeedback() && UsesErrorFeedback(*scheme, method, scenario));
+      !scheme->Traits().needs_error_feedback && UsesErrorFeedback(*scheme, method, scenario));
   add("compression.rescale_residuals", KeepsResiduals(*scheme, method, scenario));
   add("compression.index", TakesIndexCoding(method.scheme));
   return unread;

@@ -37,7 +37,7 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   options.seed = seed;
   options.threads = ThreadsOf(s);
   // Momentum is applied once: before compression (methods.cc), or by the optimizer.
-  if (!scheme.OwnsMomentum()) {
+  if (!scheme.Traits().owns_momentum) {
     options.sgd.momentum = s.momentum;
     options.sgd.nesterov = s.nesterov;
   } else {

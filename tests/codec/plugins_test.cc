@@ -179,7 +179,7 @@ TEST(Plugins, WhatMisbehavesIsTold) {
   EXPECT_EQ(RunMessage("first:fault=number@10%"),
             first + "SelectWithFeedback threw what is no std::exception");
   EXPECT_EQ(RunMessage("first:fault=count@10%"),
-            first + "selected 99 values, said 100 (FixedCount)");
+            first + "selected 99 values, said 100 (fixed_count)");
   EXPECT_EQ(RunMessage("first:fault=values@10%"), first + "selected 100 positions and 99 values");
   EXPECT_NE(RunMessage("first:fault=order@10%").find(first + "selected position 0 of 1000"),
             std::string::npos);

@@ -90,7 +90,7 @@ class PolicyDriver {
                             .parameter = result.decided[u],
                             .active_workers = {},
                             .candidates = candidates,
-                            .estimate = policy_->EstimatesCandidates(),
+                            .estimate = policy_->Traits().estimates_candidates,
                             .link = step.link});
     }
     if (candidates.empty()) return;

@@ -191,7 +191,7 @@ void ExpectPolicy(const Case& one, const char* policy_text) {
                      .step = step,
                      .parameter = decided[0],
                      .candidates = candidates,
-                     .estimate = policy->EstimatesCandidates()});
+                     .estimate = policy->Traits().estimates_candidates});
     if (!candidates.empty()) {
       std::vector<Probe> probes(1);
       count([&] { probes[0] = exchange->Measure(0, gradient); });

@@ -140,7 +140,7 @@ TEST(Profile, ShippedOnesPriceEveryKernel) {
       }
     };
     for (const std::string& text : SchemeNames()) {
-      const bool inherent = MakeScheme(text)->NeedsErrorFeedback();
+      const bool inherent = MakeScheme(text)->Traits().needs_error_feedback;
       const auto scheme = MakeScheme(text, {.error_feedback = inherent});
       const Unit unit{.id = 0, .name = "u", .shape = {64, 64}, .offset = 0, .numel = 4096};
       const auto exchange = scheme->Open(unit, 1);

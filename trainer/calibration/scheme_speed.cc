@@ -181,7 +181,7 @@ std::vector<SchemeCase> CasesOf(const std::string& scheme) {
                            : spec.name == "threshold" ? kThreshold
                                                       : spec.fallback;
   std::vector<SchemeCase> cases;
-  if (!kept->NeedsErrorFeedback()) cases.push_back({scheme, false, parameter});
+  if (!kept->Traits().needs_error_feedback) cases.push_back({scheme, false, parameter});
   if (kept->UsesErrorFeedback(parameter)) cases.push_back({scheme, true, parameter});
   return cases;
 }

@@ -235,7 +235,7 @@ std::unique_ptr<MessageGroup<Device>> CodecDeviceExchange<Device>::SelectedGroup
   }
   const SparseCodec& sparse = *planner_.sparse();
   const ValueType type = sparse.quantiser().Type();
-  if (sparse.sparsifier().SharedSupport()) {
+  if (sparse.sparsifier().Traits().shared_support) {
     const SharedFormat format = {type, planner_.Selected(),
                                  sparse.sparsifier().Setting()->unbiased};
     return std::make_unique<SharedGroup<Device>>(on_, faults_, format, units, workers_);

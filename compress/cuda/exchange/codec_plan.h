@@ -89,7 +89,8 @@ class CodecPlanner {
       } else if (alone_ != nullptr) {
         Add(plan, {CodecId::kDense, quantiser().Type(), *quantiser().Setting(parameter), keeps},
             static_cast<int>(u), unit);
-      } else if (sparse_ != nullptr && count == numel && sparse_->sparsifier().FixedCount()) {
+      } else if (sparse_ != nullptr && count == numel &&
+                 sparse_->sparsifier().Traits().fixed_count) {
         Add(plan, {sparse_->sparsifier().Id(), quantiser().Type(), Selected(), keeps},
             static_cast<int>(u), unit);
       } else {
@@ -105,7 +106,8 @@ class CodecPlanner {
     if (fft_) return KeptBins(fft_->plan().Bins(numel), parameter);
     if (alone_) return numel;
     const int64_t count = sparse_->Count(numel, parameter);
-    return sparse_->sparsifier().FixedCount() && sparse_->SendsAll(numel, count) ? numel : count;
+    return sparse_->sparsifier().Traits().fixed_count && sparse_->SendsAll(numel, count) ? numel
+                                                                                         : count;
   }
   static void Add(CodecPlan& plan, const WholeFormat& format, int number, const GroupUnit& unit) {
     auto group =

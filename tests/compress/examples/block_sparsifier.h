@@ -19,7 +19,7 @@ class BlockSparsifier : public Sparsifier {
   CodecId Id() const override { return CodecId::kUser; }
   const ParameterSpec& Parameter() const override { return DensityParameter(); }
   // Whole blocks: a few more elements than asked for where the last block is short.
-  bool FixedCount() const override { return false; }
+  SparsifierTraits Traits() const override { return {.fixed_count = false}; }
   WorkList EncodeWork(int64_t numel, const CodecContext&) const override {
     return {{"threshold.encode", numel, 1}};
   }

@@ -134,7 +134,7 @@ TEST(Flexible, SlowLinksGetSmallerDensities) {
     std::vector<double> densities;
     for (const LinkEstimate& link : {kSlow, kFast}) {
       test::PolicyDriver driver("flexible", scheme, Context());
-      EXPECT_TRUE(driver.policy().ReadsClock());
+      EXPECT_TRUE(driver.policy().Traits().reads_clock);
       densities.push_back(Decided(driver, 0, link).back().parameter);
     }
     EXPECT_LT(densities[0], densities[1]) << scheme;

@@ -223,7 +223,7 @@ TEST(Gravac, ProbesAreCharged) {
     test::PolicyDriver driver(
         std::string("gravac:eps=1,charge_dense_probe=") + (charged ? "on" : "off"), "topk",
         Context());
-    EXPECT_TRUE(driver.policy().ReadsClock());
+    EXPECT_TRUE(driver.policy().Traits().reads_clock);
     driver.Step(At(0), HeavyTails, Lasted(1));  // dense
     const WorkList work = driver.Step(At(1), HeavyTails, Lasted(1)).policy_work;
     ASSERT_EQ(work.size(), charged ? 3u : 0u);

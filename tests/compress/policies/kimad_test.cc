@@ -42,7 +42,7 @@ double SquaredError(test::PolicyDriver& driver, std::span<const float> gradient,
 TEST(Kimad, FillsTheBytesOfTheTime) {
   for (const std::string split : {"uniform", "knapsack"}) {
     test::PolicyDriver driver("kimad:budget=0.01,smoothing=1,split=" + split, "topk", Context());
-    EXPECT_TRUE(driver.policy().ReadsClock());
+    EXPECT_TRUE(driver.policy().Traits().reads_clock);
     const auto gradients = test::NormalGradients(Context().units);
     const auto first = driver.Step(At(0), gradients, Link(1000, 1e6));
     EXPECT_EQ(first.parameters, std::vector<double>(3, 0.01));  // nothing measured yet

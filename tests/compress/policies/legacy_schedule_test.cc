@@ -111,7 +111,7 @@ TEST(LegacyPolicy, DecidesEveryUnit) {
   EXPECT_EQ(parameters, (std::vector<double>{0.5, 0.1, 0.1}));
   policy->Decide({.step = 5, .total_steps = 10}, units, parameters);
   EXPECT_EQ(parameters, (std::vector<double>{0.05, 0.01, 0.01}));
-  EXPECT_FALSE(policy->ReadsClock());
+  EXPECT_FALSE(policy->Traits().reads_clock);
 }
 
 TEST(LegacyPolicy, EqualParametersAreUniform) {

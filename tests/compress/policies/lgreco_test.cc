@@ -131,7 +131,7 @@ TEST(Lgreco, HiddenTransfersLeaveTheirErrorToOthers) {
   std::vector<double> by_time;
   for (const std::string cost : {"bytes", "time"}) {
     test::PolicyDriver driver("lgreco:period=3,cost=" + cost, "topk", context);
-    EXPECT_EQ(driver.policy().ReadsClock(), cost == "time");
+    EXPECT_EQ(driver.policy().Traits().reads_clock, cost == "time");
     const std::vector<double> bytes = {800, 800, 800};
     const std::vector<double> exposed = {0, 2e-3, 2e-3};
     for (int64_t step = 0; step < 3; ++step) {

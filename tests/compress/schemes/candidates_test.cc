@@ -38,7 +38,7 @@ Probe RunCandidates(Exchange& exchange, const StepContext& context, size_t chose
 
 TEST(Candidates, TopKOfTopKIsTopK) {
   const auto scheme = MakeScheme("topk");
-  ASSERT_TRUE(scheme->TakesCandidates());
+  ASSERT_TRUE(scheme->Traits().takes_candidates);
   const StepContext context{.parameter = 0, .candidates = {1, 0.1, 0.013, 0.002}};
   const std::vector<double> densities = context.candidates;
   for (size_t chosen = 0; chosen < densities.size(); ++chosen) {
@@ -117,7 +117,7 @@ TEST(Candidates, EveryBranchConserves) {
     for (const char* memory :
          {":memory=residual", ":memory=momentum", ":memory=momentum,vectors=off"}) {
       const auto scheme = MakeScheme(row.info.name + memory);
-      if (!scheme->TakesCandidates()) continue;  // no parameter to choose from
+      if (!scheme->Traits().takes_candidates) continue;  // no parameter to choose from
       const bool threshold = scheme->Parameter().volume_falls;
       const std::vector<double> candidates =
           threshold ? std::vector<double>{0.5, 1, 1.5} : std::vector<double>{1, 0.1, 0.01};
@@ -157,7 +157,7 @@ TEST(Candidates, QuantisedSelectionsHoldWhatRoundingTakes) {
 
 TEST(Candidates, RefusesWhatHasNone) {
   const auto dense = MakeScheme("dense");
-  EXPECT_FALSE(dense->TakesCandidates());
+  EXPECT_FALSE(dense->Traits().takes_candidates);
   const auto exchange = dense->Open(test::MakeUnit(4), 1);
   EXPECT_THROW(exchange->Measure(0, std::vector<float>(4)), Error);
   EXPECT_THROW(exchange->Begin({.candidates = {1, 0.5}}), Error);

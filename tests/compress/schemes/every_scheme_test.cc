@@ -137,7 +137,7 @@ TEST(EveryExchange, AsksForTheCallsToExpect) {
                            "ar-topk:root=variance,index=u32", "flexible-topk", "topk:dense_start=1",
                            "flexible-topk:mode=gather", "randomk"}) {
     const auto scheme = MakeScheme(text);
-    const bool exact = scheme->MessageBytes(unit, 0.02) || scheme->ReadsNetwork();
+    const bool exact = scheme->MessageBytes(unit, 0.02) || scheme->Traits().reads_network;
     for (const LinkEstimate& link : {slow_start, thin}) {
       const auto expected = scheme->ExpectedCalls(unit, 0.02, kWorkers, link);
       ASSERT_TRUE(expected) << text;

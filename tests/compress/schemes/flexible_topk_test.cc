@@ -68,8 +68,8 @@ TEST(FlexibleTopK, DecidesByItsMessagesOnTheConfiguredCollectives) {
 
 TEST(FlexibleTopK, TakesTheFasterWayOverOneResidual) {
   const auto scheme = MakeScheme("flexible-topk");
-  EXPECT_TRUE(scheme->ReadsNetwork());
-  EXPECT_FALSE(MakeScheme("flexible-topk:mode=gather")->ReadsNetwork());
+  EXPECT_TRUE(scheme->Traits().reads_network);
+  EXPECT_FALSE(MakeScheme("flexible-topk:mode=gather")->Traits().reads_network);
   const auto flexible = scheme->Open(test::MakeUnit(kNumel), kWorkers);
   const auto topk = MakeScheme("topk")->Open(test::MakeUnit(kNumel), kWorkers);
   const auto reduce = MakeScheme("ar-topk")->Open(test::MakeUnit(kNumel), kWorkers);

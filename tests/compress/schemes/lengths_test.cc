@@ -86,8 +86,8 @@ TEST(Requantised, SumsErrAtMostTwiceAsMuch) {
     const auto gather = MakeScheme(name + option, {.error_feedback = false});
     const auto requantise =
         MakeScheme(name + option + ",reduction=requantise", {.error_feedback = false});
-    EXPECT_TRUE(requantise->DependsOnCollective());
-    EXPECT_FALSE(gather->DependsOnCollective());
+    EXPECT_TRUE(requantise->Traits().depends_on_collective);
+    EXPECT_FALSE(gather->Traits().depends_on_collective);
     for (const int64_t numel : {0, 1, 63, 64, 65, 500}) {
       for (const int workers : {1, 2, 5}) {
         const Unit unit = test::MakeUnit(numel);

@@ -79,7 +79,7 @@ TEST(Momentum, RescalingLeavesTheMomentum) {
 TEST(Dgc, IsMomentumSgdWhereAllIsSent) {
   for (const bool nesterov : {false, true}) {
     const auto scheme = MakeScheme(nesterov ? "dgc:nesterov=on" : "dgc");
-    EXPECT_TRUE(scheme->OwnsMomentum());
+    EXPECT_TRUE(scheme->Traits().owns_momentum);
     const auto matrix = scheme->Open(Matrix(20, 20), kWorkers);
     const auto vector = scheme->Open(test::MakeUnit(kNumel), kWorkers);
     EXPECT_FALSE(scheme->Compresses(test::MakeUnit(kNumel), 0.001));
@@ -124,8 +124,8 @@ TEST(Dgc, OptionsAndClipping) {
   EXPECT_EQ(MakeScheme("dgc+fp16")->Name(), "dgc+fp16");
   EXPECT_EQ(MakeScheme("dgc:local_clip=4")->LocalClipNorm(16), 1.0);
   EXPECT_FALSE(MakeScheme("dgc")->LocalClipNorm(16));
-  EXPECT_FALSE(MakeScheme("topk")->OwnsMomentum());
-  EXPECT_TRUE(MakeScheme("topk:memory=momentum")->OwnsMomentum());
+  EXPECT_FALSE(MakeScheme("topk")->Traits().owns_momentum);
+  EXPECT_TRUE(MakeScheme("topk:memory=momentum")->Traits().owns_momentum);
   for (const char* bad : {"dgc:memory=none", "dgc:momentum=1", "dgc:sample=2", "dgc:unknown=1"}) {
     EXPECT_THROW(MakeScheme(bad), Error) << bad;
   }

@@ -213,12 +213,12 @@ TEST(Options, EveryOptionOfCodecsAsSchemesActs) {
 TEST(Options, EverySchemeCanStartDense) {
   const Unit unit = UnitFor(DenseStartOption());
   for (const std::string& name : SchemeNames()) {
-    if (test::AnyScheme(name)->OwnsMomentum()) {
+    if (test::AnyScheme(name)->Traits().owns_momentum) {
       EXPECT_THROW(MakeScheme(name + ":dense_start=2"), Error) << name;
       continue;
     }
     const auto scheme = test::AnyScheme(name + ":dense_start=2");
-    EXPECT_EQ(scheme->DenseSteps(), 2) << name;
+    EXPECT_EQ(scheme->Traits().dense_steps, 2) << name;
     const auto started = scheme->Open(unit, kWorkers),
                plain = test::AnyScheme(name)->Open(unit, kWorkers);
     const auto dense = MakeScheme("dense")->Open(unit, kWorkers);

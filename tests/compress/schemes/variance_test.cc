@@ -337,7 +337,7 @@ TEST(Variance, SaysWhatItIs) {
   EXPECT_EQ(scheme->Parameter().name, "alpha");
   EXPECT_EQ(scheme->Parameter().fallback, 2);
   EXPECT_TRUE(scheme->Parameter().volume_falls);
-  EXPECT_FALSE(scheme->TakesCandidates());
+  EXPECT_FALSE(scheme->Traits().takes_candidates);
   EXPECT_TRUE(scheme->UsesErrorFeedback(2));
   EXPECT_FALSE(scheme->MessageBytes(test::MakeUnit(9), 2));
   const auto exchange = scheme->Open(test::MakeUnit(9), 1);

@@ -36,7 +36,7 @@ std::vector<std::string> Everything() {
 TEST(EverySparsifier, ConservesBitForBit) {
   for (const std::string& text : Everything()) {
     const auto sparsifier = SparsifierOf(text);
-    if (!sparsifier->AllowsErrorFeedback()) continue;
+    if (!sparsifier->Traits().allows_error_feedback) continue;
     for (const int64_t n : {0, 1, 2, 31, 33, 1000}) {
       const auto inputs = test::HardInputs(n);
       for (const double parameter : test::SomeParameters(sparsifier->Parameter())) {
