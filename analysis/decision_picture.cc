@@ -120,11 +120,10 @@ std::string DataOf(const Panel& panel, size_t number, int64_t steps) {
 std::string PlotOf(const Panel& panel, size_t number, int64_t steps) {
   std::vector<std::string> parts;
   for (size_t c = 0; c < panel.curves.size(); ++c) {
-    const PolicyStyle style = StyleOfPolicy(c);
     const std::string& layer = panel.curves[c].layer;
     parts.push_back(
-        fmt::format("$decided{}x{} using 1:2 with steps lc rgb '{}' dt {} lw 1.6 title {}", number,
-                    c, style.colour, style.dashes,
+        fmt::format("$decided{}x{} using 1:2 with steps lc rgb '{}' lw 1.6 title {}", number, c,
+                    kPolicyColours[c % kPolicyColours.size()],
                     Quote(layer == "all" ? "all layers" : Shorten(layer, kLayerNameLimit))));
   }
   return fmt::format("set title {} noenhanced\n{} logscale y\nset xrange [0:{}]\nplot {}\n",
@@ -151,13 +150,8 @@ std::optional<Picture> DecisionPicture(const RunDirectory& run, const Summary& s
   if (shown == 0) return std::nullopt;
   const size_t columns = shown > 1 ? 2 : 1;
   const size_t rows = (shown + columns - 1) / columns;
-  std::string script = data;
+  std::string script = data + kScriptStart;
   script +=
-      "set encoding utf8\n"
-      "set border 3 lc rgb '#444444'\n"
-      "set tics nomirror out textcolor rgb '#222222'\n"
-      "set style line 100 lc rgb '#DDDDDD' lw 0.7\n"
-      "set grid back ls 100\n"
       "set xlabel 'step'\nset ylabel 'parameter'\nset format '%g'\n"
       "set offsets 0, 0, graph 0.05, graph 0.05\n"
       "set key outside right center vertical Left reverse noenhanced samplen 2 spacing 1.1\n";

@@ -31,6 +31,14 @@ Unit UnitFor(std::span<const Unit> units, double value);
 std::string Quote(const std::string& text);
 std::string QuoteTick(const std::string& text);
 
+// What the scripts of a run's pictures begin with.
+inline constexpr const char* kScriptStart =
+    "set encoding utf8\n"
+    "set border 3 lc rgb '#444444'\n"
+    "set tics nomirror out textcolor rgb '#222222'\n"
+    "set style line 100 lc rgb '#DDDDDD' lw 0.7\n"
+    "set grid back ls 100\n";
+
 // Draws `plot` once for each format: NAME.svg, NAME.png and NAME.pdf. Sizes in points; the PNG has
 // twice as many pixels.
 std::string Output(const std::string& name, int width, int height, const std::string& plot);

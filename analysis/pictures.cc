@@ -26,13 +26,8 @@ constexpr size_t kPolicyNameLimit = 30;  // characters of a policy's name
 constexpr int kMarksOnCurve = 12;
 
 std::string Preamble(const std::string& title, const std::string& subtitle) {
-  return fmt::format(
-      "set encoding utf8\n"
-      "set title {}.\"\\n\".{} noenhanced\n"
-      "set border 3 lc rgb '#444444'\n"
-      "set tics nomirror out textcolor rgb '#222222'\n"
-      "set style line 100 lc rgb '#DDDDDD' lw 0.7\n",
-      Quote(title), Quote(subtitle));
+  return kScriptStart +
+         fmt::format("set title {}.\"\\n\".{} noenhanced\n", Quote(title), Quote(subtitle));
 }
 
 std::string Conditions(const Summary& summary) {
@@ -49,13 +44,21 @@ struct Axis {
   bool logarithmic = false;
 };
 
+// What a curve's accuracy costs: where nine tenths of its best are reached.
+double CostOf(const Curve& curve) {
+  const double best = std::ranges::max_element(curve.points, {}, &CurvePoint::accuracy)->accuracy;
+  return std::ranges::find_if(curve.points,
+                              [&](const CurvePoint& point) { return point.accuracy >= 0.9 * best; })
+      ->cost;
+}
+
+// Logarithmic where a linear one would squeeze a curve's rise into a small part of it.
 Axis MakeAxis(const std::vector<Curve>& curves, const std::string& label,
               std::span<const Unit> units) {
   double least = INFINITY, most = 0;
   for (const Curve& curve : curves) {
-    const double end = curve.points.back().cost;
-    if (end > 0) least = std::min(least, end);
-    most = std::max(most, end);
+    if (const double cost = CostOf(curve); cost > 0) least = std::min(least, cost);
+    most = std::max(most, curve.points.back().cost);
   }
   Axis axis;
   axis.logarithmic = most > kLogRatio * least;
@@ -104,23 +107,35 @@ std::string CurveData(const std::vector<Curve>& curves, const Axis& axis) {
   return text;
 }
 
+std::vector<PolicyStyle> LooksOf(const std::vector<Curve>& curves, const Summary& summary) {
+  std::vector<std::string> names;
+  for (const PolicySummary& policy : summary.policies) names.push_back(policy.name);
+  const std::vector<PolicyStyle> styles = StylesOf(names);
+  std::vector<PolicyStyle> looks;
+  for (const Curve& curve : curves) {
+    looks.push_back(
+        styles[static_cast<size_t>(std::ranges::find(names, curve.policy) - names.begin())]);
+  }
+  return looks;
+}
+
 std::string CurvePlot(const std::vector<Curve>& curves, const Summary& summary) {
+  const std::vector<PolicyStyle> looks = LooksOf(curves, summary);
   std::vector<std::string> parts;
   for (size_t i = 0; i < curves.size(); ++i) {
     if (curves[i].seeds < 2) continue;
     parts.push_back(
         fmt::format("$curve{} using 1:3:4 with filledcurves fs transparent solid 0.15 "
                     "noborder lc rgb '{}' notitle",
-                    i, StyleOfPolicy(i).colour));
+                    i, looks[i].colour));
   }
   for (size_t i = 0; i < curves.size(); ++i) {
     const int points = static_cast<int>(curves[i].points.size());
-    const PolicyStyle style = StyleOfPolicy(i);
     parts.push_back(fmt::format(
         "$curve{} using 1:2 with linespoints lc rgb '{}' dt {} lw 1.6 pt {} ps 0.7 "
         "pointinterval {} title {}",
-        i, style.colour, style.dashes, style.point_type, std::max(1, points / kMarksOnCurve),
-        Quote(Shorten(curves[i].policy, kPolicyNameLimit))));
+        i, looks[i].colour, looks[i].dashes, looks[i].point_type,
+        std::max(1, points / kMarksOnCurve), Quote(Shorten(curves[i].policy, kPolicyNameLimit))));
   }
   if (summary.target) {
     const std::string percent = CsvNumber(std::round(*summary.target * 1e4) / 100);
@@ -137,7 +152,6 @@ Picture AccuracyPicture(const std::string& name, const std::string& title,
   script += fmt::format("set xlabel {}\nset ylabel 'test accuracy [%]'\n", Quote(axis.label));
   script +=
       "set key outside right center vertical Left reverse noenhanced samplen 2.5 spacing 1.2\n"
-      "set grid back ls 100\n"
       "set format x '%g'\n"
       "set offsets 0, 0, graph 0.03, graph 0.02\n";
   script += axis.logarithmic ? LogarithmicAxis(curves, axis) : "set xrange [0:*]\n";
@@ -193,7 +207,7 @@ Picture SplitPicture(const std::vector<const PolicySummary*>& policies, const Su
                   CsvNumber(0.4 - static_cast<double>(policies.size())));
   script +=
       "set key outside right center vertical Left reverse noenhanced samplen 1.5 spacing 1.2\n"
-      "set grid xtics back ls 100\n"
+      "set grid xtics noytics back ls 100\n"
       "set style fill solid 1 border rgb 'white'\n";
   std::vector<std::string> parts;
   for (size_t j = 0; j < kStepParts.size(); ++j) {
@@ -219,9 +233,9 @@ std::vector<Picture> MakePictures(const RunDirectory& run, const Summary& summar
   }
   const auto bytes = AccuracyCurves(run, summary, &EvaluationRow::nic_bytes);
   if (!bytes.empty()) {
-    pictures.push_back(AccuracyPicture(
-        "accuracy-bytes", "Test accuracy against bytes sent", bytes,
-        MakeAxis(bytes, "bytes out of one worker's network card", kByteUnits), summary));
+    pictures.push_back(AccuracyPicture("accuracy-bytes", "Test accuracy against bytes sent", bytes,
+                                       MakeAxis(bytes, "bytes out of one worker's NIC", kByteUnits),
+                                       summary));
   }
   std::vector<const PolicySummary*> stepped;
   for (const PolicySummary& policy : summary.policies) {

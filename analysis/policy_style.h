@@ -1,13 +1,19 @@
-// How a policy looks in every figure of a study or run: colour, mark and dashes by its position in
-// the list of policies, so that a policy looks the same wherever it is drawn.
+// How a method looks in every picture, figure and page of every run: colour, mark and dashes belong
+// to its name, not to its place in a list.
+//
+// A name is read by its words ("legacy-layer-qsgd"). Colour and mark are those of the policy that
+// it names, else those of its codec; dashes tell families of codecs apart. Names without a known
+// word take a look from their letters.
 //
 // Colours are Okabe and Ito's, which colour-blind readers tell apart ("Color Universal Design",
-// 2008), with Tol's wine ("Colour Schemes", 2021) instead of yellow, which is too pale on white.
-// Marks differ as well, and dashes from the ninth policy on: 64 different pairs of colour and mark.
+// 2008), with Tol's wine and indigo ("Colour Schemes", 2021) instead of yellow, which is too pale
+// on white.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <string>
+#include <vector>
 
 namespace legacy::analysis {
 
@@ -15,31 +21,23 @@ struct PolicyStyle {
   const char* colour;  // "#RRGGBB"
   const char* mark;    // for people and for the interactive page: circle, square, ...
   int point_type;      // the mark in gnuplot's svg and cairo terminals
-  int dashes;          // gnuplot's dash types: 1 solid, 2 dashed, 4 dash-dot
+  int dashes;          // gnuplot's dash types: 1 solid, 2 dashed, 3 dotted, 4 and 5 dash and dots
 };
 
-inline constexpr std::array<const char*, 8> kPolicyColours = {
-    "#000000", "#E69F00", "#0072B2", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255"};
+inline constexpr std::array<const char*, 9> kPolicyColours = {"#000000", "#E69F00", "#0072B2",
+                                                              "#009E73", "#D55E00", "#56B4E9",
+                                                              "#CC79A7", "#882255", "#332288"};
 
-inline PolicyStyle StyleOfPolicy(size_t position) {
-  struct Mark {
-    const char* name;
-    int point_type;
-  };
-  // Open upright triangles are left to trainings that never reached their target.
-  constexpr std::array<Mark, 8> kMarks = {{{"circle", 7},
-                                           {"square", 5},
-                                           {"triangle", 9},
-                                           {"triangle-down", 11},
-                                           {"diamond", 13},
-                                           {"pentagon", 15},
-                                           {"open-square", 4},
-                                           {"open-circle", 6}}};
-  constexpr std::array<int, 3> kDashes = {1, 2, 4};
-  const size_t round = position / kPolicyColours.size();
-  const Mark& mark = kMarks[(position + round) % kMarks.size()];
-  return {kPolicyColours[position % kPolicyColours.size()], mark.name, mark.point_type,
-          kDashes[round % kDashes.size()]};
-}
+// Of a list's members, in its order. Where two would look the same, the later one takes another
+// mark; no two of 40 names in a list look the same.
+std::vector<PolicyStyle> StylesOf(const std::vector<std::string>& names);
+
+// Kinds of methods, in the order in which figures show them.
+inline constexpr std::array<const char*, 7> kFamilies = {
+    "baselines", "sparsifiers", "adaptive sparsifiers", "quantisers", "low rank",
+    "frequency", "others"};
+
+// The position in kFamilies of what the name's words say.
+size_t FamilyOf(const std::string& name);
 
 }  // namespace legacy::analysis

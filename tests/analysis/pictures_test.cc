@@ -130,6 +130,18 @@ TEST_F(PicturesTest, AreDrawnWellFormedAndTheSameEachTime) {
   }
 }
 
+// A slow policy stretches the axis: in a linear one the others would rise within a few points.
+TEST_F(PicturesTest, ASmallPartOfTheAxisIsSpreadByLogarithms) {
+  const auto script = [](const std::vector<double>& speeds) {
+    RunDirectory run = MakeRun({"dense", "topk"}, {1});
+    AddTraining(run, "dense", 1, speeds[0], {0.3, 0.5, 0.7, 0.8});
+    AddTraining(run, "topk", 1, speeds[1], {0.5, 0.79, 0.8, 0.8});
+    return MakePictures(run, Summarise(run)).at(0).script;
+  };
+  EXPECT_NE(script({1, 0.3}).find("set logscale x"), std::string::npos);
+  EXPECT_EQ(script({1, 0.9}).find("set logscale x"), std::string::npos);
+}
+
 TEST_F(PicturesTest, AFailingScriptIsAWarning) {
   if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
   Put("bad.gp", "plot nonsense(\n");

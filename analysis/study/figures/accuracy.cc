@@ -8,7 +8,6 @@
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
-#include "analysis/policy_style.h"
 #include "analysis/study/figures/figures.h"
 #include "analysis/study/figures/parts.h"
 #include "analysis/study/quantities.h"
@@ -31,7 +30,7 @@ struct Against {
 };
 constexpr Against kBytes = {"accuracy-bytes",
                             "Test accuracy against bytes sent",
-                            "bytes out of one worker's network card",
+                            "bytes out of one worker's NIC",
                             "B",
                             &CurveRow::nic_bytes,
                             1};
@@ -100,10 +99,10 @@ double DeviationOf(const Spread& spread) {
   return std::isnan(spread.deviation) ? 0 : spread.deviation;
 }
 
-std::string CurvesPanel(const Study& study, const PanelCurves& panel, const Against& against,
-                        DataFile& data) {
+std::string CurvesPanel(const Study& study, const PanelCurves& panel, const PolicyGroup& group,
+                        const Against& against, DataFile& data) {
   std::vector<std::string> bands, lines;
-  for (size_t p = 0; p < panel.curves.size(); ++p) {
+  for (const size_t p : group.policies) {
     std::vector<std::vector<std::string>> rows;
     for (const MeanPoint& point : panel.curves[p]) {
       if (panel.logarithmic && point.cost <= 0) continue;
@@ -113,7 +112,7 @@ std::string CurvesPanel(const Study& study, const PanelCurves& panel, const Agai
                       Cell(100 * (point.accuracy.mean + deviation))});
     }
     if (rows.empty()) continue;
-    const PolicyStyle style = StyleOfPolicy(p);
+    const PolicyStyle style = StyleOf(study, p);
     const std::string source = data.Add(
         study.policies[p] + ", " + panel.name,
         {fmt::format("{}_[{}]", against.cost == kBytes.cost ? "bytes" : "seconds", against.unit),
@@ -125,15 +124,15 @@ std::string CurvesPanel(const Study& study, const PanelCurves& panel, const Agai
           style.colour));
     }
     const int interval = std::max(1, static_cast<int>(rows.size()) / kMarksOnCurve);
-    lines.push_back(fmt::format(
-        "{} using 1:2 with linespoints lc rgb '{}' dt {} lw 1.5 pt {} ps 0.6 pointinterval {}",
-        source, style.colour, style.dashes, style.point_type, interval));
+    lines.push_back(fmt::format("{} using 1:2 with linespoints {} lw 1.5 ps 0.6 pointinterval {}",
+                                source, CurveStyle(style), interval));
   }
   bands.insert(bands.end(), lines.begin(), lines.end());
   if (study.target) {
     bands.push_back(CsvNumber(*study.target * 100) + " with lines lc rgb '#666666' dt 3 lw 1.3");
   }
-  return PanelTitle(panel.name) + Plot(bands);
+  if (bands.empty()) bands.push_back("NaN");
+  return GroupTitle(panel.name, group) + Plot(bands);
 }
 
 // Of all curves and the target, percent.
@@ -151,20 +150,18 @@ Range AccuracyRange(const Study& study, const std::vector<PanelCurves>& shown) {
   return range;
 }
 
-struct Legend {
-  std::vector<std::string> entries;
-  std::vector<std::string> texts;
-};
-
-Legend LegendOf(const Study& study, const std::vector<PanelCurves>& shown) {
-  Legend legend;
+std::vector<PolicyGroup> GroupsIn(const Study& study, const std::vector<PanelCurves>& shown) {
+  std::vector<bool> drawn;
   for (size_t p = 0; p < study.policies.size(); ++p) {
-    if (std::any_of(shown.begin(), shown.end(),
-                    [p](const PanelCurves& panel) { return !panel.curves[p].empty(); })) {
-      legend.entries.push_back(LineEntry(study, p));
-      legend.texts.push_back(PolicyLabel(study, p));
-    }
+    drawn.push_back(std::ranges::any_of(
+        shown, [p](const PanelCurves& panel) { return !panel.curves[p].empty(); }));
   }
+  return GroupsOf(study, drawn);
+}
+
+Legend LegendOf(const Study& study, const PolicyGroup& all) {
+  Legend legend;
+  for (const size_t policy : all.policies) legend.AddLine(study, policy);
   if (study.target) {
     legend.texts.push_back(fmt::format("target {}", ShowQuantity(*study.target, "fraction")));
     legend.entries.push_back(fmt::format(
@@ -173,19 +170,14 @@ Legend LegendOf(const Study& study, const std::vector<PanelCurves>& shown) {
   return legend;
 }
 
-std::vector<std::string> DrawPanels(const Study& study, const std::vector<PanelCurves>& shown,
-                                    const Against& against, const Panels& panels, DataFile& data) {
-  const Range y = AccuracyRange(study, shown);
-  std::vector<std::string> drawn;
-  for (size_t i = 0; i < shown.size(); ++i) {
-    drawn.push_back(
-        SetAxis("x", shown[i].x, against.unit, shown[i].logarithmic) + SetAxis("y", y, "", false) +
-        fmt::format("set xlabel {} font ',11' offset 0,0.4\nset ylabel {} font ',11' offset 1,0\n",
-                    Quote(panels.AtBottom(i) ? AxisLabel(against.label, against.unit) : ""),
-                    Quote(panels.AtLeft(i) ? "test accuracy [%]" : "")) +
-        CurvesPanel(study, shown[i], against, data));
+std::vector<CurveEnd> EndsOf(const PanelCurves& panel, const PolicyGroup& group) {
+  std::vector<CurveEnd> ends;
+  for (const size_t p : group.policies) {
+    if (panel.curves[p].empty()) continue;
+    const MeanPoint& last = panel.curves[p].back();
+    ends.push_back({p, last.cost, 100 * last.accuracy.mean});
   }
-  return drawn;
+  return ends;
 }
 
 std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& options,
@@ -201,18 +193,36 @@ std::vector<StudyFigure> CurvesFigure(const Study& study, const FigureOptions& o
     if (against.cost == kBytes.cost) figure.words.push_back(AccuracyWords(study, place.place));
   }
   if (shown.empty()) return {};
+  const std::vector<PolicyGroup> groups = GroupsIn(study, shown);
   Panels::Size size;
-  if (shown.size() == 1) size = {.width = 620, .height = 400};
   if (shown.size() == 2 || shown.size() == 4) size = {.width = 430, .height = 320};
-  const Legend legend = LegendOf(study, shown);
-  const Panels panels(shown.size(), size, legend.texts,
-                      shown.size() == places.size() ? ColumnsOf(places) : 0);
+  const bool labelled = shown.size() == 1 || groups.size() > 1;
+  if (labelled) size = GroupSize(study, groups);
+  const bool rows = groups.size() == 1 && shown.size() == places.size();
+  const Panels panels(shown.size() * groups.size(), size,
+                      labelled ? Legend{} : LegendOf(study, groups.front()),
+                      rows ? ColumnsOf(places) : GroupColumns(shown.size(), groups.size()));
   DataFile data(against.name);
+  const Range y = AccuracyRange(study, shown);
+  std::vector<std::string> drawn;
+  for (const PolicyGroup& group : groups) {
+    for (const PanelCurves& panel : shown) {
+      std::string settings =
+          SetAxis("x", panel.x, against.unit, panel.logarithmic) + SetAxis("y", y, "", false);
+      if (labelled) settings += EndLabels(study, EndsOf(panel, group), y, false, size);
+      drawn.push_back(settings + CurvesPanel(study, panel, group, against, data));
+    }
+  }
   figure.kind = FigureKind::kAccuracy;
   figure.name = against.name;
   figure.heading = against.heading;
-  figure.script = panels.Figure(figure.name, figure.heading, SeedsNote(study, "bands"),
-                                DrawPanels(study, shown, against, panels, data), legend.entries);
+  std::string note = SeedsNote(study, "bands");
+  if (labelled && study.target) {
+    note += fmt::format("; dotted: target {}", ShowQuantity(*study.target, "fraction"));
+  }
+  figure.script =
+      panels.Figure(figure.name, figure.heading, note,
+                    {AxisLabel(against.label, against.unit), "test accuracy [%]"}, drawn);
   figure.data = data.text();
   return {figure};
 }

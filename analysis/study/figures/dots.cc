@@ -8,7 +8,6 @@
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
-#include "analysis/policy_style.h"
 #include "analysis/study/crossover.h"
 #include "analysis/study/figures/figures.h"
 #include "analysis/study/figures/parts.h"
@@ -49,35 +48,19 @@ struct ChartFrame {
 };
 
 Panels::Size SizeOf(const ChartFrame& frame, size_t charts) {
-  size_t longest = 0;
-  for (const size_t policy : frame.policies) {
-    longest = std::max(longest, DisplayWidth(PolicyLabel(frame.study, policy)));
-  }
   Panels::Size size;
   size.width = charts == 1 ? 520 : 330;
   size.left = 12;
-  size.names = 16 + static_cast<int>(6.6 * static_cast<double>(longest));
+  size.names = RowNamesWidth(frame.study, frame.policies);
   size.height =
       size.top + size.bottom + kDotRowHeight * static_cast<int>(frame.policies.size()) + 8;
   return size;
 }
 
-// The rows' names at the left edge only, and as many rows in each panel.
-std::string Rows(const ChartFrame& frame, bool names) {
-  std::vector<std::string> ticks;
-  for (size_t row = 0; row < frame.policies.size(); ++row) {
-    const std::string name = names ? PolicyLabel(frame.study, frame.policies[row]) : "";
-    ticks.push_back(fmt::format("{} -{}", QuoteTick(name), row));
-  }
-  return fmt::format("set ytics scale 0 ({}) noenhanced\nset yrange [{}:0.6]\n",
-                     fmt::join(ticks, ", "),
-                     CsvNumber(0.4 - static_cast<double>(frame.policies.size())));
-}
-
 void AddDot(const ChartFrame& frame, const Chart& chart, size_t row, DataFile& data,
             std::vector<std::string>& parts) {
   const Dot& dot = chart.rows[row];
-  const PolicyStyle style = StyleOfPolicy(frame.policies[row]);
+  const PolicyStyle style = StyleOf(frame.study, frame.policies[row]);
   const std::string heading = frame.study.policies[frame.policies[row]] + ", " + chart.title;
   const double shift = std::isfinite(dot.other) ? kApart : 0;
   const std::string y = Cell(shift - static_cast<double>(row));
@@ -112,13 +95,10 @@ std::string RowLabel(const ChartFrame& frame, const Dot& dot, size_t row) {
                      place, kGrey);
 }
 
-std::string ChartPanel(const ChartFrame& frame, const Chart& chart, bool at_left, bool at_bottom,
-                       DataFile& data) {
+std::string ChartPanel(const ChartFrame& frame, const Chart& chart, bool at_left, DataFile& data) {
   std::vector<std::string> parts;
-  std::string settings = "unset label\n" + SetAxis("x", frame.x, frame.unit, frame.logarithmic);
-  settings += Rows(frame, at_left);
-  settings += fmt::format("set xlabel {} font ',11' offset 0,0.4\n",
-                          Quote(at_bottom ? AxisLabel(frame.label, frame.unit) : ""));
+  std::string settings = SetAxis("x", frame.x, frame.unit, frame.logarithmic);
+  settings += RowNames(frame.study, frame.policies, at_left);
   settings += PanelTitle(chart.title);
   for (size_t row = 0; row < chart.rows.size(); ++row) {
     AddDot(frame, chart, row, data, parts);
@@ -136,18 +116,16 @@ StudyFigure DrawCharts(const ChartFrame& frame, const std::vector<Chart>& charts
   StudyFigure figure;
   figure.name = frame.name;
   figure.heading = heading;
-  std::vector<std::string> legend, texts;
-  for (const auto& [mark, text] : marks) {
-    legend.push_back(MarkEntry(mark, kGrey, text));
-    texts.push_back(text);
-  }
-  const Panels panels(charts.size(), SizeOf(frame, charts.size()), texts);
+  Legend legend;
+  for (const auto& [mark, text] : marks) legend.AddMark(mark, text);
+  const Panels panels(charts.size(), SizeOf(frame, charts.size()), std::move(legend));
   DataFile data(frame.name);
   std::vector<std::string> drawn;
   for (size_t i = 0; i < charts.size(); ++i) {
-    drawn.push_back(ChartPanel(frame, charts[i], panels.AtLeft(i), panels.AtBottom(i), data));
+    drawn.push_back(ChartPanel(frame, charts[i], panels.AtLeft(i), data));
   }
-  figure.script = panels.Figure(figure.name, figure.heading, subtitle, drawn, legend);
+  figure.script = panels.Figure(figure.name, figure.heading, subtitle,
+                                {AxisLabel(frame.label, frame.unit), ""}, drawn);
   figure.data = data.text();
   return figure;
 }

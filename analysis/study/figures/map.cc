@@ -67,7 +67,7 @@ Cells CellsOf(const Map& map, size_t policy) {
   return cells;
 }
 
-std::string MapPanel(const Map& map, size_t policy, bool at_left, bool at_bottom, DataFile& data) {
+std::string MapPanel(const Map& map, size_t policy, DataFile& data) {
   const std::vector<std::string> columns = {"column", "row",          "left", "right", "bottom",
                                             "top",    "log2_speedup", "x",    "y"};
   const std::string& name = map.study.policies[policy];
@@ -86,13 +86,7 @@ std::string MapPanel(const Map& map, size_t policy, bool at_left, bool at_bottom
     parts.push_back(data.Add(name + ", texts", {"column", "row", "text", "colour"}, cells.texts) +
                     " using 1:2:3:4 with labels tc rgb variable font ',8' noenhanced");
   }
-  const StudyAxis& x_axis = map.study.axes[map.plane.x_axis];
-  const StudyAxis& y_axis = map.study.axes[map.plane.y_axis];
-  return PanelTitle(PolicyLabel(map.study, policy)) +
-         fmt::format("set xlabel {} font ',11'\nset ylabel {} font ',11'\n",
-                     Quote(at_bottom ? AxisLabel(ShowAxisName(x_axis), x_axis.unit) : ""),
-                     Quote(at_left ? AxisLabel(ShowAxisName(y_axis), y_axis.unit) : "")) +
-         Plot(parts);
+  return PanelTitle(PolicyLabel(map.study, policy)) + Plot(parts);
 }
 
 // Points along an axis of a map.
@@ -120,7 +114,6 @@ Panels::Size SizeOf(const Plane& plane, const std::string& label) {
   const bool numbered = plane.x.size() <= kNumberedCells;
   const int upright = static_cast<int>(6.6 * static_cast<double>(DisplayWidth(label)));
   Panels::Size size;
-  size.bottom = 56;
   size.width =
       size.left + size.right + std::max(160, columns * (numbered ? kNumberedWidth : kPlainSide));
   size.height = size.top + size.bottom +
@@ -172,7 +165,7 @@ StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string&
   const StudyAxis& y_axis = study.axes[plane.y_axis];
   const Panels::Size size = SizeOf(plane, AxisLabel(ShowAxisName(y_axis), y_axis.unit));
   const int columns = std::min<int>(size.width > 360 ? 2 : 3, static_cast<int>(policies.size()));
-  const Panels panels(policies.size(), size, {"speed-up"}, columns);
+  const Panels panels(policies.size(), size, {.entries = {}, .texts = {"speed-up"}}, columns);
   const size_t x_stride =
       StrideOf(kTickLength, size.width - size.left - size.right, plane.x.size());
   const size_t y_stride =
@@ -184,7 +177,7 @@ StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string&
   StudyFigure figure;
   for (size_t i = 0; i < policies.size(); ++i) {
     drawn.push_back((i == 0 ? common + panels.ColourBox("times sooner") : "unset colorbox\n") +
-                    MapPanel(map, policies[i], panels.AtLeft(i), panels.AtBottom(i), data));
+                    MapPanel(map, policies[i], data));
     figure.words.push_back(SpeedupMapWords(study, plane, policies[i]));
   }
   figure.kind = FigureKind::kSpeedupMap;
@@ -195,7 +188,10 @@ StudyFigure MapFigure(const Study& study, const Plane& plane, const std::string&
   const std::string subtitle =
       (plane.name.empty() ? "" : plane.name + "; ") +
       "TTA ratio, paired by seed; ≥ ≤: bound, n/r: neither reached the target";
-  figure.script = panels.Figure(name, figure.heading, subtitle, drawn, {});
+  figure.script = panels.Figure(
+      name, figure.heading, subtitle,
+      {AxisLabel(ShowAxisName(x_axis), x_axis.unit), AxisLabel(ShowAxisName(y_axis), y_axis.unit)},
+      drawn);
   figure.data = data.text();
   return figure;
 }

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
+#include <utility>
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
-#include "analysis/policy_style.h"
 #include "analysis/table_text.h"
 
 namespace legacy::analysis {
@@ -16,8 +17,14 @@ namespace {
 
 constexpr size_t kNameLimit = 28;      // characters of a policy's name in a legend
 constexpr double kCharacterWidth = 7;  // of the legend's font, points
-constexpr double kLineHeight = 17.5;   // of the legend, points
+constexpr double kLineHeight = 21;     // of the legend, points
 constexpr int kHeadingHeight = 56;
+constexpr int kXLabelRise = 9;       // of the middle of x's label above the panel's lower edge
+constexpr int kYLabelIndent = 14;    // of the middle of y's label from the panel's left edge
+constexpr size_t kMostCurves = 14;   // that a panel's reader can tell apart
+constexpr double kEndLabelGap = 13;  // points between labels at the ends of curves
+constexpr double kEndLabelCharacter = 6.3;
+constexpr int kEndLabelIndent = 29;  // of the texts from the panel's end
 constexpr int kTickGap = 34;  // that a tick's label needs at least, as part of 1,000 of its axis
 
 struct Prefix {
@@ -40,7 +47,8 @@ constexpr const char* kPreamble =
     "reset\n"
     "set encoding utf8\n"
     "set border 3 lc rgb '#444444'\n"
-    "set tics nomirror out textcolor rgb '#222222' font ',10'\n"
+    "set tics nomirror out scale 0.6,0.4 textcolor rgb '#222222' font ',10'\n"
+    "set xtics offset 0,0.5\n"
     "set style line 100 lc rgb '#E2E2E2' lw 0.7\n"
     "set grid back ls 100\n"
     "unset key\n";
@@ -173,16 +181,41 @@ std::string AxisLabel(const std::string& name, const std::string& unit) {
 
 bool CanBeLogarithmic(const Range& range) { return !range.empty() && range.low > 0; }
 
-std::string SetAxis(const std::string& axis, const Range& range, const std::string& unit,
-                    bool logarithmic, const std::vector<double>& marks) {
-  if (!logarithmic || !CanBeLogarithmic(range)) {
+namespace {
+
+double LongestLabel(const Study& study, const std::vector<size_t>& policies) {
+  size_t longest = 0;
+  for (const size_t policy : policies) {
+    longest = std::max(longest, DisplayWidth(PolicyLabel(study, policy)));
+  }
+  return static_cast<double>(longest);
+}
+
+// The range that an axis has, with a margin on both sides.
+Range WithMargin(const Range& range, bool logarithmic) {
+  if (!logarithmic) {
     const double margin = range.high > range.low ? 0.04 * (range.high - range.low)
                                                  : std::max(1.0, std::abs(range.high)) / 2;
-    return LinearAxis(axis, range.low == 0 ? 0 : range.low - margin, range.high + margin, unit,
-                      marks);
+    return {range.low == 0 ? 0 : range.low - margin, range.high + margin};
   }
   const double factor = range.high > range.low * 1.001 ? std::pow(range.high / range.low, 0.04) : 2;
-  const double low = range.low / factor, high = range.high * factor;
+  return {range.low / factor, range.high * factor};
+}
+
+}  // namespace
+
+double PartOfAxis(const Range& range, bool logarithmic, double value) {
+  logarithmic = logarithmic && CanBeLogarithmic(range);
+  const Range all = WithMargin(range, logarithmic);
+  return logarithmic ? std::log(value / all.low) / std::log(all.high / all.low)
+                     : (value - all.low) / (all.high - all.low);
+}
+
+std::string SetAxis(const std::string& axis, const Range& range, const std::string& unit,
+                    bool logarithmic, const std::vector<double>& marks) {
+  logarithmic = logarithmic && CanBeLogarithmic(range);
+  const auto [low, high] = WithMargin(range, logarithmic);
+  if (!logarithmic) return LinearAxis(axis, low, high, unit, marks);
   std::vector<double> ticks = LogarithmicTicks(low, high);
   const bool marked = StandApart(marks, low, high, true);
   if (marked) {
@@ -199,31 +232,62 @@ std::string SetAxis(const std::string& axis, const Range& range, const std::stri
                      marked ? "" : MinorTicks(low, high));
 }
 
-Panels::Panels(size_t count, const Size& size, const std::vector<std::string>& legend, int columns)
-    : count_(count), size_(size), columns_(columns) {
+// Once pushed to the one side and once to the other: the mean of both stands apart as well, and is
+// then pushed back between the ends.
+void PushApart(std::vector<double>& places, double gap, double most) {
+  const auto up = [&](std::vector<double> all) {
+    double least = gap / 2;
+    for (double& place : all) least = (place = std::max(place, least)) + gap;
+    return all;
+  };
+  const auto down = [&](std::vector<double> all) {
+    double limit = most - gap / 2;
+    for (double& place : std::views::reverse(all)) limit = (place = std::min(place, limit)) - gap;
+    return all;
+  };
+  const std::vector<double> upper = up(places), lower = down(places);
+  for (size_t i = 0; i < places.size(); ++i) places[i] = (lower[i] + upper[i]) / 2;
+  places = up(down(places));
+}
+
+Panels::Panels(size_t count, const Size& size, Legend legend, int columns)
+    : count_(count), size_(size), columns_(columns), legend_(std::move(legend)) {
   if (columns_ == 0) columns_ = count == 4 ? 2 : std::min<int>(3, static_cast<int>(count));
   rows_ = (static_cast<int>(count) + columns_ - 1) / columns_;
   size_t longest = 0;
-  for (const std::string& text : legend) longest = std::max(longest, DisplayWidth(text));
-  legend_ =
-      legend.empty() ? 20 : 64 + static_cast<int>(kCharacterWidth * static_cast<double>(longest));
-  legend_height_ = size_.top + static_cast<int>(kLineHeight * static_cast<double>(legend.size()));
+  for (const std::string& text : legend_.texts) longest = std::max(longest, DisplayWidth(text));
+  legend_width_ = legend_.texts.empty()
+                      ? 20
+                      : 64 + static_cast<int>(kCharacterWidth * static_cast<double>(longest));
+  legend_height_ =
+      size_.top + static_cast<int>(kLineHeight * static_cast<double>(legend_.texts.size()));
 }
 
-int Panels::width() const { return size_.names + columns_ * size_.width + legend_; }
+int Panels::width() const { return size_.names + columns_ * size_.width + legend_width_; }
 int Panels::height() const {
   return std::max(rows_ * size_.height, legend_height_) + kHeadingHeight;
 }
 
-std::string Panels::Place(size_t panel) const {
+std::string Panels::Place(size_t panel, const AxisLabels& labels) const {
   const int left = size_.names + static_cast<int>(panel) % columns_ * size_.width;
   const int top = static_cast<int>(panel) / columns_ * size_.height + kHeadingHeight;
   const double all_width = width(), all_height = height();
-  return fmt::format(
+  const int first = left + size_.left, last = left + size_.width - size_.right;
+  const int upper = top + size_.top, lower = top + size_.height - size_.bottom;
+  std::string text = fmt::format(
       "set lmargin at screen {:.5f}\nset rmargin at screen {:.5f}\n"
-      "set tmargin at screen {:.5f}\nset bmargin at screen {:.5f}\n",
-      (left + size_.left) / all_width, (left + size_.width - size_.right) / all_width,
-      1 - (top + size_.top) / all_height, 1 - (top + size_.height - size_.bottom) / all_height);
+      "set tmargin at screen {:.5f}\nset bmargin at screen {:.5f}\nunset label\nunset arrow\n",
+      first / all_width, last / all_width, 1 - upper / all_height, 1 - lower / all_height);
+  const auto label = [&](const std::string& words, double x, double y, const char* turn) {
+    text +=
+        fmt::format("set label {} at screen {:.5f}, screen {:.5f} center {}font ',11' noenhanced\n",
+                    Quote(words), x / all_width, 1 - y / all_height, turn);
+  };
+  if (AtBottom(panel)) label(labels.x, (first + last) / 2.0, top + size_.height - kXLabelRise, "");
+  if (AtLeft(panel) && !labels.y.empty()) {
+    label(labels.y, left + kYLabelIndent, (upper + lower) / 2.0, "rotate by 90 ");
+  }
+  return text;
 }
 
 std::string Panels::ColourBox(const std::string& label) const {
@@ -237,16 +301,16 @@ std::string Panels::ColourBox(const std::string& label) const {
 }
 
 std::string Panels::Figure(const std::string& name, const std::string& heading,
-                           const std::string& subtitle, const std::vector<std::string>& panels,
-                           const std::vector<std::string>& legend) const {
+                           const std::string& subtitle, const AxisLabels& labels,
+                           const std::vector<std::string>& panels) const {
   std::string body = kPreamble + std::string("set multiplot\n");
-  for (size_t i = 0; i < panels.size(); ++i) body += Place(i) + panels[i];
+  for (size_t i = 0; i < panels.size(); ++i) body += Place(i, labels) + panels[i];
   // Heading and legend belong to an empty plot over the whole picture.
   const double left = size_.names + columns_ * size_.width + 2;
   body += fmt::format(
       "set lmargin at screen {:.5f}\nset rmargin at screen 0.999\n"
       "set tmargin at screen {:.5f}\nset bmargin at screen 0.001\n"
-      "unset border\nunset tics\nunset grid\nunset xlabel\nunset ylabel\nunset title\n"
+      "unset border\nunset tics\nunset grid\nunset title\n"
       "unset colorbox\nunset logscale\nunset arrow\nunset label\n"
       "set xrange [0:1]\nset yrange [0:1]\n"
       "set key at graph 0, graph 1 left top Left reverse vertical maxrows 60 samplen 3.6 "
@@ -258,7 +322,7 @@ std::string Panels::Figure(const std::string& name, const std::string& heading,
       Quote(heading), 12.0 / width(), 1 - 18.0 / height(), Quote(subtitle), 12.0 / width(),
       1 - 40.0 / height());
   std::vector<std::string> entries = {"NaN notitle"};  // entries alone have no axes to stand beside
-  entries.insert(entries.end(), legend.begin(), legend.end());
+  entries.insert(entries.end(), legend_.entries.begin(), legend_.entries.end());
   body += Plot(entries);
   return Output(name, width(), height(), body + "unset multiplot\n");
 }
@@ -272,7 +336,7 @@ std::string PolicyLabel(const Study& study, size_t policy) {
 }
 
 std::string PanelTitle(const std::string& name) {
-  constexpr size_t kWidth = 44;  // characters that a panel has room for
+  constexpr size_t kWidth = 50;  // characters that a panel has room for
   if (name.size() <= kWidth) {
     return fmt::format("set title {} font ',11' offset 0,-0.5 noenhanced\n", Quote(name));
   }
@@ -292,16 +356,103 @@ std::string PanelTitle(const std::string& name) {
   return fmt::format("set title {} font ',8' offset 0,-0.7 noenhanced\n", lines + Quote(line));
 }
 
-std::string LineEntry(const Study& study, size_t policy) {
-  const PolicyStyle style = StyleOfPolicy(policy);
-  return fmt::format("keyentry with linespoints lc rgb '{}' dt {} lw 1.6 pt {} ps 0.8 title {}",
-                     style.colour, style.dashes, style.point_type,
-                     Quote(PolicyLabel(study, policy)));
+void Legend::AddLine(const Study& study, size_t policy) {
+  texts.push_back(PolicyLabel(study, policy));
+  entries.push_back(fmt::format("keyentry with linespoints {} lw 1.6 ps 0.8 title {}",
+                                CurveStyle(StyleOf(study, policy)), Quote(texts.back())));
 }
 
-std::string MarkEntry(int point_type, const std::string& colour, const std::string& text) {
-  return fmt::format("keyentry with points lc rgb '{}' lw 1.4 pt {} ps 1 title {}", colour,
-                     point_type, Quote(text));
+void Legend::AddMark(int point_type, const std::string& text) {
+  texts.push_back(text);
+  entries.push_back(fmt::format("keyentry with points lc rgb '{}' lw 1.4 pt {} ps 1 title {}",
+                                kGrey, point_type, Quote(text)));
+}
+
+PolicyStyle StyleOf(const Study& study, size_t policy) {
+  return StylesOf(study.policies).at(policy);
+}
+
+std::string CurveStyle(const PolicyStyle& style) {
+  return fmt::format("lc rgb '{}' dt {} pt {}", style.colour, style.dashes, style.point_type);
+}
+
+std::string RowNames(const Study& study, const std::vector<size_t>& policies, bool names) {
+  std::vector<std::string> ticks;
+  for (size_t row = 0; row < policies.size(); ++row) {
+    ticks.push_back(
+        fmt::format("{} -{}", QuoteTick(names ? PolicyLabel(study, policies[row]) : ""), row));
+  }
+  return fmt::format("set ytics scale 0 ({}) noenhanced\nset yrange [{}:0.6]\n",
+                     fmt::join(ticks, ", "), CsvNumber(0.4 - static_cast<double>(policies.size())));
+}
+
+int RowNamesWidth(const Study& study, const std::vector<size_t>& policies) {
+  return 16 + static_cast<int>(6.6 * LongestLabel(study, policies));
+}
+
+std::vector<PolicyGroup> GroupsOf(const Study& study, const std::vector<bool>& shown) {
+  PolicyGroup all;
+  for (size_t p = 0; p < shown.size(); ++p) {
+    if (shown[p]) all.policies.push_back(p);
+  }
+  if (all.policies.size() <= kMostCurves) return {all};
+  std::vector<PolicyGroup> groups;
+  for (size_t family = 0; family < kFamilies.size(); ++family) {
+    PolicyGroup group{kFamilies[family], {}};
+    size_t members = 0;
+    for (const size_t p : all.policies) {
+      const bool member = FamilyOf(study.policies[p]) == family;
+      members += member ? 1 : 0;
+      if (member || study.policies[p] == study.baseline) group.policies.push_back(p);
+    }
+    if (members > 0) groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+std::string EndLabels(const Study& study, std::vector<CurveEnd> ends, const Range& y,
+                      bool logarithmic, const Panels::Size& size) {
+  std::ranges::stable_sort(ends, {}, &CurveEnd::y);
+  const double height = size.height - size.top - size.bottom;
+  const double width = size.width - size.left - size.right;
+  std::vector<double> places;
+  for (const CurveEnd& end : ends) places.push_back(height * PartOfAxis(y, logarithmic, end.y));
+  PushApart(places, kEndLabelGap, height);
+  std::string text;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    const PolicyStyle style = StyleOf(study, ends[i].policy);
+    const std::string at = CsvNumber(places[i] / height);
+    const std::string name = Quote(PolicyLabel(study, ends[i].policy));
+    text += fmt::format(
+        "set arrow from {},{} to graph {}, graph {} nohead back lc rgb '{}' lw 0.5\n"
+        "set label '' at graph {}, graph {} point lc rgb '{}' pt {} ps 0.7\n"
+        "set label {} at graph {}, graph {} left font ',10' tc rgb '#222222' noenhanced\n",
+        CsvNumber(ends[i].x), CsvNumber(ends[i].y), CsvNumber(1 + 16 / width), at, style.colour,
+        CsvNumber(1 + 21 / width), at, style.colour, style.point_type, name,
+        CsvNumber(1 + kEndLabelIndent / width), at);
+  }
+  return text;
+}
+
+Panels::Size GroupSize(const Study& study, const std::vector<PolicyGroup>& groups) {
+  double longest = 0;
+  for (const PolicyGroup& group : groups) {
+    longest = std::max(longest, LongestLabel(study, group.policies));
+  }
+  Panels::Size size;
+  size.right = kEndLabelIndent + 8 + static_cast<int>(kEndLabelCharacter * longest);
+  size.width = size.left + (groups.size() > 1 ? 300 : 500) + size.right;
+  size.height = groups.size() > 1 ? 250 : 420;
+  return size;
+}
+
+int GroupColumns(size_t places, size_t groups) {
+  if (groups == 1) return 0;
+  return places == 2 || places == 3 ? static_cast<int>(places) : 2;
+}
+
+std::string GroupTitle(const std::string& place, const PolicyGroup& group) {
+  return PanelTitle(place + (place.empty() || group.name.empty() ? "" : ": ") + group.name);
 }
 
 std::vector<size_t> EvenlySpread(size_t count, size_t limit) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/policy_style.h"
 #include "analysis/study/study.h"
 
 namespace legacy::analysis {
@@ -56,6 +57,19 @@ std::string AxisLabel(const std::string& name, const std::string& unit);
 std::string SetAxis(const std::string& axis, const Range& range, const std::string& unit,
                     bool logarithmic, const std::vector<double>& marks = {});
 bool CanBeLogarithmic(const Range& range);
+// Where on the axis a value is: 0 at its beginning, 1 at its end.
+double PartOfAxis(const Range& range, bool logarithmic, double value);
+
+// Moves ascending places apart, to `gap` at least, between 0 and `most`.
+void PushApart(std::vector<double>& places, double gap, double most);
+
+// Entries of a figure's legend (as for `plot`, "keyentry ... title ..."), with their texts.
+struct Legend {
+  std::vector<std::string> entries;
+  std::vector<std::string> texts;
+  void AddLine(const Study& study, size_t policy);  // in the policy's style, with its mark
+  void AddMark(int point_type, const std::string& text);
+};
 
 // Columns of panels with a legend at their right and a heading above.
 class Panels {
@@ -69,31 +83,36 @@ class Panels {
     int right = 14;
     int names = 0;  // more at the left of the first column, once: for names of rows
   };
-  // `legend`: its longest text; `columns`: 0 for as many as look well.
-  Panels(size_t count, const Size& size, const std::vector<std::string>& legend, int columns = 0);
+  // `columns`: 0 for as many as look well.
+  Panels(size_t count, const Size& size, Legend legend, int columns = 0);
 
   int columns() const { return columns_; }
   int width() const;
   int height() const;
-  // True where the panel is the first of its row, or has none below it: outer labels go there.
   bool AtLeft(size_t panel) const { return panel % static_cast<size_t>(columns_) == 0; }
-  bool AtBottom(size_t panel) const { return panel + static_cast<size_t>(columns_) >= count_; }
 
-  std::string Place(size_t panel) const;  // margins
-  std::string ColourBox(
-      const std::string& label) const;  // a scale of colours in the legend's place
-  // A whole figure: heading and subtitle, `panels` (settings and plot of each), the legend's
-  // entries (as for `plot`, "keyentry ... title ...").
+  // A scale of colours in the legend's place.
+  std::string ColourBox(const std::string& label) const;
+  // The labels of the axes stand at places of their own, where no terminal's margins can push them
+  // out of the picture: x below panels that have none below, y beside the first of each row.
+  struct AxisLabels {
+    std::string x, y;
+  };
+  // A whole figure: heading and subtitle, `panels` (settings and plot of each), the legend.
   std::string Figure(const std::string& name, const std::string& heading,
-                     const std::string& subtitle, const std::vector<std::string>& panels,
-                     const std::vector<std::string>& legend) const;
+                     const std::string& subtitle, const AxisLabels& labels,
+                     const std::vector<std::string>& panels) const;
 
  private:
+  bool AtBottom(size_t panel) const { return panel + static_cast<size_t>(columns_) >= count_; }
+  std::string Place(size_t panel, const AxisLabels& labels) const;  // margins and labels
+
   size_t count_;
   Size size_;
   int columns_;
   int rows_;
-  int legend_;  // width
+  Legend legend_;
+  int legend_width_;
   int legend_height_;
 };
 
@@ -104,10 +123,39 @@ std::string Plot(const std::vector<std::string>& parts);
 // commas.
 std::string PanelTitle(const std::string& name);
 
-// Entries of the legend: a line with marks in the policy's style, or marks alone.
-std::string LineEntry(const Study& study, size_t policy);
-std::string MarkEntry(int point_type, const std::string& colour, const std::string& text);
 std::string PolicyLabel(const Study& study, size_t policy);  // short enough for a legend
+PolicyStyle StyleOf(const Study& study, size_t policy);
+// "lc rgb '#000000' dt 1 pt 7": the style of a curve.
+std::string CurveStyle(const PolicyStyle& style);
+
+// One row for each policy from above, named at its left or, with `names` off, not; and the room
+// that the names take there.
+std::string RowNames(const Study& study, const std::vector<size_t>& policies, bool names);
+int RowNamesWidth(const Study& study, const std::vector<size_t>& policies);
+
+// Policies that one panel shows.
+struct PolicyGroup {
+  std::string name;  // of the family; "" for all
+  std::vector<size_t> policies;
+};
+// All that `shown` has in one group, or where these are too many to be told apart a group for each
+// family, with the baseline in each.
+std::vector<PolicyGroup> GroupsOf(const Study& study, const std::vector<bool>& shown);
+
+// Where a curve ends that is to be labelled there.
+struct CurveEnd {
+  size_t policy = 0;
+  double x = 0;
+  double y = 0;
+};
+// Labels at the right of a panel, pushed apart, each with the curve's mark and a line to its end.
+std::string EndLabels(const Study& study, std::vector<CurveEnd> ends, const Range& y,
+                      bool logarithmic, const Panels::Size& size);
+// The size of panels with such labels, and how many stand beside each other: the places, a row for
+// each group.
+Panels::Size GroupSize(const Study& study, const std::vector<PolicyGroup>& groups);
+int GroupColumns(size_t places, size_t groups);
+std::string GroupTitle(const std::string& place, const PolicyGroup& group);
 
 // Positions of `limit` at most of `count` things, evenly spread, with the first and the last.
 std::vector<size_t> EvenlySpread(size_t count, size_t limit);

@@ -18,16 +18,6 @@ namespace {
 constexpr int kStepRowHeight = 22;
 constexpr double kHalfBar = 0.36;  // of a row
 
-std::string Rows(const Study& study, const std::vector<size_t>& policies, bool names) {
-  std::vector<std::string> ticks;
-  for (size_t row = 0; row < policies.size(); ++row) {
-    ticks.push_back(
-        fmt::format("{} -{}", QuoteTick(names ? PolicyLabel(study, policies[row]) : ""), row));
-  }
-  return fmt::format("set ytics scale 0 ({}) noenhanced\nset yrange [{}:0.6]\n",
-                     fmt::join(ticks, ", "), CsvNumber(0.4 - static_cast<double>(policies.size())));
-}
-
 std::string StepPanel(const Study& study, const ShownPlace& shown,
                       const std::vector<size_t>& policies, DataFile& data) {
   std::vector<std::string> parts;
@@ -51,7 +41,7 @@ std::string StepPanel(const Study& study, const ShownPlace& shown,
   }
   Range range;
   range.Add(0);
-  std::string labels = "unset label\n";
+  std::string labels;
   for (size_t row = 0; row < policies.size(); ++row) {
     const Outcome& outcome = shown.place.outcomes[policies[row]];
     range.Add(ends[row] * 1.3);
@@ -73,41 +63,38 @@ std::vector<StudyFigure> StepFigures(const Study& study, const FigureOptions& op
   std::vector<Place> places;
   for (const ShownPlace& place : shown) places.push_back(place.place);
   std::vector<size_t> policies;
-  size_t longest = 0;
   for (size_t p = 0; p < study.policies.size(); ++p) {
-    if (!IsDone(places, p)) continue;
-    policies.push_back(p);
-    longest = std::max(longest, DisplayWidth(PolicyLabel(study, p)));
+    if (IsDone(places, p)) policies.push_back(p);
   }
   Panels::Size size;
   size.left = 12;
-  size.names = 16 + static_cast<int>(6.6 * static_cast<double>(longest));
+  size.names = RowNamesWidth(study, policies);
   size.width = shown.size() == 1 ? 480 : 300;
   size.height = size.top + size.bottom + 8 + kStepRowHeight * static_cast<int>(policies.size());
-  const Panels panels(shown.size(), size, {"communication"}, ColumnsOf(shown));
+  Legend legend;
+  for (const StepPart& part : kStepParts) {
+    legend.texts.push_back(part.name);
+    legend.entries.push_back(fmt::format("keyentry with boxes lc rgb '{}' fs solid 1 title '{}'",
+                                         part.colour, part.name));
+  }
+  const Panels panels(shown.size(), size, std::move(legend), ColumnsOf(shown));
 
   StudyFigure figure;
   figure.kind = FigureKind::kStepSplit;
   figure.name = "step-split";
   figure.heading = "What a training step's simulated time goes to";
   DataFile data(figure.name);
-  std::vector<std::string> drawn, legend;
+  std::vector<std::string> drawn;
   for (size_t i = 0; i < shown.size(); ++i) {
-    drawn.push_back(Rows(study, policies, panels.AtLeft(i)) +
-                    fmt::format("set xlabel {} font ',11' offset 0,0.4\n",
-                                Quote(panels.AtBottom(i) ? "mean step time [s]" : "")) +
+    drawn.push_back(RowNames(study, policies, panels.AtLeft(i)) +
                     StepPanel(study, shown[i], policies, data));
     figure.words.push_back(StepWords(study, shown[i].place));
-  }
-  for (const StepPart& part : kStepParts) {
-    legend.push_back(fmt::format("keyentry with boxes lc rgb '{}' fs solid 1 title '{}'",
-                                 part.colour, part.name));
   }
   const int64_t seeds = static_cast<int64_t>(study.seeds.size());
   figure.script = panels.Figure(
       figure.name, figure.heading,
       fmt::format("mean over steps, workers and {}; scales differ", ShowCount(seeds, "seed")),
-      drawn, legend);
+      {"mean step time [s]", ""}, drawn);
   figure.data = data.text();
   figure.note = note;
   return {figure};

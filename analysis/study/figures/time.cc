@@ -7,7 +7,6 @@
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
-#include "analysis/policy_style.h"
 #include "analysis/study/crossover.h"
 #include "analysis/study/figures/figures.h"
 #include "analysis/study/figures/parts.h"
@@ -39,6 +38,8 @@ Bar BarOf(const Spread& spread) {
 struct Frame {
   const Study& study;
   size_t axis;
+  std::vector<PolicyGroup> groups;  // a panel each, for every facet
+  bool labelled = false;            // at the ends of curves, instead of a legend
   Range x, y;
   bool logarithmic_x = false;
   bool censored = false;
@@ -80,15 +81,14 @@ void AddPolicy(const Frame& frame, const Facet& facet, size_t policy, DataFile& 
     }
     if (IsCensored(outcome)) ends.push_back({x, Cell(outcome.time_bound)});
   }
-  const PolicyStyle style = StyleOfPolicy(policy);
+  const PolicyStyle style = StyleOf(frame.study, policy);
   const std::string heading =
       fmt::format("{}, {}", frame.study.policies[policy], facet.name.empty() ? "-" : facet.name);
   const std::string axis = frame.study.axes[frame.axis].name;
   if (any) {
-    parts.push_back(
-        fmt::format("{} using 1:2:3:4 with yerrorlines lc rgb '{}' dt {} lw 1.6 pt {} ps 0.6",
-                    data.Add(heading, {axis, "mean_seconds", "low", "high"}, line), style.colour,
-                    style.dashes, style.point_type));
+    parts.push_back(fmt::format("{} using 1:2:3:4 with yerrorlines {} lw 1.6 ps 0.6",
+                                data.Add(heading, {axis, "mean_seconds", "low", "high"}, line),
+                                CurveStyle(style)));
   }
   if (!ends.empty()) {
     parts.push_back(
@@ -101,11 +101,11 @@ void AddPolicy(const Frame& frame, const Facet& facet, size_t policy, DataFile& 
 struct Mark {
   double x, seconds;
   size_t policy;
-  double place = 0;  // of the label, points from the left of the panel
+  double place = 0;  // of the label, part of the panel's width
 };
 
-// Break-even with the baseline, labels pushed apart.
-std::vector<Mark> MarksOf(const Frame& frame, const Facet& facet) {
+// Break-even of a group's policies with the baseline, labels pushed apart.
+std::vector<Mark> MarksOf(const Frame& frame, const Facet& facet, const PolicyGroup& group) {
   std::vector<Mark> marks;
   if (!frame.x.empty() && frame.x.high > frame.x.low) {
     for (const BreakEven& even : BreakEvensOf(frame.study, facet)) {
@@ -114,29 +114,19 @@ std::vector<Mark> MarksOf(const Frame& frame, const Facet& facet) {
       const int others = crossover.ahead + crossover.behind + crossover.unknown;
       if (!crossover.crosses() || !(crossover.seconds > 0) || crossover.crossing <= others)
         continue;
-      marks.push_back({crossover.x, crossover.seconds, PolicyIndex(frame.study, crossover.policy)});
+      const size_t policy = PolicyIndex(frame.study, crossover.policy);
+      if (std::ranges::find(group.policies, policy) == group.policies.end()) continue;
+      marks.push_back({crossover.x, crossover.seconds, policy});
     }
   }
   std::sort(marks.begin(), marks.end(), [](const Mark& a, const Mark& b) { return a.x < b.x; });
   const double width = frame.size.width - frame.size.left - frame.size.right;
-  for (Mark& mark : marks) {
-    const double part = frame.logarithmic_x
-                            ? std::log(mark.x / frame.x.low) / std::log(frame.x.high / frame.x.low)
-                            : (mark.x - frame.x.low) / (frame.x.high - frame.x.low);
-    mark.place = width * (0.037 + 0.926 * part);  // the axis has a margin of 4 % on both sides
+  std::vector<double> places;
+  for (const Mark& mark : marks) {
+    places.push_back(width * PartOfAxis(frame.x, frame.logarithmic_x, mark.x));
   }
-  // Once pushed to the left and once to the right: the mean of both stands apart as well.
-  std::vector<double> lower(marks.size()), upper(marks.size());
-  for (size_t i = 0; i < marks.size(); ++i) {
-    const double least = i == 0 ? kLabelGap : upper[i - 1] + kLabelGap;
-    upper[i] = std::max(marks[i].place, least);
-  }
-  for (size_t i = marks.size(); i-- > 0;) {
-    const double most = i + 1 == marks.size() ? width : lower[i + 1] - kLabelGap;
-    lower[i] = std::min(marks[i].place, most);
-  }
-  for (size_t i = 0; i < marks.size(); ++i) marks[i].place = (lower[i] + upper[i]) / 2;
-  for (Mark& mark : marks) mark.place /= width;
+  PushApart(places, kLabelGap, width);
+  for (size_t i = 0; i < marks.size(); ++i) marks[i].place = places[i] / width;
   return marks;
 }
 
@@ -145,19 +135,19 @@ double LabelPart(const Frame& frame) {
   return kLabelLength / (frame.size.height - frame.size.top - frame.size.bottom);
 }
 
-void AddCrossings(const Frame& frame, const Facet& facet, DataFile& data,
+void AddCrossings(const Frame& frame, const Facet& facet, const PolicyGroup& group, DataFile& data,
                   std::vector<std::string>& parts, std::string& settings) {
   const StudyAxis& axis = frame.study.axes[frame.axis];
   const std::string foot = CsvNumber(1 - LabelPart(frame));
-  for (const Mark& mark : MarksOf(frame, facet)) {
-    const PolicyStyle style = StyleOfPolicy(mark.policy);
+  for (const Mark& mark : MarksOf(frame, facet, group)) {
+    const PolicyStyle style = StyleOf(frame.study, mark.policy);
     const std::string x = CsvNumber(mark.x), y = CsvNumber(mark.seconds);
     const std::string place = CsvNumber(mark.place);
     settings += fmt::format(
-        "set arrow from {},{} to graph {}, graph {} nohead back lc rgb '{}' lw 0.7 dt 3\n"
-        "set label {} at graph {}, graph {} left rotate by 90 font ',8' tc rgb '{}' noenhanced\n",
-        x, y, place, foot, style.colour, Quote(ShowQuantity(mark.x, axis.unit)), place, foot,
-        style.colour);
+        "set arrow from {},{} to graph {}, graph {} nohead back lc rgb '{}' lw 1 dt 3\n"
+        "set label {} at graph {}, graph {} left rotate by 90 font ',8' tc rgb '#222222' "
+        "noenhanced\n",
+        x, y, place, foot, style.colour, Quote(ShowQuantity(mark.x, axis.unit)), place, foot);
     parts.push_back(fmt::format(
         "{} using 1:2 with points lc rgb '{}' lw 1.6 pt {} ps 1.3",
         data.Add(fmt::format("{} breaks even with {}, {}", frame.study.policies[mark.policy],
@@ -167,47 +157,81 @@ void AddCrossings(const Frame& frame, const Facet& facet, DataFile& data,
   }
 }
 
-std::string FacetPanel(const Frame& frame, const Facet& facet, DataFile& data) {
+// The last place at which the policy has a result.
+std::vector<CurveEnd> EndsOf(const Facet& facet, const PolicyGroup& group) {
+  std::vector<CurveEnd> ends;
+  for (const size_t policy : group.policies) {
+    for (size_t i = facet.places.size(); i-- > 0;) {
+      const Outcome& outcome = facet.places[i].outcomes[policy];
+      if (outcome.done == 0) continue;
+      const double y =
+          IsCensored(outcome) ? outcome.time_bound : BarOf(outcome.time_to_accuracy).mean;
+      ends.push_back({policy, facet.x[i], y});
+      break;
+    }
+  }
+  return ends;
+}
+
+std::string FacetPanel(const Frame& frame, const Facet& facet, const PolicyGroup& group,
+                       DataFile& data) {
+  const StudyAxis& axis = frame.study.axes[frame.axis];
   std::vector<std::string> parts;
-  for (size_t p = 0; p < frame.study.policies.size(); ++p) AddPolicy(frame, facet, p, data, parts);
-  if (parts.empty())
-    parts.push_back("NaN");  // the panel of a facet without any result keeps its place
-  std::string settings = "unset arrow\nunset label\n";
-  AddCrossings(frame, facet, data, parts, settings);
-  settings += PanelTitle(facet.name);
+  for (const size_t policy : group.policies) AddPolicy(frame, facet, policy, data, parts);
+  if (parts.empty()) parts.push_back("NaN");  // a panel without any result keeps its place
+  std::string settings = SetAxis("x", frame.x, axis.unit, frame.logarithmic_x, axis.numbers) +
+                         SetAxis("y", frame.y, "s", true);
+  AddCrossings(frame, facet, group, data, parts, settings);
+  if (frame.labelled) {
+    settings += EndLabels(frame.study, EndsOf(facet, group), frame.y, true, frame.size);
+  }
+  settings +=
+      PanelTitle(facet.name + (facet.name.empty() || group.name.empty() ? "" : ": ") + group.name);
   return settings + Plot(parts);
 }
 
-struct Legend {
-  std::vector<std::string> entries;
-  std::vector<std::string> texts;
-};
-
-Legend LegendOf(const Frame& frame, const std::vector<Facet>& facets) {
+Legend LegendOf(const Frame& frame) {
   Legend legend;
-  for (size_t p = 0; p < frame.study.policies.size(); ++p) {
-    if (std::any_of(facets.begin(), facets.end(),
-                    [p](const Facet& facet) { return IsDone(facet.places, p); })) {
-      legend.entries.push_back(LineEntry(frame.study, p));
-      legend.texts.push_back(PolicyLabel(frame.study, p));
-    }
-  }
-  const auto add = [&legend](int mark, const std::string& text) {
-    legend.entries.push_back(MarkEntry(mark, kGrey, text));
-    legend.texts.push_back(text);
-  };
-  if (frame.crossings) add(kCrossingMark, "even with " + frame.study.baseline);
-  if (frame.censored) add(kCensoredMark, "not reached: more");
+  for (const size_t policy : frame.groups.front().policies) legend.AddLine(frame.study, policy);
+  if (frame.crossings) legend.AddMark(kCrossingMark, "even with " + frame.study.baseline);
+  if (frame.censored) legend.AddMark(kCensoredMark, "not reached: more");
   return legend;
 }
 
+// Where no legend says what marks are.
+std::string MarksNote(const Frame& frame) {
+  std::string note;
+  if (frame.crossings) note += "; open circles: even with " + frame.study.baseline;
+  if (frame.censored) note += "; open triangles: not reached, more";
+  return note;
+}
+
+std::vector<PolicyGroup> GroupsIn(const Study& study, const std::vector<Facet>& facets) {
+  std::vector<bool> shown;
+  for (size_t p = 0; p < study.policies.size(); ++p) {
+    shown.push_back(
+        std::ranges::any_of(facets, [p](const Facet& facet) { return IsDone(facet.places, p); }));
+  }
+  return GroupsOf(study, shown);
+}
+
 Frame FrameOf(const Study& study, size_t axis, const std::vector<Facet>& facets) {
-  Frame frame{.study = study, .axis = axis, .x = {}, .y = {}, .size = {}};
+  Frame frame{.study = study,
+              .axis = axis,
+              .groups = GroupsIn(study, facets),
+              .x = {},
+              .y = {},
+              .size = {}};
   for (const Facet& facet : facets) AddToFrame(facet, frame);
   frame.logarithmic_x = CanBeLogarithmic(frame.x);
-  if (facets.size() == 1) frame.size = {.width = 620, .height = 420};
   if (facets.size() == 2 || facets.size() == 4) frame.size = {.width = 430, .height = 350};
-  for (const Facet& facet : facets) frame.crossings |= !MarksOf(frame, facet).empty();
+  frame.labelled = facets.size() == 1 || frame.groups.size() > 1;
+  if (frame.labelled) frame.size = GroupSize(study, frame.groups);
+  for (const Facet& facet : facets) {
+    for (const PolicyGroup& group : frame.groups) {
+      frame.crossings |= !MarksOf(frame, facet, group).empty();
+    }
+  }
   // Room for half of the labels of crossings: mostly the curves are low where these are.
   if (frame.crossings) frame.y.high *= std::pow(frame.y.high / frame.y.low, LabelPart(frame) / 2);
   return frame;
@@ -216,8 +240,9 @@ Frame FrameOf(const Study& study, size_t axis, const std::vector<Facet>& facets)
 StudyFigure TimeFigure(const Study& study, size_t axis, const std::vector<Facet>& facets) {
   const StudyAxis& described = study.axes[axis];
   const Frame frame = FrameOf(study, axis, facets);
-  const Legend legend = LegendOf(frame, facets);
-  const Panels panels(facets.size(), frame.size, legend.texts);
+  const Panels panels(facets.size() * frame.groups.size(), frame.size,
+                      frame.labelled ? Legend{} : LegendOf(frame),
+                      GroupColumns(facets.size(), frame.groups.size()));
   StudyFigure figure;
   figure.kind = FigureKind::kTimeToAccuracy;
   figure.name = "tta-" + described.name;
@@ -225,20 +250,16 @@ StudyFigure TimeFigure(const Study& study, size_t axis, const std::vector<Facet>
   figure.axes = {described.name};
   DataFile data(figure.name);
   std::vector<std::string> drawn;
-  for (size_t i = 0; i < facets.size(); ++i) {
-    drawn.push_back(
-        SetAxis("x", frame.x, described.unit, frame.logarithmic_x, described.numbers) +
-        SetAxis("y", frame.y, "s", true) +
-        fmt::format(
-            "set xlabel {} font ',11' offset 0,0.4\nset ylabel {} font ',11' offset 1,0\n",
-            Quote(panels.AtBottom(i) ? AxisLabel(ShowAxisName(described), described.unit) : ""),
-            Quote(panels.AtLeft(i) ? "time to accuracy [s]" : "")) +
-        FacetPanel(frame, facets[i], data));
-    figure.words.push_back(TimeWords(study, facets[i]));
+  for (const PolicyGroup& group : frame.groups) {
+    for (const Facet& facet : facets) drawn.push_back(FacetPanel(frame, facet, group, data));
   }
-  const std::string target = fmt::format("target {}, {}", ShowQuantity(*study.target, "fraction"),
-                                         SeedsNote(study, "bars"));
-  figure.script = panels.Figure(figure.name, figure.heading, target, drawn, legend.entries);
+  for (const Facet& facet : facets) figure.words.push_back(TimeWords(study, facet));
+  const std::string target =
+      fmt::format("target {}, {}{}", ShowQuantity(*study.target, "fraction"),
+                  SeedsNote(study, "bars"), frame.labelled ? MarksNote(frame) : "");
+  figure.script = panels.Figure(
+      figure.name, figure.heading, target,
+      {AxisLabel(ShowAxisName(described), described.unit), "time to accuracy [s]"}, drawn);
   figure.data = data.text();
   return figure;
 }
@@ -250,8 +271,12 @@ std::vector<StudyFigure> TimeFigures(const Study& study, const FigureOptions& op
   if (!study.target) return figures;
   for (const size_t axis : NumericAxes(study)) {
     std::string note;
-    const std::vector<Facet> facets = ShownFacets(study, axis, options.facets, note);
+    std::vector<Facet> facets = ShownFacets(study, axis, options.facets, note);
     if (facets.empty()) continue;
+    if (const size_t groups = GroupsIn(study, facets).size(); groups > 1) {
+      note.clear();
+      facets = ShownFacets(study, axis, std::max<size_t>(1, options.facets / groups), note);
+    }
     figures.push_back(TimeFigure(study, axis, facets));
     figures.back().note = note;
   }

@@ -7,7 +7,6 @@
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
-#include "analysis/policy_style.h"
 #include "analysis/study/figures/figures.h"
 #include "analysis/study/figures/parts.h"
 #include "analysis/study/quantities.h"
@@ -78,13 +77,11 @@ std::string DrawPanel(const Study& study, const VolumePanel& panel, DataFile& da
                       Cell(100 * (point.accuracy.mean + deviation))});
     }
     if (rows.empty()) continue;
-    const PolicyStyle style = StyleOfPolicy(p);
     const std::string heading =
         fmt::format("{}, {}", study.policies[p], panel.name.empty() ? "-" : panel.name);
-    parts.push_back(
-        fmt::format("{} using 1:2:3:4 with yerrorlines lc rgb '{}' dt {} lw 1.6 pt {} ps 0.6",
-                    data.Add(heading, {"bytes_a_step", "percent", "low", "high"}, rows),
-                    style.colour, style.dashes, style.point_type));
+    parts.push_back(fmt::format("{} using 1:2:3:4 with yerrorlines {} lw 1.6 ps 0.6",
+                                data.Add(heading, {"bytes_a_step", "percent", "low", "high"}, rows),
+                                CurveStyle(StyleOf(study, p))));
   }
   return PanelTitle(panel.name) + Plot(parts);
 }
@@ -108,16 +105,15 @@ VolumeAxes AxesOf(const std::vector<VolumePanel>& panels) {
 }
 
 StudyFigure FigureOf(const Study& study, size_t axis, const std::vector<VolumePanel>& shown) {
-  std::vector<std::string> texts, entries, drawn;
+  std::vector<std::string> drawn;
+  Legend legend;
   for (size_t p = 0; p < study.policies.size(); ++p) {
     const auto has = [p](const VolumePanel& panel) { return !panel.curves[p].empty(); };
-    if (std::ranges::none_of(shown, has)) continue;
-    texts.push_back(PolicyLabel(study, p));
-    entries.push_back(LineEntry(study, p));
+    if (std::ranges::any_of(shown, has)) legend.AddLine(study, p);
   }
   Panels::Size size;
   if (shown.size() == 1) size = {.width = 620, .height = 400};
-  const Panels panels(shown.size(), size, texts);
+  const Panels panels(shown.size(), size, std::move(legend));
   StudyFigure figure;
   figure.kind = FigureKind::kVolume;
   figure.name = "accuracy-volume-" + study.axes[axis].name;
@@ -125,17 +121,13 @@ StudyFigure FigureOf(const Study& study, size_t axis, const std::vector<VolumePa
   figure.axes = {study.axes[axis].name};
   DataFile data(figure.name);
   const VolumeAxes axes = AxesOf(shown);
-  for (size_t i = 0; i < shown.size(); ++i) {
-    drawn.push_back(
-        SetAxis("x", axes.x, "B", CanBeLogarithmic(axes.x)) + SetAxis("y", axes.y, "", false) +
-        fmt::format(
-            "set xlabel {} font ',11' offset 0,0.4\nset ylabel {} font ',11' offset 1,0\n",
-            Quote(panels.AtBottom(i) ? AxisLabel("one worker's messages, a step", "B") : ""),
-            Quote(panels.AtLeft(i) ? "final test accuracy [%]" : "")) +
-        DrawPanel(study, shown[i], data));
+  for (const VolumePanel& panel : shown) {
+    drawn.push_back(SetAxis("x", axes.x, "B", CanBeLogarithmic(axes.x)) +
+                    SetAxis("y", axes.y, "", false) + DrawPanel(study, panel, data));
   }
-  figure.script =
-      panels.Figure(figure.name, figure.heading, SeedsNote(study, "bars"), drawn, entries);
+  figure.script = panels.Figure(
+      figure.name, figure.heading, SeedsNote(study, "bars"),
+      {AxisLabel("one worker's messages, a step", "B"), "final test accuracy [%]"}, drawn);
   figure.data = data.text();
   return figure;
 }

@@ -187,8 +187,7 @@ json Packed(const Study& study, const HtmlOptions& options) {
                     {"numbers", numbers}});
   }
   json styles = json::array();
-  for (size_t p = 0; p < study.policies.size(); ++p) {
-    const PolicyStyle style = StyleOfPolicy(p);
+  for (const PolicyStyle& style : StylesOf(study.policies)) {
     styles.push_back({{"colour", style.colour}, {"mark", style.mark}, {"dashes", style.dashes}});
   }
   std::vector<std::string> names;

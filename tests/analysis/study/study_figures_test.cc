@@ -1,17 +1,16 @@
 #include "analysis/study/figures/study_figures.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <regex>
-
 #include "analysis/gnuplot.h"
-#include "analysis/policy_style.h"
 #include "analysis/study/crossover.h"
 #include "analysis/study/figures/parts.h"
 #include "tests/analysis/study/report_folder.h"
 #include "tests/analysis/study/small_study.h"
 #include "tests/analysis/study/study_testing.h"
+#include "tests/analysis/svg_texts.h"
 
 namespace legacy::analysis::study_figures_test {
 namespace {
@@ -68,14 +67,6 @@ class StudyFiguresTest : public ReportFolderTest {
     }
   }
 };
-
-TEST(PolicyStyle, TellsManyPoliciesApart) {
-  std::set<std::pair<std::string, int>> seen;
-  for (size_t p = 0; p < 64; ++p) {
-    const PolicyStyle style = StyleOfPolicy(p);
-    EXPECT_TRUE(seen.insert({style.colour, style.point_type}).second) << p;
-  }
-}
 
 TEST(Axes, TicksSayTheirPrefix) {
   EXPECT_EQ(PrefixedNumber(1e7, "bit/s", 1e6), "10M");
@@ -190,19 +181,6 @@ TEST(StudyFigures, MapsHoldLogarithmsAndBounds) {
   EXPECT_THAT(figure.script, HasSubstr("set palette defined"));
 }
 
-TEST(StudyFigures, LegendsOfManyPoliciesFit) {
-  std::vector<std::string> policies;
-  for (int i = 0; i < 30; ++i) policies.push_back("p" + std::to_string(i));
-  Study study =
-      PendingStudy(policies, {1}, {{"bandwidth", "bit/s", {"1Gbps", "10Gbps"}, {1e9, 1e10}}});
-  FinishAll(study, [](const StudyPoint&) { return 10.0; });
-  const std::string script = Named(MakeStudyFigures(study), "tta-bandwidth").script;
-  const std::regex size("terminal svg size (\\d+),(\\d+)");
-  std::smatch match;
-  ASSERT_TRUE(std::regex_search(script, match, size));
-  EXPECT_GT(std::stoi(match[2]), 30 * 17);
-}
-
 TEST(StudyFigures, MoreFacetsThanPanelsAreSaid) {
   const std::vector<StudyFigure> figures = MakeStudyFigures(MakeStudy(), {.facets = 4});
   EXPECT_EQ(Named(figures, "tta-workers").note,
@@ -225,6 +203,64 @@ TEST(StudyFigures, NoTargetLeavesTheCostsAndCurves) {
   }
   EXPECT_THAT(NamesOf(MakeStudyFigures(study)),
               ElementsAre("step-split", "accuracy-bytes", "accuracy-time"));
+}
+
+// Two facets along the bandwidth, thirteen along the workers of which twelve are shown.
+TEST_F(StudyFiguresTest, AxesHaveTheirLabels) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  ExpectDrawn(MakeStudy());
+  const auto count = [&](const char* figure, const char* text) {
+    return SvgTexts(Get(figure + std::string(".svg"))).Count(text);
+  };
+  EXPECT_EQ(count("tta-bandwidth", "bandwidth [bit/s]"), 2u);
+  EXPECT_EQ(count("tta-bandwidth", "time to accuracy [s]"), 1u);
+  EXPECT_EQ(count("tta-workers", "workers"), 3u);
+  EXPECT_EQ(count("tta-workers", "time to accuracy [s]"), 4u);
+  EXPECT_EQ(count("break-even-bandwidth", "bandwidth [bit/s]"), 2u);
+  EXPECT_EQ(count("step-split", "mean step time [s]"), 3u);
+  EXPECT_EQ(count("accuracy-bytes", "bytes out of one worker's NIC [B]"), 2u);
+  EXPECT_EQ(count("accuracy-time", "test accuracy [%]"), 2u);
+  EXPECT_EQ(count("speedup-bandwidth-workers", "bandwidth [bit/s]"), 2u);
+  EXPECT_EQ(count("speedup-bandwidth-workers", "workers"), 4u);
+  for (const char* figure : {"tta-bandwidth", "tta-workers", "accuracy-time"}) {
+    for (const MadeUpPolicy& policy : EightPolicies()) {
+      EXPECT_EQ(count(figure, policy.name.c_str()), 1u) << figure << " " << policy.name;
+    }
+  }
+}
+
+TEST_F(StudyFiguresTest, ManyPoliciesHaveAPanelForEachFamilyAndLabelsAtTheirEnds) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  MadeUpStudy made;
+  made.policies = {{"dense", 1, false, 0, 200}};
+  for (const char* family : {"topk", "qsgd", "powersgd"}) {
+    for (int i = 0; i < 8; ++i) {
+      made.policies.push_back({fmt::format("{}-{}", family, i), 0.02, true, 1e-3, 210});
+    }
+  }
+  made.bandwidths = {1e8, 1e9, 1e10};
+  const Study study = MakeStudy(made);
+  ExpectDrawn(study);
+  const SvgTexts drawn(Get("tta-bandwidth.svg"));
+  for (const char* panel : {"8 workers: sparsifiers", "16 workers: sparsifiers",
+                            "8 workers: quantisers", "16 workers: low rank"}) {
+    EXPECT_EQ(drawn.Count(panel), 1u) << panel;
+  }
+  EXPECT_EQ(drawn.Count("8 workers: frequency"), 0u);
+  EXPECT_EQ(drawn.Count("dense"), 8u);
+  for (size_t p = 1; p < study.policies.size(); ++p) {
+    EXPECT_EQ(drawn.Count(study.policies[p]), 2u) << study.policies[p];
+  }
+  EXPECT_EQ(drawn.Count("bandwidth [bit/s]"), 2u);
+}
+
+TEST(PushApart, KeepsTheOrderAndTheEnds) {
+  std::vector<double> places = {95, 96, 97, 98};
+  PushApart(places, 10, 100);
+  EXPECT_THAT(places, ElementsAre(65, 75, 85, 95));
+  places = {20, 50, 50, 80};
+  PushApart(places, 10, 100);
+  EXPECT_THAT(places, ElementsAre(20, 45, 55, 80));
 }
 
 TEST_F(StudyFiguresTest, AreTheSameByteForByte) {
