@@ -15,9 +15,9 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr size_t kLayerNameLimit = 26;  // characters of a layer's name
-constexpr int kPanelWidth = 620;        // points
-constexpr int kPanelHeight = 260;
+constexpr size_t kLayerNameLimit = 30;  // characters of a layer's name
+constexpr int kPanelWidth = 640;        // points
+constexpr int kPanelHeight = 280;
 
 struct StepParameter {
   int64_t step = 0;
@@ -154,7 +154,8 @@ std::optional<Picture> DecisionPicture(const RunDirectory& run, const Summary& s
   script +=
       "set xlabel 'step'\nset ylabel 'parameter'\nset format '%g'\n"
       "set offsets 0, 0, graph 0.05, graph 0.05\n"
-      "set key outside right center vertical Left reverse noenhanced samplen 2 spacing 1.1\n";
+      "set key outside right center vertical maxcols 1 Left reverse noenhanced samplen 2 "
+      "spacing 1.1 font ',10'\n";
   const std::string plot =
       fmt::format("set multiplot layout {},{}\n{}unset multiplot\n", rows, columns, plots);
   script += Output("decisions", kPanelWidth * static_cast<int>(columns),

@@ -35,7 +35,9 @@ std::string QuoteTick(const std::string& text);
 inline constexpr const char* kScriptStart =
     "set encoding utf8\n"
     "set border 3 lc rgb '#444444'\n"
-    "set tics nomirror out textcolor rgb '#222222'\n"
+    "set tics nomirror out scale 0.7,0.4 textcolor rgb '#222222'\n"
+    "set xtics offset 0,0.4\n"
+    "set xlabel offset 0,0.3\n"
     "set style line 100 lc rgb '#DDDDDD' lw 0.7\n"
     "set grid back ls 100\n";
 

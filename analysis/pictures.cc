@@ -62,7 +62,8 @@ Axis MakeAxis(const std::vector<Curve>& curves, const std::string& label,
   }
   Axis axis;
   axis.logarithmic = most > kLogRatio * least;
-  axis.unit = UnitFor(units, axis.logarithmic ? least : most);
+  // Of a logarithmic axis, its middle is a number of at most two digits.
+  axis.unit = UnitFor(units, axis.logarithmic ? 10 * std::sqrt(least * most) : most);
   axis.label =
       fmt::format("{} [{}{}]", label, axis.unit.name, axis.logarithmic ? ", logarithmic" : "");
   return axis;

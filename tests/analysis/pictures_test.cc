@@ -1,5 +1,6 @@
 #include "analysis/pictures.h"
 
+#include <cmath>
 #include <cstdlib>
 
 #include "analysis/curves.h"
@@ -7,6 +8,7 @@
 #include "analysis/gnuplot.h"
 #include "analysis/report.h"
 #include "tests/analysis/fixture.h"
+#include "tests/analysis/svg_texts.h"
 
 namespace legacy::analysis::pictures_test {
 namespace {
@@ -96,6 +98,25 @@ TEST(DecisionPicture, HasAPanelForEachPolicyAndACurveForEachLayer) {
   EXPECT_NE(script.find("many, seed 1, without 12 smaller layers"), std::string::npos);
   EXPECT_NE(script.find("$decided0x0 << END\n0 0.01\n4 0.02\n7 0.03\n10 0.03\nEND"),
             std::string::npos);
+}
+
+TEST_F(PicturesTest, LegendsOfDecisionsLeaveRoomForTheCurves) {
+  if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
+  RunDirectory run = MakeRun({"lgreco", "kimad", "accordion"}, {1});
+  for (const std::string& policy : run.manifest.policies) {
+    AddTraining(run, policy, 1, 1, {0.5});
+    AddDecisions(run, policy, 1, 8, {0, 5});
+    for (DecisionRow& row : run.decisions) row.layer.resize(27, 'x');
+  }
+  run.path = directory_;
+  EXPECT_TRUE(DrawPictures(run, Summarise(run)).warnings.empty());
+  const SvgTexts drawn(Get("decisions.svg"));
+  EXPECT_EQ(drawn.Count("step"), 3u);
+  EXPECT_EQ(drawn.Count("parameter"), 3u);
+  for (const SvgText& text : drawn.texts) {
+    if (text.text != "step") continue;  // stands below the middle of its panel's curves
+    EXPECT_GT(std::fmod(text.x, drawn.width / 2), 0.35 * drawn.width / 2);
+  }
 }
 
 TEST(DecisionPicture, IsNoneWhereNothingChanges) {
