@@ -195,8 +195,32 @@ class Group {
 
 }  // namespace
 
+std::string MissedWords(const Study& study) {
+  const StudyPoint* best = nullptr;
+  for (const StudyPoint& point : study.points) {
+    if (!study.target || point.state != StudyState::kDone) continue;
+    if (point.figures.time_to_accuracy) return "";
+    if (!best || point.figures.best_accuracy > best->figures.best_accuracy) best = &point;
+  }
+  if (!best) return "";
+  std::vector<std::string> where = {fmt::format("{} with seed {}", best->policy, best->seed)};
+  for (size_t a = 0; a < study.axes.size(); ++a) {
+    const StudyAxis& axis = study.axes[a];
+    const auto value = std::ranges::find(axis.values, best->values.at(a));
+    if (axis.values.size() > 1 && value != axis.values.end()) {
+      where.push_back(ShowAxisValue(axis, static_cast<size_t>(value - axis.values.begin())));
+    }
+  }
+  return fmt::format(
+      "No training reached the target accuracy of {}. The best that was reached is "
+      "{}: {}.",
+      ShowQuantity(*study.target, "fraction"),
+      ShowQuantity(best->figures.best_accuracy, "fraction"), fmt::join(where, ", "));
+}
+
 std::string TimeWords(const Study& study, const Facet& facet) {
   if (!study.target || !Any(facet.places, [](const Outcome& o) { return o.done > 0; })) return "";
+  if (!MissedWords(study).empty()) return "";  // is said once, of the whole study
   const std::vector<Stretch> stretches = StretchesOf(study, facet);
   std::string text;
   const bool reached = Any(facet.places, [](const Outcome& o) { return o.reached > 0; });
@@ -212,7 +236,7 @@ std::string TimeWords(const Study& study, const Facet& facet) {
   }
   if (reached) text += EvenText(study, facet, winners) + MissText(study, facet.places);
   text += NoteOfHoles(Pointers(facet.places)) + NoteOfOneSeed(study);
-  // Never empty: a policy that is not compared has missed the target or lacks a seed.
+  // Not empty here: a policy that is not compared has missed the target or lacks a seed.
   return Opening(facet.name) + text.substr(text.find_first_not_of(' '));
 }
 

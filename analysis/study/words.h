@@ -10,6 +10,9 @@
 
 namespace legacy::analysis {
 
+// Where no training that is done reached the target: that, and the best that was reached. "" else.
+std::string MissedWords(const Study& study);
+
 // Time to accuracy along the facet's axis: which policy is the fastest where, and by how much.
 std::string TimeWords(const Study& study, const Facet& facet);
 

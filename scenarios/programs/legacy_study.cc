@@ -16,6 +16,7 @@
 #include "analysis/study/statistics.h"
 #include "analysis/study/store.h"
 #include "analysis/study/study_tables.h"
+#include "analysis/study/words.h"
 #include "base/arguments.h"
 #include "base/error.h"
 #include "base/parse.h"
@@ -214,6 +215,9 @@ struct View {
     if (!baseline.empty()) {
       legacy::analysis::PolicyIndex(study, baseline);
       study.baseline = baseline;
+    }
+    if (const std::string missed = legacy::analysis::MissedWords(study); !missed.empty()) {
+      fmt::print(stderr, "note: {}\n", missed);
     }
     return study;
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/csv.h"
+#include "analysis/study/words.h"
 #include "analysis/summary.h"
 #include "base/error.h"
 #include "base/parse.h"
@@ -125,8 +126,9 @@ std::string StatusText(const Study& study) {
   StateCounts trainings;
   for (const StudyPoint& point : study.points) points.Add(point.state);
   for (const analysis::StudyTraining& training : study.trainings) trainings.Add(training.state);
+  const std::string missed = analysis::MissedWords(study);
   std::string text = Name(study) + "\n" + CountsLine("points", points) +
-                     CountsLine("trainings", trainings) +
+                     CountsLine("trainings", trainings) + missed + (missed.empty() ? "" : "\n") +
                      fmt::format("\n{:<20} {:<24} {:>8} {:>8} {:>8}\n", "axis", "value", "done",
                                  "failed", "pending");
   text += AxisRows(study, "policy", study.policies, [](const StudyPoint& p) { return p.policy; });

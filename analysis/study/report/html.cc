@@ -14,6 +14,7 @@
 #include "analysis/policy_style.h"
 #include "analysis/study/quantities.h"
 #include "analysis/study/web/page_parts.h"
+#include "analysis/study/words.h"
 #include "base/error.h"
 
 namespace legacy::analysis {
@@ -204,6 +205,7 @@ json Packed(const Study& study, const HtmlOptions& options) {
           {"names", names},  // of the policies, as they are shown
           {"legend", names == study.policies ? "" : kIdleLegend},
           {"styles", styles},
+          {"missed", MissedWords(study)},
           {"seeds", seeds},
           {"axes", axes},
           {"points", PackedPoints(study)},

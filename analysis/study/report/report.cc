@@ -10,6 +10,7 @@
 #include "analysis/study/quantities.h"
 #include "analysis/study/report/html.h"
 #include "analysis/study/study_tables.h"
+#include "analysis/study/words.h"
 #include "base/error.h"
 #include "base/whole_file.h"
 
@@ -64,7 +65,7 @@ std::string AxisText(const StudyAxis& axis) {
                      Plain(axis.values.back()));
 }
 
-std::string WhatIsMissing(const Counts& points, const Counts& trainings) {
+std::string WhatIsMissing(const Study& study, const Counts& points, const Counts& trainings) {
   std::string text;
   if (points.pending > 0) {
     text += fmt::format(
@@ -75,6 +76,9 @@ std::string WhatIsMissing(const Counts& points, const Counts& trainings) {
   if (points.failed > 0) {
     text += fmt::format("**Failed:** {}; the table of failed points says why.\n\n",
                         ShowCount(points.failed, "point"));
+  }
+  if (const std::string missed = MissedWords(study); !missed.empty()) {
+    text += fmt::format("**Target not reached:** {}\n\n", Plain(missed));
   }
   return text;
 }
@@ -88,7 +92,7 @@ std::string WhatWasRun(const Study& study) {
   const bool marked = policies != study.policies;
   std::string text = fmt::format("# {}\n\n{}## What was run\n\n",
                                  Plain(study.title.empty() ? study.name : study.title),
-                                 WhatIsMissing(points, trainings));
+                                 WhatIsMissing(study, points, trainings));
   text += "| | |\n|---|---|\n";
   text += fmt::format("| study | {} |\n", Plain(study.name));
   text += fmt::format("| points | {}, {} done |\n", points.all(), points.done);

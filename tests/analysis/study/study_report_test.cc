@@ -68,6 +68,22 @@ TEST_F(StudyReportTest, SaysWhatIsMissing) {
   EXPECT_THAT(Text(), HasSubstr("no route to h3"));
 }
 
+TEST_F(StudyReportTest, SaysOnceAndOnTopThatNobodyReachedTheTarget) {
+  Study study = MakeStudy();
+  for (StudyPoint& point : study.points) {
+    point.figures.time_to_accuracy.reset();
+    point.figures.steps_to_accuracy.reset();
+  }
+  Write(study, {.figures = false});
+  const std::string said = "No training reached the target accuracy";
+  const size_t at = Text().find("**Target not reached:** " + said);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_LT(at, Text().find("## What was run"));
+  EXPECT_EQ(Text().find(said, Text().find(said) + 1), std::string::npos);
+  EXPECT_THAT(Text(), Not(HasSubstr("no policy reaches")));
+  EXPECT_THAT(Get("report/index.html"), HasSubstr("\"missed\":\"" + said));
+}
+
 TEST_F(StudyReportTest, MarksPoliciesThatDecidedTooSeldom) {
   Study study = MakeStudy();
   Write(study, {.figures = false});

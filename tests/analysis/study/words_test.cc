@@ -95,7 +95,25 @@ TEST(TimeWords, NameThoseThatMissTheTarget) {
   Finish(study.points[2], 2);
   EXPECT_THAT(Time(study), HasSubstr(" topk misses the target in 5 of 6 trainings."));
   for (StudyPoint& point : study.points) Finish(point, std::nullopt);
-  EXPECT_EQ(Time(study), "For 8 workers: no policy reaches 80 % accuracy.");
+  EXPECT_EQ(Time(study), "");
+}
+
+TEST(MissedWords, AreSaidWhereNoTrainingReachedTheTarget) {
+  Study study = ThreeBandwidths({1, 2}, 0);
+  EXPECT_EQ(MissedWords(study), "");
+  for (StudyPoint& point : study.points) {
+    Finish(point, std::nullopt);
+    point.figures.best_accuracy = 0.5 + 0.01 * static_cast<double>(point.id);
+  }
+  const StudyPoint& last = study.points.back();
+  EXPECT_EQ(MissedWords(study),
+            "No training reached the target accuracy of 80 %. The best that was reached is " +
+                ShowQuantity(last.figures.best_accuracy, "fraction") + ": " + last.policy +
+                " with seed 2, 10 Gbit/s.");
+  study.points.back().state = StudyState::kPending;
+  EXPECT_THAT(MissedWords(study), HasSubstr("seed 1, 10 Gbit/s"));
+  study.target.reset();
+  EXPECT_EQ(MissedWords(study), "");
 }
 
 TEST(TimeWords, CompareOnlyWholeSetsOfSeeds) {
