@@ -134,6 +134,7 @@ json GroupsDocument(const WhatIf& what_if) {
   for (size_t id = 0; id < study.groups.size(); ++id) {
     groups.push_back({{"id", id},
                       {"label", study.groups[id].label},
+                      {"workers", study.groups[id].trainings.front().scenario.workers},
                       {"defaults", DefaultsOf(what_if.Defaults(id))}});
   }
   return {{"groups", std::move(groups)}, {"policies", study.policies}, {"seeds", study.seeds}};

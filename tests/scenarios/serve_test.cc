@@ -90,11 +90,11 @@ TEST_F(ServeTest, ServesTheReportAndWhatTheStudyHas) {
   const json groups = json::parse(running_->Get("/api/groups").body);
   EXPECT_EQ(groups, json::parse(R"({
       "groups": [
-        {"id": 0, "label": "4 workers, density 1%",
+        {"id": 0, "label": "4 workers, density 1%", "workers": 4,
          "defaults": {"bandwidth": "1Gbps", "delay": "20us", "topology": "star", "slowdown": 2.0,
                       "slow_workers": 1, "device_speed": 1.0, "codec_speed": 1.0,
                       "fidelity": "analytic"}},
-        {"id": 1, "label": "4 workers, density 10%",
+        {"id": 1, "label": "4 workers, density 10%", "workers": 4,
          "defaults": {"bandwidth": "1Gbps", "delay": "20us", "topology": "star", "slowdown": 2.0,
                       "slow_workers": 1, "device_speed": 1.0, "codec_speed": 1.0,
                       "fidelity": "analytic"}}],

@@ -74,23 +74,23 @@ const boxPlugin = {
   },
 };
 
-// First digits of the ticks of a logarithmic axis: fewer the more it spans.
-function firstDigits(span) {
-  if (span > 1e4) return [1];
-  return span > 30 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
-}
+const DIGITS = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3]];  // of ticks in a decade
 
-function logTicks(low, high) {
+// Ticks of a logarithmic axis that has room for so many labels: all digits of each power of ten, some, the powers, or
+// one of several powers.
+function logTicks(low, high, room) {
   const ticks = [];
-  if (high / low < 2) {  // too narrow for whole digits: about five even steps of 1, 2 or 5
-    const raw = (high - low) / 5;
+  if (high / low < 2) {  // too narrow for whole digits: even steps of 1, 2 or 5
+    const raw = (high - low) / Math.min(5, room);
     const decade = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 5, 10].map((digit) => digit * decade).find((one) => one >= raw);
     for (let i = Math.ceil(low / step); i * step <= high; ++i) ticks.push({value: i * step});
     return ticks;
   }
-  const digits = firstDigits(high / low);
-  for (let exponent = Math.floor(Math.log10(low)); 10 ** exponent <= high; ++exponent) {
+  const decades = Math.log10(high / low);
+  const digits = DIGITS.find((some) => decades * some.length <= room) ?? [1];
+  const stride = Math.max(1, Math.ceil(decades / room));
+  for (let exponent = stride * Math.floor(Math.log10(low) / stride); 10 ** exponent <= high; exponent += stride) {
     for (const digit of digits) ticks.push({value: Number(`${digit}e${exponent}`)});
   }
   return ticks.filter(({value}) => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
@@ -117,7 +117,8 @@ function axisOptions({title, unit, logarithmic, names, values = [], ...rest}) {
       callback: (value) => names ? names[value] ?? '' : quantity(value, unit),
     },
     ...(logarithmic ? {...logRange(values), afterBuildTicks: (scale) => {
-      scale.ticks = logTicks(scale.min, scale.max);
+      const {width, height} = scale.chart;
+      scale.ticks = logTicks(scale.min, scale.max, Math.max(2, scale.isHorizontal() ? width / 90 : height / 50));
     }} : {}),
     ...rest,
   };

@@ -13,7 +13,7 @@ text("${WEB}/report.html" html)
 text("${WEB}/report.css" css)
 text("${CHART}" chart)
 set(script "")
-foreach(name statistics figure_tools charts figures crossover what_if report)  # in the order of their use
+foreach(name statistics figure_tools charts figures crossover conclusions what_if report)  # in the order of their use
   text("${WEB}/${name}.js" part)
   string(APPEND script "${part}")
 endforeach()

@@ -116,13 +116,13 @@ function download(name, type, text) {
 // Colours, marks and dashes of policies are those of the printed figures (policy_style.h); lighter ones on dark ground.
 const LIGHTER = {
   '#000000': '#FFFFFF', '#0072B2': '#4DA6DB', '#009E73': '#1FC79A', '#D55E00': '#F07A33', '#882255': '#D977A8',
+  '#332288': '#9C8CFF',
 };
-const MARKS = {  // Chart.js's mark, its rotation, the same as a character
-  'circle': ['circle', 0, '●'], 'square': ['rect', 0, '■'], 'triangle': ['triangle', 0, '▲'],
-  'triangle-down': ['triangle', 180, '▼'], 'diamond': ['rectRot', 0, '◆'], 'pentagon': ['rectRounded', 0, '⬟'],
-  'open-square': ['rect', 0, '□'], 'open-circle': ['circle', 0, '○'],
+const MARKS = {  // Chart.js's mark, its rotation
+  'circle': ['circle', 0], 'square': ['rect', 0], 'triangle': ['triangle', 0], 'triangle-down': ['triangle', 180],
+  'diamond': ['rectRot', 0], 'pentagon': ['rectRounded', 0], 'open-square': ['rect', 0], 'open-circle': ['circle', 0],
 };
-const DASHES = {1: [], 2: [7, 3], 4: [8, 3, 2, 3]};
+const DASHES = {1: [], 2: [7, 3], 3: [2, 3], 4: [8, 3, 2, 3], 5: [8, 3, 2, 3, 2, 3]};
 const PART_COLOURS = {
   compute: '#7F7F7F', encode: '#E69F00', communication: '#0072B2', decode: '#009E73', wait: '#D9D9D9',
 };
@@ -133,7 +133,21 @@ const isDark = () => darkScheme.matches && !printing;
 const onScheme = (colour) => isDark() ? LIGHTER[colour] ?? colour : colour;
 
 function lookOf(style) {
-  const [mark, rotation, character] = MARKS[style.mark];
-  return {colour: onScheme(style.colour), dash: DASHES[style.dashes], mark, rotation, character,
+  const [mark, rotation] = MARKS[style.mark];
+  return {colour: onScheme(style.colour), dash: DASHES[style.dashes], mark, rotation,
           filled: !style.mark.startsWith('open-')};
+}
+
+const SWATCH = 16;  // pixels
+
+// The mark as legends of figures show it.
+function drawSwatch(canvas, look) {
+  const scale = Math.max(1, window.devicePixelRatio);
+  canvas.width = canvas.height = SWATCH * scale;
+  const context = canvas.getContext('2d');
+  context.scale(scale, scale);
+  context.strokeStyle = look.colour;
+  context.fillStyle = look.filled ? look.colour : 'rgba(0, 0, 0, 0)';
+  Chart.helpers.drawPoint(context, {pointStyle: look.mark, rotation: look.rotation, radius: 7 * Math.SQRT1_2,
+                                    borderWidth: 1.5}, SWATCH / 2, SWATCH / 2);
 }

@@ -50,7 +50,7 @@ function addCanvas(panel) {
   panel.section.append(panel.frame, element('div', {class: 'tools'},
     zoomButton('+', 'Zoom in', (chart) => zoomBy(chart, ZOOM_STEP)),
     zoomButton('−', 'Zoom out', (chart) => zoomBy(chart, 1 / ZOOM_STEP)),
-    zoomButton('0', 'Whole range', zoomReset),
+    zoomButton('Whole range', 'Whole range', zoomReset),
     element('span', {id: hint, class: 'hint'},
       'Drag to zoom; once the figure has the focus: wheel, + and −, arrows, 0.'),
     panel.range));
@@ -127,7 +127,7 @@ function checkBoxes(legend, prefix, names, chosen) {
       chosen(boxes.map((box, j) => box.checked ? j : -1).filter((j) => j >= 0));
       redraw();
     }}));
-  const swatch = (i) => element('span', {class: 'swatch', 'aria-hidden': 'true', 'data-policy': i});
+  const swatch = (i) => element('canvas', {class: 'swatch', 'aria-hidden': 'true', 'data-policy': i});
   const labels = boxes.map((box, i) => element('label', {for: box.id, class: 'choice'}, box,
     prefix === 'policy' ? swatch(i) : null, names[i]));
   return element('fieldset', {}, element('legend', {}, legend), ...labels);
@@ -205,33 +205,37 @@ function addPanels() {
   addFailures();
 }
 
+// Sliders with the numbers of the answer beside them, the answer's curves below.
 function addWhatIf() {
   const panel = addPanel({id: 'what-if', title: 'What if', make: null});
-  const form = element('fieldset', {class: 'what-if'}, element('legend', {}, 'Another network'));
+  const form = element('fieldset', {}, element('legend', {}, 'Another network'));
   const status = element('p', {role: 'status', class: 'status'});
   const error = element('p', {role: 'alert', class: 'error'});
-  panel.section.insertBefore(element('div', {}, form, status, error), panel.frame);
+  panel.details.open = true;
   panel.summary.textContent = 'What the recorded trainings would take on a network that the study does not have.';
+  const question = element('div', {}, form, status, error);
   const shown = element('div', {hidden: true});  // nothing to draw before the first answer
   shown.append(...[...panel.section.children].slice([...panel.section.children].indexOf(panel.frame)));
-  panel.section.append(shown);
-  panel.details.open = true;
+  panel.section.append(element('div', {class: 'asked'}, question, panel.details), shown);
+  panel.details.hidden = true;
+  form.hidden = !study.live;
   const {redraw: again} = startWhatIf({form, status, error, show: (figure) => {
-    shown.hidden = false;
+    shown.hidden = panel.details.hidden = false;
     showFigure(panel, figure);
   }}, () => view);
   panel.again = again;
 }
 
+let redrawConclusions = () => {};
+
 function redraw() {
   snapToGrid();
+  redrawConclusions();
   study.axes.forEach((_, i) => {
     byId(`at-${i}`).value = view.at[i];
   });
   for (const swatch of document.querySelectorAll('.swatch')) {
-    const look = lookOf(study.styles[swatch.dataset.policy]);
-    swatch.style.color = look.colour;
-    swatch.textContent = look.character;
+    drawSwatch(swatch, lookOf(study.styles[swatch.dataset.policy]));
   }
   for (const panel of panels) {
     panel.section.hidden = !panel.visible();
@@ -247,10 +251,14 @@ function start() {
     checkBoxes('Policies', 'policy', study.names, (chosen) => view.policies = chosen),
     checkBoxes('Seeds', 'seed', study.seeds, (chosen) => view.seeds = chosen));
   byId('choices').open = matchMedia('(min-width: 900px)').matches;
+  const conclusions = element('ul', {});
+  byId('figures').append(element('section', {id: 'conclusions', 'aria-labelledby': 'conclusions-title'},
+    element('h2', {id: 'conclusions-title'}, 'Conclusions'), conclusions));
+  redrawConclusions = () => conclusions.replaceChildren(
+    ...conclusionsOf(view).map((text) => element('li', {}, text)));
+  addWhatIf();
   addPanels();
   byId('figures').append(...panels.map(({section}) => section));
-  addWhatIf();
-  byId('figures').append(panels.at(-1).section);
   redraw();
   darkScheme.addEventListener('change', redraw);
   addEventListener('beforeprint', () => [printing = true, redraw()]);

@@ -9,9 +9,10 @@ const KNOBS = [
    logarithmic: true, text: 'bit/s'},
   {key: 'delay', label: 'Latency of a link', unit: 'µs', size: 1e-6, low: 1e-7, high: 1, first: 1e-5,
    logarithmic: true, text: 's'},
-  {key: 'slowdown', label: 'Slow-down of the slowest workers', unit: 'times', size: 1, low: 1, high: 20, first: 1,
+  {key: 'slow_workers', label: 'How many workers are slow', unit: 'workers', size: 1, low: 0, high: 64, first: 0,
+   whole: true},
+  {key: 'slowdown', label: 'How many times slower these are', unit: 'times', size: 1, low: 1, high: 20, first: 1,
    logarithmic: true},
-  {key: 'slow_workers', label: 'How many are slow', unit: 'workers', size: 1, low: 0, high: 64, first: 0, whole: true},
   {key: 'device_speed', label: 'Speed of the devices', unit: 'times', size: 1, low: 0.1, high: 10, first: 1,
    logarithmic: true},
   {key: 'codec_speed', label: 'Speed of the codecs', unit: 'times', size: 1, low: 0.01, high: 100, first: 1,
@@ -61,7 +62,9 @@ function makeKnob(knob, changed) {
   });
   const row = element('div', {class: 'knob'}, element('label', {for: id}, knob.label), slider,
     element('span', {class: 'number'}, field, ` ${knob.unit}`));
-  return {row, key: knob.key, get: () => current, set: (value) => show(value, null)};
+  return {row, key: knob.key, get: () => current, set: (value) => show(value, null),
+          limit: (most) => slider.max = to(most),
+          enable: (on) => slider.disabled = field.disabled = !on};
 }
 
 // What the answer says of each policy that is shown: runs of the chosen seeds.
@@ -126,8 +129,22 @@ function whatIfFigure(view, answer) {
 }
 
 // The form of a question. changed() is called on each input. Returns {question(), setGroups(groups)}.
-function makeQuestion(form, changed) {
+function makeQuestion(form, ask) {
+  let codecs = true;  // some policy encodes
+  const changed = () => {
+    effects();
+    ask();
+  };
   const knobs = KNOBS.map((knob) => makeKnob(knob, changed));
+  const knobOf = (key) => knobs.find((knob) => knob.key === key);
+  const FIRST_SLOWDOWN = 2;
+  // What has no effect is switched off; workers become slow by some factor.
+  function effects() {
+    const slow = knobOf('slow_workers').get() > 0;
+    knobOf('slowdown').enable(slow);
+    if (slow && knobOf('slowdown').get() === 1) knobOf('slowdown').set(FIRST_SLOWDOWN);
+    knobOf('codec_speed').enable(codecs);
+  }
   knobs.forEach((knob, i) => knob.set(KNOBS[i].first));
   const field = (label, input) =>
     element('div', {class: 'field'}, element('label', {for: input.id}, label), input);
@@ -140,15 +157,21 @@ function makeQuestion(form, changed) {
   let groups = [];
 
   function setDefaults() {
-    const {defaults} = groups.find(({id}) => id === Number(group.value));
+    const {defaults, workers} = groups.find(({id}) => id === Number(group.value));
+    knobOf('slow_workers').limit(workers);
     for (const knob of knobs) {
       const value = parseQuantity(defaults[knob.key]);
       if (Number.isFinite(value)) knob.set(value);
     }
     topology.value = defaults.topology;
     fidelity.value = FIDELITIES.includes(defaults.fidelity) ? defaults.fidelity : FIDELITIES[0];
+    effects();
   }
   return {
+    answered(answer) {
+      codecs = answer.policies.some(({seeds}) => seeds.some(({parts}) => parts.encode + parts.decode > 0));
+      effects();
+    },
     question: () => ({group: Number(group.value), topology: topology.value, fidelity: fidelity.value,
                       ...Object.fromEntries(knobs.map((knob) => [knob.key, knob.get()]))}),
     setGroups(all) {
@@ -191,6 +214,7 @@ function startWhatIf(panel, view) {
         headers: {'Content-Type': 'application/json'}});
       if (mine !== request) return;
       answer = content;
+      form.answered(answer);
       redraw();
       say(`Answered in ${quantity(answer.seconds, 's', 3)}.`);
     } catch (error) {

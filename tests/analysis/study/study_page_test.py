@@ -70,8 +70,9 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             return
         defaults = {'bandwidth': '2Gbps', 'delay': '10us', 'topology': 'fat-tree', 'slowdown': 1.5, 'slow_workers': 2,
                     'device_speed': 1, 'codec_speed': 1, 'fidelity': 'flow'}
-        self.reply(200, {'groups': [{'id': 0, 'label': '8 workers', 'defaults': defaults},
-                                    {'id': 1, 'label': '16 workers', 'defaults': {**defaults, 'bandwidth': '500Mbps'}}],
+        self.reply(200, {'groups': [{'id': 0, 'label': '8 workers', 'workers': 8, 'defaults': defaults},
+                                    {'id': 1, 'label': '16 workers', 'workers': 16,
+                                     'defaults': {**defaults, 'bandwidth': '500Mbps', 'slow_workers': 0, 'slowdown': 1}}],
                          'policies': ['dense', 'topk', 'randomk'], 'seeds': [1, 2, 3]})
 
     def do_POST(self):
@@ -328,6 +329,73 @@ class StudyPageTest(unittest.TestCase):
         self.choose('#what-if-group', '16 workers')
         self.wait_for(lambda: (Handler.questions[-1]['group'], Handler.questions[-1]['bandwidth']) == (1, 5e8))
 
+    def test_what_has_no_effect_is_switched_off(self):
+        self.open('live.html')
+        enabled = lambda key: self.find(f'#what-if-{key}').is_enabled() and self.find(f'#what-if-{key}-number').is_enabled()
+        self.assertTrue(enabled('slowdown'))  # two workers are slow
+        self.assertFalse(enabled('codec_speed'))  # no policy of the answer encodes
+        self.assertEqual(self.find('#what-if-slow_workers').get_attribute('max'), '8')
+        self.choose('#what-if-group', '16 workers')
+        self.assertFalse(enabled('slowdown'))
+        self.assertEqual(self.find('#what-if-slow_workers').get_attribute('max'), '16')
+        self.find('#what-if-slow_workers').send_keys(Keys.ARROW_RIGHT)
+        self.wait_for(lambda: (Handler.questions[-1]['slow_workers'], Handler.questions[-1]['slowdown']) == (1, 2))
+        self.assertTrue(enabled('slowdown'))
+
+    def test_numbers_of_the_answer_stand_beside_the_sliders(self):
+        self.open('live.html', 1280)
+        form, table, canvas = [self.find(f'#what-if {part}').rect for part in ('fieldset', 'table', 'canvas')]
+        self.assertGreaterEqual(table['x'], form['x'] + form['width'])
+        self.assertLess(table['y'], form['y'] + 100)
+        self.assertGreater(canvas['y'], form['y'] + form['height'])
+        self.open('live.html', 390)
+        slider, field = [self.find(f'#what-if-bandwidth{part}').rect for part in ('', '-number')]
+        self.assertGreaterEqual(field['x'], slider['x'] + slider['width'])
+        self.assertLess(abs(field['y'] + field['height'] / 2 - slider['y'] - slider['height'] / 2), 8)
+
+    def test_begins_with_conclusions_and_what_if(self):
+        self.open('live.html')
+        sections = self.run_script("return [...document.querySelectorAll('main > section')].map((one) => one.id)")
+        self.assertEqual(sections[:3], ['conclusions', 'what-if', 'time'])
+        text = self.find('#conclusions').text
+        self.assertIn('At 2 Gbit/s, 8 workers, topk reaches 80 % first', text)
+        self.assertIn('randomk does not reach the target there', text)
+        self.assertIn('the first is fp16 at 100 Mbit/s, topk from 1 Gbit/s to 10 Gbit/s, dense at 100 Gbit/s.', text)
+        want, = [row['x'] for row in self.expected['all']['crossings'] if row['facet'] == '8 workers' and row['policy'] == 'topk']
+        self.assertIn(f'topk at {want / 1e9:.3g} Gbit/s', text)
+        self.find('#policy-2').click()  # what is not shown is not compared
+        self.assertNotIn('topk', self.find('#conclusions').text)
+        self.open('missed.html')
+        self.assertTrue(self.find('#conclusions li').text.startswith('No training reached the target accuracy of 80 %.'))
+
+    def test_ticks_have_room(self):
+        for width in (390, 1280):
+            self.open('study.html', width)
+            for axis, room in (('x', 40), ('y', 14)):
+                ticks = self.run_script('''const scale = Chart.getChart('time-canvas').scales[arguments[0]];
+                    return scale.ticks.map((tick) => [scale.getPixelForValue(tick.value), tick.label]);''', axis)
+                places = sorted(place for place, label in ticks if label)
+                self.assertGreater(len(places), 1)
+                for one, other in zip(places, places[1:]):
+                    self.assertGreater(other - one, room, f'{axis} at {width}: {ticks}')
+            self.assertEqual(self.run_script("return Chart.getChart('time-canvas').scales.x.labelRotation"), 0)
+
+    def test_marks_are_equal_in_list_and_legend(self):
+        self.open('study.html')
+        self.assertEqual(self.run_script('''
+            const chart = Chart.getChart('time-canvas');
+            return [...document.querySelectorAll('.swatch')].filter((swatch) => {
+                const name = swatch.parentElement.textContent;
+                const item = chart.legend.legendItems.find(({text}) => text === name);
+                const drawn = document.createElement('canvas');
+                drawn.width = drawn.height = 16;
+                const context = drawn.getContext('2d');
+                Object.assign(context, {strokeStyle: item.strokeStyle, fillStyle: item.fillStyle});
+                Chart.helpers.drawPoint(context, {pointStyle: item.pointStyle, rotation: item.rotation,
+                    radius: 7 * Math.SQRT1_2, borderWidth: item.lineWidth}, 8, 8);
+                return drawn.toDataURL() !== swatch.toDataURL();
+            }).map((swatch) => swatch.parentElement.textContent);'''), [])
+
     def test_what_if_says_what_is_wrong(self):
         self.open('live.html')
         field = self.find('#what-if-topology')
@@ -347,7 +415,7 @@ class StudyPageTest(unittest.TestCase):
 
     def test_fits_narrow_and_wide_windows(self):
         for page in ('study.html', 'live.html', 'hostile.html'):
-            for width in (400, 1600):
+            for width in (390, 1280, 1600):
                 self.open(page, width)
                 for figure in FIGURES:
                     self.table(figure)  # open tables may not widen the page either
@@ -357,8 +425,11 @@ class StudyPageTest(unittest.TestCase):
         self.open('live.html')
         nameless = self.run_script('''
             return [...document.querySelectorAll('input, select, button, canvas, [role=region]')].filter((one) =>
-                !one.getAttribute('aria-label') && !(one.labels?.length) && !one.textContent.trim()).map((one) => one.outerHTML);''')
+                !one.getAttribute('aria-hidden') && !one.getAttribute('aria-label') && !(one.labels?.length) && !one.textContent.trim()).map((one) => one.outerHTML);''')
         self.assertEqual(nameless, [])
+        for button in self.browser.find_elements(By.CSS_SELECTOR, '.tools button'):
+            self.assertIn(button.get_attribute('title'), ('Zoom in', 'Zoom out', 'Whole range'))
+            self.assertTrue(button.get_attribute('aria-label').startswith(button.get_attribute('title') + ': '))
         for landmark in ('header', 'main', 'footer', 'nav[aria-label]', 'h1', '#what-if [role=status]'):
             self.assertEqual(len(self.browser.find_elements(By.CSS_SELECTOR, landmark)), 1, landmark)
         ids = self.run_script('return [...document.querySelectorAll("[id]")].map((one) => one.id)')

@@ -189,6 +189,9 @@ void WritePages(const std::filesystem::path& directory) {
   Write(directory / "hostile.html", StudyHtml(HostileStudy()));
   Write(directory / "names.html", StudyHtml(NamedStudy()));
   Write(directory / "point.html", StudyHtml(PointStudy()));
+  Study missed = study;
+  for (StudyPoint& point : missed.points) Censor(point);
+  Write(directory / "missed.html", StudyHtml(missed));
   Study empty = study;
   for (StudyPoint& point : empty.points) Forget(point);
   empty.target.reset();
