@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/csv.h"
+#include "analysis/step_parts.h"
 #include "analysis/table_text.h"
 
 namespace legacy::analysis {
@@ -72,11 +73,29 @@ Table AccuracyTable(const Summary& summary) {
   return table;
 }
 
-Table VolumeTable(const Summary& summary) {
-  Table table{"Volume against dense fp32, and the mean step in ms",
-              {"policy", "element ratio", "payload ratio", "traffic ratio", "step", "compute",
-               "encode", "communication", "decode", "wait"},
+// How many times as fast the mean step is as the baseline's.
+std::string StepSpeedup(const Summary& summary, const PolicySummary& policy) {
+  const auto base = std::ranges::find(summary.policies, summary.baseline, &PolicySummary::name);
+  const double ratio = base->step_seconds.mean / policy.step_seconds.mean;
+  return Fixed(ratio, Decimals(ratio, kRatioDigits));
+}
+
+// What a step takes comes first where times alone are told.
+Table VolumeTable(const Summary& summary, bool times_alone) {
+  Table table{times_alone ? "The mean step in ms, and volume against dense fp32"
+                          : "Volume against dense fp32, and the mean step in ms",
+              {"policy"},
               {}};
+  const auto name_volume = [&] {
+    for (const char* name : {"element ratio", "payload ratio", "traffic ratio"}) {
+      table.header.push_back(name);
+    }
+  };
+  if (!times_alone) name_volume();
+  table.header.push_back("step");
+  if (times_alone) table.header.push_back("step speed-up over " + summary.baseline);
+  for (const StepPart& part : kStepParts) table.header.push_back(part.name);
+  if (times_alone) name_volume();
   const bool priced = std::ranges::any_of(
       summary.policies, [](const PolicySummary& policy) { return policy.egress_usd.count > 0; });
   const bool requested = std::ranges::any_of(summary.policies, [](const PolicySummary& policy) {
@@ -87,15 +106,21 @@ Table VolumeTable(const Summary& summary) {
   }
   if (priced) table.header.push_back("egress USD");
   for (const PolicySummary& policy : summary.policies) {
-    std::vector<std::string> row = {
-        MarkedName(policy.name, policy.decisions), ShowRatio(policy.element_ratio),
-        ShowRatio(policy.payload_ratio), ShowRatio(policy.traffic_ratio)};
+    std::vector<std::string> row = {MarkedName(policy.name, policy.decisions)};
+    const auto add_volume = [&] {
+      for (const Spread& ratio :
+           {policy.element_ratio, policy.payload_ratio, policy.traffic_ratio}) {
+        row.push_back(ShowRatio(ratio));
+      }
+    };
+    if (!times_alone) add_volume();
     const bool known = policy.step_seconds.count > 0;
     row.push_back(ShowTime(policy.step_seconds, 1e3));
-    for (const double seconds : {policy.step.compute, policy.step.encode, policy.step.communication,
-                                 policy.step.decode, policy.step.wait}) {
-      row.push_back(known ? TimeNumber(seconds * 1e3) : "-");
+    if (times_alone) row.push_back(StepSpeedup(summary, policy));
+    for (const StepPart& part : kStepParts) {
+      row.push_back(known ? TimeNumber(policy.step.*part.seconds * 1e3) : "-");
     }
+    if (times_alone) add_volume();
     if (requested) {
       row.push_back(Show(policy.step_bytes, 1, 0));
       row.push_back(policy.requested_bytes ? Fixed(*policy.requested_bytes, 0) : "-");
@@ -142,23 +167,11 @@ bool ClaimsAccuracy(const Summary& summary) {
          });
 }
 
-// How many times as fast the mean step is as the baseline's.
-void AddStepSpeedups(const Summary& summary, Table& table) {
-  const auto base = std::ranges::find(summary.policies, summary.baseline, &PolicySummary::name);
-  table.header.push_back("step speed-up over " + summary.baseline);
-  for (size_t p = 0; p < summary.policies.size(); ++p) {
-    const double ratio = base->step_seconds.mean / summary.policies[p].step_seconds.mean;
-    table.rows[p].push_back(Fixed(ratio, Decimals(ratio, kRatioDigits)));
-  }
-}
-
 std::vector<Table> Tables(const Summary& summary) {
-  if (ClaimsAccuracy(summary)) {
-    return {AccuracyTable(summary), VolumeTable(summary), NetworkTable(summary)};
-  }
-  Table volume = VolumeTable(summary);
-  AddStepSpeedups(summary, volume);
-  return {volume, NetworkTable(summary)};
+  const bool times_alone = !ClaimsAccuracy(summary);
+  std::vector<Table> tables = {VolumeTable(summary, times_alone), NetworkTable(summary)};
+  if (!times_alone) tables.insert(tables.begin(), AccuracyTable(summary));
+  return tables;
 }
 
 std::string Heading(const Summary& summary) {

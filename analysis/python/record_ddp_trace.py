@@ -76,6 +76,7 @@ class DdpTraceRecorder:
         self._path = os.fspath(path)
         self._hook, self._state, self._sends = hook, state, sends
         self._element_bytes = KNOWN_HOOKS.get(name)
+        self._encodes = sends is not None or name not in (None, "allreduce_hook")
         self._group = model.process_group
         layers = [(n, p) for n, p in model.module.named_parameters() if p.requires_grad]
         self._position = {p.data_ptr(): i for i, (_, p) in enumerate(layers)}
@@ -170,14 +171,16 @@ class DdpTraceRecorder:
         timer = self._timer
         for mark in step.done + ([step.end] if step.end is not None else []):
             timer.wait(mark)
-        # The device runs one thing at a time: what earlier encodings took is no part of the backward pass.
+        # The device runs one thing at a time: what earlier encodings took is no part of the backward pass. A plain
+        # all-reduce encodes nothing: what its hook takes is.
         buckets, encoded, ready = [], 0.0, 0.0
         for entry in step.buckets:
             begin, end = entry.pop("marks")
-            ready = max(ready, timer.seconds(step.begin, begin) - encoded)
-            encode = max(0.0, timer.seconds(begin, end))
-            encoded += encode
-            buckets.append({**entry, "ready": self._update + ready, "encode": encode})
+            ready = max(ready, timer.seconds(step.begin, begin if self._encodes else end) - encoded)
+            buckets.append({**entry, "ready": self._update + ready})
+            if self._encodes:
+                buckets[-1]["encode"] = max(0.0, timer.seconds(begin, end))
+                encoded += buckets[-1]["encode"]
         self._write({"compute": self._update + ready, "buckets": buckets, **step.facts})
         self._update = 0.0
         if step.end is not None:
@@ -245,7 +248,8 @@ def _step_lines(steps, names, where):
         yield "    ready " + _each([bucket["ready"] for bucket in buckets])
         if "elements" in buckets[0]:
             yield f"    elements {buckets[0]['elements']}"
-        yield "    encode " + _each([bucket["encode"] for bucket in buckets])
+        if "encode" in buckets[0]:
+            yield "    encode " + _each([bucket["encode"] for bucket in buckets])
         for sends in zip(*(bucket["sends"] for bucket in buckets)):
             yield f"    send {sends[0][0]} " + _each([size for _, size in sends])
 

@@ -84,6 +84,25 @@ TEST(TextTable, ShowsBytesBesideThoseAskedFor) {
   EXPECT_EQ(lgreco.substr(lgreco.size() - 6), " 80 81");
 }
 
+TEST(TextTable, LeadsWithTheStepWhereNothingWasEvaluated) {
+  RunDirectory run = MakeRun({"dense", "topk"}, {1});
+  AddTraining(run, "dense", 1, 4, {0.5});
+  AddTraining(run, "topk", 1, 1, {0.5});
+  run.evaluations.clear();
+  run.manifest.target_accuracy.reset();
+  const std::string text = TextTable(Summarise(run));
+  const size_t table = text.find("\n\n") + 2;
+  EXPECT_EQ(text.substr(table, text.find('\n', table) - table),
+            "The mean step in ms, and volume against dense fp32");
+  EXPECT_EQ(text.find("Accuracy"), std::string::npos);
+  std::istringstream dense(Line(text, "dense")), topk(Line(text, "topk"));
+  std::string name, step, speedup;
+  dense >> name >> step >> speedup;
+  EXPECT_EQ(speedup, "1.00");
+  topk >> name >> step >> speedup;
+  EXPECT_EQ(speedup, "4.00");
+}
+
 TEST(TextTable, FitsTheTerminal) {
   std::string accents;
   for (int i = 0; i < 100; ++i) accents += "é";

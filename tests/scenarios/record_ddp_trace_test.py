@@ -102,9 +102,12 @@ def check_traces(program, folder):
     assert trace.count("\n  bucket ") > STEPS, "several buckets a step were meant"
     assert "method dense\n" in trace and "layer 0.weight 65536\n" in trace, trace
     assert re.search(r"\n  compute \S+ \S+\n", trace), "times of each rank were meant"
+    assert "encode" not in trace, "a plain all-reduce encodes nothing"
+    assert all(float(row["encode_seconds"]) == 0 for row in rows), rows
     assert "  rate 0.1\n" in trace and trace.count("accuracy 0.5\n") == 1, trace
     rows, _ = replay(program, folder, "fp16")
     assert all(float(row["message_bytes"]) == 2 * elements for row in rows), rows
+    assert all(float(row["encode_seconds"]) > 0 for row in rows), rows
     rows, trace = replay(program, folder, "own")
     assert "send broadcast 8\n    send all-gather 10 11\n" in trace, trace
     assert not [name for name in os.listdir(folder) if ".rank" in name and not name.startswith("x.")], "parts are left"
