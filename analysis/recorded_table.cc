@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "analysis/csv.h"
+#include "analysis/table_text.h"
 #include "base/error.h"
 #include "base/whole_file.h"
 
@@ -28,12 +29,6 @@ bool Equal(const std::string& a, const std::string& b, double tolerance) {
   const std::optional<double> y = Number(b);
   if (!x || !y) return a == b;
   return std::abs(*x - *y) <= tolerance * std::max(std::abs(*x), std::abs(*y));
-}
-
-std::string MarkdownLine(const ValidationRow& fields) {
-  std::string line = "|";
-  for (const std::string& field : fields) line += " " + field + " |";
-  return line + "\n";
 }
 
 }  // namespace
@@ -74,9 +69,9 @@ ValidationTable ReadTable(const std::string& name, const std::string& path) {
 }
 
 std::string ToMarkdown(const ValidationTable& table) {
-  std::string text = MarkdownLine(table.columns);
-  text += MarkdownLine(ValidationRow(table.columns.size(), "---"));
-  for (const ValidationRow& row : table.rows) text += MarkdownLine(row);
+  std::string text = analysis::MarkdownLine(table.columns, true);
+  text += analysis::MarkdownLine(ValidationRow(table.columns.size(), "---"), true);
+  for (const ValidationRow& row : table.rows) text += analysis::MarkdownLine(row, true);
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "analysis/table_text.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace legacy::analysis {
 namespace {
@@ -45,17 +46,24 @@ std::string TextLine(const std::vector<std::string>& cells, const std::vector<si
   return line.erase(line.find_last_not_of(' ') + 1) + "\n";
 }
 
-std::string MarkdownLine(const std::vector<std::string>& cells) {
+}  // namespace
+
+std::string MarkdownText(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::string_view("\\`*<|").find(c) != std::string_view::npos) out += '\\';
+    out += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string MarkdownLine(const std::vector<std::string>& cells, bool are_markdown) {
   std::string line = "|";
   for (const std::string& cell : cells) {
-    line += ' ';
-    for (const char c : cell) line += c == '|' ? "\\|" : std::string(1, c);
-    line += " |";
+    line.append(" ").append(are_markdown ? cell : MarkdownText(cell)).append(" |");
   }
   return line + "\n";
 }
-
-}  // namespace
 
 std::string RenderText(Table table) {
   const auto link = std::ranges::find(table.header, "busiest link");

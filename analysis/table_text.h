@@ -19,6 +19,11 @@ struct Table {
 std::string RenderText(Table table);
 std::string RenderMarkdown(const Table& table);
 
+// A text for Markdown: in one line, nothing of it read as markup.
+std::string MarkdownText(const std::string& text);
+// The line of a table; its cells are such texts, or Markdown themselves.
+std::string MarkdownLine(const std::vector<std::string>& cells, bool are_markdown = false);
+
 // Characters, not bytes, of UTF-8 text; and `name` cut in the middle to at most `limit` of them.
 size_t DisplayWidth(const std::string& text);
 std::string Shorten(const std::string& name, size_t limit);

@@ -47,6 +47,12 @@ void Replace(const fs::path& path, std::string_view text) {
 
 }  // namespace
 
+void MakeFolder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw Error(path.string() + ": the folder cannot be made: " + error.message());
+}
+
 OutputFile CreateBeside(const fs::path& path) {
   for (int i = 0;; ++i) {
     fs::path name = path;

@@ -22,6 +22,10 @@ std::string ReadWholeFile(const std::filesystem::path& path, size_t most_bytes =
 // "PATH: cannot be written: " with the system's reason.
 void WriteWholeFile(const std::filesystem::path& path, std::string_view text);
 
+// Makes a folder and those above it, where they are not there. Throws Error "PATH: the folder
+// cannot be made: " with the system's reason.
+void MakeFolder(const std::filesystem::path& path);
+
 // Creates a new file of this process alone beside `path`, to be renamed to it. The caller removes
 // it where it is not renamed.
 OutputFile CreateBeside(const std::filesystem::path& path);

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <type_traits>
 
 #include "analysis/csv.h"
@@ -76,9 +75,7 @@ json Description(const Study& study) {
 
 void ExportStudy(const Study& study, const fs::path& directory) {
   CheckTables(study);
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) throw Error(directory.string() + ": cannot be made: " + error.message());
+  MakeFolder(directory);
 
   std::string trainings = Header(TrainingColumns());
   for (const StudyTraining& training : study.trainings) trainings += Line(TrainingCells(training));

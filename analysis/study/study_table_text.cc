@@ -3,27 +3,12 @@
 
 #include "analysis/csv.h"
 #include "analysis/study/study_tables.h"
+#include "analysis/table_text.h"
 
 namespace legacy::analysis {
 namespace {
 
 using Cells = std::vector<std::string>;
-
-// One line of it, nothing of it read as markup.
-std::string MarkdownText(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (std::string_view("\\`*<|").find(c) != std::string_view::npos) out += '\\';
-    out += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return out;
-}
-
-std::string MarkdownLine(const Cells& cells) {
-  std::string line = "|";
-  for (const std::string& cell : cells) line.append(" ").append(MarkdownText(cell)).append(" |");
-  return line + "\n";
-}
 
 Cells HeadersOf(const StudyTable& table) {
   Cells headers;

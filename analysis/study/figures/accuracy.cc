@@ -17,8 +17,6 @@ namespace legacy::analysis {
 namespace {
 
 constexpr int kMarksOnCurve = 7;
-constexpr double kLogRatio =
-    5;  // of the longest to the shortest curve, above which x is logarithmic
 
 struct Against {
   const char* name;  // of the figure
@@ -93,10 +91,6 @@ PanelCurves CurvesOf(const Study& study, const ShownPlace& shown, const Against&
   }
   if (!panel.logarithmic && !panel.x.empty()) panel.x.Add(0);
   return panel;
-}
-
-double DeviationOf(const Spread& spread) {
-  return std::isnan(spread.deviation) ? 0 : spread.deviation;
 }
 
 std::string CurvesPanel(const Study& study, const PanelCurves& panel, const PolicyGroup& group,

@@ -159,6 +159,10 @@ std::string Cell(const std::string& text) {
   return quoted + "\"";
 }
 
+double DeviationOf(const Spread& spread) {
+  return std::isnan(spread.deviation) ? 0 : spread.deviation;
+}
+
 void Range::Add(double value) {
   if (!std::isfinite(value)) return;
   low = std::min(low, value);

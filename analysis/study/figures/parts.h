@@ -9,6 +9,7 @@
 
 #include "analysis/policy_style.h"
 #include "analysis/study/study.h"
+#include "analysis/summary.h"
 
 namespace legacy::analysis {
 
@@ -33,6 +34,8 @@ std::string Cell(const std::string& text);  // a text of a data file, quoted
 
 inline constexpr int kCensoredMark = 8;  // open triangle: the target was not reached
 inline constexpr const char* kGrey = "#555555";
+
+double DeviationOf(const Spread& spread);  // 0 where it is not known
 
 // The least and the most of what an axis shows.
 struct Range {

@@ -25,9 +25,7 @@ class DrawingFolder {
  public:
   explicit DrawingFolder(const fs::path& directory)
       : path_(directory / fmt::format(".drawing-{}", getpid())) {
-    std::error_code error;
-    fs::create_directories(path_, error);
-    if (error) throw Error(path_.string() + ": the folder cannot be made: " + error.message());
+    MakeFolder(path_);
   }
   ~DrawingFolder() {
     std::error_code ignored;

@@ -29,7 +29,7 @@ struct Bar {
   double mean, low, high;
 };
 Bar BarOf(const Spread& spread) {
-  const double deviation = std::isnan(spread.deviation) ? 0 : spread.deviation;
+  const double deviation = DeviationOf(spread);
   return {spread.mean, std::max(spread.mean - deviation, kLeastBar * spread.mean),
           spread.mean + deviation};
 }

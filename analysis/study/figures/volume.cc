@@ -22,10 +22,6 @@ struct VolumePoint {
   Spread accuracy;
 };
 
-double DeviationOf(const Spread& spread) {
-  return std::isnan(spread.deviation) ? 0 : spread.deviation;
-}
-
 // Of a policy along the facet, by ascending bytes.
 std::vector<VolumePoint> CurveOf(const Facet& facet, size_t policy) {
   std::vector<VolumePoint> curve;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <system_error>
 
 #include "analysis/run_directory.h"
 #include "analysis/study/figures/study_figures.h"
@@ -11,7 +10,6 @@
 #include "analysis/study/report/html.h"
 #include "analysis/study/study_tables.h"
 #include "analysis/study/words.h"
-#include "base/error.h"
 #include "base/whole_file.h"
 
 namespace legacy::analysis {
@@ -157,12 +155,6 @@ std::string HowToRepeat(const Study& study) {
       "filter; `figures/NAME.gp` draws a figure again from its data: `gnuplot figures.gp` there "
       "draws all.\n\n{}yaml\n{}{}\n",
       fence, definition, fence);
-}
-
-void MakeFolder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) throw Error(path.string() + ": the folder cannot be made: " + error.message());
 }
 
 void WriteTables(const std::vector<StudyTable>& tables, const fs::path& directory,
