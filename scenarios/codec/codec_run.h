@@ -35,7 +35,7 @@ struct RunOptions {
   int64_t first_step = 0;
   int repeats = 5;  // repetitions of what is measured; the median counts
   Collectives collectives;
-  LinkEstimate link = {.latency_seconds = 10e-6, .seconds_per_byte = 8 / 10e9};
+  LinkEstimate link = {.latency_seconds = 10e-6, .seconds_per_byte = 8 / 1e9};
   double compute_seconds = 0;  // computing of a step, for policies that read the clock
   int64_t steps_per_epoch = 1;
 };

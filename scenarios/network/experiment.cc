@@ -191,7 +191,7 @@ Experiment ParseExperiment(const OptionValues& values,
   e.piece_bytes = reader.Bytes("piece-bytes");
   e.window = reader.Int("window", 1, 65536);
   e.root = reader.Int("root", 0, e.Workers() - 1);
-  e.group = reader.Int("group", 1, 65536);
+  e.group = reader.Int("group", 0, 65536);
   e.servers = reader.Int("servers", 1, 65536);
   e.buckets = reader.Int("buckets", 1, 4096);
   e.compute = fabric::ParseTime(reader.Text("compute"), "--compute");
@@ -230,7 +230,7 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
   spec.bytes = parts(e.bytes);
   spec.pullBytes = part(PullBytes(e));
   spec.servers = std::max<int>(1, static_cast<int>(network.placement.servers.size()));
-  spec.group = e.group;
+  spec.group = e.group > 0 ? e.group : WorkersOfFirstSwitch(network);
   spec.sumBytes = parts(SumBytes(e, algorithm));
   spec.parents = network.placement.parents;
   spec.firstAggregator =

@@ -33,7 +33,7 @@ struct Experiment {
   int64_t piece_bytes = 0;
   int window = 64;
   int root = 0;
-  int group = 1;
+  int group = 0;  // workers of a group; 0: those on the first worker's switch
   int servers = 1;
   int buckets = 1;
   fabric::TimeNs compute = 0;

@@ -21,6 +21,15 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request) {
   return network;
 }
 
+int WorkersOfFirstSwitch(const Network& network) {
+  const auto switch_of = [&](int worker) {
+    return network.topology.To(network.topology.Out(network.placement.hosts[worker]).front());
+  };
+  int group = 1;
+  while (group < network.placement.Workers() && switch_of(group) == switch_of(0)) ++group;
+  return group;
+}
+
 void TryEngine(const fabric::EngineFactory& factory, const Network& network) {
   factory(network.request);
 }

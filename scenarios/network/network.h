@@ -31,6 +31,9 @@ struct Network {
 // Builds a network. Throws fabric::Error on a fabric that cannot be built or is too small.
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
 
+// Returns how many of the first workers hang on one switch.
+int WorkersOfFirstSwitch(const Network& network);
+
 // Throws now, not after the first step, what the engine refuses (ns-3 attributes, say).
 void TryEngine(const fabric::EngineFactory& factory, const Network& network);
 

@@ -34,7 +34,7 @@ constexpr const char* kExamples =
 struct Texts {
   std::string collective;
   std::string error_feedback = "auto";
-  std::string bandwidth = "10Gbps";
+  std::string bandwidth = "1Gbps";
   std::string latency = "10us";
   std::string compute = "0s";
   std::string per = "codec";

@@ -89,8 +89,8 @@ void AddTable(CLI::App& app, std::vector<Given>& given) {
 }
 
 struct TopoTexts {
-  std::string bandwidth = "10Gbps";
-  std::string delay = "1us";
+  std::string bandwidth = "1Gbps";
+  std::string delay = "10us";
   int hosts = 0;
 };
 
@@ -104,9 +104,9 @@ CLI::App* AddTopo(CLI::App& app, TopoCommand& topo, TopoTexts& texts) {
   sub->add_option("TOPOLOGY", topo.topology.text, "as for --topo")->required()->type_name("");
   sub->add_option("--format", topo.format, "of convert [yaml]")->type_name("yaml|hpcc|dot|svg");
   sub->add_option("--out", topo.out, "of convert; default: standard output")->type_name("FILE");
-  sub->add_option("--bandwidth", texts.bandwidth, "of links that say nothing else [10Gbps]")
+  sub->add_option("--bandwidth", texts.bandwidth, "of links that say nothing else [1Gbps]")
       ->type_name("RATE");
-  sub->add_option("--delay", texts.delay, "likewise [1us]")->type_name("TIME");
+  sub->add_option("--delay", texts.delay, "likewise [10us]")->type_name("TIME");
   sub->add_option("--hosts", texts.hosts, "that are needed, where no size is given [16]")
       ->type_name("N");
   return sub;

@@ -4,20 +4,6 @@
 #include "scenarios/network/engines.h"
 
 namespace legacy {
-namespace {
-
-// How many of the first workers hang on one switch.
-int FirstGroup(const Network& network) {
-  const auto switch_of = [&](int worker) {
-    return network.topology.To(network.topology.Out(network.placement.hosts[worker]).front());
-  };
-  int group = 1;
-  while (group < network.placement.Workers() && switch_of(group) == switch_of(0)) ++group;
-  return group;
-}
-
-}  // namespace
-
 ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed) {
   NetworkRequest request;
   request.topology.text = scenario.topology;
@@ -52,7 +38,7 @@ TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
       ParseAlgorithm(scenario.allreduce, "network.allreduce", Collective::kAllReduce);
   options.all_gather =
       ParseAlgorithm(scenario.allgather, "network.allgather", Collective::kAllGather);
-  options.group = scenario.group > 0 ? scenario.group : FirstGroup(network);
+  options.group = scenario.group > 0 ? scenario.group : WorkersOfFirstSwitch(network);
   options.servers = scenario.servers;
   options.parents = network.placement.parents;
   options.first_aggregator =

@@ -56,10 +56,10 @@ cases() {
   for collective in ring-allreduce halving-doubling-allreduce double-tree-allreduce direct-allreduce hierarchical-allreduce \
     in-network-allreduce ring-allgather direct-allgather hierarchical-allgather all-to-all broadcast parameter-server \
     sharded-parameter-server sparse-tree scatter-reduce-allgather; do
-    "$bin/legacy-network" --collective=$collective --workers=8 --bytes=64KB --quiet --csv=network-$collective.csv \
+    "$bin/legacy-network" --bandwidth=10Gbps --delay=1us --group=4 --collective=$collective --workers=8 --bytes=64KB --quiet --csv=network-$collective.csv \
       --links=links-$collective.csv --finish=finish-$collective.csv
   done
-  "$bin/legacy-network" --pattern=poisson:load=0.5,cdf=websearch,flows=200 --fidelity=flow --quiet --fct=fct.csv --csv=pattern.csv
+  "$bin/legacy-network" --bandwidth=10Gbps --delay=1us --pattern=poisson:load=0.5,cdf=websearch,flows=200 --fidelity=flow --quiet --fct=fct.csv --csv=pattern.csv
   for claim in f2 f8 g1 g6; do
     "$bin/legacy-study" run "$root/scenarios/claims/$claim.yaml" --out=study-$claim >study-$claim.log 2>&1
     "$bin/legacy-study" export study-$claim --out=exported-$claim >>study-$claim.log 2>&1

@@ -13,7 +13,11 @@ namespace legacy {
 inline OptionValues With(const OptionValues& changes) {
   OptionValues values = DefaultValues();
   values["fidelity"] = "analytic";
+  values["bandwidth"] = "10Gbps";
+  values["delay"] = "1us";
   for (const auto& [name, value] : changes) values.at(name) = value;
+  const bool grouped = values["collective"].starts_with("hierarchical");
+  if (grouped && values["group"] == "0") values["group"] = "4";
   return values;
 }
 

@@ -111,8 +111,10 @@ TEST_F(NetworkProgram, FilesAreTheSameEachTime) {
 }
 
 TEST_F(NetworkProgram, TheDoctorFindsOversubscription) {
-  const std::string line = "--topo=leaf-spine:oversubscription=4 --placement=strided --bytes=1MB";
-  const Result result = Run(line + " --fidelity=flow --doctor --doctor-csv=d.csv --doctor-json=d");
+  const std::string line =
+      "--topo=leaf-spine:oversubscription=4 --placement=strided --bytes=1MB --delay=1us";
+  const Result result =
+      Run(line + " --bandwidth=10Gbps --fidelity=flow --doctor --doctor-csv=d.csv --doctor-json=d");
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_NE(result.text.find("doctor, flow fidelity, repetition 0: bound by bandwidth: "
                              "4 links between tiers 1 and 2 twice as fast"),
@@ -268,7 +270,7 @@ TEST_F(NetworkProgram, MistakesAreSaidOnceAndClearly) {
       {"--bytes=,", "--bytes"},
       {"--density=150", "--density"},
       {"--root=16 --collective=broadcast", "--root: got '16'"},
-      {"--group=0", "--group: got '0'"},
+      {"--group=-1", "--group: got '-1'"},
       {"--buckets=0", "--buckets: got '0'"},
       {"--stragglers=often", "lognormal"},
       {"--stragglers=fixed:workers=99,factor=2", "99"},

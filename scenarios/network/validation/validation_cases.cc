@@ -126,6 +126,9 @@ void AddOthers(std::vector<ValidationCase>& cases) {
 Experiment ExperimentOf(const ValidationCase& one, const std::vector<std::string>& fidelities) {
   OptionValues values = DefaultValues();
   values["fidelity"] = Join(fidelities, ",");
+  values["bandwidth"] = "10Gbps";
+  values["delay"] = "1us";
+  if (one.options.find("hierarchical") != std::string::npos) values["group"] = "4";
   std::istringstream words(one.options);
   for (std::string word; words >> word;) {
     const size_t equals = word.find('=');
