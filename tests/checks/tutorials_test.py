@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Does what a tutorial says, in a temporary folder, and compares what the programs print.
+
+    tutorials_test.py BUILD PAGE        BUILD: build/PROFILE of this tree; PAGE: docs/tutorials/*.md
+    tutorials_test.py BUILD PAGE --show prints what each block really gives instead of comparing
+    tutorials_test.py --self-test
+
+Blocks of a page, in their order:
+
+    ```yaml title="study.yaml"   a file, of any language: it is written
+    ```sh                        commands of a POSIX shell, which stops at the first that fails
+    <!-- fails -->               above such a block: its last command has to fail
+    ```text                      what the block of commands above printed, to either stream
+
+Text agrees line by line but for runs of blanks and empty lines. A line `...` stands for any number of lines, and `...` in a
+line for any text. A number behind `~`, with its unit, stands for any number: a measured one, or an accuracy, which differs
+between kinds of processors.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+FENCE = re.compile(r'^```(?P<language>\w*)(?: title="(?P<title>[\w.-]+)")?$')
+ANY_NUMBER = r"(?:[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?: [num]?s\b)?)"
+SPECIAL = re.compile(r"~" + ANY_NUMBER + r"|\.\.\.")
+
+
+class Block:
+    def __init__(self, line, language, title, fails):
+        self.line, self.language, self.title, self.fails = line, language, title, fails
+        self.lines = []
+
+
+def read_blocks(text):
+    blocks, open_block, before = [], None, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if open_block is not None:
+            if line == "```":
+                blocks.append(open_block)
+                open_block = None
+            else:
+                open_block.lines.append(line)
+        elif line.startswith("```"):
+            match = FENCE.match(line)
+            if not match:
+                raise ValueError(f"line {number}: got '{line}'; allowed: ```LANGUAGE, ```LANGUAGE title=\"FILE\"")
+            open_block = Block(number, match["language"], match["title"], before == "<!-- fails -->")
+        if line:
+            before = line
+    if open_block is not None:
+        raise ValueError(f"line {open_block.line}: the block has no end")
+    return blocks
+
+
+def squeezed(lines):
+    return [squeezed_line for line in lines if (squeezed_line := " ".join(line.split()))]
+
+
+def pattern_of(line):
+    """What a line of the page stands for."""
+    pattern, end = "", 0
+    for special in SPECIAL.finditer(line):
+        pattern += re.escape(line[end:special.start()]) + (".*" if special[0] == "..." else ANY_NUMBER)
+        end = special.end()
+    return re.compile(pattern + re.escape(line[end:]))
+
+
+def first_difference(shown, printed):
+    """None where `shown` stands for `printed`, else the line of `shown` that agrees with none."""
+    printed = squeezed(printed)
+    place, skipping = 0, False
+    shown = squeezed(shown)
+    for index, line in enumerate(shown):
+        if line == "...":
+            skipping = True
+            continue
+        pattern = pattern_of(line)
+        # Behind "...", the place is the first line that agrees, and from the end where no "..." follows.
+        while skipping and place < len(printed) and not pattern.fullmatch(printed[place]):
+            place += 1
+        if place == len(printed) or not pattern.fullmatch(printed[place]):
+            return line
+        place, skipping = place + 1, False
+    return None if skipping or place == len(printed) else f"(the end; then comes: {printed[place]})"
+
+
+def make_launcher(folder, build):
+    """A waf for the folder of a tutorial: programs of the build; all else is the tree's."""
+    waf = folder / "waf"
+    waf.write_text(f"""#!/bin/sh
+if [ "$1" = --run ]; then
+  program=$2
+  shift 2
+  exec '{build}/bin/'"$program" "$@"
+fi
+exec '{ROOT}/waf' --no-install --profile='{build.name}' "$@"
+""")
+    waf.chmod(0o755)
+
+
+def environment(folder):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LEGACY_")}
+    return kept | {"LEGACY_DATA": str(folder / "no-data"), "OMP_WAIT_POLICY": "passive"}
+
+
+def run_page(page, build, show):
+    """What does not hold, as lines of text."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="legacy-tutorial-"))
+    failures, printed, compared = [], None, 0
+    try:
+        make_launcher(folder, build)
+        for block in read_blocks(page.read_text(encoding="utf-8")):
+            place = f"{page.relative_to(ROOT)}:{block.line}"
+            if block.title:
+                (folder / block.title).write_text("\n".join(block.lines) + "\n")
+            elif block.language == "sh":
+                result = subprocess.run(["sh", "-eu", "-c", "\n".join(block.lines)], cwd=folder, env=environment(folder),
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        text=True, check=False)
+                printed = result.stdout.splitlines()
+                if show:
+                    print(f"== {place}: status {result.returncode}\n" + result.stdout)
+                if (result.returncode != 0) != block.fails:
+                    failures += [f"{place}: status {result.returncode}; it printed"] + printed[-30:]
+                    break  # the rest follows from it
+            elif block.language == "text":
+                if printed is None:
+                    raise ValueError(f"{place}: no block of commands stands above")
+                line = first_difference(block.lines, printed)
+                if line is not None:
+                    failures += [f"{place}: the page shows", f"  {line}", "where the commands printed"] + printed
+                printed, compared = None, compared + 1
+    finally:
+        shutil.rmtree(folder)
+    if compared == 0:
+        failures.append(f"{page}: it shows no output")
+    return failures
+
+
+def self_test():
+    def differs(shown, printed):
+        return first_difference(shown.splitlines(), printed.splitlines()) is not None
+
+    assert not differs("a  1\nb", "a 1\n\n  b")
+    assert differs("a", "a\nb") and differs("a\nb", "a") and differs("a 1", "a 2") and differs("a", "ab")
+    assert not differs("...\nb\n...", "a\nb\nc") and not differs("a\n...", "a") and not differs("...\nc", "a\nb\nc")
+    assert differs("...\nc\nb", "b\nc") and differs("...\na", "a\nb") and differs("a\nc\n...", "a\nb\nc")
+    assert not differs("took ~1.2 ms, ~8e-05", "took 37 us, 2e+06") and differs("took ~1.2 ms", "took long")
+    assert not differs("a ... 1", "a b c 1") and differs("a ... 1", "a b c 2")
+    assert differs("(1.0x) ~5 %", "(1.1x) 6 %")
+    blocks = read_blocks('<!-- fails -->\n\n```sh\nfalse\n```\n```yaml title="a.yaml"\nb: 1\n```\n')
+    assert blocks[0].fails and blocks[0].lines == ["false"] and blocks[1].title == "a.yaml" and not blocks[1].fails
+    for bad in ("```sh\nls", "``` title\n```"):
+        try:
+            read_blocks(bad)
+        except ValueError:
+            continue
+        raise AssertionError(bad)
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    show = sys.argv[3:] == ["--show"]
+    if len(sys.argv) != 3 and not show:
+        return sys.exit(__doc__)
+    build, page = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
+    failures = run_page(page, build, show)
+    if failures and not show:
+        print("\n".join(failures))
+        return sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
