@@ -10,27 +10,27 @@ void RewrittenLine::Show(const std::string& text) {
   const auto now = std::chrono::steady_clock::now();
   if (!terminal_ || now - shown_ < std::chrono::milliseconds(200)) return;
   shown_ = now;
-  std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
+  std::fprintf(log_, "\r%s\x1b[K", text.c_str());
   open_ = true;
 }
 
 void RewrittenLine::Keep(const std::string& text) {
-  std::fprintf(stderr, "%s%s%s\n", open_ ? "\r" : "", text.c_str(), open_ ? "\x1b[K" : "");
+  std::fprintf(log_, "%s%s%s\n", open_ ? "\r" : "", text.c_str(), open_ ? "\x1b[K" : "");
   open_ = false;
 }
 
 void RewrittenLine::Finish() {
-  if (open_) std::fputc('\n', stderr);
+  if (open_) std::fputc('\n', log_);
   open_ = false;
 }
 
 void RewrittenLine::Clear() {
-  if (open_) std::fputs("\r\x1b[K", stderr);
+  if (open_) std::fputs("\r\x1b[K", log_);
   open_ = false;
 }
 
-ProgressLine::ProgressLine(int64_t total, std::string unit, bool terminal)
-    : total_(total), unit_(std::move(unit)), line_(terminal), start_(WallClock::now()) {}
+ProgressLine::ProgressLine(int64_t total, std::string unit, bool terminal, std::FILE* log)
+    : total_(total), unit_(std::move(unit)), line_(terminal, log), start_(WallClock::now()) {}
 
 void ProgressLine::Advance(const std::string& text) {
   ++done_;

@@ -4,14 +4,15 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 namespace legacy {
 
-// A RewrittenLine is a line on standard error that is rewritten where that is a terminal.
+// A RewrittenLine is a line of `log` that is rewritten where that is a terminal.
 class RewrittenLine {
  public:
-  explicit RewrittenLine(bool terminal) : terminal_(terminal) {}
+  explicit RewrittenLine(bool terminal, std::FILE* log = stderr) : terminal_(terminal), log_(log) {}
 
   // Shows a text on a terminal, at most a few times a second.
   void Show(const std::string& text);
@@ -26,6 +27,7 @@ class RewrittenLine {
 
  private:
   bool terminal_;
+  std::FILE* log_;
   bool open_ = false;  // true while a rewritten line is on the terminal
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
@@ -33,8 +35,8 @@ class RewrittenLine {
 // A ProgressLine counts the parts that are done.
 class ProgressLine {
  public:
-  // `unit` is what is counted, as in "steps". The line is on standard error.
-  ProgressLine(int64_t total, std::string unit, bool terminal);
+  // `unit` is what is counted, as in "steps". The line is written to `log`.
+  ProgressLine(int64_t total, std::string unit, bool terminal, std::FILE* log = stderr);
 
   // Counts one more part. `text` is what to say about it, at most a few times a second.
   void Advance(const std::string& text);

@@ -47,6 +47,15 @@ Scenario ShapeDefaults() {
   return scenario;
 }
 
+Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenario&)>& lay_over) {
+  Scenario scenario = defaults;
+  lay_over(scenario);
+  if (scenario.layers.empty()) return scenario;
+  scenario = ShapeDefaults();
+  lay_over(scenario);
+  return scenario;
+}
+
 bool ReadsTrainingAlone(const std::string& key) {
   static const std::set<std::string> keys = {
       "training.dataset",    "training.data_root", "training.train_limit",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -163,6 +164,8 @@ void SetOption(Scenario& scenario, const std::string& key, const std::string& te
 // Reads a YAML file over `scenario`, after those that its key "include" names. Throws Error
 // "file:line:column: key: ...".
 void LoadScenario(const std::string& path, Scenario& scenario);
+// The same of the text of such a file, which messages call `name`.
+void LoadScenarioText(const std::string& text, const std::string& name, Scenario& scenario);
 
 // Checks what one key alone cannot: names of models and data sets, sizes that must fit together.
 // Throws Error.
@@ -171,6 +174,9 @@ void ValidateScenario(const Scenario& scenario);
 // Returns what the options of a run of a shape (training.layers) start from: one seed, and large
 // messages as flows over one network.
 Scenario ShapeDefaults();
+
+// What `lay_over` makes of `defaults`; where that names a shape, of those of a shape.
+Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenario&)>& lay_over);
 
 // True for options that a shape (training.layers) does not read: those of data, model, device and
 // gradient files.

@@ -116,14 +116,14 @@ std::vector<std::string> IncludedFiles(const YAML::Node& sections, const std::st
   return files;
 }
 
-void LoadLayers(const std::string& path, int depth, Scenario& scenario) {
+void LoadLayers(const std::string& text, const std::string& path, int depth, Scenario& scenario) {
   if (depth > kMostIncludes) {
     throw Error(path + ": include", std::to_string(depth) + " files deep",
                 "at most " + std::to_string(kMostIncludes) + ", and none that includes itself");
   }
-  YAML::Node sections = ParseYaml(ReadWholeFile(path), path);
+  YAML::Node sections = ParseYaml(text, path);
   for (const std::string& file : IncludedFiles(sections, path)) {
-    LoadLayers(file, depth + 1, scenario);
+    LoadLayers(ReadWholeFile(file), file, depth + 1, scenario);
   }
   if (sections.IsMap()) sections.remove("include");
   ReadScenario(sections, path, scenario);
@@ -131,6 +131,12 @@ void LoadLayers(const std::string& path, int depth, Scenario& scenario) {
 
 }  // namespace
 
-void LoadScenario(const std::string& path, Scenario& scenario) { LoadLayers(path, 0, scenario); }
+void LoadScenario(const std::string& path, Scenario& scenario) {
+  LoadLayers(ReadWholeFile(path), path, 0, scenario);
+}
+
+void LoadScenarioText(const std::string& text, const std::string& name, Scenario& scenario) {
+  LoadLayers(text, name, 0, scenario);
+}
 
 }  // namespace legacy

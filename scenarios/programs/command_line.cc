@@ -97,7 +97,7 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   line.exit = ParseArguments(app, std::move(arguments));
   if (line.exit) return line;
 
-  const auto over = [&](Scenario scenario) {
+  const auto over = [&](Scenario& scenario) {
     for (const std::string& file : files) LoadScenario(file, scenario);
     if (!preset.empty()) ApplyPreset(preset, scenario);
     for (const std::string& text : sets) {
@@ -107,10 +107,13 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
     }
     options.Apply(scenario);
     for (const auto& [name, value] : ns3) scenario.ns3[name] = value;
-    return scenario;
   };
-  line.scenario = over(on_run ? on_run->defaults(line.run) : files.empty() ? defaults : Scenario());
-  if (!on_run && !line.scenario.layers.empty()) line.scenario = over(ShapeDefaults());
+  if (on_run) {
+    line.scenario = on_run->defaults(line.run);
+    over(line.scenario);
+  } else {
+    line.scenario = OverDefaults(files.empty() ? defaults : Scenario(), over);
+  }
   return line;
 }
 

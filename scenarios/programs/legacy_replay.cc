@@ -1,33 +1,20 @@
 // legacy-replay: times a recorded training, or the user's own trace, on another network.
 #include <cstdio>
-#include <filesystem>
 #include <variant>
 
 #include "base/program.h"
 #include "compress/registry/load_plugins.h"
 #include "scenarios/programs/command_line.h"
-#include "scenarios/run/recording.h"
-#include "scenarios/run/replay.h"
+#include "scenarios/run/replay_source.h"
 #include "scenarios/run/run_report.h"
-#include "scenarios/run/trace_replay.h"
 
 namespace {
 
-// The argument RUN: a folder is a recorded run, a file is a trace.
-using Source = std::variant<legacy::Recording, legacy::TraceFile>;
-
-Source ReadSource(const std::string& run) {
-  if (std::filesystem::exists(run) && !std::filesystem::is_directory(run)) {
-    return legacy::TraceFile{run, legacy::ReadDdpTrace(run)};
-  }
-  return legacy::ReadRecording(run);
-}
-
 int Main(int argc, char** argv) {
   legacy::LoadPlugins(argc, argv);
-  Source source;
+  legacy::ReplaySource source;
   const auto defaults = [&](const std::string& run) {
-    source = ReadSource(run);
+    source = legacy::ReadReplaySource(run);
     return std::visit([](const auto& known) { return legacy::ReplayDefaults(known); }, source);
   };
   const legacy::CommandLine line = legacy::ParseCommandLine(

@@ -79,9 +79,10 @@ struct UnitStats {
 
 class Comparison : public TimedRun {
  public:
-  Comparison(const Scenario& scenario, const StopFlag& stop)
+  Comparison(const Scenario& scenario, const StopFlag& stop, std::FILE* log)
       : scenario_(scenario),
         stop_(stop),
+        log_(log),
         timing_(scenario),
         sources_(scenario.layers.empty() ? TrainedSources(scenario) : DrawnSources(scenario)),
         replay_refused_(ReplayRefusals(scenario)) {
@@ -94,15 +95,15 @@ class Comparison : public TimedRun {
 
   // Before anything is written: one step of each method, so that what is wrong with it is said now,
   // and what packets will cost.
-  CostEstimate Estimate(bool say) override {
+  CostEstimate Estimate(std::FILE* log) override {
     CostEstimate estimate(timing_.network());
-    if (say && !sources_->Announcement().empty()) {
-      std::fprintf(stderr, "%s\n", sources_->Announcement().c_str());
+    if (log != nullptr && !sources_->Announcement().empty()) {
+      std::fprintf(log, "%s\n", sources_->Announcement().c_str());
     }
     for (const Method& method : methods_) {
       const Method& chosen = Chosen(method, scenario_.seed, scenario_);
-      const std::unique_ptr<StepSource> training = MakeSource(chosen, scenario_.seed, say);
-      if (say) SayVolume(method, scenario_);
+      const std::unique_ptr<StepSource> training = MakeSource(chosen, scenario_.seed, log);
+      if (log != nullptr) SayVolume(method, scenario_, log);
       const std::vector<Clock> clocks =
           timing_.MakeClocks(training->Costs(), training->LayerNumels());
       const Clock& clock = clocks.front();
@@ -111,7 +112,7 @@ class Comparison : public TimedRun {
       const StepOutcome first = training->Step(start.participation.workers);
       reports_[method.name] = training->Report();
       const std::string text = sources_->Text(reports_[method.name]);
-      if (say && !text.empty()) std::fprintf(stderr, "  %-22s %s\n", "", text.c_str());
+      if (log != nullptr && !text.empty()) std::fprintf(log, "  %-22s %s\n", "", text.c_str());
       const PricedStep priced = timing_.Price(clock, first.work, start);
       estimate.Add(priced.traffic, DifferentSteps(method, *training));
     }
@@ -168,7 +169,7 @@ class Comparison : public TimedRun {
     const auto requested = RequestedBytes(method, scenario_, units);
     if (requested) requested_[method.name] = *requested;
     const PilotBytes pilot = [&](const Method& candidate) {
-      return BytesOfPilot(*MakeSource(candidate, seed, false, 1), here, DependsOnNetwork(method));
+      return BytesOfPilot(*MakeSource(candidate, seed, nullptr, 1), here, DependsOnNetwork(method));
     };
     auto found = EqualBytesOf(method, scenario_, units, pilot);
     if (found) entry->second = std::move(*found);
@@ -183,16 +184,16 @@ class Comparison : public TimedRun {
       const Scenario& here = timed_network.timing->scenario();
       Chosen(method, scenario_.seed, here);
       if (chosen_.at({method.name, scenario_.seed, &here}).pilots == 0) continue;
-      std::fprintf(stderr, "on %s\n", timed_network.timing->Description().c_str());
-      SayVolume(method, here);
+      std::fprintf(log_, "on %s\n", timed_network.timing->Description().c_str());
+      SayVolume(method, here, log_);
     }
   }
 
   // What was asked for and what pilots found there, where there were any.
-  void SayVolume(const Method& method, const Scenario& here) const {
+  void SayVolume(const Method& method, const Scenario& here, std::FILE* log) const {
     const EqualBytes& volume = chosen_.at({method.name, scenario_.seed, &here});
     if (volume.pilots == 0) return;
-    std::fprintf(stderr, "  %-22s %.0f bytes a step asked for, %.0f in the best of %d pilots%s\n",
+    std::fprintf(log, "  %-22s %.0f bytes a step asked for, %.0f in the best of %d pilots%s\n",
                  &here == &scenario_ ? "" : method.name.c_str(), volume.requested, volume.piloted,
                  volume.pilots, volume.Reached() ? "" : ": the nearest that it reaches");
   }
@@ -204,17 +205,17 @@ class Comparison : public TimedRun {
         .units;
   }
 
-  // `workers`: 0 for those of the scenario.
-  std::unique_ptr<StepSource> MakeSource(const Method& method, uint64_t seed, bool say = false,
-                                         int workers = 0) {
+  // `log`: where the method is described; null: nowhere. `workers`: 0 for those of the scenario.
+  std::unique_ptr<StepSource> MakeSource(const Method& method, uint64_t seed,
+                                         std::FILE* log = nullptr, int workers = 0) {
     BuiltMethod built = BuildMethod(method, scenario_, UnitsOf(method), sources_->StepsPerEpoch());
     if (const auto forecast = built.policy->DecisionsIn(scenario_.steps)) {
       forecasts_[method.name] = forecast->decisions;
     }
-    if (say) {
-      std::fprintf(stderr, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
+    if (log != nullptr) {
+      std::fprintf(log, "  %-22s %s\n", method.name.c_str(), built.description.c_str());
       const std::string warning = FewDecisions(method, *built.policy, scenario_.steps);
-      if (!warning.empty()) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+      if (!warning.empty()) std::fprintf(log, "warning: %s\n", warning.c_str());
     }
     TrainingOptions options = OptionsOf(scenario_, method, seed, *built.scheme);
     if (workers > 0) {
@@ -256,6 +257,7 @@ class Comparison : public TimedRun {
 
   const Scenario& scenario_;
   const StopFlag& stop_;
+  std::FILE* const log_;
   ScenarioTiming timing_;
   std::vector<Method> methods_;
   std::unique_ptr<StepSources> sources_;
@@ -345,10 +347,10 @@ void Comparison::WriteLayers(const Method& method, uint64_t seed, const StepSour
 }  // namespace
 
 RunResult RunComparison(const Scenario& scenario, const std::string& program,
-                        const std::string& command_line, const StopFlag& stop) {
-  return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
-    return std::make_unique<Comparison>(chosen, stop);
-  });
+                        const std::string& command_line, const StopFlag& stop, std::FILE* log) {
+  return FillRunDirectory(
+      scenario, program, command_line,
+      [&](const Scenario& chosen) { return std::make_unique<Comparison>(chosen, stop, log); }, log);
 }
 
 }  // namespace legacy

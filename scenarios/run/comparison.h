@@ -2,6 +2,7 @@
 // a run directory.
 #pragma once
 
+#include <cstdio>
 #include <string>
 
 #include "base/program.h"
@@ -10,10 +11,11 @@
 
 namespace legacy {
 
-// Runs `scenario` into its run directory, with progress on standard error. `stop` is read after
+// Runs `scenario` into its run directory, with progress on `log`. `stop` is read after
 // every step: when it is set, what there is stays as a consistent directory. Throws Error, and
 // leaves nothing behind, where the scenario itself is wrong.
 RunResult RunComparison(const Scenario& scenario, const std::string& program,
-                        const std::string& command_line, const StopFlag& stop);
+                        const std::string& command_line, const StopFlag& stop,
+                        std::FILE* log = stderr);
 
 }  // namespace legacy

@@ -148,7 +148,13 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
 
 fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) {
   fs::path path = scenario.out;
-  if (path.empty()) path = fs::path("runs") / (program + Utc("-%Y%m%d-%H%M%S"));
+  if (path.empty()) {
+    const std::string name = program + Utc("-%Y%m%d-%H%M%S");
+    path = fs::path("runs") / name;
+    for (int copy = 2; fs::exists(path); ++copy) {  // two in one second
+      path = fs::path("runs") / (name + "-" + std::to_string(copy));
+    }
+  }
   if (fs::exists(path / "manifest.json") && !scenario.overwrite) {
     throw Error("--out", path.string(), "a folder without a run in it, or --overwrite=on");
   }

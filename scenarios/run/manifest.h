@@ -39,8 +39,8 @@ struct RunResult {
   std::string note;  // text for people under the tables; empty: none
 };
 
-// Creates scenario.out, or runs/<program>-<time>, and returns it. Throws Error where a run is
-// already there, unless overwrite is on.
+// Creates scenario.out, or runs/<program>-<time>, with a number behind it where that is taken, and
+// returns it. Throws Error where a run is already there, unless overwrite is on.
 std::filesystem::path MakeRunDirectory(const Scenario& scenario, const std::string& program);
 
 }  // namespace legacy

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 #include "base/progress_line.h"
@@ -20,11 +21,12 @@ struct ProgressState {
   double simulated_seconds = 0;
 };
 
-// A Progress writes the line to standard error.
+// A Progress writes the line to `log`.
 class Progress {
  public:
   // `total_steps` counts the steps of all trainings of the run.
-  Progress(int64_t total_steps, bool terminal) : line_(total_steps, "steps", terminal) {}
+  Progress(int64_t total_steps, bool terminal, std::FILE* log)
+      : line_(total_steps, "steps", terminal, log) {}
 
   // One more step is done.
   void Step(const ProgressState& state);

@@ -39,7 +39,7 @@ class Replayer : public TimedRun {
   }
 
   ScenarioTiming& Timing() override { return timing_; }
-  CostEstimate Estimate(bool say) override;
+  CostEstimate Estimate(std::FILE* log) override;
   std::string Title() const override { return scenario_.model + ", recorded, on "; }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override {
@@ -76,7 +76,7 @@ class Replayer : public TimedRun {
 };
 
 // Of all steps; where equal ones are memoised, of each different one.
-CostEstimate Replayer::Estimate(bool) {
+CostEstimate Replayer::Estimate(std::FILE*) {
   const RecordedTraffic& traffic = recording_.traffic;
   std::map<size_t, int64_t> count;
   for (const RecordedTraining& training : traffic.trainings) {
@@ -127,7 +127,7 @@ void CheckFolders(const Recording& recording, const fs::path& out) {
 ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,
                        const std::function<bool()>& stopped) {
   return ResolveFidelity(scenario, [&](const Scenario& probe) {
-    return Replayer(recording, probe, stopped).Estimate(false).Cost();
+    return Replayer(recording, probe, stopped).Estimate(nullptr).Cost();
   });
 }
 
@@ -186,13 +186,16 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
 }
 
 RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
-                 const std::string& command_line, const StopFlag& stop) {
+                 const std::string& command_line, const StopFlag& stop, std::FILE* log) {
   CheckReplay(recording, scenario);
   CheckFolders(recording, scenario.out);
   const std::function<bool()> stopped = [&stop] { return stop != 0; };
-  return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
-    return std::make_unique<Replayer>(recording, chosen, stopped);
-  });
+  return FillRunDirectory(
+      scenario, program, command_line,
+      [&](const Scenario& chosen) {
+        return std::make_unique<Replayer>(recording, chosen, stopped);
+      },
+      log);
 }
 
 }  // namespace legacy

@@ -4,6 +4,7 @@
 // (timing.h). The files are those that training on that network would leave.
 #pragma once
 
+#include <cstdio>
 #include <functional>
 #include <string>
 
@@ -39,10 +40,10 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
                                   const std::function<bool()>& stopped);
 
 // Times the recording as `scenario` (see ReplayDefaults) says, into its run directory, with
-// progress on standard error. `stop` is read after every step. Throws Error as CheckReplay does,
+// progress on `log`. `stop` is read after every step. Throws Error as CheckReplay does,
 // and on networks that cannot be; nothing is left behind then. One recording may be replayed any
 // number of times.
 RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
-                 const std::string& command_line, const StopFlag& stop);
+                 const std::string& command_line, const StopFlag& stop, std::FILE* log = stderr);
 
 }  // namespace legacy

@@ -30,17 +30,22 @@ std::string Verdicts(const std::filesystem::path& directory) {
 
 }  // namespace
 
-int ReportRun(const RunResult& result, bool pictures) {
+RunText WriteRunReport(const RunResult& result, bool pictures) {
   analysis::ReportOptions options;
   options.pictures = pictures;
   const analysis::Report report = analysis::WriteReport(result.directory, options);
-  std::fputs(analysis::ReportText(report).c_str(), stdout);
+  std::string text = analysis::ReportText(report) + Verdicts(result.directory);
+  if (!result.note.empty()) text += "\n" + result.note + "\n";
+  text += "\nrun directory: " + result.directory.string() + "\n";
+  return {text, report.warnings};
+}
+
+int ReportRun(const RunResult& result, bool pictures) {
+  const RunText report = WriteRunReport(result, pictures);
   for (const std::string& warning : report.warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
   }
-  std::fputs(Verdicts(result.directory).c_str(), stdout);
-  if (!result.note.empty()) std::printf("\n%s\n", result.note.c_str());
-  std::printf("\nrun directory: %s\n", result.directory.c_str());
+  std::fputs(report.text.c_str(), stdout);
   return result.interrupted ? kInterrupted : 0;
 }
 

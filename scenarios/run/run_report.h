@@ -1,12 +1,24 @@
 // A run report is the end of a program that filled a run directory.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "scenarios/run/manifest.h"
 
 namespace legacy {
 
-// Writes summary and pictures into the directory, tables to standard output, and warnings to
-// standard error. Returns the program's exit status: 130 where the run was interrupted.
+// A RunText says for people what is in a run directory.
+struct RunText {
+  std::string text;  // tables, verdicts of the doctor, and where the directory is
+  std::vector<std::string> warnings;
+};
+
+// Writes summary and pictures into the directory, and returns its tables.
+RunText WriteRunReport(const RunResult& result, bool pictures);
+
+// Does the same, with the tables on standard output and warnings on standard error. Returns the
+// program's exit status: 130 where the run was interrupted.
 int ReportRun(const RunResult& result, bool pictures);
 
 }  // namespace legacy

@@ -13,10 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void Say(const std::string& lead, const ScenarioTiming& timing) {
-  std::fprintf(stderr, "%s%s\n", lead.c_str(), timing.Description().c_str());
+void Say(const std::string& lead, const ScenarioTiming& timing, std::FILE* log) {
+  std::fprintf(log, "%s%s\n", lead.c_str(), timing.Description().c_str());
   const std::string warning = timing.Warning();
-  if (!warning.empty()) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  if (!warning.empty()) std::fprintf(log, "warning: %s\n", warning.c_str());
 }
 
 // The further networks of a run, each with its run directory.
@@ -30,9 +30,9 @@ class FurtherPlaces {
   }
 
   size_t size() const { return networks_.size(); }
-  void Say() const {
+  void Say(std::FILE* log) const {
     for (size_t i = 0; i < size(); ++i) {
-      legacy::Say("  and on " + networks_[i].name + ": ", *timings_[i]);
+      legacy::Say("  and on " + networks_[i].name + ": ", *timings_[i], log);
     }
   }
 
@@ -141,18 +141,19 @@ void TimedEverywhere::Finish() {
 
 RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
-                           const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make) {
+                           const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make,
+                           std::FILE* log) {
   const ChosenFidelity chosen = ResolveFidelity(
-      scenario, [&](const Scenario& probe) { return make(probe)->Estimate(false).Cost(); });
-  if (!chosen.reason.empty()) std::fprintf(stderr, "%s\n", chosen.reason.c_str());
+      scenario, [&](const Scenario& probe) { return make(probe)->Estimate(nullptr).Cost(); });
+  if (!chosen.reason.empty()) std::fprintf(log, "%s\n", chosen.reason.c_str());
   const std::unique_ptr<TimedRun> run = make(chosen.scenario);
   ScenarioTiming& timing = run->Timing();
   FurtherPlaces further(chosen.scenario);
-  Say(run->Title(), timing);
-  further.Say();
-  const CostEstimate estimate = run->Estimate(true);
+  Say(run->Title(), timing, log);
+  further.Say(log);
+  const CostEstimate estimate = run->Estimate(log);
   if (timing.Packets()) {
-    std::fprintf(stderr, "packet simulation%s: %s\n", further.size() > 0 ? ", on each network" : "",
+    std::fprintf(log, "packet simulation%s: %s\n", further.size() > 0 ? ", on each network" : "",
                  estimate.Text().c_str());
   }
 
@@ -168,7 +169,7 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   DirectorySink sink(timing, result.directory);
   std::vector<TimedNetwork> timed_networks = {{&timing, &sink}};
   further.AddTo(timed_networks);
-  Progress progress(run->Steps(timed_networks.size()), isatty(STDERR_FILENO) != 0);
+  Progress progress(run->Steps(timed_networks.size()), isatty(fileno(log)) != 0, log);
   result.interrupted = !run->Run(timed_networks, &progress, result.directory);
   progress.Finish();
   if (!result.interrupted) {

@@ -2,6 +2,7 @@
 // replayed, or read from a trace.
 #pragma once
 
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -58,9 +59,9 @@ class TimedRun {
   virtual ~TimedRun() = default;
   // The timing on the run's own network.
   virtual ScenarioTiming& Timing() = 0;
-  // Returns the cost of simulating packets. `say`: what there is to say of each training goes to
-  // standard error.
-  virtual CostEstimate Estimate(bool say) = 0;
+  // Returns the cost of simulating packets. What there is to say of each
+  // training goes to `log`, unless that is null.
+  virtual CostEstimate Estimate(std::FILE* log) = 0;
   // Returns what is timed, for people.
   virtual std::string Title() const = 0;
   // Returns the run's manifest.
@@ -77,10 +78,11 @@ class TimedRun {
 };
 
 // Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory,
-// with progress on standard error. Further networks (network.further) leave a run directory each in
+// with progress on `log`. Further networks (network.further) leave a run directory each in
 // its folder networks/. Throws Error on what cannot be, and leaves nothing behind then.
 RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
-                           const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make);
+                           const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make,
+                           std::FILE* log);
 
 }  // namespace legacy

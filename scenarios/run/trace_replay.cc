@@ -37,7 +37,7 @@ class TraceReplayer : public TimedRun {
         timing_(scenario) {}
 
   ScenarioTiming& Timing() override { return timing_; }
-  CostEstimate Estimate(bool say) override;
+  CostEstimate Estimate(std::FILE* log) override;
   std::string Title() const override { return file_.path + " on "; }
   nlohmann::json Manifest(const std::string& program,
                           const std::string& command_line) const override;
@@ -70,7 +70,7 @@ class TraceReplayer : public TimedRun {
 };
 
 // Of all steps; where equal ones are memoised, of each of the file's.
-CostEstimate TraceReplayer::Estimate(bool) {
+CostEstimate TraceReplayer::Estimate(std::FILE*) {
   CostEstimate estimate(timing_.network());
   for (const TraceTraining& training : trace_.trainings) {
     const StepClocks clocks = timing_.MakeClocks(training);
@@ -161,11 +161,12 @@ void CheckReplay(const TraceFile& file, const Scenario& scenario) {
 }
 
 RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
-                 const std::string& command_line, const StopFlag& stop) {
+                 const std::string& command_line, const StopFlag& stop, std::FILE* log) {
   CheckReplay(file, scenario);
-  return FillRunDirectory(scenario, program, command_line, [&](const Scenario& chosen) {
-    return std::make_unique<TraceReplayer>(file, chosen, stop);
-  });
+  return FillRunDirectory(
+      scenario, program, command_line,
+      [&](const Scenario& chosen) { return std::make_unique<TraceReplayer>(file, chosen, stop); },
+      log);
 }
 
 }  // namespace legacy

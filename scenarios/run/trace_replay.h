@@ -2,6 +2,7 @@
 // measured anywhere, on a simulated network by the code that times our own trainings (timing.h).
 #pragma once
 
+#include <cstdio>
 #include <string>
 
 #include "base/program.h"
@@ -30,9 +31,9 @@ bool MayTraceReplayChange(const std::string& key);
 void CheckReplay(const TraceFile& file, const Scenario& scenario);
 
 // Times each training of the trace with each seed, into the run directory, with progress on
-// standard error. `stop` is read after every step. Throws Error as CheckReplay does, and on
+// `log`. `stop` is read after every step. Throws Error as CheckReplay does, and on
 // networks that cannot be.
 RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
-                 const std::string& command_line, const StopFlag& stop);
+                 const std::string& command_line, const StopFlag& stop, std::FILE* log = stderr);
 
 }  // namespace legacy
