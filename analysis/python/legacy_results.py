@@ -12,7 +12,8 @@
 `python3 legacy_results.py PATH` prints what is in a run directory or a study.
 
 Tables. With pandas (or frames=True) a table is a DataFrame: counts are Int64 (seeds from 2^63 on UInt64), what is
-not there is <NA> or NaN. With frames=False it is a list of dicts, one a row, and what is not there is None. COLUMNS gives
+not there is <NA> or NaN. With frames="arrays" it is a dict of NumPy arrays, and counts that are not there are NaN. With
+frames=False it is a list of dicts, one a row, and what is not there is None. COLUMNS gives
 type and unit of every column; docs/results-format.md says what each means. In short:
 
   run.steps         a training step of one policy and seed: learning_rate, training_loss, elements_sent, bytes (B),
@@ -240,6 +241,21 @@ class Run:
     doctor: object
     fidelity: object
     notes: list  # what an interrupted run lacks
+    frames: object = None  # as read_run was told
+    text: str = ""  # the tables that the program printed, where it is known
+
+    @property
+    def curves(self):
+        """{(policy, seed): its evaluations, as a table}, in the order of the file."""
+        keys = list(zip(_column(self.evaluations, "policy"), map(int, _column(self.evaluations, "seed"))))
+        return {key: _select(self.evaluations, [other == key for other in keys]) for key in dict.fromkeys(keys)}
+
+    @property
+    def networks(self):
+        """{name: the run there} of a run that was timed on several networks, its own first; {} of others."""
+        return {entry["name"]: self if entry["directory"] == "." else
+                read_run(self.path / entry["directory"], self.frames)
+                for entry in self.manifest.get("networks", [])}
 
 
 @dataclass
@@ -261,7 +277,8 @@ class Study:
 
 
 def read_run(path, frames=None):
-    """The run directory `path`. frames: True for DataFrames, False for lists of dicts, None for what there is.
+    """The run directory `path`. frames: True for DataFrames, "arrays" for dicts of NumPy arrays, False for lists of
+    dicts, None for DataFrames where pandas is there, else lists.
 
     Tolerates what an interruption leaves (missing files, an unfinished last line: both in `notes`). Anything else that
     is wrong raises ResultsError.
@@ -278,7 +295,7 @@ def read_run(path, frames=None):
             notes.append(f"{file.name} is missing")
         tables[name] = _table(_read_csv(file, notes), COLUMNS[file.name], frames)
     summary = path / "summary.json"
-    return Run(path=path, manifest=manifest, notes=notes, **tables,
+    return Run(path=path, manifest=manifest, notes=notes, frames=frames, **tables,
                summary=_read_json(summary, "a summary") if summary.exists() else None)
 
 
@@ -392,10 +409,12 @@ def _table(data, types, frames):
         frames = pandas is not None
     if not frames:
         return [dict(zip(names, row)) for row in rows]
-    if pandas is None:
-        raise ResultsError("frames=True: pandas is not installed; allowed: None, False")
-    frame = {}
     columns = zip(*rows) if rows else ([] for _ in names)
+    if frames == "arrays":
+        return {name: _array(values, types.get(name, (str, ""))[0]) for name, values in zip(names, columns)}
+    if pandas is None:
+        raise ResultsError("frames=True: pandas is not installed; allowed: None, False, 'arrays'")
+    frame = {}
     for name, values in zip(names, map(list, columns)):
         kind = types.get(name, (str, ""))[0]
         if kind is int:  # a nullable type
@@ -405,6 +424,30 @@ def _table(data, types, frames):
         else:
             frame[name] = pandas.Series(values, dtype={float: "float64", bool: "bool", str: "object"}[kind])
     return pandas.DataFrame(frame, columns=names)
+
+
+def _array(values, kind):
+    import numpy
+
+    if kind is str:
+        return numpy.array(values, dtype=object)
+    if kind is int and None not in values:
+        return numpy.array(values, dtype="uint64" if any(value >= 2**63 for value in values) else "int64")
+    return numpy.array(values, dtype=bool if kind is bool else float)  # None becomes NaN
+
+
+def _column(table, name):
+    """A column of a table of any form."""
+    return [row[name] for row in table] if isinstance(table, list) else table[name]
+
+
+def _select(table, chosen):
+    """The rows of a table of any form that are marked in `chosen`."""
+    if isinstance(table, list):
+        return [row for row, mark in zip(table, chosen) if mark]
+    if isinstance(table, dict):
+        return {name: values[chosen] for name, values in table.items()}
+    return table[chosen]
 
 
 def _count(rows, key):

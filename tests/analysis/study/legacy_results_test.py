@@ -12,6 +12,11 @@ import tempfile
 import unittest
 import unittest.mock
 
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "analysis" / "python"))
 sys.dont_write_bytecode = True
@@ -79,6 +84,26 @@ class RunTest(ReaderTest):
         self.assertEqual(run.notes, [])
         self.assertIsNone(run.summary)
         self.assertEqual(run.manifest["workers"], 4)
+
+    def test_curves_are_the_evaluations_of_each_training(self):
+        run = legacy_results.read_run(self.folder / "run", frames=False)
+        self.assertEqual([row for curve in run.curves.values() for row in curve], run.evaluations)
+        for (policy, seed), curve in run.curves.items():
+            self.assertEqual({(row["policy"], row["seed"]) for row in curve}, {(policy, seed)})
+        self.assertEqual(run.networks, {})
+
+    @unittest.skipIf(numpy is None, "NumPy is not installed")
+    def test_arrays_are_the_columns_of_the_rows(self):
+        rows = legacy_results.read_run(self.folder / "run", frames=False)
+        arrays = legacy_results.read_run(self.folder / "run", frames="arrays")
+        for name in ("steps", "evaluations", "links", "doctor"):
+            columns = getattr(arrays, name)
+            for column, values in columns.items():
+                self.assertEqual(values.tolist(), [row[column] for row in getattr(rows, name)], column)
+        self.assertEqual(arrays.steps["seed"].dtype, numpy.uint64)  # of 2^64 - 1
+        self.assertEqual(arrays.steps["fresh"].dtype, bool)
+        for key, curve in rows.curves.items():
+            self.assertEqual(arrays.curves[key]["step"].tolist(), [row["step"] for row in curve])
 
     def test_an_interrupted_run_is_read_with_notes(self):
         run = self.folder / "run"
