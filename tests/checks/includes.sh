@@ -2,7 +2,8 @@
 # Which folder may include what, and how large folders are:  includes.sh ROOT
 # base/ and ns3-module/fabric/ know nothing of ours; LibTorch headers stay in trainer/, ns-3 headers in the ns-3 parts of
 # ns3-module/; trainer/clock/ needs no LibTorch; analysis/ knows the run directory's format only; scenarios/network/ and
-# scenarios/codec/ know no training, and the latter no packets. Tests may include what they test, and base/.
+# scenarios/codec/ know no training, and the latter no packets; Python's headers stay in scenarios/python/. Tests may
+# include what they test, and base/.
 # No two folders include each other, and none has more than 45 sources.
 set -eu
 cd "$1"
@@ -24,6 +25,7 @@ cd "$1"
     rule("scenarios/network", "^(analysis|base|" fabric "|ns3-module/helper|scenarios/network)/")
     rule("scenarios/codec", "^(analysis|base|compress|" fabric "|scenarios/codec|trainer/clock)/")
     rule("scenarios/http", "^(base|scenarios/http)/")
+    rule("scenarios/python", "^(analysis|base|compress|" fabric "|scenarios|trainer)/")
     alias["fabric"] = fabric
     alias["packet"] = "ns3-module"
     alias["network"] = "scenarios/network"
@@ -49,6 +51,7 @@ cd "$1"
     bad = ""
     if (name ~ /^(torch|ATen|c10)\// && !torch_in[folder]) bad = "LibTorch"
     if (name ~ /^ns3\// && !ns3_in[folder]) bad = "ns-3"
+    if (name ~ /^(pybind11\/|Python\.h)/ && folder != "scenarios/python") bad = "Python"
     if ($0 ~ /#[ \t]*include[ \t]*"/ && name ~ /\//) {  # no neighbour
       test = path ~ /^tests\// && name ~ /^(tests|base)\//
       seen_from = name

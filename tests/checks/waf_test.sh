@@ -171,6 +171,14 @@ called 'mkdocs build --quiet --strict$'
 called 'doxygen docs/Doxyfile$'
 not_called cmake
 fails docs now
+fresh && forget pybind11-dev
+succeeds build
+not_called apt-get
+succeeds python
+called 'apt-get .*install -y --no-install-recommends pybind11-dev$'
+called '--target legacy_python$'
+complained "PYTHONPATH=$CLONE/build/release/python"
+fails python now
 fresh && forget clang
 succeeds fuzz --seconds=7
 called 'apt-get .*install -y --no-install-recommends clang$'

@@ -1,0 +1,63 @@
+// The parts of the Python module `legacy`, and what they share. docs/python.md is its handbook
+// page.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compress/message.h"
+#include "compress/options.h"
+
+namespace legacy::python {
+
+namespace py = pybind11;
+
+// Each adds its functions and classes to `module`, which is the private module _legacy.
+void BindCodecs(py::module_& module);
+void BindPolicies(py::module_& module);
+void BindNetwork(py::module_& module);
+void BindRuns(py::module_& module);
+
+// Any array of numbers, as contiguous float32.
+using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
+
+// The elements of an array of any shape. Valid as long as the array.
+inline std::span<const float> SpanOf(const Floats& values) {
+  return {values.data(), static_cast<size_t>(values.size())};
+}
+
+// A new array of `size` zeros.
+inline py::array_t<float> ZeroArray(int64_t size) {
+  py::array_t<float> array(size);
+  std::fill_n(array.mutable_data(), size, 0.0F);
+  return array;
+}
+
+// The bytes of a message. Valid as long as the object.
+inline ByteSpan SpanOf(const py::bytes& message) {
+  return std::as_bytes(std::span(std::string_view(message)));
+}
+
+inline py::bytes BytesOf(const Bytes& bytes) {
+  return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+// What a table of methods says of one, as a dict.
+inline py::dict DictOf(const MethodInfo& info) {
+  py::list options;
+  for (const OptionSpec& option : info.options) {
+    options.append(py::dict(py::arg("name") = option.name, py::arg("default") = option.fallback,
+                            py::arg("allowed") = option.allowed, py::arg("help") = option.help));
+  }
+  return py::dict(py::arg("name") = info.name, py::arg("help") = info.help,
+                  py::arg("paper") = info.paper, py::arg("options") = options);
+}
+
+}  // namespace legacy::python

@@ -1,0 +1,298 @@
+// legacy.codec: codecs on NumPy arrays.
+#include "compress/codec.h"
+
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "compress/quantiser.h"
+#include "compress/sparsifier.h"
+#include "scenarios/codec/codec_run.h"
+#include "scenarios/python/bindings.h"
+
+namespace legacy::python {
+namespace {
+
+py::dict SpecDict(const ParameterSpec& spec) {
+  return py::dict(py::arg("name") = spec.name, py::arg("minimum") = spec.minimum,
+                  py::arg("maximum") = spec.maximum, py::arg("integer") = spec.integer,
+                  py::arg("default") = spec.fallback, py::arg("help") = spec.help,
+                  py::arg("volume_falls") = spec.volume_falls);
+}
+
+// Whose draws a message is made from, as in a training (schemes/exchange_base.cc).
+struct Key {
+  uint64_t seed;
+  int64_t step;
+  uint32_t worker;
+  uint32_t unit;
+};
+
+// A codec that was made from text, with the parameter that stands where a call names none.
+class MadeCodec {
+ public:
+  MadeCodec(const std::string& text, std::optional<double> parameter) {
+    const size_t at = text.find('@');
+    text_ = text.substr(0, at);
+    codec_ = MakeCodec(text_);
+    parameter_ = codec_->Parameter().fallback;
+    if (at != std::string::npos) {
+      parameter_ = ParseParameter(text.substr(at + 1), codec_->Parameter(), text_);
+    }
+    if (parameter) parameter_ = *parameter;
+    CheckParameter(codec_->Parameter(), parameter_);
+  }
+
+  const Codec& codec() const { return *codec_; }
+  const std::string& text() const { return text_; }
+  double parameter() const { return parameter_; }
+
+  double Or(std::optional<double> parameter) const { return parameter.value_or(parameter_); }
+
+  CodecContext ContextOf(std::optional<double> parameter, const Key& key, CodecState* state) const {
+    return {.unit = key.unit,
+            .parameter = Or(parameter),
+            .random = {.seed = key.seed,
+                       .step = static_cast<uint64_t>(key.step),
+                       .worker = key.worker,
+                       .layer = key.unit,
+                       .purpose = Purpose::kStochastic},
+            .state = state};
+  }
+
+  py::bytes Encode(const Floats& values, std::optional<double> parameter, const Key& key,
+                   CodecState* state) const {
+    const CodecContext context = ContextOf(parameter, key, state);
+    Message message;
+    {
+      const py::gil_scoped_release others_run;
+      message = codec_->Encode(SpanOf(values), context);
+    }
+    return BytesOf(message.bytes);
+  }
+
+  // `residual` is changed in place.
+  py::bytes EncodeWithFeedback(const Floats& gradient, py::array_t<float>& residual,
+                               std::optional<double> parameter, const Key& key,
+                               CodecState* state) const {
+    const std::span<float> held = Writable(residual, "residual");
+    if (gradient.size() != residual.size()) {
+      throw Error("gradient", std::to_string(gradient.size()) + " values",
+                  std::to_string(residual.size()) + ", as many as the residual has");
+    }
+    const CodecContext context = ContextOf(parameter, key, state);
+    CheckFeedback(context.parameter);
+    Message message;
+    {
+      const py::gil_scoped_release others_run;
+      message = codec_->EncodeWithFeedback(SpanOf(gradient), held, context);
+    }
+    return BytesOf(message.bytes);
+  }
+
+  // `sum` is changed in place.
+  void DecodeAdd(const py::bytes& message, py::array_t<float>& sum, std::optional<double> parameter,
+                 const Key& key) const {
+    const std::span<float> to = Writable(sum, "sum");
+    const CodecContext context = ContextOf(parameter, key, nullptr);
+    const ByteSpan bytes = SpanOf(message);
+    const py::gil_scoped_release others_run;
+    codec_->DecodeAdd(bytes, context, to);
+  }
+
+  py::array_t<float> Decode(const py::bytes& message, int64_t numel,
+                            std::optional<double> parameter, const Key& key) const {
+    CheckNumel(numel);
+    py::array_t<float> values = ZeroArray(numel);
+    DecodeAdd(message, values, parameter, key);
+    return values;
+  }
+
+  std::vector<double> SquaredErrors(const Floats& values, const std::vector<double>& parameters,
+                                    const Key& key) const {
+    const CodecContext context = ContextOf(std::nullopt, key, nullptr);
+    const py::gil_scoped_release others_run;
+    return codec_->SquaredErrors(SpanOf(values), parameters, context);
+  }
+
+  std::optional<int64_t> MessageBytes(int64_t numel, std::optional<double> parameter) const {
+    CheckNumel(numel);
+    const Unit unit{.id = 0, .name = "values", .shape = {numel}, .offset = 0, .numel = numel};
+    return codec_->MessageBytes(unit, Checked(parameter));
+  }
+  int64_t ElementsSent(int64_t numel, std::optional<double> parameter) const {
+    CheckNumel(numel);
+    return codec_->ElementsSent(numel, Checked(parameter));
+  }
+  bool Linear(int64_t numel, std::optional<double> parameter) const {
+    CheckNumel(numel);
+    return codec_->Linear(numel, Checked(parameter));
+  }
+  bool AllowsErrorFeedback(std::optional<double> parameter) const {
+    return codec_->AllowsErrorFeedback(Checked(parameter));
+  }
+
+ private:
+  static void CheckNumel(int64_t numel) {
+    if (numel < 0 || numel > kMaxUnitElements) {
+      throw Error("n", std::to_string(numel), "0 to " + std::to_string(kMaxUnitElements));
+    }
+  }
+  static std::span<float> Writable(py::array_t<float>& array, const char* name) {
+    const bool contiguous = (array.flags() & py::array::c_style) != 0;
+    if (!contiguous || !array.writeable()) {
+      throw Error(name, "another array", "a contiguous, writable float32 array: it is changed");
+    }
+    return {array.mutable_data(), static_cast<size_t>(array.size())};
+  }
+  double Checked(std::optional<double> parameter) const {
+    CheckParameter(codec_->Parameter(), Or(parameter));
+    return Or(parameter);
+  }
+  void CheckFeedback(double parameter) const {
+    CheckParameter(codec_->Parameter(), parameter);
+    if (codec_->AllowsErrorFeedback(parameter)) return;
+    throw Error(text_ + ": error feedback would diverge with this codec and parameter");
+  }
+
+  std::string text_;
+  std::unique_ptr<const Codec> codec_;
+  double parameter_ = 0;
+};
+
+py::dict HeaderDict(const py::bytes& message) {
+  const Header header = ReadHeader(SpanOf(message));
+  return py::dict(
+      py::arg("codec") = header.codec, py::arg("index") = static_cast<int>(header.index),
+      py::arg("values") = static_cast<int>(header.values), py::arg("unit") = header.unit,
+      py::arg("numel") = header.numel, py::arg("count") = header.count);
+}
+
+// What the tables say of every codec.
+py::list CodecMethods() {
+  py::list methods;
+  for (const std::string& name : CodecNames()) {
+    py::dict entry = DictOf(CodecInfo(name));
+    entry["parameter"] = SpecDict(MakeCodec(name)->Parameter());
+    methods.append(entry);
+  }
+  return methods;
+}
+
+template <typename Row>
+std::vector<std::string> NamesOf(std::span<const Row> table) {
+  std::vector<std::string> names;
+  for (const Row& row : table) names.push_back(row.info.name);
+  return names;
+}
+
+// Losses of one encoding, in double precision.
+py::dict MeasureLoss(const Floats& before, const Floats& after) {
+  const std::span<const float> x = SpanOf(before);
+  const std::span<const float> y = SpanOf(after);
+  if (x.size() != y.size()) {
+    throw Error("values", std::to_string(x.size()) + " and " + std::to_string(y.size()),
+                "two arrays of one length");
+  }
+  double squared = 0, kept = 0, error = 0, product = 0, largest = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double difference = double{x[i]} - double{y[i]};
+    squared += double{x[i]} * x[i];
+    kept += double{y[i]} * y[i];
+    error += difference * difference;
+    product += double{x[i]} * y[i];
+    largest = std::max(largest, std::abs(difference));
+  }
+  return py::dict(
+      py::arg("relative_error") = squared > 0 ? std::sqrt(error / squared) : 0.0,
+      py::arg("squared_error") = error, py::arg("largest_error") = largest,
+      py::arg("cosine") = squared > 0 && kept > 0 ? product / std::sqrt(squared * kept) : 0.0);
+}
+
+}  // namespace
+
+void BindCodecs(py::module_& module) {
+  py::class_<CodecState>(module, "State",
+                         "What one sender keeps for one array between steps: thresholds and ranges "
+                         "of methods that remember some.")
+      .def(py::init<>())
+      .def_property_readonly("numbers", [](const CodecState& state) {
+        return std::vector<double>(state.numbers.begin(), state.numbers.end());
+      });
+
+  const auto seed = py::arg("seed") = 1;
+  const auto step = py::arg("step") = 0;
+  const auto worker = py::arg("worker") = 0;
+  const auto unit = py::arg("unit") = 0;
+  const auto parameter = py::arg("parameter") = py::none();
+  const auto state = py::arg("state") = static_cast<CodecState*>(nullptr);
+
+  py::class_<MadeCodec>(module, "Codec", "A codec as legacy.codec.make() makes it.")
+      .def(py::init<const std::string&, std::optional<double>>(), py::arg("text"), parameter)
+      .def_property_readonly("name", [](const MadeCodec& self) { return self.codec().Name(); })
+      .def_property_readonly("text", &MadeCodec::text)
+      .def_property_readonly("parameter", &MadeCodec::parameter)
+      .def_property_readonly(
+          "spec", [](const MadeCodec& self) { return SpecDict(self.codec().Parameter()); })
+      .def(
+          "encode",
+          [](const MadeCodec& self, const Floats& values, std::optional<double> p, uint64_t s,
+             int64_t t, uint32_t w, uint32_t u, CodecState* kept) {
+            return self.Encode(values, p, {s, t, w, u}, kept);
+          },
+          "The message of these values, as it travels.", py::arg("values"), parameter,
+          py::kw_only(), seed, step, worker, unit, state)
+      .def(
+          "encode_with_feedback",
+          [](const MadeCodec& self, const Floats& gradient, py::array_t<float>& residual,
+             std::optional<double> p, uint64_t s, int64_t t, uint32_t w, uint32_t u,
+             CodecState* kept) {
+            return self.EncodeWithFeedback(gradient, residual, p, {s, t, w, u}, kept);
+          },
+          "The message of gradient + residual; what it lacks is left in `residual`.",
+          py::arg("gradient"), py::arg("residual").noconvert(), parameter, py::kw_only(), seed,
+          step, worker, unit, state)
+      .def(
+          "decode",
+          [](const MadeCodec& self, const py::bytes& message, int64_t n, std::optional<double> p,
+             uint64_t s, int64_t t, uint32_t u) {
+            return self.Decode(message, n, p, {s, t, 0, u});
+          },
+          "The `n` values that a message stands for.", py::arg("message"), py::arg("n"), parameter,
+          py::kw_only(), seed, step, unit)
+      .def(
+          "decode_add",
+          [](const MadeCodec& self, const py::bytes& message, py::array_t<float>& sum,
+             std::optional<double> p, uint64_t s, int64_t t, uint32_t u) {
+            self.DecodeAdd(message, sum, p, {s, t, 0, u});
+          },
+          "Adds what a message stands for to `sum`.", py::arg("message"),
+          py::arg("sum").noconvert(), parameter, py::kw_only(), seed, step, unit)
+      .def(
+          "squared_errors",
+          [](const MadeCodec& self, const Floats& values, const std::vector<double>& parameters,
+             uint64_t s, int64_t t, uint32_t w, uint32_t u) {
+            return self.SquaredErrors(values, parameters, {s, t, w, u});
+          },
+          "The squared error, or its expectation, at each of these parameters.", py::arg("values"),
+          py::arg("parameters"), py::kw_only(), seed, step, worker, unit)
+      .def("message_bytes", &MadeCodec::MessageBytes,
+           "The length of a message of `n` values; None where it depends on them.", py::arg("n"),
+           parameter)
+      .def("elements_sent", &MadeCodec::ElementsSent,
+           "How many of `n` values a message has, as far as the parameter says so.", py::arg("n"),
+           parameter)
+      .def("linear", &MadeCodec::Linear, "Whether messages can be summed in the network.",
+           py::arg("n"), parameter)
+      .def("allows_error_feedback", &MadeCodec::AllowsErrorFeedback,
+           "Whether residuals stay bounded.", parameter);
+
+  module.def("codec_methods", &CodecMethods);
+  module.def("sparsifier_names", [] { return NamesOf(SparsifierTable()); });
+  module.def("quantiser_names", [] { return NamesOf(QuantiserTable()); });
+  module.def("header", &HeaderDict, py::arg("message"));
+  module.def("measure_loss", &MeasureLoss, py::arg("before"), py::arg("after"));
+}
+
+}  // namespace legacy::python

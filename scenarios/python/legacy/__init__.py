@@ -1,0 +1,20 @@
+"""The LEGACY co-design toolkit from Python: gradient compression and simulated networks on NumPy arrays.
+
+    import legacy
+
+    codec = legacy.codec.make("topk+rbf:bits=8@1%")     # codecs: arrays to bytes and back
+    policy = legacy.policy.make("gravac", layers=[1000, (64, 128)])     # parameters, step by step
+    legacy.network.simulate(topo="star", bytes="10MB", fidelity="flow").seconds
+    run = legacy.run(workers=4, policies=["dense", "topk"], fidelity="flow")    # a comparison
+    legacy.replay(run.path, bandwidth="10Gbps").evaluations     # the same, on another network
+    legacy.read("runs/first")                           # results of earlier runs and studies
+
+What cannot be raises legacy.Error, a ValueError, which says what is allowed. docs/python.md is the handbook's page.
+"""
+
+from . import codec, network, policy
+from ._legacy import Error
+from ._legacy import version as __version__
+from ._run import config, options, read, replay, run
+
+__all__ = ["Error", "codec", "config", "network", "options", "policy", "read", "replay", "run"]

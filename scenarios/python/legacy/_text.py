@@ -1,0 +1,29 @@
+"""Python's values as the texts that options are written in."""
+
+import numbers
+import os
+
+
+def text(value):
+    """The text of one value: True is on, and a list is what a comma separates."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        return repr(float(value))
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (list, tuple)):
+        return ",".join(text(item) for item in value)
+    raise TypeError(f"got {value!r}; allowed: texts, numbers, True, False, paths, lists of them")
+
+
+def split_options(options):
+    """(options, ns-3 attributes) of keywords, as texts; None stands for an option that is not given."""
+    options = {name: value for name, value in options.items() if value is not None}
+    attributes = options.pop("ns3", {})
+    return ({name: text(value) for name, value in options.items()},
+            {name: text(value) for name, value in attributes.items()})

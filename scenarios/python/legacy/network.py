@@ -1,0 +1,86 @@
+"""Collectives and flows on a simulated network: what legacy-network's command runs.
+
+    result = legacy.network.simulate(topo="leaf-spine:oversubscription=4", collective="ring-allreduce", workers=16,
+                                     bytes="25MB", bandwidth="10Gbps", fidelity=["flow", "packet"])
+    result.seconds          # of the first fidelity, until the last worker is done
+    result.rows             # a dict for each fidelity and repetition
+    result.workers, result.links        # when each worker was done, what each link carried
+
+Options are those of `legacy-network --help`, with "_" for "-"; `topology` is another word for `topo`.
+"""
+
+import csv
+import dataclasses
+import json
+
+from . import _legacy
+from ._tables import table
+from ._text import split_options
+
+__all__ = ["Simulation", "options", "simulate"]
+
+
+@dataclasses.dataclass
+class Simulation:
+    """A finished experiment. Tables are DataFrames where pandas is there, else dicts of arrays; docs/legacy-network.md
+    says what their columns mean."""
+
+    rows: list  # dicts: of each fidelity and repetition
+    workers: object  # ready and finish times; None: lists of flows have no workers
+    links: object  # bytes, utilisation, drops of each directed link
+    flows: object  # start, end and slowdown of each; None where they were not recorded
+    warnings: list
+    text: str  # the table that legacy-network prints
+    svg: str  # a picture of the fabric, with its links coloured by utilisation
+
+    @property
+    def seconds(self):
+        """Simulated seconds of the first fidelity, mean over its repetitions."""
+        times = [row["time_seconds"] for row in self.rows if row["fidelity"] == self.rows[0]["fidelity"]]
+        return sum(times) / len(times)
+
+    @property
+    def table(self):
+        """The rows as a table, without the lists of finish times, which `workers` has."""
+        names = [name for name in self.rows[0] if name != "finish_seconds"]
+        return table({name: [row[name] for row in self.rows] for name in names})
+
+    def _repr_svg_(self):
+        return self.svg
+
+
+def simulate(*, record_flows=False, **options):
+    """Runs one experiment. record_flows: keep the times of all flows of a collective. ns3: a dict of ns-3 attributes.
+
+    Ctrl-C ends it. Other Python threads run meanwhile; simulations by packets wait for each other.
+    """
+    if "topology" in options:
+        options["topo"] = options.pop("topology")
+    texts, attributes = split_options(options)
+    texts = {name.replace("_", "-"): value for name, value in texts.items()}
+    done = _legacy.Simulation(texts, attributes, record_flows)
+    return Simulation(rows=json.loads(done.rows()), workers=_csv_table(done.workers()), links=_csv_table(done.links()),
+                      flows=_csv_table(done.flows()), warnings=done.warnings(), text=done.text(), svg=done.svg())
+
+
+def options():
+    """All options of simulate(), as dicts: name, default, allowed, help."""
+    return [{**option, "name": option["name"].replace("-", "_")} for option in _legacy.network_options()]
+
+
+def _csv_table(text):
+    if not text:
+        return None
+    names, *rows = csv.reader(text.splitlines())
+    columns = zip(*rows) if rows else [[] for _ in names]
+    return table({name: _numbers(values) for name, values in zip(names, columns)})
+
+
+def _numbers(values):
+    """Texts as whole numbers, or as numbers, where all of them are."""
+    for kind in (int, float):
+        try:
+            return [kind(value) for value in values]
+        except ValueError:
+            pass
+    return list(values)

@@ -1,0 +1,26 @@
+// The compiled part of the Python module: legacy/_legacy.*.so.
+#include "base/arguments.h"
+#include "base/error.h"
+#include "ns3-module/fabric/base/error.h"
+#include "scenarios/python/bindings.h"
+
+PYBIND11_MODULE(_legacy, module) {
+  namespace py = pybind11;
+  module.doc() = "Compiled part of the module legacy.";
+  module.attr("version") = legacy::VersionText();
+  // What the user did wrong is a ValueError, whichever library says so.
+  static const py::exception<legacy::Error> error(module, "Error", PyExc_ValueError);
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const legacy::Error& caught) {
+      PyErr_SetString(error.ptr(), caught.what());
+    } catch (const legacy::fabric::Error& caught) {
+      PyErr_SetString(error.ptr(), caught.what());
+    }
+  });
+  legacy::python::BindCodecs(module);
+  legacy::python::BindPolicies(module);
+  legacy::python::BindNetwork(module);
+  legacy::python::BindRuns(module);
+}

@@ -1,0 +1,83 @@
+// legacy.network: collectives and flows on a simulated network.
+#include "scenarios/network/measure.h"
+#include "scenarios/network/options.h"
+#include "scenarios/network/outputs.h"
+#include "scenarios/network/results.h"
+#include "scenarios/python/bindings.h"
+#include "scenarios/python/interruptible.h"
+
+namespace legacy::python {
+namespace {
+
+// Thrown out of an engine by a flow that arrives after Ctrl-C; nobody sees it.
+struct Stopped {};
+
+// A finished experiment.
+class Simulation {
+ public:
+  // Called with Python's lock; throws Error.
+  Simulation(const std::map<std::string, std::string>& given,
+             const std::map<std::string, std::string>& ns3_attributes, bool record_flows)
+      : recorded_(record_flows) {
+    for (const auto& [name, text] : given) {
+      FindNetworkOption(name, "legacy.network.simulate");
+      values_[name] = text;
+    }
+    Interruptible([&](const volatile std::sig_atomic_t& stop) {
+      prepared_ = Prepare(ParseExperiment(values_, ns3_attributes));
+      MeasureOptions options;
+      options.record_flows = record_flows;
+      options.on_delivered = [&stop] {
+        if (stop != 0) throw Stopped();
+      };
+      measurements_ = Measure(prepared_, options);
+    });
+  }
+
+  std::string Rows() const { return JsonText(ResultRows(values_, prepared_, measurements_)); }
+  std::string Text() const { return ResultTable(prepared_, measurements_); }
+  std::vector<std::string> Warned() const { return Warnings(prepared_, measurements_); }
+  std::string Links() const { return LinksCsv(prepared_, measurements_); }
+  std::string Svg() const { return UtilisationSvg(prepared_, measurements_.front()); }
+  // "" where there are none: lists of flows have no workers, and flows are recorded on demand.
+  std::string Workers() const {
+    return prepared_.experiment.HasFlows() ? "" : FinishCsv(prepared_, measurements_);
+  }
+  std::string Flows() const {
+    const bool has = recorded_ || prepared_.experiment.HasFlows();
+    return has ? FlowsCsv(prepared_, measurements_) : "";
+  }
+
+ private:
+  OptionValues values_ = DefaultValues();
+  bool recorded_;
+  PreparedExperiment prepared_;
+  std::vector<Measurement> measurements_;
+};
+
+py::list Options() {
+  py::list options;
+  for (const NetworkOption& option : NetworkOptions()) {
+    options.append(py::dict(py::arg("name") = option.name, py::arg("default") = option.fallback,
+                            py::arg("allowed") = option.metavar, py::arg("help") = option.help));
+  }
+  return options;
+}
+
+}  // namespace
+
+void BindNetwork(py::module_& module) {
+  py::class_<Simulation>(module, "Simulation")
+      .def(py::init<const std::map<std::string, std::string>&,
+                    const std::map<std::string, std::string>&, bool>())
+      .def("rows", &Simulation::Rows)
+      .def("text", &Simulation::Text)
+      .def("warnings", &Simulation::Warned)
+      .def("workers", &Simulation::Workers)
+      .def("links", &Simulation::Links)
+      .def("flows", &Simulation::Flows)
+      .def("svg", &Simulation::Svg);
+  module.def("network_options", &Options);
+}
+
+}  // namespace legacy::python

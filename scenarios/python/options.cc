@@ -1,0 +1,41 @@
+#include "scenarios/python/options.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/parse.h"
+
+namespace legacy::python {
+namespace {
+
+std::string NameOf(const ScenarioOption& option) {
+  std::string name = option.flag.substr(2);  // behind "--"
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+const ScenarioOption& Find(const std::string& name) {
+  const std::vector<ScenarioOption>& options = ScenarioOptions();
+  const auto has = [&](auto matches) { return std::ranges::find_if(options, matches); };
+  auto found = has([&](const ScenarioOption& option) { return NameOf(option) == name; });
+  if (found == options.end()) {
+    found = has([&](const ScenarioOption& option) {
+      return option.key == name || option.key.substr(option.key.find('.') + 1) == name;
+    });
+  }
+  if (found != options.end()) return *found;
+  std::vector<std::string> names;
+  for (const ScenarioOption& option : options) names.push_back(NameOf(option));
+  const std::string near = Nearest(name, names);
+  throw Error("unknown option '" + name + "'" +
+              (near.empty() ? "" : "; did you mean " + near + "?") +
+              "; allowed: " + Join(names, ", "));
+}
+
+}  // namespace
+
+void SetOptions(Scenario& scenario, const NamedTexts& options) {
+  for (const auto& [name, text] : options) Find(name).set(scenario, name, text);
+}
+
+}  // namespace legacy::python

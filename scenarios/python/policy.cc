@@ -1,0 +1,271 @@
+// legacy.policy: a policy with the exchanges that it steers, step by step.
+#include "compress/policy.h"
+
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "compress/cpu/vector.h"
+#include "scenarios/options/methods.h"
+#include "scenarios/python/bindings.h"
+#include "scenarios/python/options.h"
+#include "trainer/aggregation.h"
+#include "trainer/host_exchange.h"
+
+namespace legacy::python {
+namespace {
+
+using Layer = std::pair<std::string, std::vector<int64_t>>;  // name, shape
+
+std::vector<Unit> UnitsOf(const std::vector<Layer>& layers) {
+  std::vector<Unit> units;
+  int64_t offset = 0;
+  for (const auto& [name, shape] : layers) {
+    int64_t numel = 1;
+    for (const int64_t side : shape) {
+      if (side < 1 || side > kMaxUnitElements / numel) {
+        throw Error("layers: " + name, std::to_string(side),
+                    "sizes of 1 and more, below 2^32 in all");
+      }
+      numel *= side;
+    }
+    units.push_back({.id = static_cast<uint32_t>(units.size()),
+                     .name = name,
+                     .shape = shape,
+                     .offset = offset,
+                     .numel = numel});
+    offset += numel;
+  }
+  if (units.empty()) throw Error("layers", "none", "sizes, shapes, or pairs of name and shape");
+  return units;
+}
+
+py::dict DecisionDict(const Decision& decision, std::span<const Unit> units) {
+  const bool all = decision.unit == Decision::kAllUnits;
+  const DecisionGrounds& grounds = decision.grounds;
+  return py::dict(py::arg("step") = decision.step, py::arg("decision") = decision.number,
+                  py::arg("layer") = all ? "all" : units[decision.unit].name,
+                  py::arg("parameter") = decision.parameter, py::arg("error") = grounds.error,
+                  py::arg("budget") = grounds.budget, py::arg("gain") = grounds.gain,
+                  py::arg("time_estimate") = grounds.seconds, py::arg("reason") = grounds.reason);
+}
+
+// A training's part that compresses, with gradients that come from the caller.
+class SteppedPolicy {
+ public:
+  SteppedPolicy(const std::string& policy, const std::string& scheme, const std::string& scope,
+                double parameter, const std::vector<Layer>& layers, int64_t steps_per_epoch,
+                const NamedTexts& options)
+      : steps_per_epoch_(steps_per_epoch) {
+    SetOptions(scenario_, options);
+    const UnitPlan plan = PlanUnits(UnitsOf(layers), ParseScope(scope));
+    Method method;
+    method.name = policy;
+    method.scheme = scheme;
+    method.scope = scope;
+    method.policy = policy;
+    method.parameter = parameter;
+    built_ = BuildMethod(method, scenario_, plan.units, steps_per_epoch);
+    aggregation_.emplace(
+        plan, *built_.policy, scenario_.workers,
+        std::make_unique<HostModelExchange>(*built_.scheme, plan.units, scenario_.workers, pool_));
+    for (const Unit& unit : plan.units) numel_ += unit.numel;
+  }
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const Unit& unit : Units()) names.push_back(unit.name);
+    return names;
+  }
+  const BuiltMethod& built() const { return built_; }
+  int64_t step() const { return step_; }
+  int workers() const { return scenario_.workers; }
+  int64_t numel() const { return numel_; }
+
+  // `gradients`: flat, of each worker; empty: the policy is asked, and nothing is exchanged.
+  py::dict Step(const std::vector<Floats>& gradients, double learning_rate, double latency,
+                double bandwidth) {
+    if (step_ >= scenario_.steps) {
+      throw Error("steps", std::to_string(scenario_.steps),
+                  "more: all of them are done (the policy was made for so many)");
+    }
+    if (waits_) Feedback({}, std::nullopt, 0);  // nobody told what the last step took
+    CheckGradients(gradients);
+    const StepInfo info{.seed = scenario_.seed,
+                        .step = step_,
+                        .total_steps = scenario_.steps,
+                        .learning_rate = learning_rate,
+                        .steps_per_epoch = steps_per_epoch_,
+                        .link = {.latency_seconds = latency, .seconds_per_byte = 8 / bandwidth},
+                        .active_workers = {}};
+    exchanged_ = !gradients.empty();
+    waits_ = true;
+    py::dict result;
+    result["step"] = step_++;
+    if (!exchanged_) {
+      std::vector<double> parameters(Units().size());
+      built_.policy->Decide(info, Units(), parameters);
+      result["parameters"] = py::array_t<double>(py::cast(parameters));
+      return result;
+    }
+    mean_.assign(static_cast<size_t>(numel_), 0);
+    {
+      const py::gil_scoped_release others_run;
+      Exchange(gradients, info, learning_rate);
+    }
+    std::vector<double> parameters;
+    std::vector<int64_t> elements, bytes;
+    for (const UnitOutcome& outcome : aggregation_->Outcomes()) {
+      parameters.push_back(outcome.parameter);
+      elements.push_back(outcome.elements);
+      bytes.push_back(outcome.bytes);
+    }
+    result["parameters"] = py::array_t<double>(py::cast(parameters));
+    result["elements"] = py::array_t<int64_t>(py::cast(elements));
+    result["bytes"] = py::array_t<int64_t>(py::cast(bytes));
+    result["mean"] = py::array_t<float>(py::ssize_t_cast(mean_.size()), mean_.data());
+    return result;
+  }
+
+  // What the last step took and brought. `mean_gradient`: of steps without gradients.
+  void Feedback(const StepTimes& times, const std::optional<Floats>& mean_gradient, double loss) {
+    if (!waits_) throw Error("feedback: allowed once after each step");
+    waits_ = false;
+    StepFeedback feedback{.step = step_ - 1, .loss = loss, .mean_gradient = mean_};
+    if (exchanged_) return aggregation_->OnFeedback(feedback, aggregation_->Buckets(), times);
+    feedback.mean_gradient = {};
+    if (mean_gradient) feedback.mean_gradient = SpanOf(*mean_gradient);
+    if (mean_gradient && mean_gradient->size() != numel_) {
+      throw Error("mean_gradient", std::to_string(mean_gradient->size()) + " values",
+                  std::to_string(numel_));
+    }
+    feedback.simulated_seconds = times.simulated_seconds;
+    feedback.compute_seconds = times.compute_seconds;
+    feedback.codec_seconds = times.codec_seconds;
+    feedback.communication_seconds = times.communication_seconds;
+    const std::vector<double> none(Units().size());
+    feedback.unit_bytes = none;
+    feedback.unit_exposed_seconds = none;
+    built_.policy->OnFeedback(feedback);
+  }
+
+  py::list Decisions() {
+    py::list decisions;
+    for (const Decision& decision : built_.policy->TakeDecisions()) {
+      decisions.append(DecisionDict(decision, Units()));
+    }
+    return decisions;
+  }
+
+  py::array_t<float> Residual(int worker) {
+    if (worker < 0 || worker >= workers()) {
+      throw Error("worker", std::to_string(worker), "0 to " + std::to_string(workers() - 1));
+    }
+    py::array_t<float> all = ZeroArray(numel_);
+    for (size_t u = 0; u < Units().size(); ++u) {
+      const auto held = aggregation_->exchange().CopyResidual(static_cast<int>(u), worker);
+      std::ranges::copy(held, all.mutable_data() + Units()[u].offset);
+    }
+    return all;
+  }
+
+ private:
+  std::span<const Unit> Units() const { return aggregation_->plan().units; }
+
+  void CheckGradients(const std::vector<Floats>& gradients) const {
+    if (gradients.empty()) return;
+    if (gradients.size() != static_cast<size_t>(workers())) {
+      throw Error("gradients", "those of " + std::to_string(gradients.size()) + " workers",
+                  std::to_string(workers()));
+    }
+    for (const Floats& gradient : gradients) {
+      if (gradient.size() == numel_) continue;
+      throw Error("gradients", std::to_string(gradient.size()) + " values",
+                  std::to_string(numel_) + ", those of all layers");
+    }
+  }
+
+  void Exchange(const std::vector<Floats>& gradients, const StepInfo& info, double rate) {
+    if (scenario_.rescale_residuals && rate > 0 && last_rate_ > 0 && rate != last_rate_) {
+      aggregation_->RescaleResiduals(static_cast<float>(last_rate_ / rate));
+    }
+    last_rate_ = rate;
+    aggregation_->Begin(info);
+    const std::optional<double> limit = built_.scheme->LocalClipNorm(workers());
+    std::vector<float> clipped;
+    for (size_t w = 0; w < gradients.size(); ++w) {
+      std::span<const float> gradient = SpanOf(gradients[w]);
+      if (limit) {
+        clipped.assign(gradient.begin(), gradient.end());
+        const float factor = ClipFactor(*limit, cpu::SquaredNorm(clipped));
+        if (factor < 1) cpu::Scale(clipped, factor);
+        gradient = clipped;
+      }
+      aggregation_->AddGradient(static_cast<int>(w), gradient.data(), [&](size_t u) {
+        return gradient.subspan(Units()[u].offset, Units()[u].numel);
+      });
+    }
+    aggregation_->Finish(mean_.data());
+  }
+
+  Scenario scenario_;
+  int64_t steps_per_epoch_;
+  BuiltMethod built_;
+  WorkerPool pool_{1};
+  std::optional<Aggregation> aggregation_;
+  int64_t numel_ = 0;
+  int64_t step_ = 0;        // the next
+  bool exchanged_ = false;  // in the last step
+  bool waits_ = false;      // for what the last step took and brought
+  double last_rate_ = 0;
+  std::vector<float> mean_;
+};
+
+py::list PolicyMethods() {
+  py::list methods;
+  for (const PolicyRow& row : PolicyTable()) methods.append(DictOf(row.info));
+  return methods;
+}
+
+}  // namespace
+
+void BindPolicies(py::module_& module) {
+  py::class_<SteppedPolicy>(module, "Policy", "A policy as legacy.policy.make() makes it.")
+      .def(py::init<const std::string&, const std::string&, const std::string&, double,
+                    const std::vector<Layer>&, int64_t, const NamedTexts&>())
+      .def_property_readonly("name",
+                             [](const SteppedPolicy& self) { return self.built().policy->Name(); })
+      .def_property_readonly("names", &SteppedPolicy::Names,
+                             "Names of what has a parameter each: layers, buckets or the model.")
+      .def_property_readonly("description",
+                             [](const SteppedPolicy& self) { return self.built().description; })
+      .def_property_readonly(
+          "parameter", [](const SteppedPolicy& self) { return self.built().parameter; },
+          "What the policy begins with: a uniform parameter, or the average density.")
+      .def_property_readonly(
+          "reads_clock",
+          [](const SteppedPolicy& self) { return self.built().policy->Traits().reads_clock; },
+          "Whether its decisions depend on times or on the network.")
+      .def_property_readonly("step_number", &SteppedPolicy::step, "The next step, from 0.")
+      .def_property_readonly("workers", &SteppedPolicy::workers)
+      .def_property_readonly("numel", &SteppedPolicy::numel)
+      .def("_step", &SteppedPolicy::Step)
+      .def(
+          "feedback",
+          [](SteppedPolicy& self, double loss, double simulated, double compute, double codec,
+             double communication, const std::optional<Floats>& mean_gradient) {
+            self.Feedback({simulated, compute, codec, communication, {}}, mean_gradient, loss);
+          },
+          "Tells the policy what the last step took and brought.", py::kw_only(),
+          py::arg("loss") = 0.0, py::arg("simulated_seconds") = 0.0,
+          py::arg("compute_seconds") = 0.0, py::arg("codec_seconds") = 0.0,
+          py::arg("communication_seconds") = 0.0, py::arg("mean_gradient") = py::none())
+      .def("decisions", &SteppedPolicy::Decisions,
+           "What it decided since the last call, and on what grounds.")
+      .def("residual", &SteppedPolicy::Residual, "What a worker has not sent yet, flat.",
+           py::arg("worker"));
+  module.def("policy_methods", &PolicyMethods);
+  module.def("policy_names", &MethodPolicyNames);
+}
+
+}  // namespace legacy::python

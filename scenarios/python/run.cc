@@ -1,0 +1,164 @@
+// legacy.run and legacy.replay: scenarios in this process.
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "base/error.h"
+#include "scenarios/options/default_run.h"
+#include "scenarios/options/presets.h"
+#include "scenarios/python/bindings.h"
+#include "scenarios/python/interruptible.h"
+#include "scenarios/python/options.h"
+#include "scenarios/run/comparison.h"
+#include "scenarios/run/replay_source.h"
+#include "scenarios/run/run_report.h"
+
+namespace legacy::python {
+namespace {
+
+// What a scenario is laid together from, later ones over earlier ones.
+struct Parts {
+  // Files by their paths; or texts, with names for messages.
+  std::vector<std::pair<std::string, std::optional<std::string>>> files;
+  std::string preset;
+  NamedTexts options;
+  std::map<std::string, std::string> ns3;
+
+  void LayOver(Scenario& scenario) const {
+    for (const auto& [name, text] : files) {
+      if (text) {
+        LoadScenarioText(*text, name, scenario);
+      } else {
+        LoadScenario(name, scenario);
+      }
+    }
+    if (!preset.empty()) ApplyPreset(preset, scenario);
+    SetOptions(scenario, options);
+    for (const auto& [name, value] : ns3) scenario.ns3[name] = value;
+  }
+};
+
+// As legacy-scenario makes it of its command line.
+Scenario ScenarioOf(const Parts& parts) {
+  const Scenario scenario = OverDefaults(parts.files.empty() ? DefaultRun() : Scenario(),
+                                         [&](Scenario& s) { parts.LayOver(s); });
+  ValidateScenario(scenario);
+  return scenario;
+}
+
+extern "C" ssize_t WriteToPython(void* cookie, const char* text, size_t size) {
+  const py::gil_scoped_acquire lock;
+  try {
+    (*static_cast<const py::function*>(cookie))(py::str(text, size));
+  } catch (py::error_already_set& error) {
+    error.discard_as_unraisable("the log of a run");
+  }
+  return static_cast<ssize_t>(size);
+}
+
+// Where a run says what it does.
+class Log {
+ public:
+  // None: nowhere. True: the process's standard error, where a terminal shows a line that is
+  // rewritten. A function: it is given the text.
+  explicit Log(const py::object& to) : write_(to) {
+    if (to.is_none()) {
+      file_ = std::fopen("/dev/null", "w");
+    } else if (py::isinstance<py::bool_>(to)) {
+      return;
+    } else {
+      const cookie_io_functions_t functions = {
+          .read = nullptr, .write = WriteToPython, .seek = nullptr, .close = nullptr};
+      file_ = fopencookie(&write_, "w", functions);
+    }
+    if (file_ == nullptr) throw Error("the log cannot be opened");
+    std::setvbuf(file_, nullptr, _IOLBF, BUFSIZ);
+  }
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+  ~Log() {
+    if (file_ == nullptr) return;
+    const py::gil_scoped_release others_run;
+    std::fclose(file_);
+  }
+
+  std::FILE* file() const { return file_ == nullptr ? stderr : file_; }
+
+ private:
+  py::object write_;
+  std::FILE* file_ = nullptr;
+};
+
+// The directory and what it says. What is run looks at the flag that it is given.
+template <typename Fill>
+py::tuple RunWith(const py::object& log_to, bool pictures, const Fill& fill) {
+  const Log log(log_to);
+  RunResult result;
+  RunText report;
+  Interruptible([&](const volatile std::sig_atomic_t& stop) {
+    result = fill(stop, log.file());
+    report = WriteRunReport(result, pictures);
+    for (const std::string& warning : report.warnings) {
+      std::fprintf(log.file(), "warning: %s\n", warning.c_str());
+    }
+  });
+  return py::make_tuple(result.directory.string(), report.text);
+}
+
+py::tuple Run(const Parts& parts, const std::string& call, const py::object& log_to) {
+  const Scenario scenario = ScenarioOf(parts);
+  return RunWith(log_to, scenario.pictures,
+                 [&](const volatile std::sig_atomic_t& stop, std::FILE* log) {
+                   std::fputs(PresetText(scenario).c_str(), log);
+                   if (scenario.layers.empty()) {
+                     std::fprintf(log, "data: %s\n", DataNote(scenario).c_str());
+                   }
+                   return RunComparison(scenario, "legacy.run", call, stop, log);
+                 });
+}
+
+py::tuple ReplayRun(const std::string& run, const Parts& parts, const std::string& call,
+                    const py::object& log_to) {
+  const ReplaySource source = ReadReplaySource(run);
+  return std::visit(
+      [&](const auto& known) {
+        Scenario scenario = ReplayDefaults(known);
+        parts.LayOver(scenario);
+        ValidateScenario(scenario);
+        return RunWith(log_to, scenario.pictures,
+                       [&](const volatile std::sig_atomic_t& stop, std::FILE* log) {
+                         return Replay(known, scenario, "legacy.replay", call, stop, log);
+                       });
+      },
+      source);
+}
+
+py::list Options() {
+  const Scenario defaults;
+  py::list options;
+  for (const ScenarioOption& option : ScenarioOptions()) {
+    options.append(py::dict(py::arg("key") = option.key, py::arg("flag") = option.flag,
+                            py::arg("default") = option.get(defaults),
+                            py::arg("allowed") = option.metavar, py::arg("help") = option.help));
+  }
+  return options;
+}
+
+}  // namespace
+
+void BindRuns(py::module_& module) {
+  py::class_<Parts>(module, "Parts")
+      .def(py::init([](std::vector<std::pair<std::string, std::optional<std::string>>> files,
+                       std::string preset, NamedTexts options,
+                       std::map<std::string, std::string> ns3) {
+        return Parts{std::move(files), std::move(preset), std::move(options), std::move(ns3)};
+      }));
+  module.def("scenario_text", [](const Parts& parts) { return PrintScenario(ScenarioOf(parts)); });
+  module.def("run", &Run);
+  module.def("replay", &ReplayRun);
+  module.def("scenario_options", &Options);
+}
+
+}  // namespace legacy::python

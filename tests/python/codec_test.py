@@ -1,0 +1,157 @@
+"""legacy.codec against NumPy and against legacy-codec:  codec_test.py LEGACY_CODEC"""
+
+import pathlib
+import struct
+import subprocess
+import tempfile
+import threading
+import unittest
+
+import testing
+
+import numpy
+
+import legacy
+from legacy import codec
+
+
+def normals(count, seed=1):
+    return numpy.random.default_rng(seed).standard_normal(count).astype(numpy.float32)
+
+
+class CodecTest(unittest.TestCase):
+    def expect_error(self, text, call, *arguments, **keywords):
+        with self.assertRaises(legacy.Error) as caught:
+            call(*arguments, **keywords)
+        self.assertIn(text, str(caught.exception))
+
+    def test_top_k_is_what_numpy_selects(self):
+        values = normals(10007)
+        made = codec.make("topk:index=u32")
+        message = made.encode(values, 0.01)
+        kept = numpy.zeros_like(values)
+        largest = numpy.sort(numpy.argsort(-numpy.abs(values), kind="stable")[:100])
+        kept[largest] = values[largest]
+        numpy.testing.assert_array_equal(made.decode(message, values.size), kept)
+        # The bytes of docs/message-format.md: a header, positions, values.
+        header = struct.pack("<HBBIIII", 0x474C, 0x10, 2 | 2 << 5, 0, 10007, 100, 0)[:16]
+        self.assertEqual(message, header + largest.astype("<u4").tobytes() + kept[largest].tobytes())
+        self.assertEqual(codec.header(message), {"codec": 2, "index": 2, "values": 0, "unit": 0, "numel": 10007,
+                                                 "count": 100})
+
+    def test_half_precision_is_numpys(self):
+        values = normals(1000)
+        decoded = codec.round_trip("fp16", values).decoded
+        numpy.testing.assert_array_equal(decoded, values.astype(numpy.float16).astype(numpy.float32))
+
+    def test_losses_are_those_of_the_definition(self):
+        values = normals(5000).reshape(50, 100)
+        trip = codec.round_trip("topk+rbf:bits=8", values, 0.05)
+        self.assertEqual(trip.decoded.shape, (50, 100))
+        difference = values.astype(float) - trip.decoded
+        self.assertAlmostEqual(trip.squared_error, (difference**2).sum())
+        self.assertAlmostEqual(trip.relative_error, numpy.linalg.norm(difference) / numpy.linalg.norm(values))
+        self.assertAlmostEqual(trip.largest_error, numpy.abs(difference).max())
+        product = (values.astype(float) * trip.decoded).sum()
+        norms = numpy.linalg.norm(values) * numpy.linalg.norm(trip.decoded)
+        self.assertAlmostEqual(trip.cosine, product / norms, places=6)
+        self.assertEqual(trip.elements_sent, 250)
+        self.assertEqual(trip.bytes, len(trip.message))
+        self.assertEqual(trip.ratio, 20000 / trip.bytes)
+
+    def test_every_method_goes_round_and_tells_its_length(self):
+        values = normals(4096)
+        self.assertEqual([method["name"] for method in codec.methods()], codec.names())
+        for method in codec.methods():
+            with self.subTest(method["name"]):
+                made = codec.make(method["name"])
+                self.assertEqual(method["parameter"], made.spec)
+                trip = codec.round_trip(made, values)
+                self.assertTrue(numpy.isfinite(trip.decoded).all())
+                self.assertIn(made.message_bytes(values.size), (None, trip.bytes))
+                self.assertTrue(all(option["name"] and option["help"] for option in method["options"]))
+        self.assertIn("topk", codec.sparsifiers())
+        self.assertIn("rbf", codec.quantisers())
+
+    def test_draws_are_keyed(self):
+        values = normals(1000)
+        made = codec.make("qsgd")
+        first = made.encode(values, seed=3, step=5, worker=1)
+        self.assertEqual(first, made.encode(values, seed=3, step=5, worker=1))
+        for key in ({"seed": 4}, {"step": 6}, {"worker": 2}, {"unit": 1}):
+            self.assertNotEqual(first[16:], made.encode(values, **{"seed": 3, "step": 5, "worker": 1, **key})[16:])
+        drawn = codec.make("randomk@10%")
+        message = drawn.encode(values, seed=3, worker=7)
+        kept = drawn.decode(message, values.size, seed=3)  # a decoder does not know the worker
+        self.assertEqual(numpy.count_nonzero(kept), 100)
+
+    def test_feedback_loses_nothing(self):
+        made = codec.make("topk@1%")
+        residual = numpy.zeros(1000, numpy.float32)
+        sent = numpy.zeros(1000, numpy.float32)
+        total = numpy.zeros(1000)
+        for step in range(20):
+            gradient = normals(1000, seed=step)
+            total += gradient
+            made.decode_add(made.encode_with_feedback(gradient, residual, step=step), sent)
+        numpy.testing.assert_allclose(sent + residual, total, atol=1e-5)
+        self.assertTrue(made.allows_error_feedback())
+        self.expect_error("diverge", codec.make("qsgd").encode_with_feedback,
+                          normals(1000), residual, 2)
+
+    def test_errors_of_many_parameters_are_those_of_each(self):
+        values = normals(2000)
+        made = codec.make("topk")
+        errors = made.squared_errors(values, [0.1, 0.01])
+        for parameter, error in zip([0.1, 0.01], errors):
+            measured = codec.round_trip(made, values, parameter).squared_error
+            self.assertAlmostEqual(error / measured, 1, places=3)  # a histogram tells them
+
+    def test_bytes_are_those_of_legacy_codec(self):
+        values = normals(3000)
+        for text in ("topk:index=u32+rbf:bits=8@1%", "qsgd@4", "fft", "dense", "randomk@10%"):
+            with self.subTest(text), tempfile.TemporaryDirectory() as folder:
+                folder = pathlib.Path(folder)
+                (folder / "gradient.f32").write_bytes(values.tobytes())
+                subprocess.run([testing.PROGRAMS[0], folder / "gradient.f32", f"--codec={text}", "--seed=5",
+                                f"--out={folder / 'message'}", "--error-feedback=off", "--workers=1"], check=True,
+                               capture_output=True)
+                written = (folder / "message").read_bytes()
+                self.assertIn(codec.make(text).encode(values, seed=5), written)
+
+    def test_what_cannot_be_says_what_is_allowed(self):
+        self.expect_error("topk", codec.make, "topkk")
+        self.expect_error("density", codec.make, "topk", 2)
+        self.expect_error("0.01", codec.make, "topk@1.5")
+        self.expect_error("bits", codec.make, "rbf:bitz=3")
+        made = codec.make("topk@1%")
+        message = made.encode(normals(100))
+        self.expect_error("got '100'; allowed: 99", made.decode, message, 99)
+        self.expect_error("n: got '-1'", made.decode, message, -1)
+        self.expect_error("got '3'; allowed: 4", made.decode, message[:-1], 100)
+        self.expect_error("shorter than the header", made.decode, b"", 100)
+        values = normals(100)
+        values[3] = numpy.nan
+        self.expect_error("element 3: got 'nan'", made.encode, values)
+        self.expect_error("gradient", made.encode_with_feedback, normals(5), numpy.zeros(6, numpy.float32))
+        with self.assertRaises(TypeError):  # it would be changed in a copy
+            made.encode_with_feedback(normals(6), numpy.zeros(6))
+        self.expect_error("contiguous", made.encode_with_feedback, normals(6), numpy.zeros(12, numpy.float32)[::2])
+        with self.assertRaises(ValueError):  # legacy.Error is one
+            codec.make("")
+
+    def test_codecs_are_used_by_several_threads(self):
+        values = normals(100000)
+        made = codec.make("topk+rbf@1%")
+        expected = made.encode(values)
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(made.encode(values))) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(results, [expected] * 4)
+
+
+if __name__ == "__main__":
+    testing.main()

@@ -1,0 +1,188 @@
+"""legacy.run and legacy.replay against the programs:  run_test.py LEGACY_SCENARIO LEGACY_REPLAY"""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import unittest.mock
+
+import testing
+
+import numpy
+
+import legacy
+
+# A training of a second.
+SMALL = {"workers": 2, "batch": 4, "steps": 6, "evaluate_every": 3, "test_limit": 20, "model": "small-cnn",
+         "policies": ["dense", "topk"], "topo": "star", "fidelity": "flow", "seeds": 2, "networks": "none",
+         "pictures": False}
+FILES = ["steps.csv", "evaluations.csv", "layers.csv", "links.csv", "network.csv"]
+
+
+def column(table, name):
+    return list(table[name])
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def run_small(self, name, scenario=None, **options):
+        return legacy.run(scenario, progress=False, **{**SMALL, **options}, out=self.folder / name)
+
+    def program(self, program, *line):
+        return subprocess.run([program, *line], check=True, capture_output=True, text=True)
+
+    def expect_same_files(self, one, other):
+        for file in FILES:
+            self.assertEqual((self.folder / one / file).read_bytes(), (self.folder / other / file).read_bytes(), file)
+
+    def test_files_are_those_of_the_programs(self):
+        run = self.run_small("here", record=True)
+        words = {name: legacy._text.text(value) for name, value in SMALL.items()}
+        line = [f"--{name.replace('_', '-')}={text}" for name, text in words.items()]
+        printed = self.program(testing.PROGRAMS[0], *line, f"--out={self.folder / 'there'}", "--record").stdout
+        self.expect_same_files("here", "there")
+        self.assertEqual(run.text.replace("here", "there").replace("legacy.run", "legacy-scenario"), printed)
+
+        legacy.replay(run, bandwidth="10Gbps", pictures=False, out=self.folder / "replayed")
+        self.program(testing.PROGRAMS[1], self.folder / "there", "--bandwidth=10Gbps", "--pictures=off",
+                     f"--out={self.folder / 'replayed there'}")
+        self.expect_same_files("replayed", "replayed there")
+        slow, fast = (legacy.read(self.folder / name) for name in ("here", "replayed"))
+        self.assertEqual(column(slow.evaluations, "test_accuracy"), column(fast.evaluations, "test_accuracy"))
+        self.assertGreater(max(column(slow.evaluations, "simulated_seconds")),
+                           max(column(fast.evaluations, "simulated_seconds")))
+        with self.assertRaisesRegex(legacy.Error, "density.*belongs to the training"):
+            legacy.replay(run, density=0.5, out=self.folder / "other")
+
+    def test_results_are_read_back(self):
+        run = self.run_small("run")
+        self.assertEqual(run.path, self.folder / "run")
+        self.assertEqual([policy["name"] for policy in run.summary["policies"]], ["dense", "topk"])
+        self.assertEqual(list(run.curves), [("dense", 1), ("topk", 1), ("dense", 2), ("topk", 2)])
+        curve = run.curves["topk", 2]
+        self.assertEqual(column(curve, "step"), [3, 6])
+        self.assertEqual(set(column(curve, "policy")), {"topk"})
+        arrays = legacy.read(run.path, frames="arrays")
+        self.assertEqual(arrays.steps["step"].dtype, numpy.int64)
+        self.assertEqual(arrays.steps["step_seconds"].shape, (24,))
+        self.assertEqual(legacy.read(run.path, frames=False).steps[0]["policy"], "dense")
+        self.assertEqual(run.manifest["program"], "legacy.run")
+        self.assertIn("workers=2", run.manifest["command_line"])
+        with self.assertRaisesRegex(legacy.Error, "allowed: a directory with a manifest.json"):
+            legacy.read(self.folder)
+
+    def test_a_scenario_is_a_dict_a_text_a_path_or_several(self):
+        sections = {"training": {"workers": 3, "batch": 4}, "network": {"topology": "star", "bandwidth": "2Gbps"},
+                    "compression": {"policies": ["mine"]},
+                    "methods": {"mine": {"scheme": "topk+fp16", "parameter": 0.05}}}
+        text = ("training: {workers: 3, batch: 4}\nnetwork: {topology: star, bandwidth: 2Gbps}\n"
+                "compression: {policies: [mine]}\nmethods:\n  mine: {scheme: topk+fp16, parameter: 0.05}\n")
+        file = self.folder / "scenario.yaml"
+        file.write_text(text)
+        expected = legacy.config(sections)
+        self.assertEqual(legacy.config(text), expected)
+        self.assertEqual(legacy.config(file), expected)
+        self.assertEqual(legacy.config(str(file)), expected)
+        self.assertEqual(legacy.config([file, {"training": {"workers": 3}}]), expected)
+        self.assertEqual(legacy.config(expected), expected)
+        self.assertNotEqual(legacy.config([file, {"workers": 5}]), expected)
+        self.assertEqual(legacy.config([file, {"workers": 5}], workers=3), expected)
+        program = self.program(testing.PROGRAMS[0], f"--scenario={file}", "--print-config").stdout
+        self.assertEqual(expected, program)
+        self.assertEqual(legacy.config(), self.program(testing.PROGRAMS[0], "--print-config").stdout)
+        preset = self.program(testing.PROGRAMS[0], "--preset=paper-legacy", "--print-config").stdout
+        self.assertEqual(legacy.config(preset="paper-legacy"), preset)
+        file.write_text("preset: paper-legacy\ncompression: {density: 3%}\n")
+        preset = self.program(testing.PROGRAMS[0], f"--scenario={file}", "--print-config").stdout
+        self.assertEqual(legacy.config({"preset": "paper-legacy", "compression": {"density": "3%"}}), preset)
+        shape = self.program(testing.PROGRAMS[0], "--layers=resnet50", "--print-config").stdout
+        self.assertEqual(legacy.config(layers="resnet50"), shape)
+        self.assertIn("SegmentSize", legacy.config(ns3={"ns3::TcpSocket::SegmentSize": 1000}))
+
+    def test_what_cannot_be_says_what_is_allowed(self):
+        for text, call in {
+            "did you mean workers": {"wrkers": 3},
+            "workers: got '0'": {"workers": 0},
+            "cannot be read": {"scenario": "nofile.yaml"},
+            "scenario:2:3: unknown key 'network.topologyy'": {"scenario": "network:\n  topologyy: star\n"},
+            "a rate with its unit": {"scenario": {"network": {"bandwidth": "fast"}}},
+            "got 'nothing'; allowed: dense": {"policies": ["nothing"]},
+        }.items():
+            with self.subTest(text), self.assertRaisesRegex(legacy.Error, text):
+                legacy.run(**call, out=self.folder / "run")
+        self.assertFalse((self.folder / "run").exists())
+        self.run_small("run", steps=1, seeds=1)
+        with self.assertRaisesRegex(legacy.Error, "a folder without a run in it"):
+            self.run_small("run")
+
+    def test_progress_goes_to_sys_stderr_or_nowhere(self):
+        for progress in (True, False):
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                legacy.run(**SMALL, progress=progress, out=self.folder / str(progress))
+            self.assertEqual("topk                   seed 2   step     6/6" in said.getvalue(), progress)
+            self.assertEqual(said.getvalue() == "", not progress)
+        code = f"import legacy; legacy.run(**{SMALL!r}, progress=False, out={str(self.folder / 'silent')!r})"
+        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+
+    def test_ctrl_c_ends_a_run_that_can_be_read(self):
+        with self.assertRaises(KeyboardInterrupt), testing.interrupted_after(1.5):
+            self.run_small("run", steps=100000)
+        run = legacy.read(self.folder / "run")
+        self.assertGreater(len(column(run.steps, "step")), 0)
+        self.assertEqual(len(column(run.network, "policy")), 0)  # no training is finished
+        self.run_small("after")  # the next one is not interrupted
+
+    def test_other_threads_run_meanwhile(self):
+        turns = 0
+        done = threading.Event()
+
+        def count():
+            nonlocal turns
+            while not done.is_set():
+                turns += 1
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        self.run_small("run")
+        done.set()
+        thread.join()
+        self.assertGreater(turns, 50)
+
+    def test_importing_is_quick_and_does_not_load_libtorch(self):
+        code = ("import os, time; import numpy; begin = os.times(); import legacy; end = os.times();"
+                "maps = open('/proc/self/maps').read(); assert 'liblegacy_comparison' in maps;"
+                "assert 'libtorch' not in maps, 'LibTorch'; assert 'pandas' not in __import__('sys').modules;"
+                "print(end.user + end.system - begin.user - begin.system)")
+        seconds = min(float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True,
+                                           text=True).stdout) for _ in range(3))
+        self.assertLess(seconds, 0.3)
+
+    def test_several_networks_are_results_each(self):
+        run = self.run_small("run", seeds=1, networks="wide:bandwidth=100Mbps,delay=5ms")
+        self.assertEqual(list(run.networks)[1:], ["wide"])
+        self.assertIs(list(run.networks.values())[0], run)
+        self.assertGreater(column(run.networks["wide"].steps, "step_seconds")[0], column(run.steps, "step_seconds")[0])
+
+    def test_options_are_listed(self):
+        options = {option["name"]: option for option in legacy.options()}
+        self.assertEqual(options["workers"]["key"], "training.workers")
+        self.assertIn("evaluate_every", options)
+        self.assertEqual(options["seeds"]["default"], "1")
+
+
+if __name__ == "__main__":
+    testing.main()
