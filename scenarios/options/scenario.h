@@ -134,6 +134,7 @@ struct Scenario {
   std::string out;                      // run directory; "": runs/<program>-<time>
   bool overwrite = false;
   bool pictures = true;
+  bool tensorboard = false;  // event files in the run directory
 };
 
 // The metavar of options that are on or off.

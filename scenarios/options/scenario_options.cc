@@ -27,6 +27,8 @@ std::vector<ScenarioOption> OptionsOfRun() {
       Switch<&Scenario::overwrite>("run.overwrite", "--overwrite",
                                    "replace an existing run directory"),
       Switch<&Scenario::pictures>("run.pictures", "--pictures", "draw SVG and PNG at the end"),
+      Switch<&Scenario::tensorboard>("run.tensorboard", "--tensorboard",
+                                     "write event files for TensorBoard to tensorboard/"),
   };
 }
 

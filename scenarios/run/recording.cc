@@ -174,6 +174,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.out = defaults.out;
   scenario.overwrite = defaults.overwrite;
   scenario.pictures = defaults.pictures;
+  scenario.tensorboard = defaults.tensorboard;
   scenario.threads = defaults.threads;  // of the training; a replay has none
   scenario.record = false;              // a replay records nothing
   scenario.further = "none";

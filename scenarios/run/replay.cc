@@ -135,7 +135,8 @@ ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,
 
 bool MayReplayChange(const std::string& key) {
   if (key == "clock.bucket") return false;  // what is merged decides what is compressed
-  for (const char* other : {"training.target", "run.out", "run.overwrite", "run.pictures"}) {
+  for (const char* other :
+       {"training.target", "run.out", "run.overwrite", "run.pictures", "run.tensorboard"}) {
     if (key == other) return true;
   }
   return key.rfind("network.", 0) == 0 || key.rfind("clock.", 0) == 0;

@@ -55,7 +55,8 @@ class FurtherPlaces {
       manifest["fidelity"] = networks_[i].scenario.fidelity;
       manifest["configuration"]["network"] = ScenarioDocument(networks_[i].scenario).at("network");
       analysis::WriteManifest(path, manifest);
-      sinks_.push_back(std::make_unique<DirectorySink>(*timings_[i], path));
+      sinks_.push_back(std::make_unique<DirectorySink>(*timings_[i], path,
+                                                       manifest.at("parameters").get<int64_t>()));
     }
   }
 
@@ -166,7 +167,7 @@ RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
   if (chosen.samples > 0) {
     timing.SamplePackets(chosen.samples, chosen.different, result.directory);
   }
-  DirectorySink sink(timing, result.directory);
+  DirectorySink sink(timing, result.directory, manifest.at("parameters").get<int64_t>());
   std::vector<TimedNetwork> timed_networks = {{&timing, &sink}};
   further.AddTo(timed_networks);
   Progress progress(run->Steps(timed_networks.size()), isatty(fileno(log)) != 0, log);

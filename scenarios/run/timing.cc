@@ -252,14 +252,17 @@ ChosenFidelity ResolveFidelity(const Scenario& scenario,
   return chosen;
 }
 
-DirectorySink::DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory)
+DirectorySink::DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
+                             int64_t parameters)
     : steps_(directory),
       evaluations_(directory),
       layers_(directory),
       decisions_(directory),
       links_(directory),
       network_(directory),
-      listener_(timing.diagnostics(), timing.scenario(), timing.network(), directory) {}
+      listener_(timing.diagnostics(), timing.scenario(), timing.network(), directory) {
+  if (timing.scenario().tensorboard) tensorboard_.emplace(directory, parameters);
+}
 
 TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                              const std::string& policy, uint64_t seed, StepClocks clocks,

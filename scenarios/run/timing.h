@@ -22,6 +22,7 @@
 #include "scenarios/run/diagnostics.h"
 #include "scenarios/run/progress.h"
 #include "scenarios/run/scenario_network.h"
+#include "scenarios/run/tensorboard.h"
 #include "trainer/clock/clock.h"
 #include "trainer/clock/ddp_trace.h"
 #include "trainer/clock/profile.h"
@@ -164,12 +165,21 @@ class RunSink {
   virtual StepListener* Listener() { return nullptr; }
 };
 
-// A DirectorySink writes a run directory, with one writer a file.
+// A DirectorySink writes a run directory, with one writer a file, and one for TensorBoard where the
+// scenario asks for it.
 class DirectorySink : public RunSink {
  public:
-  DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory);
-  void Write(const analysis::StepRow& row) override { steps_.Write(row); }
-  void Write(const analysis::EvaluationRow& row) override { evaluations_.Write(row); }
+  // `parameters`: elements of the model's gradient.
+  DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
+                int64_t parameters);
+  void Write(const analysis::StepRow& row) override {
+    steps_.Write(row);
+    if (tensorboard_) tensorboard_->Write(row);
+  }
+  void Write(const analysis::EvaluationRow& row) override {
+    evaluations_.Write(row);
+    if (tensorboard_) tensorboard_->Write(row);
+  }
   void Write(const analysis::LayerRow& row) override { layers_.Write(row); }
   void Write(const analysis::DecisionRow& row) override { decisions_.Write(row); }
   void Write(const analysis::LinkRow& row) override { links_.Write(row); }
@@ -183,6 +193,7 @@ class DirectorySink : public RunSink {
   analysis::DecisionWriter decisions_;
   analysis::LinkWriter links_;
   analysis::NetworkWriter network_;
+  std::optional<TensorBoard> tensorboard_;  // where the scenario asks for it
   StepListener listener_;
 };
 

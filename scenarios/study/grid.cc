@@ -174,7 +174,8 @@ void Reader::CheckBase() const {
     }
     for (const ScenarioOption& option : ScenarioOptions()) {
       const std::string& key = option.key;
-      const bool harmless = key == "run.record" || key == "run.pictures" || key == "run.threads";
+      const bool harmless = key == "run.record" || key == "run.pictures" ||
+                            key == "run.tensorboard" || key == "run.threads";
       if (AffectsResults(key) || harmless || option.get(scenario) == option.get(defaults)) continue;
       throw Error(key, option.get(scenario), "its default: a study leaves results of points alone");
     }

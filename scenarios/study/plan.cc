@@ -49,6 +49,7 @@ PlannedTraining PlanTraining(Scenario training) {
   planned.id = TrainingHash(document);
   training.record = true;
   training.pictures = false;
+  training.tensorboard = false;
   planned.scenario = std::move(training);
   return planned;
 }
