@@ -14,6 +14,7 @@
 
 #include "compress/message.h"
 #include "compress/options.h"
+#include "scenarios/codec/method_check.h"
 
 namespace legacy::python {
 
@@ -24,6 +25,7 @@ void BindCodecs(py::module_& module);
 void BindPolicies(py::module_& module);
 void BindNetwork(py::module_& module);
 void BindRuns(py::module_& module);
+void BindOwnMethods(py::module_& module);
 
 // Any array of numbers, as contiguous float32.
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
@@ -47,6 +49,16 @@ inline ByteSpan SpanOf(const py::bytes& message) {
 
 inline py::bytes BytesOf(const Bytes& bytes) {
   return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+// What checks of a method found, as dicts.
+inline py::list ListOf(const std::vector<CheckedProperty>& properties) {
+  py::list list;
+  for (const CheckedProperty& property : properties) {
+    list.append(py::dict(py::arg("name") = property.name, py::arg("holds") = property.holds,
+                         py::arg("detail") = property.detail));
+  }
+  return list;
 }
 
 // What a table of methods says of one, as a dict.

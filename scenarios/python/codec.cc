@@ -228,7 +228,7 @@ void BindCodecs(py::module_& module) {
   const auto parameter = py::arg("parameter") = py::none();
   const auto state = py::arg("state") = static_cast<CodecState*>(nullptr);
 
-  py::class_<MadeCodec>(module, "Codec", "A codec as legacy.codec.make() makes it.")
+  py::class_<MadeCodec>(module, "MadeCodec", "A codec as legacy.codec.make() makes it.")
       .def(py::init<const std::string&, std::optional<double>>(), py::arg("text"), parameter)
       .def_property_readonly("name", [](const MadeCodec& self) { return self.codec().Name(); })
       .def_property_readonly("text", &MadeCodec::text)
@@ -291,6 +291,14 @@ void BindCodecs(py::module_& module) {
   module.def("codec_methods", &CodecMethods);
   module.def("sparsifier_names", [] { return NamesOf(SparsifierTable()); });
   module.def("quantiser_names", [] { return NamesOf(QuantiserTable()); });
+  module.def("check_codec", [](const std::string& text) {
+    std::vector<CheckedProperty> found;
+    {
+      const py::gil_scoped_release others_run;  // one property is about threads
+      found = CheckCodec(text);
+    }
+    return ListOf(found);
+  });
   module.def("header", &HeaderDict, py::arg("message"));
   module.def("measure_loss", &MeasureLoss, py::arg("before"), py::arg("after"));
 }

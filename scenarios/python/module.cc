@@ -23,4 +23,5 @@ PYBIND11_MODULE(_legacy, module) {
   legacy::python::BindPolicies(module);
   legacy::python::BindNetwork(module);
   legacy::python::BindRuns(module);
+  legacy::python::BindOwnMethods(module);
 }

@@ -104,7 +104,7 @@ class SteppedPolicy {
     result["step"] = step_++;
     if (!exchanged_) {
       std::vector<double> parameters(Units().size());
-      built_.policy->Decide(info, Units(), parameters);
+      DecideParameters(*built_.policy, info, Units(), parameters);
       result["parameters"] = py::array_t<double>(py::cast(parameters));
       return result;
     }
@@ -230,7 +230,7 @@ py::list PolicyMethods() {
 }  // namespace
 
 void BindPolicies(py::module_& module) {
-  py::class_<SteppedPolicy>(module, "Policy", "A policy as legacy.policy.make() makes it.")
+  py::class_<SteppedPolicy>(module, "SteppedPolicy", "A policy as legacy.policy.make() makes it.")
       .def(py::init<const std::string&, const std::string&, const std::string&, double,
                     const std::vector<Layer>&, int64_t, const NamedTexts&>())
       .def_property_readonly("name",
@@ -264,6 +264,14 @@ void BindPolicies(py::module_& module) {
            "What it decided since the last call, and on what grounds.")
       .def("residual", &SteppedPolicy::Residual, "What a worker has not sent yet, flat.",
            py::arg("worker"));
+  module.def("check_policy", [](const std::string& text) {
+    std::vector<CheckedProperty> found;
+    {
+      const py::gil_scoped_release others_run;
+      found = CheckPolicy(text);
+    }
+    return ListOf(found);
+  });
   module.def("policy_methods", &PolicyMethods);
   module.def("policy_names", &MethodPolicyNames);
 }

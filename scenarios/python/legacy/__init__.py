@@ -9,12 +9,17 @@
     legacy.replay(run.path, bandwidth="10Gbps").evaluations     # the same, on another network
     legacy.read("runs/first")                           # results of earlier runs and studies
 
+Codecs and policies of your own are subclasses of legacy.Codec and legacy.Policy (legacy._own has an example), or plugins
+of C++ that load_plugin("my.so") loads.
+
 What cannot be raises legacy.Error, a ValueError, which says what is allowed. docs/python.md is the handbook's page.
 """
 
 from . import codec, network, policy
-from ._legacy import Error
+from ._legacy import Error, load_plugin
 from ._legacy import version as __version__
+from ._own import Codec, Parameter, Policy, register
 from ._run import config, options, read, replay, run
 
-__all__ = ["Error", "codec", "config", "network", "options", "policy", "read", "replay", "run"]
+__all__ = ["Codec", "Error", "Parameter", "Policy", "codec", "config", "load_plugin", "network", "options", "policy",
+           "read", "register", "replay", "run"]

@@ -15,15 +15,15 @@ import dataclasses
 import numpy
 
 from . import _legacy
-from ._legacy import Codec, State, header
+from ._legacy import MadeCodec, State, header
 
-__all__ = ["Codec", "RoundTrip", "State", "header", "make", "methods", "names", "quantisers", "round_trip",
-           "sparsifiers"]
+__all__ = ["MadeCodec", "RoundTrip", "State", "check", "header", "make", "methods", "names", "quantisers",
+           "round_trip", "sparsifiers"]
 
 
 def make(text, parameter=None):
     """The codec of that text. parameter: what is used where a call names none; default: the text's, or the codec's."""
-    return Codec(text, parameter)
+    return MadeCodec(text, parameter)
 
 
 def methods():
@@ -44,6 +44,12 @@ def sparsifiers():
 def quantisers():
     """Names of those that say as which bits values are sent."""
     return _legacy.quantiser_names()
+
+
+def check(text):
+    """What every codec has to fulfil, and whether this one does: dicts of name, holds and detail, as `legacy-codec check`
+    prints them."""
+    return _legacy.check_codec(text)
 
 
 @dataclasses.dataclass

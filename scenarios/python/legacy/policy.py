@@ -16,10 +16,10 @@ import numpy
 from . import _legacy
 from ._text import split_options
 
-__all__ = ["Policy", "make", "methods", "names"]
+__all__ = ["SteppedPolicy", "check", "make", "methods", "names"]
 
 
-class Policy(_legacy.Policy):
+class SteppedPolicy(_legacy.SteppedPolicy):
     """A policy with the exchanges that it steers, as make() makes it."""
 
     def step(self, gradients=None, *, learning_rate=1.0, latency=10e-6, bandwidth=10e9):
@@ -40,7 +40,13 @@ def make(policy, layers, *, scheme="topk", scope="layer", parameter=0.0, steps_p
     of legacy-scenario, by their names: steps, seed, density, levels, volume, error_feedback ...
     """
     texts, _ = split_options({"workers": workers, **options})
-    return Policy(policy, scheme, scope, parameter, list(_layers(layers)), steps_per_epoch, list(texts.items()))
+    return SteppedPolicy(policy, scheme, scope, parameter, list(_layers(layers)), steps_per_epoch, list(texts.items()))
+
+
+def check(text):
+    """What every policy has to fulfil, and whether this one does: dicts of name, holds and detail, as `legacy-codec check`
+    prints them."""
+    return _legacy.check_policy(text)
 
 
 def methods():
