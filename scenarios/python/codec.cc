@@ -1,14 +1,17 @@
 // legacy.codec: codecs on NumPy arrays.
 #include "compress/codec.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
 
 #include "base/error.h"
+#include "compress/gradients/gradients.h"
 #include "compress/quantiser.h"
 #include "compress/sparsifier.h"
 #include "scenarios/codec/codec_run.h"
+#include "scenarios/codec/gradient_source.h"
 #include "scenarios/python/bindings.h"
 
 namespace legacy::python {
@@ -210,6 +213,45 @@ py::dict MeasureLoss(const Floats& before, const Floats& after) {
       py::arg("cosine") = squared > 0 && kept > 0 ? product / std::sqrt(squared * kept) : 0.0);
 }
 
+const RealGradient* FindReal(const std::string& name) {
+  const auto found = std::ranges::find(RealGradients(), name, &RealGradient::name);
+  return found == RealGradients().end() ? nullptr : &*found;
+}
+
+py::array_t<float> Gradient(const std::string& text, uint32_t worker, uint64_t step) {
+  std::vector<float> drawn;
+  std::span<const float> values;
+  if (const RealGradient* real = FindReal(text)) {
+    values = real->values;
+  } else {
+    drawn = DrawGradient(text, worker, step);
+    values = drawn;
+  }
+  return py::array_t<float>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+// Shapes by name, in the model's order.
+py::dict GradientLayers(const std::string& name) {
+  py::dict layers;
+  GradientOptions options;
+  options.real = name;
+  const GradientSource source(options);
+  for (const Unit& unit : source.units()) {
+    layers[py::str(unit.name)] = py::tuple(py::cast(unit.shape));
+  }
+  return layers;
+}
+
+py::list GradientMethods() {
+  py::list methods;
+  for (const RealGradient& real : RealGradients()) {
+    methods.append(DictOf(MethodInfo{
+        .name = std::string(real.name), .help = "of a training, as it was", .paper = ""}));
+  }
+  for (const GradientRow& row : GradientTable()) methods.append(DictOf(row.info));
+  return methods;
+}
+
 }  // namespace
 
 void BindCodecs(py::module_& module) {
@@ -288,6 +330,9 @@ void BindCodecs(py::module_& module) {
       .def("allows_error_feedback", &MadeCodec::AllowsErrorFeedback,
            "Whether residuals stay bounded.", parameter);
 
+  module.def("gradient", &Gradient);
+  module.def("gradient_layers", &GradientLayers);
+  module.def("gradient_methods", &GradientMethods);
   module.def("codec_methods", &CodecMethods);
   module.def("sparsifier_names", [] { return NamesOf(SparsifierTable()); });
   module.def("quantiser_names", [] { return NamesOf(QuantiserTable()); });

@@ -140,6 +140,15 @@ class CodecTest(unittest.TestCase):
         with self.assertRaises(ValueError):  # legacy.Error is one
             codec.make("")
 
+    def test_gradients_to_try_them_on(self):
+        real = codec.gradient("small-cnn")
+        shapes = codec.layers("small-cnn")
+        self.assertEqual(sum(int(numpy.prod(shape)) for shape in shapes.values()), real.size)
+        numpy.testing.assert_array_equal(codec.gradient("gaussian:n=50", 1), codec.gradient("gaussian:n=50", 1))
+        self.assertFalse((codec.gradient("gaussian:n=50", 1) == codec.gradient("gaussian:n=50", 2)).any())
+        self.assertIn("laplace", [one["name"] for one in codec.gradients()])
+        self.expect_error("laplace", codec.gradient, "nothing")
+
     def test_codecs_are_used_by_several_threads(self):
         values = normals(100000)
         made = codec.make("topk+rbf@1%")

@@ -17,8 +17,8 @@ import numpy
 from . import _legacy
 from ._legacy import MadeCodec, State, header
 
-__all__ = ["MadeCodec", "RoundTrip", "State", "check", "header", "make", "methods", "names", "quantisers",
-           "round_trip", "sparsifiers"]
+__all__ = ["MadeCodec", "RoundTrip", "State", "check", "gradient", "gradients", "header", "layers", "make", "methods",
+           "names", "quantisers", "round_trip", "sparsifiers"]
 
 
 def make(text, parameter=None):
@@ -44,6 +44,21 @@ def sparsifiers():
 def quantisers():
     """Names of those that say as which bits values are sent."""
     return _legacy.quantiser_names()
+
+
+def gradients():
+    """What gradient() knows, as dicts: name, help and options. Real ones first, then those that are drawn."""
+    return _legacy.gradient_methods()
+
+
+def gradient(text, worker=0, step=0):
+    """A gradient to try codecs on: a real one, "small-cnn", or a drawn one, "student-t:n=1e6,seed=1"."""
+    return _legacy.gradient(text, worker, step)
+
+
+def layers(name):
+    """{name: shape} of the layers of a real gradient, in their order."""
+    return _legacy.gradient_layers(name)
 
 
 def check(text):
