@@ -35,14 +35,20 @@ class CodecTest(unittest.TestCase):
         numpy.testing.assert_array_equal(made.decode(message, values.size), kept)
         # The bytes of docs/message-format.md: a header, positions, values.
         header = struct.pack("<HBBIIII", 0x474C, 0x10, 2 | 2 << 5, 0, 10007, 100, 0)[:16]
-        self.assertEqual(message, header + largest.astype("<u4").tobytes() + kept[largest].tobytes())
-        self.assertEqual(codec.header(message), {"codec": 2, "index": 2, "values": 0, "unit": 0, "numel": 10007,
-                                                 "count": 100})
+        self.assertEqual(
+            message, header + largest.astype("<u4").tobytes() + kept[largest].tobytes()
+        )
+        self.assertEqual(
+            codec.header(message),
+            {"codec": 2, "index": 2, "values": 0, "unit": 0, "numel": 10007, "count": 100},
+        )
 
     def test_half_precision_is_numpys(self):
         values = normals(1000)
         decoded = codec.round_trip("fp16", values).decoded
-        numpy.testing.assert_array_equal(decoded, values.astype(numpy.float16).astype(numpy.float32))
+        numpy.testing.assert_array_equal(
+            decoded, values.astype(numpy.float16).astype(numpy.float32)
+        )
 
     def test_losses_are_those_of_the_definition(self):
         values = normals(5000).reshape(50, 100)
@@ -50,7 +56,9 @@ class CodecTest(unittest.TestCase):
         self.assertEqual(trip.decoded.shape, (50, 100))
         difference = values.astype(float) - trip.decoded
         self.assertAlmostEqual(trip.squared_error, (difference**2).sum())
-        self.assertAlmostEqual(trip.relative_error, numpy.linalg.norm(difference) / numpy.linalg.norm(values))
+        self.assertAlmostEqual(
+            trip.relative_error, numpy.linalg.norm(difference) / numpy.linalg.norm(values)
+        )
         self.assertAlmostEqual(trip.largest_error, numpy.abs(difference).max())
         product = (values.astype(float) * trip.decoded).sum()
         norms = numpy.linalg.norm(values) * numpy.linalg.norm(trip.decoded)
@@ -69,7 +77,9 @@ class CodecTest(unittest.TestCase):
                 trip = codec.round_trip(made, values)
                 self.assertTrue(numpy.isfinite(trip.decoded).all())
                 self.assertIn(made.message_bytes(values.size), (None, trip.bytes))
-                self.assertTrue(all(option["name"] and option["help"] for option in method["options"]))
+                self.assertTrue(
+                    all(option["name"] and option["help"] for option in method["options"])
+                )
         self.assertIn("topk", codec.sparsifiers())
         self.assertIn("rbf", codec.quantisers())
 
@@ -79,7 +89,9 @@ class CodecTest(unittest.TestCase):
         first = made.encode(values, seed=3, step=5, worker=1)
         self.assertEqual(first, made.encode(values, seed=3, step=5, worker=1))
         for key in ({"seed": 4}, {"step": 6}, {"worker": 2}, {"unit": 1}):
-            self.assertNotEqual(first[16:], made.encode(values, **{"seed": 3, "step": 5, "worker": 1, **key})[16:])
+            self.assertNotEqual(
+                first[16:], made.encode(values, **{"seed": 3, "step": 5, "worker": 1, **key})[16:]
+            )
         drawn = codec.make("randomk@10%")
         message = drawn.encode(values, seed=3, worker=7)
         kept = drawn.decode(message, values.size, seed=3)  # a decoder does not know the worker
@@ -96,8 +108,9 @@ class CodecTest(unittest.TestCase):
             made.decode_add(made.encode_with_feedback(gradient, residual, step=step), sent)
         numpy.testing.assert_allclose(sent + residual, total, atol=1e-5)
         self.assertTrue(made.allows_error_feedback())
-        self.expect_error("diverge", codec.make("qsgd").encode_with_feedback,
-                          normals(1000), residual, 2)
+        self.expect_error(
+            "diverge", codec.make("qsgd").encode_with_feedback, normals(1000), residual, 2
+        )
 
     def test_errors_of_many_parameters_are_those_of_each(self):
         values = normals(2000)
@@ -113,9 +126,19 @@ class CodecTest(unittest.TestCase):
             with self.subTest(text), tempfile.TemporaryDirectory() as folder:
                 folder = pathlib.Path(folder)
                 (folder / "gradient.f32").write_bytes(values.tobytes())
-                subprocess.run([testing.PROGRAMS[0], folder / "gradient.f32", f"--codec={text}", "--seed=5",
-                                f"--out={folder / 'message'}", "--error-feedback=off", "--workers=1"], check=True,
-                               capture_output=True)
+                subprocess.run(
+                    [
+                        testing.PROGRAMS[0],
+                        folder / "gradient.f32",
+                        f"--codec={text}",
+                        "--seed=5",
+                        f"--out={folder / 'message'}",
+                        "--error-feedback=off",
+                        "--workers=1",
+                    ],
+                    check=True,
+                    capture_output=True,
+                )
                 written = (folder / "message").read_bytes()
                 self.assertIn(codec.make(text).encode(values, seed=5), written)
 
@@ -133,10 +156,14 @@ class CodecTest(unittest.TestCase):
         values = normals(100)
         values[3] = numpy.nan
         self.expect_error("element 3: got 'nan'", made.encode, values)
-        self.expect_error("gradient", made.encode_with_feedback, normals(5), numpy.zeros(6, numpy.float32))
+        self.expect_error(
+            "gradient", made.encode_with_feedback, normals(5), numpy.zeros(6, numpy.float32)
+        )
         with self.assertRaises(TypeError):  # it would be changed in a copy
             made.encode_with_feedback(normals(6), numpy.zeros(6))
-        self.expect_error("contiguous", made.encode_with_feedback, normals(6), numpy.zeros(12, numpy.float32)[::2])
+        self.expect_error(
+            "contiguous", made.encode_with_feedback, normals(6), numpy.zeros(12, numpy.float32)[::2]
+        )
         with self.assertRaises(ValueError):  # legacy.Error is one
             codec.make("")
 
@@ -144,8 +171,12 @@ class CodecTest(unittest.TestCase):
         real = codec.gradient("small-cnn")
         shapes = codec.layers("small-cnn")
         self.assertEqual(sum(int(numpy.prod(shape)) for shape in shapes.values()), real.size)
-        numpy.testing.assert_array_equal(codec.gradient("gaussian:n=50", 1), codec.gradient("gaussian:n=50", 1))
-        self.assertFalse((codec.gradient("gaussian:n=50", 1) == codec.gradient("gaussian:n=50", 2)).any())
+        numpy.testing.assert_array_equal(
+            codec.gradient("gaussian:n=50", 1), codec.gradient("gaussian:n=50", 1)
+        )
+        self.assertFalse(
+            (codec.gradient("gaussian:n=50", 1) == codec.gradient("gaussian:n=50", 2)).any()
+        )
         self.assertIn("laplace", [one["name"] for one in codec.gradients()])
         self.expect_error("laplace", codec.gradient, "nothing")
 
@@ -154,7 +185,9 @@ class CodecTest(unittest.TestCase):
         made = codec.make("topk+rbf@1%")
         expected = made.encode(values)
         results = []
-        threads = [threading.Thread(target=lambda: results.append(made.encode(values))) for _ in range(4)]
+        threads = [
+            threading.Thread(target=lambda: results.append(made.encode(values))) for _ in range(4)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:

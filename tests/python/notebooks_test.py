@@ -1,4 +1,5 @@
-"""The notebooks and the page on Python run, and notebooks print what they hold as outputs:  notebooks_test.py [--write]
+"""The notebooks and the page on Python run, and notebooks print what they hold as outputs:
+notebooks_test.py [--write]
 
 --write: puts what they print into those that hold outputs.
 """
@@ -38,20 +39,32 @@ class NotebooksTest(unittest.TestCase):
     def test_they_run_and_print_what_they_hold(self):
         self.assertEqual(len(NOTEBOOKS), 2)
         for path in NOTEBOOKS:
-            with (self.subTest(path.name), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder),
-                  unittest.mock.patch("tempfile.tempdir", folder)):
+            with (
+                self.subTest(path.name),
+                tempfile.TemporaryDirectory() as folder,
+                contextlib.chdir(folder),
+                unittest.mock.patch("tempfile.tempdir", folder),
+            ):
                 notebook = json.loads(path.read_text(encoding="utf-8"))
                 self.assertEqual(notebook["nbformat"], 4)
                 cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
                 for cell, printed in zip(cells, run_cells(notebook), strict=True):
                     self.check(cell, printed)
                 if WRITE:
-                    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+                    path.write_text(
+                        json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+                    )
 
     def check(self, cell, printed):
         """What is printed is the same on all machines, or is not held: accuracies are not."""
         if WRITE and cell["metadata"].get("tags") == ["same-everywhere"]:
-            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": printed.splitlines(keepends=True)}]
+            cell["outputs"] = [
+                {
+                    "output_type": "stream",
+                    "name": "stdout",
+                    "text": printed.splitlines(keepends=True),
+                }
+            ]
         for output in cell["outputs"]:
             self.assertEqual("".join(output["text"]), printed)
 
@@ -59,7 +72,9 @@ class NotebooksTest(unittest.TestCase):
         page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
         blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
         self.assertGreater(len(blocks), 5)
-        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch("tempfile.tempdir", folder):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch(
+            "tempfile.tempdir", folder
+        ):
             run_cells({"cells": [{"cell_type": "code", "source": block} for block in blocks]})
 
     def test_the_handbook_leads_to_them(self):

@@ -11,8 +11,20 @@ import numpy
 
 import legacy
 
-SMALL = {"workers": 2, "batch": 4, "steps": 6, "evaluate_every": 3, "test_limit": 20, "model": "small-cnn",
-         "topo": "star", "fidelity": "flow", "seeds": 1, "networks": "none", "pictures": False, "progress": False}
+SMALL = {
+    "workers": 2,
+    "batch": 4,
+    "steps": 6,
+    "evaluate_every": 3,
+    "test_limit": 20,
+    "model": "small-cnn",
+    "topo": "star",
+    "fidelity": "flow",
+    "seeds": 1,
+    "networks": "none",
+    "pictures": False,
+    "progress": False,
+}
 
 
 @legacy.register
@@ -31,7 +43,7 @@ class Strongest(legacy.Codec):
 
     def encode(self, values, context):
         order = numpy.argsort(-abs(values), kind="stable")
-        kept = numpy.sort(order[:self.sent(values.size, context.parameter)])
+        kept = numpy.sort(order[: self.sent(values.size, context.parameter)])
         return kept.astype("<u4").tobytes() + values[kept].tobytes()
 
     def decode_add(self, payload, sum, context):
@@ -77,16 +89,31 @@ class Halving(legacy.Policy):
         self.period = period
 
     def begin(self):
-        self.seen.append(("begin", [layer.name for layer in self.training.layers], self.training.workers,
-                          self.training.steps))
+        self.seen.append(
+            (
+                "begin",
+                [layer.name for layer in self.training.layers],
+                self.training.workers,
+                self.training.steps,
+            )
+        )
 
     def decide(self, step):
         self.reason = f"step {step.step}"
-        return max(self.training.minimum, self.training.parameter * 0.5**(step.step // self.period))
+        return max(
+            self.training.minimum, self.training.parameter * 0.5 ** (step.step // self.period)
+        )
 
     def on_feedback(self, feedback):
-        self.seen.append(("observe", feedback.step, feedback.times, feedback.mean_gradient.size,
-                          feedback.layer_bytes.sum() == feedback.message_bytes))
+        self.seen.append(
+            (
+                "observe",
+                feedback.step,
+                feedback.times,
+                feedback.mean_gradient.size,
+                feedback.layer_bytes.sum() == feedback.message_bytes,
+            )
+        )
 
     def on_gradient(self, layer, gradient, residual):
         self.seen.append(("gradient", layer, gradient.size))
@@ -140,9 +167,18 @@ class OwnMethodsTest(unittest.TestCase):
 
     def test_options_are_arguments(self):
         (method,) = [method for method in legacy.codec.methods() if method["name"] == "rounding-2"]
-        self.assertEqual([(option["name"], option["default"], option["allowed"]) for option in method["options"]],
-                         [("step", "0.5", "a number"), ("negative", "on", "on, off"), ("digits", "3", "a whole number"),
-                          ("word", "x", "a text")])
+        self.assertEqual(
+            [
+                (option["name"], option["default"], option["allowed"])
+                for option in method["options"]
+            ],
+            [
+                ("step", "0.5", "a number"),
+                ("negative", "on", "on, off"),
+                ("digits", "3", "a whole number"),
+                ("word", "x", "a text"),
+            ],
+        )
         values = normals(100)
         coarse = legacy.codec.round_trip("rounding-2:step=1", values)
         self.assertTrue((coarse.decoded == numpy.round(coarse.decoded)).all())
@@ -164,7 +200,10 @@ class OwnMethodsTest(unittest.TestCase):
         self.assertEqual(state.numbers[0], 2)
 
     def test_mistakes_name_the_codec_and_the_place(self):
-        with self.assertRaisesRegex(legacy.Error, r"codec broken: encode: RuntimeError: cannot encode .*own_methods_test.py:\d+"):
+        with self.assertRaisesRegex(
+            legacy.Error,
+            r"codec broken: encode: RuntimeError: cannot encode .*own_methods_test.py:\d+",
+        ):
             legacy.codec.make("broken").encode(normals(3))
         with self.assertRaisesRegex(legacy.Error, "codec broken: encode: .*bytes"):
             legacy.codec.make("broken:how=type").encode(normals(3))
@@ -180,19 +219,33 @@ class OwnMethodsTest(unittest.TestCase):
             legacy.run(**SMALL, policies=["broken"], out=self.folder / "run")
 
     def test_a_run_with_it_is_the_run_with_its_equal(self):
-        run = legacy.run(**SMALL, policies=["topk@5%", "strongest@5%"], index="u32", out=self.folder / "run")
+        run = legacy.run(
+            **SMALL, policies=["topk@5%", "strongest@5%"], index="u32", out=self.folder / "run"
+        )
         curves = list(run.curves.values())
         for name in ("test_loss", "test_accuracy", "message_bytes"):
             self.assertEqual(list(curves[0][name]), list(curves[1][name]), name)
-        threads = legacy.run(**SMALL, threads=2, policies=["strongest@5%", "rounding-2"], out=self.folder / "two")
-        alone = legacy.run(**SMALL, threads=1, policies=["strongest@5%", "rounding-2"], out=self.folder / "one")
-        self.assertEqual((threads.path / "steps.csv").read_bytes(), (alone.path / "steps.csv").read_bytes())
+        threads = legacy.run(
+            **SMALL, threads=2, policies=["strongest@5%", "rounding-2"], out=self.folder / "two"
+        )
+        alone = legacy.run(
+            **SMALL, threads=1, policies=["strongest@5%", "rounding-2"], out=self.folder / "one"
+        )
+        self.assertEqual(
+            (threads.path / "steps.csv").read_bytes(), (alone.path / "steps.csv").read_bytes()
+        )
 
     def test_a_policy_of_ones_own_decides_and_observes(self):
-        methods = {"methods": {"halved": {"scheme": "strongest", "policy": "halving:period=3", "parameter": 0.08}}}
+        methods = {
+            "methods": {
+                "halved": {"scheme": "strongest", "policy": "halving:period=3", "parameter": 0.08}
+            }
+        }
         run = legacy.run(methods, **SMALL, policies=["halved"], out=self.folder / "run")
-        decisions = {(int(step), float(parameter)) for step, parameter in zip(run.decisions["step"],
-                                                                              run.decisions["parameter"])}
+        decisions = {
+            (int(step), float(parameter))
+            for step, parameter in zip(run.decisions["step"], run.decisions["parameter"])
+        }
         self.assertEqual(decisions, {(0, 0.08), (3, 0.04)})
         self.assertIn("step 3", list(run.decisions["reason"]))
         begun = [event for event in Halving.seen if event[0] == "begin"]
@@ -206,9 +259,13 @@ class OwnMethodsTest(unittest.TestCase):
 
     def test_a_policy_of_ones_own_steps(self):
         made = legacy.policy.make("halving:period=1", [100, 50], workers=2, steps=3, density=0.4)
-        parameters = [made.step([normals(150), normals(150)])["parameters"].tolist() for _ in range(3)]
+        parameters = [
+            made.step([normals(150), normals(150)])["parameters"].tolist() for _ in range(3)
+        ]
         self.assertEqual(parameters, [[0.4, 0.4], [0.2, 0.2], [0.1, 0.1]])
-        self.assertEqual([decision["parameter"] for decision in made.decisions()], [0.4, 0.4, 0.2, 0.2, 0.1, 0.1])
+        self.assertEqual(
+            [decision["parameter"] for decision in made.decisions()], [0.4, 0.4, 0.2, 0.2, 0.1, 0.1]
+        )
 
         @legacy.register
         class Wrong(legacy.Policy):
@@ -218,8 +275,13 @@ class OwnMethodsTest(unittest.TestCase):
             def decide(self, step):
                 return [2.0, [0.1] * 3, "x"][self.how]
 
-        for how, text in enumerate(["got '2'; allowed: 0 to 1", "3 parameters'; allowed: 2, or one for all",
-                                    "policy wrong: decide"]):
+        for how, text in enumerate(
+            [
+                "got '2'; allowed: 0 to 1",
+                "3 parameters'; allowed: 2, or one for all",
+                "policy wrong: decide",
+            ]
+        ):
             with self.assertRaisesRegex(legacy.Error, text):
                 legacy.policy.make(f"wrong:how={how}", [100, 50], steps=3).step()
 
@@ -235,9 +297,13 @@ class OwnMethodsTest(unittest.TestCase):
             return Constant
 
         legacy.register(of(1))
-        self.assertEqual(legacy.codec.round_trip("constant", normals(3)).decoded.tolist(), [1, 1, 1])
+        self.assertEqual(
+            legacy.codec.round_trip("constant", normals(3)).decoded.tolist(), [1, 1, 1]
+        )
         legacy.register(of(2))
-        self.assertEqual(legacy.codec.round_trip("constant", normals(3)).decoded.tolist(), [2, 2, 2])
+        self.assertEqual(
+            legacy.codec.round_trip("constant", normals(3)).decoded.tolist(), [2, 2, 2]
+        )
 
         class Constant(legacy.Policy):
             pass

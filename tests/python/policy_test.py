@@ -39,15 +39,21 @@ class PolicyTest(unittest.TestCase):
             levels.add(tuple(parameters))
             sent += sum(max(1, int(density * size)) for density, size in zip(parameters, SIZES))
         self.assertGreater(len(levels), 1)
-        self.assertAlmostEqual(sent / (60 * sum(max(1, int(0.05 * size)) for size in SIZES)), 1, delta=0.02)
+        self.assertAlmostEqual(
+            sent / (60 * sum(max(1, int(0.05 * size)) for size in SIZES)), 1, delta=0.02
+        )
 
     def test_the_mean_and_the_bytes_are_those_of_the_exchange(self):
         dense = policy.make("uniform", LAYERS, scheme="dense", workers=3, steps=2)
         given = gradients(1)
         result = dense.step(given)
-        numpy.testing.assert_allclose(result["mean"], numpy.mean(given, axis=0), rtol=1e-5, atol=1e-7)
+        numpy.testing.assert_allclose(
+            result["mean"], numpy.mean(given, axis=0), rtol=1e-5, atol=1e-7
+        )
         codec = legacy.codec.make("dense")
-        numpy.testing.assert_array_equal(result["bytes"], [3 * codec.message_bytes(size) for size in SIZES])
+        numpy.testing.assert_array_equal(
+            result["bytes"], [3 * codec.message_bytes(size) for size in SIZES]
+        )
         numpy.testing.assert_array_equal(result["elements"], SIZES)
 
     def test_residuals_hold_what_was_not_sent(self):
@@ -64,20 +70,23 @@ class PolicyTest(unittest.TestCase):
     def test_layers_and_gradients_have_several_forms(self):
         flat = gradients(7)
         parts = [numpy.split(whole, numpy.cumsum(SIZES)[:-1]) for whole in flat]
-        parts = [[part.reshape(LAYERS["conv"]) if part.size == 216 else part for part in one] for one in parts]
+        parts = [
+            [part.reshape(LAYERS["conv"]) if part.size == 216 else part for part in one]
+            for one in parts
+        ]
         by_dict = policy.make("uniform", LAYERS, workers=3, steps=1)
         by_pairs = policy.make("uniform", list(LAYERS.items()), workers=3, steps=1)
         by_shapes = policy.make("uniform", list(LAYERS.values()), workers=3, steps=1)
         self.assertEqual(by_shapes.names, ["layer0", "layer1", "layer2"])
         expected = by_dict.step(flat)["mean"]
         numpy.testing.assert_array_equal(by_pairs.step(parts)["mean"], expected)
-        numpy.testing.assert_array_equal(by_shapes.step(flat)["mean"], expected)
+        numpy.testing.assert_array_equal(by_shapes.step(numpy.array(flat))["mean"], expected)
 
     def test_policies_decide_by_what_they_observe(self):
         # Accordion sends more while the mean gradient's norm changes.
         made = policy.make("accordion:interval_steps=2", [1000], workers=1, steps=40, density=0.01)
         for step in range(20):
-            scale = 0.1**(step // 5)
+            scale = 0.1 ** (step // 5)
             made.step([scale * gradients(1, 1)[0][:1000]])
             made.feedback(loss=1.0)
         decisions = made.decisions()
@@ -89,8 +98,14 @@ class PolicyTest(unittest.TestCase):
     def test_every_policy_steps(self):
         for name in policy.names():
             with self.subTest(name):
-                made = policy.make(name, LAYERS, scheme="fft" if name == "theta" else "topk", workers=3, steps=8,
-                                   density=0.05)
+                made = policy.make(
+                    name,
+                    LAYERS,
+                    scheme="fft" if name == "theta" else "topk",
+                    workers=3,
+                    steps=8,
+                    density=0.05,
+                )
                 for step in range(8):
                     result = made.step(gradients(step))
                     self.assertTrue(numpy.isfinite(result["mean"]).all())

@@ -21,9 +21,20 @@ import numpy
 import legacy
 
 # A training of a second.
-SMALL = {"workers": 2, "batch": 4, "steps": 6, "evaluate_every": 3, "test_limit": 20, "model": "small-cnn",
-         "policies": ["dense", "topk"], "topo": "star", "fidelity": "flow", "seeds": 2, "networks": "none",
-         "pictures": False}
+SMALL = {
+    "workers": 2,
+    "batch": 4,
+    "steps": 6,
+    "evaluate_every": 3,
+    "test_limit": 20,
+    "model": "small-cnn",
+    "policies": ["dense", "topk"],
+    "topo": "star",
+    "fidelity": "flow",
+    "seeds": 2,
+    "networks": "none",
+    "pictures": False,
+}
 FILES = ["steps.csv", "evaluations.csv", "layers.csv", "links.csv", "network.csv"]
 
 
@@ -44,24 +55,41 @@ class RunTest(unittest.TestCase):
 
     def expect_same_files(self, one, other):
         for file in FILES:
-            self.assertEqual((self.folder / one / file).read_bytes(), (self.folder / other / file).read_bytes(), file)
+            self.assertEqual(
+                (self.folder / one / file).read_bytes(),
+                (self.folder / other / file).read_bytes(),
+                file,
+            )
 
     def test_files_are_those_of_the_programs(self):
         run = self.run_small("here", record=True)
         words = {name: legacy._text.text(value) for name, value in SMALL.items()}
         line = [f"--{name.replace('_', '-')}={text}" for name, text in words.items()]
-        printed = self.program(testing.PROGRAMS[0], *line, f"--out={self.folder / 'there'}", "--record").stdout
+        printed = self.program(
+            testing.PROGRAMS[0], *line, f"--out={self.folder / 'there'}", "--record"
+        ).stdout
         self.expect_same_files("here", "there")
-        self.assertEqual(run.text.replace("here", "there").replace("legacy.run", "legacy-scenario"), printed)
+        self.assertEqual(
+            run.text.replace("here", "there").replace("legacy.run", "legacy-scenario"), printed
+        )
 
         legacy.replay(run, bandwidth="10Gbps", pictures=False, out=self.folder / "replayed")
-        self.program(testing.PROGRAMS[1], self.folder / "there", "--bandwidth=10Gbps", "--pictures=off",
-                     f"--out={self.folder / 'replayed there'}")
+        self.program(
+            testing.PROGRAMS[1],
+            self.folder / "there",
+            "--bandwidth=10Gbps",
+            "--pictures=off",
+            f"--out={self.folder / 'replayed there'}",
+        )
         self.expect_same_files("replayed", "replayed there")
         slow, fast = (legacy.read(self.folder / name) for name in ("here", "replayed"))
-        self.assertEqual(column(slow.evaluations, "test_accuracy"), column(fast.evaluations, "test_accuracy"))
-        self.assertGreater(max(column(slow.evaluations, "simulated_seconds")),
-                           max(column(fast.evaluations, "simulated_seconds")))
+        self.assertEqual(
+            column(slow.evaluations, "test_accuracy"), column(fast.evaluations, "test_accuracy")
+        )
+        self.assertGreater(
+            max(column(slow.evaluations, "simulated_seconds")),
+            max(column(fast.evaluations, "simulated_seconds")),
+        )
         with self.assertRaisesRegex(legacy.Error, "density.*belongs to the training"):
             legacy.replay(run, density=0.5, out=self.folder / "other")
 
@@ -83,11 +111,17 @@ class RunTest(unittest.TestCase):
             legacy.read(self.folder)
 
     def test_a_scenario_is_a_dict_a_text_a_path_or_several(self):
-        sections = {"training": {"workers": 3, "batch": 4}, "network": {"topology": "star", "bandwidth": "2Gbps"},
-                    "compression": {"policies": ["mine"]},
-                    "methods": {"mine": {"scheme": "topk+fp16", "parameter": 0.05}}}
-        text = ("training: {workers: 3, batch: 4}\nnetwork: {topology: star, bandwidth: 2Gbps}\n"
-                "compression: {policies: [mine]}\nmethods:\n  mine: {scheme: topk+fp16, parameter: 0.05}\n")
+        sections = {
+            "training": {"workers": 3, "batch": 4},
+            "network": {"topology": "star", "bandwidth": "2Gbps"},
+            "compression": {"policies": ["mine"]},
+            "methods": {"mine": {"scheme": "topk+fp16", "parameter": 0.05}},
+        }
+        text = (
+            "training: {workers: 3, batch: 4}\nnetwork: {topology: star, bandwidth: 2Gbps}\n"
+            "compression: {policies: [mine]}\n"
+            "methods:\n  mine: {scheme: topk+fp16, parameter: 0.05}\n"
+        )
         file = self.folder / "scenario.yaml"
         file.write_text(text)
         expected = legacy.config(sections)
@@ -100,12 +134,16 @@ class RunTest(unittest.TestCase):
         self.assertEqual(legacy.config([file, {"workers": 5}], workers=3), expected)
         program = self.program(testing.PROGRAMS[0], f"--scenario={file}", "--print-config").stdout
         self.assertEqual(expected, program)
-        self.assertEqual(legacy.config(), self.program(testing.PROGRAMS[0], "--print-config").stdout)
+        self.assertEqual(
+            legacy.config(), self.program(testing.PROGRAMS[0], "--print-config").stdout
+        )
         preset = self.program(testing.PROGRAMS[0], "--preset=paper-legacy", "--print-config").stdout
         self.assertEqual(legacy.config(preset="paper-legacy"), preset)
         file.write_text("preset: paper-legacy\ncompression: {density: 3%}\n")
         preset = self.program(testing.PROGRAMS[0], f"--scenario={file}", "--print-config").stdout
-        self.assertEqual(legacy.config({"preset": "paper-legacy", "compression": {"density": "3%"}}), preset)
+        self.assertEqual(
+            legacy.config({"preset": "paper-legacy", "compression": {"density": "3%"}}), preset
+        )
         shape = self.program(testing.PROGRAMS[0], "--layers=resnet50", "--print-config").stdout
         self.assertEqual(legacy.config(layers="resnet50"), shape)
         self.assertIn("SegmentSize", legacy.config(ns3={"ns3::TcpSocket::SegmentSize": 1000}))
@@ -115,7 +153,9 @@ class RunTest(unittest.TestCase):
             "did you mean workers": {"wrkers": 3},
             "workers: got '0'": {"workers": 0},
             "cannot be read": {"scenario": "nofile.yaml"},
-            "scenario:2:3: unknown key 'network.topologyy'": {"scenario": "network:\n  topologyy: star\n"},
+            "scenario:2:3: unknown key 'network.topologyy'": {
+                "scenario": "network:\n  topologyy: star\n"
+            },
             "a rate with its unit": {"scenario": {"network": {"bandwidth": "fast"}}},
             "got 'nothing'; allowed: dense": {"policies": ["nothing"]},
         }.items():
@@ -131,10 +171,15 @@ class RunTest(unittest.TestCase):
             said = io.StringIO()
             with contextlib.redirect_stderr(said):
                 legacy.run(**SMALL, progress=progress, out=self.folder / str(progress))
-            self.assertEqual("topk                   seed 2   step     6/6" in said.getvalue(), progress)
+            self.assertEqual(
+                "topk                   seed 2   step     6/6" in said.getvalue(), progress
+            )
             self.assertEqual(said.getvalue() == "", not progress)
-        code = f"import legacy; legacy.run(**{SMALL!r}, progress=False, out={str(self.folder / 'silent')!r})"
-        done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        out = str(self.folder / "silent")
+        code = f"import legacy; legacy.run(**{SMALL!r}, progress=False, out={out!r})"
+        done = subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        )
         self.assertEqual((done.stdout, done.stderr), ("", ""))
 
     def test_ctrl_c_ends_a_run_that_can_be_read(self):
@@ -163,19 +208,31 @@ class RunTest(unittest.TestCase):
         self.assertGreater(turns, 50)
 
     def test_importing_is_quick_and_does_not_load_libtorch(self):
-        code = ("import os, time; import numpy; begin = os.times(); import legacy; end = os.times();"
-                "maps = open('/proc/self/maps').read(); assert 'liblegacy_comparison' in maps;"
-                "assert 'libtorch' not in maps, 'LibTorch'; assert 'pandas' not in __import__('sys').modules;"
-                "print(end.user + end.system - begin.user - begin.system)")
-        seconds = min(float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True,
-                                           text=True).stdout) for _ in range(3))
+        code = (
+            "import os, time; import numpy; begin = os.times(); import legacy; end = os.times();"
+            "maps = open('/proc/self/maps').read(); assert 'liblegacy_comparison' in maps;"
+            "assert 'libtorch' not in maps, 'LibTorch';"
+            "assert 'pandas' not in __import__('sys').modules;"
+            "print(end.user + end.system - begin.user - begin.system)"
+        )
+        seconds = min(
+            float(
+                subprocess.run(
+                    [sys.executable, "-c", code], check=True, capture_output=True, text=True
+                ).stdout
+            )
+            for _ in range(3)
+        )
         self.assertLess(seconds, 0.3)
 
     def test_several_networks_are_results_each(self):
         run = self.run_small("run", seeds=1, networks="wide:bandwidth=100Mbps,delay=5ms")
         self.assertEqual(list(run.networks)[1:], ["wide"])
         self.assertIs(list(run.networks.values())[0], run)
-        self.assertGreater(column(run.networks["wide"].steps, "step_seconds")[0], column(run.steps, "step_seconds")[0])
+        self.assertGreater(
+            column(run.networks["wide"].steps, "step_seconds")[0],
+            column(run.steps, "step_seconds")[0],
+        )
 
     def test_options_are_listed(self):
         options = {option["name"]: option for option in legacy.options()}

@@ -1,4 +1,5 @@
-"""Event files, read by a decoder of its own, beside the CSV files of the same run:  tensorboard_test.py LEGACY_SCENARIO"""
+"""Event files, read by a decoder of its own, beside the CSV files of the same run:
+tensorboard_test.py LEGACY_SCENARIO"""
 
 import csv
 import math
@@ -11,10 +12,30 @@ import tempfile
 import unittest
 
 SCENARIO = sys.argv[1]
-SHAPE = ["--layers=resnet18", "--workers=4", "--steps=4", "--topo=star", "--fidelity=analytic", "--seeds=2",
-         "--policies=dense,topk+fp16@5%", "--pictures=off"]
-TRAINING = ["--workers=2", "--batch=4", "--steps=4", "--evaluate-every=2", "--test-limit=20", "--model=small-cnn",
-            "--policies=topk", "--topo=star", "--fidelity=analytic", "--seeds=1", "--networks=none", "--pictures=off"]
+SHAPE = [
+    "--layers=resnet18",
+    "--workers=4",
+    "--steps=4",
+    "--topo=star",
+    "--fidelity=analytic",
+    "--seeds=2",
+    "--policies=dense,topk+fp16@5%",
+    "--pictures=off",
+]
+TRAINING = [
+    "--workers=2",
+    "--batch=4",
+    "--steps=4",
+    "--evaluate-every=2",
+    "--test-limit=20",
+    "--model=small-cnn",
+    "--policies=topk",
+    "--topo=star",
+    "--fidelity=analytic",
+    "--seeds=1",
+    "--networks=none",
+    "--pictures=off",
+]
 
 
 def crc32c(data):
@@ -36,10 +57,13 @@ def records(data):
         head, check = data[:8], struct.unpack("<I", data[8:12])[0]
         assert check == masked(crc32c(head)), "checksum of a length"
         (length,) = struct.unpack("<Q", head)
-        record, check = data[12:12 + length], struct.unpack("<I", data[12 + length:16 + length])[0]
+        record, check = (
+            data[12 : 12 + length],
+            struct.unpack("<I", data[12 + length : 16 + length])[0],
+        )
         assert check == masked(crc32c(record)), "checksum of a record"
         yield record
-        data = data[16 + length:]
+        data = data[16 + length :]
 
 
 def varint(data):
@@ -70,7 +94,7 @@ def fields(message):
 
 
 def events(path):
-    """(wall time, step, {tag: value}) of a file of events behind its first, which has the version."""
+    """(wall time, step, {tag: value}) of all events but the first, which has the version."""
     first, *rest = [dict(fields(record)) for record in records(path.read_bytes())]
     assert first[3] == b"brain.Event:2", first
     for event in rest:
@@ -84,7 +108,9 @@ class TensorBoardTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def run_scenario(self, name, *options):
-        subprocess.run([SCENARIO, *options, f"--out={self.folder / name}"], check=True, capture_output=True)
+        subprocess.run(
+            [SCENARIO, *options, f"--out={self.folder / name}"], check=True, capture_output=True
+        )
         return self.folder / name
 
     def rows(self, run, file):
@@ -99,10 +125,18 @@ class TensorBoardTest(unittest.TestCase):
         run = self.run_scenario("run", *SHAPE, "--tensorboard")
         steps = self.rows(run, "steps.csv")
         found = sorted(path.parent.name for path in (run / "tensorboard").glob("*/*tfevents*"))
-        self.assertEqual(found, ["dense-seed1", "dense-seed2", "topk_fp16_5_-seed1", "topk_fp16_5_-seed2"])
-        elements = sum(int(row["elements"]) for row in self.rows(run, "layers.csv")
-                       if (row["policy"], row["seed"]) == ("dense", "1"))
-        for policy, seed, folder in (("dense", "2", "dense-seed2"), ("topk+fp16@5%", "1", "topk_fp16_5_-seed1")):
+        self.assertEqual(
+            found, ["dense-seed1", "dense-seed2", "topk_fp16_5_-seed1", "topk_fp16_5_-seed2"]
+        )
+        elements = sum(
+            int(row["elements"])
+            for row in self.rows(run, "layers.csv")
+            if (row["policy"], row["seed"]) == ("dense", "1")
+        )
+        for policy, seed, folder in (
+            ("dense", "2", "dense-seed2"),
+            ("topk+fp16@5%", "1", "topk_fp16_5_-seed1"),
+        ):
             (path,) = (run / "tensorboard" / folder).iterdir()
             expected = [row for row in steps if (row["policy"], row["seed"]) == (policy, seed)]
             read = list(events(path))
@@ -111,12 +145,19 @@ class TensorBoardTest(unittest.TestCase):
                 self.assertEqual(step, int(row["step"]) + 1)
                 self.assertEqual(wall_time, float(row["simulated_seconds"]))
                 self.assertNotIn("loss/training", values)  # nothing is trained
-                for tag, column in {"bytes/message": "message_bytes", "bytes/nic": "nic_bytes",
-                                    "seconds/step": "step_seconds", "seconds/compute": "compute_seconds",
-                                    "seconds/encode": "encode_seconds", "seconds/decode": "decode_seconds",
-                                    "seconds/communication": "communication_seconds",
-                                    "seconds/wait": "wait_seconds"}.items():
-                    self.assertTrue(math.isclose(values[tag], float(row[column]), rel_tol=1e-6), tag)
+                for tag, column in {
+                    "bytes/message": "message_bytes",
+                    "bytes/nic": "nic_bytes",
+                    "seconds/step": "step_seconds",
+                    "seconds/compute": "compute_seconds",
+                    "seconds/encode": "encode_seconds",
+                    "seconds/decode": "decode_seconds",
+                    "seconds/communication": "communication_seconds",
+                    "seconds/wait": "wait_seconds",
+                }.items():
+                    self.assertTrue(
+                        math.isclose(values[tag], float(row[column]), rel_tol=1e-6), tag
+                    )
                 density = float(row["elements_sent"]) / elements
                 self.assertTrue(math.isclose(values["density"], density, rel_tol=1e-6))
 
@@ -128,10 +169,16 @@ class TensorBoardTest(unittest.TestCase):
         for loss, row in zip(losses, self.rows(run, "steps.csv"), strict=True):
             self.assertTrue(math.isclose(loss, float(row["training_loss"]), rel_tol=1e-6))
         evaluations = [event for event in read if "accuracy/test" in event[2]]
-        for (wall_time, step, values), row in zip(evaluations, self.rows(run, "evaluations.csv"), strict=True):
+        for (wall_time, step, values), row in zip(
+            evaluations, self.rows(run, "evaluations.csv"), strict=True
+        ):
             self.assertEqual((wall_time, step), (float(row["simulated_seconds"]), int(row["step"])))
-            self.assertTrue(math.isclose(values["accuracy/test"], float(row["test_accuracy"]), abs_tol=1e-6))
-            self.assertTrue(math.isclose(values["loss/test"], float(row["test_loss"]), rel_tol=1e-6))
+            self.assertTrue(
+                math.isclose(values["accuracy/test"], float(row["test_accuracy"]), abs_tol=1e-6)
+            )
+            self.assertTrue(
+                math.isclose(values["loss/test"], float(row["test_loss"]), rel_tol=1e-6)
+            )
             self.assertEqual(values["bytes/message_sum"], float(row["message_bytes"]))
         self.assertEqual(len(evaluations), 2)
 

@@ -1,4 +1,5 @@
-"""The LEGACY co-design toolkit from Python: gradient compression and simulated networks on NumPy arrays.
+"""The LEGACY co-design toolkit from Python: gradient compression and simulated networks on NumPy
+arrays.
 
     import legacy
 
@@ -9,10 +10,11 @@
     legacy.replay(run.path, bandwidth="10Gbps").evaluations     # the same, on another network
     legacy.read("runs/first")                           # results of earlier runs and studies
 
-Codecs and policies of your own are subclasses of legacy.Codec and legacy.Policy (legacy._own has an example), or plugins
-of C++ that load_plugin("my.so") loads.
+Codecs and policies of your own are subclasses of legacy.Codec and legacy.Policy (legacy._own has an
+example), or plugins of C++ that load_plugin("my.so") loads.
 
-What cannot be raises legacy.Error, a ValueError, which says what is allowed. docs/python.md is the handbook's page.
+What cannot be raises legacy.Error, a ValueError, which says what is allowed. docs/python.md is the
+handbook's page.
 """
 
 from . import codec, network, policy
@@ -21,5 +23,19 @@ from ._legacy import version as __version__
 from ._own import Codec, Parameter, Policy, register
 from ._run import config, options, read, replay, run
 
-__all__ = ["Codec", "Error", "Parameter", "Policy", "codec", "config", "load_plugin", "network", "options", "policy",
-           "read", "register", "replay", "run"]
+__all__ = [
+    "Codec",
+    "Error",
+    "Parameter",
+    "Policy",
+    "codec",
+    "config",
+    "load_plugin",
+    "network",
+    "options",
+    "policy",
+    "read",
+    "register",
+    "replay",
+    "run",
+]

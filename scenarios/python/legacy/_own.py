@@ -12,7 +12,8 @@
             return 8 * self.sent(numel, parameter)
 
         def encode(self, values, context):
-            kept = numpy.sort(numpy.argsort(-abs(values), kind="stable")[:self.sent(values.size, context.parameter)])
+            order = numpy.argsort(-abs(values), kind="stable")
+            kept = numpy.sort(order[:self.sent(values.size, context.parameter)])
             return kept.astype("<u4").tobytes() + values[kept].tobytes()
 
         def decode_add(self, payload, sum, context):
@@ -57,7 +58,8 @@ class Context:
     seed: int
     step: int
     worker: int  # who sends; 0 when decoding
-    numbers: numpy.ndarray | None  # 8 numbers that a sender keeps from step to step for a unit; None when decoding
+    # 8 numbers that a sender keeps from step to step for a unit; None when decoding.
+    numbers: numpy.ndarray | None
 
     def random(self):
         """A generator of the sender's own draws, the same in every run."""
@@ -71,14 +73,16 @@ class Context:
 class Codec:
     """A codec of your own: a subclass with encode, decode_add and what else differs from this one.
 
-    The docstring's first line is its help; __init__'s arguments, which need defaults, are its options. An object is made
-    for each method of a run, and must keep nothing between calls but in Context.numbers: it serves all workers and units.
+    The docstring's first line is its help; __init__'s arguments, which need defaults, are its
+    options. An object is made for each method of a run, and must keep nothing between calls but in
+    Context.numbers: it serves all workers and units.
     """
 
     name = ""  # in texts, of a to z, digits and "-"; "": the class's name
     parameter = None  # a Parameter; None: there is none
     error_feedback = True  # False where what is lost may be as large as the values
-    # Rows of the table in docs/clock.md: what encoding and decoding cost the simulated device, for all elements.
+    # Rows of the table in docs/clock.md: what encoding and decoding cost the simulated device, for
+    # all elements.
     encode_kernel = "copy"
     decode_kernel = "copy"
 
@@ -164,10 +168,11 @@ class Feedback:
 
 
 class Policy:
-    """A policy of your own: a subclass with decide, and on_feedback where it looks at what steps bring.
+    """A policy of your own: a subclass with decide, and on_feedback where it looks at what steps
+    bring.
 
-    The docstring's first line is its help; __init__'s arguments, which need defaults, are its options. An object is made
-    for each training; self.training is known from begin() on.
+    The docstring's first line is its help; __init__'s arguments, which need defaults, are its
+    options. An object is made for each training; self.training is known from begin() on.
     """
 
     name = ""  # in texts, of a to z, digits and "-"; "": the class's name
@@ -188,7 +193,8 @@ class Policy:
         """Called after each step."""
 
     def on_gradient(self, layer, gradient, residual):
-        """Called before each step's exchange: worker 0's gradient of layer number `layer`, and its residual."""
+        """Called before each step's exchange: worker 0's gradient of layer number `layer`, and its
+        residual."""
 
     def save(self):
         """All state, as bytes."""
@@ -201,8 +207,10 @@ class Policy:
 
 
 def register(cls):
-    """Makes a subclass of legacy.Codec or legacy.Policy known by its name: a decorator. A class that is registered again,
-    as where a notebook's cell is run twice, takes the other's place; its options must be the same."""
+    """Makes a subclass of legacy.Codec or legacy.Policy known by its name: a decorator. A class
+    that is registered again, as where a notebook's cell is run twice, takes the other's place; its
+    options must be the same.
+    """
     kinds = [kind for kind in (Codec, Policy) if isinstance(cls, type) and issubclass(cls, kind)]
     if not kinds:
         raise TypeError(f"got {cls!r}; allowed: subclasses of legacy.Codec and legacy.Policy")
@@ -211,12 +219,21 @@ def register(cls):
     known = _CLASSES.get(name)
     if known is not None:
         if not issubclass(known, kinds[0]) or _options(known) != options:
-            raise _legacy.Error(f"name of a method: got '{name}'; allowed: the same kind and options as before, or a "
-                                "name of its own")
+            raise _legacy.Error(
+                f"name of a method: got '{name}'; allowed: the same kind and options as before, or "
+                "a name of its own"
+            )
     else:
         add = _legacy.add_codec if kinds[0] is Codec else _legacy.add_policy
-        summary = (cls.__doc__ or "").strip().split("\n")[0].rstrip(".") if "__doc__" in cls.__dict__ else ""
-        add(name, summary, [(option, text(default), _ALLOWED[type(default)]) for option, default in options.items()])
+        summary = (cls.__dict__.get("__doc__") or "").strip().split("\n")[0].rstrip(".")
+        add(
+            name,
+            summary,
+            [
+                (option, text(default), _ALLOWED[type(default)])
+                for option, default in options.items()
+            ],
+        )
     _CLASSES[name] = cls
     return cls
 
@@ -231,22 +248,30 @@ def _options(cls):
         return options
     for parameter in list(inspect.signature(cls.__init__).parameters.values())[1:]:
         if type(parameter.default) not in _ALLOWED:
-            raise TypeError(f"{cls.__name__}.__init__: {parameter.name}: allowed: arguments with a default of "
-                            f"{', '.join(kind.__name__ for kind in _ALLOWED)}")
+            raise TypeError(
+                f"{cls.__name__}.__init__: {parameter.name}: allowed: arguments with a default of "
+                f"{', '.join(kind.__name__ for kind in _ALLOWED)}"
+            )
         options[parameter.name] = parameter.default
     return options
 
 
 def make(name, texts):
-    """An object of the class of that name, its options given as texts. The compiled part calls it."""
+    """An object of the class of that name, of options as texts. The compiled part calls it."""
     cls = _CLASSES[name]
     values = {}
     for option, default in _options(cls).items():
         given = texts[option]
         try:
-            values[option] = {"on": True, "off": False}[given] if isinstance(default, bool) else type(default)(given)
+            values[option] = (
+                {"on": True, "off": False}[given]
+                if isinstance(default, bool)
+                else type(default)(given)
+            )
         except (KeyError, ValueError):
-            raise ValueError(f"{option}: got '{given}'; allowed: {_ALLOWED[type(default)]}") from None
+            raise ValueError(
+                f"{option}: got '{given}'; allowed: {_ALLOWED[type(default)]}"
+            ) from None
     return cls(**values)
 
 

@@ -13,22 +13,25 @@ from ._text import split_options
 def run(scenario=None, *, preset="", progress=True, **options):
     """Trains, compresses and times a comparison as legacy-scenario does, and returns its results.
 
-    scenario: a dict of sections ({"network": {"topology": "star"}}) or of options, a YAML text, the path of a YAML
-    file, or a list of these, of which later ones win. options win over it: those of `legacy-scenario --help`, with "_"
-    for "-". Without a scenario they start from the program's default run, with one from the plain defaults, as there.
-    ns3: a dict of ns-3 attributes. progress: whether sys.stderr shows what is done.
+    scenario: a dict of sections ({"network": {"topology": "star"}}) or of options, a YAML text, the
+    path of a YAML file, or a list of these, of which later ones win. options win over it: those of
+    `legacy-scenario --help`, with "_" for "-". Without a scenario they start from the program's
+    default run, with one from the plain defaults, as there. ns3: a dict of ns-3 attributes.
+    progress: whether sys.stderr shows what is done.
 
-    Ctrl-C ends the run after its step: KeyboardInterrupt is raised then, and read() reads what there is. Other Python
-    threads run meanwhile.
+    Ctrl-C ends the run after its step: KeyboardInterrupt is raised then, and read() reads what
+    there is. Other Python threads run meanwhile.
     """
     parts, call = _parts(scenario, preset, options)
     return _results(_legacy.run(parts, f"legacy.run({call})", _log(progress)))
 
 
 def replay(run, *, progress=False, **options):
-    """Times a recorded run (record=True), or a trace of your own training, on another network: no training.
+    """Times a recorded run (record=True), or a trace of your own training, on another network: no
+    training.
 
-    run: the results of run(), a run directory, or the file of a trace. options: those of legacy-replay.
+    run: the results of run(), a run directory, or the file of a trace. options: those of
+    legacy-replay.
     """
     path = os.fspath(getattr(run, "path", run))
     parts, call = _parts(None, "", options)
@@ -38,8 +41,8 @@ def replay(run, *, progress=False, **options):
 def read(path, frames=None):
     """The results in a run directory, or of a study: its folder, or its study.sqlite.
 
-    frames: True for DataFrames, "arrays" for dicts of NumPy arrays, False for lists of dicts; None: DataFrames where
-    pandas is there, else arrays.
+    frames: True for DataFrames, "arrays" for dicts of NumPy arrays, False for lists of dicts; None:
+    DataFrames where pandas is there, else arrays.
     """
     from . import legacy_results  # brings pandas
 
@@ -48,7 +51,11 @@ def read(path, frames=None):
     path = pathlib.Path(path)
     is_study = path.is_file() or (path / "study.sqlite").is_file()
     try:
-        return legacy_results.read_study(path, frames) if is_study else legacy_results.read_run(path, frames)
+        return (
+            legacy_results.read_study(path, frames)
+            if is_study
+            else legacy_results.read_run(path, frames)
+        )
     except legacy_results.ResultsError as error:
         raise _legacy.Error(str(error)) from error
 
@@ -60,20 +67,33 @@ def config(scenario=None, *, preset="", **options):
 
 def options():
     """All options of run(), as dicts: name, key, default, allowed, help."""
-    return [{"name": option.pop("flag")[2:].replace("-", "_"), **option} for option in _legacy.scenario_options()]
+    return [
+        {"name": option.pop("flag")[2:].replace("-", "_"), **option}
+        for option in _legacy.scenario_options()
+    ]
 
 
 def _parts(scenario, preset, options):
     """What the compiled part lays together, and the call as text."""
-    scenarios = scenario if isinstance(scenario, (list, tuple)) else [] if scenario is None else [scenario]
-    call = ", ".join([*(repr(one) for one in scenarios), *([f"preset={preset!r}"] if preset else []),
-                      *(f"{name}={value!r}" for name, value in options.items())])
+    scenarios = (
+        scenario if isinstance(scenario, (list, tuple)) else [] if scenario is None else [scenario]
+    )
+    call = ", ".join(
+        [
+            *(repr(one) for one in scenarios),
+            *([f"preset={preset!r}"] if preset else []),
+            *(f"{name}={value!r}" for name, value in options.items()),
+        ]
+    )
     files = []
     flat = {}
     for one in scenarios:
         if isinstance(one, Mapping):
-            sections = {name: value for name, value in one.items()
-                        if isinstance(value, Mapping) or name in ("include", "preset")}
+            sections = {
+                name: value
+                for name, value in one.items()
+                if isinstance(value, Mapping) or name in ("include", "preset")
+            }
             flat.update({name: value for name, value in one.items() if name not in sections})
             files.append(("scenario", json.dumps(sections, default=str)))  # YAML has all of JSON
         elif isinstance(one, str) and ("\n" in one or ": " in one):

@@ -22,8 +22,11 @@ def text(value):
 
 
 def split_options(options):
-    """(options, ns-3 attributes) of keywords, as texts; None stands for an option that is not given."""
+    """(options, ns-3 attributes) of keywords, as texts; None stands for an option that is not
+    given."""
     options = {name: value for name, value in options.items() if value is not None}
     attributes = options.pop("ns3", {})
-    return ({name: text(value) for name, value in options.items()},
-            {name: text(value) for name, value in attributes.items()})
+    return (
+        {name: text(value) for name, value in options.items()},
+        {name: text(value) for name, value in attributes.items()},
+    )

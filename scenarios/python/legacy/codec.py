@@ -5,9 +5,10 @@
     codec.decode(message, gradient.size)                # a float32 array
     legacy.codec.round_trip(codec, gradient).relative_error
 
-A text names a composition: what is sent, "+", and as which bits; ":" begins a part's options, "@" the parameter.
-Arrays of any shape and type are taken as float32 values one after the other. `seed`, `step`, `worker` and `unit` key
-the random draws, as they do in a training; a decoder needs the same but the worker's.
+A text names a composition: what is sent, "+", and as which bits; ":" begins a part's options, "@"
+the parameter. Arrays of any shape and type are taken as float32 values one after the other. `seed`,
+`step`, `worker` and `unit` key the random draws, as they do in a training; a decoder needs the same
+but the worker's.
 """
 
 import dataclasses
@@ -17,17 +18,33 @@ import numpy
 from . import _legacy
 from ._legacy import MadeCodec, State, header
 
-__all__ = ["MadeCodec", "RoundTrip", "State", "check", "gradient", "gradients", "header", "layers", "make", "methods",
-           "names", "quantisers", "round_trip", "sparsifiers"]
+__all__ = [
+    "MadeCodec",
+    "RoundTrip",
+    "State",
+    "check",
+    "gradient",
+    "gradients",
+    "header",
+    "layers",
+    "make",
+    "methods",
+    "names",
+    "quantisers",
+    "round_trip",
+    "sparsifiers",
+]
 
 
 def make(text, parameter=None):
-    """The codec of that text. parameter: what is used where a call names none; default: the text's, or the codec's."""
+    """The codec of that text. parameter: what is used where a call names none; default: the text's,
+    or the codec's."""
     return MadeCodec(text, parameter)
 
 
 def methods():
-    """All codecs that can stand first, as dicts: name, help, paper, options and parameter with their ranges."""
+    """All codecs that can stand first, as dicts: name, help, paper, options and parameter with
+    their ranges."""
     return _legacy.codec_methods()
 
 
@@ -47,12 +64,14 @@ def quantisers():
 
 
 def gradients():
-    """What gradient() knows, as dicts: name, help and options. Real ones first, then those that are drawn."""
+    """What gradient() knows, as dicts: name, help and options. Real ones first, then those that are
+    drawn."""
     return _legacy.gradient_methods()
 
 
 def gradient(text, worker=0, step=0):
-    """A gradient to try codecs on: a real one, "small-cnn", or a drawn one, "student-t:n=1e6,seed=1"."""
+    """A gradient to try codecs on: a real one, "small-cnn", or a drawn one,
+    "student-t:n=1e6,seed=1"."""
     return _legacy.gradient(text, worker, step)
 
 
@@ -62,8 +81,8 @@ def layers(name):
 
 
 def check(text):
-    """What every codec has to fulfil, and whether this one does: dicts of name, holds and detail, as `legacy-codec check`
-    prints them."""
+    """What every codec has to fulfil, and whether this one does: dicts of name, holds and detail,
+    as `legacy-codec check` prints them."""
     return _legacy.check_codec(text)
 
 
@@ -95,13 +114,19 @@ def round_trip(codec, values, parameter=None, *, seed=1, step=0, worker=0, unit=
     used = codec.parameter if parameter is None else parameter
     message = codec.encode(values, used, seed=seed, step=step, worker=worker, unit=unit)
     decoded = codec.decode(message, values.size, used, seed=seed, step=step, unit=unit)
-    return RoundTrip(codec=codec.text, parameter=used, message=message, decoded=decoded.reshape(values.shape),
-                     ratio=4 * values.size / len(message), elements_sent=_sent(codec, message, values.size, used),
-                     **_legacy.measure_loss(values, decoded))
+    return RoundTrip(
+        codec=codec.text,
+        parameter=used,
+        message=message,
+        decoded=decoded.reshape(values.shape),
+        ratio=4 * values.size / len(message),
+        elements_sent=_sent(codec, message, values.size, used),
+        **_legacy.measure_loss(values, decoded)
+    )
 
 
 def _sent(codec, message, numel, parameter):
-    """Values in a message: its header's count; of codecs with messages of their own, what they say."""
+    """Values in a message: what its header counts, or what the codec says."""
     try:
         return header(message)["count"]
     except _legacy.Error:

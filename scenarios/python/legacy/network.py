@@ -1,12 +1,14 @@
 """Collectives and flows on a simulated network: what legacy-network's command runs.
 
-    result = legacy.network.simulate(topo="leaf-spine:oversubscription=4", collective="ring-allreduce", workers=16,
-                                     bytes="25MB", bandwidth="10Gbps", fidelity=["flow", "packet"])
+    result = legacy.network.simulate(topo="leaf-spine:oversubscription=4", workers=16,
+                                     collective="ring-allreduce", bytes="25MB",
+                                     bandwidth="10Gbps", fidelity=["flow", "packet"])
     result.seconds          # of the first fidelity, until the last worker is done
     result.rows             # a dict for each fidelity and repetition
     result.workers, result.links        # when each worker was done, what each link carried
 
-Options are those of `legacy-network --help`, with "_" for "-"; `topology` is another word for `topo`.
+Options are those of `legacy-network --help`, with "_" for "-"; `topology` is another word for
+`topo`.
 """
 
 import csv
@@ -22,8 +24,8 @@ __all__ = ["Simulation", "options", "simulate"]
 
 @dataclasses.dataclass
 class Simulation:
-    """A finished experiment. Tables are DataFrames where pandas is there, else dicts of arrays; docs/legacy-network.md
-    says what their columns mean."""
+    """A finished experiment. Tables are DataFrames where pandas is there, else dicts of arrays;
+    docs/legacy-network.md says what their columns mean."""
 
     rows: list  # dicts: of each fidelity and repetition
     workers: object  # ready and finish times; None: lists of flows have no workers
@@ -36,7 +38,9 @@ class Simulation:
     @property
     def seconds(self):
         """Simulated seconds of the first fidelity, mean over its repetitions."""
-        times = [row["time_seconds"] for row in self.rows if row["fidelity"] == self.rows[0]["fidelity"]]
+        times = [
+            row["time_seconds"] for row in self.rows if row["fidelity"] == self.rows[0]["fidelity"]
+        ]
         return sum(times) / len(times)
 
     @property
@@ -50,7 +54,8 @@ class Simulation:
 
 
 def simulate(*, record_flows=False, **options):
-    """Runs one experiment. record_flows: keep the times of all flows of a collective. ns3: a dict of ns-3 attributes.
+    """Runs one experiment. record_flows: keep the times of all flows of a collective. ns3: a dict
+    of ns-3 attributes.
 
     Ctrl-C ends it. Other Python threads run meanwhile; simulations by packets wait for each other.
     """
@@ -59,13 +64,22 @@ def simulate(*, record_flows=False, **options):
     texts, attributes = split_options(options)
     texts = {name.replace("_", "-"): value for name, value in texts.items()}
     done = _legacy.Simulation(texts, attributes, record_flows)
-    return Simulation(rows=json.loads(done.rows()), workers=_csv_table(done.workers()), links=_csv_table(done.links()),
-                      flows=_csv_table(done.flows()), warnings=done.warnings(), text=done.text(), svg=done.svg())
+    return Simulation(
+        rows=json.loads(done.rows()),
+        workers=_csv_table(done.workers()),
+        links=_csv_table(done.links()),
+        flows=_csv_table(done.flows()),
+        warnings=done.warnings(),
+        text=done.text(),
+        svg=done.svg(),
+    )
 
 
 def options():
     """All options of simulate(), as dicts: name, default, allowed, help."""
-    return [{**option, "name": option["name"].replace("-", "_")} for option in _legacy.network_options()]
+    return [
+        {**option, "name": option["name"].replace("-", "_")} for option in _legacy.network_options()
+    ]
 
 
 def _csv_table(text):

@@ -1,8 +1,10 @@
 """Policies step by step: each layer's parameter, from gradients that the caller has.
 
-    policy = legacy.policy.make("lgreco", layers={"conv": (16, 3, 3, 3), "fc": (1000, 64)}, workers=4, steps=100)
+    layers = {"conv": (16, 3, 3, 3), "fc": (1000, 64)}
+    policy = legacy.policy.make("lgreco", layers, workers=4, steps=100)
     for _ in range(100):
-        result = policy.step(gradients)         # of each worker: a flat array, or a list with one for each layer
+        # The gradient of each worker: a flat array, or a list with an array for each layer.
+        result = policy.step(gradients)
         result["parameters"], result["bytes"], result["mean"]
         policy.feedback(loss=1.2, communication_seconds=0.01)
 
@@ -23,29 +25,51 @@ class SteppedPolicy(_legacy.SteppedPolicy):
     """A policy with the exchanges that it steers, as make() makes it."""
 
     def step(self, gradients=None, *, learning_rate=1.0, latency=10e-6, bandwidth=10e9):
-        """The next step, as a dict: `step`, `parameters` of all layers, and with gradients the `bytes` and `elements`
-        that were sent for each layer (bytes: of all workers; elements: of one), and the `mean` gradient, flat.
+        """The next step, as a dict: `step`, `parameters` of all layers, and with gradients the
+        `bytes` and `elements` that were sent for each layer (bytes: of all workers; elements: of
+        one), and the `mean` gradient, flat.
 
-        gradients: of each worker a flat array, or a list with an array for each layer. Without them the policy is
-        asked, and nothing is exchanged. latency (seconds) and bandwidth (bit/s) are what workers take the link for.
+        gradients: of each worker a flat array, or a list with an array for each layer. Without them
+        the policy is asked, and nothing is exchanged. latency (seconds) and bandwidth (bit/s) are
+        what workers take the link for.
         """
-        return self._step([_flat(gradient) for gradient in gradients or []], learning_rate, latency, bandwidth)
+        flat = [] if gradients is None else [_flat(gradient) for gradient in gradients]
+        return self._step(flat, learning_rate, latency, bandwidth)
 
 
-def make(policy, layers, *, scheme="topk", scope="layer", parameter=0.0, steps_per_epoch=1, workers=1, **options):
+def make(
+    policy,
+    layers,
+    *,
+    scheme="topk",
+    scope="layer",
+    parameter=0.0,
+    steps_per_epoch=1,
+    workers=1,
+    **options,
+):
     """A policy by its name with options, "gravac:eps=0.9", over a scheme, "powersgd".
 
-    layers: sizes or shapes in the model's order, or a dict or pairs of names with them. scope: layer, bucket or
-    model. parameter: the scheme's, or what a policy begins with; 0: the density, or the scheme's default. options: those
-    of legacy-scenario, by their names: steps, seed, density, levels, volume, error_feedback ...
+    layers: sizes or shapes in the model's order, or a dict or pairs of names with them. scope:
+    layer, bucket or model. parameter: the scheme's, or what a policy begins with; 0: the density,
+    or the scheme's default. options: those of legacy-scenario, by their names: steps, seed,
+    density, levels, volume, error_feedback ...
     """
     texts, _ = split_options({"workers": workers, **options})
-    return SteppedPolicy(policy, scheme, scope, parameter, list(_layers(layers)), steps_per_epoch, list(texts.items()))
+    return SteppedPolicy(
+        policy,
+        scheme,
+        scope,
+        parameter,
+        list(_layers(layers)),
+        steps_per_epoch,
+        list(texts.items()),
+    )
 
 
 def check(text):
-    """What every policy has to fulfil, and whether this one does: dicts of name, holds and detail, as `legacy-codec check`
-    prints them."""
+    """What every policy has to fulfil, and whether this one does: dicts of name, holds and detail,
+    as `legacy-codec check` prints them."""
     return _legacy.check_policy(text)
 
 
