@@ -1,4 +1,4 @@
-// ModelExchange: the exchanges (exchange.h) of all units of a model, from the workers' flat
+// A model exchange is the exchanges (exchange.h) of all units of a model, from the workers' flat
 // gradients to their flat mean. Implementations differ in where gradients and messages are:
 //
 //   HostModelExchange    host memory, workers side by side on threads      trainer/host_exchange.h
@@ -26,73 +26,80 @@
 
 namespace legacy {
 
+// A ModelStep is what a ModelExchange is told of a step.
 struct ModelStep {
   StepInfo info = {};
-  std::span<const double> parameters = {};  // of each unit
-  // Parameters that the policy will choose from within the step, loosest first; empty: `parameters`
-  // hold.
+  std::span<const double> parameters = {};  // parameter of each unit
+  // Parameters that the policy will choose from within the step, loosest first. Empty: `parameters`
+  // are the choice.
   std::span<const double> candidates = {};
   bool estimate = false;  // StepContext::estimate
 };
 
-// Which message a hook sees.
+// A MessageInfo says which message a hook sees.
 struct MessageInfo {
   int64_t step = 0;
-  int unit = 0;  // -1: the policy's own
+  int unit = 0;  // position of the unit; -1: the message is the policy's own
   int call = 0;
   int worker = 0;
 };
 
-// Sees, and may change, each message between encoding and decoding. Called from one thread, by
-// collective call, unit and worker; the length that counts as traffic is the encoder's.
+// A MessageHook sees, and may change, each message between encoding and decoding. It is called from
+// one thread, by collective call, unit and worker. The length that counts as traffic is the
+// encoder's.
 using MessageHook = std::function<void(const MessageInfo& info, Bytes& message)>;
 
+// A ModelExchange serves one training. The top of this file says in which order its functions are
+// called.
 class ModelExchange {
  public:
   virtual ~ModelExchange() = default;
 
+  // Starts a step.
   virtual void Begin(const ModelStep& step) = 0;
-  // Takes the worker's flat gradient, in the exchange's memory: encodes the first call of every
-  // unit, or measures the candidates. Once for each active worker; the memory may be written again
-  // afterwards. On the host from any thread, elsewhere in the workers' order.
+  // Takes the worker's flat gradient, in the exchange's memory, and encodes the first call of every
+  // unit, or measures the candidates. It is called once for each active worker: on the host from
+  // any thread, elsewhere in the workers' order. The memory may be written again afterwards.
   virtual void Encode(int worker, const float* gradient) = 0;
 
-  // With candidates: [worker][unit], and whether the unit's parameter is chosen from them.
+  // Return the probes [worker][unit] of a step with candidates, and whether the unit's parameter is
+  // chosen from them.
   virtual std::span<const std::vector<Probe>> Probes() { return {}; }
   virtual bool Measured([[maybe_unused]] int unit) const { return false; }
-  // The step goes on with candidates[index].
+  // Goes on with candidates[index].
   virtual void Choose([[maybe_unused]] size_t index) {}
 
   // Runs the calls that remain, waits for the device where there is one, and writes the flat mean.
   virtual void Finish(float* mean) = 0;
 
-  // Collective calls of the finished step, and the values that one worker sent
-  // (Exchange::ElementsSent).
+  // Return the unit's collective calls in the finished step, and the number of values that one
+  // worker sent (Exchange::ElementsSent).
   virtual std::vector<SentCall> Calls(int unit) const = 0;
   virtual int64_t ElementsSent(int unit) const = 0;
 
-  // Exchange::RescaleResiduals of all units.
+  // Calls Exchange::RescaleResiduals for all units.
   virtual void RescaleResiduals(float factor) = 0;
-  // A copy on the host; empty without error feedback.
+  // Returns a copy of a worker's residual of one unit, on the host; empty without error feedback.
   virtual std::vector<float> CopyResidual(int unit, int worker) const = 0;
 
-  // Throws Error where messages stay on a device.
+  // Sets a hook of all messages. Throws Error where messages stay on a device.
   virtual void SetMessageHook(const MessageHook& hook) {
     if (hook)
       throw Error("message hook: messages stay on the device; only --device=cpu shows them");
   }
 };
 
-// On a device: for sparsifiers, quantisers and FFT the messages, residuals and mean of the host, to
-// the bit; for PowerSGD, whose products are summed in another order, up to an error that its header
-// states. Encode() queues work and returns. Candidates are not taken.
+// A DeviceExchange is one on a device. For sparsifiers, quantisers and FFT it has the messages,
+// residuals and mean of the host, to the bit; for PowerSGD, whose products are summed in another
+// order, up to an error that its header states. Encode() queues work and returns. It takes no
+// candidates.
 class DeviceExchange : public ModelExchange {
  public:
-  // A worker's message of the unit's last call, copied to the host.
+  // Copies a worker's message of the unit's last call to the host.
   virtual Bytes CopyMessage(int unit, int worker) const = 0;
 
  protected:
-  // Throws Error where there are any.
+  // Throws Error where there are candidates.
   static void RefuseCandidates(const ModelStep& step) {
     if (step.candidates.empty()) return;
     throw Error("policy: it has candidates, which exchanges on a device do not take");

@@ -1,5 +1,5 @@
-// The exchanges of all units in the host's memory: one Exchange (compress/exchange.h) for each
-// unit, workers and units side by side on a pool.
+// A host exchange is the exchanges of all units in the host's memory: one Exchange
+// (compress/exchange.h) for each unit, workers and units side by side on a pool.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 namespace legacy {
 
+// A HostModelExchange runs on the threads of a WorkerPool.
 class HostModelExchange : public ModelExchange {
  public:
   // `units` are those of the flat gradient; `scheme` and `pool` outlive this.
@@ -35,16 +36,17 @@ class HostModelExchange : public ModelExchange {
     Unit unit;
     double parameter = 0;
     std::unique_ptr<Exchange> exchange;
-    bool open = false;              // a collective call is under way
-    std::vector<Message> messages;  // of the call, by worker; empty where one takes no part
-    std::vector<SentCall> calls;    // of the step so far
+    bool open = false;  // true while a collective call is open
+    // Messages of the call by worker; empty where a worker is not active.
+    std::vector<Message> messages;
+    std::vector<SentCall> calls;  // calls of the step so far
   };
 
   void OpenCall(UnitState& unit);
   void CountBytes();
   void CallHook();
   void Accumulate(UnitState& unit);
-  // Encodes the call under way, of measured units alone or of all.
+  // Encodes the open call, of measured units alone or of all.
   void EncodeOpen(bool measured_alone);
   bool AnyOpen() const;
 
@@ -53,7 +55,7 @@ class HostModelExchange : public ModelExchange {
   WorkerPool& pool_;
   MessageHook hook_;
   std::vector<UnitState> units_;
-  // Of the step.
+  // These are of the step.
   int64_t step_ = 0;
   std::vector<int> active_workers_;
   bool measures_ = false;                   // there are candidates

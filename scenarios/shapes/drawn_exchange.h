@@ -1,8 +1,8 @@
-// A drawn aggregation is a step of workers whose gradients nobody computes. What is sent follows
-// from shapes alone wherever the scheme can plan its collective calls (Scheme::Plan). Else one
-// worker stands for all: its gradient of one unit at a time is drawn, compressed and decoded by the
-// real exchange, and the others send messages of the same lengths. A unit is drawn so in the first
-// steps after each change of its parameter; later steps repeat the last lengths.
+// A drawn exchange is that of workers whose gradients nobody computes. What is sent follows from
+// shapes alone wherever the scheme can plan its collective calls (Scheme::Plan). Else one worker
+// stands for all: its gradient of one unit at a time is drawn, compressed and decoded by the real
+// exchange, and the others send messages of the same lengths. A unit is drawn so in the first steps
+// after each change of its parameter; later steps repeat the last lengths.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct DrawnGradients {
   int64_t steps = 3;             // steps that are drawn after a change; later ones repeat the last
 };
 
-// A DrawnExchange runs such steps.
+// A DrawnExchange sends and decodes for one worker, and counts for all.
 class DrawnExchange : public ModelExchange {
  public:
   // `scheme` outlives this. Throws Error on a text that names no distribution.
@@ -34,7 +34,7 @@ class DrawnExchange : public ModelExchange {
                 DrawnGradients gradients);
 
   void Begin(const ModelStep& step) override;
-  // Of one active worker, the first, which stands for all; `gradient` is not read.
+  // Is called for the first active worker, which stands for all; `gradient` is not read.
   void Encode(int worker, const float* gradient) override;
   std::span<const std::vector<Probe>> Probes() override { return probes_; }
   bool Measured(int unit) const override;
@@ -46,7 +46,7 @@ class DrawnExchange : public ModelExchange {
   void RescaleResiduals(float factor) override;
   std::vector<float> CopyResidual(int unit, int worker) const override;
 
-  // The worker's gradient of a unit in this step.
+  // Returns the worker's gradient of a unit in this step.
   std::vector<float> Draw(size_t unit, int worker);
 
   // Returns the values drawn so far, which is what takes the time.
@@ -91,7 +91,7 @@ class DrawnExchange : public ModelExchange {
   DrawnGradients gradients_;
   std::vector<Unit> layout_;
   std::vector<UnitState> units_;
-  // Of the step.
+  // These are of the step.
   StepInfo info_;
   std::vector<int> active_workers_;
   std::vector<double> parameters_;  // by unit
