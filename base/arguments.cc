@@ -129,9 +129,10 @@ std::string Unexpected(const CLI::App& app) {
 }  // namespace
 
 void PrepareArguments(CLI::App& app) {
-  app.set_help_flag("--help,-h,--PrintHelp", "print this and end");
+  app.set_help_flag("--help,-h,--PrintHelp", "print this help and exit");
   if (app.get_parent() == nullptr) {
-    app.set_version_flag("--version", app.get_name() + " " + VersionText(), "print it and end");
+    app.set_version_flag("--version", app.get_name() + " " + VersionText(),
+                         "print the version and exit");
     const auto hidden = [&app](const char* flag, void (*print)(const CLI::App&)) {
       const auto printed = [&app, print] {
         print(app);
@@ -148,8 +149,8 @@ void PrepareArguments(CLI::App& app) {
 void AddPluginOption(CLI::App& app) {
   app.fallthrough();
   app.add_option("--plugin",
-                 "load codecs and policies of your own; repeatable. ./waf plugin makes one from a "
-                 "C++ file (docs/tutorials/add-a-codec.md)")
+                 "load codecs and policies from a plugin; repeatable; ./waf plugin builds one from "
+                 "a C++ file (docs/tutorials/add-a-codec.md)")
       ->type_name("FILE.so")
       ->allow_extra_args(false);
 }
@@ -166,7 +167,7 @@ std::optional<int> ParseArguments(CLI::App& app, std::vector<std::string> argume
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), error.what());
   }
-  std::fprintf(stderr, "%s --help lists what there is\n", app.get_name().c_str());
+  std::fprintf(stderr, "%s --help lists the options\n", app.get_name().c_str());
   return kWrongCommandLine;
 }
 

@@ -16,6 +16,10 @@ inline constexpr int kFailed = 1;
 inline constexpr int kWrongCommandLine = 2;
 inline constexpr int kInterrupted = 130;  // as shells report SIGINT
 
+// The line of a program's help that says so.
+inline constexpr const char* kExitStatuses =
+    "Exit status: 0 success, 1 error, 2 wrong command line, 130 interrupted.\n";
+
 // "0.2.0 (1a2b3c4)": the project's version, and the commit where it was built from a repository.
 std::string VersionText();
 
