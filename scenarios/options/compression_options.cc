@@ -38,33 +38,38 @@ std::vector<ScenarioOption> OptionsOfCompression() {
   return {
       Policies(),
       Fraction<&Scenario::density>("compression.density", "--density",
-                                   "average density of the sparse policies, over layers and steps"),
+                                   "average density of sparse policies over layers and steps"),
       Text<&Scenario::legacy_schedule, CheckLegacySchedule>(
           "compression.levels", "--levels", "10%,0.5%/1%,0.05%",
-          "LEGACY's densities: sizes by ',' (small first), phases by '/'; "
-          "default: solved from the density"),
-      Integers<&Scenario::splits>("compression.splits", "--splits",
-                                  "LEGACY's sizes in elements; default: the size below which "
-                                  "split-share of the elements lie"),
-      Fraction<&Scenario::split_share>("compression.split_share", "--split-share",
-                                       "share of the elements below LEGACY's default split"),
+          "LEGACY's densities: ',' separates layer sizes (small first), '/' separates phases "
+          "(default: solved from the average density)"),
+      Integers<&Scenario::splits>(
+          "compression.splits", "--splits",
+          "layer sizes, in elements, at which LEGACY's density changes (default: the size below "
+          "which --split-share of the elements lie)"),
+      Fraction<&Scenario::split_share>(
+          "compression.split_share", "--split-share",
+          "share of all elements that lies in layers below LEGACY's default split"),
       Text<&Scenario::phase_bounds, CheckPhaseBounds>(
           "compression.phase_bounds", "--phase-bounds", "100,200|30%,60%",
-          "steps, or parts of the training, at which LEGACY's phases end; default: equal phases"),
+          "steps, or fractions of the training, at which LEGACY's phases end (default: phases of "
+          "equal length)"),
       Switch<&Scenario::closed_right>("compression.closed_right", "--closed-right",
-                                      "the step on a bound belongs to the phase that ends there"),
+                                      "count a step on a phase bound to the phase that ends there"),
       Text<&Scenario::volume, CheckVolume>(
           "compression.volume", "--volume", "elements|bytes|off",
-          "LEGACY's levels are scaled to the average volume of "
-          "the density, counted so; off: taken as they are; bytes: "
-          "anchors of adaptive policies too, by pilot trainings"),
-      Switch<&Scenario::error_feedback>("compression.error_feedback", "--error-feedback",
-                                        "keep what was not sent and add it to the next gradient"),
+          "measure in which LEGACY's densities are scaled to the volume of the average density; "
+          "bytes: also solve the anchors of adaptive policies, by pilot trainings; off: use the "
+          "densities as given"),
+      Switch<&Scenario::error_feedback>(
+          "compression.error_feedback", "--error-feedback",
+          "use error feedback: add the residual to the next gradient"),
       Switch<&Scenario::rescale_residuals>("compression.rescale_residuals", "--rescale-residuals",
                                            "rescale residuals when the learning rate changes"),
-      Text<&Scenario::index, CheckIndex>("compression.index", "--index", "CODING",
-                                         "coding of positions: auto (shortest of fixed length), "
-                                         "u16, u32, bitmap, packed, delta"),
+      Text<&Scenario::index, CheckIndex>(
+          "compression.index", "--index", "CODING",
+          "coding of the positions of sparse messages: auto (the shortest of fixed length), u16, "
+          "u32, bitmap, packed, delta"),
   };
 }
 

@@ -51,107 +51,115 @@ void CheckLaunches(const std::string& text, const std::string& key) {
 
 std::vector<ScenarioOption> OptionsOfNetwork() {
   return {
-      Text<&Scenario::topology>("network.topology", "--topo", "NAME[:k=v,...]|FILE",
-                                "fat-tree:k=4, leaf-spine, dumbbell, star, or a YAML file"),
+      Text<&Scenario::topology>(
+          "network.topology", "--topo", "NAME[:k=v,...]|FILE",
+          "network topology: fat-tree:k=4, leaf-spine, dumbbell, star, or a YAML file"),
       Text<&Scenario::bandwidth, CheckRate>("network.bandwidth", "--bandwidth", "1Gbps",
-                                            "rate of each link"),
+                                            "link rate"),
       Text<&Scenario::delay, CheckTime>("network.delay", "--delay", "10us",
-                                        "propagation delay of each link"),
+                                        "propagation delay of a link"),
       Text<&Scenario::network_schedule, CheckNetworkSchedule>(
           "network.phases", "--phases", "none|c1|c2|0%:KEY=VALUE,...;50%:...",
-          "a network that changes during the training: bandwidth "
-          "and delay of each link from a part "
-          "of the steps on"),
-      Text<&Scenario::further>("network.further", "--networks", "none|auto|NAME:KEY=VALUE,...;...",
-                               "further networks that the same trainings are timed on, each by "
-                               "what differs from this one; auto: 10Gbps, 100Gbps and a WAN where "
-                               "only the topology was chosen"),
-      Text<&Scenario::queue, CheckBytes>("network.queue", "--queue", "BYTES",
-                                         "queue of each switch port; 0: the transport's"),
+          "network schedule: bandwidth and delay of the links from the given fraction of the steps "
+          "on"),
+      Text<&Scenario::further>(
+          "network.further", "--networks", "none|auto|NAME:KEY=VALUE,...;...",
+          "further networks on which to time the same trainings, given by their differences from "
+          "this one; auto: 10Gbps, 100Gbps and a WAN, unless another network option is given"),
+      Text<&Scenario::queue, CheckBytes>(
+          "network.queue", "--queue", "BYTES",
+          "queue size of a switch port, in bytes; 0: as --transport sets it"),
       Text<&Scenario::multipath, CheckMultipath>(
           "network.multipath", "--multipath", "ecmp|spray",
-          "ecmp: a flow keeps one shortest path; spray: each "
-          "packet takes any"),
+          "multipath routing; ecmp: a flow keeps one shortest path; spray: each packet takes any "
+          "shortest path"),
       Text<&Scenario::placement>("network.placement", "--placement", "packed|strided|random:SEED",
-                                 "which host each worker sits on"),
-      Text<&Scenario::stragglers>("network.stragglers", "--stragglers", "MODEL",
-                                  "none, fixed:count=2,factor=1.5, fixed:workers=3+7,factor=2, "
-                                  "slow:probability=0.1,factor=2, lognormal:sigma=0.3, "
-                                  "exponential:scale=0.2, pareto:shape=2.5, trace:file=FILE; "
-                                  "drawn ones with lasting=STEPS|run"),
-      Text<&Scenario::sync, CheckSync>("network.sync", "--sync", "MODEL",
-                                       "whose gradients a step waits for: barrier (all), "
-                                       "backup:k=2 (drops the slowest 2), deadline:time=50ms, "
-                                       "deadline:factor=1.5 (of the median), both with min=1"),
-      Text<&Scenario::fidelity, CheckFidelity>("network.fidelity", "--fidelity",
-                                               "packet|flow|analytic|auto",
-                                               "packet: ns-3 with real TCP; flow: fluid max-min; "
-                                               "analytic: alpha-beta; auto: packet where that is "
-                                               "affordable, else flow with a sample of packets"),
-      Text<&Scenario::packet_budget, CheckTime>("network.packet_budget", "--packet-budget", "TIME",
-                                                "wall time that fidelity auto spends on packets"),
-      Text<&Scenario::transport, CheckTransport>("network.transport", "--transport",
-                                                 "datacenter|wan", "preset of TCP and queues"),
+                                 "placement of workers on hosts"),
+      Text<&Scenario::stragglers>(
+          "network.stragglers", "--stragglers", "MODEL",
+          "straggler model: none, fixed:count=2,factor=1.5, fixed:workers=3+7,factor=2, "
+          "slow:probability=0.1,factor=2, lognormal:sigma=0.3, exponential:scale=0.2, "
+          "pareto:shape=2.5, trace:file=FILE; random models also take lasting=STEPS|run"),
+      Text<&Scenario::sync, CheckSync>(
+          "network.sync", "--sync", "MODEL",
+          "workers whose gradients a step waits for: barrier (all), backup:k=2 (all but the "
+          "slowest 2), deadline:time=50ms, deadline:factor=1.5 (times the median); backup and "
+          "deadline also take min=1"),
+      Text<&Scenario::fidelity, CheckFidelity>(
+          "network.fidelity", "--fidelity", "packet|flow|analytic|auto",
+          "network simulation; packet: ns-3 with real TCP; flow: max-min fair fluid model; "
+          "analytic: alpha-beta model; auto: packet where --packet-budget allows it, else flow, "
+          "and packet for a sample of steps"),
+      Text<&Scenario::packet_budget, CheckTime>(
+          "network.packet_budget", "--packet-budget", "TIME",
+          "wall time that --fidelity=auto may spend on packet simulations"),
+      Text<&Scenario::transport, CheckTransport>(
+          "network.transport", "--transport", "datacenter|wan",
+          "preset of TCP and queues: datacenter (DCTCP) or wan (Linux Reno)"),
       Integer<&Scenario::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
           "network.mtu", "--mtu",
-          "largest packet, headers of IPv4 and TCP included: 576 to 65535; "
-          "9000: jumbo frames"),
-      Text<&Scenario::connections, CheckConnections>("network.connections", "--connections",
-                                                     "warm|cold",
-                                                     "warm: a step's time is that of the second of "
-                                                     "two back to back"),
-      Text<&Scenario::aggregation, CheckAggregation>("network.aggregation", "--aggregation",
-                                                     "collective|[sharded-]parameter-server",
-                                                     "among the workers, or through servers"),
+          "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo "
+          "frames"),
+      Text<&Scenario::connections, CheckConnections>(
+          "network.connections", "--connections", "warm|cold",
+          "state of the connections; cold: new in each step; warm: time the second of two steps "
+          "back to back"),
+      Text<&Scenario::aggregation, CheckAggregation>(
+          "network.aggregation", "--aggregation", "collective|[sharded-]parameter-server",
+          "aggregation of gradients, by collectives among workers or by parameter servers"),
       Text<&Scenario::allreduce, CheckAllReduce>(
           "network.allreduce", "--allreduce", "NAME|auto",
-          "how linear messages (dense, fp16, randomk) are summed: ring-allreduce, "
+          "all-reduce algorithm for linear messages (dense, fp16, randomk): ring-allreduce, "
           "halving-doubling-allreduce, double-tree-allreduce, direct-allreduce, "
           "hierarchical-allreduce, in-network-allreduce; auto: the fastest on an idle fabric"),
       Text<&Scenario::allgather, CheckAllGather>(
           "network.allgather", "--allgather", "NAME|auto",
-          "how other messages (topk) reach everyone: ring-allgather, direct-allgather, "
-          "hierarchical-allgather, auto"),
+          "all-gather algorithm for sparse messages (topk): ring-allgather, direct-allgather, "
+          "hierarchical-allgather; auto: the fastest on an idle fabric"),
       Integer<&Scenario::group, 0>("network.group", "--group",
-                                   "workers of a group of the hierarchical ones; 0: those on the "
-                                   "first worker's switch"),
+                                   "number of workers per group of hierarchical algorithms; 0: as "
+                                   "many as share the first worker's switch"),
       Integer<&Scenario::servers, 1>("network.servers", "--servers",
-                                     "servers of the sharded parameter server"),
+                                     "number of servers of the sharded parameter server"),
       Text<&Scenario::pull, CheckPull>("network.pull", "--pull", "union|dense",
-                                       "what workers pull from the server after sparse pushes: "
-                                       "the messages, or the dense mean"),
-      Switch<&Scenario::memoise>("network.memoise", "--memoise", "simulate identical steps once"),
+                                       "data that workers pull from the server after sparse "
+                                       "pushes: the union of the messages, or the dense mean"),
+      Switch<&Scenario::memoise>("network.memoise", "--memoise",
+                                 "simulate identical steps only once"),
       Text<&Scenario::doctor>("network.doctor", "--doctor", "[on|off|STEPS]",
-                              "say what a step is bound by, of each policy and the "
-                              "first seed; alone: the step of the median time"),
+                              "diagnose the bottleneck of STEPS, for each policy and the first "
+                              "seed; --doctor alone: of the median step"),
       Text<&Scenario::doctor_fidelity, CheckDoctorFidelity>(
           "network.doctor_fidelity", "--doctor-fidelity", "packet|flow|analytic",
-          "of the doctor's simulations"),
+          "network simulation that the doctor uses"),
       Text<&Scenario::trace_steps>("network.trace_steps", "--trace-steps", "0,10-12",
-                                   "Chrome or Perfetto traces of these steps"),
+                                   "steps to write as Chrome or Perfetto traces"),
       Text<&Scenario::trace_workers>("network.trace_workers", "--trace-workers", "0-3|all",
-                                     "endpoints in the traces"),
-      Text<&Scenario::pcap>("network.pcap", "--pcap", "PREFIX",
-                            "packet fidelity: pcap files, one for each host's port; large"),
-      Text<&Scenario::flow_monitor>("network.flow_monitor", "--flow-monitor", "FILE",
-                                    "packet fidelity: ns-3's FlowMonitor, XML"),
+                                     "endpoints to show in the traces"),
+      Text<&Scenario::pcap>(
+          "network.pcap", "--pcap", "PREFIX",
+          "with packet fidelity: prefix of pcap files, one per host and port (large)"),
+      Text<&Scenario::flow_monitor>(
+          "network.flow_monitor", "--flow-monitor", "FILE",
+          "with packet fidelity: XML file for the output of ns-3's FlowMonitor"),
       Text<&Scenario::netanim>("network.netanim", "--netanim", "FILE",
-                               "packet fidelity: for the NetAnim player, XML; large"),
-      Text<&Scenario::device_profile>("clock.device_profile", "--device-profile", "NAME|FILE",
-                                      "speeds of the simulated devices and codecs: a100-datasheet, "
-                                      "h100-datasheet, cpu-reference, or a JSON file"),
-      Number<&Scenario::device_speed, 1, 1'000'000>(
-          "clock.device_speed", "--device-speed",
-          "how many times faster devices compute than the profile says"),
+                               "with packet fidelity: XML file for the NetAnim player (large)"),
+      Text<&Scenario::device_profile>(
+          "clock.device_profile", "--device-profile", "NAME|FILE",
+          "device profile, with the speeds of simulated devices and codecs: a100-datasheet, "
+          "h100-datasheet, cpu-reference, or a JSON file"),
+      Number<&Scenario::device_speed, 1, 1'000'000>("clock.device_speed", "--device-speed",
+                                                    "factor on the profile's speed of computing"),
       Number<&Scenario::codec_speed, 1, 1'000'000>(
           "clock.codec_speed", "--codec-speed",
-          "how many times faster they encode and decode than the profile says"),
+          "factor on the profile's speed of encoding and decoding"),
       Text<&Scenario::launches, CheckLaunches>(
           "clock.launches", "--launches", "profile|fused|per-layer",
-          "what shares kernel launches: all layers of a bucket and all messages of a collective "
-          "call (fused), or nothing (per-layer); profile: as the device profile says"),
+          "kernel launches; fused: one set for all layers of a bucket and all messages of a "
+          "collective call; per-layer: one set for each layer and message; profile: as the device "
+          "profile says"),
       Text<&Scenario::bucket, CheckBytes>("clock.bucket", "--bucket", "25MiB",
-                                          "gradient bytes that travel together"),
+                                          "bucket size, in bytes of dense fp32 gradient"),
   };
 }
 

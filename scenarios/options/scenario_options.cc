@@ -11,22 +11,24 @@ using namespace option_forms;
 
 std::vector<ScenarioOption> OptionsOfRun() {
   return {
-      Integer<&Scenario::seed, 0>("run.seed", "--seed", "first seed"),
+      Integer<&Scenario::seed, 0>("run.seed", "--seed", "first random seed"),
       Integer<&Scenario::seeds, 1, 10000>("run.seeds", "--seeds",
-                                          "number of seeds, paired across policies"),
-      Integer<&Scenario::threads, 0, 1024>("run.threads", "--threads",
-                                           "workers trained at once; 0: one per core"),
+                                          "number of seeds; all policies use the same ones"),
+      Integer<&Scenario::threads, 0, 1024>(
+          "run.threads", "--threads", "number of workers to train in parallel; 0: one per core"),
       Switch<&Scenario::record>("run.record", "--record",
-                                "write traffic.jsonl, for replay over other networks"),
-      Text<&Scenario::gradient_steps>("run.gradient_steps", "--gradient-steps", "0,10-12",
-                                      "write worker 0's gradients of these steps to gradients/, "
-                                      "for legacy-codec"),
-      Text<&Scenario::gradient_layers>("run.gradient_layers", "--gradient-layers", "A,B,...",
-                                       "layers in them: all, or parts of names"),
-      Text<&Scenario::out>("run.out", "--out", "DIR", "run directory; default: runs/<time>"),
+                                "record the training in traffic.jsonl, for legacy-replay"),
+      Text<&Scenario::gradient_steps>(
+          "run.gradient_steps", "--gradient-steps", "0,10-12",
+          "steps whose gradients of worker 0 are written to gradients/, for legacy-codec"),
+      Text<&Scenario::gradient_layers>(
+          "run.gradient_layers", "--gradient-layers", "A,B,...",
+          "layers whose gradients are written: all, or parts of their names"),
+      Text<&Scenario::out>("run.out", "--out", "DIR", "run directory (default: runs/<time>)"),
       Switch<&Scenario::overwrite>("run.overwrite", "--overwrite",
-                                   "replace an existing run directory"),
-      Switch<&Scenario::pictures>("run.pictures", "--pictures", "draw SVG and PNG at the end"),
+                                   "replace the run directory if it exists"),
+      Switch<&Scenario::pictures>("run.pictures", "--pictures",
+                                  "draw SVG and PNG pictures at the end"),
       Switch<&Scenario::tensorboard>("run.tensorboard", "--tensorboard",
                                      "write event files for TensorBoard to tensorboard/"),
   };

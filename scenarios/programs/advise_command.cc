@@ -18,14 +18,18 @@ constexpr const char* kProgram = "legacy-scenario advise";
 
 std::string Footer(const Scenario& defaults) {
   return fmt::format(
-      "Every option of training, compression, network and clock that legacy-scenario --help lists "
-      "is understood, and --scenario, --set and --ns3. Some start from other values:\n"
-      "  --workers={} --seeds={} --fidelity={} --policies={}\n"
-      "  --target: 90 % of what dense reaches in the short training\n"
-      "  --out: folder that keeps the study; else it is gone at the end\n"
-      "  --print-config: print the definition of a full study, for legacy-study, and end\n"
-      "Handbook: docs/advise.md.",
-      defaults.workers, defaults.seeds, defaults.fidelity, Join(defaults.policies, ","));
+      "All options of legacy-scenario for training, compression, network and clock are allowed,\n"
+      "and --scenario, --set and --ns3. These differ:\n"
+      "  --workers={} --seeds={} --fidelity={} --policies={} are the defaults\n"
+      "  --target: target accuracy (default: 90 % of what dense reaches in the short training)\n"
+      "  --out: folder in which to keep the study (default: it is deleted at the end)\n"
+      "  --print-config: print the definition of a full study, for legacy-study, and exit\n"
+      "Examples:\n"
+      "  legacy-scenario advise --workers=8 --bandwidth=1Gbps --delay=50us\n"
+      "  legacy-scenario advise --workers=16 --bandwidth=10Gbps --print-config\n"
+      "{}Handbook: docs/advise.md.",
+      defaults.workers, defaults.seeds, defaults.fidelity, Join(defaults.policies, ","),
+      kExitStatuses);
 }
 
 }  // namespace
@@ -33,9 +37,9 @@ std::string Footer(const Scenario& defaults) {
 int AdviseCommand(int argc, char** argv, const StopFlag& stop) {
   const Scenario defaults = AdviseDefaults();
   CLI::App app(
-      "Should I compress, and with what? Short trainings, replayed on the network and on slower "
-      "and "
-      "faster ones, answer in plain words, with how sure that is.",
+      "Advises whether to compress on your network, and with which method. It runs short "
+      "trainings, replays them on the network and on slower and faster ones, and says how certain "
+      "the answer is.",
       kProgram);
   app.allow_extras();
   PrepareArguments(app);
@@ -43,14 +47,15 @@ int AdviseCommand(int argc, char** argv, const StopFlag& stop) {
   std::string quick_steps;
   std::string jobs;
   bool as_json = false;
-  app.add_option("--quick-steps", quick_steps,
-                 fmt::format("steps of the short training [{}, at most --steps]", kQuickSteps))
+  app.add_option(
+         "--quick-steps", quick_steps,
+         fmt::format("number of steps of the short training [{}, at most --steps]", kQuickSteps))
       ->type_name("N")
       ->take_last();
-  app.add_option("--jobs,-j", jobs, "processes at once [one per core]")
+  app.add_option("--jobs,-j", jobs, "number of processes to run in parallel [one per core]")
       ->type_name("N")
       ->take_last();
-  app.add_flag("--json", as_json, "the answer for programs");
+  app.add_flag("--json", as_json, "print the answer as JSON");
   if (const auto exit = ParseArguments(app, argc, argv)) return *exit;
 
   AdviseRequest request;

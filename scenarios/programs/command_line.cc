@@ -18,6 +18,20 @@ bool MayStandAlone(const ScenarioOption& option) {
   return option.metavar == kSwitch || option.metavar.front() == '[';
 }
 
+std::string Footer(bool replays) {
+  const std::string examples =
+      replays ? "  legacy-replay runs/first --topo=leaf-spine:oversubscription=4 --fidelity=flow\n"
+                "  legacy-replay scenarios/traces/resnet50-like.trace --bandwidth=25Gbps "
+                "--fidelity=flow\n"
+              : "  legacy-scenario --topo=leaf-spine:leaves=4,hosts=4,spines=2 --bandwidth=10Gbps\n"
+                "  legacy-scenario --policies=dense,topk,legacy-both --record --out=runs/first\n"
+                "  legacy-scenario --layers=resnet50 --workers=16 --policies=dense,topk,powersgd\n"
+                "  legacy-scenario advise --workers=8 --bandwidth=1Gbps --delay=50us\n";
+  return "Examples:\n" + examples +
+         "Options such as --ns3::TcpSocket::SegmentSize=1000 set attributes of ns-3.\n" +
+         kExitStatuses + "Handbook: docs/" + (replays ? "replay" : "index") + ".md.";
+}
+
 // The options of the table on a line.
 class TableOptions {
  public:
@@ -66,32 +80,32 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   CLI::App app(description, program);
   PrepareArguments(app);
   AddPluginOption(app);
-  app.footer(
-      "ns-3 attributes: --ns3::TcpSocket::SegmentSize=1000 and the like reach ns-3.\n"
-      "Handbook: docs/. A file with all values: --print-config.");
+  app.footer(Footer(on_run.has_value()));
   std::vector<std::string> files;
   std::string preset;
   std::vector<std::string> sets;
   if (on_run) {
     app.add_option("RUN", line.run,
-                   "directory of the run, or a trace; what no option changes is as there")
+                   "run directory or trace to replay; options that are not given keep its values")
         ->required();
   }
   app.add_option("--scenario", files,
-                 "YAML file; repeatable, later ones win over earlier ones, and options on the "
-                 "command line over all")
+                 "YAML file of options; repeatable; later files override earlier ones, and other "
+                 "options override files")
       ->type_name("FILE")
       ->allow_extra_args(false);
   if (!on_run) {
     app.add_option("--preset", preset,
-                   "set how a paper compresses: " + Join(PresetNames(), ", ") +
-                       "; wins over the file, other options over it")
+                   "use a paper's compression settings: " + Join(PresetNames(), ", ") +
+                       "; overrides files, and other options override it")
         ->type_name("NAME");
   }
-  app.add_option("--set", sets, "set one key, as in --set network.delay=50us; repeatable")
+  app.add_option("--set", sets,
+                 "set one key of the scenario, as in --set network.delay=50us; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_flag("--print-config", line.print_config, "print the effective scenario and end");
+  app.add_flag("--print-config", line.print_config,
+               "print the effective scenario as YAML and exit");
   const TableOptions options(app, on_run ? std::nullopt : std::optional<Scenario>(defaults),
                              on_run ? on_run->lists : nullptr);
   line.exit = ParseArguments(app, std::move(arguments));

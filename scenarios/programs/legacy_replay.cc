@@ -20,8 +20,8 @@ int Main(int argc, char** argv) {
   const legacy::CommandLine line = legacy::ParseCommandLine(
       argc, argv, "legacy-replay",
       "Times the training of RUN on another network, with other devices or stragglers, without "
-      "training again. RUN: the directory that legacy-scenario --record left, or a trace of your "
-      "own training (docs/trace-format.md).",
+      "training again. RUN is a run directory of legacy-scenario --record, or a trace of your own "
+      "training (docs/trace-format.md).",
       legacy::OnRun{defaults, legacy::MayReplayChange});
   if (line.exit) return *line.exit;
   legacy::ValidateScenario(line.scenario);

@@ -28,10 +28,10 @@ int Main(int argc, char** argv) {
   }
   const legacy::CommandLine line = legacy::ParseCommandLine(
       argc, argv, "legacy-scenario",
-      "Trains with really compressed gradients, times the really encoded bytes on a simulated "
-      "network, and compares policies by simulated time to a target accuracy.\n"
-      "legacy-scenario --layers=NAME ...: bytes and times of a model that is not trained.\n"
-      "legacy-scenario advise ...: should I compress, and with what? (advise --help)",
+      "Trains a model with compressed gradients, times the encoded bytes on a simulated network, "
+      "and compares policies by simulated time to a target accuracy. With --layers it trains "
+      "nothing and gives bytes and times of a model; legacy-scenario advise says whether to "
+      "compress, and with which method (advise --help).",
       std::nullopt, legacy::DefaultRun());
   if (line.exit) return *line.exit;
   if (line.scenario.layers == "list") {
