@@ -29,30 +29,35 @@ std::vector<NetworkOption> FabricOptions() {
   const std::string group = "Network";
   return {
       {"topo", kText, "NAME[:k=v,...]|FILE", "fat-tree", group,
-       Topologies() + "; sized to the workers where no size is given; or a file"},
-      {"bandwidth", kRate, "RATE", "1Gbps", group, "rate of each link"},
-      {"delay", kTime, "TIME", "10us", group, "propagation delay of each link"},
-      {"queue", kBytes, "BYTES", "0", group, "queue of each switch port; 0: the transport's"},
+       "network topology: " + Topologies() +
+           "; or a file; without a size it is sized to the workers"},
+      {"bandwidth", kRate, "RATE", "1Gbps", group, "link rate"},
+      {"delay", kTime, "TIME", "10us", group, "propagation delay of a link"},
+      {"queue", kBytes, "BYTES", "0", group,
+       "queue size of a switch port, in bytes; 0: as --transport sets it"},
       {"multipath", kText, "ecmp|spray", "ecmp", group,
-       "ecmp: a flow keeps one shortest path; spray: each packet takes any"},
-      {"ecmp-seed", kInteger, "N", "1", group, "of the hash that picks paths"},
+       "multipath routing; ecmp: a flow keeps one shortest path; spray: each packet takes any "
+       "shortest path"},
+      {"ecmp-seed", kInteger, "N", "1", group, "seed of the hash by which ECMP chooses paths"},
       {"placement", kText, "PLACEMENT", "packed", group,
-       "which host each worker sits on: packed, strided, random:SEED"},
-      {"transport", kText, "PRESET", "datacenter", group, "of TCP and queues: datacenter, wan"},
+       "placement of workers on hosts: packed, strided, random:SEED"},
+      {"transport", kText, "PRESET", "datacenter", group,
+       "preset of TCP and queues: datacenter (DCTCP) or wan (Linux Reno)"},
       {"mtu", kInteger, "BYTES", "1500", group,
-       "largest packet, headers of IPv4 and TCP included: 576 to 65535; 9000: jumbo frames"},
+       "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo frames"},
       {"connections", kText, "warm|cold", "warm", group,
-       "warm: the second of two back to back counts, all connections are open; cold: the first"},
+       "state of the connections; cold: time the first of two runs; warm: time the second, on open "
+       "connections"},
       {"fidelity", kText, "A,B,...", Join(Fidelities(), ","), group,
-       "how closely to look, " + Join(Fidelities(), ", ") +
-           "; several are compared with packet, or with the first; auto: flow, and packet where "
-           "that "
-           "is affordable"},
+       "network simulations to run: " + Join(Fidelities(), ", ") +
+           "; several are compared with packet, or else with the first; auto: flow, and packet "
+           "where --packet-budget allows it"},
       {"flow-limit", kInteger, "N", "200000000", group,
-       "flows of one simulation, above which it is refused: minutes to hours at 1 to 15 million a "
-       "second"},
+       "number of flows above which a simulation is refused (the engines handle 1 to 15 million "
+       "flows per second)"},
       {"packet-budget", kText, "TIME", "60s", group,
-       "wall time that fidelity auto spends on packets, over all points of a sweep"},
+       "wall time that --fidelity=auto may spend on packet simulations, over all points of a "
+       "sweep"},
   };
 }
 
@@ -60,36 +65,44 @@ std::vector<NetworkOption> CollectiveOptions() {
   const std::string group = kCollectiveGroup;
   return {
       {"collective", kText, "KIND", "ring-allreduce", group,
-       Collectives() + ", or auto: the fastest all-reduce (all-gather where sizes differ) here"},
+       "collective and algorithm: " + Collectives() +
+           ", or auto: the fastest all-reduce on this network (all-gather where sizes differ)"},
       {"workers", kInteger, "N", "16", group,
-       "that take part; hosts of a pattern; with --flows the fabric has at least so many hosts"},
+       "number of workers of a collective or hosts of a pattern; with --flows, least number of "
+       "hosts"},
       {"bytes", kBytes, "BYTES[,...]", "256KB", group,
-       "of each worker's message; one for all, or a list of one for each"},
+       "message size: one for all workers, or a list with one for each"},
       {"density", kText, "D[,...]", "", group,
-       "bytes is a dense fp32 gradient of which this fraction is sent, 8 bytes a value; one, or "
-       "one for each worker"},
+       "fraction of a dense fp32 gradient of --bytes that is sent, at 8 bytes per value: one for "
+       "all workers, or a list with one for each"},
       {"buckets", kInteger, "N", "1", group,
-       "the message in N pieces that are in flight at once, piece i ready at (i+1)/N of compute"},
+       "number of pieces of the message that are in flight at once; piece i is ready after (i+1)/N "
+       "of --compute"},
       {"group", kInteger, "N", "0", group,
-       "workers of a group in hierarchical algorithms; 0: those on the first worker's switch"},
-      {"servers", kInteger, "N", "4", group, "of sharded-parameter-server"},
-      {"colocated", kText, "on|off", "off", group, "servers sit on the workers' hosts"},
+       "number of workers per group of hierarchical algorithms; 0: as many as share the first "
+       "worker's switch"},
+      {"servers", kInteger, "N", "4", group, "number of servers of sharded-parameter-server"},
+      {"colocated", kText, "on|off", "off", group, "place servers on the workers' hosts"},
       {"pull-bytes", kBytes, "BYTES", "", group,
-       "what each worker pulls from the servers; default: the largest message, with a density the "
-       "union of the messages"},
+       "bytes that each worker pulls from the servers (default: the largest message; with "
+       "--density the union of the messages)"},
       {"sum-bytes", kBytes, "BYTES[,...]", "", group,
-       "sparse-tree: the sums of 2, 4, 8, ... messages; scatter-reduce-allgather: the whole sum; "
-       "default: the largest message, with a density the expected union"},
-      {"piece-bytes", kBytes, "BYTES", "0", group, "pieces of pipelined kinds; 0: about 16 pieces"},
+       "bytes of summed messages; sparse-tree: of 2, 4, 8, ... messages; scatter-reduce-allgather: "
+       "of all (default: the largest message; with --density the expected union)"},
+      {"piece-bytes", kBytes, "BYTES", "0", group,
+       "piece size of pipelined algorithms, in bytes; 0: about 16 pieces"},
       {"window", kInteger, "N", "64", group,
-       "direct kinds, sharded servers, in-network: flows that a sender has on their way at once"},
-      {"root", kInteger, "N", "0", group, "worker that broadcasts"},
-      {"compute", kTime, "TIME", "0ns", group, "device time before the message is ready"},
+       "number of flows that a sender has in flight at once, for direct algorithms, sharded "
+       "servers and in-network"},
+      {"root", kInteger, "N", "0", group, "index of the worker that broadcasts"},
+      {"compute", kTime, "TIME", "0ns", group,
+       "time that a device computes before the message is ready"},
       {"stragglers", kText, "MODEL", "none", group,
-       "factors on compute: fixed:count=2,factor=1.5, lognormal:sigma=0.3, ... (docs/network.md)"},
+       "straggler model, with factors on --compute: fixed:count=2,factor=1.5, lognormal:sigma=0.3, "
+       "... (docs/network.md)"},
       {"repeat", kInteger, "N", "1", group,
-       "measured repetitions, each with the stragglers of its step"},
-      {"seed", kInteger, "N", "1", group, "of stragglers, patterns and random engines"},
+       "number of measured repetitions, each with the stragglers of its step"},
+      {"seed", kInteger, "N", "1", group, "random seed of stragglers, patterns and engines"},
   };
 }
 
@@ -97,10 +110,10 @@ std::vector<NetworkOption> FlowOptions() {
   const std::string group = "Any flows instead of a collective";
   return {
       {"flows", kText, "FILE", "", group,
-       "CSV: source, destination, bytes, start in seconds; hosts by name or number"},
+       "CSV file of flows: source, destination, bytes, start in seconds; hosts by name or number"},
       {"pattern", kText, "PATTERN", "", group,
-       "permutation, incast:N (N workers to worker 0), all-to-all: of --bytes each; or "
-       "poisson:load=0.5,cdf=websearch|datamining|FILE,flows=1000"},
+       "traffic pattern: permutation, incast:N (N workers to worker 0) or all-to-all, with flows "
+       "of --bytes; or poisson:load=0.5,cdf=websearch|datamining|FILE,flows=1000"},
   };
 }
 

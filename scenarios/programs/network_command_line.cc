@@ -11,26 +11,17 @@ namespace legacy {
 namespace {
 
 constexpr const char* kDescription =
-    "Times collectives and any other traffic on a simulated network, at several fidelities side by "
-    "side: packet (ns-3 with real TCP), flow (fluid max-min), analytic (alpha-beta).";
+    "Times a collective or a list of flows on a simulated network, and compares fidelities: packet "
+    "(ns-3 with real TCP), flow (max-min fair fluid model) and analytic (alpha-beta model).";
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  legacy-network                                 a ring all-reduce on a fat-tree\n"
     "  legacy-network --topo=leaf-spine:oversubscription=4 --placement=strided --bytes=4MB\n"
-    "  legacy-network --collective=auto --bytes=64KB --topo=dumbbell --fidelity=flow\n"
     "  legacy-network --collective=ring-allgather --density=1% --bytes=44.7MB --fidelity=flow\n"
     "  legacy-network --sweep=bytes=1KB..1GB:x4 --sweep=workers=4..64:x2 --fidelity=flow "
     "--csv=s.csv\n"
     "  legacy-network --pattern=incast:15 --bytes=1MB --fct=fct.csv --links=links.csv\n"
-    "  legacy-network --buckets=4 --compute=5ms --stragglers=lognormal:sigma=0.3 --trace=t.json\n"
-    "  legacy-network topo show rail-optimised\n"
-    "  legacy-network topo convert fat-tree:k=4 --format=svg --out=fat-tree.svg\n"
-    "ns-3 attributes: --ns3::TcpSocket::SegmentSize=1000 and the like reach ns-3.\n"
-    "Exit status: 0 done, 1 something cannot be (it is said what and what is allowed), 2 the line "
-    "is "
-    "wrong.\n"
-    "Handbook: docs/legacy-network.md.";
+    "Options such as --ns3::TcpSocket::SegmentSize=1000 set attributes of ns-3.\n";
 
 void AddFile(CLI::App& app, const std::string& flag, std::string& value, const std::string& help) {
   app.add_option(flag, value, help)->type_name("FILE")->group("Output");
@@ -39,32 +30,40 @@ void AddFile(CLI::App& app, const std::string& flag, std::string& value, const s
 void AddOutputs(CLI::App& app, NetworkCommand& command) {
   NetworkOutputs& outputs = command.outputs;
   AddFile(app, "--csv", outputs.csv,
-          "results, one row for each fidelity and repetition; -: stdout");
-  AddFile(app, "--json", outputs.json, "the same with the finish times of all workers");
-  AddFile(app, "--finish", outputs.finish, "CSV: when each worker was ready and finished");
+          "CSV file of the results, one row per fidelity and repetition; -: standard output");
+  AddFile(app, "--json", outputs.json,
+          "JSON file of the results, with the finish times of all workers");
+  AddFile(app, "--finish", outputs.finish,
+          "CSV file of the times at which each worker was ready and finished");
   AddFile(app, "--links", outputs.links,
-          "CSV: bytes, utilisation, drops, marks, queue of each link");
-  AddFile(app, "--fct", outputs.fct, "CSV: start, end and slowdown of each flow");
-  AddFile(app, "--trace", outputs.trace, "Chrome or Perfetto trace of the first fidelity");
+          "CSV file of bytes, utilisation, drops, marks and queue of each link");
+  AddFile(app, "--fct", outputs.fct, "CSV file of start, end and slowdown of each flow");
+  AddFile(app, "--trace", outputs.trace,
+          "file for a Chrome or Perfetto trace of the first fidelity");
   app.add_option("--trace-workers", outputs.trace_workers,
-                 "endpoints in the trace: 0-3,7 or all [" + outputs.trace_workers + "]")
+                 "endpoints to show in the trace: 0-3,7 or all [" + outputs.trace_workers + "]")
       ->type_name("LIST")
       ->group("Output");
-  AddFile(app, "--svg", outputs.svg, "picture of the fabric coloured by utilisation");
+  AddFile(app, "--svg", outputs.svg, "SVG picture of the fabric, coloured by utilisation");
   AddFile(app, "--pcap", outputs.packet.pcap,
-          "packet: prefix of pcap files, one for each host's port");
-  AddFile(app, "--flow-monitor", outputs.packet.flow_monitor, "packet: ns-3's FlowMonitor, XML");
-  AddFile(app, "--netanim", outputs.packet.netanim, "packet: for the NetAnim player, XML; large");
+          "with packet fidelity: prefix of pcap files, one per host and port");
+  AddFile(app, "--flow-monitor", outputs.packet.flow_monitor,
+          "with packet fidelity: XML file for the output of ns-3's FlowMonitor");
+  AddFile(app, "--netanim", outputs.packet.netanim,
+          "with packet fidelity: XML file for the NetAnim player (large)");
   app.add_flag("--doctor", command.doctor,
-               "say what the step is bound by, and what would make it faster")
+               "diagnose the bottleneck of the step, and what would make it faster")
       ->group("Output");
   app.add_option("--doctor-fidelity", command.doctor_fidelity,
-                 "of the doctor's simulations, about a dozen [" + command.doctor_fidelity + "]")
+                 "network simulation that the doctor uses, about a dozen times [" +
+                     command.doctor_fidelity + "]")
       ->type_name(Join(Fidelities(), "|"))
       ->group("Output");
-  AddFile(app, "--doctor-csv", outputs.doctor_csv, "CSV: what the doctor tried; implies --doctor");
-  AddFile(app, "--doctor-json", outputs.doctor_json, "the same as JSON");
-  app.add_flag("--quiet", command.quiet, "print no table")->group("Output");
+  AddFile(app, "--doctor-csv", outputs.doctor_csv,
+          "CSV file of the remedies that the doctor tried; implies --doctor");
+  AddFile(app, "--doctor-json", outputs.doctor_json,
+          "JSON file of the remedies that the doctor tried; implies --doctor");
+  app.add_flag("--quiet", command.quiet, "do not print the table")->group("Output");
 }
 
 // The texts of the table's options, with whether they were given.
@@ -95,38 +94,56 @@ struct TopoTexts {
 };
 
 CLI::App* AddTopo(CLI::App& app, TopoCommand& topo, TopoTexts& texts) {
-  CLI::App* sub = app.add_subcommand("topo", "what a topology is");
-  sub->footer("");
+  CLI::App* sub = app.add_subcommand("topo", "describe, check or convert a topology");
+  sub->footer(
+      "Examples:\n"
+      "  legacy-network topo show rail-optimised\n"
+      "  legacy-network topo convert fat-tree:k=4 --format=svg --out=fat-tree.svg\n"
+      "Exit status: 0 success, 1 error or likely mistakes found by check, 2 wrong command line.");
   sub->add_option("ACTION", topo.action,
-                  "check: what is odd about it; show: its facts; convert: into another form")
+                  "show: print properties of the topology; check: report likely mistakes in it; "
+                  "convert: write it in another format")
       ->required()
       ->type_name("check|show|convert");
-  sub->add_option("TOPOLOGY", topo.topology.text, "as for --topo")->required()->type_name("");
-  sub->add_option("--format", topo.format, "of convert [yaml]")->type_name("yaml|hpcc|dot|svg");
-  sub->add_option("--out", topo.out, "of convert; default: standard output")->type_name("FILE");
-  sub->add_option("--bandwidth", texts.bandwidth, "of links that say nothing else [1Gbps]")
+  sub->add_option("TOPOLOGY", topo.topology.text, "topology, as for --topo")
+      ->required()
+      ->type_name("");
+  sub->add_option("--format", topo.format, "output format of convert [yaml]")
+      ->type_name("yaml|hpcc|dot|svg");
+  sub->add_option("--out", topo.out, "output file of convert (default: standard output)")
+      ->type_name("FILE");
+  sub->add_option("--bandwidth", texts.bandwidth,
+                  "rate of links for which the topology sets none [1Gbps]")
       ->type_name("RATE");
-  sub->add_option("--delay", texts.delay, "likewise [10us]")->type_name("TIME");
-  sub->add_option("--hosts", texts.hosts, "that are needed, where no size is given [16]")
+  sub->add_option("--delay", texts.delay, "delay of links for which the topology sets none [10us]")
+      ->type_name("TIME");
+  sub->add_option("--hosts", texts.hosts, "number of hosts of a topology without a size [16]")
       ->type_name("N");
   return sub;
 }
 
 CLI::App* AddValidate(CLI::App& app, ValidationOptions& options) {
-  CLI::App* sub = app.add_subcommand(
-      "validate",
-      "published figures of other simulators, closed forms, and the fidelities against "
-      "each other: " +
-          Join(ValidationSections(), ", "));
-  sub->footer("");
+  CLI::App* sub =
+      app.add_subcommand("validate",
+                         "compare the simulation with published figures of other simulators, with "
+                         "closed forms, and the fidelities with each other: " +
+                             Join(ValidationSections(), ", "));
+  sub->footer(
+      "Example:\n"
+      "  legacy-network validate --sample\n"
+      "Exit status: 0 success, 1 error or figures outside their bounds, 2 wrong command line.");
   sub->add_option("--out", options.out_directory,
-                  "folder of the CSV files [docs/validation; of --sample the toolkit's own]")
+                  "folder of the CSV files [docs/validation; with --sample the toolkit's own]")
       ->type_name("DIR");
-  sub->add_option("--document", options.document, "Markdown file whose tables are written anew")
+  sub->add_option("--document", options.document, "Markdown file whose tables to rewrite")
       ->type_name("FILE");
-  sub->add_option("--sections", options.sections, "only these")->delimiter(',')->type_name("A,B");
-  sub->add_flag("--sample", options.sample, "only the quick cases, compared with the CSV files");
-  sub->add_option("--processes", options.processes, "simulations at once [1]")->type_name("N");
+  sub->add_option("--sections", options.sections, "sections to run (default: all)")
+      ->delimiter(',')
+      ->type_name("A,B");
+  sub->add_flag("--sample", options.sample,
+                "run only quick cases, and compare them with the CSV files");
+  sub->add_option("--processes", options.processes, "number of simulations to run in parallel [1]")
+      ->type_name("N");
   return sub;
 }
 
@@ -139,18 +156,18 @@ NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv) {
 
   CLI::App app(kDescription, "legacy-network");
   PrepareArguments(app);
-  app.footer(kExamples);
+  app.footer(std::string(kExamples) + kExitStatuses + "Handbook: docs/legacy-network.md.");
   std::vector<Given> given;
   AddTable(app, given);
   app.add_flag_callback(
-         "--warm", [&] { command.values["connections"] = "warm"; }, "--connections=warm")
+         "--warm", [&] { command.values["connections"] = "warm"; }, "short for --connections=warm")
       ->group("Network");
   app.add_flag_callback(
-         "--cold", [&] { command.values["connections"] = "cold"; }, "--connections=cold")
+         "--cold", [&] { command.values["connections"] = "cold"; }, "short for --connections=cold")
       ->group("Network");
   app.add_option("--sweep", command.sweeps,
-                 "a grid over any option above: bytes=1KB..1GB:x4, workers=4..64:+4, "
-                 "bandwidth=1Gbps,10Gbps; repeatable")
+                 "values of an option above, as in bytes=1KB..1GB:x4, workers=4..64:+4 or "
+                 "bandwidth=1Gbps,10Gbps; repeatable, for a grid")
       ->type_name("NAME=VALUES")
       ->allow_extra_args(false)
       ->group("Sweep");
