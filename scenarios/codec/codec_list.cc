@@ -82,7 +82,8 @@ std::vector<MethodEntry> RealEntries() {
   for (const RealGradient& gradient : RealGradients()) {
     MethodInfo info;
     info.name = gradient.name;
-    info.help = Grouped(static_cast<int64_t>(gradient.values.size())) + " values of a training";
+    info.help = "gradient of a real training, with " +
+                Grouped(static_cast<int64_t>(gradient.values.size())) + " values";
     entries.push_back({.info = info, .parameter = {}, .message = {}, .collective = {}});
   }
   return entries;
@@ -163,7 +164,7 @@ std::string ListText(const std::vector<std::string>& names) {
   const std::pair<const char*, std::vector<MethodEntry>> sections[] = {
       {"codecs and schemes (--codec)", CodecEntries()},
       {"policies (--policy)", PolicyEntries()},
-      {"drawn gradients (--generate)", GradientEntries()},
+      {"generated gradients (--generate)", GradientEntries()},
       {"real gradients (--gradient)", RealEntries()}};
   std::vector<std::string> known;
   std::string text;

@@ -10,25 +10,19 @@ namespace legacy {
 namespace {
 
 constexpr const char* kDescription =
-    "Tries codecs on gradients: bytes, ratios, errors and speed of each, side by side. FILES hold "
-    "raw little-endian float32; all workers have the one, or each its own.";
+    "Compresses gradients with one or more codecs and compares bytes, ratios, errors and speed. "
+    "Gradients are read from FILES of raw little-endian float32, one for all workers or one for "
+    "each, or generated.";
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  legacy-codec                                   every codec at its default\n"
-    "  legacy-codec gradient.f32 --codec=topk@1% --codec=topk+fp16@1% --codec=randomk@0.01\n"
-    "  legacy-codec --generate=student-t:n=1e6,freedom=2 --codec=topk:index=u32@0.1% --workers=16\n"
+    "  legacy-codec --codec=topk@1% --codec=topk+rbf:bits=8@1% --codec=powersgd@4\n"
     "  legacy-codec gradients.f32 --layers=model.layers --codec=topk --policy=uniform --per=layer\n"
     "  legacy-codec gradient.f32 --codec=topk@1% --out=message.bin\n"
     "  legacy-codec --decode=message.bin --codec=topk@1% --shape=100000 --out=decoded.f32\n"
-    "  legacy-codec list topk\n"
-    "  legacy-codec check --plugin=my_codec.so\n"
-    "Codecs are written STAGE[:option=value,...][+STAGE...][@PARAMETER]; fractions as 1% or 0.01.\n"
-    "error is a ratio of norms, ||e - C(e)|| / ||e||; gain one of energies, ||C(e)||^2 / ||e||^2;\n"
-    "e is the gradient and what the worker held before. Of all zeros the error is 0, the gain 1.\n"
-    "Exit status: 0 done, 1 something cannot be (it is said what and what is allowed), 2 the line "
-    "is wrong.\n"
-    "Handbook: docs/legacy-codec.md.";
+    "A codec is written STAGE[:option=value,...][+STAGE...][@PARAMETER]; fractions as 1% or 0.01.\n"
+    "The error is ||e - C(e)|| / ||e||, the gain ||C(e)||^2 / ||e||^2: e is gradient + residual,\n"
+    "and C(e) is the decoded message. Where e is zero, the error is 0 and the gain is 1.\n";
 
 // Texts of options whose values are made of them.
 struct Texts {
@@ -61,96 +55,112 @@ void AddText(CLI::App& app, const char* group, const std::string& flag, std::str
 void AddGradients(CLI::App& app, CodecCommand& command, Texts& texts) {
   constexpr const char* kGroup = "Gradients";
   GradientOptions& gradients = command.gradients;
-  app.add_option("FILES", gradients.files, "raw float32 values")->type_name("")->group(kGroup);
+  app.add_option("FILES", gradients.files, "files of raw little-endian float32 values")
+      ->type_name("")
+      ->group(kGroup);
   AddText(app, kGroup, "--generate", gradients.drawn, "TEXT",
-          "drawn values, others for each worker and step: student-t:n=1e6,seed=1 (see list)");
-  AddText(app, kGroup, "--gradient", gradients.real, "NAME", "of a real one that is compiled in");
-  AddText(app, kGroup, "--shape", gradients.shape, "NxM", "of the values, as in 64x3x7x7");
+          "generate random gradients, different for each worker and step, as in "
+          "student-t:n=1e6,seed=1 (see legacy-codec list)");
+  AddText(app, kGroup, "--gradient", gradients.real, "NAME",
+          "use a built-in gradient of a real training");
+  AddText(app, kGroup, "--shape", gradients.shape, "NxM", "shape of the values, as in 64x3x7x7");
   AddText(app, kGroup, "--layers", gradients.layers, "FILE",
-          "lines 'name shape': the values are these layers, one after the other");
+          "file with a line 'name shape' for each layer, whose values follow one another");
   AddText(app, kGroup, "--steps", texts.steps, "N",
-          "for methods with state; files hold all steps one after the other, or one that is the "
-          "same at each [as many as the files hold]");
+          "number of steps, for methods with state; files hold all steps one after the other, or "
+          "one for all [as many as the files hold]");
   AddText(app, kGroup, "--workers", texts.workers, "N",
-          "that exchange gradients [the number of files, else 8]");
+          "number of workers that exchange gradients [the number of files, else 8]");
 }
 
 void AddCodecs(CLI::App& app, CodecCommand& command, Texts& texts) {
   constexpr const char* kGroup = "Codecs";
-  app.add_option("--codec", command.codecs, "codec or scheme with its parameter; repeatable [all]")
+  app.add_option("--codec", command.codecs,
+                 "codec or scheme to try, with its parameter; repeatable [all]")
       ->type_name("TEXT")
       ->allow_extra_args(false)
       ->group(kGroup);
   AddText(app, kGroup, "--parameter", command.parameter, "P",
-          "of codecs that name none [each codec's own default]");
+          "parameter of codecs that are given without one [each codec's own default]");
   AddText(app, kGroup, "--policy", command.run.policy, "TEXT",
-          "picks the parameter of each layer and step; the codec's is its anchor");
+          "policy that chooses the parameter of each layer and step, with the codec's parameter as "
+          "anchor");
   AddText(app, kGroup, "--error-feedback", texts.error_feedback, "on|off|auto",
-          "auto: where the codec allows it");
-  AddText(app, kGroup, "--seed", texts.seed, "N", "of the codecs' own draws");
+          "use error feedback; auto: where the codec allows it");
+  AddText(app, kGroup, "--seed", texts.seed, "N", "random seed of the codecs");
   AddText(app, kGroup, "--step", texts.step, "N", "number of the first step");
-  AddText(app, kGroup, "--steps-per-epoch", texts.epoch, "N", "for policies");
+  AddText(app, kGroup, "--steps-per-epoch", texts.epoch, "N",
+          "number of steps per epoch, for policies");
 }
 
 void AddLegacy(CLI::App& app, CodecCommand& command, Texts& texts) {
   constexpr const char* kGroup = "Policies legacy-layer, legacy-phase, legacy-both";
   AddText(app, kGroup, "--levels", command.run.table.schedule, "10%,0.5%/1%,0.05%",
-          "sizes by ',' (small first), phases by '/' [solved from the codec's parameter]");
+          "densities: ',' separates layer sizes (small first), '/' separates phases [solved from "
+          "the codec's parameter]");
   AddText(app, kGroup, "--splits", texts.splits, "N,N,...",
-          "sizes in elements [the size below which split-share of the elements lie]");
-  AddText(app, kGroup, "--split-share", texts.split_share, "1%|0.01", "of the default split");
+          "layer sizes, in elements, at which the density changes [the size below which "
+          "--split-share of the elements lie]");
+  AddText(app, kGroup, "--split-share", texts.split_share, "1%|0.01",
+          "share of all elements that lies in layers below the default split");
   AddText(app, kGroup, "--phase-bounds", command.run.table.phase_bounds, "100,200|30%,60%",
-          "steps, or parts of the training, at which phases end [equal phases]");
+          "steps, or fractions of the training, at which phases end [phases of equal length]");
   AddText(app, kGroup, "--closed-right", texts.closed_right, "on|off",
-          "the step on a bound belongs to the phase that ends there");
+          "count a step on a phase bound to the phase that ends there");
   AddText(app, kGroup, "--volume", texts.volume, "elements|bytes|off",
-          "levels are scaled to the uniform parameter's volume, counted so; off: as they are");
+          "measure in which the densities are scaled to the uniform parameter's volume; off: use "
+          "them as given");
 }
 
 void AddNetwork(CLI::App& app, Texts& texts) {
   constexpr const char* kGroup = "Network";
   AddText(app, kGroup, "--collective", texts.collective, "KINDS",
-          "that carry what they can, as in ring-allreduce,direct-allgather "
+          "algorithms for the collective calls, as in ring-allreduce,direct-allgather "
           "[ring-allreduce,ring-allgather,broadcast,scatter-reduce-allgather]");
   AddText(app, kGroup, "--bandwidth", texts.bandwidth, "RATE",
-          "for transfer times by alpha-beta, and what methods read of the network");
-  AddText(app, kGroup, "--latency", texts.latency, "TIME", "of a message of no length, likewise");
+          "link rate, for alpha-beta transfer times and methods that use network estimates");
+  AddText(
+      app, kGroup, "--latency", texts.latency, "TIME",
+      "latency of a message, for alpha-beta transfer times and methods that use network estimates");
   AddText(app, kGroup, "--compute", texts.compute, "TIME",
-          "of a step without communication, for policies that read the clock");
+          "computing time of a step, for policies that read the clock");
 }
 
 void AddOutputs(CLI::App& app, CodecCommand& command, Texts& texts) {
   constexpr const char* kGroup = "Output";
-  AddText(app, kGroup, "--per", texts.per, "codec|step|layer", "one row for each of these");
-  AddText(app, kGroup, "--csv", command.csv, "FILE", "the rows; -: standard output");
-  AddText(app, kGroup, "--json", command.json, "FILE", "the same");
+  AddText(app, kGroup, "--per", texts.per, "codec|step|layer",
+          "print one row for each codec, step or layer");
+  AddText(app, kGroup, "--csv", command.csv, "FILE", "CSV file of the rows; -: standard output");
+  AddText(app, kGroup, "--json", command.json, "FILE", "JSON file of the rows; -: standard output");
   AddText(app, kGroup, "--out", command.out, "FILE",
-          "the message of one worker alone in the last step, as it is sent; later rounds go to "
-          "FILE.2, FILE.3. With --decode: the values, raw float32");
-  AddText(app, kGroup, "--decode", command.decode, "FILE",
-          "read a message back; takes the --codec, --shape, --seed and --step that it was made "
-          "with");
-  AddText(app, kGroup, "--repeats", texts.repeats, "N", "of what is measured");
-  app.add_flag("--quiet", command.quiet, "print no table")->group(kGroup);
+          "file for the message of a single worker in the last step; messages of further "
+          "collective calls go to FILE.2, FILE.3; with --decode: file for the values, raw float32");
+  AddText(
+      app, kGroup, "--decode", command.decode, "FILE",
+      "message to decode; needs the --codec, --shape, --seed and --step with which it was encoded");
+  AddText(app, kGroup, "--repeats", texts.repeats, "N",
+          "number of repetitions of each speed measurement");
+  app.add_flag("--quiet", command.quiet, "do not print the table")->group(kGroup);
 }
 
 CLI::App* AddList(CLI::App& app, CodecListCommand& list) {
-  CLI::App* sub = app.add_subcommand("list", "every codec, policy and drawn gradient");
-  sub->footer("");
-  sub->add_option("NAMES", list.names, "only these")->type_name("");
-  sub->add_flag("--markdown", list.markdown, "as tables");
-  sub->add_option("--document", list.document, "Markdown file whose tables are written anew")
+  CLI::App* sub = app.add_subcommand("list", "list all codecs, policies and generated gradients");
+  sub->footer("Example:\n  legacy-codec list topk");
+  sub->add_option("NAMES", list.names, "methods to list (default: all)")->type_name("");
+  sub->add_flag("--markdown", list.markdown, "print Markdown tables");
+  sub->add_option("--document", list.document, "Markdown file whose tables to rewrite")
       ->type_name("FILE");
   return sub;
 }
 
 CLI::App* AddCheck(CLI::App& app, CodecCheckCommand& check) {
-  CLI::App* sub = app.add_subcommand(
-      "check",
-      "properties that every codec and policy must have: lengths, round trips, error "
-      "feedback, hostile bytes");
-  sub->footer("Exit status: 0 all hold, 1 one does not.");
-  sub->add_option("NAMES", check.names, "codecs or policies [all that --plugin brings]")
+  CLI::App* sub = app.add_subcommand("check",
+                                     "check properties that every codec and policy must have: "
+                                     "lengths, round trips, error feedback, hostile bytes");
+  sub->footer(
+      "Example:\n  legacy-codec check --plugin=my_codec.so\n"
+      "Exit status: 0 all properties hold, 1 one does not, 2 wrong command line.");
+  sub->add_option("NAMES", check.names, "codecs or policies to check [all of --plugin]")
       ->type_name("");
   return sub;
 }
@@ -204,7 +214,7 @@ CodecCommandLine ParseCodecCommandLine(int argc, char** argv) {
   CLI::App app(kDescription, "legacy-codec");
   PrepareArguments(app);
   AddPluginOption(app);
-  app.footer(kExamples);
+  app.footer(std::string(kExamples) + kExitStatuses + "Handbook: docs/legacy-codec.md.");
   AddGradients(app, command, texts);
   AddCodecs(app, command, texts);
   AddLegacy(app, command, texts);
