@@ -54,20 +54,22 @@ struct RunFlags {
 
   void Add(CLI::App& app) {
     app.add_option("--jobs,-j", jobs,
-                   "processes at once: one does one training, or times points one after the other "
-                   "[one per core; slurm: 16 tasks]")
+                   "number of processes to run in parallel; each runs one training, or times "
+                   "points one after the other [one per core; slurm: 16 tasks]")
         ->type_name("N");
     app.add_option("--launcher", launcher,
-                   "local: processes of this machine; mpi: mpirun; slurm: job arrays")
+                   "launcher of the processes; local: on this machine; mpi: by mpirun; slurm: as "
+                   "job arrays")
         ->check(CLI::IsMember({"local", "mpi", "slurm"}))
         ->capture_default_str();
-    app.add_option("--mpi-args", mpi_args, "words for mpirun, as in \"--hostfile hosts\"");
+    app.add_option("--mpi-args", mpi_args, "arguments for mpirun, as in \"--hostfile hosts\"");
     app.add_option("--slurm-args", slurm_args,
-                   "words for sbatch, as in \"--partition=long --time=12:00:00\"");
-    app.add_option("--submit", submit, "slurm: off writes the scripts alone")
+                   "arguments for sbatch, as in \"--partition=long --time=12:00:00\"");
+    app.add_option("--submit", submit, "with slurm: submit the scripts; off: only write them")
         ->type_name("on|off")
         ->capture_default_str();
-    app.add_option("--wait", wait, "slurm: off ends once the jobs are submitted")
+    app.add_option("--wait", wait,
+                   "with slurm: wait until the jobs end; off: exit once they are submitted")
         ->type_name("on|off")
         ->capture_default_str();
   }
@@ -100,7 +102,7 @@ CLI::App* AddCommand(CLI::App& app, const std::string& name, const std::string& 
 }
 
 void AddFolder(CLI::App& command, std::string& folder) {
-  command.add_option("DIR", folder, "the study's folder")->required();
+  command.add_option("DIR", folder, "folder of the study")->required();
 }
 
 void AddRun(CLI::App& app, Action& chosen) {
@@ -126,14 +128,15 @@ void AddRun(CLI::App& app, Action& chosen) {
         flags->out.empty() ? fs::path("studies") / definition.name : fs::path(flags->out);
     return legacy::RunNewStudy(out, text, flags->file, flags->Command(), legacy::CatchStop());
   });
-  command->add_option("FILE", flags->file, "the study's definition, YAML")->required();
-  command->add_option("--out", flags->out, "the study's folder [studies/<name>]")->type_name("DIR");
+  command->add_option("FILE", flags->file, "YAML file that defines the study")->required();
+  command->add_option("--out", flags->out, "folder of the study [studies/<name>]")
+      ->type_name("DIR");
   command
       ->add_option("--set", flags->sets,
-                   "set a key of the scenario, as in --set training.steps=600; repeatable")
+                   "set one key of the scenario, as in --set training.steps=600; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_flag("--dry-run", flags->dry_run, "print the plan and end");
+  command->add_flag("--dry-run", flags->dry_run, "print the plan and exit");
   flags->Add(*command);
 }
 
@@ -142,11 +145,11 @@ void AddResume(CLI::App& app, Action& chosen) {
     std::string folder;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command = AddCommand(app, "resume", "go on with a study", chosen, [flags] {
+  CLI::App* command = AddCommand(app, "resume", "continue a study", chosen, [flags] {
     return legacy::ResumeStudy(flags->folder, flags->Command(), legacy::CatchStop());
   });
   AddFolder(*command, flags->folder);
-  command->add_flag("--retry-failed", flags->retry_failed, "what failed is tried again");
+  command->add_flag("--retry-failed", flags->retry_failed, "run failed trainings and points again");
   flags->Add(*command);
 }
 
@@ -157,7 +160,7 @@ void AddStatus(CLI::App& app, Action& chosen) {
     std::string point;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command = AddCommand(app, "status", "how far a study is", chosen, [flags] {
+  CLI::App* command = AddCommand(app, "status", "print the progress of a study", chosen, [flags] {
     const legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
     if (!flags->point.empty()) {
       const int64_t id = legacy::ParseInteger(flags->point, "--point", 0, 1'000'000'000);
@@ -168,10 +171,10 @@ void AddStatus(CLI::App& app, Action& chosen) {
     return 0;
   });
   AddFolder(*command, flags->folder);
-  command->add_flag("--failed", flags->failed, "what failed, with messages");
+  command->add_flag("--failed", flags->failed, "list failed points with their error messages");
   command
       ->add_option("--point", flags->point,
-                   "one point in full, and the command that replays it into a run directory")
+                   "print one point in full, and the command that replays it into a run directory")
       ->type_name("ID");
 }
 
@@ -182,7 +185,7 @@ void AddExport(CLI::App& app, Action& chosen) {
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* command =
-      AddCommand(app, "export", "the database as CSV and JSON files", chosen, [flags] {
+      AddCommand(app, "export", "export the results as CSV and JSON files", chosen, [flags] {
         const fs::path out =
             flags->out.empty() ? fs::path(flags->folder) / "export" : fs::path(flags->out);
         const legacy::analysis::Study study = legacy::ReadStudy(flags->folder);
@@ -192,7 +195,7 @@ void AddExport(CLI::App& app, Action& chosen) {
         return 0;
       });
   AddFolder(*command, flags->folder);
-  command->add_option("--out", flags->out, "folder [DIR/export]")->type_name("DIR");
+  command->add_option("--out", flags->out, "output folder [DIR/export]")->type_name("DIR");
 }
 
 // What reports and tables are about.
@@ -203,9 +206,8 @@ struct View {
 
   void Add(CLI::App& command) {
     AddFolder(command, folder);
-    command.add_option("--target", target, "another target accuracy [the study's]")
-        ->type_name("85%|0.85");
-    command.add_option("--baseline", baseline, "another policy to compare with [the study's]")
+    command.add_option("--target", target, "target accuracy [the study's]")->type_name("85%|0.85");
+    command.add_option("--baseline", baseline, "policy to compare the others with [the study's]")
         ->type_name("POLICY");
   }
   legacy::analysis::Study Read() const {
@@ -230,8 +232,9 @@ void AddReport(CLI::App& app, Action& chosen) {
     std::string figures = "on";
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command =
-      AddCommand(app, "report", "tables, figures, words, and an interactive page", chosen, [flags] {
+  CLI::App* command = AddCommand(
+      app, "report", "write a report with tables, figures, text and an interactive page", chosen,
+      [flags] {
         const legacy::analysis::Study study = flags->view.Read();
         legacy::analysis::StudyReportOptions options;
         options.figures = legacy::ParseSwitch(flags->figures, "--figures");
@@ -245,8 +248,8 @@ void AddReport(CLI::App& app, Action& chosen) {
         return 0;
       });
   flags->view.Add(*command);
-  command->add_option("--out", flags->out, "folder [DIR/report]")->type_name("DIR");
-  command->add_option("--figures", flags->figures, "draw figures; takes most of the time")
+  command->add_option("--out", flags->out, "output folder [DIR/report]")->type_name("DIR");
+  command->add_option("--figures", flags->figures, "draw figures, which takes most of the time")
       ->type_name("on|off")
       ->capture_default_str();
 }
@@ -257,8 +260,8 @@ void AddTables(CLI::App& app, Action& chosen) {
     std::vector<std::string> names = {"summary"};
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command = AddCommand(
-      app, "tables", "tables of the report in Markdown, to the terminal", chosen, [flags] {
+  CLI::App* command =
+      AddCommand(app, "tables", "print tables of the report in Markdown", chosen, [flags] {
         const auto tables = legacy::analysis::StudyTables(flags->view.Read());
         for (const std::string& name : flags->names) {
           fmt::print("{}", MarkdownOf(legacy::analysis::TableNamed(tables, name)));
@@ -267,8 +270,9 @@ void AddTables(CLI::App& app, Action& chosen) {
       });
   flags->view.Add(*command);
   command
-      ->add_option("NAME", flags->names,
-                   "which: summary, time_to_accuracy, break_even, step, volume, egress, failed")
+      ->add_option(
+          "NAME", flags->names,
+          "table to print: summary, time_to_accuracy, break_even, step, volume, egress, failed")
       ->capture_default_str();
 }
 
@@ -279,8 +283,8 @@ void AddServe(CLI::App& app, Action& chosen) {
     legacy::ServeOptions options;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command =
-      AddCommand(app, "serve", "the interactive page with a live what-if panel", chosen, [flags] {
+  CLI::App* command = AddCommand(
+      app, "serve", "serve the interactive page with a live what-if panel", chosen, [flags] {
         if (!flags->port.empty()) {
           flags->options.port =
               static_cast<int>(legacy::ParseInteger(flags->port, "--port", 0, 65535));
@@ -291,7 +295,7 @@ void AddServe(CLI::App& app, Action& chosen) {
   command->add_option("--bind", flags->options.bind, "address to listen on")->capture_default_str();
   command
       ->add_option("--port", flags->port,
-                   fmt::format("0: any that is free [{}]", flags->options.port))
+                   fmt::format("port to listen on; 0: any free port [{}]", flags->options.port))
       ->type_name("N");
 }
 
@@ -311,8 +315,8 @@ void AddWork(CLI::App& app, Action& chosen) {
     bool retry_failed = false;
   };
   const auto flags = std::make_shared<Flags>();
-  CLI::App* command =
-      AddCommand(app, "work", "a share of a study's work; what launchers call", chosen, [flags] {
+  CLI::App* command = AddCommand(
+      app, "work", "do a share of a study's work (called by launchers)", chosen, [flags] {
         DieWithLauncher();
         legacy::StudyRunOptions options;
         options.phase =
@@ -331,22 +335,23 @@ void AddWork(CLI::App& app, Action& chosen) {
   AddFolder(*command, flags->folder);
   command
       ->add_option("--phase", flags->phase,
-                   "trainings, and when all shares of them are done: points")
+                   "phase of the work; points come after all shares of the trainings")
       ->check(CLI::IsMember({"trainings", "points"}))
       ->required();
   command
-      ->add_option("--share", flags->share,
-                   "the I-th of N shares, from 1 [as mpirun, srun or a Slurm array says, else 1/1]")
+      ->add_option(
+          "--share", flags->share,
+          "share I of N to do, counted from 1 [as set by mpirun, srun or a Slurm array, else 1/1]")
       ->type_name("I/N");
-  command->add_option("--jobs,-j", flags->jobs, "processes at once")
+  command->add_option("--jobs,-j", flags->jobs, "number of processes to run in parallel")
       ->type_name("N")
       ->capture_default_str();
-  command->add_flag("--retry-failed", flags->retry_failed, "what failed is tried again");
+  command->add_flag("--retry-failed", flags->retry_failed, "run failed trainings and points again");
 }
 
 void AddCollect(CLI::App& app, Action& chosen) {
   const auto folder = std::make_shared<std::string>();
-  AddFolder(*AddCommand(app, "collect", "bring what `work` found into the database", chosen,
+  AddFolder(*AddCommand(app, "collect", "collect the results of `work` in the database", chosen,
                         [folder] { return legacy::CollectStudy(*folder); }),
             *folder);
 }
@@ -354,14 +359,20 @@ void AddCollect(CLI::App& app, Action& chosen) {
 int Main(int argc, char** argv) {
   legacy::LoadPlugins(argc, argv);
   CLI::App app(
-      "Studies: every point of a grid of networks, policies and seeds, from the fewest trainings.\n"
-      "What a study is, and the format of its definition: docs/studies.md.",
+      "Runs studies: it times a grid of networks, policies and seeds with as few trainings as "
+      "possible, and makes tables, figures and an interactive page of the results. A YAML file "
+      "defines a study (docs/studies.md).",
       "legacy-study");
   app.require_subcommand(1);
   legacy::PrepareArguments(app);
   app.footer(
-      "Exit status: 0 all is done, 1 an error, 2 a wrong command line, 3 some points failed or are "
-      "left, 130 interrupted.");
+      "Examples:\n"
+      "  legacy-study run scenarios/studies/latency.yaml\n"
+      "  legacy-study report studies/latency\n"
+      "  legacy-study serve studies/latency\n"
+      "Exit status: 0 success, 1 error, 2 wrong command line, 3 points failed or are pending,\n"
+      "130 interrupted.\n"
+      "Handbook: docs/studies.md.");
   legacy::AddPluginOption(app);
   Action chosen;
   AddRun(app, chosen);
