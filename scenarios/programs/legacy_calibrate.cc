@@ -99,36 +99,42 @@ legacy::Profile FromGpu(const std::string& name, const std::string& path, const 
 
 int Main(int argc, char** argv) {
   CLI::App app(
-      "Measures operations, codecs and optimizer on one thread and writes a profile for "
-      "the simulated clock.",
+      "Measures operations, codecs and optimizer of this machine on one thread, and writes a "
+      "device profile for the simulated clock; or makes one from measurements of a GPU.",
       "legacy-calibrate");
   legacy::PrepareArguments(app);
+  app.footer(
+      std::string("Examples:\n"
+                  "  legacy-calibrate --out=my-machine.json\n"
+                  "  legacy-calibrate --check=my-machine.json --quick\n"
+                  "  legacy-calibrate --gpu=gpu.json --base=a100-datasheet --out=my-gpu.json\n") +
+      legacy::kExitStatuses + "Handbook: docs/clock.md.");
   std::string out, gpu, base, check;
   int64_t elements = 1048576;
   bool quick = false, operations = false;
-  app.add_option("--out", out, "file to write; its stem becomes the profile's name")
+  app.add_option("--out", out,
+                 "profile to write, named after the file's stem (default: standard output)")
       ->type_name("FILE");
-  auto* const quickly = app.add_flag("--quick", quick, "3 short runs of each figure instead of 9");
-  auto* const from_gpu =
-      app.add_option(
-             "--gpu", gpu,
-             "measure nothing: the kernels' costs are those that legacy-bench-gpu wrote there")
-          ->type_name("FILE")
-          ->excludes(quickly);
-  auto* const rest = app.add_option("--base", base, "profile for what --gpu has no figures of")
+  auto* const quickly =
+      app.add_flag("--quick", quick, "take 3 short runs of each measurement instead of 9");
+  auto* const from_gpu = app.add_option("--gpu", gpu,
+                                        "measure nothing, and take the costs of kernels from a "
+                                        "file of legacy-bench-gpu --json")
+                             ->type_name("FILE")
+                             ->excludes(quickly);
+  auto* const rest = app.add_option("--base", base,
+                                    "with --gpu: profile for all costs that the file does not have")
                          ->type_name("NAME|FILE");
-  app.add_flag("--operations", operations,
-               "with --gpu: the models' operations, too, are measured, on this machine's GPU by "
-               "LibTorch")
+  app.add_flag(
+         "--operations", operations,
+         "with --gpu: also measure the models' operations with LibTorch on this machine's GPU")
       ->needs(from_gpu);
-  auto* const checked =
-      app.add_option(
-             "--check", check,
-             "write nothing: print what a profile of this machine charges for steps of every "
-             "scheme, over what they take")
-          ->type_name("NAME|FILE")
-          ->excludes(from_gpu);
-  app.add_option("--elements", elements, "with --check: of the unit")
+  auto* const checked = app.add_option("--check", check,
+                                       "write nothing, and print the ratio of charged to measured "
+                                       "time of every scheme, for a profile of this machine")
+                            ->type_name("NAME|FILE")
+                            ->excludes(from_gpu);
+  app.add_option("--elements", elements, "with --check: number of elements of the unit")
       ->check(CLI::IsMember({1024, 4096, 16384, 65536, 262144, 1048576, 4194304}))
       ->capture_default_str()
       ->needs(checked);

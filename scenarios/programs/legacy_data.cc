@@ -92,27 +92,36 @@ void Show(const Options& options) {
 
 int Main(int argc, char** argv) {
   Options options;
-  CLI::App app("Lists, fetches, checks and shows data sets", "legacy-data");
+  CLI::App app("Lists, downloads, checks and shows the data sets for training.", "legacy-data");
   PrepareArguments(app);
+  app.footer(
+      "Examples:\n"
+      "  legacy-data list\n"
+      "  legacy-data fetch fashion-mnist\n"
+      "  legacy-data show cifar10 --out=images.png\n"
+      "Exit status: 0 success, 1 error, 2 wrong command line, 3 no network, 130 interrupted.\n"
+      "Handbook: docs/data.md.");
   app.require_subcommand(1);
   const auto command = [&](const char* name, const char* help, void (*action)(const Options&)) {
     CLI::App* sub = app.add_subcommand(name, help);
     sub->add_option("--data-root", options.data_root,
-                    "folder of the data sets; else LEGACY_DATA, else ~/.cache/legacy-data");
+                    "folder of the data sets (default: $LEGACY_DATA, then ~/.cache/legacy-data)");
     sub->callback([&options, action] { action(options); });
     return sub;
   };
-  command("list", "What there is, and what is here", List);
-  for (CLI::App* sub : {command("fetch", "Download the official files and check them", Fetch),
-                        command("check", "Read all files of a set", Check)}) {
-    sub->add_option("name", options.name, "data set")->required();
+  command("list", "list the data sets, and whether they have been downloaded", List);
+  for (CLI::App* sub :
+       {command("fetch", "download the official files of a data set and check them", Fetch),
+        command("check", "read and check all files of a data set", Check)}) {
+    sub->add_option("name", options.name, "name of the data set")->required();
   }
-  CLI::App* show = command("show", "Write a contact sheet", Show);
-  show->add_option("name", options.name, "data set")->required();
-  show->add_option("--out", options.out, ".png, .pgm or .ppm file")->required();
-  show->add_flag("--test", options.test, "test images instead of training images");
-  show->add_option("--columns", options.columns, "images in a row")->check(CLI::Range(1, 200));
-  show->add_option("--rows", options.rows, "rows")->check(CLI::Range(1, 200));
+  CLI::App* show = command("show", "write a picture of the first images of a data set", Show);
+  show->add_option("name", options.name, "name of the data set")->required();
+  show->add_option("--out", options.out, "picture to write: a .png, .pgm or .ppm file")->required();
+  show->add_flag("--test", options.test, "show test images instead of training images");
+  show->add_option("--columns", options.columns, "number of images per row")
+      ->check(CLI::Range(1, 200));
+  show->add_option("--rows", options.rows, "number of rows")->check(CLI::Range(1, 200));
   return ParseArguments(app, argc, argv).value_or(0);
 }
 

@@ -38,19 +38,26 @@ std::string Render(const Report& report, const std::string& format) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Tables and pictures of a run directory, recomputed from its CSV files.",
-               "legacy-report");
+  CLI::App app(
+      "Writes the tables and pictures of a run directory anew from its CSV files, and prints its "
+      "table.",
+      "legacy-report");
   legacy::PrepareArguments(app);
+  app.footer(
+      std::string("Examples:\n"
+                  "  legacy-report runs/first\n"
+                  "  legacy-report runs/first --format=markdown --target=80% --no-pictures\n") +
+      legacy::kExitStatuses + "Handbook: docs/results-format.md.");
   std::string directory, format = "text", baseline, target;
   bool no_pictures = false;
   app.add_option("RUN", directory, "run directory")->required();
-  app.add_option("--format", format, "of the table on standard output")
+  app.add_option("--format", format, "format of the table on standard output")
       ->check(CLI::IsMember({"text", "markdown", "csv", "json"}))
       ->capture_default_str();
   app.add_option("--baseline", baseline,
-                 "policy that accuracies are compared with (default: dense, else the first)");
-  app.add_option("--target", target, "target accuracy, 85% or 0.85 (default: the run's)");
-  app.add_flag("--no-pictures", no_pictures, "write summary.json only");
+                 "policy with which accuracies are compared (default: dense, else the first)");
+  app.add_option("--target", target, "target accuracy, as 85% or 0.85 (default: the run's)");
+  app.add_flag("--no-pictures", no_pictures, "write summary.json only, without pictures");
   if (const auto exit = legacy::ParseArguments(app, argc, argv)) return *exit;
   ReportOptions options;
   options.summary.baseline = baseline;
