@@ -16,23 +16,29 @@
 namespace legacy::bench {
 namespace {
 
-constexpr const char* kHelp = R"(Measures the GPU kernels beside a kernel that copies as many bytes.
+constexpr const char* kHelp = R"(Measures the GPU kernels, beside kernels that copy as many bytes.
 Usage: legacy-bench-gpu [options]
 
-  --kernels=A,B     those whose name has one of these parts; default: all
-  --sizes=N,M       elements, or resnet50 (the layers of one); default: 1e5,1e6,1e7,1e8,1e9,resnet50
-  --ratios=R,S      of elements kept; default: 0.001,0.01,0.03,0.1
-  --inputs=A,B      student-t, zeros, constant; default: all
-  --all             all combinations of these; default, where none of the three is given: 1e8 student-t values
-                    of which 1 % is kept, and what differs from that in one of the three
-  --turns=N         measured turns of each, of which the median counts; default: 21
-  --json=FILE       write all figures there as well
-  --device          say which GPU there is, and nothing else
-  --dry-run         list what would be measured, with bytes and ideal times; needs no GPU
-  --bandwidth=B     bytes a second for these times; default: 3.0e12
-  --help            this text
+  --kernels=A,B     kernels to measure, by parts of their names (default: all)
+  --sizes=N,M       numbers of elements, or resnet50 for its layers
+                    (default: 1e5,1e6,1e7,1e8,1e9,resnet50)
+  --ratios=R,S      fractions of the elements to keep (default: 0.001,0.01,0.03,0.1)
+  --inputs=A,B      distributions of the values (default: student-t,zeros,constant)
+  --all             measure all combinations of sizes, ratios and inputs (default, unless one of
+                    them is given: 1e8 student-t values with ratio 0.01, and all cases that differ
+                    from it in one of the three)
+  --turns=N         number of measurements of each case, whose median counts (default: 21)
+  --json=FILE       file to write all figures to, as JSON
+  --device          print which GPU there is, and exit
+  --dry-run         list the cases with their bytes and ideal times; needs no GPU
+  --bandwidth=B     memory bandwidth for the ideal times, in bytes per second (default: 3.0e12)
+  --help            print this help and exit
 
-Exit status: 0; 1 where there is no GPU or a file cannot be written; 2 for wrong options.
+Examples:
+  legacy-bench-gpu --json=gpu.json
+  legacy-bench-gpu --kernels=topk,qsgd --sizes=1e7 --dry-run
+
+Exit status: 0 success, 1 no GPU or an unwritable file, 2 wrong command line.
 )";
 
 struct Options {
