@@ -281,13 +281,14 @@ std::vector<double> FftCodec::SquaredErrors(std::span<const float> values,
 const MethodInfo& FftInfo() {
   static const MethodInfo info = {
       .name = "fft",
-      .help = "the strongest part of the spectrum",
+      .help = "sends the largest coefficients of the Fourier transform",
       .paper =
           "Wang et al., FFT-based Gradient Sparsification for the Distributed Training of "
           "Deep Neural Networks, HPDC 2020",
       .options = {
-          {"chunk", "4096", "powers of two from 64 to 1048576", "elements of a transform"},
-          {"index", "auto", "auto, u16, u32, bitmap, packed, delta", "how positions travel"}}};
+          {"chunk", "4096", "powers of two from 64 to 1048576", "number of elements per transform"},
+          {"index", "auto", "auto, u16, u32, bitmap, packed, delta",
+           "coding of the positions; auto: the shortest whose length is known beforehand"}}};
   return info;
 }
 

@@ -15,8 +15,8 @@ constexpr int64_t kMostValues = int64_t{1} << 30;
 
 // The row's own options behind those of all.
 std::vector<OptionSpec> WithCommon(std::vector<OptionSpec> own) {
-  own.insert(own.begin(), {{"n", "1e6", "0 to 2^30", "values"},
-                           {"seed", "1", "whole numbers", "other values of the same kind"}});
+  own.insert(own.begin(), {{"n", "1e6", "0 to 2^30", "number of values"},
+                           {"seed", "1", "whole numbers", "seed of the random numbers"}});
   return own;
 }
 
@@ -114,28 +114,28 @@ GradientRow Row(const char* name, const char* help, std::vector<OptionSpec> opti
 }
 
 std::vector<GradientRow> MakeTable() {
-  return {
-      Row("gaussian", "normal values", {}, Gaussian),
-      Row("laplace", "exponential tails", {}, Laplace),
-      Row("student-t", "heavy tails", {{"freedom", "3", "0.5 to 1e6", "degrees of freedom"}},
-          StudentT),
-      Row("lognormal", "very heavy tails of either sign",
-          {{"sigma", "2", "0 to 8", "deviation of the logarithm"}}, LogNormal),
-      Row("zeros", "mostly exact zeros, else normal",
-          {{"share", "90%", "0 to 1", "of exact zeros"}}, Zeros),
-      Row("constant", "one value", {{"value", "0.5", "-1e30 to 1e30", "of all elements"}},
-          Constant),
-      Row("denormals", "below the smallest normal number, and zeros of either sign", {}, Denormals),
-      Row("ties", "few distinct magnitudes", {{"levels", "4", "1 to 2^20", "of them, beside zero"}},
-          Ties),
-      Row("mixed", "equal layers of very different scales",
-          {{"layers", "20", "1 to 2^20", "of them"},
-           {"decades", "8", "0 to 30", "that the scales are spread over"}},
-          Mixed),
-      Row("smooth", "a few waves and noise: what transforms compress best",
-          {{"waves", "20", "1 to 1000", "of them"},
-           {"noise", "0.01", "0 to 1e6", "deviation of the normal noise"}},
-          Smooth)};
+  return {Row("gaussian", "values from a normal distribution", {}, Gaussian),
+          Row("laplace", "values from a Laplace distribution, which has exponential tails", {},
+              Laplace),
+          Row("student-t", "values from Student's t-distribution, which has heavy tails",
+              {{"freedom", "3", "0.5 to 1e6", "degrees of freedom"}}, StudentT),
+          Row("lognormal", "log-normal magnitudes of either sign, which have very heavy tails",
+              {{"sigma", "2", "0 to 8", "standard deviation of the logarithm"}}, LogNormal),
+          Row("zeros", "mostly exact zeros, the others from a normal distribution",
+              {{"share", "90%", "0 to 1", "fraction of exact zeros"}}, Zeros),
+          Row("constant", "the same value everywhere",
+              {{"value", "0.5", "-1e30 to 1e30", "value of all elements"}}, Constant),
+          Row("denormals", "denormal numbers, and zeros of either sign", {}, Denormals),
+          Row("ties", "values of few distinct magnitudes",
+              {{"levels", "4", "1 to 2^20", "number of distinct magnitudes besides zero"}}, Ties),
+          Row("mixed", "layers of equal size with very different scales",
+              {{"layers", "20", "1 to 2^20", "number of layers"},
+               {"decades", "8", "0 to 30", "number of decades that the scales span"}},
+              Mixed),
+          Row("smooth", "a few sine waves and noise, which transforms compress best",
+              {{"waves", "20", "1 to 1000", "number of sine waves"},
+               {"noise", "0.01", "0 to 1e6", "standard deviation of the normal noise"}},
+              Smooth)};
 }
 
 }  // namespace

@@ -135,20 +135,24 @@ std::unique_ptr<Policy> MakeAccordion(const OptionReader& options, const PolicyC
 }  // namespace
 
 PolicyRow AccordionRow() {
-  return {{.name = "accordion",
-           .help = "little compression where a unit's gradient norm moves, much elsewhere",
-           .paper = "Agarwal et al., Adaptive Gradient Communication via Critical Learning Regime "
-                    "Identification, MLSys 2021",
-           .options = {{"low", "auto", "the parameter's range",
-                        "in critical regimes; auto: the anchor"},
-                       {"high", "auto", "the parameter's range",
-                        "elsewhere; auto: a tenth of what low sends, half of ranks and bits"},
-                       {"eta", "0.5", "0 to 1e6", "change of a norm that makes a regime critical"},
-                       {"interval", "10", "1 to 2^53, or a part of the run",
-                        "epochs between decisions; a part is one of steps"},
-                       {"interval_steps", "0", "0 to 2^53, or a part of the run",
-                        "sums and decides over so many steps instead of epochs; 0: epochs"}}},
-          MakeAccordion};
+  return {
+      {.name = "accordion",
+       .help = "compresses a unit little while its gradient norm changes (critical regime), and "
+               "strongly otherwise",
+       .paper = "Agarwal et al., Adaptive Gradient Communication via Critical Learning Regime "
+                "Identification, MLSys 2021",
+       .options = {{"low", "auto", "the parameter's range",
+                    "parameter in critical regimes (little compression); auto: the anchor"},
+                   {"high", "auto", "the parameter's range",
+                    "parameter otherwise (strong compression); auto: a tenth of what low sends, or "
+                    "half the rank or bits"},
+                   {"eta", "0.5", "0 to 1e6",
+                    "relative change of a unit's gradient norm from which its regime is critical"},
+                   {"interval", "10", "1 to 2^53, or a part of the run",
+                    "number of epochs between decisions; a part of the run is counted in steps"},
+                   {"interval_steps", "0", "0 to 2^53, or a part of the run",
+                    "number of steps between decisions, instead of epochs; 0: use interval"}}},
+      MakeAccordion};
 }
 
 }  // namespace legacy

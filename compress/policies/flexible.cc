@@ -274,17 +274,18 @@ std::unique_ptr<Policy> MakeFlexible(const OptionReader& options, const PolicyCo
 }  // namespace
 
 PolicyRow FlexibleRow() {
-  return {
-      {.name = "flexible",
-       .help = "of five densities the best balance of compressing, communicating and what is kept",
-       .paper = "Tyagi and Swany, Flexible communication for optimal distributed learning over "
-                "unpredictable networks, IEEE BigData 2023",
-       .options = {{"interval", "10", "1 to 2^53, or a part of the run", "steps between looks"},
-                   {"change", "0.1", "0 to 1e6",
-                    "part by which latency, rate or gain moves before it searches again"},
-                   {"scale", "1", "0.01 to 10",
-                    "times the densities 0.1, 0.033, 0.011, 0.004 and 0.001"}}},
-      MakeFlexible};
+  return {{.name = "flexible",
+           .help = "chooses the one of five densities that best balances compression time, "
+                   "communication time and gain",
+           .paper = "Tyagi and Swany, Flexible communication for optimal distributed learning over "
+                    "unpredictable networks, IEEE BigData 2023",
+           .options = {{"interval", "10", "1 to 2^53, or a part of the run",
+                        "number of steps between measurements"},
+                       {"change", "0.1", "0 to 1e6",
+                        "relative change of latency, rate or gain that starts a new search"},
+                       {"scale", "1", "0.01 to 10",
+                        "factor on the five densities 0.1, 0.033, 0.011, 0.004 and 0.001"}}},
+          MakeFlexible};
 }
 
 }  // namespace legacy

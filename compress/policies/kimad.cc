@@ -131,15 +131,17 @@ std::unique_ptr<Policy> MakeKimad(const OptionReader& options, const PolicyConte
 PolicyRow KimadRow() {
   return {
       {.name = "kimad",
-       .help = "as many bytes as the measured bandwidth carries in a given time",
+       .help = "sends as many bytes per step as the measured bandwidth carries in a given time",
        .paper = "Xin, Canini, Richtarik, Horvath, Kimad: Adaptive Gradient Compression with "
                 "Bandwidth Awareness, DistributedML 2023",
-       .options = {{"budget", "0.02", "1e-9 to 1e9", "seconds of communication a step"},
+       .options = {{"budget", "0.02", "1e-9 to 1e9", "communication time per step, in seconds"},
                    {"split", "uniform", "uniform, knapsack",
-                    "how units share the bytes; knapsack is Kimad+"},
-                   {"period", "1", "1 to 2^53, or a part of the run", "steps between decisions"},
-                   {"smoothing", "0.3", "0.001 to 1", "weight of a new bandwidth sample"},
-                   {"steps", "1000", "100 to 1000000", "steps of the knapsack's byte axis"}}},
+                    "division of the bytes among units; knapsack is Kimad+"},
+                   {"period", "1", "1 to 2^53, or a part of the run",
+                    "number of steps between decisions"},
+                   {"smoothing", "0.3", "0.001 to 1",
+                    "weight of a new sample in the moving average of the bandwidth"},
+                   {"steps", "1000", "100 to 1000000", "resolution of the knapsack's byte axis"}}},
       MakeKimad};
 }
 

@@ -95,12 +95,15 @@ LegacySchedule AutoSchedule(const VolumeModel& model, double parameter, const Au
 
 PolicyRow LegacyAutoRow() {
   return {{.name = "legacy-auto",
-           .help = "LEGACY's schedule from the average density alone",
-           .paper = "levels are ours; schedule: LEGACY: A Lightweight Dynamic Gradient Compression "
-                    "Strategy for Distributed Deep Learning, ICLR 2026",
-           .options = {{"rule", "both", "both, layer, phase", "what levels depend on"},
+           .help = "derives LEGACY's schedule from the average density alone",
+           .paper = "LEGACY: A Lightweight Dynamic Gradient Compression Strategy for Distributed "
+                    "Deep Learning, ICLR 2026, for the schedule; its densities are derived here",
+           .options = {{"rule", "both", "both, layer, phase",
+                        "what the schedule's parameters depend on: layer size, phase of the "
+                        "training, or both"},
                        {"volume", "elements", "elements, bytes",
-                        "what equals the uniform parameter's; bits are solved in bytes"}}},
+                        "measure in which the volume equals that of the uniform parameter; "
+                        "schedules of bits always use bytes"}}},
           MakeLegacyAuto};
 }
 

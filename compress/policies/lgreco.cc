@@ -224,19 +224,25 @@ WorkList Lgreco::ChoosingWork() const {
 }
 
 std::vector<OptionSpec> LgrecoOptionSpecs() {
-  return {
-      {"period", "0", "0 to 2^53, or a part of the run", "steps between decisions; 0: an epoch"},
-      {"start", "0", "0 to 2^53, or a part of the run",
-       "steps before the first decision; 0: a period after the dense start"},
-      {"accumulate", "10", "1 to 2^53, or a part of the run",
-       "steps before a decision whose gradients are summed"},
-      {"alpha", "1", "1e-6 to 1e6", "error allowed, times that of the reference"},
-      {"metric", "l2", "l2, l2_sq, rel_l2", "what is summed over units as the error"},
-      {"steps", "10000", "100 to 1000000", "steps of the error axis; at least 50 a unit"},
-      {"gamma", "auto", "0.001 to 1", "least tried, times the anchor; auto: 0.5, fractions 1/8"},
-      {"beta", "auto", "1 to 1000", "most tried, times the anchor; auto: 2, fractions 8"},
-      {"source", "local", "local, mean", "gradients measured: worker 0's, or the mean"},
-      {"cost", "bytes", "bytes, time", "what is made least: bytes, or exposed seconds"}};
+  return {{"period", "0", "0 to 2^53, or a part of the run",
+           "number of steps between decisions; 0: an epoch"},
+          {"start", "0", "0 to 2^53, or a part of the run",
+           "number of steps before the first decision; 0: one period after the dense start"},
+          {"accumulate", "10", "1 to 2^53, or a part of the run",
+           "number of last steps before a decision whose gradients are summed"},
+          {"alpha", "1", "1e-6 to 1e6", "allowed error as a factor of the reference error"},
+          {"metric", "l2", "l2, l2_sq, rel_l2", "error norm that is summed over units"},
+          {"steps", "10000", "100 to 1000000",
+           "resolution of the knapsack's error axis; at least 50 per unit"},
+          {"gamma", "auto", "0.001 to 1",
+           "least parameter to try, as a factor of the anchor; auto: 1/8; for ranks 1/2, in "
+           "lgreco-accordion 1/4"},
+          {"beta", "auto", "1 to 1000",
+           "largest parameter to try, as a factor of the anchor; auto: 8; for ranks 2, in "
+           "lgreco-accordion 4"},
+          {"source", "local", "local, mean",
+           "gradients to measure: worker 0's, or the mean of all workers"},
+          {"cost", "bytes", "bytes, time", "cost to minimise: bytes sent, or exposed seconds"}};
 }
 
 GridRange ReadRange(const OptionReader& options, const Scheme& scheme, double rank_factor) {
@@ -285,7 +291,8 @@ std::unique_ptr<Policy> MakeLgrecoAccordion(const OptionReader& options,
 
 PolicyRow LgrecoRow() {
   return {{.name = "lgreco",
-           .help = "least bytes (or time) within the uniform parameter's error, unit by unit",
+           .help = "chooses each unit's parameter for the least bytes (or time) within the uniform "
+                   "parameter's error",
            .paper = "Markov, Alimohammadi, Frantar, Alistarh, L-GreCo: Layerwise-Adaptive Gradient "
                     "Compression For Efficient Data-parallel Deep Learning, MLSys 2024",
            .options = LgrecoOptionSpecs()},
@@ -294,9 +301,11 @@ PolicyRow LgrecoRow() {
 
 PolicyRow LgrecoAccordionRow() {
   std::vector<OptionSpec> options = LgrecoOptionSpecs();
-  options.push_back({"eta", "0.5", "0 to 1e6", "change of a norm that makes a regime critical"});
+  options.push_back(
+      {"eta", "0.5", "0 to 1e6",
+       "relative change of a unit's gradient norm from which its regime is critical"});
   return {{.name = "lgreco-accordion",
-           .help = "lgreco within the error of Accordion's choice",
+           .help = "chooses as lgreco does, within the error of Accordion's choice",
            .paper = "Markov et al., L-GreCo, MLSys 2024; Agarwal et al., Adaptive Gradient "
                     "Communication via Critical Learning Regime Identification, MLSys 2021",
            .options = std::move(options)},

@@ -357,17 +357,23 @@ std::unique_ptr<Policy> MakeTheta(const OptionReader& options, const PolicyConte
 PolicyRow ThetaRow() {
   return {
       {.name = "theta",
-       .help = "drops less of the spectrum as the rate falls, as its error asks, or as the loss "
-               "stalls",
+       .help = "lowers theta as the learning rate falls, as the measured error requires, or when "
+               "the loss stalls",
        .paper = "Wang et al., FFT-based Gradient Sparsification for the Distributed Training of "
                 "Deep Neural Networks, HPDC 2020",
        .options =
-           {{"form", "lr", "lr, measured, recover", "what theta follows"},
-            {"interval", "10", "1 to 2^53, or a part of the run", "steps between announcements"},
-            {"smoothness", "auto", "auto, 1e-9 to 1e9", "measured: L; auto: 1 / (4 highest rate)"},
-            {"patience", "3", "1 to 2^53", "recover: announcements without a better loss"},
-            {"factor", "0.5", "0 to 1", "recover: of theta when the loss stalls"},
-            {"improvement", "0.01", "0 to 1", "recover: share that a better loss is lower"}}},
+           {{"form", "lr", "lr, measured, recover",
+             "what theta follows: the learning rate, the measured error, or the loss"},
+            {"interval", "10", "1 to 2^53, or a part of the run",
+             "number of steps between announcements"},
+            {"smoothness", "auto", "auto, 1e-9 to 1e9",
+             "form=measured: smoothness L of the loss; auto: 1 / (4 times the highest learning "
+             "rate)"},
+            {"patience", "3", "1 to 2^53",
+             "form=recover: number of announcements without a lower loss before theta is lowered"},
+            {"factor", "0.5", "0 to 1", "form=recover: factor on theta when the loss stalls"},
+            {"improvement", "0.01", "0 to 1",
+             "form=recover: least relative decrease that counts as a lower loss"}}},
       MakeTheta};
 }
 

@@ -28,7 +28,7 @@ std::unique_ptr<Policy> MakeUniformPolicy(double parameter) {
 
 PolicyRow UniformPolicyRow() {
   return {{.name = "uniform",
-           .help = "one parameter for all units and steps",
+           .help = "uses the same parameter for all units and steps",
            .paper = "",
            .options = {}},
           [](const OptionReader&, const PolicyContext& context) {

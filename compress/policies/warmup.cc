@@ -76,13 +76,14 @@ std::unique_ptr<Policy> MakeWarmup(const OptionReader& options, const PolicyCont
 
 PolicyRow WarmupRow() {
   return {{.name = "warmup",
-           .help = "density falls to the anchor over the first epochs",
+           .help = "lowers the density to the anchor over the first epochs",
            .paper = "Lin, Han, Mao, Wang, Dally, Deep Gradient Compression, ICLR 2018",
            .options = {{"form", "formula", "formula, published, dense",
-                        "stages: DGC's formula, its printed numbers, or everything"},
-                       {"epochs", "auto", "1 to 1000", "stages; auto: 5, published 4"},
+                        "density of each epoch: by DGC's formula, as DGC's paper prints it, or 1"},
+                       {"epochs", "auto", "1 to 1000",
+                        "number of warm-up epochs; auto: 5, with form=published 4"},
                        {"steps", "0", "0 to 2^53, or a part of the run",
-                        "length of all stages; 0: an epoch each"}}},
+                        "length of the warm-up in steps; 0: that of its epochs"}}},
           MakeWarmup};
 }
 

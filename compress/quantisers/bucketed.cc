@@ -168,10 +168,11 @@ double BucketedQuantiser::SquaredError(std::span<const float> values, double par
 std::vector<OptionSpec> BucketOptions(const std::string& bits, const std::string& rounding,
                                       int least_bits) {
   return {{"bits", bits, std::to_string(least_bits) + " to " + std::to_string(kMostBits),
-           "bits of a value where no policy says how many"},
+           "bits per value, where no policy chooses them"},
           {"bucket", "512", "multiples of 64, up to " + std::to_string(kMostBucket),
-           "values that share a scale"},
-          {"rounding", rounding, "stochastic, nearest", "stochastic is unbiased"}};
+           "number of consecutive values that share a scale"},
+          {"rounding", rounding, "stochastic, nearest",
+           "rounding to levels: at random, which is unbiased, or to the nearest"}};
 }
 
 BucketedQuantiser::Settings ReadBucketOptions(const OptionReader& options, int least_bits) {
@@ -182,7 +183,7 @@ BucketedQuantiser::Settings ReadBucketOptions(const OptionReader& options, int l
                    .maximum = kMostBits,
                    .integer = true,
                    .fallback = static_cast<double>(options.Integer("bits", least_bits, kMostBits)),
-                   .help = "bits of a value, its sign among them"};
+                   .help = "bits per value, the sign included"};
   settings.bucket = options.Integer("bucket", cpu::kDrawGroup, kMostBucket);
   if (settings.bucket % cpu::kDrawGroup != 0) {
     throw Error("bucket", options.Text("bucket"), "multiples of 64");

@@ -43,7 +43,9 @@ class Float32 : public PartwiseQuantiser {
 }  // namespace
 
 QuantiserRow Float32Row() {
-  return {{.name = "fp32", .help = "the values as they are, 4 bytes each", .paper = "IEEE 754"},
+  return {{.name = "fp32",
+           .help = "sends every value unchanged as fp32, 4 bytes each",
+           .paper = "IEEE 754"},
           [](const OptionReader&) -> std::unique_ptr<Quantiser> {
             return std::make_unique<Float32>();
           }};

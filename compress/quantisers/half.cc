@@ -96,7 +96,9 @@ class Half : public PartwiseQuantiser {
 }  // namespace
 
 QuantiserRow Float16Row() {
-  return {{.name = "fp16", .help = "half precision, saturating at +-65504", .paper = "IEEE 754"},
+  return {{.name = "fp16",
+           .help = "rounds every value to IEEE half precision, saturating at +-65504",
+           .paper = "IEEE 754"},
           [](const OptionReader&) -> std::unique_ptr<Quantiser> {
             return std::make_unique<Half>(kFloat16);
           }};
@@ -104,7 +106,7 @@ QuantiserRow Float16Row() {
 
 QuantiserRow Bfloat16Row() {
   return {{.name = "bf16",
-           .help = "the upper half of fp32, rounded to nearest even",
+           .help = "rounds every value to bfloat16, the upper half of fp32, to nearest even",
            .paper = "Kalamkar et al., A Study of BFLOAT16 for Deep Learning Training, 2019"},
           [](const OptionReader&) -> std::unique_ptr<Quantiser> {
             return std::make_unique<Half>(kBfloat16);

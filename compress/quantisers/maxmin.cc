@@ -58,14 +58,15 @@ class MaxMin : public BucketedQuantiser {
 }  // namespace
 
 QuantiserRow MaxMinRow() {
-  return {{.name = "maxmin",
-           .help = "equally distant levels from the least to the greatest value of each bucket",
-           .paper = "Markov et al., CGX: Adaptive System Support for Communication-Efficient Deep "
-                    "Learning, Middleware 2022",
-           .options = BucketOptions("4", "nearest", kMaxMinLeastBits)},
-          [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
-            return std::make_unique<MaxMin>(ReadBucketOptions(options, kMaxMinLeastBits));
-          }};
+  return {
+      {.name = "maxmin",
+       .help = "rounds to equally spaced levels between the minimum and the maximum of each bucket",
+       .paper = "Markov et al., CGX: Adaptive System Support for Communication-Efficient Deep "
+                "Learning, Middleware 2022",
+       .options = BucketOptions("4", "nearest", kMaxMinLeastBits)},
+      [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
+        return std::make_unique<MaxMin>(ReadBucketOptions(options, kMaxMinLeastBits));
+      }};
 }
 
 }  // namespace legacy

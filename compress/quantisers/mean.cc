@@ -53,7 +53,7 @@ class Mean : public Quantiser {
 QuantiserRow MeanRow() {
   return {
       {.name = "mean",
-       .help = "one mean for all values: for those of one sign",
+       .help = "replaces all values by their mean, for values of one sign",
        .paper = "Fang et al., RedSync, JPDC 2019"},
       [](const OptionReader&) -> std::unique_ptr<Quantiser> { return std::make_unique<Mean>(); }};
 }

@@ -212,10 +212,12 @@ class Natural8 : public Natural {
 
 QuantiserRow NaturalRow() {
   return {{.name = "natural",
-           .help = "powers of two by draws: sign and exponent alone",
+           .help = "rounds every value at random to a power of two, so that only sign and exponent "
+                   "are sent",
            .paper = "Horvath et al., Natural Compression for Distributed Deep Learning, 2019",
-           .options = {{"bits", "9", "8, 9",
-                        "8: exponents relative to the greatest; 9: the exponents of fp32"}}},
+           .options =
+               {{"bits", "9", "8, 9",
+                 "bits per value; 8: exponents relative to the largest one; 9: fp32's exponents"}}},
           [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
             if (options.Integer("bits", 8, 9) == 8) return std::make_unique<Natural8>();
             return std::make_unique<Natural9>();

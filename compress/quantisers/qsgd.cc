@@ -141,11 +141,14 @@ class QsgdElias : public Qsgd {
 
 std::vector<OptionSpec> Options() {
   auto options = BucketOptions("4", "stochastic", kQsgdLeastBits);
-  options.push_back({"norm", "max", "max, l2", "what the highest level stands for"});
-  options.push_back({kLevels, "0", "0 to 127",
-                     "levels on each side of zero, of any number, where no policy says how many; "
-                     "0: as many as fit into bits"});
-  options.push_back({"code", "fixed", "fixed, elias", "elias: the length depends on the data"});
+  options.push_back(
+      {"norm", "max", "max, l2", "norm of a bucket that the highest level represents"});
+  options.push_back(
+      {kLevels, "0", "0 to 127",
+       "levels on each side of zero, where no policy chooses them; 0: as many as bits= allows"});
+  options.push_back(
+      {"code", "fixed", "fixed, elias",
+       "code of the levels: of fixed length, or Elias, whose length depends on the data"});
   return options;
 }
 
@@ -165,7 +168,7 @@ void ReadLevels(const OptionReader& options, BucketedQuantiser::Settings& settin
 
 QuantiserRow QsgdRow() {
   return {{.name = "qsgd",
-           .help = "levels at equal distances up to the norm of each bucket, rounded by draws",
+           .help = "rounds at random to equally spaced levels up to the norm of each bucket",
            .paper = "Alistarh et al., QSGD: Communication-Efficient SGD via Gradient Quantization "
                     "and Encoding, NeurIPS 2017",
            .options = Options()},

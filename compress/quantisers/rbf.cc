@@ -66,7 +66,7 @@ class Rbf : public Quantiser {
                    .maximum = RangeFloat::kMostBits,
                    .integer = true,
                    .fallback = static_cast<double>(bits),
-                   .help = "of a value"},
+                   .help = "bits per value, the sign included"},
         settings_(settings) {}
 
   std::string_view Name() const override { return "rbf"; }
@@ -175,13 +175,15 @@ RangeFloat Rbf::ReadFormat(ByteSpan segment, int bits) {
 QuantiserRow RbfRow() {
   return {
       {.name = "rbf",
-       .help = "range-based floats: N bits with the exponents that the values need",
+       .help = "rounds to range-based floats: N bits, with only the exponents that the values need",
        .paper = "Wang et al., FFT-based Gradient Sparsification for the Distributed Training of "
                 "Deep Neural Networks, HPDC 2020",
-       .options = {{"bits", "10", "3 to 16", "of a value"},
-                   {"mantissa", "auto", "auto, 1 to bits - 2", "of them; auto: least error"},
+       .options = {{"bits", "10", "3 to 16", "bits per value, the sign included"},
+                   {"mantissa", "auto", "auto, 1 to bits - 2",
+                    "bits of the mantissa; auto: the number with the least error"},
                    {"range", "message", "message, calibrated, ema",
-                    "of the message; of the first 10 steps, then fixed; a moving average"}}},
+                    "source of the range: each message; the first 10 steps, then fixed; or a "
+                    "moving average"}}},
       [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
         const int64_t bits = options.Integer("bits", RangeFloat::kLeastBits, RangeFloat::kMostBits);
         Settings settings;

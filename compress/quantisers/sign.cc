@@ -154,7 +154,7 @@ class OneBit : public SignQuantiser {
 QuantiserRow SignRow() {
   return {
       {.name = "sign",
-       .help = "signs and the mean magnitude",
+       .help = "sends every sign, and the mean magnitude",
        .paper = "Karimireddy et al., Error Feedback Fixes SignSGD and other Gradient "
                 "Compression Schemes, ICML 2019"},
       [](const OptionReader&) -> std::unique_ptr<Quantiser> { return std::make_unique<Sign>(); }};
@@ -163,7 +163,7 @@ QuantiserRow SignRow() {
 QuantiserRow OneBitRow() {
   return {
       {.name = "onebit",
-       .help = "signs, the mean of the values below zero and that of the others",
+       .help = "sends every sign, the mean of the negative values and the mean of the others",
        .paper = "Seide et al., 1-Bit Stochastic Gradient Descent and its Application to "
                 "Data-Parallel Distributed Training of Speech DNNs, Interspeech 2014"},
       [](const OptionReader&) -> std::unique_ptr<Quantiser> { return std::make_unique<OneBit>(); }};

@@ -121,11 +121,12 @@ class TernGrad : public PartwiseQuantiser {
 
 QuantiserRow TernGradRow() {
   return {{.name = "terngrad",
-           .help = "-s, 0 or s by draws, s the largest magnitude after clipping",
+           .help = "rounds every value at random to -s, 0 or s, where s is the largest magnitude "
+                   "after clipping",
            .paper = "Wen et al., TernGrad: Ternary Gradients to Reduce Communication in "
                     "Distributed Deep Learning, NeurIPS 2017",
            .options = {{"clip", "2.5", "numbers from 0",
-                        "standard deviations from the mean at which values are clipped; 0: none"}}},
+                        "clipping bound in standard deviations from the mean; 0: no clipping"}}},
           [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
             constexpr double kAny = std::numeric_limits<double>::infinity();
             return std::make_unique<TernGrad>(options.Number("clip", 0, kAny));

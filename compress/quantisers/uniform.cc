@@ -47,7 +47,7 @@ class Uniform : public Quantiser {
                    .maximum = kUniformMostBits,
                    .integer = true,
                    .fallback = static_cast<double>(bits),
-                   .help = "of a value"} {}
+                   .help = "bits per value, the sign included"} {}
 
   std::string_view Name() const override { return "uniform"; }
   ValueType Type() const override { return ValueType::kUniform; }
@@ -111,9 +111,9 @@ class Uniform : public Quantiser {
 
 QuantiserRow UniformRow() {
   return {{.name = "uniform",
-           .help = "equally spaced levels from -max to max, nearest",
+           .help = "rounds to the nearest of equally spaced levels from -max to max",
            .paper = "",
-           .options = {{"bits", "8", "2 to 16", "of a value"}}},
+           .options = {{"bits", "8", "2 to 16", "bits per value, the sign included"}}},
           [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
             return std::make_unique<Uniform>(
                 options.Integer("bits", kUniformLeastBits, kUniformMostBits));

@@ -21,9 +21,10 @@ constexpr const char* kPaper =
 
 const std::vector<OptionSpec>& SharedOptions() {
   static const std::vector<OptionSpec> options = {
-      {"index", "auto", "auto, u16, u32, bitmap, packed, delta", "coding of the positions"},
+      {"index", "auto", "auto, u16, u32, bitmap, packed, delta",
+       "coding of the positions; auto: the shortest whose length is known beforehand"},
       {"root", "turn", "turn, variance",
-       "who broadcasts positions: each in turn, or whose gradient varies most"}};
+       "worker that broadcasts positions: each in turn, or the one whose gradient varies most"}};
   return options;
 }
 
@@ -85,7 +86,8 @@ std::unique_ptr<Exchange> ArTopKScheme::Open(const Unit& unit, int workers) cons
 SchemeRow ArTopKRow() {
   return {
       {.name = "ar-topk",
-       .help = "Top-K positions of one worker; all workers' values at them are summed on the way",
+       .help =
+           "broadcasts one worker's Top-K positions and all-reduces all workers' values at them",
        .paper = kPaper,
        .options = SharedOptions()},
       "broadcast, all-reduce",
@@ -96,9 +98,11 @@ SchemeRow ArTopKRow() {
 
 SchemeRow FlexibleTopKRow() {
   std::vector<OptionSpec> options = SharedOptions();
-  options.push_back({"mode", "auto", "auto, gather, reduce", "auto: what the link makes faster"});
+  options.push_back(
+      {"mode", "auto", "auto, gather, reduce",
+       "collective: all-gather of Top-K, AR-Topk, or the one that is faster on the network"});
   return {{.name = "flexible-topk",
-           .help = "Top-K gathered, or AR-Topk where the network makes that faster",
+           .help = "all-gathers Top-K, or uses AR-Topk where that is faster on the network",
            .paper = kPaper,
            .options = std::move(options)},
           "all-gather, or broadcast and all-reduce",

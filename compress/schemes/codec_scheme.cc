@@ -122,18 +122,19 @@ std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const
 
 std::span<const OptionSpec> CodecSchemeOptionSpecs() {
   static const std::vector<OptionSpec> specs = {
-      {"min_numel", "0", "0 to 4294967295", "units with fewer elements are sent whole"},
-      {"vectors", "on", "on, off",
-       "compress units of one dimension (vectors, buckets, models) too"},
+      {"min_numel", "0", "0 to 4294967295", "number of elements below which a unit is sent whole"},
+      {"vectors", "on", "on, off", "compress one-dimensional units (vectors, buckets, models) too"},
       {"memory", "residual", "residual, momentum",
-       "what is not sent is added to the next gradient, or to momentum (correction)"},
-      {"momentum", "0.9", "0 to 0.999999", "of memory=momentum"},
-      {"nesterov", "off", "on, off", "of memory=momentum"},
-      {"masking", "on", "on, off", "momentum is 0 where something was sent"},
+       "error feedback: add the residual to the next gradient, or to the momentum (momentum "
+       "correction)"},
+      {"momentum", "0.9", "0 to 0.999999", "momentum factor of memory=momentum"},
+      {"nesterov", "off", "on, off", "use Nesterov momentum with memory=momentum"},
+      {"masking", "on", "on, off", "set the momentum to 0 at the positions that were sent"},
       {"local_clip", "0", "0 to 1e30",
-       "each worker's whole gradient to this norm / sqrt(workers); 0: not"},
+       "clip each worker's whole gradient to this norm / sqrt(workers); 0: no clipping"},
       {"reduction", "gather", "gather, requantise",
-       "requantise: workers average a slice each and quantise it again"}};
+       "gather: every worker receives all messages; requantise: each worker averages a slice and "
+       "quantises it again"}};
   return specs;
 }
 

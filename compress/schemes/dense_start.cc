@@ -99,7 +99,7 @@ class DenseStartScheme : public Scheme {
 const OptionSpec& DenseStartOption() {
   static const OptionSpec option = {
       "dense_start", "0", "0 to 2^53",
-      "steps at the start in which everything is sent, by all-reduce"};
+      "number of first steps that send everything uncompressed, by all-reduce"};
   return option;
 }
 

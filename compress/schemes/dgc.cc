@@ -26,7 +26,8 @@ std::vector<OptionSpec> Options() {
     if (own != defaults.end()) option.fallback = own->second;
   }
   options.push_back(
-      {"index", "auto", "auto, u16, u32, bitmap, packed, delta", "coding of the positions"});
+      {"index", "auto", "auto, u16, u32, bitmap, packed, delta",
+       "coding of the positions; auto: the shortest whose length is known beforehand"});
   options.insert(options.end(), SparsifierOptions().begin(), SparsifierOptions().end());
   return options;
 }
@@ -49,7 +50,8 @@ std::unique_ptr<Scheme> MakeDgc(const OptionReader& own, std::span<const Stage> 
 
 SchemeRow DgcRow() {
   return {{.name = "dgc",
-           .help = "the largest of momentum-corrected gradients, by a sampled threshold",
+           .help = "sends the largest momentum-corrected gradients, above a threshold that is "
+                   "estimated from a sample",
            .paper = "Lin et al., Deep Gradient Compression: Reducing the Communication Bandwidth "
                     "for Distributed Training, ICLR 2018",
            .options = Options()},

@@ -34,7 +34,7 @@ const ParameterSpec& PowerSgdScheme::Parameter() const {
                                   .maximum = kLargestRank,
                                   .integer = true,
                                   .fallback = 4,
-                                  .help = "vectors in each factor of a unit's matrix"};
+                                  .help = "rank of the two factors of a unit's matrix"};
   return spec;
 }
 
@@ -161,22 +161,25 @@ std::unique_ptr<Exchange> PowerSgdScheme::Open(const Unit& unit, int workers) co
 }
 
 SchemeRow PowerSgdRow() {
-  return {{.name = "powersgd",
-           .help = "two thin factors of each matrix, by one warm-started power step",
-           .paper = "Vogels et al., PowerSGD: Practical Low-Rank Gradient Compression for "
-                    "Distributed Optimization, NeurIPS 2019",
-           .options = {{"min_rate", "2", "0 to 1000000",
-                        "matrices that save less than this factor are sent whole; 0: none is"},
-                       {"warm_start", "on", "on, off", "begin from the last step's factor"}}},
-          "2 all-reduces",
-          [](const OptionReader& own, std::span<const Stage> rest,
-             const SchemeOptions& options) -> std::unique_ptr<Scheme> {
-            if (!rest.empty()) throw Error("scheme powersgd: it takes no second stage");
-            return std::make_unique<PowerSgdScheme>(
-                PowerSgdOptions{.min_rate = own.Number("min_rate", 0, kLargestRate),
-                                .warm_start = own.Switch("warm_start"),
-                                .error_feedback = options.error_feedback});
-          }};
+  return {
+      {.name = "powersgd",
+       .help = "sends two low-rank factors of each matrix, from one warm-started power iteration",
+       .paper = "Vogels et al., PowerSGD: Practical Low-Rank Gradient Compression for "
+                "Distributed Optimization, NeurIPS 2019",
+       .options =
+           {{"min_rate", "2", "0 to 1000000",
+             "least compression ratio; matrices with a lower one are sent whole; 0: none are"},
+            {"warm_start", "on", "on, off",
+             "start the power iteration from the last step's factor"}}},
+      "2 all-reduces",
+      [](const OptionReader& own, std::span<const Stage> rest,
+         const SchemeOptions& options) -> std::unique_ptr<Scheme> {
+        if (!rest.empty()) throw Error("scheme powersgd: it takes no second stage");
+        return std::make_unique<PowerSgdScheme>(
+            PowerSgdOptions{.min_rate = own.Number("min_rate", 0, kLargestRate),
+                            .warm_start = own.Switch("warm_start"),
+                            .error_feedback = options.error_feedback});
+      }};
 }
 
 }  // namespace legacy

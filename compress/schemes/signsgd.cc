@@ -119,10 +119,10 @@ class SignSgdScheme : public Scheme {
 
 SchemeRow SignSgdRow() {
   return {{.name = "signsgd",
-           .help = "signs, voted on by majority; for learning rates about 1e-4",
+           .help = "sends signs and takes a majority vote; meant for learning rates of about 1e-4",
            .paper = "Bernstein et al., signSGD: Compressed Optimisation for Non-Convex Problems, "
                     "ICML 2018",
-           .options = {{"scale", "1", "0 to 1000000", "length of each element of the result"}}},
+           .options = {{"scale", "1", "0 to 1000000", "magnitude of each element of the result"}}},
           "all-gather, vote",
           [](const OptionReader& own, std::span<const Stage> rest,
              const SchemeOptions&) -> std::unique_ptr<Scheme> {

@@ -208,11 +208,12 @@ std::vector<double> TernGradScheme::SquaredErrors(const Unit&, std::span<const f
 
 SchemeRow TernGradSharedRow() {
   return {{.name = "terngrad-shared",
-           .help = "signs or zeros at a scale that all workers share, summed as integers",
+           .help = "rounds at random to signs or zeros at a scale that all workers share, and sums "
+                   "them as integers",
            .paper = "Wen et al., TernGrad: Ternary Gradients to Reduce Communication in "
                     "Distributed Deep Learning, NeurIPS 2017",
            .options = {{"clip", "2.5", "0 to 1000000",
-                        "standard deviations that gradients are clipped to; 0: not clipped"}}},
+                        "clipping bound in standard deviations; 0: no clipping"}}},
           "2 all-reduces",
           [](const OptionReader& own, std::span<const Stage> rest,
              const SchemeOptions&) -> std::unique_ptr<Scheme> {

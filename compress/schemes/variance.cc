@@ -44,7 +44,9 @@ class Variance : public Sparsifier {
                    .maximum = kLargestAlpha,
                    .integer = false,
                    .fallback = alpha,
-                   .help = "how far the square of what is held exceeds its noise where it is sent",
+                   .help =
+                       "factor by which the square of a residual exceeds its variance estimate "
+                       "before it is sent",
                    .volume_falls = true},
         zeta_(zeta),
         reset_(reset) {}
@@ -129,18 +131,22 @@ std::unique_ptr<Scheme> MakeVariance(const OptionReader& own, std::span<const St
 }  // namespace
 
 SchemeRow VarianceRow() {
-  return {
-      {.name = kName,
-       .help = "what has gathered more than its own noise, by squares of the worker's gradients",
-       .paper = "Tsuzuku, Imachi, Akiba, Variance-based Gradient Compression for Efficient "
-                "Distributed Deep Learning, ICLR 2018 workshop",
-       .options = {{"alpha", "1.5", "1e-6 to 1000", "where no policy says how much"},
-                   {"zeta", "0.999", "0 to 1", "what a step leaves of the squares"},
-                   {"reset", "on", "on, off", "squares are 0 where something was sent"},
-                   {"index", "auto", "auto, u16, u32, bitmap, packed, delta",
-                    "coding of the positions"}}},
-      "all-gather",
-      MakeVariance};
+  return {{.name = kName,
+           .help = "sends the residuals whose squares exceed their variance estimate, from squares "
+                   "of the worker's gradients",
+           .paper = "Tsuzuku, Imachi, Akiba, Variance-based Gradient Compression for Efficient "
+                    "Distributed Deep Learning, ICLR 2018 workshop",
+           .options =
+               {{"alpha", "1.5", "1e-6 to 1000",
+                 "factor by which the square of a residual exceeds its variance estimate before it "
+                 "is sent, where no policy chooses it"},
+                {"zeta", "0.999", "0 to 1", "decay factor of the variance estimate per step"},
+                {"reset", "on", "on, off",
+                 "set the variance estimate to 0 at the positions that were sent"},
+                {"index", "auto", "auto, u16, u32, bitmap, packed, delta",
+                 "coding of the positions; auto: the shortest whose length is known beforehand"}}},
+          "all-gather",
+          MakeVariance};
 }
 
 }  // namespace legacy

@@ -75,11 +75,13 @@ Selection AdaComp::SelectBinwise(std::span<const float> sum, std::span<const flo
 SparsifierRow AdaCompRow() {
   return {
       {.name = "adacomp",
-       .help = "in every bin, what the gradient's next like would bring to the bin's maximum",
+       .help = "sends, in every bin of elements, those that would reach the bin's maximum if the "
+               "same gradient came once more",
        .paper = "Chen et al., AdaComp: Adaptive Residual Gradient Compression for Data-Parallel "
                 "Distributed Training, AAAI 2018",
-       .options = {{"bins", "100", "1 to 4294967295", "bins of a unit"},
-                   {"bin", "0", "0 to 4294967295", "elements of a bin; 0: as many as bins say"}}},
+       .options = {{"bins", "100", "1 to 4294967295", "number of bins per unit"},
+                   {"bin", "0", "0 to 4294967295",
+                    "elements per bin; 0: the unit is divided into the number that bins= gives"}}},
       [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
         return std::make_unique<AdaComp>(options.Integer("bins", 1, kMaxUnitElements),
                                          options.Integer("bin", 0, kMaxUnitElements));

@@ -140,24 +140,26 @@ Selection Cat::Select(std::span<const float> values, int64_t, const CodecContext
 }  // namespace
 
 SparsifierRow CatRow() {
-  return {
-      {.name = "cat",
-       .help = "as many of the largest magnitudes as pay for the packets they take",
-       .paper = "Khirirat et al., A Flexible Framework for Communication-Efficient Machine "
-                "Learning, AAAI 2021",
-       .options = {{"c0", "1", "0 to 1e12", "cost of a packet"},
-                   {"c1", "60", "1e-12 to 1e12", "cost of a message, in the same unit"},
-                   {"packet", "1460", "64 to 65535", "payload bytes of a packet"},
-                   {"stop", "first", "first, maximum", "first decrease, or the maximum of all"}}},
-      [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
-        constexpr std::string_view kStops[] = {"first", "maximum"};
-        constexpr double kMost = 1e12;
-        return std::make_unique<Cat>(
-            CatOptions{.packet_cost = options.Number("c0", 0, kMost),
-                       .message_cost = options.Number("c1", 1e-12, kMost),
-                       .packet_bytes = options.Integer("packet", 64, 65535),
-                       .first_decrease = options.Choice("stop", kStops) == 0});
-      }};
+  return {{.name = "cat",
+           .help = "sends as many of the largest magnitudes as maximise energy divided by "
+                   "communication cost",
+           .paper = "Khirirat et al., A Flexible Framework for Communication-Efficient Machine "
+                    "Learning, AAAI 2021",
+           .options =
+               {{"c0", "1", "0 to 1e12", "communication cost of a packet"},
+                {"c1", "60", "1e-12 to 1e12", "communication cost of a message, in the unit of c0"},
+                {"packet", "1460", "64 to 65535", "payload of a packet, in bytes"},
+                {"stop", "first", "first, maximum",
+                 "end of the search: at the first decrease, or after all counts (the maximum)"}}},
+          [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
+            constexpr std::string_view kStops[] = {"first", "maximum"};
+            constexpr double kMost = 1e12;
+            return std::make_unique<Cat>(
+                CatOptions{.packet_cost = options.Number("c0", 0, kMost),
+                           .message_cost = options.Number("c1", 1e-12, kMost),
+                           .packet_bytes = options.Integer("packet", 64, 65535),
+                           .first_decrease = options.Choice("stop", kStops) == 0});
+          }};
 }
 
 }  // namespace legacy

@@ -64,7 +64,8 @@ Selection Gaussian::Select(std::span<const float> values, int64_t count,
 
 SparsifierRow GaussianRow() {
   return {{.name = "gaussian",
-           .help = "magnitudes above the threshold that a normal distribution would have",
+           .help = "sends the magnitudes above a threshold that is estimated from a fitted normal "
+                   "distribution",
            .paper = "Shi et al., Understanding Top-k Sparsification in Distributed Deep Learning, "
                     "2019"},
           [](const OptionReader&) -> std::unique_ptr<Sparsifier> {

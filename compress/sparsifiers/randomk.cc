@@ -76,10 +76,14 @@ class RandomK : public Sparsifier {
 SparsifierRow RandomKRow() {
   return {
       {.name = "randomk",
-       .help = "elements drawn at random; with a seed that all workers share no positions travel",
+       .help =
+           "sends randomly chosen elements; where workers share the seed, no positions are sent",
        .paper = "Stich et al., Sparsified SGD with Memory, NeurIPS 2018",
-       .options = {{"unbiased", "off", "on, off", "multiply values by n / k"},
-                   {"seed", "shared", "shared, worker", "who draws the same elements"}}},
+       .options =
+           {{"unbiased", "off", "on, off",
+             "multiply the values by n / k, which makes the result unbiased"},
+            {"seed", "shared", "shared, worker",
+             "shared: all workers choose the same elements; worker: each worker chooses its own"}}},
       [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
         constexpr std::string_view kSeeds[] = {"shared", "worker"};
         return std::make_unique<RandomK>(options.Switch("unbiased"),

@@ -224,20 +224,26 @@ RedSyncOptions ReadOptions(const OptionReader& reader) {
 }  // namespace
 
 SparsifierRow RedSyncRow() {
-  return {{.name = "redsync",
-           .help = "by size: whole, the largest magnitudes, or a threshold found by bisection",
-           .paper = "Fang et al., RedSync: Reducing Synchronization Bandwidth for Distributed Deep "
-                    "Learning Training System, JPDC 2019",
-           .options = {{"eps", "1e-6", "1e-12 to 1", "interval at which the bisection gives up"},
-                       {"compatible", "off", "on, off", "search as public code does (eps=0.2)"},
-                       {"quantised", "off", "on, off", "one sign a step, one mean for all values"},
-                       {"reuse", "5", "1 to 1000000", "steps that a threshold serves"},
-                       {"small", "131072", "0 to 17179869180", "bytes below which units go whole"},
-                       {"large", "4194304", "0 to 17179869180",
-                        "bytes above which a threshold is searched"}}},
-          [](const OptionReader& reader) -> std::unique_ptr<Sparsifier> {
-            return std::make_unique<RedSync>(ReadOptions(reader));
-          }};
+  return {
+      {.name = "redsync",
+       .help = "sends small units whole, the largest magnitudes of medium ones, and all above a "
+               "threshold found by bisection of large ones",
+       .paper = "Fang et al., RedSync: Reducing Synchronization Bandwidth for Distributed Deep "
+                "Learning Training System, JPDC 2019",
+       .options = {{"eps", "1e-6", "1e-12 to 1",
+                    "width of the interval at which the bisection stops"},
+                   {"compatible", "off", "on, off",
+                    "search for the threshold as the public implementations do (they use eps=0.2)"},
+                   {"quantised", "off", "on, off",
+                    "send values of one sign per step, replaced by their mean"},
+                   {"reuse", "5", "1 to 1000000", "number of steps that reuse a threshold"},
+                   {"small", "131072", "0 to 17179869180",
+                    "size in bytes below which a unit is sent whole"},
+                   {"large", "4194304", "0 to 17179869180",
+                    "size in bytes above which a threshold is searched for"}}},
+      [](const OptionReader& reader) -> std::unique_ptr<Sparsifier> {
+        return std::make_unique<RedSync>(ReadOptions(reader));
+      }};
 }
 
 }  // namespace legacy

@@ -131,7 +131,7 @@ int64_t TopOfSample(const StridedSample& sample, int64_t numel, int64_t count) {
 
 SparsifierRow SampledRow() {
   return {{.name = "sampled",
-           .help = "magnitudes above a threshold that is estimated on a sample",
+           .help = "sends the magnitudes above a threshold that is estimated from a sample",
            .paper = "Lin et al., Deep Gradient Compression, ICLR 2018",
            .options = {{"sample", "0.01", "0 to 1", "fraction of the elements in the sample"}}},
           [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {

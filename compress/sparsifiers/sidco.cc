@@ -135,19 +135,24 @@ Selection Sidco::Select(std::span<const float> values, int64_t count,
 }  // namespace
 
 SparsifierRow SidcoRow() {
-  return {{.name = "sidco",
-           .help = "magnitudes above a threshold that a fitted distribution gives",
-           .paper = "M. Abdelmoniem et al., An Efficient Statistical-based Gradient Compression "
-                    "Technique for Distributed Training Systems, MLSys 2021",
-           .options = {{"fit", "exponential", "exponential, pareto", "the distribution"},
-                       {"stages", "auto", "auto, 1, 2, 3, 4", "how often it is fitted"}}},
-          [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
-            constexpr std::string_view kFits[] = {"exponential", "pareto"};
-            constexpr std::string_view kStages[] = {"auto", "1", "2", "3", "4"};
-            return std::make_unique<Sidco>(
-                options.Choice("fit", kFits) == 0 ? Fit::kExponential : Fit::kPareto,
-                static_cast<int>(options.Choice("stages", kStages)));
-          }};
+  return {
+      {.name = "sidco",
+       .help =
+           "sends the magnitudes above a threshold that is estimated from a fitted distribution",
+       .paper = "M. Abdelmoniem et al., An Efficient Statistical-based Gradient Compression "
+                "Technique for Distributed Training Systems, MLSys 2021",
+       .options = {{"fit", "exponential", "exponential, pareto",
+                    "distribution that is fitted to the magnitudes"},
+                   {"stages", "auto", "auto, 1, 2, 3, 4",
+                    "number of successive fits; auto: the number whose count of elements is "
+                    "nearest to the density"}}},
+      [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
+        constexpr std::string_view kFits[] = {"exponential", "pareto"};
+        constexpr std::string_view kStages[] = {"auto", "1", "2", "3", "4"};
+        return std::make_unique<Sidco>(
+            options.Choice("fit", kFits) == 0 ? Fit::kExponential : Fit::kPareto,
+            static_cast<int>(options.Choice("stages", kStages)));
+      }};
 }
 
 }  // namespace legacy

@@ -19,7 +19,7 @@ ParameterSpec ThresholdParameter(double fallback) {
           .maximum = 1e6,
           .integer = false,
           .fallback = fallback,
-          .help = "magnitude from which elements are sent",
+          .help = "least magnitude that is sent",
           .volume_falls = true};
 }
 
@@ -53,12 +53,12 @@ class Threshold : public Sparsifier {
 
 SparsifierRow ThresholdRow() {
   return {{.name = "threshold",
-           .help = "every element that reaches a fixed magnitude",
+           .help = "sends every element that reaches a fixed magnitude",
            .paper = "Sahu et al., Rethinking Gradient Sparsification as Total Error "
                     "Minimization, NeurIPS 2021",
            .options = {{"budget", "0", "0 to 2^53",
-                        "elements a step, of all units; the threshold where none is given is "
-                        "1 / (2 sqrt(budget)); 0: 0.01"}}},
+                        "elements to send per step, over all units; sets the default threshold to "
+                        "1 / (2 sqrt(budget)), and 0 to 0.01"}}},
           [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
             const auto budget = static_cast<double>(options.Integer("budget", 0, int64_t{1} << 53));
             return std::make_unique<Threshold>(budget > 0 ? 1 / (2 * std::sqrt(budget)) : kDefault);

@@ -101,11 +101,12 @@ std::vector<double> TopK::SquaredErrors(std::span<const float> values,
 
 SparsifierRow TopKRow() {
   return {{.name = "topk",
-           .help = "the largest magnitudes",
+           .help = "sends the k largest magnitudes",
            .paper = "Aji and Heafield, Sparse Communication for Distributed Gradient Descent, "
                     "EMNLP 2017",
-           .options = {{"rule", "count", "count, kth",
-                        "exactly k values, or all that reach the (k+1)-th magnitude"}}},
+           .options =
+               {{"rule", "count", "count, kth",
+                 "count: send exactly k values; kth: send all that reach the (k+1)-th magnitude"}}},
           [](const OptionReader& options) -> std::unique_ptr<Sparsifier> {
             constexpr std::string_view kRules[] = {"count", "kth"};
             return std::make_unique<TopK>(options.Choice("rule", kRules) == 1);
