@@ -148,9 +148,10 @@ void PrepareArguments(CLI::App& app) {
 
 void AddPluginOption(CLI::App& app) {
   app.fallthrough();
-  app.add_option("--plugin",
-                 "load codecs and policies from a plugin; repeatable; ./waf plugin builds one from "
-                 "a C++ file (docs/tutorials/add-a-codec.md)")
+  app.add_option_function<std::vector<std::string>>(
+         "--plugin", [](const std::vector<std::string>&) {},
+         "load codecs and policies from a plugin; repeatable; ./waf plugin builds one from "
+         "a C++ file (docs/tutorials/add-a-codec.md)")
       ->type_name("FILE.so")
       ->allow_extra_args(false);
 }

@@ -277,6 +277,8 @@ TEST_F(PluginFile, IsLoadedByItsOptionOrTheEnvironment) {
   EXPECT_EQ(Codec(check).status, 0) << Codec(check).text;
   EXPECT_EQ(Codec("--plugin " + Object() + " check").text, Codec(check).text);
   EXPECT_EQ(Codec("check half").status, 1);
+  const std::string twice = "list --plugin=" + Object() + " --plugin=" + Object();
+  EXPECT_EQ(Codec(twice).status, 0) << Codec(twice).text;
   const Result inherited =
       Shell("LEGACY_PLUGINS=" + Object() + " " LEGACY_CODEC_PROGRAM " check half 2>&1");
   EXPECT_EQ(inherited.status, 0) << inherited.text;
