@@ -101,7 +101,8 @@ endfunction()
 function(legacy_cuda_flags target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:
     -std=c++20  # CMake 3.25 does not know which standards a newer nvcc has
-    --expt-relaxed-constexpr -fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off>)
+    --expt-relaxed-constexpr -fmad=false -Xcompiler=-Wall,-Wextra,-ffp-contract=off>
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -ffp-contract=off>)
 endfunction()
 
 # legacy_cuda_library(name SOURCES ... LIBRARIES ...): a library of CUDA sources. A kernel that spills registers or uses
@@ -126,7 +127,6 @@ function(legacy_cuda_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES})
-  target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -ffp-contract=off>)
   legacy_cuda_flags(${name})
 endfunction()
 

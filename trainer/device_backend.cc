@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "compress/cuda/kernels/vector.h"
+#include "compress/cuda/device/segments.h"
 #include "trainer/one_thread.h"
 #include "trainer/optimizer.h"
 

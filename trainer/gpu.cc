@@ -9,6 +9,7 @@
 
 #include "compress/cuda/exchange/exchange.h"
 #include "trainer/accelerator.h"
+#include "trainer/cuda/step_kernels_on.h"
 
 namespace legacy {
 namespace {
@@ -46,7 +47,8 @@ class Gpu : public Accelerator {
   }
   void Use() override { c10::cuda::setCurrentCUDAStream(stream_); }
   std::unique_ptr<StepKernels> Kernels(std::span<const Unit> layers) override {
-    return MakeStepKernels(layers, stream_.stream());
+    return std::make_unique<StepKernelsOn<cuda::StreamDevice>>(cuda::StreamDevice(stream_.stream()),
+                                                               layers);
   }
   std::unique_ptr<DeviceExchange> OpenExchange(const Scheme& scheme, std::span<const Unit> units,
                                                int workers, std::string* why) override {

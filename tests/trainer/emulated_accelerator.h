@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "compress/cuda/exchange/host_operations.h"
+#include "compress/cuda/device/host_device.h"
 #include "tests/compress/cuda/open_exchange.h"
 #include "trainer/accelerator.h"
 #include "trainer/cuda/step_kernels_on.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compress/cpu/vector.h"
-#include "compress/cuda/exchange/host_operations.h"
+#include "compress/cuda/device/host_device.h"
 #include "tests/compress/test_data.h"
 #include "trainer/cuda/step_kernels_on.h"
 #include "trainer/optimizer.h"

@@ -1,10 +1,12 @@
-#include "compress/cuda/exchange/stream_operations.cuh"
-#include "trainer/cuda/step_kernels_on.h"
+// The launches of a training step, compiled for a GPU.
+#include "compress/cuda/device/stream_device.cuh"
+#include "compress/cuda/kernels/vector_kernels.h"
+#include "trainer/cuda/sgd_kernels.h"
 
-namespace legacy {
+namespace legacy::cuda {
 
-std::unique_ptr<StepKernels> MakeStepKernels(std::span<const Unit> layers, cuda::Stream stream) {
-  return std::make_unique<StepKernelsOn<cuda::StreamDevice>>(cuda::StreamDevice(stream), layers);
-}
+template void LaunchMap(StreamDevice&, ScaleByRule, const float*, float*, int64_t);
+template void LaunchSgdStep(StreamDevice&, MomentumKind, const SgdRates&, const SgdArrays&,
+                            int64_t);
 
-}  // namespace legacy
+}  // namespace legacy::cuda

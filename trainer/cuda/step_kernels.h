@@ -4,11 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <span>
 
-#include "compress/cuda/device/stream.h"
-#include "compress/unit.h"
 #include "trainer/cuda/sgd_rule.h"
 
 namespace legacy {
@@ -25,8 +21,8 @@ class StepKernels {
  public:
   virtual ~StepKernels() = default;
 
-  // Finds each layer's largest magnitude and first bad position: FindLargest() of
-  // compress/cuda/kernels/vector.h. It reads 4 bytes an element.
+  // Finds each layer's largest magnitude and first bad position: Operations::FindLargest()
+  // (compress/cuda/exchange/operations.h). It reads 4 bytes an element.
   virtual void FindLargest(const float* gradient, uint32_t* largest, uint32_t* first) = 0;
   // Scales the whole gradient to the norm `limit` where its norm is above, as the host does, moving
   // 12 bytes an element.
@@ -34,8 +30,5 @@ class StepKernels {
   // Does the optimizer's step on all weights, moving 20 bytes an element, 12 without momentum.
   virtual void Update(MomentumKind kind, const SgdRates& rates, const SgdArrays& arrays) = 0;
 };
-
-// Makes the kernels of a GPU. `layers` follow each other without gaps.
-std::unique_ptr<StepKernels> MakeStepKernels(std::span<const Unit> layers, cuda::Stream stream);
 
 }  // namespace legacy

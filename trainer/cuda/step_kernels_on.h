@@ -1,20 +1,22 @@
 // These are StepKernels on any device of compress/cuda: a GPU's stream, or the host where the logic
-// is tested. Its operations (host_operations.h, stream_operations.cuh) are to be included before.
+// is tested.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "compress/cuda/device/device_array.h"
 #include "compress/cuda/exchange/operations.h"
-#include "compress/cuda/kernels/vector_kernels.h"
+#include "compress/unit.h"
 #include "trainer/cuda/sgd_kernels.h"
 
 namespace legacy {
 
-template <class Device>
 // A StepKernelsOn launches the kernels of sgd_kernels.h and compress/cuda.
+template <class Device>
 class StepKernelsOn : public StepKernels {
  public:
+  // `layers` follow each other without gaps.
   StepKernelsOn(Device device, std::span<const Unit> layers)
       : on_(device), numel_(layers.back().offset + layers.back().numel), square_(1), factor_(1) {
     std::vector<cuda::Extent> extents;

@@ -197,7 +197,7 @@ double Seconds(const std::function<void()>& before, const std::function<void()>&
   return end.SecondsSince(begin);
 }
 
-std::function<void()> Capture(const std::function<void(cuda::Stream)>& work) {
+std::function<void()> Capture(const std::function<void(cuda::StreamDevice)>& work) {
   struct Graph {
     ~Graph() {
       if (exec) cudaGraphExecDestroy(exec);
@@ -211,7 +211,7 @@ std::function<void()> Capture(const std::function<void(cuda::Stream)>& work) {
   const auto captured = std::make_shared<Graph>();
   Check(cudaStreamCreate(&captured->stream), "stream");
   Check(cudaStreamBeginCapture(captured->stream, cudaStreamCaptureModeThreadLocal), "capture");
-  work(captured->stream);
+  work(cuda::StreamDevice(captured->stream));
   Check(cudaStreamEndCapture(captured->stream, &captured->graph), "capture");
   Check(cudaGraphInstantiate(&captured->exec, captured->graph, 0), "graph");
   return [captured] { Check(cudaGraphLaunch(captured->exec, nullptr), "graph"); };

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compress/cuda/device/stream.h"
+#include "compress/cuda/device/stream_device.h"
 
 namespace legacy::bench {
 
@@ -78,7 +78,7 @@ void ReadFloats(const float* from, int64_t n, float* sink);
 // what they cost the device.
 double Seconds(const std::function<void()>& before, const std::function<void()>& work);
 
-// work(stream) captured in a CUDA graph; each call of the result replays it on the default stream.
-std::function<void()> Capture(const std::function<void(cuda::Stream)>& work);
+// work(device) captured in a CUDA graph; each call of the result replays it on the default stream.
+std::function<void()> Capture(const std::function<void(cuda::StreamDevice)>& work);
 
 }  // namespace legacy::bench

@@ -56,8 +56,8 @@ struct Sets {
       if (seed > 1 && seed * (arena.bytes() / (seed - 1)) > room) break;
       works.push_back(row.prepare(of, seed, arena));
       if (!works.back().capturable) continue;
-      works.back().run(
-          nullptr);  // kernels are loaded at their first launch, which is not to be in a graph
+      // Kernels are loaded at their first launch, which is not to be in a graph.
+      works.back().run(cuda::StreamDevice(nullptr));
       graphs.push_back(Capture(works.back().run));
     }
   }
@@ -78,7 +78,7 @@ void MeasureInto(const DeviceInfo& device, const MeasureOptions& options, Measur
       if (work.restore) work.restore();
       filler.Fill();
     };
-    const double ours = Seconds(before, [&] { work.run(nullptr); });
+    const double ours = Seconds(before, [&] { work.run(cuda::StreamDevice(nullptr)); });
     const double replayed = sets.graphs.empty() ? 0 : Seconds(before, sets.graphs[set]);
     const double copied = Seconds([&] { filler.Fill(); }, [&] { yardstick.Copy(); });
     if (turn < 0) continue;

@@ -28,9 +28,9 @@ struct Case {
 
 // A kernel with its data.
 struct Work {
-  std::function<void()> restore;          // what the kernel overwrites; may be empty
-  std::function<void(cuda::Stream)> run;  // what is timed
-  bool capturable = true;                 // in a CUDA graph
+  std::function<void()> restore;                // what the kernel overwrites; may be empty
+  std::function<void(cuda::StreamDevice)> run;  // what is timed
+  bool capturable = true;                       // in a CUDA graph
 };
 
 struct Row {

@@ -1,10 +1,9 @@
 // Kernels that go over dense vectors.
 #include "compress/cuda/bench/setup.h"
-#include "compress/cuda/kernels/cast.h"
-#include "compress/cuda/kernels/coding/bitpack.h"
-#include "compress/cuda/kernels/selection/dgc.h"
-#include "compress/cuda/kernels/selection/histogram.h"
-#include "compress/cuda/kernels/vector.h"
+#include "compress/cuda/kernels/cast_kernels.h"
+#include "compress/cuda/kernels/coding/bitpack_kernels.h"
+#include "compress/cuda/kernels/selection/dgc_kernels.h"
+#include "compress/cuda/kernels/selection/histogram_kernels.h"
 
 namespace legacy::bench {
 namespace {
@@ -13,30 +12,33 @@ Work Copy(const Case& c, uint32_t seed, Arena& arena) {
   const int64_t n = c.elements();
   const float* const from = Input(c, seed, arena);
   float* const to = arena.New<float>(n);
-  return Runs([=](Stream stream) { CopyFloats(from, to, n, stream); });
+  return Runs([=](StreamDevice device) { CopyFloats(from, to, n, device.stream()); });
 }
 
 Work Add(const Case& c, uint32_t seed, Arena& arena) {
   const int64_t n = c.elements();
   const float* const values = Input(c, seed, arena);
   float* const sum = Input(c, seed + kOtherSeed, arena);
-  return Runs([=](Stream stream) { cuda::Add(values, sum, n, stream); });
+  return Runs(
+      [=](StreamDevice device) { cuda::LaunchMap(device, cuda::AddRule{}, values, sum, n); });
 }
 
 Work Scale(const Case& c, uint32_t seed, Arena& arena) {
   const int64_t n = c.elements();
   float* const values = Input(c, seed, arena);
-  return Runs([=](Stream stream) { cuda::Scale(values, -1.0f, n, stream); });
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchMap(device, cuda::ScaleRule{-1.0f}, values, values, n);
+  });
 }
 
 Work SquaredNorms(const Case& c, uint32_t seed, Arena& arena) {
   const Tables tables(c, arena);
   const float* const values = Input(c, seed, arena);
   double* const totals = arena.New<double>(tables.table.count());
-  const Scratch scratch(cuda::SumsWorkspaceBytes(tables.table), arena);
-  return Runs([=](Stream stream) {
-    cuda::SquaredNorms(tables.table, tables.segments, values, totals, scratch.memory, scratch.bytes,
-                       stream);
+  double* const sums = LayOut(
+      arena, [&](Workspace& workspace) { return cuda::LayOutSums(tables.table, workspace); });
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchSums<cuda::Square>(device, tables.table, tables.segments, values, sums, totals);
   });
 }
 
@@ -45,8 +47,8 @@ Work FindLargest(const Case& c, uint32_t seed, Arena& arena) {
   const float* const values = Input(c, seed, arena);
   uint32_t* const largest = arena.New<uint32_t>(tables.table.count());
   uint32_t* const first = arena.New<uint32_t>(tables.table.count());
-  return Runs([=](Stream stream) {
-    cuda::FindLargest(tables.table, tables.segments, values, largest, first, stream);
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchExtremes(device, tables.table, tables.segments, values, {largest, first});
   });
 }
 
@@ -56,8 +58,8 @@ Work Histogram(const Case& c, uint32_t seed, Arena& arena) {
   const int64_t bins = int64_t{cuda::kHistogramBins} * tables.table.count();
   uint32_t* const counts = arena.New<uint32_t>(bins);
   uint64_t* const offsets = arena.New<uint64_t>(bins);
-  return Runs([=](Stream stream) {
-    cuda::CountMagnitudes(tables.table, tables.segments, values, counts, offsets, stream);
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchHistogram(device, tables.table, tables.segments, values, {counts, offsets});
   });
 }
 double HistogramBytes(const Case& c) {
@@ -70,32 +72,30 @@ Work AccumulateMomentum(const Case& c, uint32_t seed, Arena& arena) {
   const cuda::MomentumArrays arrays = {.gradient = Input(c, seed, arena),
                                        .velocity = Input(c, seed + kOtherSeed, arena),
                                        .residual = Input(c, seed + 2 * kOtherSeed, arena)};
-  return Runs([=](Stream stream) {
-    cuda::AccumulateMomentum(tables.table, tables.segments, arrays, {}, stream);
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchMomentum(device, tables.table, tables.segments, arrays, {});
   });
 }
 
 // -------------------------------------------------------------------------------------------------
 // Casts and packing
 
-using Encode = void (*)(const float*, uint16_t*, int64_t, Stream);
-using Decode = void (*)(const uint16_t*, float*, int64_t, Stream);
-
-template <Encode encode>
+template <class Rule>
 Work EncodeCast(const Case& c, uint32_t seed, Arena& arena) {
   const int64_t n = c.elements();
   const float* const values = Input(c, seed, arena);
   uint16_t* const out = arena.New<uint16_t>(n);
-  return Runs([=](Stream stream) { encode(values, out, n, stream); });
+  return Runs([=](StreamDevice device) { cuda::LaunchMap(device, Rule{}, values, out, n); });
 }
 
-template <Encode encode, Decode decode>
+template <class Encode, class Decode>
 Work DecodeCast(const Case& c, uint32_t seed, Arena& arena) {
   const int64_t n = c.elements();
   float* const values = Input(c, seed, arena);
   uint16_t* const in = arena.New<uint16_t>(n);
-  encode(values, in, n, nullptr);
-  return Runs([=](Stream stream) { decode(in, values, n, stream); });
+  StreamDevice now(nullptr);
+  cuda::LaunchMap(now, Encode{}, values, in, n);
+  return Runs([=](StreamDevice device) { cuda::LaunchMap(device, Decode{}, in, values, n); });
 }
 
 double CastBytes(const Case& c) { return 1.5 * Floats<1>(c); }
@@ -114,16 +114,18 @@ Work PackSigns(const Case& c, uint32_t seed, Arena& arena) {
   const int64_t n = c.elements();
   const float* const values = Input(c, seed, arena);
   std::byte* const out = Packed(c, 1, arena);
-  return Runs([=](Stream stream) { cuda::PackSigns(values, n, out, stream); });
+  return Runs([=](StreamDevice device) { cuda::LaunchPackSigns(device, values, n, out); });
 }
 
 Work UnpackSigns(const Case& c, uint32_t seed, Arena& arena) {
   const int64_t n = c.elements();
   float* const values = Input(c, seed, arena);
   std::byte* const in = Packed(c, 1, arena);
-  cuda::PackSigns(values, n, in, nullptr);
-  return Runs(
-      [=](Stream stream) { cuda::UnpackSigns(in, n, 0.5f, -0.5f, values, nullptr, stream); });
+  StreamDevice now(nullptr);
+  cuda::LaunchPackSigns(now, values, n, in);
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchUnpackSigns(device, in, n, 0.5f, -0.5f, values, nullptr);
+  });
 }
 
 // Codes are bits of the values, whatever they are: what is packed does not depend on them.
@@ -132,8 +134,10 @@ Work PackCodes(const Case& c, uint32_t seed, Arena& arena) {
   uint8_t* const codes = arena.New<uint8_t>(n);
   std::byte* const out = Packed(c, kWidth, arena);
   FillInput(c.input, seed, reinterpret_cast<float*>(out), n * kWidth / 32);
-  cuda::UnpackCodes(out, n / 8 * 8, kWidth, codes, nullptr, nullptr);
-  return Runs([=](Stream stream) { cuda::PackCodes(codes, n / 8 * 8, kWidth, out, stream); });
+  StreamDevice now(nullptr);
+  cuda::LaunchUnpack(now, out, n / 8 * 8, kWidth, codes, nullptr);
+  return Runs(
+      [=](StreamDevice device) { cuda::LaunchPack(device, codes, n / 8 * 8, kWidth, out); });
 }
 
 Work UnpackCodes(const Case& c, uint32_t seed, Arena& arena) {
@@ -141,8 +145,9 @@ Work UnpackCodes(const Case& c, uint32_t seed, Arena& arena) {
   uint8_t* const codes = arena.New<uint8_t>(n);
   std::byte* const in = Packed(c, kWidth, arena);
   FillInput(c.input, seed, reinterpret_cast<float*>(in), n * kWidth / 32);
-  return Runs(
-      [=](Stream stream) { cuda::UnpackCodes(in, n / 8 * 8, kWidth, codes, nullptr, stream); });
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchUnpack(device, in, n / 8 * 8, kWidth, codes, nullptr);
+  });
 }
 
 }  // namespace
@@ -155,12 +160,12 @@ std::vector<Row> DenseRows() {
           {"find-largest", nullptr, nullptr, false, Floats<1>, FindLargest},
           {"histogram", "histogram", Elements, false, HistogramBytes, Histogram},
           {"dgc.accumulate", nullptr, nullptr, false, Floats<5>, AccumulateMomentum},
-          {"fp16.encode", "cast.encode", Elements, false, CastBytes, EncodeCast<cuda::EncodeHalf>},
+          {"fp16.encode", "cast.encode", Elements, false, CastBytes, EncodeCast<cuda::ToHalf>},
           {"fp16.decode", "cast.decode", Elements, false, CastBytes,
-           DecodeCast<cuda::EncodeHalf, cuda::DecodeHalf>},
-          {"bf16.encode", nullptr, nullptr, false, CastBytes, EncodeCast<cuda::EncodeBfloat16>},
+           DecodeCast<cuda::ToHalf, cuda::FromHalf>},
+          {"bf16.encode", nullptr, nullptr, false, CastBytes, EncodeCast<cuda::ToBfloat16>},
           {"bf16.decode", nullptr, nullptr, false, CastBytes,
-           DecodeCast<cuda::EncodeBfloat16, cuda::DecodeBfloat16>},
+           DecodeCast<cuda::ToBfloat16, cuda::FromBfloat16>},
           {"signs.pack", nullptr, nullptr, false, PackedBytes<32 + 1>, PackSigns},
           {"signs.unpack", nullptr, nullptr, false, PackedBytes<1 + 32>, UnpackSigns},
           {"codes-of-4-bits.pack", nullptr, nullptr, false, PackedBytes<8 + 4>, PackCodes},

@@ -3,6 +3,8 @@
 
 #include "compress/cuda/bench/setup.h"
 #include "compress/cuda/exchange/powersgd.h"
+#include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
+#include "compress/cuda/kernels/transforms/powersgd_kernels.h"
 
 namespace legacy::bench {
 namespace {
@@ -47,9 +49,7 @@ struct Sizes {
 struct Matrices {
   Matrices(const Case& c, uint32_t seed, Arena& arena)
       : units(Units(c)), layout(Scheme(), units), table(layout, units, VectorsOf(units)) {
-    std::vector<std::byte> image(table.Bytes());
-    table.Write(image.data());
-    view = table.View(arena.NewCopy(image));
+    view = Upload(table, arena);
     float* const residual = arena.New<float>(layout.residual_size());
     FillInput(c.input, seed, residual, layout.residual_size());
     std::vector<const float*> matrices, vectors[cuda::kCalls];
@@ -97,8 +97,8 @@ double MultiplyBytes(const Case& c) {
 Work Multiply(const Case& c, uint32_t seed, Arena& arena) {
   const auto matrices = std::make_shared<Matrices>(c, seed, arena);
   const auto blas = std::make_shared<cuda::BlasProducts>();
-  return Runs([=](Stream stream) {
-    blas->Left(stream, matrices->table.groups(), matrices->arrays[cuda::kLeft]);
+  return Runs([=](StreamDevice device) {
+    blas->Left(device, matrices->table.groups(), matrices->arrays[cuda::kLeft]);
   });
 }
 
@@ -109,12 +109,18 @@ Work Products(const Case& c, uint32_t seed, Arena& arena) {
   const auto blas = std::make_shared<cuda::BlasProducts>();
   float* const mean = arena.New<float>(c.elements());
   uint32_t* const faults = arena.New<uint32_t>(std::ssize(matrices->units));
-  return Runs([=](Stream stream) {
+  return Runs([=](StreamDevice device) {
     const cuda::LowRankTable& table = matrices->table;
-    blas->Left(stream, table.groups(), matrices->arrays[cuda::kLeft]);
-    blas->Right(stream, table.groups(), matrices->arrays[cuda::kRight]);
-    cuda::MultiplyFactors(table, matrices->view, matrices->factors[cuda::kLeft],
-                          matrices->products[cuda::kRight], mean, faults, stream);
+    blas->Left(device, table.groups(), matrices->arrays[cuda::kLeft]);
+    blas->Right(device, table.groups(), matrices->arrays[cuda::kRight]);
+    const cuda::Reconstruct::Args args = {.segments = matrices->view.residual,
+                                          .units = matrices->view.units,
+                                          .workers = {},
+                                          .left = matrices->factors[cuda::kLeft],
+                                          .right = matrices->products[cuda::kRight],
+                                          .mean = mean,
+                                          .faults = faults};
+    device.Launch<cuda::Reconstruct>(table.residual_tiles(), args);
   });
 }
 
@@ -126,9 +132,9 @@ Work Orthonormalise(const Case& c, uint32_t seed, Arena& arena) {
   float* const left = matrices->factors[cuda::kLeft];
   double* const work = arena.New<double>(matrices->table.work());
   return {.restore = Restores(left, matrices->layout.size(cuda::kLeft), arena),
-          .run = [=](Stream stream) {
-            cuda::Orthonormalise(matrices->view.bases, std::ssize(matrices->table.bases()), left,
-                                 work, stream);
+          .run = [=](StreamDevice device) {
+            cuda::LaunchOrthonormalise(device, matrices->view.bases,
+                                       std::ssize(matrices->table.bases()), left, work);
           }};
 }
 
@@ -145,11 +151,12 @@ Work Step(const Case& c, uint32_t seed, Arena& arena) {
   const std::vector<Unit> units = Units(c);
   const float* const gradient = Input(c, seed, arena);
   float* const mean = arena.New<float>(c.elements());
-  const std::shared_ptr<DeviceExchange> exchange = cuda::OpenPowerSgd(nullptr, Scheme(), units, 1);
+  const std::shared_ptr<DeviceExchange> exchange =
+      cuda::OpenPowerSgd(StreamDevice(nullptr), Scheme(), units, 1);
   const std::vector<double> ranks(units.size(), kRank);
   return {.restore = {},
           .run =
-              [=](Stream) {
+              [=](StreamDevice) {
                 exchange->Begin({.info = {.seed = seed}, .parameters = ranks});
                 exchange->Encode(0, gradient);
                 exchange->Finish(mean);

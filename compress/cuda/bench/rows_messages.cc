@@ -2,9 +2,10 @@
 #include <memory>
 
 #include "compress/cuda/bench/setup.h"
-#include "compress/cuda/kernels/coding/message.h"
-#include "compress/cuda/kernels/coding/quantise.h"
-#include "compress/cuda/kernels/selection/topk.h"
+#include "compress/cuda/kernels/coding/dequantise_kernels.h"
+#include "compress/cuda/kernels/coding/quantise_kernels.h"
+#include "compress/cuda/kernels/coding/read_message_kernels.h"
+#include "compress/cuda/kernels/coding/write_message_kernels.h"
 #include "compress/message.h"
 
 namespace legacy::bench {
@@ -40,9 +41,7 @@ struct Segmented {
       bytes += (cuda::SegmentBytes(setting, length) + 3) / 4 * 4;
     }
     table = std::make_shared<cuda::QuantiserTable>(setting, units);
-    std::vector<std::byte> image(table->Bytes());
-    table->Write(image.data());
-    parts = table->View(arena.NewCopy(image));
+    parts = Upload(*table, arena);
     draws = arena.NewCopy(sources);
     segments = arena.New<std::byte>(bytes);
   }
@@ -53,9 +52,11 @@ struct Segmented {
   int64_t bytes = 0;
 };
 
-void Encode(const Segmented& to, const cuda::QuantiseArrays& arrays, const Scratch& scratch,
-            Stream stream) {
-  cuda::Quantise(*to.table, to.parts, arrays, scratch.memory, scratch.bytes, stream);
+cuda::QuantiseJob LayOutQuantise(const Segmented& to, const cuda::QuantiseArrays& arrays,
+                                 Arena& arena) {
+  return LayOut(arena, [&](Workspace& workspace) {
+    return cuda::LayOutQuantise(*to.table, to.parts, arrays, workspace);
+  });
 }
 
 template <const QuantiserSetting& setting>
@@ -74,8 +75,8 @@ Work EncodeWithFeedback(const Case& c, uint32_t seed, Arena& arena) {
                                        .residual = Input(c, seed, arena),
                                        .out = to.segments,
                                        .draws = to.draws};
-  const Scratch scratch(cuda::QuantiseWorkspaceBytes(*to.table), arena);
-  Work work = Runs([=](Stream stream) { Encode(to, arrays, scratch, stream); });
+  const cuda::QuantiseJob job = LayOutQuantise(to, arrays, arena);
+  Work work = Runs([=](StreamDevice device) { cuda::LaunchQuantise(device, job, *to.table); });
   work.restore = Restores(arrays.residual, c.elements(), arena);
   return work;
 }
@@ -88,10 +89,12 @@ template <const QuantiserSetting& setting>
 Work Decode(const Case& c, uint32_t seed, Arena& arena) {
   const Segmented from(setting, c, seed, arena);
   float* const sum = Input(c, seed, arena);
-  const Scratch scratch(cuda::QuantiseWorkspaceBytes(*from.table), arena);
-  Encode(from, {.values = sum, .out = from.segments, .draws = from.draws}, scratch, nullptr);
-  const cuda::DequantiseArrays arrays = {.in = from.segments, .sum = sum};
-  return Runs([=](Stream stream) { cuda::DequantiseAdd(*from.table, from.parts, arrays, stream); });
+  const cuda::QuantiseArrays arrays = {.values = sum, .out = from.segments, .draws = from.draws};
+  StreamDevice now(nullptr);
+  cuda::LaunchQuantise(now, LayOutQuantise(from, arrays, arena), *from.table);
+  const cuda::DequantiseJob job =
+      cuda::MakeDequantiseJob(*from.table, from.parts, {.in = from.segments, .sum = sum});
+  return Runs([=](StreamDevice device) { cuda::LaunchDequantise(device, job, *from.table); });
 }
 template <const QuantiserSetting& setting>
 double DecodeBytes(const Case& c) {
@@ -108,12 +111,10 @@ struct Sparse {
     selection.arrays.residual = Input(c, seed, arena);
     selection.arrays.indices = positions = arena.New<uint32_t>(selection.kept);
     selection.arrays.values = values = arena.New<float>(selection.kept);
-    SelectTopK(tables, selection, TopKScratch(tables, selection.kept, arena), nullptr);
+    SelectTopK(tables, selection, arena);
     const std::vector<cuda::MessageUnit> units = Units(c);
     table = std::make_shared<cuda::MessageTable>(units);
-    std::vector<std::byte> image(table->Bytes());
-    table->Write(image.data());
-    view = table->View(arena.NewCopy(image));
+    view = Upload(*table, arena);
     out = arena.New<std::byte>(bytes);
   }
   std::vector<cuda::MessageUnit> Units(const Case& c) {
@@ -145,29 +146,29 @@ struct Sparse {
   int64_t bytes = 0;
 };
 
-void Write(const Sparse& sparse, Stream stream) {
-  cuda::WriteMessages(*sparse.table, sparse.view, sparse.positions,
-                      reinterpret_cast<const std::byte*>(sparse.values), sparse.out, stream);
+void Write(const Sparse& sparse, StreamDevice device) {
+  cuda::LaunchWriteMessages(device, *sparse.table, sparse.view, sparse.positions,
+                            reinterpret_cast<const std::byte*>(sparse.values), sparse.out);
 }
 
 Work WriteMessages(const Case& c, uint32_t seed, Arena& arena) {
   const Sparse sparse(c, seed, arena);
-  return Runs([=](Stream stream) { Write(sparse, stream); });
+  return Runs([=](StreamDevice device) { Write(sparse, device); });
 }
 
 Work ReadMessages(const Case& c, uint32_t seed, Arena& arena) {
   const Sparse sparse(c, seed, arena);
-  Write(sparse, nullptr);
+  Write(sparse, StreamDevice(nullptr));
   const auto units = static_cast<int64_t>(c.lengths.size());
   const cuda::ReadArrays arrays = {.messages = sparse.out,
                                    .positions = sparse.positions,
                                    .values = reinterpret_cast<std::byte*>(sparse.values),
                                    .faults = arena.New<uint32_t>(units),
                                    .counts = arena.New<uint32_t>(units)};
-  const Scratch scratch(cuda::ReadMessagesWorkspaceBytes(*sparse.table), arena);
-  return Runs([=](Stream stream) {
-    cuda::ReadMessages(*sparse.table, sparse.view, arrays, scratch.memory, scratch.bytes, stream);
+  const cuda::ReadJob job = LayOut(arena, [&](Workspace& workspace) {
+    return cuda::LayOutReadMessages(*sparse.table, sparse.view, arrays, workspace);
   });
+  return Runs([=](StreamDevice device) { cuda::LaunchReadMessages(device, *sparse.table, job); });
 }
 
 // The messages, and positions and values beside them.

@@ -4,13 +4,12 @@
 #include <memory>
 
 #include "compress/cuda/bench/setup.h"
-#include "compress/cuda/kernels/selection/entries.h"
-#include "compress/cuda/kernels/selection/random_subset.h"
-#include "compress/cuda/kernels/selection/sampled.h"
-#include "compress/cuda/kernels/selection/sparse_sum.h"
-#include "compress/cuda/kernels/selection/threshold.h"
-#include "compress/cuda/kernels/selection/topk.h"
-#include "compress/cuda/kernels/vector.h"
+#include "compress/cuda/kernels/selection/entries_kernels.h"
+#include "compress/cuda/kernels/selection/random_subset_kernels.h"
+#include "compress/cuda/kernels/selection/sampled_kernels.h"
+#include "compress/cuda/kernels/selection/sparse_sum_kernels.h"
+#include "compress/cuda/kernels/selection/threshold_kernels.h"
+#include "compress/cuda/kernels/vector_kernels.h"
 
 namespace legacy::bench {
 namespace {
@@ -25,8 +24,8 @@ Work TopK(const Case& c, uint32_t seed, Arena& arena, bool feedback) {
   if (feedback) selection.arrays.gradient = Input(c, seed + kOtherSeed, arena);
   selection.arrays.indices = arena.New<uint32_t>(selection.kept);
   selection.arrays.values = arena.New<float>(selection.kept);
-  const Scratch scratch = TopKScratch(tables, selection.kept, arena);
-  Work work = Runs([=](Stream stream) { SelectTopK(tables, selection, scratch, stream); });
+  const cuda::TopKJob job = LayOutTopK(tables, selection, arena);
+  Work work = Runs([=](StreamDevice device) { LaunchTopK(tables, job, device); });
   if (feedback) work.restore = Restores(selection.arrays.residual, c.elements(), arena);
   return work;
 }
@@ -44,11 +43,12 @@ std::vector<float> KthMagnitudes(const Case& c, const Tables& tables, const floa
   Selection selection(c, 0, arena);
   float* const sums = arena.New<float>(n);
   CopyFloats(residual, sums, n);
-  cuda::Add(gradient, sums, n, nullptr);
+  StreamDevice now(nullptr);
+  cuda::LaunchMap(now, cuda::AddRule{}, gradient, sums, n);
   selection.arrays.residual = sums;
   selection.arrays.indices = arena.New<uint32_t>(selection.kept);
   selection.arrays.values = arena.New<float>(selection.kept);
-  SelectTopK(tables, selection, TopKScratch(tables, selection.kept, arena), nullptr);
+  SelectTopK(tables, selection, arena);
   const std::vector<float> values = Download(selection.arrays.values, selection.kept);
   std::vector<float> thresholds;
   size_t at = 0;
@@ -77,11 +77,10 @@ Work Threshold(const Case& c, uint32_t seed, Arena& arena) {
       .count = arena.New<uint32_t>(vectors),
       .left_out = arena.New<int64_t>(1),
       .non_finite = arena.New<uint32_t>(vectors)};
-  const Scratch scratch(cuda::ThresholdWorkspaceBytes(tables.table, capacity), arena);
-  Work work = Runs([=](Stream stream) {
-    cuda::SelectAtLeast(tables.table, tables.segments, arrays, scratch.memory, scratch.bytes,
-                        stream);
+  const cuda::ThresholdJob job = LayOut(arena, [&](Workspace& workspace) {
+    return cuda::LayOutThreshold(tables.table, tables.segments, arrays, workspace);
   });
+  Work work = Runs([=](StreamDevice device) { cuda::LaunchThreshold(device, job, tables.table); });
   work.restore = Restores(residual, c.elements(), arena);
   return work;
 }
@@ -96,9 +95,9 @@ Work CountAtLeast(const Case& c, uint32_t seed, Arena& arena) {
   const float* const thresholds = arena.NewCopy(KthMagnitudes(c, tables, zeros, values));
   uint32_t* const counts = arena.New<uint32_t>(vectors * cuda::kSampledThresholds);
   uint32_t* const non_finite = arena.New<uint32_t>(vectors);
-  return Runs([=](Stream stream) {
-    cuda::CountAtLeast(tables.table, tables.segments, values, thresholds, counts, non_finite,
-                       stream);
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchCountAtLeast(device, tables.table, tables.segments, values, thresholds, counts,
+                             non_finite);
   });
 }
 
@@ -117,20 +116,18 @@ Work RandomSubset(const Case& c, uint32_t seed, Arena& arena) {
     out += kept[i];
   }
   const auto table = std::make_shared<cuda::SubsetTable>(units);
-  std::vector<std::byte> image(table->Bytes());
-  table->Write(image.data());
-  const cuda::Subsets subsets = table->View(arena.NewCopy(image));
+  const cuda::Subsets subsets = Upload(*table, arena);
   const RandomKey* const on_device = arena.NewCopy(keys);
   uint32_t* const positions = arena.New<uint32_t>(out);
   float* const values = arena.New<float>(out);
   float* const flat = Input(c, seed, arena);
   uint32_t* const non_finite = arena.New<uint32_t>(table->count());
-  const Scratch scratch(cuda::RandomSubsetWorkspaceBytes(*table), arena);
-  return Runs([=](Stream stream) {
-    cuda::DrawRandomSubsets(*table, subsets, on_device, positions, scratch.memory, scratch.bytes,
-                            stream);
-    cuda::TakeSubsets(*table, subsets, positions, flat, /*clear=*/false, values, non_finite,
-                      stream);
+  const cuda::SubsetJob job = LayOut(arena, [&](Workspace& workspace) {
+    return cuda::LayOutSubsets(*table, subsets, on_device, positions, workspace);
+  });
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchSubsets(device, *table, job);
+    cuda::LaunchTake(device, *table, subsets, positions, flat, /*clear=*/false, values, non_finite);
   });
 }
 // A bitmap of all is written and read twice; of each one kept, a sector of 32 bytes is read, and
@@ -150,10 +147,12 @@ Work PutEntries(const Case& c, uint32_t seed, Arena& arena) {
   selection.arrays.residual = flat;
   selection.arrays.indices = arena.New<uint32_t>(kept);
   selection.arrays.values = arena.New<float>(kept);
-  SelectTopK(tables, selection, TopKScratch(tables, kept, arena), nullptr);
+  SelectTopK(tables, selection, arena);
   const cuda::PackedLists lists = {selection.arrays.out, selection.arrays.k,
                                    selection.arrays.indices, selection.arrays.values};
-  return Runs([=](Stream stream) { cuda::PutEntries(tables.segments, lists, kept, flat, stream); });
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchPutEntries(device, tables.segments, lists, kept, flat);
+  });
 }
 // Of each entry position and value are read, and a sector of 32 bytes is written.
 double PutEntriesBytes(const Case& c) { return 40 * static_cast<double>(c.kept()); }
@@ -170,30 +169,25 @@ Work SparseSum(const Case& c, uint32_t seed, Arena& arena) {
   float* const values = arena.New<float>(kWorkers * kept);
   std::vector<int64_t> begin;
   std::vector<uint32_t> count;
-  {
+  for (int32_t w = 0; w < kWorkers; ++w) {
     Arena temporary;
-    float* const inputs = temporary.New<float>(c.elements());
-    const Scratch scratch = TopKScratch(tables, kept, temporary);
-    for (int32_t w = 0; w < kWorkers; ++w) {
-      FillInput(c.input, seed + kOtherSeed * w, inputs, c.elements());
-      Selection selection(c, w * kept, temporary);
-      selection.arrays.residual = inputs;
-      selection.arrays.indices = indices;
-      selection.arrays.values = values;
-      SelectTopK(tables, selection, scratch, nullptr);
-      int64_t at = w * kept;
-      for (const int64_t of_a_vector : c.EachKept()) {
-        begin.push_back(at);
-        count.push_back(static_cast<uint32_t>(of_a_vector));
-        at += of_a_vector;
-      }
+    Selection selection(c, w * kept, temporary);
+    selection.arrays.residual = Input(c, seed + kOtherSeed * w, temporary);
+    selection.arrays.indices = indices;
+    selection.arrays.values = values;
+    SelectTopK(tables, selection, temporary);
+    int64_t at = w * kept;
+    for (const int64_t of_a_vector : c.EachKept()) {
+      begin.push_back(at);
+      count.push_back(static_cast<uint32_t>(of_a_vector));
+      at += of_a_vector;
     }
   }
   const cuda::PackedLists lists = {arena.NewCopy(begin), arena.NewCopy(count), indices, values};
   float* const sum = Input(c, seed, arena);
   const cuda::SparseSumOptions options = {.workers = kWorkers, .divisor = kWorkers};
-  return Runs([=](Stream stream) {
-    cuda::SumSparse(tables.table, tables.segments, lists, options, sum, stream);
+  return Runs([=](StreamDevice device) {
+    cuda::LaunchSparseSum(device, tables.table, tables.segments, lists, options, sum);
   });
 }
 double SparseSumBytes(const Case& c) {

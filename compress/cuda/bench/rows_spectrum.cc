@@ -5,9 +5,10 @@
 #include "compress/codecs/fft_codec.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cuda/bench/setup.h"
-#include "compress/cuda/kernels/coding/message.h"
-#include "compress/cuda/kernels/coding/quantise.h"
-#include "compress/cuda/kernels/transforms/spectrum.h"
+#include "compress/cuda/kernels/coding/quantise_kernels.h"
+#include "compress/cuda/kernels/coding/write_message_kernels.h"
+#include "compress/cuda/kernels/transforms/inverse_kernels.h"
+#include "compress/cuda/kernels/transforms/spectrum_kernels.h"
 #include "compress/message.h"
 
 namespace legacy::bench {
@@ -35,10 +36,8 @@ double BinBytes(const Case& c) {
 // A case's spectra, and what is kept of them.
 struct Selected {
   Selected(const Case& c, uint32_t seed, Arena& arena)
-      : table(std::make_shared<cuda::SpectrumTable>(Plan(), c.Table().extents())) {
-    std::vector<std::byte> image(table->Bytes());
-    table->Write(image.data());
-    view = table->View(arena.NewCopy(image));
+      : table(std::make_shared<cuda::SpectrumTable>(Plan(), c.Table().extents())),
+        view(Upload(*table, arena)) {
     const auto units = static_cast<int64_t>(c.lengths.size());
     std::vector<uint32_t> counts;
     for (const int64_t kept : KeptOf(c)) {
@@ -52,44 +51,41 @@ struct Selected {
               .coefficients = arena.New<cuda::ComplexFloat>(begins.back()),
               .scales = arena.NewCopy(std::vector<float>(units, 1.0f)),
               .largest = arena.New<uint32_t>(units)};
-    const size_t bytes = cuda::SpectrumWorkspaceBytes(*table);
-    scratch = arena.New<std::byte>(static_cast<int64_t>(bytes));
-    scratch_bytes = bytes;
+    job = LayOut(arena, [&](Workspace& workspace) {
+      return cuda::LayOutSpectrum(*table, view, arrays, workspace);
+    });
   }
-  void Select(Stream stream) const {
-    cuda::SelectSpectrum(*table, view, arrays, scratch, scratch_bytes, stream);
-  }
+  void Select(StreamDevice device) const { cuda::LaunchSpectrum(device, *table, job); }
 
   std::shared_ptr<cuda::SpectrumTable> table;
   cuda::Spectra view;
   std::vector<int64_t> begins = {0};
   cuda::SpectrumArrays arrays;
-  void* scratch = nullptr;
-  size_t scratch_bytes = 0;
+  cuda::SpectrumJob job;
 };
 
 double SelectBytes(const Case& c) { return Floats<1>(c) + BinBytes(c); }
 
 Work Select(const Case& c, uint32_t seed, Arena& arena) {
   const auto kept = std::make_shared<Selected>(c, seed, arena);
-  return Runs([=](Stream stream) { kept->Select(stream); });
+  return Runs([=](StreamDevice device) { kept->Select(device); });
 }
 
 double InverseBytes(const Case& c) { return Floats<2>(c) + BinBytes(c); }
 
 Work Inverse(const Case& c, uint32_t seed, Arena& arena) {
   const auto kept = std::make_shared<Selected>(c, seed, arena);
-  kept->Select(nullptr);
+  kept->Select(StreamDevice(nullptr));
   const cuda::InverseArrays arrays = {.begin = kept->arrays.out,
                                       .count = kept->arrays.k,
                                       .positions = kept->arrays.positions,
                                       .coefficients = kept->arrays.coefficients,
                                       .mode = cuda::InverseMode::kAdd,
                                       .out = Input(c, seed + kOtherSeed, arena)};
-  const Scratch scratch(cuda::InverseWorkspaceBytes(*kept->table, 1), arena);
-  return Runs([=](Stream stream) {
-    cuda::InvertSpectra(*kept->table, kept->view, arrays, scratch.memory, scratch.bytes, stream);
+  const cuda::InverseJob job = LayOut(arena, [&](Workspace& workspace) {
+    return cuda::LayOutInverse(*kept->table, kept->view, arrays, workspace);
   });
+  return Runs([=](StreamDevice device) { cuda::LaunchInverse(device, *kept->table, job); });
 }
 
 // Quantised coefficients and the messages that hold them.
@@ -139,22 +135,19 @@ Work Encode(const Case& c, uint32_t seed, Arena& arena) {
   const Packing packing(c, *kept);
   const auto quantisers = std::make_shared<cuda::QuantiserTable>(kPacking, packing.quantised);
   const auto messages = std::make_shared<cuda::MessageTable>(packing.messages);
-  const auto upload = [&](const auto& table) {
-    std::vector<std::byte> image(table.Bytes());
-    table.Write(image.data());
-    return table.View(arena.NewCopy(image));
-  };
-  const cuda::QuantisedParts parts = upload(*quantisers);
-  const cuda::Messages view = upload(*messages);
+  const cuda::QuantisedParts parts = Upload(*quantisers, arena);
+  const cuda::Messages view = Upload(*messages, arena);
   const cuda::QuantiseArrays arrays = {
       .values = reinterpret_cast<const float*>(kept->arrays.coefficients),
       .out = arena.New<std::byte>(packing.segment_bytes)};
   std::byte* const out = arena.New<std::byte>(packing.message_bytes);
-  const Scratch scratch(cuda::QuantiseWorkspaceBytes(*quantisers), arena);
-  return Runs([=](Stream stream) {
-    kept->Select(stream);
-    cuda::Quantise(*quantisers, parts, arrays, scratch.memory, scratch.bytes, stream);
-    cuda::WriteMessages(*messages, view, kept->arrays.positions, arrays.out, out, stream);
+  const cuda::QuantiseJob job = LayOut(arena, [&](Workspace& workspace) {
+    return cuda::LayOutQuantise(*quantisers, parts, arrays, workspace);
+  });
+  return Runs([=](StreamDevice device) {
+    kept->Select(device);
+    cuda::LaunchQuantise(device, job, *quantisers);
+    cuda::LaunchWriteMessages(device, *messages, view, kept->arrays.positions, arrays.out, out);
   });
 }
 

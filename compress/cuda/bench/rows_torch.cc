@@ -18,13 +18,13 @@ std::vector<KeptPart> KeptParts(const Case& c) {
 
 Work TorchTopK(const Case& c, uint32_t seed, Arena& arena) {
   const auto work = TorchTopKOfMagnitudes(Input(c, seed, arena), KeptParts(c));
-  return {.restore = {}, .run = [=](Stream) { work(); }, .capturable = false};
+  return {.restore = {}, .run = [=](StreamDevice) { work(); }, .capturable = false};
 }
 
 Work TorchFeedback(const Case& c, uint32_t seed, Arena& arena) {
   const float* const gradient = Input(c, seed + kOtherSeed, arena);
   const auto work = TorchTopKWithFeedback(gradient, Input(c, seed, arena), KeptParts(c));
-  return {.restore = {}, .run = [=](Stream) { work(); }, .capturable = false};
+  return {.restore = {}, .run = [=](StreamDevice) { work(); }, .capturable = false};
 }
 
 }  // namespace

@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "compress/cuda/bench/rows.h"
-#include "compress/cuda/kernels/selection/topk.h"
+#include "compress/cuda/device/workspace.h"
+#include "compress/cuda/kernels/selection/topk_kernels.h"
 
 namespace legacy::bench {
 
-using cuda::Stream;
+using cuda::StreamDevice;
+using cuda::Workspace;
 
 inline constexpr uint32_t kOtherSeed = 1000;  // beside a case's own, for a second input
 
@@ -35,26 +37,33 @@ inline float* Input(const Case& c, uint32_t seed, Arena& arena) {
   return values;
 }
 
+// The view of a table's copy on the device.
+template <class Table>
+auto Upload(const Table& table, Arena& arena) {
+  std::vector<std::byte> image(table.Bytes());
+  table.Write(image.data());
+  return table.View(arena.NewCopy(image));
+}
+
 // The tables of a case's vectors, on the host and on the device.
 struct Tables {
-  Tables(const Case& c, Arena& arena) : table(c.Table()) {
-    std::vector<int64_t> words(table.Bytes() / sizeof(int64_t));
-    table.Write(words.data());
-    segments = table.View(arena.NewCopy(words));
-  }
+  Tables(const Case& c, Arena& arena) : table(c.Table()), segments(Upload(table, arena)) {}
   cuda::SegmentTable table;
   cuda::Segments segments;
 };
 
-struct Scratch {
-  Scratch(size_t size, Arena& arena)
-      : memory(arena.New<std::byte>(static_cast<int64_t>(size))), bytes(size) {}
-  void* memory;
-  size_t bytes;
-};
+// layout(workspace), with as much scratch as it asks for.
+template <class Layout>
+auto LayOut(Arena& arena, Layout layout) {
+  const size_t bytes = Workspace::BytesFor(layout);
+  Workspace workspace(arena.New<std::byte>(static_cast<int64_t>(bytes)), bytes);
+  return layout(workspace);
+}
 
 // A kernel that nothing has to be restored for.
-inline Work Runs(std::function<void(Stream)> run) { return {.restore = {}, .run = std::move(run)}; }
+inline Work Runs(std::function<void(StreamDevice)> run) {
+  return {.restore = {}, .run = std::move(run)};
+}
 
 // Room for what is selected of a case's vectors, which lie packed from `first` on.
 struct Selection {
@@ -73,14 +82,20 @@ struct Selection {
   int64_t kept = 0;
 };
 
-inline void SelectTopK(const Tables& tables, const Selection& selection, const Scratch& scratch,
-                       Stream stream) {
-  cuda::SelectTopK(tables.table, tables.segments, selection.arrays, selection.kept, scratch.memory,
-                   scratch.bytes, stream);
+inline cuda::TopKJob LayOutTopK(const Tables& tables, const Selection& selection, Arena& arena) {
+  return LayOut(arena, [&](Workspace& workspace) {
+    return cuda::LayOutTopK(tables.table, tables.segments, selection.arrays, selection.kept,
+                            workspace);
+  });
 }
 
-inline Scratch TopKScratch(const Tables& tables, int64_t kept, Arena& arena) {
-  return {cuda::TopKWorkspaceBytes(tables.table, kept), arena};
+inline void LaunchTopK(const Tables& tables, const cuda::TopKJob& job, StreamDevice device) {
+  cuda::LaunchTopK(device, job, tables.table.count(), tables.table.tiles());
+}
+
+// Once, on the default stream.
+inline void SelectTopK(const Tables& tables, const Selection& selection, Arena& arena) {
+  LaunchTopK(tables, LayOutTopK(tables, selection, arena), StreamDevice(nullptr));
 }
 
 // Restores what `residual` holds now, before each turn.

@@ -1,5 +1,5 @@
 // A host device runs kernels on the host, one block after the other: the twin of StreamDevice
-// (stream_device.cuh).
+// (stream_device.h).
 #pragma once
 
 #include <cstddef>

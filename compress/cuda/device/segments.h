@@ -47,6 +47,9 @@ struct PackedLists {
   const float* values = nullptr;
 };
 
+// Stands for the position of an element that a segment does not have.
+inline constexpr uint32_t kNoPosition = 0xFFFFFFFF;
+
 struct Tile {
   int32_t segment = 0;
   int64_t begin = 0;  // in the segment

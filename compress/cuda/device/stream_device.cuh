@@ -1,5 +1,5 @@
-// Runs kernels (block.h) on a GPU, in the order of a stream. Launches and Clear() can be captured
-// in a CUDA graph; memory, and copies from and to the host cannot.
+// How a kernel (block.h) is compiled for a GPU. A .cu that includes this compiles the kernels of
+// all launches that it instantiates; each kernel is in one of them.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "compress/cuda/device/block.h"
+#include "compress/cuda/device/stream_device.h"
 
 namespace legacy::cuda {
 
@@ -179,57 +180,24 @@ __global__ void __launch_bounds__(Kernel::kThreads, BlocksTogether<Kernel>())
   Kernel::Run(block, args);
 }
 
-inline void Check(cudaError_t status, const char* what) {
-  if (status != cudaSuccess) {
-    throw Error(std::string("CUDA, ") + what + ": " + cudaGetErrorString(status));
+// Used: C++ sources, which do not see it, call what a .cu instantiates.
+template <class Kernel>
+[[gnu::used]] void StreamDevice::Launch(int64_t blocks, const typename Kernel::Args& args) {
+  if (blocks == 0) return;
+  static_assert(sizeof(args) <= 4096, "what a launch has room for");
+  constexpr int64_t kMostBlocks = std::numeric_limits<int32_t>::max();
+  if (blocks > kMostBlocks) {
+    throw Error("GPU blocks of a launch", std::to_string(blocks), "up to 2^31 - 1");
   }
+  constexpr size_t kBytes = sizeof(SharedMemory<Kernel>);
+  constexpr size_t kFree = 48 << 10;  // more has to be asked for
+  if constexpr (kBytes > kFree) {
+    static const cudaError_t raised = cudaFuncSetAttribute(
+        Entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kBytes));
+    Check(raised, "shared memory of a kernel");
+  }
+  Entry<Kernel><<<static_cast<unsigned>(blocks), Kernel::kThreads, kBytes, stream_>>>(args);
+  Check(cudaGetLastError(), "launch of a kernel");
 }
-
-class StreamDevice {
- public:
-  explicit StreamDevice(cudaStream_t stream) : stream_(stream) {}
-
-  // Throws Error where the launch is refused. Nothing is launched for no blocks.
-  template <class Kernel>
-  void Launch(int64_t blocks, const typename Kernel::Args& args) {
-    if (blocks == 0) return;
-    static_assert(sizeof(args) <= 4096, "what a launch has room for");
-    constexpr int64_t kMostBlocks = std::numeric_limits<int32_t>::max();
-    if (blocks > kMostBlocks) {
-      throw Error("GPU blocks of a launch", std::to_string(blocks), "up to 2^31 - 1");
-    }
-    constexpr size_t kBytes = sizeof(SharedMemory<Kernel>);
-    constexpr size_t kFree = 48 << 10;  // more has to be asked for
-    if constexpr (kBytes > kFree) {
-      static const cudaError_t raised = cudaFuncSetAttribute(
-          Entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kBytes));
-      Check(raised, "shared memory of a kernel");
-    }
-    Entry<Kernel><<<static_cast<unsigned>(blocks), Kernel::kThreads, kBytes, stream_>>>(args);
-    Check(cudaGetLastError(), "launch of a kernel");
-  }
-
-  // Memory: DeviceArray (device_array.h). Copies are in the order of the stream: what is uploaded
-  // may change at once, what is downloaded is there after Wait().
-  static void* Allocate(size_t bytes) {
-    void* memory = nullptr;
-    Check(cudaMalloc(&memory, bytes), "memory");
-    return memory;
-  }
-  static void Free(void* memory) { cudaFree(memory); }
-  void Clear(void* memory, size_t bytes) {
-    Check(cudaMemsetAsync(memory, 0, bytes, stream_), "memory");
-  }
-  void Copy(void* to, const void* from, size_t bytes) {
-    Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "copy");
-  }
-  void Upload(void* to, const void* from, size_t bytes) { Copy(to, from, bytes); }
-  void Download(void* to, const void* from, size_t bytes) { Copy(to, from, bytes); }
-  void Wait() { Check(cudaStreamSynchronize(stream_), "kernels"); }
-  cudaStream_t stream() const { return stream_; }
-
- private:
-  cudaStream_t stream_;
-};
 
 }  // namespace legacy::cuda

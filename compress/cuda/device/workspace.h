@@ -6,9 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-
-#include "base/error.h"
 
 namespace legacy::cuda {
 
@@ -27,11 +24,6 @@ class Workspace {
     return used_ <= bytes_ ? reinterpret_cast<T*>(memory_ + begin) : nullptr;
   }
   size_t used() const { return used_; }
-  void CheckEnough() const {
-    if (used_ <= bytes_) return;
-    throw Error("GPU workspace", std::to_string(bytes_) + " bytes",
-                std::to_string(used_) + " bytes and more");
-  }
 
   template <class Layout>
   static size_t BytesFor(Layout layout) {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "compress/cuda/device/stream.h"
+#include "compress/cuda/device/stream_device.h"
 #include "compress/model_exchange.h"
 
 namespace legacy::cuda {

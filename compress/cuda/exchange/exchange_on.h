@@ -1,5 +1,4 @@
-// The exchange of a scheme on a device: which part has kernels for it. With host_operations.h or
-// stream_operations.cuh, as the device is.
+// The exchange of a scheme on a device: which part has kernels for it.
 #pragma once
 
 #include <memory>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "compress/cuda/exchange/codec_exchange.h"
+#include "compress/cuda/exchange/powersgd_exchange.h"
 #include "compress/model_exchange.h"
 #include "compress/schemes/powersgd.h"
 

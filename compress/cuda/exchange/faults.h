@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "compress/cuda/device/device_array.h"
+#include "compress/cuda/device/segments.h"
 #include "compress/cuda/kernels/transforms/spectrum.h"
-#include "compress/cuda/kernels/vector.h"
 
 namespace legacy::cuda {
 

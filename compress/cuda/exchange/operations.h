@@ -1,7 +1,5 @@
-// Exchanges call kernels by operations: the functions of X.h with the scratch memory that they
-// need, the same for all devices. On a HostDevice (host_operations.h) they launch the kernels of
-// X_kernels.h, on a StreamDevice (stream_operations.cuh) they call X.h, so that no kernel is
-// compiled for a GPU twice.
+// Exchanges call kernels by operations: the launches of X_kernels.h with the scratch memory that
+// they need, the same for all devices.
 //
 //   Operations<Device> on(device);
 //   on.SelectTopK(table, arrays, kept);
@@ -9,20 +7,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "compress/cuda/device/device_array.h"
 #include "compress/cuda/device/segments.h"
 #include "compress/cuda/device/workspace.h"
-#include "compress/cuda/kernels/coding/message.h"
-#include "compress/cuda/kernels/coding/quantise.h"
+#include "compress/cuda/kernels/coding/dequantise_kernels.h"
+#include "compress/cuda/kernels/coding/quantise_kernels.h"
+#include "compress/cuda/kernels/coding/read_message_kernels.h"
+#include "compress/cuda/kernels/coding/write_message_kernels.h"
+#include "compress/cuda/kernels/selection/dgc_kernels.h"
+#include "compress/cuda/kernels/selection/entries_kernels.h"
+#include "compress/cuda/kernels/selection/random_subset_kernels.h"
+#include "compress/cuda/kernels/selection/sampled_kernels.h"
+#include "compress/cuda/kernels/selection/sparse_sum_kernels.h"
 #include "compress/cuda/kernels/selection/subset_table.h"
+#include "compress/cuda/kernels/selection/threshold_kernels.h"
+#include "compress/cuda/kernels/selection/topk_kernels.h"
+#include "compress/cuda/kernels/transforms/inverse_kernels.h"
+#include "compress/cuda/kernels/transforms/spectrum_kernels.h"
 #include "compress/cuda/kernels/transforms/spectrum_table.h"
+#include "compress/cuda/kernels/vector_kernels.h"
 
 namespace legacy::cuda {
-
-// A specialisation for each device.
-template <class Device>
-class Operations;
 
 template <class Device>
 using DeviceSegments = DeviceTable<Device, SegmentTable>;
@@ -35,25 +42,135 @@ using DeviceSubsets = DeviceTable<Device, SubsetTable>;
 template <class Device>
 using DeviceSpectra = DeviceTable<Device, SpectrumTable>;
 
-// Scratch memory of the operations of a stream, one after the other.
+// Operations queue work on a device and return.
 template <class Device>
-class ScratchMemory {
+class Operations {
  public:
-  void* Reserve(size_t bytes) {
-    if (memory_.bytes() < bytes) memory_ = {};  // none of it is kept
-    memory_.Reserve(static_cast<int64_t>(bytes));
-    return memory_.data();
+  using Segmented = DeviceSegments<Device>;
+
+  explicit Operations(Device device) : device_(std::move(device)) {}
+  Device& device() { return device_; }
+
+  void SelectTopK(const Segmented& table, const TopKArrays& arrays, int64_t kept) {
+    const auto job = LayOut([&](Workspace& workspace) {
+      return LayOutTopK(*table, table.view(), arrays, kept, workspace);
+    });
+    LaunchTopK(device_, job, table->count(), table->tiles());
   }
+  void SelectAtLeast(const Segmented& table, const ThresholdArrays& arrays) {
+    const auto job = LayOut([&](Workspace& workspace) {
+      return LayOutThreshold(*table, table.view(), arrays, workspace);
+    });
+    LaunchThreshold(device_, job, *table);
+  }
+  void DrawRandomSubsets(const DeviceSubsets<Device>& table, const RandomKey* keys,
+                         uint32_t* positions) {
+    const auto job = LayOut([&](Workspace& workspace) {
+      return LayOutSubsets(*table, table.view(), keys, positions, workspace);
+    });
+    LaunchSubsets(device_, *table, job);
+  }
+  void TakeSubsets(const DeviceSubsets<Device>& table, const uint32_t* positions, float* flat,
+                   bool clear, float* values, uint32_t* non_finite) {
+    LaunchTake(device_, *table, table.view(), positions, flat, clear, values, non_finite);
+  }
+  void TakeSamples(const Segmented& table, const SampledElements* elements, const float* values,
+                   float* samples) {
+    LaunchTakeSamples(device_, *table, table.view(), elements, values, samples);
+  }
+  void SmallestMagnitudes(const Segmented& table, const float* values, float* smallest) {
+    LaunchSmallestMagnitudes(device_, *table, table.view(), values, smallest);
+  }
+  void CountAtLeast(const Segmented& table, const float* values, const float* thresholds,
+                    uint32_t* counts, uint32_t* non_finite) {
+    LaunchCountAtLeast(device_, *table, table.view(), values, thresholds, counts, non_finite);
+  }
+
+  void SelectSpectrum(const DeviceSpectra<Device>& table, const SpectrumArrays& arrays) {
+    const auto job = LayOut([&](Workspace& workspace) {
+      return LayOutSpectrum(*table, table.view(), arrays, workspace);
+    });
+    LaunchSpectrum(device_, *table, job);
+  }
+  void InvertSpectra(const DeviceSpectra<Device>& table, const InverseArrays& arrays) {
+    const auto job = LayOut([&](Workspace& workspace) {
+      return LayOutInverse(*table, table.view(), arrays, workspace);
+    });
+    LaunchInverse(device_, *table, job);
+  }
+
+  void Quantise(const DeviceQuantiser<Device>& table, const QuantiseArrays& arrays) {
+    const auto job = LayOut([&](Workspace& workspace) {
+      return LayOutQuantise(*table, table.view(), arrays, workspace);
+    });
+    LaunchQuantise(device_, job, *table);
+  }
+  void DequantiseAdd(const DeviceQuantiser<Device>& table, const DequantiseArrays& arrays) {
+    LaunchDequantise(device_, MakeDequantiseJob(*table, table.view(), arrays), *table);
+  }
+  void WriteMessages(const DeviceMessages<Device>& table, const uint32_t* positions,
+                     const std::byte* values, std::byte* out) {
+    LaunchWriteMessages(device_, *table, table.view(), positions, values, out);
+  }
+  void ReadMessages(const DeviceMessages<Device>& table, const ReadArrays& arrays) {
+    const auto job = LayOut([&](Workspace& workspace) {
+      return LayOutReadMessages(*table, table.view(), arrays, workspace);
+    });
+    LaunchReadMessages(device_, *table, job);
+  }
+
+  void PutEntries(Segments segments, const PackedLists& lists, int64_t most, float* flat) {
+    LaunchPutEntries(device_, segments, lists, most, flat);
+  }
+  void MoveEntries(int32_t count, const PackedLists& from, const MovedEntries& to, int64_t most) {
+    LaunchMoveEntries(device_, count, from, to, most);
+  }
+  void Enumerate(const Segmented& table, uint32_t* positions) {
+    LaunchEnumerate(device_, *table, table.view(), positions);
+  }
+  void ClearSelected(Segments segments, const PackedLists& lists, int64_t most, float* values) {
+    LaunchClearSelected(device_, segments, lists, most, values, nullptr);
+  }
+  void AccumulateMomentum(const Segmented& table, const MomentumArrays& arrays,
+                          const MomentumOptions& options) {
+    LaunchMomentum(device_, *table, table.view(), arrays, options);
+  }
+  void SumSparse(const Segmented& table, const PackedLists& lists, const SparseSumOptions& options,
+                 float* sum) {
+    LaunchSparseSum(device_, *table, table.view(), lists, options, sum);
+  }
+  void FindLargest(const Segmented& table, const float* values, uint32_t* largest,
+                   uint32_t* first_non_finite) {
+    LaunchExtremes(device_, *table, table.view(), values, {largest, first_non_finite});
+  }
+  void SquaredNorms(const Segmented& table, const float* values, double* squares) {
+    double* const sums =
+        LayOut([&](Workspace& workspace) { return LayOutSums(*table, workspace); });
+    LaunchSums<Square>(device_, *table, table.view(), values, sums, squares);
+  }
+  void ClipFactors(const double* squares, float* factors, int32_t workers, double limit) {
+    LaunchClipFactors(device_, squares, factors, workers, limit);
+  }
+  void Add(const float* values, float* sum, int64_t n) {
+    LaunchMap(device_, AddRule{}, values, sum, n);
+  }
+  void Scale(float* values, float factor, int64_t n) {
+    LaunchMap(device_, ScaleRule{factor}, values, values, n);
+  }
+
+ private:
   // layout(workspace), where there is room for it.
   template <class Layout>
   auto LayOut(Layout layout) {
     const size_t bytes = Workspace::BytesFor(layout);
-    Workspace workspace(Reserve(bytes), bytes);
+    if (scratch_.bytes() < bytes) scratch_ = {};  // none of it is kept
+    scratch_.Reserve(static_cast<int64_t>(bytes));
+    Workspace workspace(scratch_.data(), bytes);
     return layout(workspace);
   }
 
- private:
-  DeviceArray<Device, std::byte> memory_;
+  Device device_;
+  DeviceArray<Device, std::byte> scratch_;  // of the operations, one after the other
 };
 
 }  // namespace legacy::cuda

@@ -16,15 +16,11 @@
 // Deterministic: the same input gives the same bits on the same GPU with the same cuBLAS.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 
-#include "compress/cuda/device/stream.h"
-#include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
+#include "compress/cuda/device/stream_device.h"
 #include "compress/cuda/kernels/transforms/powersgd_products.h"
-#include "compress/cuda/kernels/transforms/powersgd_table.h"
 #include "compress/model_exchange.h"
 #include "compress/schemes/powersgd.h"
 
@@ -38,26 +34,16 @@ class BlasProducts {
   BlasProducts();
   BlasProducts(BlasProducts&&) noexcept;
   ~BlasProducts();
-  void Left(Stream stream, std::span<const MatrixGroup> groups, const ProductArrays& arrays);
-  void Right(Stream stream, std::span<const MatrixGroup> groups, const ProductArrays& arrays);
+  void Left(StreamDevice& device, std::span<const MatrixGroup> groups, const ProductArrays& arrays);
+  void Right(StreamDevice& device, std::span<const MatrixGroup> groups,
+             const ProductArrays& arrays);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-// Vectors of bases made orthonormal in place: 4 bytes read and written a float, and `work` doubles
-// (SetWork) gone through once for each group of 8 vectors before. One launch, a block for each
-// basis. Throws Error where it is refused.
-void Orthonormalise(const Basis* bases, int64_t count, float* vectors, double* work, Stream stream);
-
-// mean = P Q^T for all units of the table, `view` that of its copy on the device; those that are
-// sent whole get 0 / 0. `faults`, one for each unit, from 0: see FaultAt() in powersgd_kernels.h. 4
-// bytes written an element.
-void MultiplyFactors(const LowRankTable& table, const LowRankView& view, const float* left,
-                     const float* right, float* mean, uint32_t* faults, Stream stream);
-
-std::unique_ptr<DeviceExchange> OpenPowerSgd(Stream stream, const PowerSgdScheme& scheme,
+std::unique_ptr<DeviceExchange> OpenPowerSgd(StreamDevice device, const PowerSgdScheme& scheme,
                                              std::span<const Unit> units, int workers);
 
 }  // namespace legacy::cuda

@@ -9,7 +9,6 @@
 
 #include "compress/cpu/topk_gather.h"
 #include "compress/cuda/exchange/selectors.h"
-#include "compress/cuda/kernels/selection/sampled.h"
 
 namespace legacy::cuda {
 

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "compress/cuda/exchange/random_subsets.h"
-#include "compress/cuda/kernels/selection/threshold.h"
-#include "compress/cuda/kernels/selection/topk.h"
 
 namespace legacy::cuda {
 

@@ -1,4 +1,5 @@
-// Kernels of vector.h. Sums have the order of cpu/vector.h, so that they are the CPU's to the bit:
+// cpu/vector.h on a GPU: sums and extremes of many segments at once, to the bit, and loops over
+// dense vectors. Sums have the order of cpu/vector.h, so that they are the CPU's to the bit:
 // a warp takes a block of kSumBlock terms, its lanes are that order's lanes.
 #pragma once
 
@@ -10,7 +11,6 @@
 #include "compress/cuda/device/segments.h"
 #include "compress/cuda/device/vectors.h"
 #include "compress/cuda/device/workspace.h"
-#include "compress/cuda/kernels/vector.h"
 
 namespace legacy::cuda {
 
@@ -126,6 +126,9 @@ inline double* LayOutSums(const SegmentTable& table, Workspace& workspace) {
   return workspace.Take<double>(table.tiles() * kSumsPerTile);
 }
 
+// Of each segment, from values at its extent of a flat buffer, one number into `totals`. `segments`
+// is the copy of `table` on the device, `sums` of LayOutSums(). 4 bytes read an element, 8 written
+// for each 1024.
 template <class Term, class Device>
 void LaunchSums(Device& device, const SegmentTable& table, Segments segments, const float* values,
                 double* sums, double* totals) {

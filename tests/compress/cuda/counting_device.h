@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "compress/cuda/exchange/host_operations.h"
+#include "compress/cuda/device/host_device.h"
 #include "tests/compress/counted_memory.h"
 
 namespace legacy::test {

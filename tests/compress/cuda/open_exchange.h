@@ -11,7 +11,7 @@
 
 namespace legacy::test {
 
-// cuda::OpenExchangeOn(device, ...).
+// cuda::OpenExchange() or, on the host, cuda::OpenExchangeOn().
 std::unique_ptr<DeviceExchange> OpenExchange(Device device, const Scheme& scheme,
                                              std::span<const Unit> units, int workers,
                                              std::string* why);

@@ -12,7 +12,7 @@
 #include "tests/compress/cuda/run_step.h"
 #include "tests/compress/test_data.h"
 #if defined(__CUDACC__)
-#include "compress/cuda/exchange/stream_operations.cuh"
+#include "compress/cuda/exchange/powersgd.h"
 #endif
 
 namespace legacy::cuda::powersgd_exchange_test {

@@ -102,13 +102,11 @@ void Multiply(test::Device& device, bool transposes, const MatrixGroup& group,
               const ProductArrays& arrays) {
 #if defined(__CUDACC__)
   BlasProducts products;
-  transposes ? products.Left(device.stream(), {&group, 1}, arrays)
-             : products.Right(device.stream(), {&group, 1}, arrays);
 #else
   const HostProducts products;
+#endif
   transposes ? products.Left(device, {&group, 1}, arrays)
              : products.Right(device, {&group, 1}, arrays);
-#endif
 }
 
 TEST(CudaPowerSgdProducts, AreWithinTheBoundOfSumsInAnyOrder) {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "compress/cuda/exchange/exchange_on.h"
-#include "compress/cuda/exchange/host_operations.h"
 #include "compress/kernel_costs.h"
 #include "compress/schemes/codec_scheme.h"
 #include "tests/compress/cuda/counting_device.h"

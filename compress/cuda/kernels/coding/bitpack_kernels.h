@@ -1,4 +1,8 @@
-// Kernels of bitpack.h, and the words of packed codes for kernels that pack what they make.
+// cpu/bitpack.h on a GPU: codes of 1 to 32 bits and signs, packed and unpacked, and the words of
+// packed codes for kernels that pack what they make.
+//
+// Bytes moved per code: its own (4 or 1, or a float's 4) and width / 8. Packed memory is aligned to
+// four bytes; exactly cpu::PackedBytes(n, width) of it are written, and read.
 #pragma once
 
 #include <array>
@@ -216,19 +220,24 @@ struct UnpackSignTile {
   }
 };
 
+// Codes are below 2^width. 1 <= width <= 32, <= 8 for bytes.
 template <class Code, class Device>
 void LaunchPack(Device& device, const Code* codes, int64_t n, int width, std::byte* out) {
   device.template Launch<PackTile<Code>>(TilesOf(n, kPackTile), {codes, n, width, out});
 }
+// *malformed becomes 1 where bits after the last code are set, and stays as it is elsewhere; may be
+// null.
 template <class Code, class Device>
 void LaunchUnpack(Device& device, const std::byte* in, int64_t n, int width, Code* codes,
                   uint32_t* malformed) {
   device.template Launch<UnpackTile<Code>>(TilesOf(n, kPackTile), {in, n, width, codes, malformed});
 }
+// One bit a value, set where it is below zero: zeros of both signs are not.
 template <class Device>
 void LaunchPackSigns(Device& device, const float* values, int64_t n, std::byte* out) {
   device.template Launch<PackSignTile>(TilesOf(n, PackSignTile::kElements), {values, n, out});
 }
+// `set` where the bit is, `clear` where it is not.
 template <class Device>
 void LaunchUnpackSigns(Device& device, const std::byte* in, int64_t n, float clear, float set,
                        float* values, uint32_t* malformed) {

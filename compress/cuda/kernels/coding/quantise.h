@@ -20,7 +20,6 @@
 #include <cstdint>
 
 #include "compress/cpu/stochastic.h"
-#include "compress/cuda/device/stream.h"
 #include "compress/cuda/kernels/coding/quantise_table.h"
 
 namespace legacy::cuda {
@@ -53,14 +52,5 @@ struct DequantiseArrays {
   // natural:bits=8 that is not there.
   uint32_t* malformed = nullptr;
 };
-
-size_t QuantiseWorkspaceBytes(const QuantiserTable& table);
-
-// `parts`: the copy of `table` on the device. Throws Error where the workspace is too small or a
-// launch is refused.
-void Quantise(const QuantiserTable& table, QuantisedParts parts, const QuantiseArrays& arrays,
-              void* workspace, size_t bytes, Stream stream);
-void DequantiseAdd(const QuantiserTable& table, QuantisedParts parts,
-                   const DequantiseArrays& arrays, Stream stream);
 
 }  // namespace legacy::cuda

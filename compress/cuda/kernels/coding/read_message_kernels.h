@@ -194,6 +194,9 @@ inline ReadJob LayOutReadMessages(const MessageTable& table, const Messages& mes
           .found = workspace.Take<uint32_t>(table.bitmaps())};
 }
 
+// Positions and values out of messages, whose lengths the caller compares with those of the table.
+// All that the CPU's decoder refuses is refused; what is written of it is not to be used, and is
+// nowhere outside the unit's positions and values.
 template <class Device>
 void LaunchReadMessages(Device& device, const MessageTable& table, const ReadJob& job) {
   device.template Launch<CheckHeaders>(TilesOf(table.count(), CheckHeaders::kThreads), {job});

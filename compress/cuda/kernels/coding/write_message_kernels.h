@@ -163,6 +163,10 @@ struct WriteTiles : MessageTiles {
   }
 };
 
+// Header, positions and values of each unit into `out`, filled up with zeros to a multiple of 16
+// bytes. Positions ascend strictly and are below numel; values are read in whole words of 4 bytes,
+// so that a segment's last word has to be there. `out` is aligned to 16 bytes.
+// `messages`: the view of the copy of `table` on the device.
 template <class Device>
 void LaunchWriteMessages(Device& device, const MessageTable& table, const Messages& messages,
                          const uint32_t* positions, const std::byte* values, std::byte* out) {

@@ -1,4 +1,12 @@
-// Kernels of dgc.h.
+// The local update of Deep Gradient Compression (Lin et al., ICLR 2018, section 3) for all layers
+// (and several workers, whose buffers follow each other) at once: what schemes/memory.h defines, to
+// the bit. One step is
+//
+//   LaunchClipFactors()    (section 3.3, if gradients are clipped), from LaunchSums<Square>()
+//                          of the workers
+//   LaunchMomentum()       u' = m u + g,  e = v + u'
+//   LaunchThreshold() or LaunchTopK() from e
+//   LaunchClearSelected()  masking: u' = 0, and e = 0, at the positions that are sent
 #pragma once
 
 #include <cmath>
@@ -6,10 +14,25 @@
 
 #include "compress/cuda/device/segments.h"
 #include "compress/cuda/device/vectors.h"
-#include "compress/cuda/kernels/selection/dgc.h"
 #include "compress/cuda/kernels/selection/entries_kernels.h"
 
 namespace legacy::cuda {
+
+// In the memory of the device.
+struct MomentumArrays {
+  const float* gradient = nullptr;
+  float* velocity = nullptr;  // u
+  float* residual = nullptr;  // v; e after
+  // Which gradients are multiplied by first: one number for each worker, whose `layers` segments
+  // follow each other. May be null.
+  const float* factors = nullptr;
+  int32_t layers = 1;
+};
+
+struct MomentumOptions {
+  float momentum = 0.9f;
+  bool nesterov = false;  // u' = m (u + g), e = v + g + u'
+};
 
 // A block for each tile.
 struct Momentum {
@@ -71,12 +94,15 @@ struct ClipFactor {
   }
 };
 
+// 12 bytes read and 8 written an element.
 template <class Device>
 void LaunchMomentum(Device& device, const SegmentTable& table, Segments segments,
                     const MomentumArrays& arrays, const MomentumOptions& options) {
   device.template Launch<Momentum>(table.tiles(), {segments, arrays, options});
 }
 
+// factors[w]: by which a gradient of squared norm squares[w] gets the norm `limit`; 1 where its
+// norm is not above.
 template <class Device>
 void LaunchClipFactors(Device& device, const double* squares, float* factors, int32_t workers,
                        double limit) {
@@ -84,6 +110,8 @@ void LaunchClipFactors(Device& device, const double* squares, float* factors, in
                                      {squares, factors, workers, limit});
 }
 
+// Clears `values`, and `others` if not null, at the positions of lists that begin at 0 and have no
+// more than `most` entries together. 4 bytes read and 4 or 8 written an entry.
 template <class Device>
 void LaunchClearSelected(Device& device, Segments segments, const PackedLists& lists, int64_t most,
                          float* values, float* others) {

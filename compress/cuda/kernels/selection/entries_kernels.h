@@ -1,13 +1,19 @@
-// Kernels of entries.h.
+// Kernels over the entries of packed lists (segments.h), whose begins ascend from 0.
 #pragma once
 
 #include <cstdint>
 
 #include "compress/cuda/device/segments.h"
 #include "compress/cuda/device/vectors.h"
-#include "compress/cuda/kernels/selection/entries.h"
 
 namespace legacy::cuda {
+
+// Where lists go: begins that ascend from 0, too.
+struct MovedEntries {
+  const int64_t* begin = nullptr;
+  uint32_t* indices = nullptr;
+  float* values = nullptr;
+};
 
 // A thread has every kThreads-th of the block's entries.
 struct EntryThreads {
@@ -97,6 +103,8 @@ struct EnumerateTiles {
   }
 };
 
+// flat[i] = value, at the entries' places in the segments. No list ends behind `most`. 12 bytes an
+// entry, and a sector of memory each.
 template <class Device>
 void LaunchPutEntries(Device& device, Segments segments, const PackedLists& lists, int64_t most,
                       float* flat) {
@@ -104,12 +112,15 @@ void LaunchPutEntries(Device& device, Segments segments, const PackedLists& list
                                        {segments, lists, flat, nullptr});
 }
 
+// The first from.count[s] entries of each of `count` lists. No list ends behind `most` where they
+// go. 16 bytes an entry.
 template <class Device>
 void LaunchMoveEntries(Device& device, int32_t count, const PackedLists& from,
                        const MovedEntries& to, int64_t most) {
   device.template Launch<MoveLists>(MoveLists::Blocks(most), {count, from, to});
 }
 
+// positions[i] = i of each segment: 4 bytes an element.
 template <class Device>
 void LaunchEnumerate(Device& device, const SegmentTable& table, Segments segments,
                      uint32_t* positions) {

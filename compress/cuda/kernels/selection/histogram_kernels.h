@@ -1,4 +1,7 @@
-// Kernels of histogram.h. A block counts a run of tiles in its shared memory and adds what it found
+// The distribution of magnitudes of many segments in one read: the bins of cpu/histogram.h, whose
+// MagnitudeHistogram::AddBins() takes them, so that every answer of a MagnitudeCurve is the CPU's.
+//
+// A block counts a run of tiles in its shared memory and adds what it found
 // to the bins of the segment, once where the run does not leave it.
 //
 // Bins are two numbers of 32 bits there, as that is what shared memory adds in one instruction:
@@ -11,12 +14,14 @@
 #include <bit>
 #include <cstdint>
 
+#include "compress/cpu/histogram.h"
 #include "compress/cpu/topk_gather.h"
 #include "compress/cuda/device/segments.h"
 #include "compress/cuda/device/vectors.h"
-#include "compress/cuda/kernels/selection/histogram.h"
 
 namespace legacy::cuda {
+
+inline constexpr int kHistogramBins = cpu::MagnitudeHistogram::kBins;
 
 // HistogramBins are those of all segments, one after the other.
 struct HistogramBins {
@@ -149,6 +154,8 @@ struct CountBins {
   }
 };
 
+// Bin b of segment s, whose length is below 2^32, is number s * kHistogramBins + b; overwritten. 4
+// bytes read an element, 12 written a bin.
 template <class Device>
 void LaunchHistogram(Device& device, const SegmentTable& table, Segments segments,
                      const float* values, const HistogramBins& bins,

@@ -1,4 +1,6 @@
-// Kernels of random_subset.h.
+// Random-K's support on a GPU: cpu::RandomSubset to the bit, of many units in one set of launches;
+// and what is kept there. The launches follow from the units alone; what they do with less or more
+// luck than expected, a unit's last block makes up for: the result is exact whatever the draws.
 //
 // A subset is the first d distinct positions that a stream gives: of the subset itself, or above
 // d = n / 2 of its complement. While r of them are lacking the next r draws are needed, whatever
@@ -19,11 +21,12 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/random.h"
 #include "compress/cpu/random_subset.h"
 #include "compress/cpu/topk_gather.h"
 #include "compress/cuda/device/workspace.h"
 #include "compress/cuda/kernels/coding/bits_kernels.h"
-#include "compress/cuda/kernels/selection/random_subset.h"
+#include "compress/cuda/kernels/selection/subset_table.h"
 
 namespace legacy::cuda {
 
@@ -192,6 +195,9 @@ struct FinishSubsets {
   }
 };
 
+// Subsets of the streams of `keys`, one for each unit in the memory of the device, ascending, into
+// `positions`. `subsets`: the view of the copy of `table` on the device. Scratch: n / 8 bytes and
+// n / 8192 more for each unit.
 inline SubsetJob LayOutSubsets(const SubsetTable& table, const Subsets& subsets,
                                const RandomKey* keys, uint32_t* positions, Workspace& workspace) {
   return {.subsets = subsets,
@@ -288,6 +294,10 @@ struct TakeEntries {
   }
 };
 
+// What a unit has at its positions in `flat`, times its factor, into `values`, where the positions
+// are in theirs; then cleared in `flat` where `clear`: of error feedback. non_finite[unit] counts
+// the NaN and infinities among them. 12 bytes a value, and a sector of memory each, twice where
+// cleared.
 template <class Device>
 void LaunchTake(Device& device, const SubsetTable& table, const Subsets& subsets,
                 const uint32_t* positions, float* flat, bool clear, float* values,

@@ -1,4 +1,10 @@
-// Kernels of sampled.h.
+// The sampled threshold of Deep Gradient Compression (sparsifiers/sampled.h) on a GPU, for all
+// layers at once: what is found out about a threshold before anything is selected.
+//
+//   LaunchTakeSamples(), LaunchTopK() of them, LaunchSmallestMagnitudes() of what that keeps: the
+//   threshold
+//   LaunchCountAtLeast(): how much it and each lower one that may be tried would select, from one
+//   read
 #pragma once
 
 #include <array>
@@ -7,9 +13,17 @@
 
 #include "compress/cpu/topk_gather.h"
 #include "compress/cuda/device/vectors.h"
-#include "compress/cuda/kernels/selection/sampled.h"
+#include "compress/sparsifiers/sampled.h"
 
 namespace legacy::cuda {
+
+// Of a segment of samples: elements first, first + stride and so on of the values.
+struct SampledElements {
+  int64_t first = 0;
+  int64_t stride = 1;
+};
+
+inline constexpr int kSampledThresholds = SampledRule::kTries + 1;
 
 // A block for each tile of samples.
 struct TakeSampleTiles {
@@ -148,18 +162,22 @@ struct CountTilesAtLeast {
   }
 };
 
+// A sector of memory read and 4 bytes written a sample.
 template <class Device>
 void LaunchTakeSamples(Device& device, const SegmentTable& table, Segments segments,
                        const SampledElements* elements, const float* values, float* samples) {
   device.template Launch<TakeSampleTiles>(table.tiles(), {segments, elements, values, samples});
 }
 
+// Of each segment the smallest |x|, 0 where it is empty. For short ones: a block reads a segment.
 template <class Device>
 void LaunchSmallestMagnitudes(Device& device, const SegmentTable& table, Segments segments,
                               const float* values, float* smallest) {
   device.template Launch<FindSmallest>(table.count(), {segments, values, smallest});
 }
 
+// counts[s * kSampledThresholds + j] += elements of segment s that reach its threshold, lowered j
+// times; non_finite[s] += NaN and infinities. 4 bytes read an element.
 template <class Device>
 void LaunchCountAtLeast(Device& device, const SegmentTable& table, Segments segments,
                         const float* values, const float* thresholds, uint32_t* counts,

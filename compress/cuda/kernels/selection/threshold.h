@@ -14,7 +14,6 @@
 #include <cstdint>
 
 #include "compress/cuda/device/segments.h"
-#include "compress/cuda/device/stream.h"
 
 namespace legacy::cuda {
 
@@ -38,12 +37,5 @@ struct ThresholdArrays {
   // selected.
   uint32_t* non_finite = nullptr;
 };
-
-size_t ThresholdWorkspaceBytes(const SegmentTable& table, int64_t capacity);
-
-// `segments`: the copy of `table` on the device. Throws Error where the workspace is too small or a
-// launch is refused.
-void SelectAtLeast(const SegmentTable& table, Segments segments, const ThresholdArrays& arrays,
-                   void* workspace, size_t bytes, Stream stream);
 
 }  // namespace legacy::cuda

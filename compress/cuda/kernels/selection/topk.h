@@ -10,7 +10,6 @@
 #include <cstdint>
 
 #include "compress/cuda/device/segments.h"
-#include "compress/cuda/device/stream.h"
 
 namespace legacy::cuda {
 
@@ -28,13 +27,5 @@ struct TopKArrays {
   // largest keys, NaN above infinity. May be null.
   uint32_t* non_finite = nullptr;
 };
-
-// `kept`: at least the sum of all k.
-size_t TopKWorkspaceBytes(const SegmentTable& table, int64_t kept);
-
-// `segments`: the copy of `table` on the device. Throws Error where the workspace is too small or a
-// launch is refused.
-void SelectTopK(const SegmentTable& table, Segments segments, const TopKArrays& arrays,
-                int64_t kept, void* workspace, size_t bytes, Stream stream);
 
 }  // namespace legacy::cuda

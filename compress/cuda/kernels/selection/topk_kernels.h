@@ -303,6 +303,7 @@ struct TopKOut {
 };
 
 // Lists have room for what is kept and, beside it, for twice what brackets of samples leave.
+// `segments`: the copy of `table` on the device. `kept`: at least the sum of all k.
 inline int64_t TopKCapacity(const SegmentTable& table, int64_t kept) {
   constexpr int64_t kShare = 32, kOfASegment = 64;
   return kept + table.elements() / kShare + kOfASegment * table.count();

@@ -152,6 +152,9 @@ inline int64_t SetWork(std::span<Basis> bases) {
   return doubles;
 }
 
+// Vectors of bases made orthonormal in place: 4 bytes read and written a float, and `work` doubles
+// (SetWork) gone through once for each group of 8 vectors before. One launch, a block for each
+// basis.
 template <class Device>
 void LaunchOrthonormalise(Device& device, const Basis* bases, int64_t count, float* vectors,
                           double* work) {

@@ -15,7 +15,6 @@
 #include <cstdint>
 
 #include "compress/cpu/topk_gather.h"
-#include "compress/cuda/device/stream.h"
 #include "compress/cuda/kernels/transforms/spectrum_table.h"
 
 namespace legacy::cuda {
@@ -38,12 +37,6 @@ inline constexpr uint32_t kLargestValueKey = cpu::KeyOf(cpu::SpectrumPlan::kLarg
 inline constexpr uint32_t kLargestCoefficientKey =
     cpu::KeyOf(cpu::SpectrumPlan::kLargestCoefficient);
 
-size_t SpectrumWorkspaceBytes(const SpectrumTable& table);
-// `spectra`: the view of the copy of `table` on the device. Throws Error where the workspace is too
-// small or a launch is refused.
-void SelectSpectrum(const SpectrumTable& table, const Spectra& spectra,
-                    const SpectrumArrays& arrays, void* workspace, size_t bytes, Stream stream);
-
 enum class InverseMode : uint8_t {
   kMean,      // out = the vector of the sum of the workers' spectra / divisor
   kAdd,       // out += the vector of that sum
@@ -64,9 +57,5 @@ struct InverseArrays {
   // the CPU refuses, so that the sum means nothing. Stays as it is elsewhere. May be null.
   uint32_t* malformed = nullptr;
 };
-
-size_t InverseWorkspaceBytes(const SpectrumTable& table, int32_t workers);
-void InvertSpectra(const SpectrumTable& table, const Spectra& spectra, const InverseArrays& arrays,
-                   void* workspace, size_t bytes, Stream stream);
 
 }  // namespace legacy::cuda

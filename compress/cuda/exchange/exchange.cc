@@ -1,6 +1,7 @@
 #include "compress/cuda/exchange/exchange.h"
+
 #include "compress/cuda/exchange/exchange_on.h"
-#include "compress/cuda/exchange/stream_operations.cuh"
+#include "compress/cuda/exchange/powersgd.h"
 
 namespace legacy::cuda {
 

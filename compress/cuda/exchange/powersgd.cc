@@ -1,9 +1,10 @@
+#include "compress/cuda/exchange/powersgd.h"
+
 #include <cublas_v2.h>
 
 #include <limits>
+#include <string>
 
-#include "compress/cuda/device/stream_device.cuh"
-#include "compress/cuda/exchange/powersgd.h"
 #include "compress/cuda/exchange/powersgd_exchange.h"
 
 namespace legacy::cuda {
@@ -22,22 +23,6 @@ int ForBlas(int64_t size) {
   throw Error("rows, columns or number of matrices", std::to_string(size),
               "at most " + std::to_string(kMost));
 }
-
-// The products of the exchange.
-class StreamProducts {
- public:
-  void Left(StreamDevice& device, std::span<const MatrixGroup> groups,
-            const ProductArrays& arrays) {
-    blas_.Left(device.stream(), groups, arrays);
-  }
-  void Right(StreamDevice& device, std::span<const MatrixGroup> groups,
-             const ProductArrays& arrays) {
-    blas_.Right(device.stream(), groups, arrays);
-  }
-
- private:
-  BlasProducts blas_;
-};
 
 }  // namespace
 
@@ -74,33 +59,20 @@ BlasProducts::BlasProducts() : state_(std::make_unique<State>()) {}
 BlasProducts::BlasProducts(BlasProducts&&) noexcept = default;
 BlasProducts::~BlasProducts() = default;
 
-void BlasProducts::Left(Stream stream, std::span<const MatrixGroup> groups,
+void BlasProducts::Left(StreamDevice& device, std::span<const MatrixGroup> groups,
                         const ProductArrays& arrays) {
-  state_->Multiply(stream, LeftGemm, groups, arrays);
+  state_->Multiply(device.stream(), LeftGemm, groups, arrays);
 }
 
-void BlasProducts::Right(Stream stream, std::span<const MatrixGroup> groups,
+void BlasProducts::Right(StreamDevice& device, std::span<const MatrixGroup> groups,
                          const ProductArrays& arrays) {
-  state_->Multiply(stream, RightGemm, groups, arrays);
+  state_->Multiply(device.stream(), RightGemm, groups, arrays);
 }
 
-void Orthonormalise(const Basis* bases, int64_t count, float* vectors, double* work,
-                    Stream stream) {
-  StreamDevice device(stream);
-  LaunchOrthonormalise(device, bases, count, vectors, work);
-}
-
-void MultiplyFactors(const LowRankTable& table, const LowRankView& view, const float* left,
-                     const float* right, float* mean, uint32_t* faults, Stream stream) {
-  StreamDevice device(stream);
-  device.Launch<Reconstruct>(table.residual_tiles(),
-                             {view.residual, view.units, {}, left, right, mean, faults});
-}
-
-std::unique_ptr<DeviceExchange> OpenPowerSgd(Stream stream, const PowerSgdScheme& scheme,
+std::unique_ptr<DeviceExchange> OpenPowerSgd(StreamDevice device, const PowerSgdScheme& scheme,
                                              std::span<const Unit> units, int workers) {
-  return std::make_unique<PowerSgdDeviceExchange<StreamDevice, StreamProducts>>(
-      StreamDevice(stream), StreamProducts(), scheme, units, workers);
+  return std::make_unique<PowerSgdDeviceExchange<StreamDevice, BlasProducts>>(
+      device, BlasProducts(), scheme, units, workers);
 }
 
 }  // namespace legacy::cuda

@@ -1,0 +1,24 @@
+// The launches of spectra and of PowerSGD, compiled for a GPU.
+#include "compress/cuda/device/stream_device.cuh"
+#include "compress/cuda/kernels/transforms/inverse_kernels.h"
+#include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
+#include "compress/cuda/kernels/transforms/powersgd_kernels.h"
+#include "compress/cuda/kernels/transforms/spectrum_kernels.h"
+
+namespace legacy::cuda {
+
+// Of selection.cu.
+extern template void StreamDevice::Launch<TopKRound>(int64_t, const TopKRound::Args&);
+extern template void StreamDevice::Launch<TopKCount>(int64_t, const TopKCount::Args&);
+extern template void StreamDevice::Launch<TopKScan>(int64_t, const TopKScan::Args&);
+
+template void LaunchSpectrum(StreamDevice&, const SpectrumTable&, const SpectrumJob&);
+template void LaunchInverse(StreamDevice&, const SpectrumTable&, const InverseJob&);
+template void LaunchOrthonormalise(StreamDevice&, const Basis*, int64_t, float*, double*);
+template void StreamDevice::Launch<WriteHeaders>(int64_t, const WriteHeaders::Args&);
+template void StreamDevice::Launch<Compensate>(int64_t, const Compensate::Args&);
+template void StreamDevice::Launch<MeanFactors>(int64_t, const MeanFactors::Args&);
+template void StreamDevice::Launch<Reconstruct>(int64_t, const Reconstruct::Args&);
+template void StreamDevice::Launch<ScaleFactors>(int64_t, const ScaleFactors::Args&);
+
+}  // namespace legacy::cuda
