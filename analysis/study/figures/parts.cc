@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ranges>
 #include <utility>
 
 #include "analysis/csv.h"
@@ -246,7 +245,9 @@ void PushApart(std::vector<double>& places, double gap, double most) {
   };
   const auto down = [&](std::vector<double> all) {
     double limit = most - gap / 2;
-    for (double& place : std::views::reverse(all)) limit = (place = std::min(place, limit)) - gap;
+    for (auto place = all.rbegin(); place != all.rend(); ++place) {
+      limit = (*place = std::min(*place, limit)) - gap;
+    }
     return all;
   };
   const std::vector<double> upper = up(places), lower = down(places);
