@@ -8,10 +8,31 @@
 
 namespace legacy {
 
+void CheckSelection(const Sparsifier& sparsifier, const Selection& selection, int64_t numel,
+                    std::optional<int64_t> count) {
+  if (sparsifier.plugin().empty()) return;
+  const auto& positions = selection.positions;
+  if (positions.size() != selection.values.size()) {
+    BlamePlugin(sparsifier, "selected " + std::to_string(positions.size()) + " positions and " +
+                                std::to_string(selection.values.size()) + " values");
+  }
+  for (size_t i = 0; i < positions.size(); ++i) {
+    if (positions[i] < numel && (i == 0 || positions[i] > positions[i - 1])) continue;
+    BlamePlugin(sparsifier, "selected position " + std::to_string(positions[i]) + " of " +
+                                std::to_string(numel) +
+                                " elements; positions ascend strictly and lie below that");
+  }
+  if (count && std::ssize(positions) != *count) {
+    BlamePlugin(sparsifier, "selected " + std::to_string(positions.size()) + " values, said " +
+                                std::to_string(*count) + " (fixed_count)");
+  }
+}
+
 Selection Sparsifier::SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                          int64_t count, const CodecContext& context) const {
   if (!gradient.empty()) cpu::Add(gradient, residual);
   Selection selection = Select(residual, count, context);
+  CheckSelection(*this, selection, std::ssize(residual), std::nullopt);
   cpu::ClearAt(residual, selection.positions);
   return selection;
 }

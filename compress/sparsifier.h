@@ -93,6 +93,11 @@ class Sparsifier : public Pluggable {
                                             const CodecContext& context) const;
 };
 
+// Checks what a plugin's sparsifier selected: strictly ascending positions below `numel`, a value
+// for each, and `count` of them where it is known beforehand. Throws Error naming the plugin.
+void CheckSelection(const Sparsifier& sparsifier, const Selection& selection, int64_t numel,
+                    std::optional<int64_t> count);
+
 // A row of SparsifierTable().
 struct SparsifierRow {
   MethodInfo info;

@@ -15,28 +15,6 @@ namespace {
 // Behind a sparsifier a quantiser's parameter is its fallback.
 double ParameterOf(const Quantiser& quantiser) { return quantiser.Parameter().fallback; }
 
-// Checks what a plugin's sparsifier selected: strictly ascending positions below `numel`, a value
-// for each, and as many as it said beforehand.
-void CheckSelection(const Sparsifier& sparsifier, const Selection& selection, int64_t numel,
-                    std::optional<int64_t> count) {
-  if (sparsifier.plugin().empty()) return;
-  const auto& positions = selection.positions;
-  if (positions.size() != selection.values.size()) {
-    BlamePlugin(sparsifier, "selected " + std::to_string(positions.size()) + " positions and " +
-                                std::to_string(selection.values.size()) + " values");
-  }
-  for (size_t i = 0; i < positions.size(); ++i) {
-    if (positions[i] < numel && (i == 0 || positions[i] > positions[i - 1])) continue;
-    BlamePlugin(sparsifier, "selected position " + std::to_string(positions[i]) + " of " +
-                                std::to_string(numel) +
-                                " elements; positions ascend strictly and lie below that");
-  }
-  if (count && std::ssize(positions) != *count) {
-    BlamePlugin(sparsifier, "selected " + std::to_string(positions.size()) + " values, said " +
-                                std::to_string(*count) + " (fixed_count)");
-  }
-}
-
 }  // namespace
 
 IndexCoding PositionCoding(std::optional<IndexCoding> forced, int64_t numel, int64_t count) {
