@@ -51,7 +51,7 @@ cases() {
   done
   for codec in dense fp16 topk topk+qsgd randomk dgc redsync sidco adacomp cat gaussian qsgd maxmin terngrad natural sign onebit \
     powersgd@2 fft signsgd variance ar-topk; do
-    "$bin/legacy-codec" --gradient=small-cnn --codec=$codec --repeats=1 --quiet --csv=- | without_measured >"codec-$codec.csv"
+    "$bin/legacy-codec" --bandwidth=10Gbps --gradient=small-cnn --codec=$codec --repeats=1 --quiet --csv=- | without_measured >"codec-$codec.csv"
   done
   for collective in ring-allreduce halving-doubling-allreduce double-tree-allreduce direct-allreduce hierarchical-allreduce \
     in-network-allreduce ring-allgather direct-allgather hierarchical-allgather all-to-all broadcast parameter-server \
