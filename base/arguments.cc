@@ -18,7 +18,8 @@ constexpr size_t kColumn = 36;  // where what an option does begins
 constexpr size_t kNarrow = 70;  // fewer are not wrapped to
 constexpr size_t kWide = 160;   // nobody reads longer lines
 
-// Of the terminal; elsewhere lines are left as they are.
+// Returns the width of the terminal, or the largest number where there is none: lines are then left
+// as they are.
 size_t Columns() {
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return SIZE_MAX;
@@ -61,7 +62,7 @@ class WrappingFormatter : public CLI::Formatter {
   }
 };
 
-// Of a cell of a Markdown table.
+// Returns `text` as a cell of a Markdown table.
 std::string CellText(const std::string& text) {
   std::string cell;
   for (const char c : text) {
@@ -114,7 +115,7 @@ void PrintWords(const CLI::App& app) {
   for (const std::string& name : names) std::printf("%s\n", name.c_str());
 }
 
-// What is said of arguments that nobody expected.
+// Returns the message about arguments that no option takes.
 std::string Unexpected(const CLI::App& app) {
   std::vector<std::string> rest = app.remaining(true);
   if (rest.empty()) return "unexpected argument";

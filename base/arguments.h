@@ -1,4 +1,4 @@
-// What the command lines of all programs have in common.
+// The command lines of all programs share this: help, version, exit statuses, messages.
 #pragma once
 
 #include <optional>

@@ -94,7 +94,7 @@ std::vector<float> HostModelExchange::CopyResidual(int unit, int worker) const {
 void HostModelExchange::OpenCall(UnitState& unit) {
   const std::optional<CollectiveCall> call = unit.exchange->NextCall();
   unit.open = call.has_value();
-  if (call) unit.calls.push_back(Unsent(*call, workers_));
+  if (call) unit.calls.push_back({*call, std::vector<int64_t>(static_cast<size_t>(workers_))});
 }
 
 void HostModelExchange::CountBytes() {

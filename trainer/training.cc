@@ -126,11 +126,8 @@ void Training::Impl::RescaleResiduals(double rate) {
 }
 
 std::vector<int> Training::Impl::ActiveWorkers(std::span<const int> given) const {
-  std::vector<int> active_workers(given.begin(), given.end());
-  if (active_workers.empty()) {
-    active_workers.resize(static_cast<size_t>(options.workers));
-    std::iota(active_workers.begin(), active_workers.end(), 0);
-  }
+  const StepInfo info{.active_workers = {given.begin(), given.end()}};
+  std::vector<int> active_workers = info.ActiveWorkers(options.workers);
   int least = 0;
   for (const int worker : active_workers) {
     if (worker < least || worker >= options.workers) {

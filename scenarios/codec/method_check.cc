@@ -24,7 +24,7 @@ constexpr int64_t kLengths[] = {1, 2, 7, 64, 65, 1000, 4097};
 constexpr uint64_t kSeed = 1;
 constexpr unsigned kHangs = 60;  // seconds after which a property is given up
 
-// What a property that does not hold is told by.
+// A Violated says how a property does not hold.
 class Violated : public std::exception {
  public:
   explicit Violated(std::string text) : text_(std::move(text)) {}

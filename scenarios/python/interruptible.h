@@ -4,9 +4,10 @@
 #include <pybind11/pybind11.h>
 
 #include <chrono>
-#include <csignal>
 #include <exception>
 #include <future>
+
+#include "base/program.h"
 
 namespace legacy::python {
 
@@ -17,7 +18,7 @@ namespace legacy::python {
 template <typename Work>
 auto Interruptible(const Work& work) {
   namespace py = pybind11;
-  volatile std::sig_atomic_t stop = 0;
+  StopFlag stop = 0;
   std::exception_ptr raised;
   const py::gil_scoped_release others_run;
   auto result = std::async(std::launch::async, [&] { return work(stop); });

@@ -23,7 +23,7 @@ class Simulation {
       FindNetworkOption(name, "legacy.network.simulate");
       values_[name] = text;
     }
-    Interruptible([&](const volatile std::sig_atomic_t& stop) {
+    Interruptible([&](const StopFlag& stop) {
       prepared_ = Prepare(ParseExperiment(values_, ns3_attributes));
       MeasureOptions options;
       options.record_flows = record_flows;

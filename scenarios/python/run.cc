@@ -97,7 +97,7 @@ py::tuple RunWith(const py::object& log_to, bool pictures, const Fill& fill) {
   const Log log(log_to);
   RunResult result;
   RunText report;
-  Interruptible([&](const volatile std::sig_atomic_t& stop) {
+  Interruptible([&](const StopFlag& stop) {
     result = fill(stop, log.file());
     report = WriteRunReport(result, pictures);
     for (const std::string& warning : report.warnings) {
@@ -109,14 +109,13 @@ py::tuple RunWith(const py::object& log_to, bool pictures, const Fill& fill) {
 
 py::tuple Run(const Parts& parts, const std::string& call, const py::object& log_to) {
   const Scenario scenario = ScenarioOf(parts);
-  return RunWith(log_to, scenario.pictures,
-                 [&](const volatile std::sig_atomic_t& stop, std::FILE* log) {
-                   std::fputs(PresetText(scenario).c_str(), log);
-                   if (scenario.layers.empty()) {
-                     std::fprintf(log, "data: %s\n", DataNote(scenario).c_str());
-                   }
-                   return RunComparison(scenario, "legacy.run", call, stop, log);
-                 });
+  return RunWith(log_to, scenario.pictures, [&](const StopFlag& stop, std::FILE* log) {
+    std::fputs(PresetText(scenario).c_str(), log);
+    if (scenario.layers.empty()) {
+      std::fprintf(log, "data: %s\n", DataNote(scenario).c_str());
+    }
+    return RunComparison(scenario, "legacy.run", call, stop, log);
+  });
 }
 
 py::tuple ReplayRun(const std::string& run, const Parts& parts, const std::string& call,
@@ -127,10 +126,9 @@ py::tuple ReplayRun(const std::string& run, const Parts& parts, const std::strin
         Scenario scenario = ReplayDefaults(known);
         parts.LayOver(scenario);
         ValidateScenario(scenario);
-        return RunWith(log_to, scenario.pictures,
-                       [&](const volatile std::sig_atomic_t& stop, std::FILE* log) {
-                         return Replay(known, scenario, "legacy.replay", call, stop, log);
-                       });
+        return RunWith(log_to, scenario.pictures, [&](const StopFlag& stop, std::FILE* log) {
+          return Replay(known, scenario, "legacy.replay", call, stop, log);
+        });
       },
       source);
 }

@@ -217,7 +217,8 @@ void DrawnExchange::RunUnit(size_t unit, Sent& sent) {
 std::vector<SentCall> DrawnExchange::Calls(int unit) const {
   std::vector<SentCall> calls;
   for (const PlannedCall& one : sent_[unit]->calls) {
-    SentCall& sent = calls.emplace_back(Unsent(one.call, workers_));
+    SentCall& sent =
+        calls.emplace_back(SentCall{one.call, std::vector<int64_t>(static_cast<size_t>(workers_))});
     const bool broadcast = one.call.collective == Collective::kBroadcast;
     for (const int worker : active_workers_) {
       if (!broadcast || worker == one.call.root) sent.bytes[worker] = one.bytes;

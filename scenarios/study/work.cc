@@ -1,6 +1,5 @@
 #include "scenarios/study/work.h"
 
-#include <csignal>
 #include <utility>
 
 #include "analysis/summary.h"
@@ -13,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-volatile std::sig_atomic_t g_never = 0;  // pieces of work end by themselves or with their process
+StopFlag g_never = 0;  // pieces of work end by themselves or with their process
 
 // Of one training: what its one policy and seed came to.
 analysis::PointFigures FiguresOf(const analysis::RunDirectory& run) {
