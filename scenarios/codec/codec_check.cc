@@ -1,42 +1,21 @@
-#include "scenarios/codec/method_check.h"
-
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <exception>
-#include <functional>
 #include <thread>
 
 #include "base/error.h"
 #include "compress/codec.h"
 #include "compress/gradients/gradients.h"
 #include "compress/kernel_costs.h"
-#include "compress/policy.h"
+#include "scenarios/codec/property_check.h"
 
 namespace legacy {
 namespace {
 
 constexpr int64_t kLengths[] = {1, 2, 7, 64, 65, 1000, 4097};
 constexpr uint64_t kSeed = 1;
-constexpr unsigned kHangs = 60;  // seconds after which a property is given up
-
-// A Violated says how a property does not hold.
-class Violated : public std::exception {
- public:
-  explicit Violated(std::string text) : text_(std::move(text)) {}
-  const char* what() const noexcept override { return text_.c_str(); }
-
- private:
-  std::string text_;
-};
-
-void Expect(bool holds, const std::function<std::string()>& text) {
-  if (!holds) throw Violated(text());
-}
 
 std::vector<double> Parameters(const ParameterSpec& spec) {
   if (spec.name.empty()) return {1};
@@ -239,16 +218,6 @@ std::string Errors(const Codec& codec) {
   return fmt::format("{} draws", kDraws);
 }
 
-// Whether call() throws Error.
-bool Refused(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error&) {
-    return true;
-  }
-  return false;
-}
-
 std::string RefusesInput(const Codec& codec) {
   const ParameterSpec& spec = codec.Parameter();
   const std::vector<float> good = DrawGradient("gaussian:n=50");
@@ -279,19 +248,6 @@ std::string RefusesMessages(const Codec& codec) {
   return "another unit, another length";
 }
 
-// `bytes` with bits flipped, cut, lengthened, or drawn anew.
-Bytes Mutated(Bytes bytes, RandomStream& stream) {
-  for (uint32_t flips = stream.Below(4); flips > 0 && !bytes.empty(); --flips) {
-    bytes[stream.Below(static_cast<uint32_t>(bytes.size()))] ^=
-        static_cast<std::byte>(1u << stream.Below(8));
-  }
-  if (stream.Below(3) == 0) bytes.resize(stream.Below(static_cast<uint32_t>(bytes.size()) + 8));
-  if (stream.Below(8) == 0) {
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(stream.Below(256));
-  }
-  return bytes;
-}
-
 // Every message is added, or refused before anything is.
 std::string SurvivesHostileBytes(const Codec& codec) {
   constexpr int kMessages = 5000;
@@ -316,195 +272,6 @@ std::string SurvivesHostileBytes(const Codec& codec) {
   return fmt::format("{} messages, {} refused", kMessages, refused);
 }
 
-CheckedProperty Try(const std::string& name, const std::function<std::string()>& check) {
-  try {
-    return {name, true, check()};
-  } catch (const std::exception& error) {
-    return {name, false, error.what()};
-  } catch (...) {
-    return {name, false, "it threw what is no std::exception"};
-  }
-}
-
-// As Try, in a process of its own: what ends that, or does not end, is told.
-CheckedProperty TryApart(const std::string& name, const std::function<std::string()>& check) {
-  int ends[2];
-  if (pipe(ends) != 0) throw Error("check: no pipe to a process of its own");
-  const pid_t child = fork();
-  if (child < 0) throw Error("check: no process of its own");
-  if (child == 0) {
-    alarm(kHangs);
-    const CheckedProperty found = Try(name, check);
-    const std::string text = (found.holds ? "+" : "-") + found.detail;
-    const bool told = write(ends[1], text.data(), text.size()) == std::ssize(text);
-    _exit(told ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;) {
-    text.append(buffer, static_cast<size_t>(n));
-  }
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    return {name, false,
-            signal == SIGALRM ? fmt::format("it did not end in {} s", kHangs)
-                              : fmt::format("it ended by signal {}", signal)};
-  }
-  if (text.empty()) return {name, false, "it ended the program"};
-  return {name, text.front() == '+', text.substr(1)};
-}
-
-// A policy on its way through a training that is made up.
-class Course {
- public:
-  explicit Course(const std::string& text) {
-    int64_t offset = 0;
-    for (const int64_t numel : {3000, 200, 40}) {
-      Unit unit = UnitOf(numel);
-      unit.id = static_cast<uint32_t>(units_.size());
-      unit.name = std::to_string(unit.id);
-      unit.offset = offset;
-      offset += numel;
-      units_.push_back(unit);
-    }
-    try {
-      Make(text, "topk", 0.02);
-    } catch (const Error&) {
-      Make(text, "fft", 0.85);  // policies of theta
-    }
-  }
-
-  std::vector<double> Step(int64_t step) {
-    std::vector<double> parameters(units_.size(), NAN);
-    policy_->Decide(InfoOf(step), units_, parameters);
-    const std::vector<float> gradient = DrawGradient("gaussian:n=3240", 0, step);
-    if (policy_->ReadsLocalGradient()) {
-      for (size_t u = 0; u < units_.size(); ++u) {
-        policy_->OnLocalGradient(u, std::span(gradient).subspan(units_[u].offset, units_[u].numel),
-                                 {});
-      }
-    }
-    const std::vector<double> candidates = policy_->Candidates();
-    Run(PolicyMoment::kAgreement, candidates);
-    if (!candidates.empty()) std::ranges::fill(parameters, candidates.at(policy_->Chosen()));
-    Run(PolicyMoment::kAnnouncement, {});
-    policy_->OnFeedback({.step = step,
-                         .loss = 1.0 / (1.0 + static_cast<double>(step)),
-                         .mean_gradient = gradient,
-                         .simulated_seconds = 1e-2,
-                         .compute_seconds = 5e-3,
-                         .codec_seconds = 1e-3,
-                         .communication_seconds = 4e-3,
-                         .message_bytes = 1000,
-                         .unit_bytes = kBytes,
-                         .unit_exposed_seconds = kExposed});
-    return parameters;
-  }
-
-  const ParameterSpec& range() const { return scheme_->Parameter(); }
-  Policy& policy() { return *policy_; }
-  static constexpr int64_t kSteps = 40;
-
- private:
-  void Make(const std::string& text, const char* scheme, double parameter) {
-    scheme_ = MakeScheme(scheme);
-    policy_ = MakePolicy(text, {.scheme = scheme_.get(),
-                                .units = units_,
-                                .workers = 3,
-                                .total_steps = kSteps,
-                                .steps_per_epoch = 5,
-                                .parameter = parameter,
-                                .seed = kSeed});
-  }
-
-  static constexpr double kBytes[] = {700, 200, 100};
-  static constexpr double kExposed[] = {2e-3, 1e-3, 1e-3};
-
-  static StepInfo InfoOf(int64_t step) {
-    return {.step = step,
-            .total_steps = kSteps,
-            .learning_rate = step < kSteps / 2 ? 1 : 0.1,
-            .steps_per_epoch = 5,
-            .link = {.latency_seconds = 1e-5, .seconds_per_byte = 8e-10}};
-  }
-
-  // A call of the policy's own, in which every worker kept less of each candidate.
-  void Run(PolicyMoment moment, const std::vector<double>& candidates) {
-    if (!policy_->OpenCall(moment)) return;
-    std::vector<Probe> probes(candidates.empty() ? 0 : units_.size());
-    for (Probe& probe : probes) {
-      probe.squared = 1;
-      for (const double candidate : candidates) probe.kept.push_back(std::sqrt(candidate));
-    }
-    for (int w = 0; w < 3; ++w) policy_->Accumulate(w, policy_->Encode(w, probes).bytes);
-    policy_->FinishCall();
-  }
-
-  std::unique_ptr<Scheme> scheme_;
-  std::vector<Unit> units_;
-  std::unique_ptr<Policy> policy_;
-};
-
-std::string DecidesInside(const std::string& text) {
-  Course course(text);
-  for (int64_t step = 0; step < Course::kSteps; ++step) {
-    for (const double parameter : course.Step(step)) {
-      try {
-        CheckParameter(course.range(), parameter);
-      } catch (const Error& error) {
-        throw Violated(fmt::format("step {}: {}", step, error.what()));
-      }
-    }
-  }
-  return fmt::format("{} steps", Course::kSteps);
-}
-
-std::string DecidesAlike(const std::string& text) {
-  Course first(text), second(text);
-  for (int64_t step = 0; step < Course::kSteps; ++step) {
-    Expect(first.Step(step) == second.Step(step),
-           [&] { return fmt::format("step {}: two policies of one text decide otherwise", step); });
-  }
-  return fmt::format("{} steps", Course::kSteps);
-}
-
-std::string Resumes(const std::string& text) {
-  for (const int64_t at : {1, 7, 23}) {
-    Course straight(text), resumed(text);
-    for (int64_t step = 0; step < at; ++step) straight.Step(step);
-    resumed.policy().Load(straight.policy().Save());
-    for (int64_t step = at; step < Course::kSteps; ++step) {
-      Expect(straight.Step(step) == resumed.Step(step), [&] {
-        return fmt::format("saved and loaded before step {}, it decides otherwise in step {}", at,
-                           step);
-      });
-    }
-  }
-  return "saved before steps 1, 7 and 23";
-}
-
-std::string SurvivesHostileStates(const std::string& text) {
-  constexpr int kStates = 300;
-  RandomStream stream({.seed = 78});
-  Course saved(text);
-  for (int64_t step = 0; step < 9; ++step) saved.Step(step);
-  const Bytes good = saved.policy().Save();
-  int refused = 0;
-  for (int i = 0; i < kStates; ++i) {
-    Course course(text);
-    const Bytes before = course.policy().Save();
-    if (!Refused([&] { course.policy().Load(Mutated(good, stream)); })) continue;
-    ++refused;
-    Expect(course.policy().Save() == before,
-           [&] { return fmt::format("state {}: refused when a part was loaded", i); });
-  }
-  return fmt::format("{} states, {} refused", kStates, refused);
-}
-
 }  // namespace
 
 std::vector<CheckedProperty> CheckCodec(const std::string& text) {
@@ -522,17 +289,6 @@ std::vector<CheckedProperty> CheckCodec(const std::string& text) {
           TryApart("refuses wrong input", of(RefusesInput)),
           TryApart("refuses others' messages", of(RefusesMessages)),
           TryApart("hostile bytes", of(SurvivesHostileBytes))};
-}
-
-std::vector<CheckedProperty> CheckPolicy(const std::string& text) {
-  Course made(text);  // throws
-  const auto of = [&](std::string (*check)(const std::string&)) {
-    return [&text, check] { return check(text); };
-  };
-  return {TryApart("parameters inside the range", of(DecidesInside)),
-          TryApart("equal decisions from equal input", of(DecidesAlike)),
-          TryApart("resumes from its state", of(Resumes)),
-          TryApart("hostile states", of(SurvivesHostileStates))};
 }
 
 }  // namespace legacy
