@@ -2,6 +2,7 @@
 // value and what is allowed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +11,9 @@
 #include "base/number.h"
 
 namespace legacy {
+
+// An OptionKind says what the text of an option is: a number of some unit, or anything else.
+enum class OptionKind : uint8_t { kText, kInteger, kNumber, kFraction, kRate, kTime, kBytes };
 
 int64_t ParseInteger(const std::string& text, const std::string& key, int64_t minimum,
                      int64_t maximum);
@@ -20,6 +24,16 @@ double ParseFraction(const std::string& text, const std::string& key);
 bool ParseSwitch(const std::string& text, const std::string& key);
 std::string ParseChoice(const std::string& text, const std::string& key,
                         const std::vector<std::string>& allowed);
+// Returns the value of an enumeration that `names` names, which counts from 0.
+template <class Enum, size_t N>
+Enum ParseChoice(const std::string& text, const std::string& key,
+                 const std::array<const char*, N>& names) {
+  for (size_t i = 0; i < N; ++i) {
+    if (text == names[i]) return static_cast<Enum>(i);
+  }
+  ParseChoice(text, key, {names.begin(), names.end()});
+  return {};  // never reached: no name fits
+}
 std::vector<std::string> SplitList(const std::string& text, char separator = ',');
 std::string Join(const std::vector<std::string>& items, const std::string& separator);
 

@@ -242,7 +242,7 @@ std::vector<uint32_t> ReadIndices(IndexCoding coding, int64_t numel, int64_t cou
   return indices;
 }
 
-std::optional<IndexCoding> ParseIndexCoding(const std::string& text) {
+std::optional<IndexCoding> ParseIndexCoding(const std::string& text, const std::string& key) {
   constexpr std::pair<std::string_view, IndexCoding> kCodings[] = {{"u16", IndexCoding::kU16},
                                                                    {"u32", IndexCoding::kU32},
                                                                    {"bitmap", IndexCoding::kBitmap},
@@ -252,7 +252,7 @@ std::optional<IndexCoding> ParseIndexCoding(const std::string& text) {
   for (const auto& [name, coding] : kCodings) {
     if (name == text) return coding;
   }
-  throw Error("index coding", text, "auto, u16, u32, bitmap, packed, delta");
+  throw Error(key, text, "auto, u16, u32, bitmap, packed, delta");
 }
 
 }  // namespace legacy

@@ -47,7 +47,8 @@ enum class IndexCoding : uint8_t {
 
 // Returns the coding of that name ("u32"), or nothing for "auto", the shortest. Throws Error on any
 // other text.
-std::optional<IndexCoding> ParseIndexCoding(const std::string& text);
+std::optional<IndexCoding> ParseIndexCoding(const std::string& text,
+                                            const std::string& key = "index coding");
 
 // A ValueType says which quantiser wrote the values.
 enum class ValueType : uint8_t {

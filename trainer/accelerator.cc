@@ -4,15 +4,14 @@
 
 namespace legacy {
 
-DeviceChoice ChooseDevice(const std::string& device) {
-  if (device == "cpu") return {};
-  if (device != "cuda" && device != "auto") throw Error("device", device, "cpu, cuda, auto");
+DeviceChoice ChooseDevice(DeviceRequest request) {
+  if (request == DeviceRequest::kCpu) return {};
   std::string why;
   DeviceChoice choice = {OpenGpu(&why), ""};
-  if (device == "auto") {
+  if (request == DeviceRequest::kAuto) {
     choice.reason = choice.accelerator ? "a GPU can be used" : why;
   } else if (!choice.accelerator) {
-    throw Error("device", device, "cpu, or auto: " + why);
+    throw Error("device", "cuda", "cpu, or auto: " + why);
   }
   return choice;
 }

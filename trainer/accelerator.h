@@ -11,6 +11,7 @@
 
 #include "compress/model_exchange.h"
 #include "trainer/cuda/step_kernels.h"
+#include "trainer/device_request.h"
 
 namespace legacy {
 
@@ -46,13 +47,13 @@ class Accelerator {
 // missing.
 std::shared_ptr<Accelerator> OpenGpu(std::string* why);
 
-// A DeviceChoice is what --device=cpu|cuda|auto stands for.
+// A DeviceChoice is the device that serves a request.
 struct DeviceChoice {
   std::shared_ptr<Accelerator> accelerator;  // null: the host
   std::string reason;                        // why auto chose it; empty: it was asked for
 };
 
-// Throws Error on other names, and for cuda where no GPU can be used, with what is missing.
-DeviceChoice ChooseDevice(const std::string& device);
+// Throws Error for kCuda where no GPU can be used, with what is missing.
+DeviceChoice ChooseDevice(DeviceRequest request);
 
 }  // namespace legacy

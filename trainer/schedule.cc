@@ -24,27 +24,6 @@ double Progress(const ScheduleOptions& options, int64_t step, int64_t total_step
 
 }  // namespace
 
-Decay ParseDecay(std::string_view text) {
-  for (Decay decay : {Decay::kConstant, Decay::kStep, Decay::kCosine, Decay::kLinear}) {
-    if (text == ToString(decay)) return decay;
-  }
-  throw Error("lr-schedule", std::string(text), "constant, step, cosine, linear");
-}
-
-std::string_view ToString(Decay decay) {
-  switch (decay) {
-    case Decay::kConstant:
-      return "constant";
-    case Decay::kStep:
-      return "step";
-    case Decay::kCosine:
-      return "cosine";
-    case Decay::kLinear:
-      break;
-  }
-  return "linear";
-}
-
 void CheckSchedule(const ScheduleOptions& options) {
   const double rate = options.learning_rate;
   Require(std::isfinite(rate) && rate > 0, "learning-rate", rate, "positive numbers");

@@ -2,19 +2,24 @@
 // or a line.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <string_view>
+#include <string>
 #include <vector>
+
+#include "base/parse.h"
 
 namespace legacy {
 
 // A Decay says how the rate falls after the warm-up.
 enum class Decay : uint8_t { kConstant, kStep, kCosine, kLinear };
 
-// Returns the decay of that name: "constant", "step", "cosine", "linear". Throws Error on any
-// other.
-Decay ParseDecay(std::string_view text);
-std::string_view ToString(Decay decay);
+inline constexpr std::array<const char*, 4> kDecayTexts = {"constant", "step", "cosine", "linear"};
+
+// Returns the decay of that name. Throws Error naming `key` on any other.
+inline Decay ParseDecay(const std::string& text, const std::string& key) {
+  return ParseChoice<Decay>(text, key, kDecayTexts);
+}
 
 // ScheduleOptions describe the rate over a training.
 struct ScheduleOptions {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/parse.h"
 #include "compress/policies/legacy_auto.h"
 
 namespace legacy {
@@ -67,6 +68,11 @@ void Reverse(std::string_view name, LegacySchedule& schedule) {
 }
 
 }  // namespace
+
+std::optional<VolumeMeasure> ParseVolume(const std::string& text, const std::string& key) {
+  if (ParseChoice(text, key, {"elements", "bytes", "off"}) == "off") return std::nullopt;
+  return text == "bytes" ? VolumeMeasure::kBytes : VolumeMeasure::kElements;
+}
 
 std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_steps) {
   std::vector<int64_t> bounds;

@@ -32,6 +32,9 @@ struct LegacyTable {
   std::optional<VolumeMeasure> volume = VolumeMeasure::kElements;
 };
 
+// Returns the measure "elements" or "bytes", or nothing for "off". Throws Error naming `key`.
+std::optional<VolumeMeasure> ParseVolume(const std::string& text, const std::string& key);
+
 // Returns the steps at which phases end. Throws Error on anything but ascending whole numbers from
 // 1 and parts of the training above 0 %.
 std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_steps);

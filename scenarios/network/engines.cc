@@ -8,30 +8,38 @@
 
 namespace legacy {
 
-std::vector<std::string> Fidelities() {
+Fidelity ParseEngineFidelity(const std::string& text, const std::string& key) {
+  return ParseFidelity(ParseChoice(text, key, {"packet", "flow", "analytic"}), key);
+}
+
+std::vector<Fidelity> Fidelities() {
 #ifdef LEGACY_WITH_NS3
-  return {"packet", "flow", "analytic"};
+  return {Fidelity::kPacket, Fidelity::kFlow, Fidelity::kAnalytic};
 #else
-  return {"flow", "analytic"};
+  return {Fidelity::kFlow, Fidelity::kAnalytic};
 #endif
 }
 
-fabric::EngineFactory FactoryOf(const std::string& fidelity, const std::string& option,
+std::string NamesOf(const std::vector<Fidelity>& fidelities, const std::string& separator) {
+  std::vector<std::string> names;
+  for (const Fidelity fidelity : fidelities) names.push_back(NameOf(fidelity));
+  return Join(names, separator);
+}
+
+fabric::EngineFactory FactoryOf(Fidelity fidelity, const std::string& option,
                                 [[maybe_unused]] const PacketFiles& files) {
-  if (fidelity == "flow") return fabric::MakeFlowEngine;
-  if (fidelity == "analytic") return fabric::MakeAnalyticEngine;
+  if (fidelity == Fidelity::kFlow) return fabric::MakeFlowEngine;
+  if (fidelity == Fidelity::kAnalytic) return fabric::MakeAnalyticEngine;
+  std::string allowed = NamesOf(Fidelities());
+  if (fidelity == Fidelity::kPacket) {
 #ifdef LEGACY_WITH_NS3
-  if (fidelity == "packet") {
     if (!files.Any()) return fabric::MakePacketEngine;
     return fabric::MakePacketEngineFactory({files.pcap, files.flow_monitor, files.netanim});
-  }
 #else
-  if (fidelity == "packet") {
-    throw Error(option, fidelity,
-                Join(Fidelities(), ", ") + ": this build has no ns-3 (LEGACY_NS3=OFF)");
-  }
+    allowed += ": this build has no ns-3 (LEGACY_NS3=OFF)";
 #endif
-  throw Error(option, fidelity, Join(Fidelities(), ", "));
+  }
+  throw Error(option, NameOf(fidelity), allowed);
 }
 
 std::string Ns3Version() {

@@ -1,16 +1,38 @@
-// This turns the name of a fidelity into the engine that simulates at it, and alone knows which
-// there are.
+// Fidelities, and the engines that simulate at them.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/parse.h"
+#include "base/parsed.h"
 #include "ns3-module/fabric/engine/engine.h"
 
 namespace legacy {
 
-// Returns "packet" (with ns-3 only), "flow" and "analytic": from the closest look to the fastest.
-std::vector<std::string> Fidelities();
+// A Fidelity says how closely the network is simulated, from the closest look to the fastest.
+// kAuto: packets where they are affordable (fidelity.h).
+enum class Fidelity : uint8_t { kPacket, kFlow, kAnalytic, kAuto };
+inline constexpr std::array<const char*, 4> kFidelityTexts = {"packet", "flow", "analytic", "auto"};
+
+inline std::string NameOf(Fidelity fidelity) {
+  return kFidelityTexts[static_cast<size_t>(fidelity)];
+}
+// Returns the fidelity of that name. Throws Error naming `key`.
+inline Fidelity ParseFidelity(const std::string& text, const std::string& key) {
+  return ParseChoice<Fidelity>(text, key, kFidelityTexts);
+}
+
+// Returns one that has an engine, not kAuto.
+Fidelity ParseEngineFidelity(const std::string& text, const std::string& key);
+using ParsedFidelity = Parsed<ParseFidelity>;
+
+// Returns those of this build, kPacket with ns-3 only, and never kAuto.
+std::vector<Fidelity> Fidelities();
+// Returns their names: "packet, flow, analytic".
+std::string NamesOf(const std::vector<Fidelity>& fidelities, const std::string& separator = ", ");
 
 // PacketFiles are ns-3's own records of packet simulations; empty: none. Of several simulations,
 // those after the first add -2, -3, ...
@@ -23,7 +45,7 @@ struct PacketFiles {
 
 // Returns the factory of a fidelity. Engines other than packet write no `files`. Throws Error
 // naming `option`, and what this build has.
-fabric::EngineFactory FactoryOf(const std::string& fidelity, const std::string& option,
+fabric::EngineFactory FactoryOf(Fidelity fidelity, const std::string& option,
                                 const PacketFiles& files = {});
 
 // Returns the ns-3 that this build links: "3.37", or "none".

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "base/error.h"
 #include "base/parse.h"
@@ -105,14 +104,14 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
       static_cast<double>(fabric::ParseTime(reader.Text("packet-budget"), "--packet-budget")) *
       1e-9;
   e.flow_limit = reader.Integer("flow-limit", 1, std::numeric_limits<int64_t>::max());
-  e.automatic = reader.Text("fidelity") == "auto";
-  std::set<std::string> seen;
-  for (const std::string& fidelity : SplitList(e.automatic ? "flow" : reader.Text("fidelity"))) {
+  e.automatic = reader.Text("fidelity") == NameOf(Fidelity::kAuto);
+  for (const std::string& text : SplitList(e.automatic ? "flow" : reader.Text("fidelity"))) {
+    const Fidelity fidelity = ParseFidelity(text, "--fidelity");
     FactoryOf(fidelity, "--fidelity");
-    if (!seen.insert(fidelity).second) throw Error("--fidelity", fidelity, "each once");
+    if (e.Asks(fidelity)) throw Error("--fidelity", text, "each once");
     e.fidelities.push_back(fidelity);
   }
-  if (e.fidelities.empty()) throw Error("--fidelity", "", Join(Fidelities(), ", "));
+  if (e.fidelities.empty()) throw Error("--fidelity", "", NamesOf(Fidelities()));
 }
 
 // Values of the union of `workers` random supports of density `d`: n (1 - (1 - d)^workers), at most

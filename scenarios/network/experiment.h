@@ -2,6 +2,7 @@
 // values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/step/step.h"
+#include "scenarios/network/engines.h"
 #include "scenarios/network/network.h"
 #include "scenarios/network/options.h"
 
@@ -18,7 +20,11 @@ namespace legacy {
 // An Experiment is such an experiment.
 struct Experiment {
   NetworkRequest network;
-  std::vector<std::string> fidelities;  // fidelities, each once
+  std::vector<Fidelity> fidelities;  // fidelities, each once
+  // Returns whether `fidelity` is one of them.
+  bool Asks(Fidelity fidelity) const {
+    return std::find(fidelities.begin(), fidelities.end(), fidelity) != fidelities.end();
+  }
   bool automatic = false;     // true for fidelity auto: flow, and packet where it is affordable
   double packet_budget = 60;  // seconds of wall time that auto may spend
   int64_t flow_limit = 200'000'000;  // most flows of one simulation

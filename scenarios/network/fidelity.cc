@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "scenarios/network/engines.h"
-
 namespace legacy {
 
-std::string ClockWarning(const std::string& fidelity, const Network& network) {
+std::string ClockWarning(Fidelity fidelity, const Network& network) {
   constexpr double kShort = 100;  // nanoseconds
-  if (fidelity != "packet") return "";
+  if (fidelity != Fidelity::kPacket) return "";
   int64_t fastest = 0;
   for (const fabric::Link& link : network.topology.Links()) {
     fastest = std::max(fastest, link.rateBps);
@@ -26,18 +24,17 @@ std::string ClockWarning(const std::string& fidelity, const Network& network) {
 }
 
 FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double budget_seconds) {
-  const std::vector<std::string> all = Fidelities();
-  if (std::find(all.begin(), all.end(), "packet") == all.end()) {
-    return {"flow", 0, "this build has no ns-3"};
+  if (Fidelities().front() != Fidelity::kPacket) {
+    return {Fidelity::kFlow, 0, "this build has no ns-3"};
   }
   const std::string cost =
       fmt::format("packets take about {:.3g} s of wall time, {:.3g} s are allowed", packet_seconds,
                   budget_seconds);
-  if (packet_seconds <= budget_seconds) return {"packet", 0, cost};
+  if (packet_seconds <= budget_seconds) return {Fidelity::kPacket, 0, cost};
   const double each = packet_seconds / static_cast<double>(std::max<int64_t>(1, different));
   const auto samples = static_cast<int64_t>(budget_seconds / each);
-  if (samples == 0) return {"flow", 0, cost + ": not even one step fits"};
-  return {"flow", samples,
+  if (samples == 0) return {Fidelity::kFlow, 0, cost + ": not even one step fits"};
+  return {Fidelity::kFlow, samples,
           cost + fmt::format(": {} of {} different steps are simulated with packets too", samples,
                              different)};
 }

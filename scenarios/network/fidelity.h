@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ns3-module/fabric/step/step.h"
+#include "scenarios/network/engines.h"
 #include "scenarios/network/network.h"
 
 namespace legacy {
@@ -16,9 +17,9 @@ inline constexpr double kPacketBudgetSeconds = 60;
 
 // A FidelityChoice is what was chosen, and why.
 struct FidelityChoice {
-  std::string fidelity;  // "packet" or "flow"
-  int64_t samples = 0;   // steps that are simulated with packets beside flows
-  std::string reason;    // one line
+  Fidelity fidelity = Fidelity::kFlow;  // kPacket or kFlow
+  int64_t samples = 0;                  // steps that are simulated with packets beside flows
+  std::string reason;                   // one line
 };
 
 // Chooses. `packet_seconds` is the wall time that all `different` steps take with packets
@@ -27,7 +28,7 @@ FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double b
 
 // Returns a warning where frames last so few nanoseconds, which ns-3 counts, that rates are not
 // exact; empty: there is none.
-std::string ClockWarning(const std::string& fidelity, const Network& network);
+std::string ClockWarning(Fidelity fidelity, const Network& network);
 
 // A PacketSampler simulates every M-th of the fresh steps that it is offered at packet fidelity,
 // the first one always.

@@ -21,7 +21,7 @@ using fabric::TimeNs;
 using WallClock = std::chrono::steady_clock;
 
 // `auto` looks with the flow engine: it knows the fabric and costs little.
-constexpr const char* kScout = "flow";
+constexpr Fidelity kScout = Fidelity::kFlow;
 
 double SecondsSince(WallClock::time_point start) {
   return std::chrono::duration<double>(WallClock::now() - start).count();
@@ -112,7 +112,7 @@ void RunToEnd(fabric::Engine& engine) {
 }
 
 // Warm connections: the list runs twice, and the second time counts.
-Measurement MeasureFlows(const PreparedExperiment& prepared, const std::string& fidelity,
+Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
                          const MeasureOptions& options) {
   const auto wall = WallClock::now();
   FlowRecorder recorder;
@@ -142,7 +142,7 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, const std::string& 
   return m;
 }
 
-void MeasureCollective(const PreparedExperiment& prepared, const std::string& fidelity,
+void MeasureCollective(const PreparedExperiment& prepared, Fidelity fidelity,
                        const MeasureOptions& options, std::vector<Measurement>& measurements) {
   const Experiment& e = prepared.experiment;
   FlowRecorder recorder;
@@ -163,7 +163,7 @@ void MeasureCollective(const PreparedExperiment& prepared, const std::string& fi
     m.wall_seconds = SecondsSince(wall);
     measurements.push_back(std::move(m));
   }
-  if (fidelity == "packet" && e.Workers() > 1 && simulator.Totals().packets == 0 &&
+  if (fidelity == Fidelity::kPacket && e.Workers() > 1 && simulator.Totals().packets == 0 &&
       CollectiveBytes(e, prepared.algorithm) > 0) {
     throw Error("packet fidelity was asked for, but no packet was simulated");
   }
@@ -216,11 +216,11 @@ double SecondsOfPackets(const PreparedExperiment& prepared) {
 }
 
 void ChooseFidelities(PreparedExperiment& prepared) {
-  std::vector<std::string>& fidelities = prepared.experiment.fidelities;
+  std::vector<Fidelity>& fidelities = prepared.experiment.fidelities;
   const FidelityChoice choice =
       ChooseFidelity(SecondsOfPackets(prepared), 1, prepared.experiment.packet_budget);
-  if (choice.fidelity == "packet") fidelities.push_back("packet");
-  prepared.fidelity_reason = "auto: " + Join(fidelities, " and ") + "; " + choice.reason;
+  if (choice.fidelity == Fidelity::kPacket) fidelities.push_back(choice.fidelity);
+  prepared.fidelity_reason = "auto: " + NamesOf(fidelities, " and ") + "; " + choice.reason;
 }
 
 }  // namespace
@@ -247,7 +247,7 @@ PreparedExperiment Prepare(Experiment experiment) {
     fabric::StepGraph(TrafficOf(prepared.experiment, prepared.algorithm, *prepared.network, 0));
   }
   if (prepared.experiment.automatic) ChooseFidelities(prepared);
-  for (const std::string& fidelity : prepared.experiment.fidelities) {
+  for (const Fidelity fidelity : prepared.experiment.fidelities) {
     TryEngine(FactoryOf(fidelity, "--fidelity"), *prepared.network);
   }
   return prepared;
@@ -256,7 +256,7 @@ PreparedExperiment Prepare(Experiment experiment) {
 std::vector<Measurement> Measure(const PreparedExperiment& prepared,
                                  const MeasureOptions& options) {
   std::vector<Measurement> measurements;
-  for (const std::string& fidelity : prepared.experiment.fidelities) {
+  for (const Fidelity fidelity : prepared.experiment.fidelities) {
     if (prepared.experiment.HasFlows()) {
       measurements.push_back(MeasureFlows(prepared, fidelity, options));
     } else {
@@ -310,9 +310,7 @@ std::string FlowWallTime(double flows) {
 }
 
 double PacketSeconds(const PreparedExperiment& prepared) {
-  const std::vector<std::string>& fidelities = prepared.experiment.fidelities;
-  const bool asked = std::count(fidelities.begin(), fidelities.end(), "packet") > 0;
-  return asked ? SecondsOfPackets(prepared) : 0;
+  return prepared.experiment.Asks(Fidelity::kPacket) ? SecondsOfPackets(prepared) : 0;
 }
 
 }  // namespace legacy

@@ -20,7 +20,7 @@ inline double InSeconds(fabric::TimeNs time) { return static_cast<double>(time) 
 
 // A Measurement is one repetition at one fidelity.
 struct Measurement {
-  std::string fidelity;
+  Fidelity fidelity = Fidelity::kFlow;
   int64_t repetition = 0;
   fabric::StepTraffic traffic;  // traffic of a collective; no workers for a list of flows
   fabric::StepTiming timing;    // timing; for a list of flows: total, counters, links

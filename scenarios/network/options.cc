@@ -48,8 +48,8 @@ std::vector<NetworkOption> FabricOptions() {
       {"connections", kText, "warm|cold", "warm", group,
        "state of the connections; cold: time the first of two runs; warm: time the second, on open "
        "connections"},
-      {"fidelity", kText, "A,B,...", Join(Fidelities(), ","), group,
-       "network simulations to run: " + Join(Fidelities(), ", ") +
+      {"fidelity", kText, "A,B,...", NamesOf(Fidelities(), ","), group,
+       "network simulations to run: " + NamesOf(Fidelities()) +
            "; several are compared with packet, or else with the first; auto: flow, and packet "
            "where --packet-budget allows it"},
       {"flow-limit", kInteger, "N", "200000000", group,

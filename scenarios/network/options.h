@@ -3,20 +3,18 @@
 // them.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
-namespace legacy {
+#include "base/parse.h"
 
-// An OptionKind says what a value is: ranges of a sweep count in its unit.
-enum class OptionKind : uint8_t { kText, kInteger, kBytes, kTime, kRate };
+namespace legacy {
 
 // A NetworkOption is one row of the table.
 struct NetworkOption {
-  std::string name;  // name without "--"
-  OptionKind kind = OptionKind::kText;
+  std::string name;                     // name without "--"
+  OptionKind kind = OptionKind::kText;  // ranges of a sweep count in its unit
   std::string metavar;
   std::string fallback;
   std::string group;  // group in the help text

@@ -42,7 +42,7 @@ std::string LinksCsv(const PreparedExperiment& prepared,
       const auto directed = static_cast<fabric::DirectedLink>(i);
       const std::string& from = topology.NodeName(topology.From(directed));
       const std::string& to = topology.NodeName(topology.To(directed));
-      text += CsvLine({m.fidelity, std::to_string(m.repetition), from + ">" + to, from, to,
+      text += CsvLine({NameOf(m.fidelity), std::to_string(m.repetition), from + ">" + to, from, to,
                        std::to_string(topology.LinkOf(directed).rateBps),
                        std::to_string(link.bytes), std::to_string(link.packets),
                        std::to_string(link.drops), std::to_string(link.marks),
@@ -66,9 +66,9 @@ std::string FlowsCsv(const PreparedExperiment& prepared,
       const TimeNs time = recorded.end - recorded.start;
       const TimeNs ideal =
           IdealTime({flow.source, flow.destination, flow.bytes, recorded.start}, network);
-      text += CsvLine({m.fidelity, std::to_string(m.repetition), NodeName(network, flow.source),
-                       NodeName(network, flow.destination), std::to_string(flow.bytes),
-                       std::to_string(list ? flow.tag : flow.tag >> 48),
+      text += CsvLine({NameOf(m.fidelity), std::to_string(m.repetition),
+                       NodeName(network, flow.source), NodeName(network, flow.destination),
+                       std::to_string(flow.bytes), std::to_string(list ? flow.tag : flow.tag >> 48),
                        SecondsText(recorded.start), SecondsText(recorded.end), SecondsText(time),
                        SecondsText(ideal), CsvNumber(ideal > 0 ? Share(time, ideal) : 1)});
     }
@@ -82,7 +82,7 @@ std::string FinishCsv(const PreparedExperiment& prepared,
       CsvLine({"fidelity", "repetition", "worker", "host", "ready_seconds", "finish_seconds"});
   for (const Measurement& m : measurements) {
     for (size_t w = 0; w < m.timing.finish.size(); ++w) {
-      text += CsvLine({m.fidelity, std::to_string(m.repetition), std::to_string(w),
+      text += CsvLine({NameOf(m.fidelity), std::to_string(m.repetition), std::to_string(w),
                        NodeName(*prepared.network, static_cast<int>(w)),
                        SecondsText(m.traffic.buckets.front().ready[w]),
                        SecondsText(m.timing.finish[w])});
@@ -115,7 +115,7 @@ std::string TraceJson(const PreparedExperiment& prepared,
 std::string UtilisationSvg(const PreparedExperiment& prepared, const Measurement& measurement) {
   fabric::Drawing drawing;
   drawing.title = prepared.network->topology.Name() + ", mean utilisation, " +
-                  measurement.fidelity + " fidelity";
+                  NameOf(measurement.fidelity) + " fidelity";
   for (const fabric::LinkCounters& link : measurement.timing.links) {
     drawing.utilisation.push_back(std::min(1.0, Share(link.busy, measurement.timing.total)));
     drawing.bytes.push_back(link.bytes);

@@ -44,8 +44,7 @@ Times TimesOf(const std::vector<const Measurement*>& measurements) {
   return times;
 }
 
-std::vector<const Measurement*> At(const std::vector<Measurement>& all,
-                                   const std::string& fidelity) {
+std::vector<const Measurement*> At(const std::vector<Measurement>& all, Fidelity fidelity) {
   std::vector<const Measurement*> at;
   for (const Measurement& m : all) {
     if (m.fidelity == fidelity) at.push_back(&m);
@@ -54,16 +53,15 @@ std::vector<const Measurement*> At(const std::vector<Measurement>& all,
 }
 
 // The fidelity that others are compared with.
-std::string Reference(const Experiment& experiment) {
-  const auto& all = experiment.fidelities;
-  return std::count(all.begin(), all.end(), "packet") > 0 ? "packet" : all.front();
+Fidelity Reference(const Experiment& experiment) {
+  return experiment.Asks(Fidelity::kPacket) ? Fidelity::kPacket : experiment.fidelities.front();
 }
 
 // Relative to the reference; none for the reference itself.
 std::optional<double> Difference(const PreparedExperiment& prepared,
                                  const std::vector<Measurement>& measurements,
                                  const Measurement& m) {
-  const std::string reference = Reference(prepared.experiment);
+  const Fidelity reference = Reference(prepared.experiment);
   if (m.fidelity == reference) return std::nullopt;
   for (const Measurement& other : measurements) {
     if (other.fidelity == reference && other.repetition == m.repetition && other.Time() > 0) {
@@ -181,21 +179,21 @@ std::string CollectiveLines(const PreparedExperiment& prepared,
       fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
                   "fidelity", "first", "mean", "slowest", "worker", "algbw", "busbw", "difference",
                   "events", "packets", "wall");
-  for (const std::string& fidelity : e.fidelities) {
+  for (const Fidelity fidelity : e.fidelities) {
     const std::vector<const Measurement*> at = At(measurements, fidelity);
     const Measurement& m = *at.front();
     const std::vector<TimeNs>& finish = m.timing.finish;
     const double mean = SumOf(finish) / static_cast<double>(finish.size());
     const double time = TimesOf(at).mean;
     const double rate = time > 0 ? 8 * bytes / time : 0;
-    text +=
-        fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
-                    fidelity, fabric::FormatTime(*std::min_element(finish.begin(), finish.end())),
-                    fabric::FormatTime(std::llround(mean)), fabric::FormatTime(m.timing.total),
-                    std::max_element(finish.begin(), finish.end()) - finish.begin(), Rate(rate),
-                    factor ? Rate(rate * *factor) : "-",
-                    Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
-                    m.timing.counters.packets, fmt::format("{:.2f} s", m.wall_seconds));
+    text += fmt::format("{:9} {:>11} {:>11} {:>11} {:>8} {:>14} {:>14} {:>11} {:>10} {:>9} {:>8}\n",
+                        NameOf(fidelity),
+                        fabric::FormatTime(*std::min_element(finish.begin(), finish.end())),
+                        fabric::FormatTime(std::llround(mean)), fabric::FormatTime(m.timing.total),
+                        std::max_element(finish.begin(), finish.end()) - finish.begin(), Rate(rate),
+                        factor ? Rate(rate * *factor) : "-",
+                        Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
+                        m.timing.counters.packets, fmt::format("{:.2f} s", m.wall_seconds));
     if (at.size() > 1) {
       const Times times = TimesOf(at);
       text += fmt::format("{:9} {} repetitions: {} to {}, mean {}\n", "", at.size(),
@@ -227,8 +225,8 @@ std::string FlowLines(const PreparedExperiment& prepared,
     const FlowStatistics s = StatisticsOf(prepared, m);
     text += fmt::format(
         "{:9} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7.2f} {:>7.2f} {:>7.2f} {:>11} {:>10} {:>8}\n",
-        m.fidelity, fabric::FormatTime(m.timing.total), Time(s.mean), Time(s.p50), Time(s.p99),
-        Time(s.longest), s.mean_slowdown, s.p99_slowdown, s.largest_slowdown,
+        NameOf(m.fidelity), fabric::FormatTime(m.timing.total), Time(s.mean), Time(s.p50),
+        Time(s.p99), Time(s.longest), s.mean_slowdown, s.p99_slowdown, s.largest_slowdown,
         Percent(Difference(prepared, measurements, m)), m.timing.counters.events,
         fmt::format("{:.2f} s", m.wall_seconds));
   }
@@ -270,7 +268,7 @@ std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment
       if (option.name != "fidelity") row[ColumnName(option.name)] = values.at(option.name);
     }
     row["hosts"] = prepared.network->topology.Hosts().size();
-    row["fidelity"] = m.fidelity;
+    row["fidelity"] = NameOf(m.fidelity);
     row["repetition"] = m.repetition;
     if (prepared.experiment.HasFlows()) {
       AddFlows(prepared, m, row);
@@ -316,11 +314,11 @@ std::vector<std::string> Warnings(const PreparedExperiment& prepared,
 }
 
 std::string SweepHeader(const std::vector<std::string>& swept,
-                        const std::vector<std::string>& fidelities) {
+                        const std::vector<Fidelity>& fidelities) {
   std::string text;
   for (const std::string& name : swept) text += fmt::format("{:>12} ", name);
-  for (const std::string& fidelity : fidelities) {
-    text += fmt::format("{:>12} {:>14} {:>10} ", fidelity, "algbw", "");
+  for (const Fidelity fidelity : fidelities) {
+    text += fmt::format("{:>12} {:>14} {:>10} ", NameOf(fidelity), "algbw", "");
   }
   return text + "\n";
 }
@@ -330,7 +328,7 @@ std::string SweepLine(const std::vector<std::string>& swept, const OptionValues&
                       const std::vector<Measurement>& measurements) {
   std::string text;
   for (const std::string& name : swept) text += fmt::format("{:>12} ", values.at(name));
-  for (const std::string& fidelity : prepared.experiment.fidelities) {
+  for (const Fidelity fidelity : prepared.experiment.fidelities) {
     const std::vector<const Measurement*> at = At(measurements, fidelity);
     const double time = TimesOf(at).mean;
     const int64_t bytes = prepared.experiment.HasFlows()

@@ -43,7 +43,7 @@ std::vector<std::string> Warnings(const PreparedExperiment& prepared,
 // Return the header and the lines of a sweep: one line a point, with the slowest worker's time at
 // each fidelity. `swept` has names of options.
 std::string SweepHeader(const std::vector<std::string>& swept,
-                        const std::vector<std::string>& fidelities);
+                        const std::vector<Fidelity>& fidelities);
 std::string SweepLine(const std::vector<std::string>& swept, const OptionValues& values,
                       const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements);

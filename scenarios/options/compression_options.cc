@@ -7,17 +7,11 @@ namespace {
 
 using namespace option_forms;
 
-void CheckVolume(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"elements", "bytes", "off"});
-}
 void CheckLegacySchedule(const std::string& text, const std::string&) {
   if (!text.empty()) ParseSchedule(text, ScheduleUnit::kFraction);
 }
 void CheckPhaseBounds(const std::string& text, const std::string&) {
   ParsePhaseBounds(text, kMany / 2);
-}
-void CheckIndex(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"auto", "u16", "u32", "bitmap", "packed", "delta"});
 }
 
 ScenarioOption Policies() {
@@ -56,7 +50,7 @@ std::vector<ScenarioOption> OptionsOfCompression() {
           "equal length)"),
       Switch<&Scenario::closed_right>("compression.closed_right", "--closed-right",
                                       "count a step on a phase bound to the phase that ends there"),
-      Text<&Scenario::volume, CheckVolume>(
+      Text<&Scenario::volume>(
           "compression.volume", "--volume", "elements|bytes|off",
           "measure in which LEGACY's densities are scaled to the volume of the average density; "
           "bytes: also solve the anchors of adaptive policies, by pilot trainings; off: use the "
@@ -66,7 +60,7 @@ std::vector<ScenarioOption> OptionsOfCompression() {
           "use error feedback: add the residual to the next gradient"),
       Switch<&Scenario::rescale_residuals>("compression.rescale_residuals", "--rescale-residuals",
                                            "rescale residuals when the learning rate changes"),
-      Text<&Scenario::index, CheckIndex>(
+      Text<&Scenario::index>(
           "compression.index", "--index", "CODING",
           "coding of the positions of sparse messages: auto (the shortest of fixed length), u16, "
           "u32, bitmap, packed, delta"),

@@ -38,7 +38,7 @@ bool TakesIndexCoding(const std::string& scheme) {
 // The method's scheme with the scenario's options in it.
 std::string SchemeText(const Method& method, const Scenario& scenario) {
   std::string text = method.scheme;
-  if (scenario.index != "auto") text = WithOption(text, "index", scenario.index);
+  if (*scenario.index) text = WithOption(text, "index", scenario.index.text());
   // A scheme that applies momentum before it compresses takes over the training's.
   if (!MakeScheme(text)->Traits().owns_momentum) return text;
   text = WithOption(text, "momentum", FormatNumber(scenario.momentum));
@@ -87,7 +87,7 @@ std::string ScheduleTextOf(const Method& method, const Scenario& scenario,
 
 // Levels that are taken as they are need no volume to be brought to.
 bool IsSolved(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
-  return scenario.volume != "off" || ScheduleTextOf(method, scenario, spec).empty();
+  return *scenario.volume || ScheduleTextOf(method, scenario, spec).empty();
 }
 
 bool IsAuto(const Method& method) {
@@ -96,7 +96,7 @@ bool IsAuto(const Method& method) {
 
 // Volumes in bytes are LEGACY's own way to solve for them.
 std::string PolicyText(const Method& method, const Scenario& scenario) {
-  if (!IsAuto(method) || scenario.volume != "bytes") return method.policy;
+  if (!IsAuto(method) || *scenario.volume != VolumeMeasure::kBytes) return method.policy;
   std::vector<Stage> stages = ParseStages(method.policy);
   stages.front().options.emplace("volume", "bytes");
   return FormatStages(stages);
@@ -132,9 +132,8 @@ LegacyTable TableOf(const Method& method, const Scenario& scenario, const Parame
                        .split_share = scenario.split_share,
                        .phase_bounds = scenario.phase_bounds,
                        .closed_right = scenario.closed_right,
-                       .reversed = method.reversed};
-  if (scenario.volume == "bytes") table.volume = VolumeMeasure::kBytes;
-  if (scenario.volume == "off") table.volume.reset();
+                       .reversed = method.reversed,
+                       .volume = *scenario.volume};
   return table;
 }
 
@@ -182,7 +181,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   built.parameter = parameter;
   built.scheme = std::move(anchor.scheme);
   const ParameterSpec& spec = built.scheme->Parameter();
-  built.description = method.scheme + " by " + method.scope;
+  built.description = method.scheme + " by " + method.scope.text();
   if (method.local_steps > 1) {
     built.description += ", every " + std::to_string(method.local_steps) + " steps";
   }

@@ -10,43 +10,6 @@ namespace {
 
 using namespace option_forms;
 
-void CheckNetworkSchedule(const std::string& text, const std::string& key) {
-  ParseNetworkSchedule(text, "", "", key);
-}
-void CheckSync(const std::string& text, const std::string& key) {
-  Checked([&] { fabric::Synchronisation(text, key); });
-}
-void CheckFidelity(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"auto", "packet", "flow", "analytic"});
-}
-void CheckDoctorFidelity(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"packet", "flow", "analytic"});
-}
-void CheckMultipath(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"ecmp", "spray"});
-}
-void CheckTransport(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"datacenter", "wan"});
-}
-void CheckConnections(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"warm", "cold"});
-}
-void CheckAggregation(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"collective", "parameter-server", "sharded-parameter-server"});
-}
-void CheckAllReduce(const std::string& text, const std::string& key) {
-  ParseAlgorithm(text, key, Collective::kAllReduce);
-}
-void CheckAllGather(const std::string& text, const std::string& key) {
-  ParseAlgorithm(text, key, Collective::kAllGather);
-}
-void CheckPull(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"union", "dense"});
-}
-void CheckLaunches(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"profile", "fused", "per-layer"});
-}
-
 }  // namespace
 
 std::vector<ScenarioOption> OptionsOfNetwork() {
@@ -54,11 +17,9 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       Text<&Scenario::topology>(
           "network.topology", "--topo", "NAME[:k=v,...]|FILE",
           "network topology: fat-tree:k=4, leaf-spine, dumbbell, star, or a YAML file"),
-      Text<&Scenario::bandwidth, CheckRate>("network.bandwidth", "--bandwidth", "1Gbps",
-                                            "link rate"),
-      Text<&Scenario::delay, CheckTime>("network.delay", "--delay", "10us",
-                                        "propagation delay of a link"),
-      Text<&Scenario::network_schedule, CheckNetworkSchedule>(
+      Text<&Scenario::bandwidth>("network.bandwidth", "--bandwidth", "1Gbps", "link rate"),
+      Text<&Scenario::delay>("network.delay", "--delay", "10us", "propagation delay of a link"),
+      Text<&Scenario::network_schedule>(
           "network.phases", "--phases", "none|c1|c2|0%:KEY=VALUE,...;50%:...",
           "network schedule: bandwidth and delay of the links from the given fraction of the steps "
           "on"),
@@ -66,10 +27,9 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "network.further", "--networks", "none|auto|NAME:KEY=VALUE,...;...",
           "further networks on which to time the same trainings, given by their differences from "
           "this one; auto: 10Gbps, 100Gbps and a WAN, unless another network option is given"),
-      Text<&Scenario::queue, CheckBytes>(
-          "network.queue", "--queue", "BYTES",
-          "queue size of a switch port, in bytes; 0: as --transport sets it"),
-      Text<&Scenario::multipath, CheckMultipath>(
+      Text<&Scenario::queue>("network.queue", "--queue", "BYTES",
+                             "queue size of a switch port, in bytes; 0: as --transport sets it"),
+      Text<&Scenario::multipath>(
           "network.multipath", "--multipath", "ecmp|spray",
           "multipath routing; ecmp: a flow keeps one shortest path; spray: each packet takes any "
           "shortest path"),
@@ -80,39 +40,39 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "straggler model: none, fixed:count=2,factor=1.5, fixed:workers=3+7,factor=2, "
           "slow:probability=0.1,factor=2, lognormal:sigma=0.3, exponential:scale=0.2, "
           "pareto:shape=2.5, trace:file=FILE; random models also take lasting=STEPS|run"),
-      Text<&Scenario::sync, CheckSync>(
+      Text<&Scenario::sync>(
           "network.sync", "--sync", "MODEL",
           "workers whose gradients a step waits for: barrier (all), backup:k=2 (all but the "
           "slowest 2), deadline:time=50ms, deadline:factor=1.5 (times the median); backup and "
           "deadline also take min=1"),
-      Text<&Scenario::fidelity, CheckFidelity>(
+      Text<&Scenario::fidelity>(
           "network.fidelity", "--fidelity", "packet|flow|analytic|auto",
           "network simulation; packet: ns-3 with real TCP; flow: max-min fair fluid model; "
           "analytic: alpha-beta model; auto: packet where --packet-budget allows it, else flow, "
           "and packet for a sample of steps"),
-      Text<&Scenario::packet_budget, CheckTime>(
+      Text<&Scenario::packet_budget>(
           "network.packet_budget", "--packet-budget", "TIME",
           "wall time that --fidelity=auto may spend on packet simulations"),
-      Text<&Scenario::transport, CheckTransport>(
+      Text<&Scenario::transport>(
           "network.transport", "--transport", "datacenter|wan",
           "preset of TCP and queues: datacenter (DCTCP) or wan (Linux Reno)"),
       Integer<&Scenario::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
           "network.mtu", "--mtu",
           "largest packet in bytes, with IPv4 and TCP headers, from 576 to 65535; 9000: jumbo "
           "frames"),
-      Text<&Scenario::connections, CheckConnections>(
+      Text<&Scenario::connections>(
           "network.connections", "--connections", "warm|cold",
           "state of the connections; cold: new in each step; warm: time the second of two steps "
           "back to back"),
-      Text<&Scenario::aggregation, CheckAggregation>(
+      Text<&Scenario::aggregation>(
           "network.aggregation", "--aggregation", "collective|[sharded-]parameter-server",
           "aggregation of gradients, by collectives among workers or by parameter servers"),
-      Text<&Scenario::allreduce, CheckAllReduce>(
+      Text<&Scenario::allreduce>(
           "network.allreduce", "--allreduce", "NAME|auto",
           "all-reduce algorithm for linear messages (dense, fp16, randomk): ring-allreduce, "
           "halving-doubling-allreduce, double-tree-allreduce, direct-allreduce, "
           "hierarchical-allreduce, in-network-allreduce; auto: the fastest on an idle fabric"),
-      Text<&Scenario::allgather, CheckAllGather>(
+      Text<&Scenario::allgather>(
           "network.allgather", "--allgather", "NAME|auto",
           "all-gather algorithm for sparse messages (topk): ring-allgather, direct-allgather, "
           "hierarchical-allgather; auto: the fastest on an idle fabric"),
@@ -121,17 +81,17 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
                                    "many as share the first worker's switch"),
       Integer<&Scenario::servers, 1>("network.servers", "--servers",
                                      "number of servers of the sharded parameter server"),
-      Text<&Scenario::pull, CheckPull>("network.pull", "--pull", "union|dense",
-                                       "data that workers pull from the server after sparse "
-                                       "pushes: the union of the messages, or the dense mean"),
+      Text<&Scenario::pull>("network.pull", "--pull", "union|dense",
+                            "data that workers pull from the server after sparse "
+                            "pushes: the union of the messages, or the dense mean"),
       Switch<&Scenario::memoise>("network.memoise", "--memoise",
                                  "simulate identical steps only once"),
       Text<&Scenario::doctor>("network.doctor", "--doctor", "[on|off|STEPS]",
                               "diagnose the bottleneck of STEPS, for each policy and the first "
                               "seed; --doctor alone: of the median step"),
-      Text<&Scenario::doctor_fidelity, CheckDoctorFidelity>(
-          "network.doctor_fidelity", "--doctor-fidelity", "packet|flow|analytic",
-          "network simulation that the doctor uses"),
+      Text<&Scenario::doctor_fidelity>("network.doctor_fidelity", "--doctor-fidelity",
+                                       "packet|flow|analytic",
+                                       "network simulation that the doctor uses"),
       Text<&Scenario::trace_steps>("network.trace_steps", "--trace-steps", "0,10-12",
                                    "steps to write as Chrome or Perfetto traces"),
       Text<&Scenario::trace_workers>("network.trace_workers", "--trace-workers", "0-3|all",
@@ -153,13 +113,13 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       Number<&Scenario::codec_speed, 1, 1'000'000>(
           "clock.codec_speed", "--codec-speed",
           "factor on the profile's speed of encoding and decoding"),
-      Text<&Scenario::launches, CheckLaunches>(
+      Text<&Scenario::launches>(
           "clock.launches", "--launches", "profile|fused|per-layer",
           "kernel launches; fused: one set for all layers of a bucket and all messages of a "
           "collective call; per-layer: one set for each layer and message; profile: as the device "
           "profile says"),
-      Text<&Scenario::bucket, CheckBytes>("clock.bucket", "--bucket", "25MiB",
-                                          "bucket size, in bytes of dense fp32 gradient"),
+      Text<&Scenario::bucket>("clock.bucket", "--bucket", "25MiB",
+                              "bucket size, in bytes of dense fp32 gradient"),
   };
 }
 

@@ -4,8 +4,6 @@
 
 #include "base/error.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/error.h"
-#include "ns3-module/fabric/base/units.h"
 
 namespace legacy {
 namespace {
@@ -41,31 +39,21 @@ void Set(NetworkScheduleEntry& entry, const std::string& setting, const std::str
   const size_t equals = setting.find('=');
   const std::string name = setting.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
-  try {
-    if (name == "bandwidth") {
-      fabric::ParseRate(value, key + ": bandwidth");
-      entry.bandwidth = value;
-      return;
-    }
-    if (name == "delay") {
-      fabric::ParseTime(value, key + ": delay");
-      entry.delay = value;
-      return;
-    }
-  } catch (const fabric::Error& error) {
-    throw Error(error.what());
+  if (name == "bandwidth") {
+    entry.bandwidth = Rate(value, key + ": bandwidth");
+  } else if (name == "delay") {
+    entry.delay = Time(value, key + ": delay");
+  } else {
+    throw Error(key, setting, "bandwidth=RATE or delay=TIME");
   }
-  throw Error(key, setting, "bandwidth=RATE or delay=TIME");
 }
 
 }  // namespace
 
 std::vector<NetworkScheduleEntry> ParseNetworkSchedule(const std::string& text,
-                                                       const std::string& bandwidth,
-                                                       const std::string& delay,
                                                        const std::string& key) {
-  NetworkScheduleEntry entry{0, bandwidth, delay};
-  if (text == "none") return {entry};
+  if (text == "none") return {};
+  NetworkScheduleEntry entry;
   std::vector<NetworkScheduleEntry> schedule;
   for (const std::string& part : Split(TextOfPreset(text), ';')) {
     const size_t colon = part.find(':');

@@ -11,26 +11,27 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "scenarios/options/values.h"
 
 namespace legacy {
 
 // A NetworkScheduleEntry is one part of the schedule.
 struct NetworkScheduleEntry {
-  double begin = 0;       // part of the steps that are done when it begins
-  std::string bandwidth;  // rate of each link
-  std::string delay;
+  double begin = 0;                    // part of the steps that are done when it begins
+  std::optional<Rate> bandwidth = {};  // rate of each link; none: the scenario's
+  std::optional<Time> delay = {};      // propagation delay of each link; none: the scenario's
 };
 
-// Reads a schedule of at least one entry, the first from 0, ascending. "none" is one entry. Throws
-// Error naming `key`, the piece and what is allowed.
+// Reads a schedule, ascending, the first entry from 0; "none" has no entry. Throws Error naming
+// `key`, the piece and what is allowed.
 std::vector<NetworkScheduleEntry> ParseNetworkSchedule(const std::string& text,
-                                                       const std::string& bandwidth,
-                                                       const std::string& delay,
                                                        const std::string& key);
 
-// Returns the position of the entry of `step` of `steps`.
+// Returns the position of the entry of `step` of `steps`; 0 where there is no entry.
 size_t EntryOf(const std::vector<NetworkScheduleEntry>& schedule, int64_t step, int64_t steps);
 
 }  // namespace legacy

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/parse.h"
-#include "ns3-module/fabric/base/error.h"
-#include "ns3-module/fabric/base/units.h"
 #include "scenarios/options/scenario.h"
 
 namespace legacy {
@@ -83,46 +82,39 @@ ScenarioOption Switch(std::string key, std::string flag, std::string help) {
           [](const Scenario& s) { return std::string(s.*Field ? "on" : "off"); }};
 }
 
-// Turns the exception of fabric's parsers into the one that users see.
-template <typename Parse>
-void Checked(Parse parse) {
-  try {
-    parse();
-  } catch (const fabric::Error& error) {
-    throw Error(error.what());
-  }
-}
-
-inline void CheckRate(const std::string& text, const std::string& key) {
-  Checked([&] { fabric::ParseRate(text, key); });
-}
-inline void CheckTime(const std::string& text, const std::string& key) {
-  Checked([&] { fabric::ParseTime(text, key); });
-}
-inline void CheckBytes(const std::string& text, const std::string& key) {
-  Checked([&] { fabric::ParseBytes(text, key); });
-}
-
+// Checks text that another part reads later.
 using Check = void (*)(const std::string& text, const std::string& key);
 
-constexpr OptionKind KindOf(Check checked) {
-  if (checked == CheckRate) return OptionKind::kRate;
-  if (checked == CheckTime) return OptionKind::kTime;
-  return checked == CheckBytes ? OptionKind::kBytes : OptionKind::kText;
-}
+template <class Type>
+constexpr OptionKind kKindOf = std::is_same_v<Type, Rate>   ? OptionKind::kRate
+                               : std::is_same_v<Type, Time> ? OptionKind::kTime
+                               : std::is_same_v<Type, Size> ? OptionKind::kBytes
+                                                            : OptionKind::kText;
 
+// Text, or a value that keeps its text (values.h).
 template <auto Field, Check Checked = nullptr>
 ScenarioOption Text(std::string key, std::string flag, std::string metavar, std::string help) {
+  using Type = std::remove_reference_t<decltype(std::declval<Scenario&>().*Field)>;
   return {std::move(key),
           std::move(flag),
           std::move(metavar),
           std::move(help),
           [](Scenario& s, const std::string& k, const std::string& text) {
             if constexpr (Checked != nullptr) Checked(text, k);
-            s.*Field = text;
+            if constexpr (std::is_same_v<Type, std::string>) {
+              s.*Field = text;
+            } else {
+              s.*Field = Type(text, k);
+            }
           },
-          [](const Scenario& s) { return s.*Field; },
-          KindOf(Checked)};
+          [](const Scenario& s) -> std::string {
+            if constexpr (std::is_same_v<Type, std::string>) {
+              return s.*Field;
+            } else {
+              return (s.*Field).text();
+            }
+          },
+          kKindOf<Type>};
 }
 
 template <auto Field>

@@ -10,7 +10,6 @@
 #include "base/parse.h"
 #include "compress/exchange.h"
 #include "compress/registry/registry.h"
-#include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/options/built_in_methods.h"
 #include "scenarios/shapes/model_shape.h"
 #include "trainer/data/data_catalog.h"
@@ -80,11 +79,11 @@ void ValidateScenario(const Scenario& s) {
       throw Error("compression.policies", name, "each policy once");
     }
   }
-  fabric::Synchronisation(s.sync, "network.sync").CheckWorkers(s.workers);
+  s.sync->CheckWorkers(s.workers);
   const Scenario defaults;
-  if (s.aggregation != "collective" &&
+  if (*s.aggregation != Transfer::kPeers &&
       (s.allreduce != defaults.allreduce || s.allgather != defaults.allgather)) {
-    throw Error("network.aggregation", s.aggregation,
+    throw Error("network.aggregation", s.aggregation.text(),
                 "collective, where network.allreduce or network.allgather is chosen");
   }
   if (!std::is_sorted(s.decay_steps.begin(), s.decay_steps.end())) {
@@ -93,14 +92,14 @@ void ValidateScenario(const Scenario& s) {
   if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
     throw Error("compression.splits: sizes must ascend");
   }
-  if (s.fidelity != "packet" && !(s.pcap + s.flow_monitor + s.netanim).empty()) {
-    throw Error("network.fidelity", s.fidelity,
+  if (*s.fidelity != Fidelity::kPacket && !(s.pcap + s.flow_monitor + s.netanim).empty()) {
+    throw Error("network.fidelity", s.fidelity.text(),
                 "packet, where network.pcap, network.flow_monitor or network.netanim asks for "
                 "ns-3's own files");
   }
-  if (s.network_schedule != "none" &&
+  if (!s.network_schedule->empty() &&
       (s.doctor != "off" || !(s.trace_steps + s.pcap + s.flow_monitor + s.netanim).empty())) {
-    throw Error("network.phases", s.network_schedule,
+    throw Error("network.phases", s.network_schedule.text(),
                 "none, where network.doctor, traces or ns-3's own files are asked for: they show "
                 "one network");
   }
@@ -130,7 +129,7 @@ std::string PrintScenario(const Scenario& scenario) {
     for (const auto& [name, method] : scenario.methods) {
       out << YAML::Key << name << YAML::Value << YAML::BeginMap;
       out << YAML::Key << "scheme" << YAML::Value << method.scheme;
-      out << YAML::Key << "scope" << YAML::Value << method.scope;
+      out << YAML::Key << "scope" << YAML::Value << method.scope.text();
       out << YAML::Key << "policy" << YAML::Value << method.policy;
       out << YAML::Key << "parameter" << YAML::Value << FormatNumber(method.parameter);
       if (!method.bytes_of.empty()) {

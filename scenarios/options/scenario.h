@@ -1,6 +1,8 @@
 // A scenario is everything that a run depends on, in one typed struct, validated once. Every
 // default is written here and only here. Keys of the YAML file, of --set and of the command line go
-// through one table (scenario_options.cc).
+// through one table (scenario_options.cc), which parses what stands for a value: rates, times,
+// sizes and choices (values.h). Text is left where it names files, or is read together with other
+// options.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +11,24 @@
 #include <string>
 #include <vector>
 
+#include "base/parse.h"
+#include "compress/message.h"
+#include "compress/policies/legacy_table.h"
+#include "scenarios/network/engines.h"
+#include "scenarios/options/network_schedule.h"
+#include "scenarios/options/values.h"
+#include "trainer/clock/bucket_plan.h"
+#include "trainer/device_request.h"
+#include "trainer/schedule.h"
+
 namespace legacy {
 
 // A Method is one entry of the comparison: a scheme, what it compresses as one piece, and who picks
 // its parameter.
 struct Method {
-  std::string name;                // unique name of rows, curves and CSV columns
-  std::string scheme = "topk";     // "topk", "topk:index=u32+rbf:bits=8", ...: compress/exchange.h
-  std::string scope = "layer";     // layer | bucket | model
+  std::string name;             // unique name of rows, curves and CSV columns
+  std::string scheme = "topk";  // "topk", "topk:index=u32+rbf:bits=8", ...: compress/exchange.h
+  Parsed<ParseScope> scope = "layer";
   std::string policy = "uniform";  // "legacy-layer", "gravac:eps=0.9", ...: compress/policy.h
   // The scheme's parameter; 0: the scenario's density, or the scheme's default.
   double parameter = 0;
@@ -47,12 +59,12 @@ struct Scenario {
   bool nesterov = false;
   double weight_decay = 0;
   int64_t warmup_steps = 30;
-  std::string schedule = "linear";   // constant | linear | cosine | step
+  Parsed<ParseDecay> schedule = "linear";
   std::vector<int64_t> decay_steps;  // steps of schedule step
   double decay_factor = 0.1;
   int64_t evaluate_every = 15;
-  double target = 0.85;        // accuracy, fraction
-  std::string device = "cpu";  // cpu | cuda | auto: what trains and compresses
+  double target = 0.85;                       // accuracy, fraction
+  Parsed<ParseDeviceRequest> device = "cpu";  // what trains and compresses
   // Shape of a model that is not trained (shapes/); "": `model` is trained.
   std::string layers;
   // Distribution that is drawn for a shape where lengths depend on the data.
@@ -70,46 +82,42 @@ struct Scenario {
   double split_share = 0.1;
   // Ends of LEGACY's phases: "100,200" or "30%,60%"; "": equal phases.
   std::string phase_bounds;
-  bool closed_right = false;  // the step on a bound belongs to the phase before it
-  // Measure of equal volume: elements
-  // bytes
-  // off (schedules are taken as they are).
-  std::string volume = "elements";
+  bool closed_right = false;                // the step on a bound belongs to the phase before it
+  Parsed<ParseVolume> volume = "elements";  // measure of equal volume; none: schedules as they are
   bool error_feedback = true;
   bool rescale_residuals = true;
-  std::string index = "auto";             // auto | u16 | u32 | bitmap | packed | delta
-  std::map<std::string, Method> methods;  // the user's own, by name
+  Parsed<ParseIndexCoding> index = "auto";  // coding of positions; none: the shortest
+  std::map<std::string, Method> methods;    // the user's own, by name
 
   // network
   std::string topology = "fat-tree";
-  std::string bandwidth = "1Gbps";        // rate of each link
-  std::string delay = "10us";             // propagation delay of each link
-  std::string network_schedule = "none";  // rates and delays that change (network_schedule.h)
+  Rate bandwidth = "1Gbps";                                // rate of each link
+  Time delay = "10us";                                     // propagation delay of each link
+  Parsed<ParseNetworkSchedule> network_schedule = "none";  // rates and delays that change
   // Other networks that the same trainings are timed on: none | auto | NAME:KEY=VALUE,...;...
   // (further_networks.h)
   std::string further = "none";
-  std::string queue = "0";         // bytes of a switch port; 0: the preset's
-  std::string multipath = "ecmp";  // ecmp | spray
+  Size queue = "0";  // bytes of a switch port; 0: the preset's
+  Parsed<ParseMultipath> multipath = "ecmp";
   std::string placement = "packed";
   std::string stragglers = "fixed:count=2,factor=1.5";
-  std::string sync = "barrier";  // barrier | backup:k=2 | deadline:time=50ms | deadline:factor=1.5
-  std::string fidelity = "packet";         // packet | flow | analytic | auto
-  std::string packet_budget = "60s";       // wall time that auto may spend on packets
-  std::string transport = "datacenter";    // datacenter | wan
-  int mtu = 1500;                          // bytes of a packet: 576 to 65535
-  std::string connections = "warm";        // warm | cold
-  std::string aggregation = "collective";  // collective | [sharded-]parameter-server
-  // Algorithm of linear messages, among workers; or auto.
-  std::string allreduce = "ring-allreduce";
-  std::string allgather = "ring-allgather";  // algorithm of other messages, among workers; or auto
+  Parsed<ParseSync> sync = "barrier";  // whose gradients a step waits for
+  ParsedFidelity fidelity = "packet";
+  Time packet_budget = "60s";  // wall time that fidelity auto may spend on packets
+  Parsed<ParseTransport> transport = "datacenter";
+  int mtu = 1500;  // bytes of a packet: 576 to 65535
+  Parsed<ParseConnections> connections = "warm";
+  Parsed<ParseTransfer> aggregation = "collective";
+  Parsed<ParseAllReduce> allreduce = "ring-allreduce";  // algorithm of linear messages
+  Parsed<ParseAllGather> allgather = "ring-allgather";  // algorithm of other messages
   int group = 0;    // workers of a group in hierarchical algorithms; 0: those that share a switch
   int servers = 4;  // servers of a sharded parameter server
-  std::string pull = "union";  // what is pulled from a server: union | dense
+  Parsed<ParsePull> pull = "union";  // what is pulled from a server
   bool memoise = true;
   // ns-3 attributes, "ns3::TcpSocket::SegmentSize" -> "1000".
   std::map<std::string, std::string> ns3;
   std::string doctor = "off";  // off | on (the step of the median time) | steps, "0,10-12"
-  std::string doctor_fidelity = "flow";
+  Parsed<ParseEngineFidelity> doctor_fidelity = "flow";
   std::string trace_steps;            // "0,10-12"; "": no trace
   std::string trace_workers = "0-3";  // endpoints of the network
   std::string pcap;                   // prefix of ns-3's own files at packet fidelity; "": none
@@ -120,8 +128,8 @@ struct Scenario {
   std::string device_profile = "a100-datasheet";
   double device_speed = 1;  // speed of forward, backward and optimizer, times the profile's
   double codec_speed = 1;   // speed of encoding and decoding, times the profile's
-  std::string launches = "profile";  // fused | per-layer | profile: as the profile says
-  std::string bucket = "25MiB";      // size in dense fp32 gradient
+  Parsed<ParseLaunchesOption> launches = "profile";  // none: as the profile says
+  Size bucket = "25MiB";                             // size in dense fp32 gradient
 
   // run
   uint64_t seed = 1;
@@ -139,9 +147,6 @@ struct Scenario {
 
 // The metavar of options that are on or off.
 inline constexpr const char* kSwitch = "on|off";
-
-// An OptionKind says what the text of an option is: a number of some unit, or anything else.
-enum class OptionKind : uint8_t { kText, kInteger, kNumber, kFraction, kRate, kTime, kBytes };
 
 // A ScenarioOption is one option: key in YAML and --set ("network.topology"), flag on the command
 // line ("--topo"), text in and out.

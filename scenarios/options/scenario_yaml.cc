@@ -27,7 +27,7 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
     }
     method.scheme = text;
   } else if (field == "scope") {
-    method.scope = ParseChoice(text, key, {"layer", "bucket", "model"});
+    method.scope = {text, key};
   } else if (field == "policy") {
     ParseChoice(ParseStages(text).front().name, key, MethodPolicyNames());
     method.policy = text;

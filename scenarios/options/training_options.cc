@@ -8,12 +8,6 @@ namespace {
 
 using namespace option_forms;
 
-void CheckSchedule(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"constant", "linear", "cosine", "step"});
-}
-void CheckDevice(const std::string& text, const std::string& key) {
-  ParseChoice(text, key, {"cpu", "cuda", "auto"});
-}
 void CheckGradients(const std::string& text, const std::string& key) {
   try {
     FindRow("gradient", ParseStages(text).front().name, GradientTable());
@@ -54,7 +48,7 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Integer<&Scenario::warmup_steps, 0>(
           "training.warmup_steps", "--warmup-steps",
           "number of steps in which the learning rate rises linearly"),
-      Text<&Scenario::schedule, CheckSchedule>(
+      Text<&Scenario::schedule>(
           "training.schedule", "--schedule", "NAME",
           "learning rate schedule after the warm-up: constant, linear (to 0), cosine, step"),
       Integers<&Scenario::decay_steps>(
@@ -67,9 +61,9 @@ std::vector<ScenarioOption> OptionsOfTraining() {
                                             "number of steps between evaluations"),
       Fraction<&Scenario::target>("training.target", "--target",
                                   "target accuracy, to which the simulated time is reported"),
-      Text<&Scenario::device, CheckDevice>("training.device", "--device", "cpu|cuda|auto",
-                                           "device that trains and compresses; cuda: the first "
-                                           "GPU; auto: the first GPU if one is usable, else cpu"),
+      Text<&Scenario::device>("training.device", "--device", "cpu|cuda|auto",
+                              "device that trains and compresses; cuda: the first "
+                              "GPU; auto: the first GPU if one is usable, else cpu"),
       Text<&Scenario::layers>(
           "training.layers", "--layers", "NAME|FILE",
           "give bytes and times of a model's shape without training; --layers=list prints the "

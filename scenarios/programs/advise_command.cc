@@ -28,7 +28,7 @@ std::string Footer(const Scenario& defaults) {
       "  legacy-scenario advise --workers=8 --bandwidth=1Gbps --delay=50us\n"
       "  legacy-scenario advise --workers=16 --bandwidth=10Gbps --print-config\n"
       "{}Handbook: docs/advise.md.",
-      defaults.workers, defaults.seeds, defaults.fidelity, Join(defaults.policies, ","),
+      defaults.workers, defaults.seeds, defaults.fidelity.text(), Join(defaults.policies, ","),
       kExitStatuses);
 }
 

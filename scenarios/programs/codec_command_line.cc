@@ -175,9 +175,7 @@ void ApplyTable(const Texts& texts, LegacyTable& table) {
   }
   table.split_share = ParseFraction(texts.split_share, "--split-share");
   table.closed_right = ParseSwitch(texts.closed_right, "--closed-right");
-  const std::string volume = ParseChoice(texts.volume, "--volume", {"elements", "bytes", "off"});
-  if (volume == "bytes") table.volume = VolumeMeasure::kBytes;
-  if (volume == "off") table.volume.reset();
+  table.volume = ParseVolume(texts.volume, "--volume");
 }
 
 void Apply(const Texts& texts, CodecCommand& command) {

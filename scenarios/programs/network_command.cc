@@ -159,16 +159,16 @@ void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
   const Measurement& m = MedianMeasurement(measurements);
   const Diagnosis diagnosis =
       Diagnose({&m.traffic, {}, static_cast<uint64_t>(m.repetition)}, prepared.network->request,
-               FactoryOf(command.doctor_fidelity, "--doctor-fidelity"));
+               FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"));
   const NetworkOutputs& outputs = command.outputs;
   if (!command.quiet) {
-    std::fputs(fmt::format("doctor, {} fidelity, repetition {}: {}", command.doctor_fidelity,
+    std::fputs(fmt::format("doctor, {} fidelity, repetition {}: {}", command.doctor_fidelity.text(),
                            m.repetition, DoctorText(diagnosis))
                    .c_str(),
                TableStream(outputs));
   }
-  const std::vector<Row> rows =
-      DoctorRows(diagnosis, {{"fidelity", command.doctor_fidelity}, {"repetition", m.repetition}});
+  const std::vector<Row> rows = DoctorRows(
+      diagnosis, {{"fidelity", command.doctor_fidelity.text()}, {"repetition", m.repetition}});
   if (!outputs.doctor_csv.empty()) WriteOutput(outputs.doctor_csv, CsvText(rows));
   if (!outputs.doctor_json.empty()) WriteOutput(outputs.doctor_json, JsonText(rows));
 }
@@ -176,7 +176,7 @@ void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
 // Before anything is simulated.
 void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepared) {
   if (!command.doctor) return;
-  TryEngine(FactoryOf(command.doctor_fidelity, "--doctor-fidelity"), *prepared.network);
+  TryEngine(FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"), *prepared.network);
   if (prepared.experiment.HasFlows()) {
     throw Error("--doctor: looks at a collective; lists of flows and patterns are no step");
   }
@@ -194,12 +194,11 @@ int RunOne(const NetworkCommand& command) {
   if (prepared.experiment.HasFlows() && !outputs.finish.empty()) {
     throw Error("--finish", outputs.finish, "a collective; flows have --fct");
   }
-  const std::vector<std::string>& fidelities = prepared.experiment.fidelities;
-  if (outputs.packet.Any() && std::count(fidelities.begin(), fidelities.end(), "packet") == 0) {
+  if (outputs.packet.Any() && !prepared.experiment.Asks(Fidelity::kPacket)) {
     throw Error(
         "--pcap, --flow-monitor, --netanim: only the packet engine writes them, but "
         "--fidelity is " +
-        Join(fidelities, ","));
+        NamesOf(prepared.experiment.fidelities, ","));
   }
   Announce(PacketSeconds(prepared));
   AnnounceFlows(AllFlows(prepared));
@@ -260,7 +259,7 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
     if (table) {
       if (done == 0) {
         const bool automatic = prepared.experiment.automatic;
-        const std::vector<std::string> both = {"flow", "packet"};
+        const std::vector<Fidelity> both = {Fidelity::kFlow, Fidelity::kPacket};
         std::fputs(SweepHeader(swept, automatic ? both : prepared.experiment.fidelities).c_str(),
                    table);
       }

@@ -34,7 +34,7 @@ struct NetworkCommand {
   std::vector<std::string> sweeps;
   NetworkOutputs outputs;
   bool doctor = false;  // say what the step is bound by
-  std::string doctor_fidelity = "flow";
+  Parsed<ParseEngineFidelity> doctor_fidelity = "flow";
   bool quiet = false;  // no table
 };
 

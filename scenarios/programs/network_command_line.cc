@@ -54,10 +54,14 @@ void AddOutputs(CLI::App& app, NetworkCommand& command) {
   app.add_flag("--doctor", command.doctor,
                "diagnose the bottleneck of the step, and what would make it faster")
       ->group("Output");
-  app.add_option("--doctor-fidelity", command.doctor_fidelity,
-                 "network simulation that the doctor uses, about a dozen times [" +
-                     command.doctor_fidelity + "]")
-      ->type_name(Join(Fidelities(), "|"))
+  app.add_option_function<std::string>(
+         "--doctor-fidelity",
+         [&command](const std::string& text) {
+           command.doctor_fidelity = {text, "--doctor-fidelity"};
+         },
+         "network simulation that the doctor uses, about a dozen times [" +
+             command.doctor_fidelity.text() + "]")
+      ->type_name(NamesOf(Fidelities(), "|"))
       ->group("Output");
   AddFile(app, "--doctor-csv", outputs.doctor_csv,
           "CSV file of the remedies that the doctor tried; implies --doctor");

@@ -58,11 +58,11 @@ class SteppedPolicy {
                 const NamedTexts& options)
       : steps_per_epoch_(steps_per_epoch) {
     SetOptions(scenario_, options);
-    const UnitPlan plan = PlanUnits(UnitsOf(layers), ParseScope(scope));
+    const UnitPlan plan = PlanUnits(UnitsOf(layers), ParseScope(scope, "scope"));
     Method method;
     method.name = policy;
     method.scheme = scheme;
-    method.scope = scope;
+    method.scope = {scope, "scope"};
     method.policy = policy;
     method.parameter = parameter;
     built_ = BuildMethod(method, scenario_, plan.units, steps_per_epoch);

@@ -45,12 +45,12 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   }
   options.sgd.weight_decay = s.weight_decay;
   options.schedule.learning_rate = s.learning_rate;
-  options.schedule.decay = ParseDecay(s.schedule);
+  options.schedule.decay = *s.schedule;
   options.schedule.warmup_steps = s.warmup_steps;
   options.schedule.milestones = s.decay_steps;
   options.schedule.gamma = s.decay_factor;
-  options.scope = ParseScope(method.scope);
-  options.buckets.bucket_bytes = fabric::ParseBytes(s.bucket, "clock.bucket");
+  options.scope = *method.scope;
+  options.buckets.bucket_bytes = *s.bucket;
   options.rescale_residuals = s.rescale_residuals;
   options.local_steps = method.local_steps;
   return options;
@@ -199,9 +199,8 @@ class Comparison : public TimedRun {
   }
 
   std::vector<Unit> UnitsOf(const Method& method) const {
-    return PlanUnits({sources_->Layers().begin(), sources_->Layers().end()},
-                     ParseScope(method.scope),
-                     {.bucket_bytes = fabric::ParseBytes(scenario_.bucket, "clock.bucket")})
+    return PlanUnits({sources_->Layers().begin(), sources_->Layers().end()}, *method.scope,
+                     {.bucket_bytes = *scenario_.bucket})
         .units;
   }
 
@@ -232,7 +231,7 @@ class Comparison : public TimedRun {
   // How many of a method's steps differ on the network, as far as its policy tells beforehand.
   int64_t DifferentSteps(const Method& method, const StepSource& training) const {
     const std::span<const Unit> units = training.Units();
-    if (!timing_.Memoises() || scenario_.index == "delta") return scenario_.steps;
+    if (!timing_.Memoises() || *scenario_.index == IndexCoding::kDelta) return scenario_.steps;
     const BuiltMethod built = BuildMethod(method, scenario_, units);
     const bool data_decides = !built.scheme->MessageBytes(units.front(), built.parameter);
     if (built.adaptive || data_decides) return scenario_.steps;

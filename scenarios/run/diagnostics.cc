@@ -8,24 +8,23 @@
 #include "base/whole_file.h"
 #include "scenarios/network/doctor.h"
 #include "scenarios/network/engines.h"
+#include "scenarios/network/measure.h"
 
 namespace legacy {
 namespace {
 
 using fabric::TimeNs;
 
-double Seconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
-
 nlohmann::ordered_json DiagnosisDocument(const Diagnosis& diagnosis,
                                          nlohmann::ordered_json document) {
-  document["step_seconds"] = Seconds(diagnosis.total);
+  document["step_seconds"] = InSeconds(diagnosis.total);
   document["bound"] = ToString(diagnosis.bound);
   document["verdict"] = VerdictText(diagnosis);
   document["busiest_link"] = diagnosis.busiest_link;
   document["busiest_utilisation"] = diagnosis.busiest_utilisation;
   document["slowest_worker"] = diagnosis.slowest_worker;
-  document["slowest_device_seconds"] = Seconds(diagnosis.slowest_time);
-  document["median_device_seconds"] = Seconds(diagnosis.median_time);
+  document["slowest_device_seconds"] = InSeconds(diagnosis.slowest_time);
+  document["median_device_seconds"] = InSeconds(diagnosis.median_time);
   document["remedies"] = DoctorRows(diagnosis, {});
   return document;
 }
@@ -63,7 +62,7 @@ Diagnostics ParseDiagnostics(const Scenario& scenario, const ScenarioNetwork& ne
     if (scenario.doctor != "on") {
       diagnostics.doctor_steps = ParseSteps(scenario.doctor, scenario, "network.doctor");
     }
-    diagnostics.doctor_engine = FactoryOf(scenario.doctor_fidelity, "network.doctor_fidelity");
+    diagnostics.doctor_engine = FactoryOf(*scenario.doctor_fidelity, "network.doctor_fidelity");
     TryEngine(diagnostics.doctor_engine, *network.network);
   }
   if (!scenario.trace_steps.empty()) {
@@ -137,13 +136,15 @@ void StepListener::Consult(const Kept& kept) {
       Diagnose({&kept.traffic, kept.encode, static_cast<uint64_t>(kept.step)}, network_.request,
                diagnostics_.doctor_engine);
   for (const nlohmann::ordered_json& row : DoctorRows(diagnosis, {})) {
-    rows_->Write({policy_, seed_, kept.step, scenario_.doctor_fidelity, row["remedy"], row["bound"],
-                  row["change"], row["step_seconds"], row["gain"], row["verdict"] == 1});
+    rows_->Write({policy_, seed_, kept.step, scenario_.doctor_fidelity.text(), row["remedy"],
+                  row["bound"], row["change"], row["step_seconds"], row["gain"],
+                  row["verdict"] == 1});
   }
-  diagnoses_.push_back(DiagnosisDocument(diagnosis, {{"policy", policy_},
-                                                     {"seed", seed_},
-                                                     {"step", kept.step},
-                                                     {"fidelity", scenario_.doctor_fidelity}}));
+  diagnoses_.push_back(
+      DiagnosisDocument(diagnosis, {{"policy", policy_},
+                                    {"seed", seed_},
+                                    {"step", kept.step},
+                                    {"fidelity", scenario_.doctor_fidelity.text()}}));
   WriteWholeFile(directory_ / "doctor.json", diagnoses_.dump(1) + "\n");
 }
 

@@ -149,13 +149,13 @@ std::optional<double> BytesOf(const MethodAnchor& anchor, const Method& method,
 
 std::optional<double> RequestedBytes(const Method& method, const Scenario& scenario,
                                      std::span<const Unit> units) {
-  if (scenario.volume != "bytes") return std::nullopt;
+  if (*scenario.volume != VolumeMeasure::kBytes) return std::nullopt;
   return BytesOf(AnchorOf(method, scenario, units), method, scenario, units);
 }
 
 std::optional<EqualBytes> EqualBytesOf(const Method& method, const Scenario& scenario,
                                        std::span<const Unit> units, const PilotBytes& pilot) {
-  if (scenario.volume != "bytes" || !NeedsPilots(method)) return std::nullopt;
+  if (*scenario.volume != VolumeMeasure::kBytes || !NeedsPilots(method)) return std::nullopt;
   const MethodAnchor anchor = AnchorOf(method, scenario, units);
   const std::optional<double> requested = BytesOf(anchor, method, scenario, units);
   if (!requested) return std::nullopt;

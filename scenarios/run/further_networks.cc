@@ -38,7 +38,7 @@ bool IsChosen(const Scenario& s) {
 
 std::string TextOf(const Scenario& scenario) {
   if (scenario.further != "auto") return scenario.further;
-  const bool dropped = fabric::Synchronisation(scenario.sync, "network.sync").MayDrop();
+  const bool dropped = scenario.sync->MayDrop();
   return IsChosen(scenario) || dropped ? "none" : kAuto;
 }
 
@@ -86,8 +86,8 @@ Scenario Alone(Scenario scenario) {
 std::vector<FurtherNetwork> FurtherNetworks(const Scenario& scenario) {
   const std::string text = TextOf(scenario);
   if (text == "none" || text.empty()) return {};
-  if (fabric::Synchronisation(scenario.sync, "network.sync").MayDrop()) {
-    throw Error("network.sync", scenario.sync,
+  if (scenario.sync->MayDrop()) {
+    throw Error("network.sync", scenario.sync.text(),
                 "barrier, where network.further asks for other networks: whose gradients count "
                 "would depend on the network");
   }
@@ -113,7 +113,7 @@ std::vector<FurtherNetwork> FurtherNetworks(const Scenario& scenario) {
 }
 
 std::string OwnNetworkName(const Scenario& scenario) {
-  return scenario.network_schedule == "none" ? scenario.bandwidth : "phases";
+  return scenario.network_schedule->empty() ? scenario.bandwidth.text() : "phases";
 }
 
 }  // namespace legacy

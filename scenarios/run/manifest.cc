@@ -25,7 +25,7 @@ std::string Utc(const char* format) {
 }
 
 json MethodDocument(const Method& method) {
-  return {{"scheme", method.scheme},          {"scope", method.scope},
+  return {{"scheme", method.scheme},          {"scope", method.scope.text()},
           {"policy", method.policy},          {"parameter", method.parameter},
           {"levels", method.legacy_schedule}, {"reversed", method.reversed},
           {"local_steps", method.local_steps}};
@@ -36,7 +36,7 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
   Method method;
   method.name = name;
   method.scheme = document.at("scheme").get<std::string>();
-  method.scope = document.at("scope").get<std::string>();
+  method.scope = {document.at("scope").get<std::string>(), "scope"};
   method.policy = document.at("policy").get<std::string>();
   method.parameter = document.at("parameter").get<double>();
   method.legacy_schedule = document.at("levels").get<std::string>();
@@ -46,9 +46,7 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
 }
 
 // Who takes part in a step then depends on more than the training's own options.
-bool MayDrop(const Scenario& scenario) {
-  return fabric::Synchronisation(scenario.sync, "network.sync").MayDrop();
-}
+bool MayDrop(const Scenario& scenario) { return scenario.sync->MayDrop(); }
 
 }  // namespace
 
@@ -102,7 +100,7 @@ json TrainingDocument(const Scenario& scenario) {
     }
   }
   if (MayDrop(scenario)) {
-    document["participation"] = {{"sync", scenario.sync},
+    document["participation"] = {{"sync", scenario.sync.text()},
                                  {"stragglers", scenario.stragglers},
                                  {"device_profile", scenario.device_profile}};
   }
@@ -112,7 +110,7 @@ json TrainingDocument(const Scenario& scenario) {
 std::vector<std::string> ReplayRefusals(const Scenario& scenario) {
   std::vector<std::string> reasons;
   if (MayDrop(scenario)) {
-    reasons.push_back("network.sync " + scenario.sync +
+    reasons.push_back("network.sync " + scenario.sync.text() +
                       ": which gradients count depends on devices and stragglers");
   }
   for (const std::string& name : scenario.policies) {
@@ -136,7 +134,7 @@ json ManifestDocument(const Scenario& scenario, const std::string& program,
   document["workers"] = scenario.workers;
   document["parameters"] = parameters;
   document["target_accuracy"] = scenario.target;
-  document["fidelity"] = scenario.fidelity;
+  document["fidelity"] = scenario.fidelity.text();
   document["replay_refused"] = replay_refused;
   if (!LoadedPlugins().empty()) document["plugins"] = LoadedPlugins();
   document["versions"] = {{"libtorch", LEGACY_LIBTORCH_VERSION},

@@ -73,7 +73,7 @@ void CheckWorks(const Recording& recording, const std::string& where) {
     }
     if (!work.active_workers.empty()) {
       throw Error(where + ": participants: workers were left out of a training whose " +
-                  "synchronisation is " + recording.scenario.sync);
+                  "synchronisation is " + recording.scenario.sync.text());
     }
   }
 }

@@ -150,8 +150,8 @@ void CheckUnchanged(const Scenario& scenario, const Scenario& known,
     throw Error(option.key + " (" + option.flag + ")", option.get(scenario),
                 allowed(option.get(known)));
   }
-  if (fabric::Synchronisation(scenario.sync, "network.sync").MayDrop()) {
-    throw Error("network.sync", scenario.sync,
+  if (scenario.sync->MayDrop()) {
+    throw Error("network.sync", scenario.sync.text(),
                 "barrier: whose gradients count belongs to the training");
   }
 }
@@ -179,7 +179,7 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
   analysis::RunDirectory run;
   run.manifest = recording.run.manifest;
   run.manifest.target_accuracy = scenario.target;
-  run.manifest.fidelity = chosen.scenario.fidelity;
+  run.manifest.fidelity = chosen.scenario.fidelity.text();
   MemorySink sink(run);
   const TimedNetwork timed_network = {&replayer.Timing(), &sink};
   if (replayer.Run({&timed_network, 1}, nullptr, {})) replayer.Timing().RequirePackets();

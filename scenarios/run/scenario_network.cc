@@ -7,37 +7,35 @@ namespace legacy {
 ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed) {
   NetworkRequest request;
   request.topology.text = scenario.topology;
-  request.topology.rateBps = fabric::ParseRate(scenario.bandwidth, "network.bandwidth");
-  request.topology.delay = fabric::ParseTime(scenario.delay, "network.delay");
-  request.topology.queueBytes = fabric::ParseBytes(scenario.queue, "network.queue");
-  request.topology.multipath =
-      scenario.multipath == "spray" ? fabric::Multipath::Spray : fabric::Multipath::Ecmp;
+  request.topology.rateBps = *scenario.bandwidth;
+  request.topology.delay = *scenario.delay;
+  request.topology.queueBytes = *scenario.queue;
+  request.topology.multipath = *scenario.multipath;
   request.placement.text = scenario.placement;
   request.placement.workers = scenario.workers;
-  const Transfer transfer = ParseTransfer(scenario.aggregation);
+  const Transfer transfer = *scenario.aggregation;
   request.placement.servers = transfer == Transfer::kPeers             ? 0
                               : transfer == Transfer::kParameterServer ? 1
                                                                        : scenario.servers;
   request.placement.aggregation =
-      transfer == Transfer::kPeers && scenario.allreduce == "in-network-allreduce";
-  request.transport = fabric::MakeTransport(scenario.transport);
+      transfer == Transfer::kPeers &&
+      *scenario.allreduce == fabric::CollectiveAlgorithm::InNetworkAllReduce;
+  request.transport = *scenario.transport;
   request.transport.SetMtu(scenario.mtu);
-  request.transport.warm = scenario.connections == "warm";
+  request.transport.warm = *scenario.connections == Connections::kWarm;
   request.transport.attributes = scenario.ns3;
   request.seed = seed;
-  ScenarioNetwork result{BuildNetwork(request), FactoryOf(scenario.fidelity, "network.fidelity")};
+  ScenarioNetwork result{BuildNetwork(request), FactoryOf(*scenario.fidelity, "network.fidelity")};
   TryEngine(result.factory, *result.network);
   return result;
 }
 
 TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
   TransferOptions options;
-  options.transfer = ParseTransfer(scenario.aggregation);
-  options.pull = ParsePull(scenario.pull);
-  options.all_reduce =
-      ParseAlgorithm(scenario.allreduce, "network.allreduce", Collective::kAllReduce);
-  options.all_gather =
-      ParseAlgorithm(scenario.allgather, "network.allgather", Collective::kAllGather);
+  options.transfer = *scenario.aggregation;
+  options.pull = *scenario.pull;
+  options.all_reduce = *scenario.allreduce;
+  options.all_gather = *scenario.allgather;
   options.group = scenario.group > 0 ? scenario.group : WorkersOfFirstSwitch(network);
   options.servers = scenario.servers;
   options.parents = network.placement.parents;

@@ -52,7 +52,7 @@ class FurtherPlaces {
       const fs::path path = directory / Folder(networks_[i]);
       fs::create_directories(path);
       manifest["network"] = networks_[i].name;
-      manifest["fidelity"] = networks_[i].scenario.fidelity;
+      manifest["fidelity"] = networks_[i].scenario.fidelity.text();
       manifest["configuration"]["network"] = ScenarioDocument(networks_[i].scenario).at("network");
       analysis::WriteManifest(path, manifest);
       sinks_.push_back(std::make_unique<DirectorySink>(*timings_[i], path,

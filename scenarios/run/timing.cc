@@ -25,22 +25,23 @@ double StepNicBytes(const fabric::StepTraffic& traffic) {
 // The scenario's engines, which leave ns-3's own files where they are asked for.
 fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioNetwork& network) {
   const PacketFiles files{scenario.pcap, scenario.flow_monitor, scenario.netanim};
-  return files.Any() ? FactoryOf(scenario.fidelity, "network.fidelity", files) : network.factory;
+  return files.Any() ? FactoryOf(*scenario.fidelity, "network.fidelity", files) : network.factory;
 }
 
-// The scenario with the rates and delays of an entry.
+// The scenario with the rate and delay of an entry.
 Scenario WithRatesOf(Scenario scenario, const NetworkScheduleEntry& entry) {
-  scenario.bandwidth = entry.bandwidth;
-  scenario.delay = entry.delay;
+  if (entry.bandwidth) scenario.bandwidth = *entry.bandwidth;
+  if (entry.delay) scenario.delay = *entry.delay;
   return scenario;
 }
 
-std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario,
-                                        const std::vector<NetworkScheduleEntry>& schedule) {
+// One network for each entry of the schedule, or one where there is none.
+std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario) {
   std::vector<ScenarioNetwork> networks;
-  for (const NetworkScheduleEntry& entry : schedule) {
+  for (const NetworkScheduleEntry& entry : *scenario.network_schedule) {
     networks.push_back(BuildNetwork(WithRatesOf(scenario, entry), scenario.seed));
   }
+  if (networks.empty()) networks.push_back(BuildNetwork(scenario, scenario.seed));
   return networks;
 }
 
@@ -73,9 +74,7 @@ double Seconds(fabric::TimeNs time) { return static_cast<double>(time) * 1e-9; }
 Profile ProfileOf(const Scenario& scenario) {
   Profile profile =
       Faster(LoadProfile(scenario.device_profile), scenario.device_speed, scenario.codec_speed);
-  if (scenario.launches != Scenario().launches) {
-    profile.launches = ParseLaunches(scenario.launches, "clock.launches");
-  }
+  profile.launches = scenario.launches->value_or(profile.launches);
   return profile;
 }
 
@@ -91,11 +90,8 @@ double MeanMessageBytes(const StepWork& work) {
 
 ScenarioTiming::ScenarioTiming(const Scenario& scenario)
     : scenario_(scenario),
-      network_schedule_(ParseNetworkSchedule(scenario.network_schedule, scenario.bandwidth,
-                                             scenario.delay, "network.phases")),
-      networks_(NetworksOf(scenario, network_schedule_)),
+      networks_(NetworksOf(scenario)),
       stragglers_(fabric::MakeStragglers(scenario.stragglers)),
-      sync_(scenario.sync, "network.sync"),
       profile_(ProfileOf(scenario)),
       diagnostics_(ParseDiagnostics(scenario, networks_.front())) {
   for (const ScenarioNetwork& network : networks_) {
@@ -190,7 +186,8 @@ ScenarioTiming::Counts ScenarioTiming::Simulations() const {
 StepStart ScenarioTiming::StartOf(const StepClock& clock, uint64_t seed, int64_t step) const {
   StepStart start;
   start.factors = stragglers_->Factors(scenario_.workers, seed, static_cast<uint64_t>(step));
-  start.participation = sync_.Decide(clock.ComputeTimes(step, scenario_.batch, start.factors));
+  start.participation =
+      scenario_.sync->Decide(clock.ComputeTimes(step, scenario_.batch, start.factors));
   return start;
 }
 
@@ -201,16 +198,19 @@ PricedStep ScenarioTiming::Price(const StepClock& clock, const StepWork& work,
 
 std::string ScenarioTiming::Description() const {
   const Network& network = this->network();
-  const std::string rate = network_schedule_.size() > 1
-                               ? std::to_string(network_schedule_.size()) + " phases"
-                               : network_schedule_.front().bandwidth;
+  const std::string rate =
+      networks_.size() > 1 ? std::to_string(networks_.size()) + " phases"
+      : scenario_.network_schedule->empty()
+          ? scenario_.bandwidth.text()
+          : WithRatesOf(scenario_, scenario_.network_schedule->front()).bandwidth.text();
   return std::to_string(scenario_.workers) + " workers on " + network.topology.Name() + " (" +
-         network.placement.description + "), " + rate + ", " + scenario_.fidelity + " fidelity";
+         network.placement.description + "), " + rate + ", " + scenario_.fidelity.text() +
+         " fidelity";
 }
 
 std::string ScenarioTiming::Warning() const {
   for (const ScenarioNetwork& entry : networks_) {
-    std::string warning = ClockWarning(scenario_.fidelity, *entry.network);
+    std::string warning = ClockWarning(*scenario_.fidelity, *entry.network);
     if (!warning.empty()) return warning;
   }
   return "";
@@ -224,7 +224,8 @@ void ScenarioTiming::RequirePackets() const {
 
 void ScenarioTiming::SamplePackets(int64_t samples, int64_t different,
                                    const std::filesystem::path& directory) {
-  sampler_.emplace(network().request, FactoryOf("packet", "network.fidelity"), samples, different);
+  sampler_.emplace(network().request, FactoryOf(Fidelity::kPacket, "network.fidelity"), samples,
+                   different);
   samples_.emplace(directory);
 }
 
@@ -239,16 +240,16 @@ void ScenarioTiming::OfferSample(const std::string& policy, uint64_t seed, int64
 
 ChosenFidelity ResolveFidelity(const Scenario& scenario,
                                const std::function<PacketCost(const Scenario&)>& estimate) {
-  if (scenario.fidelity != "auto") return {scenario, 0, 0, ""};
+  if (*scenario.fidelity != Fidelity::kAuto) return {scenario, 0, 0, ""};
   ChosenFidelity chosen{scenario, 0, 0, ""};
   chosen.scenario.fidelity = "flow";
   const PacketCost cost = estimate(chosen.scenario);
-  const double budget = Seconds(fabric::ParseTime(scenario.packet_budget, "network.packet_budget"));
+  const double budget = Seconds(*scenario.packet_budget);
   const FidelityChoice choice = ChooseFidelity(cost.seconds, cost.steps, budget);
-  chosen.scenario.fidelity = choice.fidelity;
+  SetOption(chosen.scenario, "network.fidelity", NameOf(choice.fidelity));
   chosen.samples = choice.samples;
   chosen.different = cost.steps;
-  chosen.reason = "auto: " + choice.fidelity + " fidelity; " + choice.reason;
+  chosen.reason = "auto: " + NameOf(choice.fidelity) + " fidelity; " + choice.reason;
   return chosen;
 }
 
@@ -345,10 +346,11 @@ void TimedTraining::Finish() {
   if (StepListener* listener = sink_.Listener()) listener->Finish();
   const ScenarioTiming::Counts after = timing_.Simulations();
   const fabric::EngineCounters engine = fabric::Difference(after.engine, before_.engine);
-  sink_.Write(analysis::NetworkRow{
-      row_.policy, row_.seed, timing_.scenario().fidelity, static_cast<int64_t>(engine.events),
-      static_cast<int64_t>(engine.packets), after.fresh - before_.fresh,
-      after.memoised - before_.memoised, static_cast<int64_t>(engine.retransmitTimeouts)});
+  sink_.Write(analysis::NetworkRow{row_.policy, row_.seed, timing_.scenario().fidelity.text(),
+                                   static_cast<int64_t>(engine.events),
+                                   static_cast<int64_t>(engine.packets),
+                                   after.fresh - before_.fresh, after.memoised - before_.memoised,
+                                   static_cast<int64_t>(engine.retransmitTimeouts)});
 }
 
 void TimedTraining::AddLinks(const std::vector<fabric::LinkCounters>& step) {

@@ -69,7 +69,7 @@ class ScenarioTiming {
   PricedStep Price(const StepClock& clock, const StepWork& work, const StepStart& start) const;
   // True where equal works at different steps are equal on the network, and simulated once.
   bool Memoises() const { return scenario_.memoise && !stragglers_->Transient(); }
-  bool Packets() const { return scenario_.fidelity == "packet"; }
+  bool Packets() const { return *scenario_.fidelity == Fidelity::kPacket; }
   // Returns the setup for people: "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity".
   std::string Description() const;
   // Returns what legacy-network warns of as well (ClockWarning), for the first entry that gives
@@ -78,7 +78,7 @@ class ScenarioTiming {
   // Returns the position of the step's entry in the network schedule, which is that of its clock
   // too.
   size_t EntryOf(int64_t step) const {
-    return legacy::EntryOf(network_schedule_, step, scenario_.steps);
+    return legacy::EntryOf(*scenario_.network_schedule, step, scenario_.steps);
   }
   // A Simulated is a step's timing, and whether it was simulated now.
   struct Simulated {
@@ -122,17 +122,15 @@ class ScenarioTiming {
                      std::span<const int64_t> bytes) const;
 
   const Scenario& scenario_;
-  std::vector<NetworkScheduleEntry> network_schedule_;
-  std::vector<ScenarioNetwork> networks_;  // one for each entry
+  std::vector<ScenarioNetwork> networks_;  // one for each entry of the network schedule, or one
   struct AlphaBeta {
     double latency = 0;  // seconds
     double bytes_per_second = 0;
   };
-  std::vector<TransferOptions> transfers_;  // one for each entry
+  std::vector<TransferOptions> transfers_;  // one for each entry of the network schedule, or one
   // What the textbook's rules take each entry's network for.
   std::vector<AlphaBeta> alpha_beta_;
   std::unique_ptr<fabric::StragglerModel> stragglers_;
-  fabric::Synchronisation sync_;
   Profile profile_;
   Diagnostics diagnostics_;
   std::vector<fabric::StepSimulator> simulators_;

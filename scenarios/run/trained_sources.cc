@@ -17,7 +17,7 @@ class Trained : public StepSources {
  public:
   explicit Trained(const Scenario& scenario)
       : scenario_(scenario),
-        device_(ChooseDevice(scenario.device)),
+        device_(ChooseDevice(*scenario.device)),
         dataset_(LoadDataset(
             {scenario.dataset, scenario.data_root, scenario.train_limit, scenario.test_limit})),
         layers_(LayersOf(*MakeModel(ModelOf(scenario, dataset_, scenario.seed)))) {}

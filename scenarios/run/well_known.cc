@@ -39,7 +39,7 @@ analysis::StepRow TimeOneStep(const Scenario& scenario) {
   options.workers = scenario.workers;
   options.batch_size = scenario.batch;
   options.total_steps = scenario.steps;
-  options.buckets.bucket_bytes = fabric::ParseBytes(scenario.bucket, "clock.bucket");
+  options.buckets.bucket_bytes = *scenario.bucket;
   const std::span<const Unit> layers = sources->Layers();
   const std::unique_ptr<StepSource> step =
       sources->Make(options, BuildMethod(FindMethod(scenario, "dense"), scenario, layers));

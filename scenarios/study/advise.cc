@@ -30,9 +30,9 @@ constexpr int64_t kLeastSteps = 10;
 
 // Whether other rates of --bandwidth make another network.
 bool BandwidthMatters(Scenario scenario) {
-  if (scenario.network_schedule != "none" || scenario.workers == 1) return false;
+  if (!scenario.network_schedule->empty() || scenario.workers == 1) return false;
   scenario.fidelity = "analytic";  // builds no engine that has globals
-  const auto fingerprint = [&](const std::string& rate) {
+  const auto fingerprint = [&](const char* rate) {
     scenario.bandwidth = rate;
     return BuildNetwork(scenario, scenario.seed).network->topology.Fingerprint();
   };
@@ -40,7 +40,7 @@ bool BandwidthMatters(Scenario scenario) {
 }
 
 std::vector<std::string> BandwidthsOf(const Scenario& scenario) {
-  const std::string& asked = scenario.bandwidth;
+  const std::string& asked = scenario.bandwidth.text();
   if (!BandwidthMatters(scenario)) return {asked};
   const double rate = *QuantityOf(OptionKind::kRate, asked);
   const double least = std::max(1.0, std::round(rate / kReach));

@@ -131,9 +131,9 @@ std::string SettingText(const Scenario& scenario, bool rates_given) {
   std::string text = fmt::format("{} on {}, {} of {}, {}", scenario.model, scenario.dataset,
                                  analysis::ShowCount(scenario.workers, "worker"),
                                  analysis::ShowCount(scenario.batch, "sample"), scenario.topology);
-  if (!rates_given) text += " at " + scenario.bandwidth;
+  if (!rates_given) text += " at " + scenario.bandwidth.text();
   if (scenario.stragglers != "none") text += ", stragglers " + scenario.stragglers;
-  return text + ", " + scenario.fidelity + " fidelity";
+  return text + ", " + scenario.fidelity.text() + " fidelity";
 }
 
 std::vector<std::string> CaveatsOf(const AdviseRequest& request, const Scenario& quick,
@@ -156,11 +156,11 @@ std::vector<std::string> CaveatsOf(const AdviseRequest& request, const Scenario&
   }
   caveats.push_back(fmt::format("devices are timed by the profile {}, not by this machine.",
                                 quick.device_profile));
-  if (quick.fidelity != "packet") {
+  if (*quick.fidelity != Fidelity::kPacket) {
     caveats.push_back(
         fmt::format("the network was simulated at {} fidelity; --fidelity=packet looks closer and "
                     "takes longer.",
-                    quick.fidelity));
+                    quick.fidelity.text()));
   }
   if (rates_given) {
     caveats.push_back(

@@ -31,12 +31,13 @@ bool Contains(const std::vector<Value>& values, const Value& value) {
 
 // Packets would take minutes, and ns-3's simulator is one for each process.
 std::string DefaultFidelity(const Scenario& scenario) {
-  return scenario.fidelity == "analytic" ? "analytic" : "flow";
+  return NameOf(*scenario.fidelity == Fidelity::kAnalytic ? Fidelity::kAnalytic : Fidelity::kFlow);
 }
 
-void CheckFidelity(const std::string& fidelity) {
-  if (fidelity == "flow" || fidelity == "analytic") return;
-  throw Error("network.fidelity", fidelity,
+ParsedFidelity FidelityWithoutPackets(const std::string& text) {
+  const ParsedFidelity fidelity(text, "network.fidelity");
+  if (*fidelity == Fidelity::kFlow || *fidelity == Fidelity::kAnalytic) return fidelity;
+  throw Error("network.fidelity", text,
               "flow, analytic: packets take too long to wait for (legacy-replay simulates them)");
 }
 
@@ -143,8 +144,8 @@ WhatIfQuestion WhatIf::Defaults(size_t group) const {
   const SlowWorkers slow = SlowWorkersOf(scenario);
   WhatIfQuestion question;
   question.group = group;
-  question.bandwidth = scenario.bandwidth;
-  question.delay = scenario.delay;
+  question.bandwidth = scenario.bandwidth.text();
+  question.delay = scenario.delay.text();
   question.topology = scenario.topology;
   question.fidelity = DefaultFidelity(scenario);
   question.slowdown = slow.factor;
@@ -156,15 +157,14 @@ WhatIfQuestion WhatIf::Defaults(size_t group) const {
 
 // Phases say what the network is from some step on: they would overrule another rate or delay.
 void WhatIf::SetNetwork(const WhatIfQuestion& question, Scenario& scenario) const {
-  const auto rate = [&] { return fabric::ParseRate(scenario.bandwidth, "network.bandwidth"); };
-  const auto delay = [&] { return fabric::ParseTime(scenario.delay, "network.delay"); };
-  const auto before = std::pair(rate(), delay());
+  const auto before = std::pair(*scenario.bandwidth, *scenario.delay);
   if (question.bandwidth) SetOption(scenario, "network.bandwidth", *question.bandwidth);
   if (question.delay) SetOption(scenario, "network.delay", *question.delay);
-  if (delay() > kLongestDelay) {
-    throw Error("network.delay", scenario.delay, "at most 1000 s");
+  if (*scenario.delay > kLongestDelay) {
+    throw Error("network.delay", scenario.delay.text(), "at most 1000 s");
   }
-  if (std::pair(rate(), delay()) != before) SetOption(scenario, "network.phases", "none");
+  if (std::pair(*scenario.bandwidth, *scenario.delay) != before)
+    SetOption(scenario, "network.phases", "none");
   if (question.topology) {
     CheckTopology(*question.topology, study_.topologies);
     SetOption(scenario, "network.topology", *question.topology);
@@ -174,8 +174,7 @@ void WhatIf::SetNetwork(const WhatIfQuestion& question, Scenario& scenario) cons
 Scenario WhatIf::ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion& question) const {
   Scenario scenario = training.scenario;
   SetNetwork(question, scenario);
-  scenario.fidelity = question.fidelity.value_or(DefaultFidelity(scenario));
-  CheckFidelity(scenario.fidelity);
+  scenario.fidelity = FidelityWithoutPackets(question.fidelity.value_or(DefaultFidelity(scenario)));
   if (question.slowdown || question.slow_workers) {
     const SlowWorkers slow = SlowWorkersFor(question, SlowWorkersOf(scenario));
     SetOption(scenario, "network.stragglers", StragglerText(slow));

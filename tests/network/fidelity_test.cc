@@ -10,19 +10,16 @@
 namespace legacy::fidelity_test {
 namespace {
 
-bool HasPackets() {
-  const std::vector<std::string> all = Fidelities();
-  return std::find(all.begin(), all.end(), "packet") != all.end();
-}
+bool HasPackets() { return Fidelities().front() == Fidelity::kPacket; }
 
 TEST(Fidelity, PacketsWhereTheyAreAffordable) {
   if (!HasPackets()) {
-    EXPECT_EQ(ChooseFidelity(1, 10, 60).fidelity, "flow");
+    EXPECT_EQ(ChooseFidelity(1, 10, 60).fidelity, Fidelity::kFlow);
     return;
   }
-  EXPECT_EQ(ChooseFidelity(60, 10, 60).fidelity, "packet");
+  EXPECT_EQ(ChooseFidelity(60, 10, 60).fidelity, Fidelity::kPacket);
   const FidelityChoice some = ChooseFidelity(600, 100, 60);
-  EXPECT_EQ(some.fidelity, "flow");
+  EXPECT_EQ(some.fidelity, Fidelity::kFlow);
   EXPECT_EQ(some.samples, 10);
   EXPECT_EQ(
       some.reason,

@@ -49,7 +49,7 @@ TEST(Trace, DeviceAndWaitFillTheStep) {
     bucket.calls.back().computeBefore = {50'000, 60'000, 70'000};
   }
   FlowRecorder recorder;
-  fabric::StepSimulator simulator(recorder.Wrap(FactoryOf("analytic", "")),
+  fabric::StepSimulator simulator(recorder.Wrap(FactoryOf(Fidelity::kAnalytic, "")),
                                   prepared.network->request, false);
   const fabric::StepTiming timing = simulator.Simulate(traffic, 0);
   TracedStep step{"step 7", 1'000'000, &traffic, &timing, {}, recorder.Take()};

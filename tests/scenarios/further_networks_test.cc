@@ -54,11 +54,11 @@ TEST(FurtherNetworks, DifferFromTheRunsOwnByWhatIsNamed) {
   const std::vector<FurtherNetwork> networks = FurtherNetworks(scenario);
   ASSERT_EQ(networks.size(), 2u);
   EXPECT_EQ(networks[0].scenario.topology, "leaf-spine:leaves=2,hosts=4");
-  EXPECT_EQ(networks[0].scenario.delay, "1ms");
-  EXPECT_EQ(networks[0].scenario.bandwidth, "1Gbps");
+  EXPECT_EQ(networks[0].scenario.delay.text(), "1ms");
+  EXPECT_EQ(networks[0].scenario.bandwidth.text(), "1Gbps");
   EXPECT_EQ(networks[0].scenario.doctor, "off");
   EXPECT_EQ(networks[1].scenario.workers, 5);
-  EXPECT_EQ(networks[1].scenario.bandwidth, "3Gbps");
+  EXPECT_EQ(networks[1].scenario.bandwidth.text(), "3Gbps");
 }
 
 TEST(FurtherNetworks, RefuseWhatTheyAreNot) {

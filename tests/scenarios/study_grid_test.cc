@@ -57,7 +57,7 @@ TEST(StudyGrid, ReadsAWholeDefinition) {
                    "topk, seed 1, bandwidth 10Gbps", "topk, seed 2, bandwidth 10Gbps",
                    "mine, seed 1, bandwidth 10Gbps", "mine, seed 2, bandwidth 10Gbps"}));
   const Scenario last = ScenarioOf(study, study.points.back());
-  EXPECT_EQ(last.bandwidth, "10Gbps");
+  EXPECT_EQ(last.bandwidth.text(), "10Gbps");
   EXPECT_EQ(last.policies, Texts{"mine"});
   EXPECT_EQ(last.seed, 2u);
   EXPECT_EQ(last.seeds, 1);

@@ -61,7 +61,7 @@ TEST(StudyPlan, OneTrainingForAllNetworks) {
     EXPECT_EQ(training.refused, "");
     EXPECT_TRUE(training.scenario.record);
     EXPECT_EQ(training.scenario.topology, "star");
-    EXPECT_EQ(training.scenario.fidelity, "analytic");
+    EXPECT_EQ(training.scenario.fidelity.text(), "analytic");
     EXPECT_EQ(training.scenario.stragglers, "none");
     for (const size_t p : training.points) {
       EXPECT_EQ(plan.points[p].training, t);
@@ -74,11 +74,11 @@ TEST(StudyPlan, OneTrainingForAllNetworks) {
   }
   EXPECT_EQ(points, plan.points.size());
   const Scenario& last = plan.points.back().scenario;
-  EXPECT_EQ(last.bandwidth, "400Gbps");
+  EXPECT_EQ(last.bandwidth.text(), "400Gbps");
   EXPECT_EQ(last.topology, "fat-tree");
   EXPECT_EQ(last.stragglers, "lognormal:sigma=0.3");
   EXPECT_EQ(last.device_profile, "cpu-reference");
-  EXPECT_EQ(last.allgather, "direct-allgather");
+  EXPECT_EQ(last.allgather.text(), "direct-allgather");
   EXPECT_DOUBLE_EQ(last.target, 0.9);
   EXPECT_FALSE(last.record);
 }
@@ -115,7 +115,7 @@ TEST(StudyPlan, TrainingsThatAreNotReplayedStayOnTheirNetworks) {
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 9u);
   for (const PlannedTraining& training : plan.trainings) {
     EXPECT_NE(training.refused.find("network.sync backup:k=2"), std::string::npos);
-    EXPECT_EQ(training.scenario.fidelity, "flow");
+    EXPECT_EQ(training.scenario.fidelity.text(), "flow");
     const Scenario& point = plan.points[training.points.front()].scenario;
     EXPECT_EQ(training.scenario.bandwidth, point.bandwidth);
     EXPECT_EQ(training.scenario.stragglers, point.stragglers);

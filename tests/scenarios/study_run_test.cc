@@ -190,7 +190,7 @@ TEST_F(StudyRunning, SetChangesTheStudyThatIsKept) {
                 .status,
             0);
   EXPECT_EQ(ReadDatabase("a").points[0].figures.steps, 2);
-  EXPECT_EQ(StudyFolder::Open(In("a")).plan().points[0].scenario.delay, "1ms");
+  EXPECT_EQ(StudyFolder::Open(In("a")).plan().points[0].scenario.delay.text(), "1ms");
 }
 
 TEST_F(StudyRunning, AFoldersStudyHasTheNameOfTheFileThatItCameFrom) {

@@ -231,7 +231,7 @@ TEST_F(WhatIfTest, AnotherRateOrDelayEndsTheNetworkSchedule) {
   WhatIfTraining training = what_if_->study().groups[0].trainings[0];
   SetOption(training.scenario, "network.phases", "0%:bandwidth=1Gbps;50%:bandwidth=1Mbps");
   const auto phases = [&](const std::string& json) {
-    return what_if_->ScenarioOf(training, ParseQuestion(json)).network_schedule;
+    return what_if_->ScenarioOf(training, ParseQuestion(json)).network_schedule.text();
   };
   EXPECT_EQ(phases(R"({"bandwidth": 1e9, "delay": 20e-6})"),
             "0%:bandwidth=1Gbps;50%:bandwidth=1Mbps");

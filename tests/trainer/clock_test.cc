@@ -288,8 +288,11 @@ TEST(Clock, ParameterServerPulls) {
     work.buckets[0].calls[0].bytes = {5, 6};
     EXPECT_EQ(pulled(0, 0), pull == Pull::kDense ? 24 : 11);
   }
-  EXPECT_THROW(ParsePull("sparse"), Error);
-  EXPECT_THROW(ParseTransfer("ring"), Error);
+  EXPECT_EQ(ParsePull("union", "pull"), Pull::kUnion);
+  EXPECT_EQ(ParseTransfer("parameter-server", "transfer"), Transfer::kParameterServer);
+  EXPECT_EQ(ParseTransfer("collective", "transfer"), Transfer::kPeers);
+  EXPECT_THROW(ParsePull("sparse", "pull"), Error);
+  EXPECT_THROW(ParseTransfer("ring", "transfer"), Error);
 }
 
 TEST(Clock, RefusesModelsThatTheProfileDoesNotPrice) {

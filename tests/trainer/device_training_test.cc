@@ -273,17 +273,17 @@ TEST(DeviceData, BatchesHaveTheHostsPixels) {
 }
 
 TEST(ChooseDevice, SaysWhatIsMissing) {
-  EXPECT_EQ(ChooseDevice("cpu").accelerator, nullptr);
-  EXPECT_EQ(ChooseDevice("cpu").reason, "");
-  EXPECT_THROW(ChooseDevice("gpu"), Error);
+  EXPECT_EQ(ChooseDevice(DeviceRequest::kCpu).accelerator, nullptr);
+  EXPECT_EQ(ChooseDevice(DeviceRequest::kCpu).reason, "");
+  EXPECT_THROW(ParseDeviceRequest("gpu", "--device"), Error);
   std::string why;
   const bool usable = OpenGpu(&why) != nullptr;
-  const DeviceChoice chosen = ChooseDevice("auto");
+  const DeviceChoice chosen = ChooseDevice(ParseDeviceRequest("auto", ""));
   EXPECT_EQ(chosen.accelerator != nullptr, usable);
   EXPECT_EQ(chosen.reason, usable ? "a GPU can be used" : why);
   if (usable) return;
   EXPECT_NE(why, "");
-  EXPECT_EQ(MessageOf([] { ChooseDevice("cuda"); }),
+  EXPECT_EQ(MessageOf([] { ChooseDevice(ParseDeviceRequest("cuda", "")); }),
             "device: got 'cuda'; allowed: cpu, or auto: " + why);
 }
 

@@ -38,7 +38,10 @@ TEST(Schedule, RefusesWhatCannotBe) {
   EXPECT_THROW(CheckSchedule({.milestones = {5, 5}}), Error);
   EXPECT_THROW(CheckSchedule({.gamma = 0}), Error);
   EXPECT_THROW(CheckSchedule({.learning_rate = 0.1, .final_learning_rate = 0.2}), Error);
-  EXPECT_THROW(ParseDecay("exponential"), Error);
+  EXPECT_EQ(ParseDecay("step", "schedule"), Decay::kStep);
+  EXPECT_EQ(ParseDecay("cosine", "schedule"), Decay::kCosine);
+  EXPECT_EQ(ParseDecay("linear", "schedule"), Decay::kLinear);
+  EXPECT_THROW(ParseDecay("exponential", "schedule"), Error);
   CheckSchedule({});
 }
 

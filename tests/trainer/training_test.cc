@@ -131,7 +131,7 @@ TEST(Training, FullDensityIsDense) {
     TrainingOptions options = SmallOptions();
     options.scope = scope;
     EXPECT_TRUE(SameBits(WeightsAfter(MakeTraining(options, "topk", 1), 3), dense))
-        << ToString(scope);
+        << kScopeTexts[static_cast<size_t>(scope)];
   }
 }
 

@@ -88,7 +88,7 @@ void Compare(const std::string& model, int workers, int64_t batch, int steps,
   options.total_steps = steps + 1;
   options.schedule.learning_rate = 0.01;
   options.sgd.momentum = 0.9;
-  options.accelerator = ChooseDevice(device).accelerator;
+  options.accelerator = ChooseDevice(ParseDeviceRequest(device, "--device")).accelerator;
   Accelerator* const accelerator = options.accelerator.get();
   if (accelerator) accelerator->Use();
   const auto seconds_of = [&](const std::function<void()>& work) {

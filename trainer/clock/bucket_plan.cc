@@ -73,25 +73,6 @@ UnitPlan UnitsOfLayers(std::span<const Unit> layers, const std::vector<Range>& r
 
 }  // namespace
 
-Scope ParseScope(std::string_view text) {
-  for (Scope scope : {Scope::kLayer, Scope::kBucket, Scope::kModel}) {
-    if (text == ToString(scope)) return scope;
-  }
-  throw Error("scope", std::string(text), "layer, bucket, model");
-}
-
-std::string_view ToString(Scope scope) {
-  switch (scope) {
-    case Scope::kLayer:
-      return "layer";
-    case Scope::kBucket:
-      return "bucket";
-    case Scope::kModel:
-      break;
-  }
-  return "model";
-}
-
 UnitPlan PlanUnits(std::span<const Unit> layers, Scope scope, const BucketOptions& options) {
   if (options.bucket_bytes < 1 || options.first_bytes < 1) {
     const int64_t bad = options.bucket_bytes < 1 ? options.bucket_bytes : options.first_bytes;

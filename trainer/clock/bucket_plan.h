@@ -6,12 +6,13 @@
 // which it reaches its size; the first bucket is small, so that sending starts early.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/parse.h"
 #include "compress/unit.h"
 
 namespace legacy {
@@ -19,9 +20,12 @@ namespace legacy {
 // A Scope says what a unit of compression is: one layer, the layers of one bucket, or all layers.
 enum class Scope : uint8_t { kLayer, kBucket, kModel };
 
-// Returns the scope of that name: "layer", "bucket", "model". Throws Error on any other.
-Scope ParseScope(std::string_view text);
-std::string_view ToString(Scope scope);
+inline constexpr std::array<const char*, 3> kScopeTexts = {"layer", "bucket", "model"};
+
+// Returns the scope of that name. Throws Error naming `key` on any other.
+inline Scope ParseScope(const std::string& text, const std::string& key) {
+  return ParseChoice<Scope>(text, key, kScopeTexts);
+}
 
 // BucketOptions are the sizes at which buckets close.
 struct BucketOptions {

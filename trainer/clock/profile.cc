@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/parse.h"
 #include "base/whole_file.h"
 #include "compress/kernel_costs.h"
 
@@ -131,11 +132,7 @@ void CheckSource(const std::string& source, const std::string& where) {
 }  // namespace
 
 Launches ParseLaunches(const std::string& text, const std::string& where) {
-  const auto found = std::find(kLaunchesTexts.begin(), kLaunchesTexts.end(), text);
-  if (found == kLaunchesTexts.end()) {
-    throw Error(where, text, Join({kLaunchesTexts.begin(), kLaunchesTexts.end()}));
-  }
-  return static_cast<Launches>(found - kLaunchesTexts.begin());
+  return ParseChoice<Launches>(text, where, kLaunchesTexts);
 }
 
 double RoundedFigure(double value) {

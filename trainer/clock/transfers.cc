@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/parse.h"
 #include "ns3-module/fabric/base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
 
@@ -54,18 +55,14 @@ CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const Collecti
 
 }  // namespace
 
-Transfer ParseTransfer(std::string_view text) {
-  if (text == "collective") return Transfer::kPeers;
-  if (text == "parameter-server") return Transfer::kParameterServer;
-  if (text == "sharded-parameter-server") return Transfer::kShardedParameterServer;
-  throw Error("transfer", std::string(text),
-              "collective, parameter-server, sharded-parameter-server");
+Transfer ParseTransfer(const std::string& text, const std::string& key) {
+  constexpr std::array kTexts = {"collective", "parameter-server", "sharded-parameter-server"};
+  return ParseChoice<Transfer>(text, key, kTexts);
 }
 
-Pull ParsePull(std::string_view text) {
-  if (text == "dense") return Pull::kDense;
-  if (text == "union") return Pull::kUnion;
-  throw Error("pull", std::string(text), "dense, union");
+Pull ParsePull(const std::string& text, const std::string& key) {
+  constexpr std::array kTexts = {"dense", "union"};
+  return ParseChoice<Pull>(text, key, kTexts);
 }
 
 std::optional<CollectiveAlgorithm> ParseAlgorithm(std::string_view text, std::string_view option,

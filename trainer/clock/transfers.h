@@ -45,9 +45,9 @@ struct TransferOptions {
 };
 
 // Return the transfer ("collective", "parameter-server", "sharded-parameter-server") and the pull
-// ("union", "dense") of that name. Throw Error on any other text.
-Transfer ParseTransfer(std::string_view text);
-Pull ParsePull(std::string_view text);
+// ("union", "dense") of that name. Throw Error naming `key` on any other text.
+Transfer ParseTransfer(const std::string& text, const std::string& key);
+Pull ParsePull(const std::string& text, const std::string& key);
 
 // Returns an algorithm that carries collective calls of `collective` among workers, or nothing for
 // "auto". Throws Error naming `option`, what is allowed, and why the text is not.

@@ -1,0 +1,47 @@
+#include "scenarios/options/values.h"
+
+#include <array>
+
+#include "base/parse.h"
+
+namespace legacy {
+namespace {
+
+fabric::Synchronisation MakeSync(const std::string& text, const std::string& key) {
+  return {text, key};
+}
+
+}  // namespace
+
+Connections ParseConnections(const std::string& text, const std::string& key) {
+  return ParseChoice<Connections>(text, key, std::array{"warm", "cold"});
+}
+
+fabric::Multipath ParseMultipath(const std::string& text, const std::string& key) {
+  return ParseChoice<fabric::Multipath>(text, key, std::array{"ecmp", "spray"});
+}
+
+fabric::Transport ParseTransport(const std::string& text, const std::string& key) {
+  return fabric::MakeTransport(ParseChoice(text, key, {"datacenter", "wan"}));
+}
+
+fabric::Synchronisation ParseSync(const std::string& text, const std::string& key) {
+  return FromFabric<MakeSync>(text, key);
+}
+
+std::optional<fabric::CollectiveAlgorithm> ParseAllReduce(const std::string& text,
+                                                          const std::string& key) {
+  return ParseAlgorithm(text, key, Collective::kAllReduce);
+}
+
+std::optional<fabric::CollectiveAlgorithm> ParseAllGather(const std::string& text,
+                                                          const std::string& key) {
+  return ParseAlgorithm(text, key, Collective::kAllGather);
+}
+
+std::optional<Launches> ParseLaunchesOption(const std::string& text, const std::string& key) {
+  if (ParseChoice(text, key, {"profile", "fused", "per-layer"}) == "profile") return std::nullopt;
+  return ParseLaunches(text, key);
+}
+
+}  // namespace legacy

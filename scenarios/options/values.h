@@ -1,0 +1,51 @@
+// Types of a scenario's options that stand for a value: rates, times, sizes and choices. Each keeps
+// its text (base/parsed.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/parsed.h"
+#include "ns3-module/fabric/base/error.h"
+#include "ns3-module/fabric/base/units.h"
+#include "ns3-module/fabric/engine/transport.h"
+#include "ns3-module/fabric/step/synchronisation.h"
+#include "ns3-module/fabric/topology/topology.h"
+#include "trainer/clock/profile.h"
+#include "trainer/clock/transfers.h"
+
+namespace legacy {
+
+// Calls a parser of fabric, and turns its exception into the one that users see.
+template <auto Parse>
+auto FromFabric(const std::string& text, const std::string& key) {
+  try {
+    return Parse(text, key);
+  } catch (const fabric::Error& error) {
+    throw Error(error.what());
+  }
+}
+
+using Rate = Parsed<FromFabric<fabric::ParseRate>>;   // bits per second
+using Time = Parsed<FromFabric<fabric::ParseTime>>;   // nanoseconds
+using Size = Parsed<FromFabric<fabric::ParseBytes>>;  // bytes
+
+// A Connections says whether a step begins on connections that are open.
+enum class Connections : uint8_t { kWarm, kCold };
+
+// Return what the names in options stand for. Throw Error naming `key` and what is allowed.
+Connections ParseConnections(const std::string& text, const std::string& key);
+fabric::Multipath ParseMultipath(const std::string& text, const std::string& key);
+fabric::Transport ParseTransport(const std::string& text, const std::string& key);
+fabric::Synchronisation ParseSync(const std::string& text, const std::string& key);
+// Nothing: the fastest on an idle fabric.
+std::optional<fabric::CollectiveAlgorithm> ParseAllReduce(const std::string& text,
+                                                          const std::string& key);
+std::optional<fabric::CollectiveAlgorithm> ParseAllGather(const std::string& text,
+                                                          const std::string& key);
+// Nothing: as the device profile says.
+std::optional<Launches> ParseLaunchesOption(const std::string& text, const std::string& key);
+
+}  // namespace legacy
