@@ -99,19 +99,16 @@ struct StepInfo {
   std::vector<int> ActiveWorkers(int workers) const;
 };
 
-// A StepContext is what one unit's exchange is told of a step.
-struct StepContext {
-  uint64_t seed = 0;
-  int64_t step = 0;      // number of the step, from 0
+// A UnitStep is what one unit's exchange is told of a step.
+struct UnitStep {
+  StepInfo info = {};
   double parameter = 1;  // the parameter that the policy chose for this unit and step
-  std::vector<int> active_workers = {};  // workers that take part, ascending; empty: all
   // Parameters that the policy will choose from within the step, loosest first. Empty: `parameter`
   // is the choice.
   std::vector<double> candidates = {};
   // True: what candidates keep is estimated from one error table, and only the chosen one is
   // compressed.
   bool estimate = false;
-  LinkEstimate link = {};
 };
 
 // An Exchange serves one unit for the whole training. It owns the state that every worker keeps for
@@ -122,7 +119,7 @@ class Exchange {
   virtual ~Exchange() = default;
 
   // Starts a step. Throws Error on a parameter outside the scheme's range.
-  virtual void Begin(const StepContext& context) = 0;
+  virtual void Begin(const UnitStep& context) = 0;
   // Takes the worker's gradient in, compresses it at the loosest candidate, compresses what that
   // kept at the next one (multi-level compression), and keeps the results. Where the step
   // estimates, it only makes an error table. It is called once for each active worker where the
@@ -168,9 +165,9 @@ struct SchemeTraits {
   // True where the arithmetic of the reduction depends on the collective's algorithm: such a
   // training cannot be replayed.
   bool depends_on_collective = false;
-  // True where the exchange reads StepContext::link, so that its messages differ between networks.
+  // True where the exchange reads StepInfo::link, so that its messages differ between networks.
   bool reads_network = false;
-  // True where the scheme takes StepContext::candidates.
+  // True where the scheme takes UnitStep::candidates.
   bool takes_candidates = false;
   // True where the scheme applies momentum before compression (DGC): the optimizer must have none.
   bool owns_momentum = false;

@@ -33,7 +33,7 @@ struct ModelStep {
   // Parameters that the policy will choose from within the step, loosest first. Empty: `parameters`
   // are the choice.
   std::span<const double> candidates = {};
-  bool estimate = false;  // StepContext::estimate
+  bool estimate = false;  // UnitStep::estimate
 };
 
 // A MessageInfo says which message a hook sees.

@@ -68,7 +68,7 @@ struct DecisionForecast {
 struct PolicyTraits {
   // False where no step has candidates.
   bool has_candidates = false;
-  // The value of StepContext::estimate in steps with candidates.
+  // The value of UnitStep::estimate in steps with candidates.
   bool estimates_candidates = false;
   // True where decisions depend on simulated time or on the network's rates: such a training cannot
   // be replayed on another network.

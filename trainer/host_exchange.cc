@@ -27,13 +27,10 @@ void HostModelExchange::Begin(const ModelStep& step) {
     UnitState& unit = units_[u];
     unit.parameter = step.parameters[u];
     unit.calls.clear();
-    StepContext context{.seed = step.info.seed,
-                        .step = step.info.step,
-                        .parameter = unit.parameter,
-                        .active_workers = step.info.active_workers,
-                        .candidates = {},
-                        .estimate = step.estimate,
-                        .link = step.info.link};
+    UnitStep context{.info = step.info,
+                     .parameter = unit.parameter,
+                     .candidates = {},
+                     .estimate = step.estimate};
     const bool measured = Measured(static_cast<int>(u));
     if (measured) context.candidates.assign(step.candidates.begin(), step.candidates.end());
     unit.exchange->Begin(context);

@@ -44,13 +44,13 @@ int64_t ArTopKExchange::ElementsSent() const {
   return gathers_ ? options_.topk->ElementsSent(unit().numel, step().parameter) : Count();
 }
 
-void ArTopKExchange::Begin(const StepContext& context) {
+void ArTopKExchange::Begin(const UnitStep& context) {
   CheckParameter(DensityParameter(), context.parameter);
   SetStep(context);
   support_.clear();
   largest_ = -1;
-  root_ = ActiveWorker(static_cast<int>(step().step % ActiveWorkers()));
-  gathers_ = Step().Gathers(step().link);
+  root_ = ActiveWorker(static_cast<int>(step().info.step % ActiveWorkers()));
+  gathers_ = Step().Gathers(step().info.link);
   calls_ = gathers_ ? Step().Gathered() : Step().Reduced();
   first_ = gathers_ ? kGatherCall : options_.root_by_variance ? kVarianceCall : kPositionsCall;
   call_ = first_;

@@ -13,7 +13,7 @@ class ArTopKExchange : public ExchangeBase {
  public:
   ArTopKExchange(const ArTopKOptions& options, const Unit& unit, int workers);
 
-  void Begin(const StepContext& context) override;
+  void Begin(const UnitStep& context) override;
   std::optional<CollectiveCall> NextCall() override;
   Message Encode(int worker, std::span<const float> gradient) override;
   void Accumulate(int worker, ByteSpan message) override;

@@ -26,7 +26,7 @@ CodecExchange::CodecExchange(CodecExchangeSetup setup, const Unit& unit, int wor
 
 const Codec& CodecExchange::Active() const { return whole_ ? DenseCodec() : *setup_.codec; }
 
-void CodecExchange::Begin(const StepContext& context) {
+void CodecExchange::Begin(const UnitStep& context) {
   SetStep(context);
   whole_ = setup_.whole;
   if (!context.candidates.empty()) {

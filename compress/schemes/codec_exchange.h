@@ -28,7 +28,7 @@ class CodecExchange : public ExchangeBase {
  public:
   CodecExchange(CodecExchangeSetup setup, const Unit& unit, int workers);
 
-  void Begin(const StepContext& context) override;
+  void Begin(const UnitStep& context) override;
   Probe Measure(int worker, std::span<const float> gradient) override;
   void Choose(size_t index) override;
   std::optional<CollectiveCall> NextCall() override;

@@ -12,10 +12,10 @@ class DenseStartExchange : public Exchange {
   DenseStartExchange(std::unique_ptr<Exchange> dense, std::unique_ptr<Exchange> rest, int64_t steps)
       : dense_(std::move(dense)), rest_(std::move(rest)), steps_(steps), active_(rest_.get()) {}
 
-  void Begin(const StepContext& context) override {
+  void Begin(const UnitStep& context) override {
     rest_->Begin(context);  // refuses from the first step on what it would refuse later
     active_ = rest_.get();
-    if (context.step >= steps_) return;
+    if (context.info.step >= steps_) return;
     active_ = dense_.get();
     active_->Begin(context);
   }

@@ -46,19 +46,20 @@ ExchangeBase::ExchangeBase(std::string_view scheme, const Unit& unit, int worker
       codec_states_(workers) {}
 
 int ExchangeBase::ActiveWorkers() const {
-  return step_.active_workers.empty() ? workers_ : static_cast<int>(step_.active_workers.size());
+  return step_.info.active_workers.empty() ? workers_
+                                           : static_cast<int>(step_.info.active_workers.size());
 }
 
 int ExchangeBase::ActiveWorker(int i) const {
-  return step_.active_workers.empty() ? i : step_.active_workers[i];
+  return step_.info.active_workers.empty() ? i : step_.info.active_workers[i];
 }
 
 CodecContext ExchangeBase::SharedContext() const {
   CodecContext context;
   context.unit = unit_.id;
   context.parameter = step_.parameter;
-  context.random = {.seed = step_.seed,
-                    .step = static_cast<uint64_t>(step_.step),
+  context.random = {.seed = step_.info.seed,
+                    .step = static_cast<uint64_t>(step_.info.step),
                     .worker = 0,
                     .layer = unit_.id,
                     .purpose = Purpose::kStochastic};

@@ -23,7 +23,7 @@ class ExchangeBase : public Exchange {
  protected:
   const Unit& unit() const { return unit_; }
   int workers() const { return workers_; }
-  const StepContext& step() const { return step_; }
+  const UnitStep& step() const { return step_; }
   // Return the number of active workers, and the i-th of them.
   int ActiveWorkers() const;
   int ActiveWorker(int i) const;
@@ -35,7 +35,7 @@ class ExchangeBase : public Exchange {
   // Throws Error where a loaded shared state cannot be this exchange's.
   virtual void CheckShared(std::span<const float> shared) const;
 
-  void SetStep(const StepContext& context) { step_ = context; }
+  void SetStep(const UnitStep& context) { step_ = context; }
   void SetParameter(double parameter) { step_.parameter = parameter; }
   // Returns parameter, random key and unit of the step, as sender and receivers share them.
   CodecContext SharedContext() const;
@@ -46,7 +46,7 @@ class ExchangeBase : public Exchange {
   std::string scheme_;
   Unit unit_;
   int workers_;
-  StepContext step_;
+  UnitStep step_;
   Memory memory_;
   std::vector<CodecState> codec_states_;  // by worker
   std::vector<float> shared_;

@@ -21,7 +21,7 @@ PowerSgdExchange::PowerSgdExchange(const PowerSgdScheme& scheme, const PowerSgdO
       shape_(MatrixOf(unit)),
       mean_(unit.numel) {}
 
-void PowerSgdExchange::Begin(const StepContext& context) {
+void PowerSgdExchange::Begin(const UnitStep& context) {
   CheckParameter(scheme_.Parameter(), context.parameter);
   SetStep(context);
   rank_ = scheme_.Vectors(unit(), context.parameter);

@@ -15,7 +15,7 @@ class PowerSgdExchange : public ExchangeBase {
   PowerSgdExchange(const PowerSgdScheme& scheme, const PowerSgdOptions& options, const Unit& unit,
                    int workers);
 
-  void Begin(const StepContext& context) override;
+  void Begin(const UnitStep& context) override;
   std::optional<CollectiveCall> NextCall() override;
   Message Encode(int worker, std::span<const float> gradient) override;
   void Accumulate(int worker, ByteSpan message) override;

@@ -26,7 +26,7 @@ class SignSgdExchange : public ExchangeBase {
         scale_(scale),
         votes_(unit.numel) {}
 
-  void Begin(const StepContext& context) override {
+  void Begin(const UnitStep& context) override {
     SetStep(context);
     std::ranges::fill(votes_, 0.0f);
     begun_ = true;

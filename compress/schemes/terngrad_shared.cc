@@ -42,7 +42,7 @@ class TernGradExchange : public ExchangeBase {
         ranges_(workers),
         sum_(unit.numel) {}
 
-  void Begin(const StepContext& context) override;
+  void Begin(const UnitStep& context) override;
   std::optional<CollectiveCall> NextCall() override;
   Message Encode(int worker, std::span<const float> gradient) override;
   void Accumulate(int worker, ByteSpan message) override;
@@ -67,7 +67,7 @@ class TernGradExchange : public ExchangeBase {
   std::vector<int32_t> sum_;  // of t
 };
 
-void TernGradExchange::Begin(const StepContext& context) {
+void TernGradExchange::Begin(const UnitStep& context) {
   SetStep(context);
   call_ = kScaleCall;
   scale_ = 0;

@@ -98,14 +98,19 @@ class Trial {
   void RunAlone(size_t u, std::span<const float> gradient, size_t chosen, CodecRecord& record);
   void GiveFeedback();
 
-  StepContext ContextOf(size_t u) const {
+  StepInfo Info() const {
     return {.seed = options_.seed,
             .step = step_,
-            .parameter = parameters_[u],
-            .active_workers = {},
-            .candidates = candidates_,
-            .estimate = policy_->Traits().estimates_candidates,
+            .total_steps = options_.first_step + source_.steps(),
+            .learning_rate = 1,
+            .steps_per_epoch = options_.steps_per_epoch,
             .link = Link()};
+  }
+  UnitStep ContextOf(size_t u) const {
+    return {.info = Info(),
+            .parameter = parameters_[u],
+            .candidates = candidates_,
+            .estimate = policy_->Traits().estimates_candidates};
   }
   Gradients PartOf(size_t u, const Gradients& gradients) const {
     Gradients parts;
@@ -154,14 +159,7 @@ LinkEstimate Trial::Link() const {
   return link;
 }
 
-void Trial::Decide() {
-  const StepInfo info{.step = step_,
-                      .total_steps = options_.first_step + source_.steps(),
-                      .learning_rate = 1,
-                      .steps_per_epoch = options_.steps_per_epoch,
-                      .link = Link()};
-  DecideParameters(*policy_, info, units_, parameters_);
-}
+void Trial::Decide() { DecideParameters(*policy_, Info(), units_, parameters_); }
 
 void Trial::ShowLocalGradient(std::span<const float> gradient) {
   if (!policy_->ReadsLocalGradient()) return;

@@ -23,7 +23,7 @@ void WriteMessages(const std::vector<Bytes>& messages, const std::string& path) 
 
 // The receiver takes part with a gradient of zeros, whose messages are dropped: exchanges have no
 // listeners.
-std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const StepContext& context,
+std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const UnitStep& context,
                                 const std::string& path) {
   const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);
   const std::vector<float> zeros(static_cast<size_t>(unit.numel));

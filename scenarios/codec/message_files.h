@@ -15,7 +15,7 @@ void WriteMessages(const std::vector<Bytes>& messages, const std::string& path);
 // Returns what receivers decode of one worker's messages. `context` has the seed, step and
 // parameter that they were made with. Throws Error on files that cannot be read and on bytes that
 // are no such messages.
-std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const StepContext& context,
+std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const UnitStep& context,
                                 const std::string& path);
 
 // Writes raw little-endian fp32; "-" is standard output.

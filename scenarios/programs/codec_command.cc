@@ -74,12 +74,10 @@ int Decode(const CodecCommand& command) {
   bool feedback = false;
   const std::unique_ptr<Scheme> scheme = OpenScheme(codec, command.run.error_feedback, &feedback);
   WriteFloats(ReadMessages(*scheme, unit,
-                           {.seed = command.run.seed,
-                            .step = command.run.first_step,
-                            .parameter = codec.parameter,
-                            .active_workers = {},
-                            .candidates = {},
-                            .link = command.run.link},
+                           {.info = {.seed = command.run.seed,
+                                     .step = command.run.first_step,
+                                     .link = command.run.link},
+                            .parameter = codec.parameter},
                            command.decode),
               command.out);
   return 0;

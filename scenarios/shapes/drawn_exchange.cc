@@ -126,14 +126,10 @@ Probe DrawnExchange::Measure(size_t unit) {
 }
 
 // Of a step in which `sender` takes part in the place of every active worker.
-StepContext DrawnExchange::ContextOf(size_t unit, int sender) const {
-  StepContext context{.seed = info_.seed,
-                      .step = info_.step,
-                      .parameter = parameters_[unit],
-                      .active_workers = std::vector<int>(active_workers_.size(), sender),
-                      .candidates = {},
-                      .estimate = estimate_,
-                      .link = info_.link};
+UnitStep DrawnExchange::ContextOf(size_t unit, int sender) const {
+  UnitStep context{
+      .info = info_, .parameter = parameters_[unit], .candidates = {}, .estimate = estimate_};
+  context.info.active_workers.assign(active_workers_.size(), sender);
   if (Measured(static_cast<int>(unit))) context.candidates = candidates_;
   return context;
 }
@@ -181,8 +177,8 @@ bool DrawnExchange::PlanUnit(size_t unit, Sent& sent) const {
 
 // The root of a broadcast, which is the step's; else the first.
 int DrawnExchange::SenderOf(size_t unit) {
-  StepContext context = ContextOf(unit, active_workers_.front());
-  context.active_workers = active_workers_;
+  UnitStep context = ContextOf(unit, active_workers_.front());
+  context.info.active_workers = active_workers_;
   Exchange& exchange = ExchangeOf(unit);
   exchange.Begin(context);
   const std::optional<CollectiveCall> call = exchange.NextCall();

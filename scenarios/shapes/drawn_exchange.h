@@ -78,7 +78,7 @@ class DrawnExchange : public ModelExchange {
   std::vector<float> Unclipped(size_t unit, int worker);
   float ClipOf(int worker);
   Probe Measure(size_t unit);
-  StepContext ContextOf(size_t unit, int sender) const;
+  UnitStep ContextOf(size_t unit, int sender) const;
   int SenderOf(size_t unit);
   Case CaseOf(size_t unit) const;
   Exchange& ExchangeOf(size_t unit);

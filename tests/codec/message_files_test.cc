@@ -18,7 +18,7 @@ using MessageFiles = CodecFiles;
 constexpr const char* kShape = "20x30";
 
 // One worker's first step, decoded by the exchange that encoded it.
-std::vector<float> Exchanged(const Scheme& scheme, const Unit& unit, const StepContext& context,
+std::vector<float> Exchanged(const Scheme& scheme, const Unit& unit, const UnitStep& context,
                              std::span<const float> gradient) {
   const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);
   exchange->Begin(context);
@@ -48,10 +48,10 @@ class Written {
 
   const Scheme& scheme() const { return *scheme_; }
   size_t calls() const { return calls_; }
-  StepContext Context() const {
-    StepContext context;
-    context.seed = 9;
-    context.step = 3;
+  UnitStep Context() const {
+    UnitStep context;
+    context.info.seed = 9;
+    context.info.step = 3;
     context.parameter = choice_.parameter;
     return context;
   }

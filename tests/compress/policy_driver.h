@@ -85,13 +85,10 @@ class PolicyDriver {
   void Agree(const StepInfo& step, const std::vector<std::vector<float>>& all, StepResult& result) {
     const auto candidates = policy_->Candidates();
     for (size_t u = 0; u < exchanges_.size(); ++u) {
-      exchanges_[u]->Begin({.seed = context_.seed,
-                            .step = step.step,
+      exchanges_[u]->Begin({.info = {.seed = context_.seed, .step = step.step, .link = step.link},
                             .parameter = result.decided[u],
-                            .active_workers = {},
                             .candidates = candidates,
-                            .estimate = policy_->Traits().estimates_candidates,
-                            .link = step.link});
+                            .estimate = policy_->Traits().estimates_candidates});
     }
     if (candidates.empty()) return;
     std::vector<std::vector<Probe>> probes(all.size());

@@ -71,7 +71,7 @@ void ExpectEncoding(const Case& one) {
   double charged = 0;
   for (int64_t step = 0; step < 3; ++step) {
     const std::vector<float>& gradient = Gradient(step);
-    exchange->Begin({.seed = 1, .step = step, .parameter = scheme->Parameter().fallback});
+    exchange->Begin({.info = {.seed = 1, .step = step}, .parameter = scheme->Parameter().fallback});
     counted = 0;
     charged = 0;
     for (bool first = true; const auto call = exchange->NextCall(); first = false) {
@@ -187,8 +187,7 @@ void ExpectPolicy(const Case& one, const char* policy_text) {
       count([&] { policy->OnLocalGradient(0, gradient, exchange->Residual(0)); });
     }
     const std::vector<double> candidates = policy->Candidates();
-    exchange->Begin({.seed = 9,
-                     .step = step,
+    exchange->Begin({.info = {.seed = 9, .step = step},
                      .parameter = decided[0],
                      .candidates = candidates,
                      .estimate = policy->Traits().estimates_candidates});

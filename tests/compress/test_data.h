@@ -110,11 +110,11 @@ inline double ResidualSquared(const Exchange& exchange, int worker) {
 
 // One whole step of the context's active workers; returns the mean, and the messages of all calls
 // in `messages`.
-inline std::vector<float> RunStep(Exchange& exchange, const StepContext& context,
+inline std::vector<float> RunStep(Exchange& exchange, const UnitStep& context,
                                   const std::vector<std::vector<float>>& gradients,
                                   std::vector<Message>* messages = nullptr) {
-  std::vector<int> active_workers = context.active_workers;
-  for (size_t w = 0; context.active_workers.empty() && w < gradients.size(); ++w) {
+  std::vector<int> active_workers = context.info.active_workers;
+  for (size_t w = 0; context.info.active_workers.empty() && w < gradients.size(); ++w) {
     active_workers.push_back(static_cast<int>(w));
   }
   exchange.Begin(context);

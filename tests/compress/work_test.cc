@@ -56,7 +56,7 @@ std::string Charged(const Scheme& scheme) {
   const Unit unit{.id = 0, .name = "u", .shape = {64, 64}, .offset = 0, .numel = 4096};
   constexpr int kWorkers = 4;
   const auto exchange = scheme.Open(unit, kWorkers);
-  exchange->Begin({.seed = 1, .parameter = scheme.Parameter().fallback});
+  exchange->Begin({.info = {.seed = 1}, .parameter = scheme.Parameter().fallback});
   std::string text;
   for (bool first = true; const auto call = exchange->NextCall(); first = false) {
     WorkList encode, decode;
@@ -186,7 +186,7 @@ TEST(Work, SearchesOfRedSyncAreChargedWhereTheyAreMade) {
   std::string searched;
   for (int64_t step = 7; step < 17; ++step) {
     const double density = step < 14 ? 0.01 : 0.02;
-    exchange->Begin({.seed = 1, .step = step, .parameter = density});
+    exchange->Begin({.info = {.seed = 1, .step = step}, .parameter = density});
     const auto call = exchange->NextCall();
     searched += ElementsOf(call->encode, "redsync.encode") > 0 ? 's' : '-';
     EXPECT_EQ(

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kSchemeSteps = 3;
 
-void RunStep(Exchange& exchange, const StepContext& context, int workers, const Unit& unit,
+void RunStep(Exchange& exchange, const UnitStep& context, int workers, const Unit& unit,
              Input& input) {
   const std::string text = "gaussian:n=" + std::to_string(unit.numel);
   exchange.Begin(context);
@@ -17,7 +17,7 @@ void RunStep(Exchange& exchange, const StepContext& context, int workers, const 
     std::vector<Message> messages;
     for (int w = 0; w < workers; ++w) {
       const std::vector<float> gradient =
-          DrawGradient(text, static_cast<uint32_t>(w), static_cast<uint64_t>(context.step));
+          DrawGradient(text, static_cast<uint32_t>(w), static_cast<uint64_t>(context.info.step));
       messages.push_back(exchange.Encode(w, first ? gradient : std::span<const float>()));
     }
     for (int w = 0; w < workers; ++w) {
@@ -48,7 +48,8 @@ void FuzzScheme(ByteSpan bytes) {
     const std::unique_ptr<Exchange> exchange = scheme->Open(unit, workers);
     exchange->Load(Tampered(exchange->Save(), input));
     for (int step = 0; step < kSchemeSteps; ++step) {
-      RunStep(*exchange, {.seed = 1, .step = step, .parameter = parameter}, workers, unit, input);
+      RunStep(*exchange, {.info = {.seed = 1, .step = step}, .parameter = parameter}, workers, unit,
+              input);
     }
     exchange->Load(Tampered(exchange->Save(), input));
   } catch (const Error&) {

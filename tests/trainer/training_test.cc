@@ -323,7 +323,7 @@ class SpyScheme : public Scheme {
    public:
     Spy(std::unique_ptr<Exchange> inner, std::vector<float>& factors)
         : inner_(std::move(inner)), factors_(factors) {}
-    void Begin(const StepContext& context) override { inner_->Begin(context); }
+    void Begin(const UnitStep& context) override { inner_->Begin(context); }
     std::optional<CollectiveCall> NextCall() override { return inner_->NextCall(); }
     Message Encode(int worker, std::span<const float> gradient) override {
       return inner_->Encode(worker, gradient);

@@ -71,7 +71,7 @@ class SchemeRun {
 
   void Step() {
     const auto begin = [&] {
-      exchange_->Begin({.seed = 1, .step = step_, .parameter = parameter_});
+      exchange_->Begin({.info = {.seed = 1, .step = step_}, .parameter = parameter_});
     };
     total_.decode_seconds += Timed(begin);
     bool first = true;

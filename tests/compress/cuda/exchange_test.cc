@@ -84,10 +84,7 @@ class Oracle {
   void StepOf(size_t u, const ModelStep& step, const std::vector<std::vector<float>>& gradients) {
     Exchange& exchange = *exchanges_[u];
     const Unit& unit = units_[u];
-    exchange.Begin({.seed = step.info.seed,
-                    .step = step.info.step,
-                    .parameter = step.parameters[u],
-                    .active_workers = step.info.active_workers});
+    exchange.Begin({.info = step.info, .parameter = step.parameters[u]});
     bool first = true;
     while (const auto call = exchange.NextCall()) {
       SentCall sent = {*call, std::vector<int64_t>(kWorkers)};

@@ -73,10 +73,7 @@ class Pair {
       SCOPED_TRACE("unit " + std::to_string(u));
       const Unit& unit = units_[u];
       const double rank = step.parameters[u];
-      const StepContext context{.seed = step.info.seed,
-                                .step = step.info.step,
-                                .parameter = rank,
-                                .active_workers = step.info.active_workers};
+      const UnitStep context{.info = step.info, .parameter = rank};
       std::vector<std::vector<float>> own;
       for (int w = 0; w < workers_; ++w) {
         const auto part = Of(unit, gradients[w]);
@@ -128,7 +125,7 @@ class Pair {
   void CompareCalls(int u, const std::vector<Message>& messages, const ModelStep& step,
                     double tolerance) {
     const auto calls = device_->Calls(u);
-    const StepContext context{.parameter = step.parameters[u]};
+    const UnitStep context{.parameter = step.parameters[u]};
     const auto expected = scheme_.Calls(units_[u], context.parameter);
     ASSERT_EQ(calls.size(), expected.size());
     EXPECT_EQ(device_->ElementsSent(u), cpu_[u]->ElementsSent());

@@ -34,7 +34,8 @@ void CompareWithOracle(bool error_feedback) {
       }
       expected[i] /= kWorkers;
     }
-    ASSERT_EQ(test::RunStep(*exchange, {.step = step, .parameter = density}, gradients), expected);
+    ASSERT_EQ(test::RunStep(*exchange, {.info = {.step = step}, .parameter = density}, gradients),
+              expected);
     for (int w = 0; w < kWorkers; ++w) {
       double squared = 0;
       for (const float x : residual[w]) squared += double{x} * x;
@@ -48,7 +49,7 @@ TEST(ArTopK, EqualsTheOracleWithout) { CompareWithOracle(false); }
 
 TEST(ArTopK, BroadcastsThenReduces) {
   const auto exchange = MakeScheme("ar-topk", {})->Open(test::MakeUnit(kNumel), kWorkers);
-  exchange->Begin({.step = 5, .parameter = 0.1});
+  exchange->Begin({.info = {.step = 5}, .parameter = 0.1});
   const CollectiveCall positions = exchange->NextCall().value();
   EXPECT_EQ(positions.collective, Collective::kBroadcast);
   EXPECT_EQ(positions.root, 2);

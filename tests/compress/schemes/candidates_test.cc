@@ -18,7 +18,7 @@ std::vector<std::vector<float>> Gradients(uint64_t seed) {
 }
 
 // One step that takes candidates[chosen]; the probe of worker 0.
-Probe RunCandidates(Exchange& exchange, const StepContext& context, size_t chosen,
+Probe RunCandidates(Exchange& exchange, const UnitStep& context, size_t chosen,
                     const std::vector<std::vector<float>>& gradients, std::vector<float>& mean) {
   exchange.Begin(context);
   std::vector<Probe> probes;
@@ -39,7 +39,7 @@ Probe RunCandidates(Exchange& exchange, const StepContext& context, size_t chose
 TEST(Candidates, TopKOfTopKIsTopK) {
   const auto scheme = MakeScheme("topk");
   ASSERT_TRUE(scheme->Traits().takes_candidates);
-  const StepContext context{.parameter = 0, .candidates = {1, 0.1, 0.013, 0.002}};
+  const UnitStep context{.parameter = 0, .candidates = {1, 0.1, 0.013, 0.002}};
   const std::vector<double> densities = context.candidates;
   for (size_t chosen = 0; chosen < densities.size(); ++chosen) {
     const auto candidates = scheme->Open(test::MakeUnit(kNumel), kWorkers);
@@ -47,11 +47,12 @@ TEST(Candidates, TopKOfTopKIsTopK) {
     for (int64_t step = 0; step < 4; ++step) {
       const auto gradients = Gradients(10 * step);
       std::vector<float> mean;
-      StepContext now = context;
-      now.step = step;
+      UnitStep now = context;
+      now.info.step = step;
       const Probe probe = RunCandidates(*candidates, now, chosen, gradients, mean);
       ASSERT_EQ(mean,
-                test::RunStep(*direct, {.step = step, .parameter = densities[chosen]}, gradients));
+                test::RunStep(*direct, {.info = {.step = step}, .parameter = densities[chosen]},
+                              gradients));
       ASSERT_EQ(candidates->Save(), direct->Save());
       ASSERT_EQ(candidates->ElementsSent(), direct->ElementsSent());
       ASSERT_EQ(probe.kept.size(), densities.size());
@@ -73,14 +74,15 @@ TEST(Candidates, EstimatesSelectTheSame) {
       const auto direct = scheme->Open(test::MakeUnit(kNumel), kWorkers);
       for (int64_t step = 0; step < 3; ++step) {
         const auto gradients = Gradients(20 * step);
-        StepContext context{.step = step, .parameter = 0, .candidates = candidates};
+        UnitStep context{.info = {.step = step}, .parameter = 0, .candidates = candidates};
         std::vector<float> mean;
         const Probe exact = RunCandidates(*scheme->Open(test::MakeUnit(kNumel), kWorkers), context,
                                           0, gradients, mean);
         context.estimate = true;
         const Probe probe = RunCandidates(*estimating, context, chosen, gradients, mean);
-        ASSERT_EQ(mean, test::RunStep(*direct, {.step = step, .parameter = candidates[chosen]},
-                                      gradients))
+        ASSERT_EQ(mean,
+                  test::RunStep(*direct, {.info = {.step = step}, .parameter = candidates[chosen]},
+                                gradients))
             << name << chosen;
         ASSERT_EQ(estimating->Save(), direct->Save()) << name;
         for (size_t i = 0; step == 0 && i < candidates.size(); ++i) {
@@ -125,7 +127,7 @@ TEST(Candidates, EveryBranchConserves) {
       for (int64_t step = 0; step < 9; ++step) {
         const auto gradient = test::Normals(kNumel, 7 + step);
         std::vector<float> mean;
-        const StepContext context{.step = step, .parameter = 0, .candidates = candidates};
+        const UnitStep context{.info = {.step = step}, .parameter = 0, .candidates = candidates};
         std::vector<float> before(exchange->Residual(0).begin(), exchange->Residual(0).end());
         before.resize(kNumel);  // there is no residual before the first step
         const Probe probe = RunCandidates(*exchange, context, step % 3, {gradient}, mean);

@@ -53,7 +53,8 @@ TEST(CodecScheme, TopKWithErrorFeedbackEqualsTheOracle) {
       }
     }
     for (float& x : expected) x /= kWorkers;
-    ASSERT_EQ(test::RunStep(*exchange, {.step = step, .parameter = 0.05}, gradients), expected);
+    ASSERT_EQ(test::RunStep(*exchange, {.info = {.step = step}, .parameter = 0.05}, gradients),
+              expected);
   }
   EXPECT_EQ(exchange->ElementsSent(), 38);
 }
@@ -68,16 +69,17 @@ TEST(ActiveWorkers, TheMeanIsOverThemAndOthersKeepTheirState) {
     const auto three = scheme->Open(test::MakeUnit(kNumel), 3);
     const auto gradients = Gradients(1);
     EXPECT_EQ(
-        test::RunStep(*exchange, {.parameter = 0.05, .active_workers = {0, 1, 2, 3}}, gradients),
+        test::RunStep(*exchange, {.info = {.active_workers = {0, 1, 2, 3}}, .parameter = 0.05},
+                      gradients),
         test::RunStep(*all, {.parameter = 0.05}, gradients));
     EXPECT_EQ(exchange->Save(), all->Save()) << name;
 
     const auto fresh = scheme->Open(test::MakeUnit(kNumel), kWorkers);
     const double before = test::ResidualSquared(*all, 2);
-    const StepContext step{.step = 2, .parameter = 0.05, .active_workers = {0, 1, 3}};
+    const UnitStep step{.info = {.step = 2, .active_workers = {0, 1, 3}}, .parameter = 0.05};
     // Step 2 of three: AR-Topk's root is the last of them, here worker 3.
     const auto mean = test::RunStep(*fresh, step, gradients);
-    EXPECT_EQ(mean, test::RunStep(*three, {.step = 2, .parameter = 0.05},
+    EXPECT_EQ(mean, test::RunStep(*three, {.info = {.step = 2}, .parameter = 0.05},
                                   {gradients[0], gradients[1], gradients[3]}))
         << name;
     EXPECT_EQ(test::ResidualSquared(*fresh, 2), 0);
@@ -119,7 +121,8 @@ TEST(EveryScheme, MessagesHaveTheLengthKnownBeforehand) {
       const double parameter = parameters[step % parameters.size()];
       const auto length = scheme->MessageBytes(unit, parameter);
       std::vector<Message> messages;
-      test::RunStep(*exchange, {.step = step, .parameter = parameter}, Gradients(step), &messages);
+      test::RunStep(*exchange, {.info = {.step = step}, .parameter = parameter}, Gradients(step),
+                    &messages);
       if (!length) continue;
       std::vector<int64_t> sent(kWorkers);
       for (size_t i = 0; i < messages.size(); ++i) sent[i % kWorkers] += messages[i].size();
@@ -176,7 +179,7 @@ TEST(EveryScheme, SameBitsWhateverTheThreads) {
     const auto serial = scheme->Open(test::MakeUnit(kNumel), kWorkers);
     const auto parallel = scheme->Open(test::MakeUnit(kNumel), kWorkers);
     for (int64_t step = 0; step < 3; ++step) {
-      const StepContext context{.seed = 2, .step = step, .parameter = parameter};
+      const UnitStep context{.info = {.seed = 2, .step = step}, .parameter = parameter};
       const auto gradients = Gradients(step);
       const auto expected = test::RunStep(*serial, context, gradients);
       parallel->Begin(context);

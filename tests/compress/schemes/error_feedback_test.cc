@@ -28,8 +28,8 @@ TEST(ErrorFeedback, NothingIsLostOverManySteps) {
     for (int64_t step = 0; step < 60; ++step) {
       auto gradient = test::Normals(kNumel, 100 + step);
       for (float& x : gradient) x = std::round(8 * x);
-      const auto mean =
-          test::RunStep(*exchange, {.seed = 1, .step = step, .parameter = kDensity}, {gradient});
+      const auto mean = test::RunStep(
+          *exchange, {.info = {.seed = 1, .step = step}, .parameter = kDensity}, {gradient});
       for (int64_t i = 0; i < kNumel; ++i) {
         computed[i] += gradient[i];
         sent[i] += mean[i];
@@ -38,7 +38,8 @@ TEST(ErrorFeedback, NothingIsLostOverManySteps) {
       for (int64_t i = 0; i < kNumel; ++i) residual += std::pow(computed[i] - sent[i], 2);
       ASSERT_EQ(residual, test::ResidualSquared(*exchange, 0)) << scheme << " step " << step;
     }
-    const auto rest = test::RunStep(*exchange, {.seed = 1, .step = 60, .parameter = 1}, {zeros});
+    const auto rest =
+        test::RunStep(*exchange, {.info = {.seed = 1, .step = 60}, .parameter = 1}, {zeros});
     for (int64_t i = 0; i < kNumel; ++i) ASSERT_EQ(sent[i] + rest[i], computed[i]) << scheme;
     EXPECT_EQ(test::ResidualSquared(*exchange, 0), 0);
   }
@@ -53,7 +54,7 @@ TEST(ErrorFeedback, ResidualIsBounded) {
     const auto gradient = test::Normals(kNumel, step);
     largest = std::max(largest, std::sqrt(std::inner_product(gradient.begin(), gradient.end(),
                                                              gradient.begin(), 0.0)));
-    test::RunStep(*exchange, {.step = step, .parameter = 0.1}, {gradient});
+    test::RunStep(*exchange, {.info = {.step = step}, .parameter = 0.1}, {gradient});
     ASSERT_LE(std::sqrt(test::ResidualSquared(*exchange, 0)), 2 * std::sqrt(0.9) / 0.1 * largest);
   }
 }
@@ -72,7 +73,8 @@ double DistanceToOptimum(bool error_feedback, double rate, int64_t steps) {
     for (auto& gradient : gradients) {
       for (int64_t i = 0; i < kNumel; ++i) gradient[i] = static_cast<float>(x[i] - gradient[i]);
     }
-    const auto mean = test::RunStep(*exchange, {.step = step, .parameter = 0.1}, gradients);
+    const auto mean =
+        test::RunStep(*exchange, {.info = {.step = step}, .parameter = 0.1}, gradients);
     for (int64_t i = 0; i < kNumel; ++i) x[i] -= rate * mean[i];
   }
   double squared = 0;
@@ -113,7 +115,7 @@ TEST(State, ResumesToTheSameBits) {
     const auto resumed = made->Open(test::MakeUnit(kNumel), 3);
     const auto step = [&](Exchange& exchange, int64_t s) {
       const double parameter = made->Parameter().fallback;
-      return test::RunStep(exchange, {.seed = 9, .step = s, .parameter = parameter},
+      return test::RunStep(exchange, {.info = {.seed = 9, .step = s}, .parameter = parameter},
                            {test::Normals(kNumel, s), test::Normals(kNumel, s + 1000),
                             test::Normals(kNumel, s + 2000)});
     };

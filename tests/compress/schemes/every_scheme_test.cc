@@ -58,8 +58,9 @@ std::vector<std::vector<float>> Gradients(int64_t step) {
   return gradients;
 }
 
-StepContext StepOf(const Case& one, int64_t step) {
-  return {.seed = 4, .step = step, .parameter = one.parameters[step % one.parameters.size()]};
+UnitStep StepOf(const Case& one, int64_t step) {
+  return {.info = {.seed = 4, .step = step},
+          .parameter = one.parameters[step % one.parameters.size()]};
 }
 
 TEST(EveryExchange, ResumesToTheSameBits) {
@@ -96,7 +97,7 @@ TEST(EveryExchange, SendsWhatItsSchemePlans) {
     const auto scheme = MakeScheme(one.text);
     const auto exchange = Open(one);
     for (int64_t step = 0; step < 3; ++step) {
-      const StepContext context = StepOf(one, step);
+      const UnitStep context = StepOf(one, step);
       const auto plan = scheme->Plan(unit, context.parameter, kWorkers);
       if (!plan) continue;
       ++planned;
@@ -142,7 +143,7 @@ TEST(EveryExchange, AsksForTheCallsToExpect) {
       const auto expected = scheme->ExpectedCalls(unit, 0.02, kWorkers, link);
       ASSERT_TRUE(expected) << text;
       const auto exchange = scheme->Open(unit, kWorkers);
-      exchange->Begin({.seed = 4, .step = kWorkers, .parameter = 0.02, .link = link});
+      exchange->Begin({.info = {.seed = 4, .step = kWorkers, .link = link}, .parameter = 0.02});
       const auto gradients = Gradients(0);
       for (size_t r = 0; r < expected->size(); ++r) {
         const PlannedCall& planned = expected->at(r);
@@ -185,8 +186,8 @@ TEST(EveryExchange, RefusesStatesThatAreNotItsOwn) {
 TEST(EveryExchange, OthersKeepTheirStateAndTheMeanIsOfThoseWhoTakePart) {
   for (const Case& one : Cases()) {
     const auto three = Open(one), alone = Open(one, 1);
-    StepContext step = StepOf(one, 0);
-    step.active_workers = {1};
+    UnitStep step = StepOf(one, 0);
+    step.info.active_workers = {1};
     const auto gradients = Gradients(1);
     const auto mean = test::RunStep(*three, step, gradients);
     for (const int other : {0, 2}) EXPECT_EQ(test::ResidualSquared(*three, other), 0) << one.text;
@@ -195,7 +196,7 @@ TEST(EveryExchange, OthersKeepTheirStateAndTheMeanIsOfThoseWhoTakePart) {
       continue;  // draws are the worker's own
     }
     if (std::string_view(one.text).starts_with("dgc")) continue;  // so is the sample
-    step.active_workers.clear();
+    step.info.active_workers.clear();
     EXPECT_EQ(mean, test::RunStep(*alone, step, {gradients[1]})) << one.text;
     EXPECT_EQ(test::ResidualSquared(*three, 1), test::ResidualSquared(*alone, 0)) << one.text;
   }

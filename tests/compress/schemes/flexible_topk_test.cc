@@ -50,7 +50,8 @@ TEST(FlexibleTopK, DecidesByItsMessagesOnTheConfiguredCollectives) {
     for (const char* text : {"flexible-topk", "flexible-topk:index=u32"}) {
       const auto flexible = MakeScheme(text)->Open(test::MakeUnit(kNumel), kWorkers);
       std::vector<Message> sent;
-      test::RunStep(*flexible, {.parameter = kDensity, .link = link}, Gradients(0), &sent);
+      test::RunStep(*flexible, {.info = {.link = link}, .parameter = kDensity}, Gradients(0),
+                    &sent);
       ASSERT_EQ(sent.size(), size_t{kWorkers} * (reduce_is_faster ? 2 : 1));
       for (int w = 0; w < kWorkers; ++w) {
         const auto own = static_cast<int64_t>(sent[w].size());
@@ -74,10 +75,11 @@ TEST(FlexibleTopK, TakesTheFasterWayOverOneResidual) {
   const auto topk = MakeScheme("topk")->Open(test::MakeUnit(kNumel), kWorkers);
   const auto reduce = MakeScheme("ar-topk")->Open(test::MakeUnit(kNumel), kWorkers);
   const auto gradients = Gradients(0);
-  EXPECT_EQ(test::RunStep(*flexible, {.parameter = kDensity, .link = kSlowStart}, gradients),
-            test::RunStep(*topk, {.parameter = kDensity}, gradients));
+  EXPECT_EQ(
+      test::RunStep(*flexible, {.info = {.link = kSlowStart}, .parameter = kDensity}, gradients),
+      test::RunStep(*topk, {.parameter = kDensity}, gradients));
   const auto other = scheme->Open(test::MakeUnit(kNumel), kWorkers);
-  EXPECT_EQ(test::RunStep(*other, {.parameter = kDensity, .link = kThin}, gradients),
+  EXPECT_EQ(test::RunStep(*other, {.info = {.link = kThin}, .parameter = kDensity}, gradients),
             test::RunStep(*reduce, {.parameter = kDensity}, gradients));
   // What the first way left is sent by the second.
   std::vector<double> computed(kNumel), sent(kNumel);
@@ -86,7 +88,8 @@ TEST(FlexibleTopK, TakesTheFasterWayOverOneResidual) {
     const auto now = Gradients(step);
     const auto mean = test::RunStep(
         *exchange,
-        {.step = step, .parameter = kDensity, .link = step % 3 == 1 ? kThin : kSlowStart}, now);
+        {.info = {.step = step, .link = step % 3 == 1 ? kThin : kSlowStart}, .parameter = kDensity},
+        now);
     for (int64_t i = 0; i < kNumel; ++i) {
       double residual = 0;
       sent[i] += mean[i];
@@ -118,8 +121,8 @@ TEST(ArTopK, TheRootIsWhoseGradientVariesMost) {
   // The same step with that worker's turn.
   const auto turn = MakeScheme("ar-topk")->Open(unit, kWorkers);
   const auto whole = scheme->Open(unit, kWorkers);
-  EXPECT_EQ(test::RunStep(*whole, {.step = 0, .parameter = kDensity}, gradients),
-            test::RunStep(*turn, {.step = 5, .parameter = kDensity}, gradients));
+  EXPECT_EQ(test::RunStep(*whole, {.info = {.step = 0}, .parameter = kDensity}, gradients),
+            test::RunStep(*turn, {.info = {.step = 5}, .parameter = kDensity}, gradients));
   EXPECT_EQ(scheme->MessageBytes(unit, kDensity),
             4 + *MakeScheme("ar-topk")->MessageBytes(unit, kDensity));
 }

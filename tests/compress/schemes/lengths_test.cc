@@ -109,7 +109,7 @@ TEST(Requantised, SumsErrAtMostTwiceAsMuch) {
         constexpr int kSteps = 20;
         double error = 0;
         for (int64_t step = 0; step < kSteps; ++step) {
-          const StepContext context{.seed = 1, .step = step, .parameter = 4};
+          const UnitStep context{.info = {.seed = 1, .step = step}, .parameter = 4};
           const auto mean = test::RunStep(*exchange, context, gradients);
           for (int64_t i = 0; i < numel; ++i) {
             error += std::pow(exact[i] - double{mean[i]}, 2) / kSteps;

@@ -86,8 +86,9 @@ TEST(Dgc, IsMomentumSgdWhereAllIsSent) {
     std::vector<double> buffer(kNumel);
     for (int64_t step = 0; step < 20; ++step) {
       const auto gradients = Gradients(step);
-      const auto one = test::RunStep(*matrix, {.step = step, .parameter = 1}, gradients);
-      const auto two = test::RunStep(*vector, {.step = step, .parameter = 0.001}, gradients);
+      const auto one = test::RunStep(*matrix, {.info = {.step = step}, .parameter = 1}, gradients);
+      const auto two =
+          test::RunStep(*vector, {.info = {.step = step}, .parameter = 0.001}, gradients);
       for (int64_t i = 0; i < kNumel; ++i) {
         double mean = 0;
         for (const auto& gradient : gradients) mean += double{gradient[i]} / kWorkers;
@@ -109,7 +110,8 @@ TEST(Dgc, ChangesOfDensityLoseNothing) {
   for (size_t step = 0; step < densities.size(); ++step) {
     const auto gradient = test::Normals(kNumel, 50 + step);
     const auto mean = test::RunStep(
-        *exchange, {.step = static_cast<int64_t>(step), .parameter = densities[step]}, {gradient});
+        *exchange, {.info = {.step = static_cast<int64_t>(step)}, .parameter = densities[step]},
+        {gradient});
     for (int64_t i = 0; i < kNumel; ++i) {
       u[i] = 0.9 * u[i] + gradient[i];
       corrected[i] += u[i];

@@ -130,8 +130,8 @@ Trace TraceOf(const std::string& text, const OptionSpec& option) {
   Trace trace{{}, {}, scheme->LocalClipNorm(kWorkers)};
   for (int64_t step = 0; step < kSteps; ++step) {
     std::vector<Message> sent;
-    const StepContext context = {
-        .seed = 5, .step = step, .parameter = scheme->Parameter().fallback};
+    const UnitStep context = {.info = {.seed = 5, .step = step},
+                              .parameter = scheme->Parameter().fallback};
     const auto gradients = Gradients(unit, step, option);
     trace.means.push_back(test::RunStep(*exchange, context, gradients, &sent));
     for (Message& message : sent) trace.messages.push_back(std::move(message.bytes));
@@ -223,8 +223,8 @@ TEST(Options, EverySchemeCanStartDense) {
                plain = test::AnyScheme(name)->Open(unit, kWorkers);
     const auto dense = MakeScheme("dense")->Open(unit, kWorkers);
     for (int64_t step = 0; step < 5; ++step) {
-      const StepContext context = {
-          .seed = 5, .step = step, .parameter = scheme->Parameter().fallback};
+      const UnitStep context = {.info = {.seed = 5, .step = step},
+                                .parameter = scheme->Parameter().fallback};
       const auto gradients = Gradients(unit, step, DenseStartOption());
       plain->Begin(context);  // PowerSGD draws its first factor when it begins
       EXPECT_EQ(test::RunStep(*started, context, gradients),
@@ -263,7 +263,7 @@ TEST(Options, TernGradClipsByItsOwnOption) {
     const auto scheme = MakeScheme(text, {.error_feedback = false});
     EXPECT_FALSE(scheme->LocalClipNorm(4)) << text;
     const auto exchange = scheme->Open(test::MakeUnit(1000), 1);
-    different.insert(test::RunStep(*exchange, {.seed = 5}, {values}));
+    different.insert(test::RunStep(*exchange, {.info = {.seed = 5}}, {values}));
   }
   EXPECT_EQ(different.size(), 3u);
 }

@@ -152,7 +152,7 @@ TEST(PowerSgd, ExactWhereTheRankIsEnough) {
   const auto matrix = Decaying(kRows, kColumns, 3, 20);
   const auto exchange = Open(1, ":min_rate=0", false);
   for (int64_t step = 0; step < 2; ++step) {
-    const auto mean = test::RunStep(*exchange, {.step = step, .parameter = 3}, {matrix});
+    const auto mean = test::RunStep(*exchange, {.info = {.step = step}, .parameter = 3}, {matrix});
     EXPECT_LT(SquaredDistance(mean, matrix), 1e-9);
   }
   const auto noise = test::Normals(kRows * kColumns, 4);
@@ -165,7 +165,7 @@ TEST(PowerSgd, IsLinearInTheMean) {
   constexpr int kWorkers = 4;
   const auto shards = Open(kWorkers), one = Open(1), equal = Open(kWorkers);
   for (int64_t step = 0; step < 6; ++step) {
-    const StepContext context{.seed = 3, .step = step, .parameter = 4};
+    const UnitStep context{.info = {.seed = 3, .step = step}, .parameter = 4};
     std::vector<std::vector<float>> gradients;
     std::vector<float> mean(kRows * kColumns);
     for (int w = 0; w < kWorkers; ++w) {
@@ -190,7 +190,8 @@ TEST(PowerSgd, WhatIsNotSentIsTheResidual) {
     const std::vector<std::vector<float>> gradients = {test::Normals(kRows * kColumns, step),
                                                        test::Normals(kRows * kColumns, step + 50)};
     const double rank = step % 4 == 3 ? 30 : 1 + step % 4;  // changes on the way
-    const auto mean = test::RunStep(*exchange, {.step = step, .parameter = rank}, gradients);
+    const auto mean =
+        test::RunStep(*exchange, {.info = {.step = step}, .parameter = rank}, gradients);
     for (size_t i = 0; i < mean.size(); ++i) {
       computed[i] += (double{gradients[0][i]} + gradients[1][i]) / 2;
       sent[i] += mean[i];
@@ -206,7 +207,7 @@ TEST(PowerSgd, SentWholeNoResidualIsLeft) {
   const auto gradient = test::Normals(kRows * kColumns, 1);
   test::RunStep(*exchange, {.parameter = 2}, {gradient});
   const double residual = test::ResidualSquared(*exchange, 0);
-  const auto mean = test::RunStep(*exchange, {.step = 1, .parameter = 20},
+  const auto mean = test::RunStep(*exchange, {.info = {.step = 1}, .parameter = 20},
                                   {std::vector<float>(kRows * kColumns)});
   double sent = 0;
   for (const float x : mean) sent += double{x} * x;
@@ -220,7 +221,7 @@ TEST(PowerSgd, WarmStartIsCloserOnAStationaryMatrix) {
     const auto exchange = Open(1, options, false);
     std::vector<float> mean;
     for (int64_t step = 0; step < 5; ++step) {
-      mean = test::RunStep(*exchange, {.step = step, .parameter = 2}, {matrix});
+      mean = test::RunStep(*exchange, {.info = {.step = step}, .parameter = 2}, {matrix});
     }
     return SquaredDistance(mean, matrix);
   };
@@ -236,7 +237,7 @@ TEST(PowerSgd, ZerosAndExtremesAreSafe) {
       auto gradient = test::Normals(kRows * kColumns, step);
       for (float& x : gradient) x *= step == 2 ? 1.0f : scale;  // dies, and comes alive
       const auto mean =
-          test::RunStep(*exchange, {.step = step, .parameter = 4}, {gradient, gradient});
+          test::RunStep(*exchange, {.info = {.step = step}, .parameter = 4}, {gradient, gradient});
       for (const float x : mean) ASSERT_TRUE(std::isfinite(x));
       double squared = 0;
       for (const float x : mean) squared += double{x} * x;

@@ -24,7 +24,7 @@ std::vector<float> Integers(int64_t numel, uint64_t seed) {
 }
 
 // Positions that one step of one worker sends, from the message itself.
-std::vector<uint32_t> Sent(Exchange& exchange, const StepContext& context,
+std::vector<uint32_t> Sent(Exchange& exchange, const UnitStep& context,
                            const std::vector<float>& gradient, std::vector<float>* mean = nullptr) {
   std::vector<Message> messages;
   const auto decoded = test::RunStep(exchange, context, {gradient}, &messages);
@@ -73,7 +73,8 @@ TEST(Variance, FollowsTheRuleAndLosesNothing) {
         v[i] *= rule.zeta;
       }
       std::vector<float> mean;
-      ASSERT_EQ(Sent(*exchange, {.step = step, .parameter = rule.alpha}, gradient, &mean), expected)
+      ASSERT_EQ(Sent(*exchange, {.info = {.step = step}, .parameter = rule.alpha}, gradient, &mean),
+                expected)
           << rule.options << " step " << step;
       total += static_cast<int64_t>(expected.size());
       for (int64_t i = 0; i < kNumel; ++i) {
@@ -93,7 +94,7 @@ TEST(Variance, FollowsTheRuleOnRealValues) {
   std::vector<double> r(kNumel), v(kNumel);
   for (int64_t step = 0; step < 100; ++step) {
     const auto gradient = test::Normals(kNumel, 300 + step);
-    const auto sent = Sent(*exchange, {.step = step, .parameter = 1.5}, gradient);
+    const auto sent = Sent(*exchange, {.info = {.step = step}, .parameter = 1.5}, gradient);
     for (int64_t i = 0; i < kNumel; ++i) {
       r[i] += gradient[i];
       v[i] += double{gradient[i]} * gradient[i];
@@ -124,7 +125,8 @@ TEST(Variance, AConstantGradientIsSentOnceItsStepsOutweighAlpha) {
     const std::vector<float> gradient(kNumel, -0.25f);
     for (int64_t step = 0; step < 3 * one.period; ++step) {
       std::vector<float> mean;
-      const auto sent = Sent(*exchange, {.step = step, .parameter = one.alpha}, gradient, &mean);
+      const auto sent =
+          Sent(*exchange, {.info = {.step = step}, .parameter = one.alpha}, gradient, &mean);
       const bool now = (step + 1) % one.period == 0;
       EXPECT_EQ(static_cast<int64_t>(sent.size()), now ? kNumel : 0) << one.alpha << " " << step;
       const float value = now ? -0.25f * static_cast<float>(one.period) : 0.0f;
@@ -138,7 +140,8 @@ TEST(Variance, WithoutResetTheSquaresGoOn) {
   const auto exchange = Open("variance:reset=off,zeta=1", 1);
   std::vector<int64_t> steps;
   for (int64_t step = 0; step < 12; ++step) {
-    if (!Sent(*exchange, {.step = step, .parameter = 1.5}, {1}).empty()) steps.push_back(step + 1);
+    if (!Sent(*exchange, {.info = {.step = step}, .parameter = 1.5}, {1}).empty())
+      steps.push_back(step + 1);
   }
   // r = t - last, v = t: 4 > 3; (t - 2)^2 > 1.5 t at 5 (9 > 7.5); (t - 5)^2 > 1.5 t at 9 (16 >
   // 13.5)
@@ -157,7 +160,7 @@ TEST(Variance, NoiseWaitsWhereASignalIsSent) {
       auto gradient = test::Normals(kNumel, 900 + step);
       for (float& x : gradient) x += static_cast<float>(signal);
       sent[signal] += static_cast<int64_t>(
-          Sent(*exchange, {.step = step, .parameter = kAlpha}, gradient).size());
+          Sent(*exchange, {.info = {.step = step}, .parameter = kAlpha}, gradient).size());
     }
   }
   EXPECT_GT(sent[0], 0);
@@ -188,7 +191,7 @@ TEST(Variance, FirstStepSendsAllOrNothing) {
 TEST(Variance, HugeAndEmptyUnits) {
   const auto huge = Open("variance", 2);
   for (int64_t step = 0; step < 3; ++step) {
-    test::RunStep(*huge, {.step = step, .parameter = 1000}, {{1e30f, -1e-30f}});
+    test::RunStep(*huge, {.info = {.step = step}, .parameter = 1000}, {{1e30f, -1e-30f}});
     huge->RescaleResiduals(10);
     Open("variance", 2)->Load(huge->Save());
   }
@@ -210,7 +213,7 @@ TEST(Variance, AQuantiserFollows) {
   for (int64_t step = 0; step < 8; ++step) {
     const auto gradient = test::Normals(kNumel, step);
     std::vector<float> mean;
-    const auto sent = Sent(*exchange, {.step = step, .parameter = 1.5}, gradient, &mean);
+    const auto sent = Sent(*exchange, {.info = {.step = step}, .parameter = 1.5}, gradient, &mean);
     EXPECT_EQ(sent.empty(), step == 0);
     for (int64_t i = 0; i < kNumel; ++i) {
       ASSERT_EQ(mean[i] + exchange->Residual(0)[i], before[i] + gradient[i]);
@@ -233,7 +236,7 @@ TEST(Variance, RescalingChangesNoDecision) {
     if (step == 5) scaled->RescaleResiduals(2);
     auto gradient = test::Normals(kNumel, step);
     std::vector<float> one, two;
-    const StepContext context{.step = step, .parameter = 1.5};
+    const UnitStep context{.info = {.step = step}, .parameter = 1.5};
     const auto sent = Sent(*plain, context, gradient, &one);
     for (float& x : gradient) x *= doubled ? 2.0f : 1.0f;
     ASSERT_EQ(Sent(*scaled, context, gradient, &two), sent);
@@ -249,9 +252,9 @@ TEST(Variance, OthersKeepBoth) {
     const std::vector<std::vector<float>> gradients = {test::Normals(kNumel, 3 * step),
                                                        test::Normals(kNumel, 3 * step + 1),
                                                        test::Normals(kNumel, 3 * step + 2)};
-    const StepContext context{.step = step, .parameter = 1.5};
-    StepContext some = context;
-    some.active_workers = step % 3 == 1 ? std::vector<int>{0, 2} : std::vector<int>{1};
+    const UnitStep context{.info = {.step = step}, .parameter = 1.5};
+    UnitStep some = context;
+    some.info.active_workers = step % 3 == 1 ? std::vector<int>{0, 2} : std::vector<int>{1};
     test::RunStep(*three, some, gradients);
     if (step % 3 != 1) test::RunStep(*alone, context, {gradients[1]});
     const auto kept = three->Residual(1), expected = alone->Residual(0);
@@ -266,9 +269,10 @@ TEST(Variance, SurvivesHostileBytes) {
   const auto attempt = [&](size_t byte, std::byte change, size_t length) -> std::optional<size_t> {
     const auto exchange = scheme->Open(test::MakeUnit(40), 1);
     for (int64_t step = 0; step < 2; ++step) {
-      test::RunStep(*exchange, {.step = step, .parameter = 1.5}, {test::Normals(40, step)});
+      test::RunStep(*exchange, {.info = {.step = step}, .parameter = 1.5},
+                    {test::Normals(40, step)});
     }
-    exchange->Begin({.step = 2, .parameter = 1.5});
+    exchange->Begin({.info = {.step = 2}, .parameter = 1.5});
     exchange->NextCall();
     Message message = exchange->Encode(0, test::Normals(40, 2));
     exchange->Accumulate(0, message.bytes);

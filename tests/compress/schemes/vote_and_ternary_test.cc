@@ -74,7 +74,7 @@ TEST(TernGradShared, SumsAreCounts) {
     const auto exchange =
         MakeScheme("terngrad-shared:clip=0")->Open(test::MakeUnit(kNumel), workers);
     std::vector<Message> messages;
-    const auto mean = test::RunStep(*exchange, {.seed = 5}, gradients, &messages);
+    const auto mean = test::RunStep(*exchange, {.info = {.seed = 5}}, gradients, &messages);
     EXPECT_EQ(messages[0].size(), 20);
     EXPECT_EQ(messages[workers].size(), 16 + (kNumel * bits + 7) / 8) << workers;
     for (const float x : mean) {
@@ -91,7 +91,7 @@ TEST(TernGradShared, IsUnbiasedAboutTheClippedGradient) {
   const auto exchange = MakeScheme("terngrad-shared:clip=0")->Open(test::MakeUnit(5), 2);
   std::vector<double> sum(5);
   for (int64_t step = 0; step < kSteps; ++step) {
-    const auto mean = test::RunStep(*exchange, {.seed = 1, .step = step}, gradients);
+    const auto mean = test::RunStep(*exchange, {.info = {.seed = 1, .step = step}}, gradients);
     for (int i = 0; i < 5; ++i) sum[i] += mean[i];
   }
   for (int i = 0; i < 5; ++i) {
