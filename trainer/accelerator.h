@@ -1,5 +1,5 @@
-// An accelerator is a device that trainings compute on instead of the host: the place of LibTorch's
-// tensors, our kernels on them, and one queue for the work of both.
+// An accelerator is a device that trainings compute on instead of the host. It holds LibTorch's
+// tensors and runs our kernels on them, with one queue for the work of both.
 #pragma once
 
 #include <torch/types.h>
@@ -15,7 +15,7 @@
 
 namespace legacy {
 
-// An Accelerator is one such device: a GPU, or in tests an emulated one.
+// An Accelerator is one such device: a GPU, or an emulated device in tests.
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
@@ -36,21 +36,20 @@ class Accelerator {
                                                        std::string* why) = 0;
 
   // Records what `work` would queue, without doing it. Calling the result queues all of it at once,
-  // on the memory that `work` named. What `work` refers to outlives the result. The result is empty
-  // where LibTorch cannot record; `why` then says why.
+  // on the memory that `work` named; everything that `work` refers to must outlive the result.
+  // Where LibTorch cannot record, the result is empty and `why` says why.
   virtual std::function<void()> Record(const std::function<void()>& work, std::string* why) = 0;
   // The name of such a recording: "a CUDA graph".
   virtual std::string RecordName() const = 0;
 };
 
-// Opens the first GPU. Returns null where there is none to be used; `why` then says what is
-// missing.
+// Opens the first GPU. Where no GPU can be used, returns null, and `why` says what is missing.
 std::shared_ptr<Accelerator> OpenGpu(std::string* why);
 
 // A DeviceChoice is the device that serves a request.
 struct DeviceChoice {
-  std::shared_ptr<Accelerator> accelerator;  // null: the host
-  std::string reason;                        // why auto chose it; empty: it was asked for
+  std::shared_ptr<Accelerator> accelerator;  // chosen device; null: the host
+  std::string reason;                        // reason for auto's choice; empty for cpu and cuda
 };
 
 // Throws Error for kCuda where no GPU can be used, with what is missing.

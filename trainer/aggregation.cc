@@ -11,8 +11,9 @@
 namespace legacy {
 namespace {
 
-// Nothing travels before the agreement: one bucket of all layers, whose first collective call it
-// is. What follows goes one after the other, units of one structure together.
+// Returns one bucket of all layers whose first collective call is the agreement, because nothing is
+// sent before it. The calls of the buckets follow one after the other; units with the same
+// structure of calls are merged.
 BucketWork Behind(const SentCall& agreement, std::span<const BucketWork> buckets) {
   BucketWork all{{}, 0, {agreement}};
   for (const BucketWork& group : MergeUnits(buckets)) {

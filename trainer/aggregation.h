@@ -1,4 +1,4 @@
-// Aggregation is a step's way from the workers' gradients to their mean: the policy decides, the
+// Aggregation turns the workers' gradients of a step into their mean: the policy decides, the
 // exchanges of all units run (compress/model_exchange.h), and what was sent is recorded.
 #pragma once
 
@@ -23,30 +23,30 @@ struct UnitOutcome {
   int64_t bytes = 0;     // bytes of all workers' messages
 };
 
-// StepTimes say what a step took, for policies that read the clock.
+// StepTimes are the simulated times of a step, for policies that read the clock.
 struct StepTimes {
   double simulated_seconds = 0;  // duration of the step
-  double compute_seconds = 0;    // mean over the workers, as the next two
+  double compute_seconds = 0;    // mean over the workers, like the next two
   double codec_seconds = 0;
   double communication_seconds = 0;  // the part that is not hidden behind computing
-  // The part of it of each of StepWork::buckets.
+  // Exposed communication of each of StepWork::buckets.
   std::vector<double> bucket_exposed_seconds = {};
 };
 
-// Returns the work of clipping a worker's gradient of so many elements; nothing where the scheme
+// Returns the work of clipping a worker's gradient of `elements` values; empty where the scheme
 // does not clip it.
 std::vector<Work> ClipWork(const Scheme& scheme, int workers, int64_t elements);
 // Returns the factor that brings a gradient's norm to at most `limit`.
 float ClipFactor(double limit, double squared_norm);
 
-// An Aggregation makes the mean of each step, drives the policy and keeps the books of what was
-// sent.
+// An Aggregation drives the policy, forms the mean of each step and records what was sent.
 class Aggregation {
  public:
-  // Returns a unit's gradient, on the host, of the worker that a policy looks at.
+  // A UnitGradient returns the host copy of a unit's gradient at the worker whose gradient a policy
+  // reads.
   using UnitGradient = std::function<std::span<const float>(size_t unit)>;
 
-  // `exchange` is of the plan's units; `policy` outlives this.
+  // `exchange` has the plan's units; `policy` outlives this.
   Aggregation(UnitPlan plan, Policy& policy, int workers, std::unique_ptr<ModelExchange> exchange);
 
   const UnitPlan& plan() const { return plan_; }
@@ -54,12 +54,12 @@ class Aggregation {
 
   // Starts a step: the policy decides each unit's parameter.
   void Begin(const StepInfo& step);
-  // Adds a worker's flat gradient, in the exchange's memory, as ModelExchange::Encode does. The
-  // first active worker's is shown to a policy that reads it: `on_host` is then called for each
-  // unit.
+  // Adds a worker's flat gradient, in the exchange's memory, as ModelExchange::Encode does. A
+  // policy that reads gradients is shown that of the first active worker; `on_host` is then called
+  // for each unit.
   void AddGradient(int worker, const float* gradient, const UnitGradient& on_host);
   // Agrees on candidates, finishes the exchange, writes the flat mean and lets the policy announce.
-  // Throws Error naming the step on what the exchange does not take.
+  // Throws Error naming the step where a message does not decode.
   void Finish(float* mean);
 
   // Calls Exchange::RescaleResiduals for all units.
@@ -70,13 +70,13 @@ class Aggregation {
   // Return what the finished step sent, by bucket and by unit.
   std::vector<BucketWork> Buckets() const;
   std::vector<UnitOutcome> Outcomes() const;
-  // Tells the policy what the step took. `feedback` has its number, loss and mean gradient;
-  // `buckets` is what it sent, empty in a local step.
+  // Tells the policy how long the step took. `feedback` has the step's number, loss and mean
+  // gradient; `buckets` is what the step sent, empty in a local step.
   void OnFeedback(StepFeedback feedback, std::span<const BucketWork> buckets,
                   const StepTimes& times) const;
 
  private:
-  // A UnitBook is what is recorded of a unit in the step.
+  // A UnitBook is the record of a unit in the step.
   struct UnitBook {
     double parameter = 0;
     int64_t elements = 0;  // value of Exchange::ElementsSent() after the last call
@@ -85,13 +85,13 @@ class Aggregation {
 
   // Lets the policy agree on candidates, where the step has any.
   void Agree();
-  // Runs the policy's collective call of that moment, where it has one. `probes` are those of each
-  // worker, by unit; they are empty in an announcement.
+  // Runs the policy's collective call of that moment, where it has one. `probes` has each worker's
+  // probes by unit, and is empty in an announcement.
   void RunPolicyCall(PolicyMoment moment, std::span<const std::vector<Probe>> probes);
   // Returns the bytes of one active worker's messages by unit, in the mean over the workers.
   std::vector<double> UnitBytes() const;
-  // Returns each unit's share, by `unit_bytes`, of the time of the bucket that it is sent in.
-  // `buckets` and `bucket_seconds` have one length.
+  // Returns the exposed seconds of each unit: those of its bucket, divided among the bucket's units
+  // in proportion to `unit_bytes`. `buckets` and `bucket_seconds` have one length.
   std::vector<double> UnitExposedSeconds(std::span<const BucketWork> buckets,
                                          std::span<const double> unit_bytes,
                                          std::span<const double> bucket_seconds) const;

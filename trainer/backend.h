@@ -41,10 +41,10 @@ class Backend {
   // Sets a hook of all workers' gradients.
   void SetGradientHook(GradientHook hook) { gradient_hook_ = std::move(hook); }
 
-  // Computes the gradients of the step's workers, which are all named, and adds them to the
+  // Computes the gradients of step.active_workers, which is never empty here, and adds them to the
   // aggregation where the step has an exchange. losses[w] becomes the loss of worker w's batch.
   virtual void RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) = 0;
-  // Makes the mean of an exchange, and updates the weights by it.
+  // Forms the mean of an exchange and updates the weights with it.
   virtual void Finish(const StepInfo& step) = 0;
   // Evaluates the worker's model on the test set.
   virtual Evaluation Evaluate(int worker) = 0;
@@ -61,10 +61,11 @@ class Backend {
   GradientHook gradient_hook_;
 };
 
-// Returns the evaluation of the workers' test batches, summed in order.
+// Returns the means over `samples` test samples. `losses` and `hits` are sums of batches, which are
+// added in order.
 Evaluation MeanOf(std::span<const double> losses, std::span<const int64_t> hits, int64_t samples);
 
-// Throws the Error of a gradient that is not finite.
+// Throws the Error that names a gradient value that is not finite.
 [[noreturn]] void ThrowNotFinite(int worker, int64_t step, const Unit& layer, float value);
 
 }  // namespace legacy

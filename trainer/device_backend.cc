@@ -60,11 +60,11 @@ void DeviceBackend::PlaceReplicas() {
       if (w == 0 || local()) place.copy_(parameters[l]);
       torch::Tensor(parameters[l]).set_data(place);
     }
-    replica.to(accelerator_.device());  // what is left: its buffers
+    replica.to(accelerator_.device());  // moves the buffers, as the parameters are there already
   }
 }
 
-// A worker's row; the only one where weights are shared.
+// Returns a worker's row, or the only row where workers share the weights.
 torch::Tensor DeviceBackend::Row(const torch::Tensor& rows, int worker) const {
   return rows.select(0, local() ? worker : 0);
 }
@@ -97,7 +97,7 @@ void DeviceBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<d
   ReadLosses(step, losses);
 }
 
-// One copy for all workers; nobody reads the samples of those that take no part.
+// Copies the samples of all workers at once. Nobody reads those of inactive workers.
 void DeviceBackend::ChooseSamples(const StepInfo& step) {
   std::vector<torch::Tensor> chosen;
   for (int w = 0; w < job_.options.workers; ++w) {
@@ -108,12 +108,12 @@ void DeviceBackend::ChooseSamples(const StepInfo& step) {
   choices_.copy_(all);
 }
 
-// Queues a worker's batch, forward and backward pass, its loss, and what is found in its gradient:
-// all at places that do not change from step to step.
+// Queues a worker's batch, forward and backward pass, its loss, and the checks of its gradient. All
+// of it uses addresses that do not change from step to step.
 void DeviceBackend::QueueGradient(int worker) {
   Model& model = *job_.replicas[worker];
   const Batch batch = data_.Training(choices_[worker]);
-  const torch::AutoGradMode with_graph(true);  // whatever the caller's thread has switched off
+  const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
   const torch::Tensor loss = torch::cross_entropy_loss(model.Forward(batch.images), batch.labels);
   std::vector<torch::Tensor> parts = torch::autograd::grad({loss}, model.parameters());
 
@@ -130,7 +130,7 @@ void DeviceBackend::RunWorker(const StepInfo& step, bool exchanges, int worker) 
     recorded_[worker]();
   } else {
     QueueGradient(worker);
-    // LibTorch has made now what it makes at a first time.
+    // The first run has made LibTorch's one-time initialisations, which cannot be recorded.
     if (records_) {
       recorded_[worker] =
           accelerator_.Record([this, worker] { QueueGradient(worker); }, &not_recorded_);
@@ -196,7 +196,7 @@ void DeviceBackend::UpdateWeights(int row, const torch::Tensor& gradient, double
 }
 
 // -------------------------------------------------------------------------------------------------
-// What it is for
+// Results
 
 Evaluation DeviceBackend::Evaluate(int worker) {
   accelerator_.Use();

@@ -1,11 +1,11 @@
 // A device backend trains on a device: weights, gradients, data set and, where the scheme has
-// kernels, residuals and messages stay in its memory. Workers go one after the other. What a worker
-// computes is recorded at its first step and queued as one from then on, where LibTorch can. The
-// host waits for the device once before the exchange, to read losses and whether gradients are
-// finite, and where the exchange does.
+// kernels, residuals and messages stay in its memory. Workers compute one after the other. Where
+// LibTorch can record, a worker's computation is recorded at its first step and queued as one from
+// then on. The host waits for the device once before the exchange, to read losses and whether
+// gradients are finite, and again where the exchange waits.
 //
-// A step's results are those of host_backend.h, to the bit where LibTorch's own results are the
-// same, which they are on an emulated device alone.
+// A step's results equal those of host_backend.h to the bit where LibTorch's own results do, which
+// is so on an emulated device only.
 #pragma once
 
 #include <torch/types.h>
@@ -58,12 +58,12 @@ class DeviceBackend : public Backend {
 
   // These tensors are float32 on the device.
   torch::Tensor weights_;   // [1 or workers, numel]
-  torch::Tensor velocity_;  // the same, with momentum
+  torch::Tensor velocity_;  // velocity in the same shape; undefined without momentum
   torch::Tensor agreed_;    // [numel], with local steps
   torch::Tensor gradient_;  // [numel], the gradient of one worker after the other
   torch::Tensor mean_;
-  // int32 [workers, 1 + 2 layers]: bits of the loss, of each layer's largest magnitude, and its
-  // first bad position.
+  // int32 [workers, 1 + 2 layers]: bits of the loss, bits of each layer's largest magnitude, and
+  // each layer's first position that is not finite.
   torch::Tensor findings_;
   // [workers, batch, ...]: each worker's samples (DeviceData::Choice).
   torch::Tensor choices_;
@@ -71,10 +71,10 @@ class DeviceBackend : public Backend {
   // Recordings by worker; empty before its first step.
   std::vector<std::function<void()>> recorded_;
   bool records_ = true;
-  std::string not_recorded_;  // the reason why steps are not recorded
+  std::string not_recorded_;  // reason why steps are not recorded
 
   bool OnDevice() const { return not_on_device_.empty(); }
-  std::string not_on_device_;  // the reason why exchanges are on the host; empty: they are not
+  std::string not_on_device_;  // reason why exchanges run on the host; empty where they do not
   std::vector<float> host_gradient_;  // a worker's gradient, where the host needs it
   std::vector<float> host_mean_;
 };

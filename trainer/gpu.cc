@@ -1,4 +1,5 @@
-// A GPU as LibTorch has it. Compiled where both LibTorch and this build have CUDA.
+// A GPU as an accelerator of LibTorch. This file is compiled where both LibTorch and this build
+// have CUDA.
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
@@ -14,7 +15,7 @@
 namespace legacy {
 namespace {
 
-// Newer LibTorches fill what they allocate, which costs a pass over it.
+// Stops newer LibTorches from filling what they allocate, which costs a pass over the memory.
 template <class Context>
 void LeaveMemoryUnfilled(Context& context) {
   if constexpr (requires { context.setDeterministicFillUninitializedMemory(false); }) {
@@ -22,8 +23,8 @@ void LeaveMemoryUnfilled(Context& context) {
   }
 }
 
-// Results are the same from run to run. cuBLAS reads its variable when LibTorch makes the first
-// handle; algorithms without a deterministic form warn.
+// Makes results equal from run to run. cuBLAS reads its variable when LibTorch makes the first
+// handle. Algorithms without a deterministic form warn.
 void MakeDeterministic() {
   setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::Context& context = at::globalContext();
@@ -84,10 +85,10 @@ std::function<void()> Gpu::Record(const std::function<void()>& work, std::string
   if (capturing) {
     try {
       graph->capture_end();
-    } catch (const std::exception&) {  // of the same failure
+    } catch (const std::exception&) {  // the same failure again
     }
   }
-  cudaGetLastError();  // what failed is known
+  cudaGetLastError();  // clears the error, which `why` has
   return nullptr;
 }
 

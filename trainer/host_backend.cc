@@ -57,7 +57,7 @@ void HostBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<dou
   });
 }
 
-// Gradient and first encodings of one worker; returns its loss.
+// Computes the gradient and first encodings of one worker. Returns its loss.
 double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
                               std::span<float> gradient) {
   const Batch batch =
@@ -79,7 +79,7 @@ double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
 }
 
 double HostBackend::Gradient(Model& model, const Batch& batch, std::span<float> gradient) const {
-  const torch::AutoGradMode with_graph(true);  // whatever the caller's thread has switched off
+  const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
   const std::vector<torch::Tensor> parameters = model.parameters();
   const torch::Tensor loss = torch::cross_entropy_loss(model.Forward(batch.images), batch.labels);
   const auto parts = torch::autograd::grad({loss}, parameters);
@@ -101,7 +101,7 @@ void HostBackend::CheckFinite(const StepInfo& step, int worker,
   ThrowNotFinite(worker, step.step, *layer, gradient[*bad]);
 }
 
-// To the scheme's norm, over all layers.
+// Clips the gradient, over all layers, to the scheme's norm.
 void HostBackend::ClipLocally(std::span<float> gradient) const {
   const std::optional<double> limit = job_.scheme.LocalClipNorm(job_.options.workers);
   if (!limit) return;

@@ -68,7 +68,7 @@ void HostModelExchange::Finish(float* mean) {
   while (AnyOpen()) {
     CountBytes();
     if (hook_) CallHook();
-    // Units share nothing, so their messages are added up side by side; within a unit, workers go
+    // Units share nothing, so their messages are accumulated in parallel; within a unit, workers go
     // in order.
     pool_.ForEach(std::ssize(units_), [&](int64_t u, int) { Accumulate(units_[u]); });
     if (AnyOpen()) EncodeOpen(/*measured_alone=*/false);

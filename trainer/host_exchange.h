@@ -1,5 +1,5 @@
-// A host exchange is the exchanges of all units in the host's memory: one Exchange
-// (compress/exchange.h) for each unit, workers and units side by side on a pool.
+// A host exchange runs the exchanges of all units in the host's memory: one Exchange
+// (compress/exchange.h) for each unit, with workers and units in parallel on a pool.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class HostModelExchange : public ModelExchange {
     double parameter = 0;
     std::unique_ptr<Exchange> exchange;
     bool open = false;  // true while a collective call is open
-    // Messages of the call by worker; empty where a worker is not active.
+    // Messages of the call by worker; empty for inactive workers.
     std::vector<Message> messages;
     std::vector<SentCall> calls;  // calls of the step so far
   };
@@ -46,7 +46,7 @@ class HostModelExchange : public ModelExchange {
   void CountBytes();
   void CallHook();
   void Accumulate(UnitState& unit);
-  // Encodes the open call, of measured units alone or of all.
+  // Encodes the open call, of measured units only or of all.
   void EncodeOpen(bool measured_alone);
   bool AnyOpen() const;
 
@@ -55,10 +55,10 @@ class HostModelExchange : public ModelExchange {
   WorkerPool& pool_;
   MessageHook hook_;
   std::vector<UnitState> units_;
-  // These are of the step.
+  // State of the step.
   int64_t step_ = 0;
   std::vector<int> active_workers_;
-  bool measures_ = false;                   // there are candidates
+  bool measures_ = false;                   // true where the step has candidates
   std::vector<std::vector<Probe>> probes_;  // [worker][unit]
 };
 

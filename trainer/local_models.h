@@ -1,8 +1,8 @@
 // Local models are those of local SGD (Stich, "Local SGD Converges Fast and Communicates Little",
 // ICLR 2019): every worker trains a model of its own for H steps; then the workers exchange their
-// updates, and all go on from the mean. What is exchanged instead of a gradient is the sum of a
-// worker's updates (weights agreed on - its weights): with the dense scheme that makes the mean of
-// the models, with other schemes a compressed one. Momentum stays with the worker.
+// updates, and all go on from the mean. Instead of a gradient, a worker exchanges the sum of its
+// updates (weights agreed on - its weights). With the dense scheme that gives the mean of the
+// models, with other schemes a compressed one. Momentum stays with the worker.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Of builds that cannot compute on a GPU; trainer/CMakeLists.txt knows what they lack.
+// This file stands in for gpu.cc in builds that cannot compute on a GPU; trainer/CMakeLists.txt
+// says what they lack.
 #include "trainer/accelerator.h"
 
 namespace legacy {

@@ -1,8 +1,8 @@
 // The optimizer is SGD with momentum on a flat gradient, in PyTorch's form (torch.optim.SGD): the
 // velocity is in gradient units and the learning rate multiplies the whole update.
 //
-//   g <- g + weight_decay * w;   v <- momentum * v + g;   w <- w - lr * (nesterov ? g + momentum *
-//   v : v)
+//   g <- g + weight_decay * w;   v <- momentum * v + g;
+//   w <- w - lr * (nesterov ? g + momentum * v : v)
 //
 // Weight decay comes after aggregation: it is never compressed. 20 bytes moved per element (12
 // without momentum).

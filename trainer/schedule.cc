@@ -14,7 +14,7 @@ void Require(bool holds, const char* option, double value, const char* allowed) 
   if (!holds) throw Error(option, std::to_string(value), allowed);
 }
 
-// Fraction of the decay that is done, 0 at the end of the warm-up, 1 at total_steps.
+// Returns the fraction of the decay that is done: 0 at the end of the warm-up, 1 at total_steps.
 double Progress(const ScheduleOptions& options, int64_t step, int64_t total_steps) {
   const int64_t length = total_steps - options.warmup_steps;
   if (length <= 0) return 1;

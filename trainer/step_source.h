@@ -1,6 +1,6 @@
 // Steps come from trainings that run (training.h), or from shapes of models whose gradients are
 // drawn (scenarios/shapes/drawn_training.h). Both say what a step asks of devices and network; the
-// clock says how long that takes.
+// clock computes how long that takes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace legacy {
 
-// A StepOutcome is what came of a step.
+// A StepOutcome is the result of a step.
 struct StepOutcome {
   int64_t step = 0;
   double learning_rate = 0;
@@ -50,7 +50,7 @@ class StepSource {
 
   // Makes one step of `active_workers`, ascending; empty: all workers.
   virtual StepOutcome Step(std::span<const int> active_workers = {}) = 0;
-  // Tells the policy what the last step took.
+  // Tells the policy how long the last step took.
   virtual void OnFeedback(const StepTimes& times) = 0;
   // Returns what its policy decided since the last call; units are positions in Units().
   virtual std::vector<Decision> TakeDecisions() = 0;

@@ -45,7 +45,8 @@ struct Training::Impl {
        std::unique_ptr<Policy> chosen_policy, std::unique_ptr<Scheme> chosen_scheme);
 
   void RescaleResiduals(double rate);
-  // The same list; all workers where it is empty. Throws Error.
+  // Returns `given`, or all workers where it is empty. Throws Error where it is not ascending or
+  // names no worker.
   std::vector<int> ActiveWorkers(std::span<const int> given) const;
   Aggregation& aggregation() const { return backend->aggregation(); }
 
@@ -54,16 +55,16 @@ struct Training::Impl {
   std::unique_ptr<Policy> policy;
   std::unique_ptr<Scheme> scheme;
   Sampler sampler;
-  std::vector<std::shared_ptr<Model>> replicas;  // by worker; the first owns the weights
+  std::vector<std::shared_ptr<Model>> replicas;  // replicas by worker; the first owns the weights
   std::vector<Unit> layers;
   std::vector<OperationCost> costs;
   std::unique_ptr<Backend> backend;
   LinkEstimate link;
-  std::vector<BucketWork> buckets;  // of the last step
-  double worker_loss = 0;           // of the first active worker's last batch
-  std::vector<int64_t> steps_of;    // steps that each worker took part in
+  std::vector<BucketWork> buckets;  // buckets of the last step
+  double worker_loss = 0;           // loss of the first active worker's last batch
+  std::vector<int64_t> steps_of;    // number of steps in which each worker was active
   int64_t step = 0;
-  double last_rate = 0;  // of the last step with a positive rate
+  double last_rate = 0;  // last positive learning rate
 };
 
 namespace {
@@ -113,8 +114,8 @@ Training::Impl::Impl(const TrainingOptions& chosen, const Dataset& data, const M
   }
 }
 
-// Residuals keep the step that they stand for: what was left at the old rate is applied as if at
-// that rate.
+// Rescales residuals to the new learning rate, so that what was left over at the old rate is
+// applied as if at that rate.
 void Training::Impl::RescaleResiduals(double rate) {
   if (rate <= 0) return;
   const double before = std::exchange(last_rate, rate);

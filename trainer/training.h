@@ -72,11 +72,11 @@ class Training : public StepSource {
            std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme);
   ~Training() override;
 
-  // Makes one step of `active_workers` (ascending; empty: all): the mean is over them. The others
-  // compute nothing, and their residuals, batch-norm statistics and other state stay; their batches
-  // of the step are skipped. Throws Error where the list is not ascending or not of workers, on NaN
-  // or infinity in a gradient (naming worker, step and layer) and on messages that do not decode;
-  // the training is then no longer usable.
+  // Makes one step of `active_workers` (ascending; empty: all), and forms the mean over them. The
+  // others compute nothing: their residuals, batch-norm statistics and other state stay, and their
+  // batches of the step are skipped. Throws Error where the list is not ascending or names no
+  // worker, on NaN or infinity in a gradient (naming worker, step and layer) and on messages that
+  // do not decode; the training is then no longer usable.
   StepOutcome Step(std::span<const int> active_workers = {}) override;
 
   void OnFeedback(const StepTimes& times) override;

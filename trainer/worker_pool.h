@@ -1,4 +1,4 @@
-// A worker pool is the threads that run the simulated workers.
+// A worker pool has the threads that run the simulated workers.
 #pragma once
 
 #include <condition_variable>

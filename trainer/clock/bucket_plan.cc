@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kGradientBytes = 4;  // fp32
 
-// Layers [first, last] of each bucket, in backward order.
+// A Range is the layers [first, last] of one bucket. Ranges are in backward order.
 struct Range {
   int first = 0;
   int last = 0;
@@ -41,7 +41,8 @@ Unit JoinLayers(std::span<const Unit> layers, const Range& range, uint32_t id, s
   return unit;
 }
 
-// One unit a range; ids ascend with the offset: the first bucket of the backward pass has the last.
+// Makes one unit of each range. Ids ascend with the offset, so the first bucket of the backward
+// pass has the last id.
 UnitPlan UnitsOfRanges(std::span<const Unit> layers, const std::vector<Range>& ranges,
                        Scope scope) {
   UnitPlan plan;

@@ -38,7 +38,7 @@ Clock::Clock(Profile profile, std::span<const OperationCost> costs,
     if (!cost.parameters.empty()) first_trained_ = std::min(first_trained_, position);
   }
   assert(std::count(operation_of_layer_.begin(), operation_of_layer_.end(), -1) == 0);
-  ComputeSeconds(1);  // throws here, not in the first step, where something is not priced
+  ComputeSeconds(1);  // throws now, not in the first step, where an operation has no price
 }
 
 double Clock::Seconds(const Operation& operation, int64_t batch_size, double passes) const {
@@ -55,7 +55,7 @@ double Clock::ForwardSeconds(int64_t batch_size) const {
   return seconds;
 }
 
-// Of operations [from, to).
+// Returns the seconds of the backward pass through operations [from, to).
 double Clock::BackwardSeconds(int from, int to, int64_t batch_size) const {
   double seconds = 0;
   for (int i = std::max(from, first_trained_); i < to; ++i) {
@@ -87,7 +87,8 @@ StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
   StepSeconds seconds;
   seconds.before = ForwardSeconds(work.batch_size);
   if (!work.whole_gradient.empty()) seconds.whole = WorkSeconds(work.whole_gradient);
-  int done = static_cast<int>(operations_.size());  // backward pass ran down to this operation
+  // Operation down to which the backward pass has run.
+  int done = static_cast<int>(operations_.size());
   for (const BucketWork& bucket : work.buckets) {
     StepSeconds::Bucket& priced = seconds.buckets.emplace_back();
     int down_to = done;

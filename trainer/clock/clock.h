@@ -1,4 +1,4 @@
-// The cost model gives device times of a step from what its operations and kernels cost
+// The cost model computes the device times of a step from the costs of its operations and kernels
 // (profile.h). docs/clock.md has its formulas, and what it leaves out.
 #pragma once
 
@@ -34,7 +34,7 @@ class Clock : public StepClock {
  private:
   struct Operation {
     std::string kind;
-    double flops = 0;  // of the forward pass of one sample
+    double flops = 0;  // FLOPs of the forward pass of one sample
     double bytes = 0;
     // Bytes of weights, which are read once per batch.
     double weight_bytes = 0;
@@ -50,7 +50,7 @@ class Clock : public StepClock {
   Profile profile_;
   std::vector<Operation> operations_;
   std::vector<int> operation_of_layer_;
-  int first_trained_ = 0;  // operations before it have no parameters, and so no backward pass
+  int first_trained_ = 0;  // first operation with parameters; those before it have no backward pass
   int64_t elements_ = 0;
 };
 

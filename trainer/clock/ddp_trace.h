@@ -19,7 +19,7 @@ template <typename Value>
 class PerWorker {
  public:
   PerWorker() : values_(1) {}
-  // `values` are 1, or as many as there are workers.
+  // `values` has one entry, or one for each worker.
   explicit PerWorker(std::vector<Value> values) : values_(std::move(values)) {}
 
   Value Of(int worker) const { return values_.size() == 1 ? values_[0] : values_[worker]; }
@@ -78,14 +78,15 @@ struct DdpTrace {
   std::vector<int64_t> LayerNumels() const;
 };
 
-// The name of a training whose file gives none.
+// Name of a training for which the file has none.
 inline constexpr const char* kUnnamedMethod = "trace";
 
-// Reads a trace, as hostile. Throws Error "file:line:column: ..." with the value and what is
-// allowed.
+// Reads a trace from an untrusted file. Throws Error "file:line:column: ..." with the value and
+// what is allowed.
 DdpTrace ReadDdpTrace(const std::filesystem::path& path);
 
-// Returns what step number `step` asks of the network, without device work, as its time is known.
+// Returns what step number `step` asks of the network. It has no device work, because a trace has
+// the device's times.
 StepWork WorkOf(const DdpTrace& trace, const TraceStep& traced, int64_t step);
 
 }  // namespace legacy

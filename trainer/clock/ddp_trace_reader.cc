@@ -1,4 +1,4 @@
-// ReadDdpTrace: the parser of trace files.
+// Parser of trace files.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,10 +13,14 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kMostSteps = 10'000'000;           // of a training: rows of its steps.csv
-constexpr int64_t kMostBytes = int64_t{1} << 44;     // sums over all workers stay far below 2^63
-constexpr int64_t kMostMessages = int64_t{1} << 24;  // of a step: a short line may stand for many
-constexpr double kMostSeconds = 86400;               // sums of nanoseconds stay far below 2^63
+// Largest number of steps of a training, which are the rows of its steps.csv.
+constexpr int64_t kMostSteps = 10'000'000;
+// Largest number of bytes; sums over all workers stay far below 2^63.
+constexpr int64_t kMostBytes = int64_t{1} << 44;
+// Largest number of messages of a step; a short line may stand for many.
+constexpr int64_t kMostMessages = int64_t{1} << 24;
+// Largest number of seconds; sums of nanoseconds stay far below 2^63.
+constexpr double kMostSeconds = 86400;
 constexpr const char* kFirstLine = "legacy-trace 1";
 
 class DdpReader {
@@ -43,7 +47,7 @@ class DdpReader {
   size_t Values() const { return lines_.words().size() - 1; }
   const Word& Value(size_t i) const { return lines_.words()[i + 1]; }
 
-  // `usage`: the whole line as it should be.
+  // `usage` is the form of the whole line.
   void RequireValues(size_t least, size_t most, const char* usage) const {
     if (Values() < least) lines_.Fail(lines_.End(), "end of line", usage);
     if (Values() > most) lines_.Fail(Value(most), "word", std::string("no more than ") + usage);
@@ -76,14 +80,14 @@ class DdpReader {
     }
     return *value;
   }
-  // A loss may be nan or inf: a training that diverged.
+  // Reads a loss, which may be nan or inf where the training diverged.
   double Loss(const Word& word, const char* what) const {
     const std::optional<double> value = ParseNumber(word.text);
     if (!value) lines_.Fail(word, what, "a number, nan, inf");
     return *value;
   }
 
-  // The values from number `first` on: one, or one for each worker.
+  // Reads the values from number `first` on: one, or one for each worker.
   template <typename Read>
   auto Each(size_t first, Read read) const {
     const size_t count = Values() - std::min(first, Values());
@@ -222,7 +226,8 @@ class DdpReader {
     return found->second;
   }
 
-  // A layer travels once in a step. `taken_`: the ranges so far, last by first.
+  // Records that layers [first, last] are sent, each once in a step. `taken_` has the ranges so
+  // far, last by first.
   void Take(int first, int last, const Word& word) {
     const auto after = taken_.lower_bound(first);
     const bool free = (after == taken_.end() || after->first > last) &&
@@ -307,7 +312,8 @@ class DdpReader {
     }
   }
 
-  // Who sends something; worker 0 where that is not said.
+  // Returns the worker that sends: the only one with bytes, or worker 0 where one value stands for
+  // all.
   int Root(const TraceCall& call) const {
     int root = -1;
     for (size_t i = 1; i < Values() && call.bytes.Differs(); ++i) {
@@ -325,7 +331,7 @@ class DdpReader {
     may_decode_ = false;
   }
 
-  // `word`: what begins instead.
+  // Ends the bucket, if there is one. `word` is the one that follows it.
   void FinishBucket(const Word& word) {
     if (in_step_ && !open_->steps.back().buckets.empty()) {
       if (!has_ready_) lines_.Fail(word, "bucket's end", "ready, which every bucket has");
@@ -352,18 +358,18 @@ class DdpReader {
 
   WordLines lines_;
   DdpTrace trace_;
-  std::map<std::string, int, std::less<>> position_of_;  // of a layer
-  std::vector<int64_t> elements_before_ = {0};           // of each layer; of all at the end
+  std::map<std::string, int, std::less<>> position_of_;  // layer positions by name
+  std::vector<int64_t> elements_before_ = {0};  // elements before each layer, then the sum of all
 
-  std::optional<TraceTraining> open_;  // that the lines are of
-  int64_t steps_ = 0;                  // of it
+  std::optional<TraceTraining> open_;  // the training that the current lines describe
+  int64_t steps_ = 0;                  // steps of `open_`
   bool in_step_ = false;
   bool has_compute_ = false;
-  int64_t messages_ = 0;  // of the step
+  int64_t messages_ = 0;  // messages of the step
   std::map<int, int> taken_;
-  bool has_ready_ = false;                   // the last bucket
-  bool may_decode_ = false;                  // its last call
-  std::optional<PerWorker<double>> encode_;  // of the call to come
+  bool has_ready_ = false;                   // true when the last bucket has a "ready" line
+  bool may_decode_ = false;                  // true when the last call may have a "decode" line
+  std::optional<PerWorker<double>> encode_;  // encoding of the next call
 };
 
 const std::map<std::string_view, DdpReader::Handler> DdpReader::kKeywords = {

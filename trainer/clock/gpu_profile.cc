@@ -21,7 +21,7 @@ bool Counts(const Json& result) {
          result.at("vectors") == 1 && result.value("ratio", kRatio) == kRatio;
 }
 
-// Of each kernel: seconds by elements.
+// Times has each kernel's seconds by number of elements.
 using Times = std::map<std::string, std::map<int64_t, double>>;
 
 Times TimesOf(const Json& document, const std::string& where) {

@@ -1,5 +1,5 @@
-// The measured clock is that of a trace: device times as they were measured, on devices and codecs
-// that may be faster.
+// The measured clock gives device times as a trace measured them, divided by the speed-ups of
+// device and codec that are asked for.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class MeasuredClock : public StepClock {
   StepSeconds SecondsOf(const StepWork& work, int worker) const override;
 
   const TraceTraining& training_;
-  // For each of the training's entries, the number of steps up to its last.
+  // Number of steps up to the end of each of the training's entries.
   std::vector<int64_t> ends_;
   double device_speed_ = 1;
   double codec_speed_ = 1;

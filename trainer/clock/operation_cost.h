@@ -1,5 +1,5 @@
-// An operation cost is what an operation of a model costs. It needs no LibTorch, for what times
-// recorded trainings.
+// Cost of a model's operation. This needs no LibTorch, so that recorded trainings are timed without
+// it.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ std::string Join(const std::vector<std::string>& words) {
   return text;
 }
 
-// One JSON object of a profile, with the path to it for messages.
+// A Section is one JSON object of a profile, with the path to it for messages.
 class Section {
  public:
   Section(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
@@ -63,7 +63,7 @@ class Section {
 
   Section Inner(const char* key) const { return {At(key), where_ + ": " + key}; }
 
-  // (name, section) of each member of the object at `key`.
+  // Returns (name, section) of each member of the object at `key`.
   std::vector<std::pair<std::string, Section>> Sections(const char* key) const {
     const Section inner(At(key), where_ + ": " + key);
     std::vector<std::pair<std::string, Section>> sections;

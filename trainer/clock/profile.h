@@ -47,9 +47,10 @@ inline constexpr std::array<const char*, 2> kLaunchesTexts = {"fused", "per-laye
 // Returns the launches of that name. Throws Error naming `where` for any other.
 Launches ParseLaunches(const std::string& text, const std::string& where);
 
-// Returns `value` rounded to three digits, as more than a measurement has only hide what changed.
+// Returns `value` rounded to three digits. Further digits of a measurement are noise that hides
+// changes.
 double RoundedFigure(double value);
-// Returns the rate whose line goes through the times of two amounts of work, small < large.
+// Returns the rate of the line through the times of two amounts of work, small < large.
 KernelRate LineThrough(int64_t small, double small_seconds, int64_t large, double large_seconds);
 
 // A Profile is the data file in memory.
@@ -75,8 +76,8 @@ inline constexpr const char* kOptimizerKernel = "optimizer.sgd";
 // The default is a data-centre GPU, so that small models are bound by the network, as big ones are.
 inline constexpr const char* kDefaultProfile = "a100-datasheet";
 
-// Returns the profile with a device that computes, and codecs that run, that many times faster (>
-// 0).
+// Returns the profile of a device that computes `device_speed` times as fast, with codecs that run
+// `codec_speed` times as fast (both > 0).
 Profile Faster(Profile profile, double device_speed, double codec_speed);
 
 // Loads a profile. `text` is a name, looked up as <name>.json in $LEGACY_PROFILES, the source tree

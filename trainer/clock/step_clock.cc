@@ -22,7 +22,7 @@ void CheckFactors(std::span<const double> factors, int workers) {
   }
 }
 
-// The traffic of `work`, without times.
+// Returns the traffic of `work`, without times.
 PricedStep Unpriced(const StepWork& work, const TransferOptions& options) {
   const auto workers = static_cast<size_t>(work.workers);
   PricedStep step;
@@ -44,7 +44,7 @@ PricedStep Unpriced(const StepWork& work, const TransferOptions& options) {
   return step;
 }
 
-// One worker's times in a step.
+// A WorkerPricing writes one worker's times into a step.
 class WorkerPricing {
  public:
   WorkerPricing(const StepSeconds& seconds, int worker, double factor, PricedStep& step)
@@ -71,7 +71,7 @@ class WorkerPricing {
     step_.traffic.deviceFree[worker_] = compute + encode;
   }
 
-  // The worker abandons its batch and encodes nothing; it forwards and decodes as all do.
+  // Prices a worker that abandons its batch and encodes nothing; it forwards and decodes as all do.
   void Drops(TimeNs decided) {
     for (size_t b = 0; b < seconds_.buckets.size(); ++b) {
       step_.traffic.buckets[b].ready[worker_] = decided;
@@ -90,8 +90,8 @@ class WorkerPricing {
     return time;
   }
 
-  // Device work after a collective call: its decoding, then the encoding of the next call where
-  // there is one.
+  // Prices the device work after each collective call: its decoding, then the encoding of the next
+  // call where there is one.
   void Calls(size_t index, bool encodes) {
     const StepSeconds::Bucket& bucket = seconds_.buckets[index];
     fabric::BucketTraffic& traffic = step_.traffic.buckets[index];

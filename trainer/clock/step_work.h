@@ -12,7 +12,7 @@
 
 namespace legacy {
 
-// BucketWork is what layers that are sent together need.
+// BucketWork is the work of layers that are sent together.
 struct BucketWork {
   std::vector<int> layers;  // positions in the model's parameter order; their order has no meaning
   int64_t elements = 0;     // elements of the dense gradient of these layers
@@ -22,7 +22,7 @@ struct BucketWork {
 // Largest number of workers that readers of recordings allow.
 inline constexpr int64_t kMostRecordedWorkers = 65536;
 
-// StepWork is all that one step needs.
+// StepWork is the work of one step.
 struct StepWork {
   int64_t step = 0;
   int workers = 0;
@@ -45,9 +45,9 @@ struct StepWork {
 };
 
 // Returns the units of one bucket, merged. Units whose collective calls have the same collectives,
-// reductions and roots are sent together: bytes and work are added, and what is alike shares its
-// sets of launches. Units of another structure form a bucket of their own; groups are in order of
-// first occurrence.
+// reductions and roots are sent together: bytes and work are added, and work that is alike
+// (Work::alike) shares its sets of launches. Units with other calls form buckets of their own.
+// Groups are in order of first occurrence.
 std::vector<BucketWork> MergeUnits(std::span<const BucketWork> units);
 
 }  // namespace legacy

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of elements, bytes and launches: sums over all workers stay far below 2^63.
+// Largest number of elements, bytes or launches; sums over all workers stay far below 2^63.
 constexpr int64_t kMost = int64_t{1} << 44;
 
 class TrafficReader {
@@ -86,7 +86,7 @@ class TrafficReader {
     if (!value.is_string()) Fail(key, value, "a text");
     return value.get<std::string>();
   }
-  // A value of an enumeration by its text.
+  // Returns the enumerator that the text at `key` names.
   template <typename Enum, typename Text>
   Enum ChoiceAt(const json& object, const char* key, Enum last, Text text) const {
     const std::string value = TextAt(object, key);
@@ -126,7 +126,7 @@ class TrafficReader {
     ReadOperations(List(line, "operations"));
   }
 
-  // Every layer belongs to one operation, so that its gradient has a time.
+  // Reads the operations. Every layer belongs to one of them, so that its gradient has a time.
   void ReadOperations(const json& operations) {
     std::vector<bool> computed(traffic_.layers.size());
     for (const json& entry : operations) {

@@ -1,4 +1,4 @@
-// The traffic reader reads what TrafficRecorder wrote (traffic_record.h). The file is hostile:
+// The traffic reader reads what TrafficRecorder wrote (traffic_record.h). The file is not trusted:
 // every number is checked before anything is sized or indexed by it.
 #pragma once
 
@@ -28,7 +28,7 @@ struct RecordedTraffic {
   std::vector<std::string> replay_refused;
   std::vector<OperationCost> operations;
   std::vector<Unit> layers;  // names and elements
-  // Each different step's work once; their `step` has no meaning.
+  // Work of each distinct step, once; its `step` has no meaning.
   std::vector<StepWork> works;
   std::vector<RecordedTraining> trainings;  // trainings in the order in which they began
 

@@ -4,9 +4,8 @@
 //
 //   {"format": 2, "hash": "...", "training": {...}, "replay_refused": [], "operations": [...],
 //   "layers": [...]}
-//   {"work": 0, "workers": 16, "batch": 16, "buckets": [...]}                    each different
-//                                                                                step once
-//   {"policy": "topk", "seed": 1, "step": 0, "work": 0}                          each step
+//   {"work": 0, "workers": 16, "batch": 16, "buckets": [...]}          once for each distinct step
+//   {"policy": "topk", "seed": 1, "step": 0, "work": 0}                each step
 #pragma once
 
 #include <filesystem>
@@ -31,7 +30,7 @@ inline constexpr int64_t kTrafficFormat = 2;
 // Returns bytes, collective calls and device work of a step, without its number.
 nlohmann::json ToJson(const StepWork& work);
 
-// Return the texts by which the record writes them.
+// Return the names that the record writes.
 const char* CollectiveText(Collective collective);
 const char* ReductionText(Reduction reduction);
 
@@ -43,8 +42,8 @@ std::string TrainingHash(const nlohmann::json& training);
 class TrafficRecorder {
  public:
   // `training` has the effective options of data, model, optimizer and compression.
-  // `replay_refused` says why the steps would differ on another network; empty: they would not. It
-  // replaces an older file, and throws Error naming it where the disk refuses.
+  // `replay_refused` says why the steps would differ on another network; empty: they would not. An
+  // older file is replaced. Throws Error naming the file where it cannot be written.
   TrafficRecorder(const std::filesystem::path& path, const nlohmann::json& training,
                   const std::vector<std::string>& replay_refused,
                   std::span<const OperationCost> operations, std::span<const Unit> layers);

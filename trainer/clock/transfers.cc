@@ -29,7 +29,8 @@ std::vector<CollectiveAlgorithm> PeerAlgorithms(Payload payload) {
   return algorithms;
 }
 
-// In-network sums need switches that can: never chosen unasked.
+// Returns the algorithms among which `auto` chooses. In-network sums need switches that support
+// them, so they are used on request only.
 std::vector<CollectiveAlgorithm> Candidates(Payload payload, const TransferOptions& options) {
   std::vector<CollectiveAlgorithm> algorithms = PeerAlgorithms(payload);
   std::erase_if(algorithms, [&](CollectiveAlgorithm algorithm) {
@@ -44,7 +45,7 @@ std::vector<CollectiveAlgorithm> Candidates(Payload payload, const TransferOptio
 CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const CollectiveSpec& spec,
                                   Collective collective, Payload payload) {
   if (collective == Collective::kBroadcast) return CollectiveAlgorithm::Broadcast;
-  // Only one algorithm's owners quantise again what they summed.
+  // In one algorithm only do the owners of shards quantise again what they summed.
   if (payload == Payload::RequantisedSum) return CollectiveAlgorithm::ScatterReduceAllGather;
   const std::optional<CollectiveAlgorithm> chosen =
       collective == Collective::kAllReduce ? options.all_reduce : options.all_gather;

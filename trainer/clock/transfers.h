@@ -1,5 +1,5 @@
 // Transfers say which algorithms carry the collective calls of exchanges: a call's collective and
-// reduction say what its messages need, the options which algorithm does that. Every choice carries
+// reduction say what its messages need, and the options choose the algorithm. Every choice carries
 // the same bytes to the same mean; only the time differs. This needs no LibTorch.
 #pragma once
 
@@ -29,8 +29,8 @@ enum class Pull : uint8_t {
 struct TransferOptions {
   Transfer transfer = Transfer::kPeers;
   Pull pull = Pull::kUnion;
-  // Algorithms among the workers. None: each collective call takes the one with the least closed
-  // form on `path`.
+  // Algorithms among the workers. nullopt: each collective call takes the algorithm with the
+  // shortest closed form on `path`.
   std::optional<fabric::CollectiveAlgorithm> all_reduce =
       fabric::CollectiveAlgorithm::RingAllReduce;
   std::optional<fabric::CollectiveAlgorithm> all_gather =
@@ -72,8 +72,7 @@ fabric::CollectiveSpec CollectiveOf(const TransferOptions& options, const Bucket
 // workers.
 double NicBytes(const fabric::CollectiveSpec& spec);
 
-// Returns these bytes for `elements` fp32 values that `workers` workers exchange by ring
-// all-reduce.
+// Returns NicBytes of `elements` fp32 values that `workers` workers exchange by ring all-reduce.
 double DenseNicBytes(int workers, int64_t elements);
 
 }  // namespace legacy

@@ -1,5 +1,5 @@
-// Word lines are text files of words in lines. They know where each word stands, and say so in
-// errors.
+// Word lines are the lines of a text file, split into words. Errors name the line and column of a
+// word.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Word {
   size_t column = 0;      // column, from 1
 };
 
-// WordLines reads such a file. Blanks and tabs separate words, a '#' begins a comment, and lines
+// WordLines reads a text file. Blanks and tabs separate words, a '#' begins a comment, and lines
 // may end with CR LF.
 class WordLines {
  public:
