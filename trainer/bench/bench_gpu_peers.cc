@@ -7,7 +7,7 @@
 namespace legacy::bench {
 namespace {
 
-// `part` of values of the device, in place.
+// Returns `part` of the values in device memory, without a copy.
 torch::Tensor View(const float* values, const KeptPart& part) {
   return torch::from_blob(const_cast<float*>(values) + part.offset, {part.length},
                           torch::TensorOptions().dtype(torch::kFloat32).device(torch::kCUDA));
@@ -30,7 +30,7 @@ std::function<void()> TorchTopKWithFeedback(const float* gradient, float* residu
                                             std::vector<KeptPart> parts) {
   return [gradient, residual, parts = std::move(parts)] {
     const torch::NoGradGuard no_gradient;
-    constexpr double kBeta = 1, kGamma = 1;  // of residual and gradient
+    constexpr double kBeta = 1, kGamma = 1;  // factors of residual and gradient
     for (const KeptPart& part : parts) {
       torch::Tensor kept_back = View(residual, part);
       const torch::Tensor sum = kBeta * kept_back + kGamma * View(gradient, part);

@@ -1,6 +1,6 @@
-// legacy-bench-training: what the toolkit adds to the bare training loop. N workers' dense steps
-// through Training against a LibTorch loop over the same batches, one thread each or both on a GPU,
-// side by side in one run; prints medians and their ratio.
+// legacy-bench-training measures what the toolkit adds to the bare training loop. It runs N
+// workers' dense steps through Training and through a LibTorch loop over the same batches, with one
+// thread each or both on a GPU, in turns in one run. It prints medians and their ratio.
 
 #include <torch/torch.h>
 
@@ -35,7 +35,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// N forward and backward passes that add up in .grad, then torch::optim::SGD.
+// A BareLoop adds N forward and backward passes up in .grad and then steps torch::optim::SGD.
 class BareLoop {
  public:
   BareLoop(const TrainingOptions& options, const Dataset& data, const ModelRequest& request)
@@ -75,7 +75,7 @@ class BareLoop {
   std::shared_ptr<Model> model_;
   torch::optim::SGD sgd_;
   Sampler sampler_;
-  std::optional<DeviceData> device_data_;  // on an accelerator
+  std::optional<DeviceData> device_data_;  // data on an accelerator
 };
 
 void Compare(const std::string& model, int workers, int64_t batch, int steps,
@@ -105,7 +105,7 @@ void Compare(const std::string& model, int workers, int64_t batch, int steps,
   training.Step();
   std::vector<double> bare_seconds, our_seconds, ratios;
   for (int step = 1; step <= steps; ++step) {
-    // Turns alternate, so that a machine that slows down slows both.
+    // Both take turns, so that a machine that slows down slows both.
     bare_seconds.push_back(seconds_of([&] { bare.Step(step); }));
     our_seconds.push_back(seconds_of([&] { training.Step(); }));
     ratios.push_back(our_seconds.back() / bare_seconds.back());

@@ -12,7 +12,7 @@ Profile Calibrate(const CalibrationOptions& options) {
   profile.name = options.name;
   profile.source =
       "measured (" + options.machine + "; " + options.command + "; " + options.date + ")";
-  profile.launches = Launches::kPerLayer;  // exchanges on the processor go unit by unit
+  profile.launches = Launches::kPerLayer;  // exchanges on the processor run unit by unit
   const auto seconds = [&](const std::function<void()>& work) {
     return MedianSeconds(work, options.repetition);
   };

@@ -1,6 +1,6 @@
 // Calibration measures this machine for a profile: rates of the models' operations and of the
-// codecs, on one thread, in processor time. It is the only part of the toolkit that reads the wall
-// clock, and what it gives is a data file, never a result.
+// codecs, on one thread, in processor time. No other part of the toolkit reads the wall clock.
+// Calibration produces a data file, never a result.
 #pragma once
 
 #include <string>

@@ -36,7 +36,7 @@ std::set<std::string> Unpriced(const MeasuredPart& part, const Profile& profile)
   return names;
 }
 
-// The share of a list that is one kernel's: per launch.
+// A Share is one kernel's part of a list of work: elements and seconds of one launch.
 struct Share {
   int64_t elements = 0;
   double seconds = 0;
@@ -56,8 +56,8 @@ Share ShareOf(const std::string& kernel, const WorkList& list, double seconds,
   return {own.elements / own.launches, std::max(0.0, seconds) / static_cast<double>(own.launches)};
 }
 
-// Of all parts of which it is the only kernel without a rate: elements and times are summed, so
-// that parts count by their work.
+// An OpenKernel collects the parts in which it is the only kernel without a rate. Elements and
+// times are summed, so that parts count by their work.
 struct OpenKernel {
   Share small, large;
   int64_t parts = 0;
@@ -85,7 +85,7 @@ double Charged(const Profile& profile, const WorkList& list) {
 }  // namespace
 
 double MedianSeconds(const std::function<void()>& call, const Repetition& repetition) {
-  call();  // caches, allocations and the libraries' own first-call work
+  call();  // fills caches, allocates, and runs the libraries' first-call work
   std::vector<double> times;
   for (int run = 0; run < repetition.runs; ++run) {
     int64_t calls = 0;
@@ -129,7 +129,7 @@ void MeasureKernels(const KernelSizes& sizes, const Repetition& repetition, Prof
         LineThrough(kernel.elements(kernel.small), seconds(kernel.small),
                     kernel.elements(kernel.large), seconds(kernel.large));
   }
-  profile.kernels["moved"] = {};  // on a processor it is in the rates of the others
+  profile.kernels["moved"] = {};  // on a processor the other kernels' rates include it
   SolveKernels(MeasureParts(sizes, repetition), profile);
 }
 

@@ -37,7 +37,7 @@ LoneKernel Elementwise(const std::string& name, const KernelSizes& sizes,
 }
 
 void AddVectors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
-  // What a receiver's sum begins and ends with: of dense messages, and of sparse ones.
+  // A receiver clears its sum first and forms the mean last, for dense and for sparse messages.
   for (const char* name : {"mean", "sparse.sum"}) {
     kernels.push_back(Elementwise(name, sizes, [](int64_t numel) {
       auto sum = std::make_shared<std::vector<float>>(numel);
@@ -74,7 +74,7 @@ void AddVectors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
   }));
 }
 
-// Of values that were selected, 1 % of a unit.
+// Adds the kernels that work on selected values, 1 % of a unit.
 void AddEntries(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
   const auto codec = std::shared_ptr<const Codec>(MakeCodec("topk"));
   const auto kept = [](int64_t numel) { return std::max<int64_t>(1, numel / 100); };
@@ -106,7 +106,7 @@ void AddEntries(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
       ReadIndices(IndexCoding::kBitmap, numel, std::ssize(positions), rest);
     };
   }));
-  // Of positions that are drawn: all but the values.
+  // Measures the draw of positions, without the values.
   kernels.push_back(Elementwise("randomk.draw", sizes, [kept](int64_t numel) -> Call {
     auto positions = std::make_shared<std::vector<uint32_t>>();
     return [=] { *positions = cpu::RandomSubset(RandomStream({.seed = 1}), numel, kept(numel)); };
@@ -137,7 +137,7 @@ int64_t SideOf(int64_t numel) {
   return side;
 }
 
-// Of square matrices at rank 4.
+// Adds the kernels of low-rank factors, for square matrices at rank 4.
 void AddFactors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
   constexpr int64_t kRank = 4;
   const auto multiply = [](int64_t numel) -> Call {
@@ -165,7 +165,7 @@ void AddFactors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
   }));
 }
 
-// L-GreCo's knapsack of `units` layers with 7 options.
+// Adds L-GreCo's knapsack, for `units` layers with 7 options.
 void AddSolver(std::vector<LoneKernel>& kernels) {
   constexpr int64_t kOptions = 7, kSteps = 10000;
   const auto prepare = [](int64_t units) -> Call {

@@ -59,7 +59,7 @@ void MeasureGpuOperations(int runs, Profile& profile) {
   MeasureOperations(
       [&](const std::function<void()>& work) {
         std::vector<double> times;
-        for (int run = -1; run < runs; ++run) {  // the first does not count
+        for (int run = -1; run < runs; ++run) {  // the first run does not count
           const auto begin = std::chrono::steady_clock::now();
           for (int call = 0; call < kCalls; ++call) work();
           torch::cuda::synchronize();

@@ -1,5 +1,4 @@
-// Operations are measured as LibTorch does them (OperationCost::kind), for profiles that are
-// measured.
+// Measures operations (OperationCost::kind) as LibTorch computes them, for measured profiles.
 #pragma once
 
 #include <functional>
@@ -8,16 +7,16 @@
 
 namespace legacy {
 
-// A Stopwatch returns the seconds of one call of a piece of work, which it repeats.
+// A Stopwatch repeats a piece of work and returns the seconds of one call.
 using Stopwatch = std::function<double(const std::function<void()>& work)>;
 
 // Sets the profile's operations and launch floor, at the sizes of the shipped models: rates that a
-// training sees, not peaks. `gpu`: on the first GPU, where batches are larger.
+// training sees, not peaks. Where `gpu` is true, it measures the first GPU, with larger batches.
 void MeasureOperations(const Stopwatch& seconds, bool gpu, Profile& profile);
 
-// Does the same on the first GPU, by the wall clock, with medians of `runs`. No host copies are
-// included, but where operations are short the host's time to launch one is. Throws Error where
-// LibTorch has no GPU to use.
+// Sets them for the first GPU, by the wall clock, with medians of `runs`. No host copies are
+// included, but where operations are short the time in which the host launches one is. Throws Error
+// where LibTorch has no GPU to use.
 void MeasureGpuOperations(int runs, Profile& profile);
 
 }  // namespace legacy

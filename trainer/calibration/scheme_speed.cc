@@ -14,7 +14,8 @@
 namespace legacy {
 namespace {
 
-constexpr double kThreshold = 4.6;  // 1 % of what exponential tails of scale 1 have
+// Exceeded by 1 % of the values of an exponential tail of scale 1.
+constexpr double kThreshold = 4.6;
 
 double Median(std::vector<double> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
@@ -22,7 +23,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// What a look at the clock costs.
+// Returns the time that reading the clock takes.
 double ClockSeconds() {
   std::vector<double> costs;
   for (int i = 0; i < 101; ++i) {
@@ -32,8 +33,9 @@ double ClockSeconds() {
   return Median(costs);
 }
 
-// Gradients that differ from step to step and add up to nothing, as noise does, without work
-// between the steps: parts of one vector, and of its negative, that begin elsewhere each time.
+// A Noise gives gradients that differ from step to step and sum to zero over time, as noise does,
+// without work between the steps. They are parts of one vector, or of its negative, that begin at
+// another position in each step.
 class Noise {
  public:
   Noise(int64_t numel, uint32_t worker) : numel_(numel) {
@@ -53,7 +55,7 @@ class Noise {
   std::vector<float> values_, negative_;
 };
 
-// Runs steps of an exchange; times are sums over all steps so far.
+// A SchemeRun runs steps of an exchange and sums their times.
 class SchemeRun {
  public:
   SchemeRun(const SchemeCase& one, int64_t numel, int workers)
@@ -87,7 +89,8 @@ class SchemeRun {
     total_ = {};
     steps_ = 0;
   }
-  // Of a step since then, on average: how many values are sent may change from step to step.
+  // Returns the mean step since Reset(), as the number of values that are sent may change from step
+  // to step.
   SchemeStep Mean() const {
     SchemeStep mean = total_;
     mean.encode_seconds /= static_cast<double>(steps_);
@@ -101,7 +104,7 @@ class SchemeRun {
     }
     return mean;
   }
-  // Whether the network has summed in all collective calls: receivers have one message then.
+  // True where the network summed in all collective calls; receivers then have one message.
   bool summed() const { return summed_; }
 
  private:
@@ -138,12 +141,12 @@ class SchemeRun {
   std::vector<float> mean_;
   int64_t step_ = 0;
   SchemeStep total_;
-  int64_t steps_ = 0;  // in `total_`
+  int64_t steps_ = 0;  // number of steps in `total_`
   bool summed_ = true;
   double clock_seconds_ = ClockSeconds();
 };
 
-// After some steps; one worker is enough where there is nothing to decode but a sum.
+// Returns a run after some warm-up steps. One worker is enough where receivers only decode a sum.
 SchemeRun MakeRun(const SchemeCase& one, int64_t numel, int workers) {
   constexpr int kWarmUp = 3;
   SchemeRun trial(one, numel, workers);

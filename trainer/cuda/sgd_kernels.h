@@ -1,5 +1,4 @@
-// These are kernels of step_kernels.h: the optimizer's step, and clipping by a factor that is on
-// the device.
+// Kernels of step_kernels.h: the optimizer's step, and clipping by a factor in device memory.
 #pragma once
 
 #include "compress/cuda/device/vectors.h"
@@ -48,7 +47,7 @@ void LaunchSgdStep(Device& device, MomentumKind kind, const SgdRates& rates,
   });
 }
 
-// A rule of Map (vector_kernels.h) that scales by a factor on the device.
+// A ScaleByRule is a rule of Map (vector_kernels.h) that scales by a factor in device memory.
 struct ScaleByRule {
   static constexpr bool kReadsOut = false;
   const float* factor;

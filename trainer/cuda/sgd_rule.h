@@ -1,5 +1,5 @@
-// The optimizer's rule for one element is the same on the host and on a GPU (optimizer.h has the
-// equations).
+// The optimizer's rule for one element. It is the same on the host and on a GPU (optimizer.h has
+// the equations).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct SgdRates {
   float decay = 0;  // weight decay
 };
 
-// Updates one weight and its velocity, which is left alone without momentum.
+// Updates one weight and its velocity; without momentum the velocity is not touched.
 template <MomentumKind kind>
 constexpr void UpdateWeight(const SgdRates& rates, float gradient, float& weight, float& velocity) {
   const float g = gradient + rates.decay * weight;

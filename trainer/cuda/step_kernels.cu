@@ -1,4 +1,4 @@
-// The launches of a training step, compiled for a GPU.
+// Launches of a training step, compiled for a GPU.
 #include "compress/cuda/device/stream_device.cuh"
 #include "compress/cuda/kernels/vector_kernels.h"
 #include "trainer/cuda/sgd_kernels.h"

@@ -1,6 +1,6 @@
-// Step kernels are what a training's step needs on a device besides LibTorch and the exchanges:
-// flat arrays of all layers, in its memory. All of it queues work and returns, and can be captured
-// in a CUDA graph.
+// Step kernels are the kernels that a training step needs besides LibTorch and the exchanges. They
+// work on flat arrays of all layers, in the device's memory. All functions queue work and return,
+// and can be captured in a CUDA graph.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ struct SgdArrays {
   float* velocity;  // not read without momentum
 };
 
-// StepKernels are those of one model on one device.
+// StepKernels are the step kernels of one model on one device.
 class StepKernels {
  public:
   virtual ~StepKernels() = default;
 
-  // Finds each layer's largest magnitude and first bad position: Operations::FindLargest()
-  // (compress/cuda/exchange/operations.h). It reads 4 bytes an element.
+  // Finds each layer's largest magnitude and the first position that is not finite:
+  // Operations::FindLargest() (compress/cuda/exchange/operations.h). It reads 4 bytes an element.
   virtual void FindLargest(const float* gradient, uint32_t* largest, uint32_t* first) = 0;
-  // Scales the whole gradient to the norm `limit` where its norm is above, as the host does, moving
-  // 12 bytes an element.
+  // Scales the whole gradient to the norm `limit` where its norm is larger, as the host does. It
+  // moves 12 bytes an element.
   virtual void Clip(float* gradient, double limit) = 0;
-  // Does the optimizer's step on all weights, moving 20 bytes an element, 12 without momentum.
+  // Does the optimizer's step on all weights. It moves 20 bytes an element, 12 without momentum.
   virtual void Update(MomentumKind kind, const SgdRates& rates, const SgdArrays& arrays) = 0;
 };
 

@@ -1,5 +1,5 @@
-// These are StepKernels on any device of compress/cuda: a GPU's stream, or the host where the logic
-// is tested.
+// StepKernels for any device of compress/cuda: a GPU's stream, or the host, on which tests run the
+// same code.
 #pragma once
 
 #include <span>
@@ -41,7 +41,7 @@ class StepKernelsOn : public StepKernels {
   cuda::Operations<Device> on_;
   int64_t numel_;
   cuda::DeviceSegments<Device> layers_;
-  cuda::DeviceSegments<Device> all_;  // as one
+  cuda::DeviceSegments<Device> all_;  // all layers as one segment
   cuda::DeviceArray<Device, double> square_;
   cuda::DeviceArray<Device, float> factor_;
 };

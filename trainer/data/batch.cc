@@ -8,7 +8,7 @@
 namespace legacy {
 namespace {
 
-// One channel, shifted (pixels from outside are black), then mirrored.
+// Copies one channel, shifted (pixels from outside are black), then mirrored.
 void MovePlane(const uint8_t* from, uint8_t* to, int height, int width, const Shift& shift) {
   std::memset(to, 0, static_cast<size_t>(height) * width);
   const int first = std::max(0, -shift.columns);

@@ -17,7 +17,7 @@ struct Batch {
   torch::Tensor labels;  // int64 [n]
 };
 
-// A Shift says how an image is augmented: pixel (r, c) becomes that of (r + rows, c + columns),
+// A Shift is the augmentation of an image: pixel (r, c) becomes that of (r + rows, c + columns),
 // black outside, and the image is then mirrored where `flip` is true.
 struct Shift {
   static constexpr int kMost = 4;  // pixels

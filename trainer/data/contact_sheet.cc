@@ -11,7 +11,7 @@
 namespace legacy {
 namespace {
 
-// Interleaved pixels, as picture formats want them.
+// A Picture has interleaved pixels, as picture formats require.
 struct Picture {
   int channels = 1;
   int height = 0;
@@ -57,7 +57,7 @@ std::string BigEndian(uint32_t value) {
   return bytes;
 }
 
-// Length, type, data, CRC of type and data (PNG specification, section 5.3).
+// Returns length, type, data, and the CRC of type and data (PNG specification, section 5.3).
 std::string PngChunk(const std::string& type, const std::string& data) {
   const std::string body = type + data;
   const uLong crc =

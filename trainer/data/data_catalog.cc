@@ -15,7 +15,7 @@ using Format = CatalogEntry::Format;
 const std::vector<std::string> kIdxFiles = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                                             "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
 
-// One gzipped file each, in the order of kIdxFiles.
+// Returns one gzipped file for each of kIdxFiles, in their order.
 std::vector<RemoteFile> IdxSources(const std::string& place,
                                    const std::vector<std::string>& digests,
                                    const std::vector<int64_t>& bytes) {
@@ -35,8 +35,8 @@ CatalogEntry EmbeddedGlyphs() {
           .stddev = {kGlyphStddev}};
 }
 
-// Digests of the gzip files: MD5 in the README of github.com/zalandoresearch/fashion-mnist; the
-// same files' SHA-256.
+// The MD5 digests of the gzip files are in the README of github.com/zalandoresearch/fashion-mnist.
+// The digests here are the SHA-256 of the same files.
 CatalogEntry FashionMnist() {
   return {
       .name = "fashion-mnist",
@@ -55,9 +55,9 @@ CatalogEntry FashionMnist() {
       .stddev = {0.3530}};
 }
 
-// SHA-256 of MNIST's and CIFAR's files as TensorFlow Datasets has them:
-// tensorflow_datasets/url_checksums/ in github.com/tensorflow/datasets. They are of the files whose
-// MD5 the publishers and torchvision print.
+// The SHA-256 digests of MNIST's and CIFAR's files are those of TensorFlow Datasets
+// (tensorflow_datasets/url_checksums/ in github.com/tensorflow/datasets). They belong to the files
+// whose MD5 the publishers and torchvision print.
 CatalogEntry Mnist() {
   return {.name = "mnist",
           .format = Format::kIdx,
@@ -111,7 +111,7 @@ CatalogEntry Cifar100() {
                   entry.folder + "/ with --data-root or LEGACY_DATA");
 }
 
-// `folder`/`name`, or else its gzipped form.
+// Returns `folder`/`name`, or else its gzipped form.
 fs::path PlainOrGzip(const CatalogEntry& entry, const fs::path& folder, const std::string& name) {
   for (const auto& file : {folder / name, folder / (name + ".gz")}) {
     if (fs::exists(file)) return file;
@@ -125,7 +125,7 @@ ImageSet LoadIdx(const CatalogEntry& entry, const fs::path& folder, bool trainin
   return ReadIdx(images, PlainOrGzip(entry, folder, entry.files[first + 1]), entry.classes);
 }
 
-// Those that exist; at least one.
+// Returns the files that exist, at least one.
 std::vector<fs::path> CifarFiles(const CatalogEntry& entry, const fs::path& folder, bool training) {
   std::vector<fs::path> found;
   const size_t test = entry.files.size() - 1;

@@ -1,5 +1,5 @@
-// The data catalogue has the data sets that are known by name: layout under the data root, official
-// sources, digests, statistics.
+// The data catalogue lists the data sets that are known by name, with their files under the data
+// root, official sources, digests and statistics.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct CatalogEntry {
   std::vector<RemoteFile> sources = {};
   std::string licence = {};  // one line
   int classes = 10;
-  std::vector<double> mean = {};  // per channel, of pixel / 255 over the training images
+  std::vector<double> mean = {};  // mean of pixel / 255 over the training images, per channel
   std::vector<double> stddev = {};
   bool augment = false;
 };
@@ -49,17 +49,17 @@ const CatalogEntry& FindInCatalog(const std::string& name);
 // LEGACY_DATA, else ~/.cache/legacy-data.
 std::filesystem::path DataRoot(const std::string& option);
 
-// True where all files of the set are below `root`, plain or compressed; always true of an embedded
-// set.
+// True where all files of the set are below `root`, plain or compressed. Always true for an
+// embedded set.
 bool IsHere(const CatalogEntry& entry, const std::filesystem::path& root);
 
-// Throws Error where LoadImages would for a file that is missing. It reads nothing.
+// Throws Error where LoadImages would miss a file. It reads none.
 void CheckIsHere(const CatalogEntry& entry, const std::filesystem::path& root);
 
-// Returns the training or the test images, in the file's order. `limit` is as in KeepFirst, but 0
-// means the default size for the embedded set. CIFAR-10's training set is what exists of
-// data_batch_1 to 5. Throws Error naming the file, the byte offset and what was expected; for a
-// missing file, how to get it.
+// Returns the training or the test images, in the file's order. `limit` is as in KeepFirst, except
+// that 0 means the default size for the embedded set. CIFAR-10's training set is made of those of
+// data_batch_1 to 5 that exist. Throws Error naming the file, the byte offset and what was
+// expected; for a missing file, how to get it.
 ImageSet LoadImages(const CatalogEntry& entry, const std::filesystem::path& data_root,
                     bool training, int64_t limit);
 

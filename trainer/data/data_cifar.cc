@@ -8,7 +8,8 @@ namespace {
 constexpr int kSide = 32;
 constexpr int kChannels = 3;
 constexpr int kCoarseClasses = 20;
-constexpr size_t kMostRecords = 100'000;  // of a file; the sets have 50,000 at most
+// Largest number of records of a file; the sets have at most 50,000.
+constexpr size_t kMostRecords = 100'000;
 
 void AppendRecords(const std::filesystem::path& file, int label_bytes, int classes, ImageSet& set) {
   const size_t labels = static_cast<size_t>(label_bytes);

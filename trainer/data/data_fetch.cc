@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file of this process alone under a temporary name, removed unless it was renamed.
+// A PartFile is a file under a temporary name that belongs to this process. It is removed unless it
+// was renamed.
 class PartFile {
  public:
   explicit PartFile(const fs::path& final_name) : final_(final_name), file_(Create(final_name)) {}
@@ -51,7 +52,7 @@ struct Download {
   const RemoteFile& source;
   const FetchProgress& progress;
   int64_t bytes = 0;
-  std::string failure;  // what curl does not know
+  std::string failure;  // reason for which Write() stopped curl
 };
 
 size_t Write(char* bytes, size_t size, size_t count, void* user) {
@@ -64,7 +65,7 @@ size_t Write(char* bytes, size_t size, size_t count, void* user) {
   }
   try {
     download.out.Write({bytes, all});
-  } catch (const Error& error) {  // curl is C
+  } catch (const Error& error) {  // no exception may pass through curl, which is C
     download.failure = error.what();
     return 0;
   }
@@ -82,7 +83,7 @@ bool MeansNoNetwork(CURLcode code) {
          code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT;
 }
 
-// "https", and for what lies on this machine "file".
+// Returns the address's protocol: "https", or "file" for files of this machine.
 std::string ProtocolOf(const std::string& url) {
   for (const char* protocol : {"https", "file"}) {
     if (url.starts_with(std::string(protocol) + "://")) return protocol;
@@ -92,7 +93,7 @@ std::string ProtocolOf(const std::string& url) {
 
 void SetOptions(CURL* curl, Download& download) {
   constexpr long kConnectSeconds = 20;
-  constexpr long kStallSeconds = 60;  // gives up after so long below 1 kB/s
+  constexpr long kStallSeconds = 60;  // time below 1 kB/s after which the download is given up
   constexpr long kRedirects = 10;
   const std::string& url = download.source.url;
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
@@ -136,7 +137,7 @@ void CheckDigest(const RemoteFile& source, const fs::path& file) {
   if (found != expected) throw Error(source.url + ": " + algorithm + " digest", found, expected);
 }
 
-// The archive's current entry into `file`.
+// Writes the archive's current entry into `file`.
 void WriteEntry(archive* input, const fs::path& archive_file, OutputFile& file) {
   constexpr size_t kChunk = 1u << 16;
   constexpr int64_t kMostBytes = int64_t{1} << 30;
@@ -155,8 +156,8 @@ void WriteEntry(archive* input, const fs::path& archive_file, OutputFile& file) 
   if (got < 0) throw Error(archive_file.string() + ": " + archive_error_string(input));
 }
 
-// Entries are taken by the last part of their name and nothing else is written, so that no archive
-// can write elsewhere.
+// Unpacks the entry's files. They are found by the last part of their name and nothing else is
+// written, so that no archive can write outside `folder`.
 void Unpack(const fs::path& archive_file, const CatalogEntry& entry, const fs::path& folder) {
   const std::unique_ptr<archive, int (*)(archive*)> input(archive_read_new(), archive_read_free);
   archive_read_support_filter_gzip(input.get());

@@ -9,7 +9,7 @@ constexpr uint32_t kMaxSide = 4096;
 constexpr size_t kImageHeader = 16;
 constexpr size_t kLabelHeader = 8;
 
-// One IDX file and the checks that both kinds share.
+// An IdxFile is one IDX file, with the checks that images and labels share.
 class IdxFile {
  public:
   IdxFile(const std::filesystem::path& path, uint32_t magic, size_t header)
@@ -39,7 +39,7 @@ class IdxFile {
     return word;
   }
 
-  // What follows the header, which must be `expected` bytes.
+  // Returns the bytes after the header, of which there must be `expected`.
   std::vector<uint8_t> Body(uint64_t expected) && {
     std::vector<uint8_t> body = file_.Read(expected);
     if (body.size() < expected) {
@@ -57,7 +57,7 @@ class IdxFile {
 };
 
 constexpr uint32_t kMaxSamples = 0x7FFFFFFF;
-constexpr uint64_t kMaxBody = uint64_t{1} << 31;  // bytes
+constexpr uint64_t kMaxBody = uint64_t{1} << 31;  // largest number of bytes of pixels
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// A data set is whole in memory as uint8, so that a batch is one index_select.
+// A data set is held whole in memory as uint8, so that a batch is one index_select.
 #pragma once
 
 #include <torch/types.h>
@@ -9,14 +9,14 @@
 
 namespace legacy {
 
-// A Dataset has its training and its test samples.
+// A Dataset has training and test samples.
 struct Dataset {
   std::string name;
   torch::Tensor train_images;  // uint8 [samples, channels, height, width]
   torch::Tensor train_labels;  // int64 [samples], in [0, classes)
   torch::Tensor test_images;
   torch::Tensor test_labels;
-  std::vector<double> mean;  // per channel, of pixel / 255, fixed per data set
+  std::vector<double> mean;  // mean of pixel / 255 per channel, fixed for the data set
   std::vector<double> stddev;
   int classes = 0;
   // True: images are cropped (4 pixels of padding) and flipped while training.
@@ -43,7 +43,7 @@ Dataset LoadDataset(const DatasetRequest& request);
 
 // Returns float [n, c, h, w] = (images / 255 - mean) / stddev of uint8 `images`.
 torch::Tensor NormalizeImages(const Dataset& dataset, const torch::Tensor& images);
-// Returns one float for each channel, in the shape that goes with images.
+// Returns one float for each channel, in a shape that broadcasts over images.
 torch::Tensor PerChannel(const std::vector<double>& values);
 
 }  // namespace legacy

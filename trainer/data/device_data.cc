@@ -5,7 +5,7 @@
 namespace legacy {
 namespace {
 
-// Columns of a choice.
+// Columns of the tensor that Choice returns.
 enum : int64_t { kIndex, kRows, kColumns, kFlip, kChoices };
 
 }  // namespace
@@ -38,8 +38,8 @@ torch::Tensor DeviceData::Choice(std::span<const int64_t> indices,
   return choice;
 }
 
-// Which row and column of the padded image a pixel comes from is one number for a whole row and
-// column.
+// All pixels of a row come from one row of the padded image, and all pixels of a column from one
+// column, so that two gathers suffice.
 torch::Tensor DeviceData::Augmented(const torch::Tensor& images,
                                     const torch::Tensor& choice) const {
   constexpr int64_t kMost = Shift::kMost;
@@ -54,7 +54,8 @@ torch::Tensor DeviceData::Augmented(const torch::Tensor& images,
       .gather(3, from_columns.expand({n, channels, height, width}));
 }
 
-// Divides by a tensor: by a number LibTorch multiplies with its reciprocal on a GPU.
+// Divides by a tensor, because LibTorch on a GPU replaces division by a number by multiplication
+// with its reciprocal.
 torch::Tensor DeviceData::Normalised(const torch::Tensor& images) const {
   return images.to(torch::kFloat32).div_(white_).sub_(mean_).div_(stddev_);
 }

@@ -1,5 +1,5 @@
-// Device data is a data set in the memory of a device, whose batches are made there: the pixels of
-// batch.h to the bit.
+// Device data is a data set in the memory of a device, which also makes its batches. Their pixels
+// equal those of batch.h to the bit.
 #pragma once
 
 #include <torch/types.h>
@@ -19,13 +19,13 @@ class DeviceData {
  public:
   DeviceData(const Dataset& dataset, const torch::Device& device);
 
-  // Returns what a training batch is made of, as a tensor on the host: each sample's number and how
-  // it is augmented.
+  // Returns what defines a training batch, as a tensor on the host: each sample's number and
+  // augmentation.
   static torch::Tensor Choice(std::span<const int64_t> indices,
                               const std::optional<RandomKey>& augment);
 
-  // Returns the batch of a choice in the memory of the device. It queues work that does not depend
-  // on the choice, so that it can be captured.
+  // Returns the batch of a choice, in the memory of the device. The queued work is the same for
+  // every choice, so that it can be captured.
   Batch Training(const torch::Tensor& choice) const;
   Batch Test(int64_t first, int64_t count) const;
 

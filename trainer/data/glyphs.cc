@@ -20,8 +20,8 @@ Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
 Point operator*(double s, Point a) { return {s * a.x, s * a.y}; }
 double Dot(Point a, Point b) { return a.x * b.x + a.y * b.y; }
 
-// A pen stroke through its end points; inner points are corners, or the control points of a uniform
-// quadratic B-spline. The frame is [-1, 1] x [-1, 1], y downwards.
+// A Stroke is a pen stroke through its end points. Inner points are corners, or the control points
+// of a uniform quadratic B-spline. The frame is [-1, 1] x [-1, 1], y downwards.
 struct Stroke {
   bool curved = false;
   std::vector<Point> points;
@@ -29,8 +29,8 @@ struct Stroke {
 
 using Glyph = std::vector<Stroke>;
 
-// Ten digits as a pen draws them. Several share parts (3, 5, 8, 9, 0, 6) so that small changes
-// matter.
+// Returns ten digits as a pen draws them. Several share parts (3, 5, 8, 9, 0, 6) so that small
+// changes matter.
 const std::array<Glyph, kGlyphClasses>& Glyphs() {
   static const std::array<Glyph, kGlyphClasses> glyphs = {{
       {{true, {{0, -1}, {-.75, -.9}, {-.75, .9}, {0, 1}, {.75, .9}, {.75, -.9}, {0, -1}}}},
@@ -53,8 +53,8 @@ const std::array<Glyph, kGlyphClasses>& Glyphs() {
   return glyphs;
 }
 
-// How much pictures vary. Fixed: these decide how hard the set is, and so every published accuracy
-// on it.
+// Ranges of the pictures' variations. They are fixed, because they decide how hard the set is, and
+// so every published accuracy on it.
 constexpr double kMaxHalfAngleTangent = 0.19;  // rotation up to 21.5 degrees either way
 constexpr double kMaxShear = 0.3;
 constexpr double kMinScale = 5.2;  // pixels for half a frame
@@ -73,21 +73,22 @@ constexpr double kMaxStrayInk = 0.7;
 constexpr double kMaxNoise = 0.25;  // standard deviation of a pixel
 constexpr int kSplineSteps = 5;     // straight pieces for one piece of a spline
 
-// Seed of the set: part of its definition, not of a run.
+// Seed of the set. It is part of the set's definition, not of a run.
 constexpr uint64_t kGlyphSeed = 0x676C797068;
 
 double Between(RandomStream& random, double low, double high) {
   return low + (high - low) * random.Uniform();
 }
 
-// Sum of four uniform draws, centred and scaled: variance 1, nearly normal, no logarithm or cosine.
+// Returns the sum of four uniform draws, centred and scaled: its variance is 1, it is nearly
+// normal, and it needs no logarithm or cosine.
 double NearlyNormal(RandomStream& random) {
   double sum = -2;
   for (int i = 0; i < 4; ++i) sum += static_cast<double>(random.NextU32()) * 0x1p-32;
   return sum * 1.7320508075688772;
 }
 
-// Frame to pixels: p -> matrix p + shift.
+// An Affine maps the frame to pixels: p -> matrix p + shift.
 struct Affine {
   Point column_x;
   Point column_y;
@@ -96,7 +97,8 @@ struct Affine {
 };
 
 Affine DrawAffine(RandomStream& random) {
-  // cos and sin from the tangent of half the angle: rational, hence exact everywhere.
+  // cos and sin follow from the tangent of half the angle by rational operations, which are exact
+  // everywhere.
   const double t = Between(random, -kMaxHalfAngleTangent, kMaxHalfAngleTangent);
   const double cosine = (1 - t * t) / (1 + t * t);
   const double sine = 2 * t / (1 + t * t);
@@ -112,8 +114,8 @@ Affine DrawAffine(RandomStream& random) {
 
 using Polyline = std::vector<Point>;
 
-// The stroke's straight pieces. A spline starts and ends in its end points and passes through the
-// middles between neighbouring control points.
+// Returns the stroke's straight pieces. A spline starts and ends in its end points and passes
+// through the middles between neighbouring control points.
 Polyline Flatten(bool curved, const std::vector<Point>& points) {
   if (!curved || points.size() < 3) return points;
   Polyline line = {points.front()};
@@ -144,7 +146,7 @@ std::vector<Polyline> DrawGlyph(const Glyph& glyph, RandomStream& random) {
   return lines;
 }
 
-// A short curved stroke anywhere in the picture.
+// Returns a short curved stroke anywhere in the picture.
 Polyline DrawStray(RandomStream& random) {
   std::vector<Point> points;
   points.push_back({Between(random, 0, kGlyphSide), Between(random, 0, kGlyphSide)});
@@ -170,8 +172,8 @@ struct Pen {
 
 using Canvas = std::array<double, kGlyphSide * kGlyphSide>;
 
-// Draws a line: full ink within the pen's half width, fading to none over `softness`; ink covers,
-// it does not add up.
+// Draws a line with full ink within the pen's half width, which fades to none over `softness`.
+// Where lines overlap, the stronger ink counts; ink does not add up.
 void Draw(const Polyline& line, const Pen& pen, Canvas& canvas) {
   const double reach = pen.half_width + pen.softness;
   for (size_t i = 0; i + 1 < line.size(); ++i) {
@@ -191,7 +193,7 @@ void Draw(const Polyline& line, const Pen& pen, Canvas& canvas) {
   }
 }
 
-// One picture into `pixels`; returns its label.
+// Draws one picture into `pixels`. Returns its label.
 int DrawPicture(RandomStream& random, std::span<uint8_t> pixels) {
   const int label = static_cast<int>(random.Below(kGlyphClasses));
   Canvas canvas{};

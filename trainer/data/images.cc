@@ -37,7 +37,8 @@ std::vector<uint8_t> ImageFile::Read(uint64_t most) {
     if (got < static_cast<int>(wanted)) break;
   }
   int status = Z_OK;
-  const std::string message = gzerror(file_.get(), &status);  // a truncated stream reads as its end
+  // Zlib reads a truncated stream as one that ends.
+  const std::string message = gzerror(file_.get(), &status);
   if (status != Z_OK && status != Z_STREAM_END) Fail(message);
   return bytes;
 }

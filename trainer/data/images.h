@@ -1,5 +1,4 @@
-// These are labelled images in memory, and the readers of the formats that they come in, without
-// LibTorch.
+// Labelled images in memory, and readers of their file formats, without LibTorch.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +27,18 @@ struct ImageSet {
 // Keeps the first `limit` samples; 0 keeps all.
 void KeepFirst(ImageSet& images, int64_t limit);
 
-// An ImageFile reads a file in pieces, and gunzips it where it starts with gzip's magic. A few
-// bytes of gzip may stand for gigabytes, so a reader asks for what the format promises and for no
-// more.
+// An ImageFile reads a file in pieces, and decompresses it where it starts with gzip's magic. A few
+// bytes of gzip may stand for gigabytes, so a reader asks for as many bytes as the format promises
+// and for no more.
 class ImageFile {
  public:
   // Throws Error where it cannot be opened.
   explicit ImageFile(const std::filesystem::path& file);
 
-  // Returns the next `most` bytes, fewer where the file ends. Memory grows with what is there.
+  // Returns the next `most` bytes, fewer where the file ends. Memory grows with the bytes read.
   // Throws Error where gzip's stream is truncated or fails its own checksum.
   std::vector<uint8_t> Read(uint64_t most);
-  // Throws Error where there is more.
+  // Throws Error where the file goes on.
   void ExpectEnd();
   uint64_t offset() const { return offset_; }
 

@@ -1,4 +1,4 @@
-// The sampler says which samples each worker sees at each step. Every epoch shuffles the whole
+// The sampler chooses the samples of each worker at each step. Every epoch shuffles the whole
 // training set (Fisher-Yates on counter-based draws keyed by seed and epoch) and cuts it into
 // equal, disjoint shards; a shard's incomplete last batch is left out. The order is a function of
 // (seed, step, worker) alone, so every policy and scheme sees the same batches.

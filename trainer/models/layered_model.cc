@@ -51,7 +51,7 @@ torch::nn::Conv2d LayeredModel::Conv(const std::string& name, int outputs, const
                                                .bias(window.bias)));
 }
 
-// Training reads the input twice: for the statistics, then to normalise.
+// Training reads the input twice: for the statistics, and to normalise.
 torch::nn::BatchNorm2d LayeredModel::BatchNorm(const std::string& name) {
   Add("batchnorm", 0, 2 * Elements(), Elements(), 2, kFloatBytes * 2 * channels_);
   return register_module(name, torch::nn::BatchNorm2d(channels_));

@@ -1,5 +1,5 @@
 // A layered model is the base of our models: it makes LibTorch layers one after the other, and
-// records what each costs.
+// records the cost of each.
 #pragma once
 
 #include <torch/nn/modules/batchnorm.h>
@@ -33,10 +33,11 @@ class LayeredModel : public Model {
   // Makes a convolution. Throws Error where the image has become smaller than the window.
   torch::nn::Conv2d Conv(const std::string& name, int outputs, const Window& window);
   torch::nn::BatchNorm2d BatchNorm(const std::string& name);
-  // Makes a linear layer, which flattens what comes in.
+  // Makes a linear layer, which flattens its input.
   torch::nn::Linear Linear(const std::string& name, int outputs, bool bias = true);
 
-  // While it lives, operations belong to a branch: the shape is afterwards what it was before.
+  // While a Branch lives, operations belong to a branch of the model. When it ends, the shape is
+  // again what it was before.
   class Branch {
    public:
     explicit Branch(LayeredModel& model)
@@ -50,8 +51,8 @@ class LayeredModel : public Model {
     std::tuple<int, int, int> shape_;
   };
 
-  // These are operations without parameters: they have only a cost, and an effect on the shape.
-  // `inputs` tensors of the current shape are read.
+  // Add operations without parameters, which have only a cost and an effect on the shape. `inputs`
+  // tensors of the current shape are read.
   void Elementwise(int inputs = 1);
   void Pool(int kernel);  // windows of kernel x kernel, and the same stride
   void PoolAll();         // pools to 1x1
@@ -62,7 +63,7 @@ class LayeredModel : public Model {
 
  private:
   double Elements() const;
-  // Lists an operation that owns the next `parameters` parameters of `weight_bytes` together.
+  // Lists an operation that owns the next `parameters` parameters, of `weight_bytes` in all.
   void Add(const std::string& kind, double flops, double inputs, double outputs, int parameters,
            double weight_bytes);
 
@@ -71,8 +72,8 @@ class LayeredModel : public Model {
   int parameters_ = 0;
 };
 
-// Each family makes the names that it knows and returns null for the others. Weights are LibTorch's
-// own, until MakeModel draws them.
+// Each family makes the models whose names it knows and returns null for other names. Weights are
+// LibTorch's own, until MakeModel draws them.
 std::shared_ptr<Model> MakePlainModel(const ModelRequest& request);
 std::shared_ptr<Model> MakeResidualModel(const ModelRequest& request);
 

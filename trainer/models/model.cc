@@ -23,7 +23,7 @@ void Check(const ModelRequest& request) {
   at_least_one("classes", request.classes);
 }
 
-// The model with LibTorch's own weights.
+// Returns the model with LibTorch's own weights.
 std::shared_ptr<Model> Build(const ModelRequest& request) {
   Check(request);
   for (auto make : {MakePlainModel, MakeResidualModel}) {
@@ -34,9 +34,9 @@ std::shared_ptr<Model> Build(const ModelRequest& request) {
   throw Error("model", request.name, names);
 }
 
-// Weights of at least two dimensions: uniform with variance gain / fan-in, where the gain is 2
-// before a ReLU (He et al., ICCV'15, equation 10) and 1 for the last of them, the classifier.
-// Vectors: 0, but batch-norm scales 1.
+// Draws the weights. Tensors of at least two dimensions are uniform with variance gain / fan-in,
+// where the gain is 2 before a ReLU (He et al., ICCV'15, equation 10) and 1 for the last of them,
+// the classifier. Vectors are 0, and batch-norm scales are 1.
 void DrawWeights(Model& model, uint64_t seed) {
   torch::NoGradGuard no_grad;
   const auto parameters = model.named_parameters();
@@ -79,8 +79,8 @@ std::shared_ptr<Model> ShareParameters(const Model& model, const ModelRequest& r
   bool same = source.size() == target.size();
   for (size_t i = 0; same && i < source.size(); ++i) same = source[i].sizes() == target[i].sizes();
   if (!same) throw Error("model", request.name, "the request that the shared model was made from");
-  // set_data leaves the new instance's own leaf, so that its gradients are asked for by its own
-  // parameters.
+  // set_data keeps the new instance's own leaf tensors, so that autograd computes gradients for
+  // them.
   for (size_t i = 0; i < source.size(); ++i) torch::Tensor(target[i]).set_data(source[i].detach());
   return shared;
 }

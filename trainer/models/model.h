@@ -1,4 +1,4 @@
-// Models are LibTorch modules with a list of what each operation costs.
+// Models are LibTorch modules that list the cost of each operation.
 #pragma once
 
 #include <torch/nn/module.h>

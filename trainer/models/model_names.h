@@ -1,5 +1,4 @@
-// These are the names of the models that are built in (model.h), without LibTorch, for what reads
-// scenarios.
+// Names of the built-in models (model.h), for readers of scenarios that do not need LibTorch.
 #pragma once
 
 #include <string>

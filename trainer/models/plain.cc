@@ -1,4 +1,4 @@
-// Convolutions, pooling and fully connected layers in a row.
+// Plain models have convolutions, pooling and fully connected layers in a row.
 
 #include <torch/torch.h>
 
@@ -59,8 +59,8 @@ std::shared_ptr<Model> MakePlainModel(const ModelRequest& request) {
     return std::make_shared<PlainModel>(request, PlainPlan{{{32, 3, 1}, {64, 3, 1}}, {256}});
   }
   if (request.name == "lenet5") {
-    // LeCun et al. 1998 draw 28x28 digits in a 32x32 frame; ReLU and max-pooling as everybody does
-    // today.
+    // LeCun et al. 1998 put 28x28 digits in a 32x32 frame. ReLU and max-pooling replace the
+    // original's activations and pooling, as is usual today.
     const int margin = std::max(0, (32 - std::min(request.height, request.width)) / 2);
     return std::make_shared<PlainModel>(request,
                                         PlainPlan{{{6, 5, margin}, {16, 5, 0}}, {120, 84}});

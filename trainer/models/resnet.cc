@@ -1,5 +1,5 @@
 // Residual networks for small images: ResNet-20 (He et al., CVPR'16, section 4.2), a cheap form of
-// it that sees patches, and the ResNet-9 of the DAWNBench entry by Page (2018).
+// it that works on patches, and the ResNet-9 of the DAWNBench entry by Page (2018).
 #include <torch/nn/functional.h>
 
 #include "trainer/models/layered_model.h"
@@ -26,8 +26,8 @@ class ResidualModel : public LayeredModel {
   }
 };
 
-// conv 64; conv 128 + pool, residual 128; conv 256 + pool; conv 512 + pool, residual 512; pool,
-// linear without bias, logits times 1/8.
+// ResNet9 has the layers conv 64; conv 128 + pool, residual 128; conv 256 + pool; conv 512 + pool,
+// residual 512; pool, linear without bias, logits times 1/8.
 class ResNet9 : public ResidualModel {
  public:
   explicit ResNet9(const ModelRequest& request) : ResidualModel(request) {
@@ -74,14 +74,14 @@ class ResNet9 : public ResidualModel {
   torch::nn::Linear classifier_{nullptr};
 };
 
-// 6n + 2 layers with n = 3: widths 16, 32, 64.
+// ResNet20 has 6n + 2 layers with n = 3 and widths 16, 32, 64.
 class ResNet20 : public ResidualModel {
  public:
   enum class Kind : uint8_t {
     // Shortcuts have no parameters (option A: every second pixel, new channels are zero).
     kPaper,
-    // The stem turns patches of 4x4 pixels into one each, which takes a sixteenth of the work;
-    // shortcuts that change the shape are projections (option B): 65 parameter tensors.
+    // The stem turns each patch of 4x4 pixels into one pixel, which divides the work by sixteen.
+    // Shortcuts that change the shape are projections (option B); there are 65 parameter tensors.
     kPatches,
   };
 
@@ -137,7 +137,7 @@ class ResNet20 : public ResidualModel {
     return block;
   }
 
-  // `x` in the shape of `y`.
+  // Returns `x` in the shape of `y`.
   static torch::Tensor Widened(const torch::Tensor& x, const torch::Tensor& y) {
     const int64_t added = y.size(1) - x.size(1);
     if (added == 0) return x;
