@@ -31,7 +31,7 @@ Unit UnitOf(int64_t numel) {
   return {.id = 3, .name = "3", .shape = {numel}, .offset = 0, .numel = numel};
 }
 
-// A codec, a gradient of every kind and length, a parameter.
+// A Case is a codec with a gradient of one kind and length, and a parameter.
 struct Case {
   const Codec& codec;
   std::string gradient;
@@ -50,7 +50,7 @@ struct Case {
   }
 };
 
-// Calls check(case) for all, and returns how many there were.
+// Calls check(case) for all cases. Returns their number as text.
 std::string ForAll(const Codec& codec, const std::function<void(const Case&)>& check) {
   int cases = 0;
   for (const GradientRow& row : GradientTable()) {
@@ -139,7 +139,7 @@ std::string Decodes(const Codec& codec) {
   });
 }
 
-// decode(m) + r' = e, to the rounding of one subtraction.
+// Checks decode(m) + r' = e, to the rounding of one subtraction.
 std::string AddsUp(const Codec& codec) {
   return ForAll(codec, [&](const Case& one) {
     std::vector<float> residual = one.values;
@@ -156,10 +156,11 @@ std::string AddsUp(const Codec& codec) {
   });
 }
 
-// The largest residual of a training in which the same gradient comes again and again.
+// Checks the largest residual of a training in which every step has the same gradient.
 std::string StaysBounded(const Codec& codec) {
   constexpr int kSteps = 300;
-  constexpr double kBlownUp = 1e4;  // times the largest gradient; what is never sent grows to 300
+  // Times the largest gradient; a value that is never sent grows to 300.
+  constexpr double kBlownUp = 1e4;
   int tried = 0;
   for (const double parameter : Parameters(codec.Parameter())) {
     if (!codec.AllowsErrorFeedback(parameter)) continue;
@@ -190,8 +191,8 @@ double SquaredDistance(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-// The mean error of many messages, beside the one that SquaredErrors expects. Methods that draw a
-// sample estimate from one, so the slack is wide.
+// Compares the mean error of many messages with the one that SquaredErrors expects. Methods that
+// draw a sample estimate from one, so the tolerance is wide.
 std::string Errors(const Codec& codec) {
   constexpr int kDraws = 64;
   constexpr double kSlack = 0.2;
@@ -248,7 +249,7 @@ std::string RefusesMessages(const Codec& codec) {
   return "another unit, another length";
 }
 
-// Every message is added, or refused before anything is.
+// Checks that every message is either added, or refused before any part of it is added.
 std::string SurvivesHostileBytes(const Codec& codec) {
   constexpr int kMessages = 5000;
   RandomStream stream({.seed = 77});

@@ -52,7 +52,8 @@ std::unique_ptr<Scheme> OpenScheme(const CodecChoice& codec, std::optional<bool>
   try {
     scheme->Open(one, 1)->Begin({.parameter = codec.parameter});
     return scheme;
-  } catch (const Error&) {  // what it refuses else, it refuses again when it is used
+    // A scheme that refuses for another reason refuses again when it is used.
+  } catch (const Error&) {
     *feedback = false;
     return MakeScheme(codec.scheme, {.error_feedback = false});
   }

@@ -38,7 +38,7 @@ std::string ParameterText(const ParameterSpec& spec) {
                      FormatNumber(spec.fallback));
 }
 
-// 1234567 as 1,234,567.
+// Returns 1234567 as 1,234,567.
 std::string Grouped(int64_t number) {
   std::string text = std::to_string(number);
   for (auto at = static_cast<int64_t>(text.size()) - 3; at > 0; at -= 3) {
@@ -76,7 +76,7 @@ MethodEntry CodecEntry(const std::string& name) {
           .collective = row != table.end() ? row->collective : CollectiveText(*scheme, square)};
 }
 
-// Those that are compiled in.
+// Returns the gradients that are compiled in.
 std::vector<MethodEntry> RealEntries() {
   std::vector<MethodEntry> entries;
   for (const RealGradient& gradient : RealGradients()) {
@@ -123,7 +123,7 @@ std::string OptionLine(std::span<const OptionSpec> options) {
   return text;
 }
 
-// Bars end cells of a Markdown table.
+// Returns the text with bars escaped, because bars end cells of a Markdown table.
 std::string Cell(const std::string& text) {
   std::string cell;
   for (const char c : text) cell += c == '|' ? std::string("\\|") : std::string(1, c);

@@ -1,5 +1,5 @@
-// A codec report is what came out of trying codecs, as rows for CSV and JSON and as a table for
-// people. Times are measured; they alone differ from run to run.
+// A codec report shows the results of trying codecs, as rows for CSV and JSON and as a table for
+// people. Only the measured times differ from run to run.
 #pragma once
 
 #include <string>
@@ -10,24 +10,26 @@
 
 namespace legacy {
 
-enum class Detail : uint8_t { kCodec, kStep, kLayer };  // one row for each of these, of each codec
+// A Detail says for what there is a row: for each codec, for each of its steps, or for each of its
+// layers.
+enum class Detail : uint8_t { kCodec, kStep, kLayer };
 Detail ParseDetail(const std::string& text);
 
 // Returns the rows. Volumes and times are of one step, in the mean over the steps; errors are over
-// all elements and steps. What is not defined (a ratio to nothing) is null.
+// all elements and steps. A value that is not defined (a ratio to nothing) is null.
 //
 //   parameter           null for a policy's own messages and for codecs without one
 //   elements, elements_sent
 //   message_bytes       of worker 0, all calls
-//   payload_bytes       the same without headers
+//   payload_bytes       message_bytes without headers
 //   element_ratio       elements / elements_sent
 //   payload_ratio       4 elements / message_bytes
 //   traffic_ratio       bytes through a NIC: dense fp32 by ring all-reduce / this codec
 //   relative_error      ||e - C(e)|| / ||e||, norms of one worker alone, e = gradient + residual
 //   gain                ||C(e)||^2 / ||e||^2, energies
 //   mean_relative_error relative_error of the mean over all workers
-//   transfer_seconds    of all calls by alpha-beta
-//   measured_*          one worker alone, of its own message; *_bytes_per_second of dense fp32
+//   transfer_seconds    seconds of all calls by alpha-beta
+//   measured_*          one worker alone with its own message; *_bytes_per_second of dense fp32
 std::vector<Row> ReportRows(const CodecResult& result, const RunOptions& options, int workers,
                             Detail detail);
 

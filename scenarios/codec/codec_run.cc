@@ -14,21 +14,21 @@ namespace {
 
 using Gradients = std::vector<std::span<const float>>;
 
-constexpr const char* kPolicyLayer = "(policy)";  // messages of a policy's own
+constexpr const char* kPolicyLayer = "(policy)";  // layer name of a policy's own messages
 
 double Median(std::vector<double> values) {
   std::ranges::sort(values);
   return values[(values.size() - 1) / 2];
 }
 
-// What an exchange is judged by: the mean over the workers of e, what they compress.
+// Losses compare what is compressed, e, with what was decoded, as squared norms.
 struct Losses {
   double squared = 0;  // of e
-  double kept = 0;     // of what was decoded
+  double kept = 0;     // of the decoded values
   double error = 0;    // of their difference
 };
 
-// Mean over the workers of what they hold, added to `sum`.
+// Adds the mean over the workers of their residuals to `sum`.
 void AddResidual(const Exchange& exchange, int workers, std::vector<double>& sum) {
   for (int w = 0; w < workers; ++w) {
     const std::span<const float> residual = exchange.Residual(w);
@@ -46,7 +46,7 @@ Losses LossesOf(std::span<const double> e, std::span<const float> decoded) {
   return losses;
 }
 
-// LEGACY's tables by their names, all others by their text.
+// Returns the policy: LEGACY's policies with their tables, all others from their text.
 std::unique_ptr<Policy> PolicyOf(const RunOptions& options, const PolicyContext& context) {
   const auto tables = LegacyPolicyNames();
   if (options.policy == "uniform" || std::ranges::find(tables, options.policy) == tables.end()) {
@@ -59,7 +59,7 @@ std::unique_ptr<Policy> PolicyOf(const RunOptions& options, const PolicyContext&
                           context.scheme->Parameter());
 }
 
-// One codec on its way through the steps.
+// A Trial runs one codec through the steps.
 class Trial {
  public:
   Trial(const CodecChoice& codec, const RunOptions& options, GradientSource& source)
@@ -120,7 +120,7 @@ class Trial {
     }
     return parts;
   }
-  // Counts a collective call's traffic.
+  // Adds the bytes and seconds of a collective call to the record.
   void Charge(const SentCall& call, int64_t elements, CodecRecord& record) const;
 
   const RunOptions& options_;
@@ -130,9 +130,9 @@ class Trial {
   CodecResult result_;
   std::unique_ptr<Scheme> scheme_;
   std::unique_ptr<Policy> policy_;
-  std::vector<std::unique_ptr<Exchange>> all_;    // by unit, among all workers
-  std::vector<std::unique_ptr<Exchange>> alone_;  // by unit, one worker
-  // Of the present step.
+  std::vector<std::unique_ptr<Exchange>> all_;    // exchanges of all workers, by unit
+  std::vector<std::unique_ptr<Exchange>> alone_;  // exchanges of one worker alone, by unit
+  // State of the current step.
   int64_t step_ = 0;
   std::vector<double> parameters_;
   std::vector<double> candidates_;
@@ -188,8 +188,8 @@ void Trial::RunPolicyCall(PolicyMoment moment, const std::vector<std::vector<Pro
   result_.records.push_back(std::move(record));
 }
 
-// Exchanges begin, and measure their candidates where there are any; returns the one that the
-// policy chose.
+// Begins the exchanges, and lets them measure their candidates where there are any. Returns the one
+// that the policy chose.
 size_t Trial::Agree(const Gradients& gradients) {
   std::vector<std::vector<Probe>> probes(candidates_.empty() ? 0 : gradients.size());
   for (size_t u = 0; u < units_.size(); ++u) {
@@ -205,7 +205,7 @@ size_t Trial::Agree(const Gradients& gradients) {
   return policy_->Chosen();
 }
 
-// The median of several runs from the same state.
+// Runs one worker alone several times from the same state, and records the median times.
 void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
                      CodecRecord& record) {
   Exchange& exchange = *alone_[u];
@@ -231,8 +231,10 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
     encode.push_back(measuring + trace.encode_seconds);
     decode.push_back(trace.decode_seconds);
   }
-  if (scheme_->Traits()
-          .owns_momentum) {  // e is not known beforehand; what was not sent is the residual
+  if (scheme_
+          ->Traits()
+          // With momentum, e is not known beforehand: it is what was sent plus the residual.
+          .owns_momentum) {
     e.assign(trace.mean.begin(), trace.mean.end());
     AddResidual(exchange, 1, e);
   }
@@ -276,8 +278,8 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
   result_.records.push_back(std::move(record));
 }
 
-// Losses, rates of learning and time spent on coding are not simulated here; transfers are, by
-// alpha-beta.
+// Gives the policy its feedback. Losses, learning rates and coding times are not simulated here;
+// transfer times are, by alpha-beta.
 void Trial::GiveFeedback() {
   StepFeedback feedback{.step = step_, .loss = 0, .mean_gradient = mean_};
   std::vector<double> bytes;

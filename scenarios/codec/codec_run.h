@@ -1,6 +1,6 @@
 // A codec run tries a codec (or scheme) on gradients: the real exchange of every layer among all
-// workers, step by step, under a policy. Beside it one worker alone goes through the same exchange,
-// which says what its own message loses and what coding costs it.
+// workers, step by step, under a policy. In addition, one worker alone goes through the same
+// exchange, which measures what its own message loses and how long coding takes.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct CodecChoice {
   std::string scheme;
   double parameter = 0;
 };
-// Reads a choice. `parameter` is for codecs that name none; empty: their default. Throws Error as
-// MakeScheme does, and on bare numbers above 1 where a fraction is meant.
+// Reads a choice. `parameter` is for codecs whose text has none; empty: their default. Throws Error
+// as MakeScheme does, and on bare numbers above 1 where a fraction is meant.
 CodecChoice ParseCodec(const std::string& text, const std::string& parameter = {});
 // Reads a parameter; fractions are "1%" or "0.01". Throws Error naming `where`.
 double ParseParameter(const std::string& text, const ParameterSpec& spec, const std::string& where);
@@ -30,42 +30,42 @@ double ParseParameter(const std::string& text, const ParameterSpec& spec, const 
 struct RunOptions {
   std::string policy = "uniform";
   LegacyTable table = {};  // table of the policies legacy-layer, legacy-phase and legacy-both
-  std::optional<bool> error_feedback;  // none: error feedback where the codec allows it
+  std::optional<bool> error_feedback;  // nullopt: error feedback where the codec allows it
   uint64_t seed = 1;
   int64_t first_step = 0;
-  int repeats = 5;  // repetitions of what is measured; the median counts
+  int repeats = 5;  // repetitions of each measurement, of which the median counts
   Collectives collectives;
   LinkEstimate link = {.latency_seconds = 10e-6, .seconds_per_byte = 8 / 1e9};
-  double compute_seconds = 0;  // computing of a step, for policies that read the clock
+  double compute_seconds = 0;  // compute time of a step, for policies that read the clock
   int64_t steps_per_epoch = 1;
 };
 
-// A CodecRecord is one layer in one step, or what a policy itself sent.
+// A CodecRecord is the result of one layer in one step, or of a policy's own messages.
 struct CodecRecord {
   int64_t step = 0;
   std::string layer;
   int64_t elements = 0;
   double parameter = 0;
-  // These are of worker 0.
+  // Messages of worker 0.
   int64_t elements_sent = 0;
   int64_t message_bytes = 0;
   int64_t header_bytes = 0;     // part of message_bytes
   double nic_bytes = 0;         // bytes that leave a worker's NIC, the mean over the workers
   double transfer_seconds = 0;  // seconds by alpha-beta
-  // These are of one worker alone: its error-fed gradient e, what is decoded of it, and their
-  // difference.
+  // Squared norms of one worker alone: of e = gradient + residual, of the decoded message, and of
+  // their difference.
   double squared = 0;
   double kept_squared = 0;
   double error_squared = 0;
-  // These are of the mean over all workers: of e, and its difference to the decoded one.
+  // Squared norms of the means over all workers: of e, and of its difference to the decoded mean.
   double mean_squared = 0;
   double mean_error_squared = 0;
-  // These are measured with one worker alone.
+  // Times that are measured with one worker alone.
   double encode_seconds = 0;
   double decode_seconds = 0;
 };
 
-// A CodecResult is what came of one choice.
+// A CodecResult is the result of one choice.
 struct CodecResult {
   CodecChoice codec;
   ParameterSpec parameter;
@@ -78,8 +78,8 @@ struct CodecResult {
 // Runs a choice on all steps of the source.
 CodecResult RunCodec(const CodecChoice& codec, const RunOptions& options, GradientSource& source);
 
-// Returns the scheme with error feedback as asked, or where it allows that at `parameter`.
-// `feedback` becomes which.
+// Returns the scheme with or without error feedback. nullopt: with error feedback where the scheme
+// allows it at `parameter`. `feedback` becomes the choice.
 std::unique_ptr<Scheme> OpenScheme(const CodecChoice& codec, std::optional<bool> error_feedback,
                                    bool* feedback);
 

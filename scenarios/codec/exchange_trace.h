@@ -1,4 +1,4 @@
-// An exchange trace is one exchange run to its end, with notes of what happened.
+// An exchange trace is the record of one exchange that ran to its end.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ struct ExchangeTrace {
   double decode_seconds = 0;  // seconds of all messages
 };
 
-// Runs all calls after Begin. `gradients` are those of each worker, empty where the exchange has
-// measured them and one was chosen.
+// Runs all calls after Begin. `gradients` has one for each worker; they are empty where the
+// exchange has measured them and a candidate was chosen.
 ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float>> gradients,
                        int64_t numel);
 
-// Runs one collective call, whose messages `encode` makes and `accumulate` takes, in the order of
-// the workers.
+// Runs one collective call. `encode` makes the messages and `accumulate` receives them, in the
+// order of the workers.
 template <typename Encode, typename Accumulate>
 SentCall RunCall(const CollectiveCall& call, int workers, Encode encode, Accumulate accumulate) {
   SentCall work = Unsent(call, workers);

@@ -37,7 +37,7 @@ std::vector<float> ReadFloats(const std::string& path) {
   return values;
 }
 
-// What the user says of the layers; empty: nothing.
+// Returns the layers that the user gave; empty: none.
 std::vector<Unit> GivenLayers(const GradientOptions& options) {
   if (!options.shape.empty() && !options.layers.empty()) {
     throw Error("--shape", options.shape, "either this or --layers");
@@ -54,7 +54,7 @@ void CheckLength(const std::string& what, size_t values, const std::vector<Unit>
               std::to_string(elements) + ", as --shape or --layers has it");
 }
 
-// "gaussian" of as many values as there are elements, unless the text says how many.
+// Adds the number of elements to a distribution's text, unless the text has one.
 std::string WithLength(const std::string& text, const std::vector<Unit>& units) {
   std::vector<Stage> stages = ParseStages(text);
   if (!units.empty()) stages.front().options.try_emplace("n", std::to_string(ElementsOf(units)));

@@ -1,4 +1,4 @@
-// A gradient source has the gradients that a codec is tried on, of every worker at every step.
+// A gradient source has the gradients on which a codec is tried, of every worker at every step.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace legacy {
 
 // GradientOptions say where gradients come from.
 struct GradientOptions {
-  // One of these three is given.
-  // Raw little-endian fp32 files; worker w has file w, or all have the one.
+  // Exactly one of the next three is given.
+  // Raw little-endian fp32 files; worker w has file w, or all workers share one file.
   std::vector<std::string> files;
-  std::string real;   // name of one that is compiled in, which all workers have
-  std::string drawn;  // "student-t:n=1e6": each worker and step has its own
-  // These say what they consist of; neither: one layer of one dimension, or the layers of the real
-  // one.
+  std::string real;   // name of a compiled-in gradient, which all workers share
+  std::string drawn;  // distribution, "student-t:n=1e6"; each worker and step has its own draw
+  // Layers of the gradient. Without both there is one layer of one dimension, or the layers of the
+  // real gradient.
   std::string shape;   // shape: "512x1024"
   std::string layers;  // file of a list of layers
   int workers = 0;     // 0: as many as files, or kDefaultWorkers
@@ -28,11 +28,11 @@ struct GradientOptions {
 inline constexpr int kDefaultWorkers = 8;
 inline constexpr int kMostWorkers = 4096;
 
-// A GradientSource reads or draws them.
+// A GradientSource reads or draws gradients.
 class GradientSource {
  public:
   // Throws Error on files that cannot be read, lengths that do not fit, and values that are not
-  // finite, with where they are.
+  // finite, with their position.
   explicit GradientSource(const GradientOptions& options);
 
   const std::vector<Unit>& units() const { return units_; }
@@ -41,7 +41,7 @@ class GradientSource {
   const std::string& description() const { return description_; }
 
   // Returns the flat gradients of all workers in a step, from 0. They are valid until the next
-  // call. Files of one step's length are the same at every step.
+  // call. Files with the length of one step give the same gradients at every step.
   std::vector<std::span<const float>> AtStep(int64_t step);
 
  private:
@@ -54,7 +54,7 @@ class GradientSource {
   int64_t steps_ = 0;
   std::string description_;
   std::string drawn_;                         // distribution that is drawn anew at each step
-  std::vector<std::vector<float>> owned_;     // [file], or [worker] of the present step
+  std::vector<std::vector<float>> owned_;     // [file], or [worker] of the current step
   std::vector<std::span<const float>> held_;  // whole files, or the real gradient
 };
 

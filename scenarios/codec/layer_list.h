@@ -1,4 +1,4 @@
-// These read shapes and lists of layers from text.
+// Readers of shapes and lists of layers as text.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Message files are one worker's messages as files: the bytes as they are sent, one file a
+// Message files hold one worker's messages: the bytes as they are sent, one file for each
 // collective call. FILE is the first call's, FILE.2 the second's and so on.
 #pragma once
 
@@ -12,8 +12,8 @@ namespace legacy {
 // Writes the messages of one worker.
 void WriteMessages(const std::vector<Bytes>& messages, const std::string& path);
 
-// Returns what receivers decode of one worker's messages. `context` has the seed, step and
-// parameter that they were made with. Throws Error on files that cannot be read and on bytes that
+// Returns what receivers decode from one worker's messages. `context` has the seed, step and
+// parameter with which they were made. Throws Error on files that cannot be read and on bytes that
 // are no such messages.
 std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const UnitStep& context,
                                 const std::string& path);

@@ -13,7 +13,7 @@
 namespace legacy {
 namespace {
 
-// A policy on its way through a training that is made up.
+// A Course runs a policy through an invented training.
 class Course {
  public:
   explicit Course(const std::string& text) {
@@ -88,7 +88,7 @@ class Course {
             .link = {.latency_seconds = 1e-5, .seconds_per_byte = 8e-10}};
   }
 
-  // A call of the policy's own, in which every worker kept less of each candidate.
+  // Runs a policy's own call, in which a candidate c keeps sqrt(c) of every worker's energy.
   void Run(PolicyMoment moment, const std::vector<double>& candidates) {
     if (!policy_->OpenCall(moment)) return;
     std::vector<Probe> probes(candidates.empty() ? 0 : units_.size());

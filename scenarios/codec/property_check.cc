@@ -9,7 +9,7 @@
 namespace legacy {
 namespace {
 
-constexpr unsigned kHangs = 60;  // seconds after which a property is given up
+constexpr unsigned kHangs = 60;  // seconds after which a check is stopped
 
 CheckedProperty Try(const std::string& name, const std::function<std::string()>& check) {
   try {

@@ -1,4 +1,4 @@
-// How properties of methods are checked (method_check.h): what a check says, hostile bytes, and a
+// Tools of the checks of methods' properties (method_check.h): failures, hostile bytes, and a
 // process of its own for each property.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace legacy {
 
-// A Violated says how a property does not hold.
+// A Violated is thrown where a property does not hold, and says how.
 class Violated : public std::exception {
  public:
   explicit Violated(std::string text) : text_(std::move(text)) {}
@@ -25,14 +25,14 @@ class Violated : public std::exception {
 // Throws Violated with text() where the property does not hold.
 void Expect(bool holds, const std::function<std::string()>& text);
 
-// Returns whether call() throws Error.
+// Returns true where call() throws Error.
 bool Refused(const std::function<void()>& call);
 
 // Returns `bytes` with bits flipped, cut, lengthened, or drawn anew.
 Bytes Mutated(Bytes bytes, RandomStream& stream);
 
-// Runs a check in a process of its own, so that a property whose check crashes or does not end
-// within a minute is told as one that does not hold.
+// Runs a check in a process of its own, so that a property whose check crashes, or does not end
+// within a minute, is reported as one that does not hold.
 CheckedProperty TryApart(const std::string& name, const std::function<std::string()>& check);
 
 }  // namespace legacy

@@ -13,7 +13,7 @@ using fabric::CollectiveAlgorithm;
 using fabric::CollectiveSpec;
 using fabric::Payload;
 
-// Algorithms that need nothing but the messages.
+// Returns the algorithms that need nothing but the messages.
 std::vector<CollectiveAlgorithm> Allowed() {
   using enum CollectiveAlgorithm;
   std::vector<CollectiveAlgorithm> algorithms;

@@ -18,12 +18,12 @@ struct Collectives {
   fabric::CollectiveAlgorithm requantised_sum = fabric::CollectiveAlgorithm::ScatterReduceAllGather;
 };
 
-// Reads a list of algorithms: each carries every payload that it can, the others stay as above.
-// Throws Error on algorithms that carry none of these or need more than messages (groups, switches
-// that add, shards).
+// Reads a list of algorithms. Each carries every payload that it can; payloads that none of them
+// carries keep the defaults above. Throws Error on algorithms that carry no payload here or need
+// more than messages (groups, switches that add, shards).
 Collectives ParseCollectives(const std::string& text);
 
-// Returns the collective of a call in which the gradients of `elements` are exchanged.
+// Returns the fabric's collective for a call that exchanges the gradients of `elements` values.
 fabric::CollectiveSpec CollectiveOf(const Collectives& collectives, const SentCall& call,
                                     int64_t elements);
 

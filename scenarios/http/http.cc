@@ -23,7 +23,7 @@ bool IsAlnum(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-// RFC 9110, 5.6.2.
+// Returns true for a token of RFC 9110, 5.6.2.
 bool IsToken(std::string_view text) {
   const auto allowed = [](char c) {
     return IsAlnum(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
@@ -100,7 +100,7 @@ HttpReader::State HttpReader::Refuse(int status, std::string reason) {
 HttpReader::State HttpReader::Take(std::string_view bytes) {
   if (state_ != State::kMore) return state_;
   if (!in_body_) {
-    // A byte more than is allowed tells that it is too much.
+    // One byte more than is allowed shows that the head is too large.
     const size_t taken = std::min(bytes.size(), limits_.head + 1 - head_.size());
     const size_t before = head_.size();
     head_ += bytes.substr(0, taken);
@@ -185,7 +185,8 @@ bool HttpReader::ReadHeader(std::string_view line) {
   return true;
 }
 
-// What would make the body's length ambiguous, or the response more than what a handler returns.
+// Refuses headers that would make the body's length ambiguous, or the response more than what a
+// handler returns.
 bool HttpReader::CheckHeaders() {
   for (const char* once : {"host", "origin", "content-length"}) {
     const auto count =

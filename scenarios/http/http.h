@@ -1,6 +1,6 @@
-// These are requests and responses of HTTP/1.1 (RFC 9112) as far as a server for pages and
-// questions needs them: one request a connection, no chunks, no ranges, no encodings. Anything
-// more, larger or ambiguous is refused before a body is read.
+// Requests and responses of HTTP/1.1 (RFC 9112), as far as a server for pages and questions needs
+// them: one request for each connection, no chunks, no ranges, no encodings. Anything more, larger
+// or ambiguous is refused before a body is read.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +53,7 @@ class HttpReader {
 
   explicit HttpReader(const HttpLimits& limits = {}) : limits_(limits) {}
 
-  // Takes the next bytes. Those behind a whole request are dropped.
+  // Takes the next bytes. Bytes after a whole request are dropped.
   State Take(std::string_view bytes);
   State state() const { return state_; }
   const HttpRequest& request() const { return request_; }
@@ -72,13 +72,13 @@ class HttpReader {
   State state_ = State::kMore;
   bool in_body_ = false;
   std::string head_;
-  size_t searched_ = 0;  // bytes of `head_` in which there is no end of it
+  size_t searched_ = 0;  // leading bytes of `head_` that do not contain its end
   size_t length_ = 0;    // length of the body
   HttpRequest request_;
   HttpRefusal refusal_;
 };
 
-// Returns the bytes of a response. The connection is closed behind it.
+// Returns the bytes of a response. The connection is closed after it.
 std::string HttpText(const HttpResponse& response, bool with_body = true);
 
 }  // namespace legacy

@@ -40,7 +40,7 @@ Clock::time_point In(double seconds) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-// A descriptor that is closed with it.
+// A Descriptor closes its file.
 class Descriptor {
  public:
   explicit Descriptor(int file = -1) : file_(file) {}
@@ -75,7 +75,8 @@ struct Addresses {
   addrinfo* first = nullptr;
 };
 
-// A port that was just left may be taken again, but none that is in use.
+// Opens the listening socket. A port that was just left may be taken again, but none that is in
+// use.
 Descriptor Listen(const std::string& name, int port) {
   const Addresses addresses(name, port);
   for (const addrinfo* at = addresses.first; at != nullptr; at = at->ai_next) {
@@ -109,7 +110,7 @@ struct Connection {
 
   Descriptor socket;
   HttpReader reader;
-  Clock::time_point end;  // of the phase
+  Clock::time_point end;  // time at which the phase must have ended
   Phase phase = Phase::kReading;
   std::string response;
   size_t sent = 0;
@@ -165,7 +166,7 @@ class HttpServer::Impl {
   const Descriptor wake_;
   std::atomic<bool> stopped_ = false;
 
-  Connections connections_;  // by number, ascending with age
+  Connections connections_;  // connections by number; numbers grow with time
   uint64_t next_ = 0;
 
   std::mutex mutex_;
@@ -174,7 +175,7 @@ class HttpServer::Impl {
   std::vector<std::pair<uint64_t, HttpResponse>> answers_;
 };
 
-// What a thread that answers does.
+// Runs in each answering thread: takes questions and hands back answers.
 void HttpServer::Impl::Answer() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -220,7 +221,7 @@ void HttpServer::Impl::Run() {
   connections_.clear();
 }
 
-// The listener, what wakes this thread, and all connections, whose numbers are in `ids`.
+// Waits for the listener, for a wake-up and for all connections, whose numbers are in `ids`.
 void HttpServer::Impl::Wait(std::vector<pollfd>& polled, std::vector<uint64_t>& ids) const {
   polled = {{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   ids.clear();
@@ -265,7 +266,7 @@ void HttpServer::Impl::Accept() {
   }
 }
 
-// Closes the oldest connection that nothing is computed for.
+// Closes the oldest connection that is not being answered.
 void HttpServer::Impl::MakeRoom() {
   const auto oldest = std::ranges::find_if(connections_, [](const auto& entry) {
     return entry.second.phase != Connection::Phase::kAnswering;
@@ -273,7 +274,7 @@ void HttpServer::Impl::MakeRoom() {
   if (oldest != connections_.end()) connections_.erase(oldest);
 }
 
-// False: over.
+// Returns false where the connection is over.
 bool HttpServer::Impl::Serve(uint64_t id, Connection& connection, short events) {
   if (events == 0) return true;
   switch (connection.phase) {
@@ -284,7 +285,7 @@ bool HttpServer::Impl::Serve(uint64_t id, Connection& connection, short events) 
     case Connection::Phase::kDropping:
       return Drop(connection);
     case Connection::Phase::kAnswering:
-      return false;  // who asked has gone
+      return false;  // the client has gone
   }
   return false;
 }
@@ -338,7 +339,7 @@ bool HttpServer::Impl::Drop(Connection& connection) {
   return got > 0 && connection.dropped < kMostDropped;
 }
 
-// Requests that did not arrive in time are told so; what else takes too long is closed.
+// Answers requests that did not arrive in time, and closes all else that takes too long.
 void HttpServer::Impl::EndLate() {
   const Clock::time_point now = Clock::now();
   for (auto at = connections_.begin(); at != connections_.end();) {

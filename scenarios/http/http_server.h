@@ -1,7 +1,7 @@
-// This is a server for a handful of users, which slow or hostile clients cannot hold up: one thread
-// reads and writes all connections, a few threads answer. Every connection has a time in which its
-// whole request has to arrive, and one in which its whole response has to be taken; where there are
-// too many, the oldest for which nothing is computed is closed.
+// A server for a handful of users, which slow or hostile clients cannot block: one thread reads and
+// writes all connections, and a few threads answer. Every connection has a time limit for the
+// arrival of its whole request, and one for the delivery of its whole response. Where there are too
+// many connections, the oldest that is not being answered is closed.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace legacy {
 // HttpServerOptions configure the server.
 struct HttpServerOptions {
   std::string bind = "127.0.0.1";
-  int port = 0;  // 0: any port that is free
+  int port = 0;  // port; 0: any port that is free
   int threads = 8;
   size_t connections = 256;
   double request_seconds = 10;   // limit from the connection to the request's last byte
@@ -26,24 +26,24 @@ struct HttpServerOptions {
 // An HttpServer serves one port.
 class HttpServer {
  public:
-  // A Handler answers requests, from several threads at once. What it throws is answered as status
-  // 500.
+  // A Handler answers requests, from several threads at once. An exception becomes a response with
+  // status 500.
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
-  // A Refuser answers what was refused before a handler saw it.
+  // A Refuser answers requests that were refused before a handler saw them.
   using Refuser = std::function<HttpResponse(const HttpRefusal&)>;
 
-  // Takes the port, which nobody else may share. Throws Error where it is no address of this
-  // machine, or not free.
+  // Takes the port, which nobody else may share. Throws Error where the address is not this
+  // machine's, or the port is not free.
   HttpServer(const HttpServerOptions& options, Handler handler, Refuser refuser);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
   int port() const;
-  // Serves until Stop; returns at once where that came before.
+  // Serves until Stop. It returns at once where Stop came first.
   void Run();
-  // Stops the server. Any thread may call it; responses in work are dropped, once their handlers
-  // have returned.
+  // Stops the server. Any thread may call it. Responses in progress are dropped, once their
+  // handlers have returned.
   void Stop();
 
  private:

@@ -11,9 +11,9 @@
 namespace legacy {
 namespace {
 
-constexpr double kFall = 9;  // of the norm over a run: to 1 / (1 + kFall)
+constexpr double kFall = 9;  // how much the norm falls over a run: to 1 / (1 + kFall)
 
-// The distribution's text with a number of values and a seed, unless the text has one.
+// Returns the distribution's text with a number of values and, unless it has one, a seed.
 std::string TextOf(const std::string& distribution, int64_t values, uint64_t seed) {
   std::vector<Stage> stages = ParseStages(distribution);
   stages.front().options["n"] = std::to_string(values);
@@ -30,7 +30,7 @@ DrawnExchange::DrawnExchange(const Scheme& scheme, std::span<const Unit> units, 
       gradients_(std::move(gradients)),
       layout_(units.begin(), units.end()),
       units_(units.size()) {
-  DrawGradient(TextOf(gradients_.text, 0, 1));  // throws on what is none
+  DrawGradient(TextOf(gradients_.text, 0, 1));  // throws where the text names no distribution
 }
 
 void DrawnExchange::Begin(const ModelStep& step) {
@@ -76,7 +76,8 @@ std::vector<float> DrawnExchange::Draw(size_t unit, int worker) {
   return values;
 }
 
-// The norm is that of all units, which are drawn for it.
+// Returns the factor that clips the worker's gradient. Its norm is that of all units, which are
+// drawn for it.
 float DrawnExchange::ClipOf(int worker) {
   const std::optional<double> limit = scheme_.LocalClipNorm(workers_);
   if (!limit) return 1;
@@ -107,7 +108,7 @@ std::vector<float> DrawnExchange::CopyResidual(int unit, int worker) const {
   return {residual.begin(), residual.end()};
 }
 
-// Whether the unit's parameter is chosen within the step.
+// Returns true where the unit's parameter is chosen within the step.
 bool DrawnExchange::Measured(int unit) const {
   return !candidates_.empty() && scheme_.Compresses(layout_[unit], parameters_[unit]);
 }
@@ -154,8 +155,8 @@ const DrawnExchange::Sent& DrawnExchange::SentOf(size_t unit) {
   }
   Sent& sent = units_[unit].sent[now];
   if (sent.drawn < 0) return sent;  // planned
-  // A unit that has measured has to go on; one that has not, in a step whose measuring is repeated,
-  // repeats as well unless nothing is known of its choice yet.
+  // A unit that has measured in this step must finish it. A unit whose measurement was repeated
+  // repeats its lengths as well, once its chosen candidate has been drawn.
   const bool repeats = Measured(static_cast<int>(unit)) ? !open_[unit] && sent.drawn > 0
                                                         : sent.drawn >= gradients_.steps;
   if (repeats) return sent;
@@ -175,7 +176,7 @@ bool DrawnExchange::PlanUnit(size_t unit, Sent& sent) const {
   return true;
 }
 
-// The root of a broadcast, which is the step's; else the first.
+// Returns the root of the step's broadcast, or the first active worker where there is no broadcast.
 int DrawnExchange::SenderOf(size_t unit) {
   UnitStep context = ContextOf(unit, active_workers_.front());
   context.info.active_workers = active_workers_;
@@ -185,7 +186,8 @@ int DrawnExchange::SenderOf(size_t unit) {
   return call && call->collective == Collective::kBroadcast ? call->root : active_workers_.front();
 }
 
-// One worker's messages stand for those of all, but for a broadcast, in which its root alone sends.
+// Runs the exchange with one worker's messages in place of those of all. In a broadcast only the
+// root sends.
 void DrawnExchange::RunUnit(size_t unit, Sent& sent) {
   const bool measured = Measured(static_cast<int>(unit));
   const int sender = measured ? active_workers_.front() : SenderOf(unit);

@@ -1,8 +1,9 @@
-// A drawn exchange is that of workers whose gradients nobody computes. What is sent follows from
-// shapes alone wherever the scheme can plan its collective calls (Scheme::Plan). Else one worker
-// stands for all: its gradient of one unit at a time is drawn, compressed and decoded by the real
-// exchange, and the others send messages of the same lengths. A unit is drawn so in the first steps
-// after each change of its parameter; later steps repeat the last lengths.
+// A drawn exchange is the exchange of workers whose gradients nobody computes. Message lengths
+// follow from shapes alone wherever the scheme can plan its collective calls (Scheme::Plan).
+// Elsewhere one worker represents all: its gradient of one unit at a time is drawn, compressed and
+// decoded by the real exchange, and the other workers send messages of the same lengths. Such a
+// unit is drawn in the first steps after each change of its parameter; later steps repeat the last
+// lengths.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,17 @@
 
 namespace legacy {
 
-// DrawnGradients say which gradients are drawn. The values of a tensor of n elements are those of
-// the text's distribution, times 1 / sqrt(n), so that all tensors have the same norm in
-// expectation, and times 1 / (1 + 9 t) at the part t of the steps: over a run the norm falls
-// tenfold, most of it early, as that of trainings does. Draws are keyed by (seed, worker, step,
-// unit). Where the scheme clips (Scheme::LocalClipNorm), so is the gradient of all units together.
+// DrawnGradients describe the drawn gradients. The values of a tensor of n elements have the
+// distribution of `text`, times 1 / sqrt(n), so that all tensors have the same norm in expectation,
+// and times 1 / (1 + 9 t) at the part t of the steps: over a run the norm falls tenfold, most of it
+// early, as it does in trainings. Draws are keyed by (seed, worker, step, unit). Where the scheme
+// clips (Scheme::LocalClipNorm), the gradient of all units together is clipped.
 struct DrawnGradients {
   std::string text = "laplace";  // a distribution of compress/gradients
-  int64_t steps = 3;             // steps that are drawn after a change; later ones repeat the last
+  int64_t steps = 3;             // steps drawn after a change; later ones repeat the last
 };
 
-// A DrawnExchange sends and decodes for one worker, and counts for all.
+// A DrawnExchange encodes and decodes for one worker, and counts the bytes of all.
 class DrawnExchange : public ModelExchange {
  public:
   // `scheme` outlives this. Throws Error on a text that names no distribution.
@@ -34,7 +35,7 @@ class DrawnExchange : public ModelExchange {
                 DrawnGradients gradients);
 
   void Begin(const ModelStep& step) override;
-  // Is called for the first active worker, which stands for all; `gradient` is not read.
+  // Is called for the first active worker, which represents all; `gradient` is not read.
   void Encode(int worker, const float* gradient) override;
   std::span<const std::vector<Probe>> Probes() override { return probes_; }
   bool Measured(int unit) const override;
@@ -46,22 +47,22 @@ class DrawnExchange : public ModelExchange {
   void RescaleResiduals(float factor) override;
   std::vector<float> CopyResidual(int unit, int worker) const override;
 
-  // Returns the worker's gradient of a unit in this step.
+  // Returns the worker's gradient of a unit in the current step.
   std::vector<float> Draw(size_t unit, int worker);
 
-  // Returns the values drawn so far, which is what takes the time.
+  // Returns the number of values drawn so far, which determine the running time.
   int64_t ValuesDrawn() const { return values_drawn_; }
-  // Returns the number of units whose lengths depend on the data, in the steps so far.
+  // Returns the number of units so far whose lengths depend on the data.
   int64_t UnitsDrawn() const;
 
  private:
   struct Sent {
-    std::vector<PlannedCall> calls;  // with the bytes of one active worker
+    std::vector<PlannedCall> calls;  // calls with the bytes of one active worker
     int64_t elements = 0;
     Probe probe;  // probe of the candidates
     int64_t drawn = 0;
   };
-  // A Case is what decides about the lengths that are repeated.
+  // A Case has all that determines the lengths that are repeated.
   struct Case {
     double parameter = 0;
     std::vector<double> candidates;
@@ -72,7 +73,7 @@ class DrawnExchange : public ModelExchange {
     std::unique_ptr<Exchange> exchange;  // exchange of a unit that is drawn
     std::map<Case, Sent> sent;
     std::map<Case, Probe> probes;
-    std::map<Case, int64_t> measured;  // number of steps
+    std::map<Case, int64_t> measured;  // number of measured steps
   };
 
   std::vector<float> Unclipped(size_t unit, int worker);
@@ -91,10 +92,10 @@ class DrawnExchange : public ModelExchange {
   DrawnGradients gradients_;
   std::vector<Unit> layout_;
   std::vector<UnitState> units_;
-  // These are of the step.
+  // State of the current step.
   StepInfo info_;
   std::vector<int> active_workers_;
-  std::vector<double> parameters_;  // by unit
+  std::vector<double> parameters_;  // parameters by unit
   std::vector<double> candidates_;
   bool estimate_ = false;
   std::vector<std::vector<Probe>> probes_;  // [worker][unit]
@@ -102,7 +103,7 @@ class DrawnExchange : public ModelExchange {
   std::vector<char> open_;                  // units whose exchange has measured in this step
   size_t chosen_ = 0;
   int64_t values_drawn_ = 0;
-  // Factor of each worker's gradient in the step, by worker.
+  // Clipping factors of the workers' gradients in the current step, by worker.
   std::map<int, float> clips_;
 };
 

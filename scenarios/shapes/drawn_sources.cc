@@ -1,4 +1,4 @@
-// Steps of a model of which only the shape is known.
+// Makes the steps of a model of which only the shape is known.
 #include <algorithm>
 
 #include "scenarios/run/step_sources.h"
@@ -8,7 +8,7 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kEpochs = 10;  // that a run counts as, for policies that count epochs
+constexpr int64_t kEpochs = 10;  // number of epochs of a run, for policies that count epochs
 
 class Drawn : public StepSources {
  public:

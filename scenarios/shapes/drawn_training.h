@@ -1,6 +1,6 @@
-// A drawn training makes steps of a model of which nothing is known but its shape: no weights, no
-// data, no loss and no accuracy. What is sent is exact where lengths follow from shapes, and that
-// of drawn gradients elsewhere (drawn_exchange.h).
+// A drawn training makes steps of a model of which only the shape is known: it has no weights, no
+// data, no loss and no accuracy. Message lengths are exact where they follow from shapes, and
+// elsewhere those of drawn gradients (drawn_exchange.h).
 #pragma once
 
 #include <memory>
@@ -18,7 +18,8 @@ namespace legacy {
 class DrawnTraining : public StepSource {
  public:
   // `shape` outlives this. The optimizer's part of `options` has no effect. `steps_per_epoch` is
-  // for policies that count epochs. Throws Error where the policy needs what only a training gives.
+  // for policies that count epochs. Throws Error where the policy needs values that only a training
+  // has.
   DrawnTraining(const TrainingOptions& options, const ModelShape& shape, int64_t steps_per_epoch,
                 const DrawnGradients& gradients, std::unique_ptr<Policy> policy,
                 std::unique_ptr<Scheme> scheme);
@@ -46,7 +47,7 @@ class DrawnTraining : public StepSource {
   int64_t steps_per_epoch_;
   std::unique_ptr<Policy> policy_;
   std::unique_ptr<Scheme> scheme_;
-  DrawnExchange* exchange_;  // the aggregation's
+  DrawnExchange* exchange_;  // exchange of the aggregation
   Aggregation aggregation_;
   LinkEstimate link_;
   std::vector<BucketWork> buckets_;  // buckets of the last step

@@ -20,14 +20,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kFloatBytes = 4;
-constexpr double kMostWork = 1e18;  // of an operation
+constexpr double kMostWork = 1e18;  // largest number of multiply-adds or bytes of an operation
 constexpr size_t kMostTensors = 1'000'000;
 const std::vector<std::string> kKinds = {"conv", "linear", "batchnorm", "elementwise", "pool"};
 
-// What both forms of a file are read into.
+// A ShapeBuilder makes the shape from either form of a file.
 class ShapeBuilder {
  public:
-  // A tensor of the operation that is added next. Throws Error naming `key`.
+  // Adds a tensor to the operation that is added next. Throws Error naming `key`.
   void AddTensor(const std::string& name, const std::string& shape, const std::string& key) {
     if (name.empty()) throw Error(key, name, "a name");
     if (!names_.insert(name).second) throw Error(key, name, "each name once");
@@ -45,7 +45,7 @@ class ShapeBuilder {
     shape_.layers.push_back(std::move(unit));
   }
 
-  // Numbers in the tensors of that operation.
+  // Returns the number of elements in the tensors of that operation.
   double Elements() const { return elements_; }
 
   void AddOperation(const std::string& kind, double multiply_adds, double bytes,
@@ -108,7 +108,7 @@ void ReadOperation(const YAML::Node& node, const std::string& where, ShapeBuilde
   builder.AddOperation(kind, multiply_adds, bytes, weight_bytes);
 }
 
-// Counts that a file gives of itself must be those of its operations.
+// Checks that a count that the file states equals that of its operations.
 void CheckCount(const YAML::Node& root, const char* key, double counted, const std::string& where) {
   const YAML::Node given = root[key];
   if (!given) return;

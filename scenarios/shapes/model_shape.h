@@ -1,5 +1,5 @@
-// A model shape is that of a model that is not trained here: its parameter tensors, and what the
-// operations of its forward pass cost. Shipped ones are files of trainer/shapes; docs/shapes.md
+// A model shape describes a model that is not trained here: its parameter tensors, and the costs of
+// the operations of its forward pass. Shipped shapes are files of trainer/shapes; docs/shapes.md
 // describes both forms of a file.
 #pragma once
 
@@ -42,7 +42,7 @@ ModelShape ParseModelShape(const std::string& text, const std::string& where);
 // Returns the names that LoadModelShape finds, ascending.
 std::vector<std::string> ModelShapeNames();
 
-// Returns a line for each of them: name, parameters, tensors, multiply-adds, what it is.
+// Returns a line for each of them: name, parameters, tensors, multiply-adds, and title.
 std::string ModelShapeTable();
 
 }  // namespace legacy

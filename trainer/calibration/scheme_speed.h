@@ -18,8 +18,8 @@ struct SchemeCase {
   double parameter = 1;
 };
 
-// Returns the schemes of the table, each without error feedback and, where the scheme allows it,
-// with it. Densities are 1 %, a threshold passes about as much, and other parameters have their
+// Returns the schemes of the table, each without and with error feedback where the scheme allows
+// it. Densities are 1 %, a threshold passes about as much, and other parameters have their
 // defaults. RedSync searches its threshold in every step, whatever the size.
 std::vector<SchemeCase> MeasuredSchemes();
 // Returns the cases of one scheme.
