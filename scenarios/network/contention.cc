@@ -13,7 +13,7 @@ using Connection = std::pair<int, int>;
 
 struct Change {
   TimeNs time = 0;
-  int step = 0;  // -1: a flow arrives, 1: one starts
+  int step = 0;  // -1: a flow arrives; 1: a flow starts
   Connection connection;
 
   bool operator<(const Change& other) const {
@@ -21,7 +21,7 @@ struct Change {
   }
 };
 
-// How long two or more connections are on the link.
+// Returns the time for which two or more connections are on the link.
 TimeNs SharedTime(std::vector<Change> changes) {
   std::sort(changes.begin(), changes.end());
   std::map<Connection, int> active;

@@ -1,4 +1,4 @@
-// Contention says whether connections meet, which decides if a case is a congested one.
+// Contention measures whether connections share links, which decides if a case is congested.
 #pragma once
 
 #include <vector>

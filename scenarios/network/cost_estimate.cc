@@ -7,11 +7,11 @@ namespace legacy {
 namespace {
 
 // Packet transmissions per second of wall time that the packet engine reaches: 2.9 events each at
-// 5.8e5 events per second (legacy-ring-example, one core of an AMD EPYC). Slower and faster
-// machines scale.
+// 5.8e5 events per second (legacy-ring-example, one core of an AMD EPYC). Other machines differ in
+// proportion to their speed.
 constexpr double kTransmissionsPerSecond = 2e5;
 
-// Links that a flow between neighbours of the ring crosses, on average.
+// Returns the number of links that a flow between neighbours of the ring crosses, on average.
 double MeanHops(const Network& network) {
   const int workers = network.placement.Workers();
   double links = 0;
@@ -23,7 +23,7 @@ double MeanHops(const Network& network) {
   return links / workers;
 }
 
-// Segments of `bytes` and the ACKs that answer them.
+// Returns the number of segments of `bytes` and of the ACKs that answer them.
 double PacketsOf(int64_t bytes, const fabric::Transport& transport) {
   const double segments = std::ceil(static_cast<double>(bytes) / transport.segmentBytes);
   return segments * (1 + 1.0 / transport.segmentsPerAck);

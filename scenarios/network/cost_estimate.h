@@ -1,4 +1,4 @@
-// A cost estimate says what a packet simulation will cost, before it starts.
+// A cost estimate says how long a packet simulation will run, before it starts.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace legacy {
 
-// A PacketCost is the cost of simulating steps.
+// A PacketCost is the cost of simulating steps with packets.
 struct PacketCost {
   double seconds = 0;  // wall time, from the packet engine's usual rate
   int64_t steps = 0;   // steps that have to be simulated
@@ -20,8 +20,8 @@ class CostEstimate {
  public:
   explicit CostEstimate(const Network& network) : network_(network) {}
 
-  // Adds a step. `different` is how many steps like `traffic` have to be simulated (others are
-  // memoised).
+  // Adds a step. `different` is the number of steps like `traffic` that have to be simulated
+  // (others are memoised).
   void Add(const fabric::StepTraffic& traffic, int64_t different);
 
   // Adds one flow between two workers.

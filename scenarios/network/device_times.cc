@@ -39,8 +39,8 @@ void CheckShape(const fabric::StepTraffic& traffic, const EncodeTimes& encode) {
   if (!fits) throw Error("times of encoding: one for each bucket, round and worker of the step");
 }
 
-// Before the backward pass ends: compute, and the first collective calls' encoding in the order of
-// `ready`.
+// Scales what precedes the end of the backward pass: compute, and the encoding of the first
+// collective calls, in the order of `ready`.
 void ScaleEarly(const EncodeTimes& encode, int worker, const DeviceScale& scale,
                 fabric::StepTraffic& traffic) {
   std::vector<size_t> order(traffic.buckets.size());
@@ -64,7 +64,7 @@ void ScaleEarly(const EncodeTimes& encode, int worker, const DeviceScale& scale,
   free = scaled(free);
 }
 
-// After it: what depends on the network.
+// Scales what follows the backward pass and depends on the network.
 void ScaleLate(const EncodeTimes& encode, int worker, const DeviceScale& scale,
                fabric::StepTraffic& traffic) {
   for (size_t b = 0; b < traffic.buckets.size(); ++b) {

@@ -1,4 +1,4 @@
-// Device times are what a step's computing consists of, and the same step on faster or slower
+// Device times are the parts of a step's device work. The same step can be had on faster or slower
 // devices.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace legacy {
 
-// EncodeTimes are the device times of encoding, [bucket][call][worker] in nanoseconds: in call 0 a
-// part of `ready`, at its end; later a part of `computeBefore`, whose rest is decoding the call
-// before. Empty: `ready` is compute alone, `computeBefore` is encoding alone.
+// EncodeTimes are the device times of encoding, [bucket][call][worker] in nanoseconds. In call 0
+// they are the last part of `ready`; in later calls they are a part of `computeBefore`, whose rest
+// decodes the call before. Empty: `ready` is compute alone, and `computeBefore` is encoding alone.
 using EncodeTimes = std::vector<std::vector<std::vector<fabric::TimeNs>>>;
 
 // A DeviceScale has factors on one worker's device times.
@@ -20,11 +20,11 @@ struct DeviceScale {
   double decode = 1;
 };
 
-// Returns the time of everything that the worker's device does in a step.
+// Returns the time for which the worker's device is busy in a step.
 fabric::TimeNs DeviceTime(const fabric::StepTraffic& traffic, int worker);
 
-// Returns the step with scaled device times. `scales` are those of each worker, and each part is
-// rounded to the nanosecond. Throws Error where `encode` does not belong to `traffic`.
+// Returns the step with scaled device times. `scales` has one entry for each worker, and each part
+// is rounded to the nanosecond. Throws Error where `encode` does not belong to `traffic`.
 fabric::StepTraffic ScaleDevices(const fabric::StepTraffic& traffic, const EncodeTimes& encode,
                                  const std::vector<DeviceScale>& scales);
 

@@ -15,7 +15,7 @@ namespace {
 
 using fabric::TimeNs;
 
-// To the tenth, and no "-0.0".
+// Returns the percentage, rounded to the tenth, without "-0.0".
 double Percent(double fraction) { return std::round(1000 * fraction) / 10 + 0.0; }
 
 TimeNs LowerMedian(std::vector<TimeNs> times) {
@@ -24,7 +24,7 @@ TimeNs LowerMedian(std::vector<TimeNs> times) {
   return *middle;
 }
 
-// Hops of a link's ends from the nearest host: links of one tier are alike in these.
+// Hops of a link's two ends from the nearest host. All links of a tier have the same.
 using TierKey = std::pair<int, int>;
 
 std::string TierName(const TierKey& tier) {
@@ -96,7 +96,7 @@ class Doctor {
   const fabric::StepTraffic& traffic_;
   const fabric::EngineRequest& network_;
   const fabric::EngineFactory& factory_;
-  std::vector<TimeNs> device_;  // times of the workers
+  std::vector<TimeNs> device_;  // device times by worker
   Diagnosis diagnosis_;
 };
 
@@ -134,7 +134,7 @@ void Doctor::TryCodec() {
   const size_t before = diagnosis_.remedies.size();
   TryScale(Bound::kCodec, "encode", "encoding twice as fast", {.encode = .5});
   TryScale(Bound::kCodec, "decode", "decoding twice as fast", {.decode = .5});
-  if (diagnosis_.remedies.size() < before + 2) return;  // one of them is all there is
+  if (diagnosis_.remedies.size() < before + 2) return;  // one of them is the whole codec
   TryScale(Bound::kCodec, "codec", "encoding and decoding twice as fast",
            {.encode = .5, .decode = .5});
 }
@@ -180,7 +180,8 @@ void Doctor::TryRates(int busiest) {
 }
 
 void Doctor::Decide() {
-  // Tried in the order in which equal ones are preferred; narrow ones before wide ones.
+  // Remedies were tried in the order in which equal ones are preferred, narrow ones before wide
+  // ones.
   std::vector<Remedy>& remedies = diagnosis_.remedies;
   const std::vector<Remedy> tried = remedies;
   std::stable_sort(remedies.begin(), remedies.end(),

@@ -1,10 +1,11 @@
-// The doctor finds what a step is bound by, by trying. Every remedy (a faster link, faster devices,
-// ...) is simulated on the same step; the one that saves most names what the step is bound by.
+// The doctor finds by trial what bounds a step. Every remedy (a faster link, faster devices, ...)
+// is simulated on the same step; the remedy that saves most names the bound.
 //
 // The verdict takes the kind of the remedy with the largest gain, and of this kind's remedies the
 // narrowest that gains at least kAsGood of that (one link before its tier before all links; the
-// slowest worker before all slow ones; encoding or decoding before both). Where nothing gains
-// kNoticeable the step is balanced. Of equal gains the order is straggler, codec, latency,
+// slowest worker before all slow ones; encoding or decoding before both). Where no remedy gains
+// kNoticeable, the step is balanced. Of equal gains the order is straggler, codec, latency,
+// bandwidth, compute.
 // bandwidth, compute.
 #pragma once
 
@@ -22,27 +23,27 @@ namespace legacy {
 inline constexpr double kNoticeable = 0.05;  // fraction of the step's time
 inline constexpr double kAsGood = 0.9;       // fraction of the largest gain
 
-// A Bound is what a step may be bound by.
+// A Bound is what may bound a step.
 enum class Bound : uint8_t { kBalanced, kStraggler, kCodec, kLatency, kBandwidth, kCompute };
 const char* ToString(Bound bound);  // "balanced", "straggler", ...
 
-// A Remedy is one change, simulated. Those that would change nothing are not tried.
+// A Remedy is one change, simulated. Remedies that would change nothing are not tried.
 struct Remedy {
   Bound bound = Bound::kBalanced;
   // "slowest-worker", "slow-workers", "encode", "decode", "codec", "delays", "busiest-link",
   // "tier", "all-links", "compute"
   std::string name;
   std::string change;        // words: "link leaf0>spine1 twice as fast"
-  fabric::TimeNs total = 0;  // time of the step with it
-  double gain = 0;           // part of the step's time that it saves; below 0 where it costs
+  fabric::TimeNs total = 0;  // time of the step with the remedy
+  double gain = 0;           // part of the step's time that is saved; below 0 where time is lost
 };
 
-// A Diagnosis is what the doctor found.
+// A Diagnosis is the doctor's result.
 struct Diagnosis {
   uint64_t step = 0;
   fabric::TimeNs total = 0;
   Bound bound = Bound::kBalanced;
-  std::optional<size_t> verdict;  // position of the decisive remedy; none where balanced
+  std::optional<size_t> verdict;  // position of the decisive remedy; nullopt where balanced
   std::string busiest_link;       // name: "leaf0>spine1"; empty where nothing is sent
   // Rate of that link, bits per second.
   int64_t busiest_rate = 0;

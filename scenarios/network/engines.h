@@ -34,8 +34,8 @@ std::vector<Fidelity> Fidelities();
 // Returns their names: "packet, flow, analytic".
 std::string NamesOf(const std::vector<Fidelity>& fidelities, const std::string& separator = ", ");
 
-// PacketFiles are ns-3's own records of packet simulations; empty: none. Of several simulations,
-// those after the first add -2, -3, ...
+// PacketFiles are ns-3's own records of packet simulations; empty: none. The files of a second,
+// third, ... simulation get -2, -3, ...
 struct PacketFiles {
   std::string pcap;          // prefix: PREFIX-NODE-DEVICE.pcap
   std::string flow_monitor;  // XML

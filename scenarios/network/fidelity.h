@@ -1,5 +1,5 @@
-// Fidelity `auto` takes packets where they are affordable, else flows with a sample of steps
-// simulated with packets too, so that every answer says how far to trust it.
+// Fidelity `auto` simulates packets where that is affordable. Otherwise it simulates flows, and a
+// sample of steps with packets too, so that every answer says how far to trust it.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +12,34 @@
 
 namespace legacy {
 
-// The wall time that `auto` spends on packets.
+// Wall time that `auto` allows for packets.
 inline constexpr double kPacketBudgetSeconds = 60;
 
-// A FidelityChoice is what was chosen, and why.
+// A FidelityChoice is the chosen fidelity and the reason.
 struct FidelityChoice {
   Fidelity fidelity = Fidelity::kFlow;  // kPacket or kFlow
   int64_t samples = 0;                  // steps that are simulated with packets beside flows
   std::string reason;                   // one line
 };
 
-// Chooses. `packet_seconds` is the wall time that all `different` steps take with packets
-// (CostEstimate).
+// Chooses a fidelity. `packet_seconds` is the wall time that all `different` steps take with
+// packets (CostEstimate).
 FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double budget_seconds);
 
 // Returns a warning where frames last so few nanoseconds, which ns-3 counts, that rates are not
 // exact; empty: there is none.
 std::string ClockWarning(Fidelity fidelity, const Network& network);
 
-// A PacketSampler simulates every M-th of the fresh steps that it is offered at packet fidelity,
-// the first one always.
+// A PacketSampler simulates, at packet fidelity, every M-th of the fresh steps that it is offered,
+// and always the first one.
 class PacketSampler {
  public:
   // Takes at most `samples` of about `different` steps.
   PacketSampler(const fabric::EngineRequest& request, fabric::EngineFactory packet, int64_t samples,
                 int64_t different);
 
-  // Offers a step that was just simulated afresh, of training `label`, and its time. Returns true
-  // where it was taken: it is the last of Samples().
+  // Offers a step of training `label` that was just simulated afresh, with its time. Returns true
+  // where it was taken; it is then the last of Samples().
   bool Offer(const std::string& label, uint64_t step, const fabric::StepTraffic& traffic,
              fabric::TimeNs time);
 

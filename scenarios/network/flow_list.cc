@@ -21,7 +21,7 @@ using fabric::TimeNs;
 constexpr uint64_t kPatternStream = 0x7061747465726EULL;  // keeps these draws apart from others
 enum Draw : uint64_t { kOrder, kInterval, kSource, kDestination, kSize };
 
-// Workers by the names and the numbers of their hosts.
+// HostNames finds workers by the names and the numbers of their hosts.
 class HostNames {
  public:
   explicit HostNames(const Network& network) {
@@ -85,7 +85,7 @@ FlowRequest ParseFlow(const analysis::CsvRecord& record, const std::string& wher
   return flow;
 }
 
-// Names of columns: no size starts with a letter.
+// Returns true for a line of column names: no size starts with a letter.
 bool IsHeader(const analysis::CsvRecord& record) {
   const std::string third = record.fields.size() > 2 ? Trimmed(record.fields[2]) : "";
   return !third.empty() && std::isalpha(static_cast<unsigned char>(third[0]));
@@ -120,7 +120,7 @@ std::vector<FlowRequest> Incast(const std::string& text, int workers, int64_t by
   return flows;
 }
 
-// Bytes per second that all workers' NICs carry together.
+// Returns the bytes per second that all workers' NICs carry together.
 double NicBytesPerSecond(const Network& network) {
   double bits = 0;
   for (const int host : network.placement.hosts) {
@@ -224,7 +224,8 @@ void FlowListGraph::OnDelivered(const fabric::Flow&, fabric::FlowSink&) { ++deli
 
 void FlowListGraph::OnWake(uint64_t, fabric::FlowSink& sink) { SendDue(sink); }
 
-// Only the next start is in the engine's queue, however long the list is.
+// Sends the flows that are due. Only the next start is in the engine's queue, however long the list
+// is.
 void FlowListGraph::SendDue(fabric::FlowSink& sink) {
   const TimeNs now = sink.Now() - origin_;
   while (next_ < order_.size() && flows_[order_[next_]].start <= now) {

@@ -24,18 +24,19 @@ struct FlowRequest {
 // Throws Error with file and line.
 std::vector<FlowRequest> ReadFlows(const std::string& path, const Network& network);
 
-// Makes the flows of a pattern: "permutation" (everybody to another, nobody receives twice),
-// "incast:N" (workers 1 to N to worker 0) and "all-to-all" are flows of `bytes` that start at once;
-// "poisson:load=0.5,cdf=websearch,flows=1000" is independent arrivals between random workers at
-// that fraction of the hosts' rates. Draws are keyed by `seed`. Throws Error.
+// Makes the flows of a pattern. "permutation" (each worker sends to one other and receives from
+// one), "incast:N" (workers 1 to N to worker 0) and "all-to-all" have flows of `bytes` that start
+// at once. "poisson:load=0.5,cdf=websearch,flows=1000" has independent arrivals between random
+// workers at that fraction of the hosts' rates. Draws are keyed by `seed`. Throws Error on other
+// texts and ranges.
 std::vector<FlowRequest> MakePattern(const std::string& text, int64_t bytes, uint64_t seed,
                                      const Network& network);
 
-// Returns the time that the flow takes alone: alpha-beta on its route, with headers and
+// Returns the time of the flow alone on the network: alpha-beta on its route, with headers and
 // store-and-forward switches.
 fabric::TimeNs IdealTime(const FlowRequest& flow, const Network& network);
 
-// A FlowListGraph sends the flows of a list, whose positions are the tags. `flows` outlives the
+// A FlowListGraph sends the flows of a list, with their positions as tags. `flows` outlives the
 // graph.
 class FlowListGraph : public fabric::FlowGraph {
  public:
@@ -50,7 +51,7 @@ class FlowListGraph : public fabric::FlowGraph {
 
   const std::vector<FlowRequest>& flows_;
   std::vector<size_t> order_;  // positions by start
-  size_t next_ = 0;            // position in order_
+  size_t next_ = 0;            // next position in order_
   size_t delivered_ = 0;
   bool started_ = false;
   fabric::TimeNs origin_ = 0;

@@ -8,7 +8,7 @@ namespace {
 
 using fabric::TimeNs;
 
-// Forwards to another engine; tells of graphs that are submitted, and of flows.
+// A TracedEngine forwards to another engine, and reports submitted graphs and flows.
 class TracedEngine final : public fabric::Engine {
  public:
   TracedEngine(std::unique_ptr<fabric::Engine> engine, std::function<void(TimeNs)> begin,

@@ -17,8 +17,8 @@ struct RecordedFlow {
   fabric::TimeNs end = 0;    // time at which its last byte is at the destination
 };
 
-// Returns the same engines, which tell `trace` of every flow, and `begin`, where there is one, of
-// the start of every graph that is submitted.
+// Returns the same engines, which report every flow to `trace` and the start of every submitted
+// graph to `begin`, where there is one.
 fabric::EngineFactory TraceFlows(fabric::EngineFactory factory,
                                  std::function<void(fabric::TimeNs)> begin,
                                  fabric::FlowTrace trace);
@@ -26,22 +26,22 @@ fabric::EngineFactory TraceFlows(fabric::EngineFactory factory,
 // A FlowRecorder keeps the flows of the last graph.
 class FlowRecorder {
  public:
-  // Returns the same engines, recording into this object, which outlives them. A graph that is
-  // submitted makes the recorder forget the one before, so that of a warm-up and what is measured
-  // the latter stays.
+  // Returns the same engines, which record into this object; it outlives them. A submitted graph
+  // replaces the records of the one before, so that the measured step's remain and the warm-up's do
+  // not.
   fabric::EngineFactory Wrap(fabric::EngineFactory factory);
 
   // Returns the flows in the order in which they arrived.
   const std::vector<RecordedFlow>& Flows() const { return flows_; }
   std::vector<RecordedFlow> Take();
 
-  // Are called by the engines of Wrap().
+  // Called by the engines of Wrap().
   void Begin(fabric::TimeNs start);
   void OnFlow(const fabric::Flow& flow, fabric::TimeNs when, bool delivered);
 
  private:
   using Key = std::tuple<int, int, uint64_t>;  // source, destination, tag
-  // Starts of equal flows in flight, the oldest first.
+  // Start times of equal flows in flight, the oldest first.
   std::map<Key, std::vector<fabric::TimeNs>> open_;
   std::vector<RecordedFlow> flows_;
   fabric::TimeNs origin_ = 0;

@@ -28,7 +28,7 @@ FlowSizes::Point ParseLine(const std::string& line, const std::string& where) {
   const std::optional<double> first = ParseNumber(bytes);
   const std::optional<double> second = ParseNumber(probability);
   const auto within = [](const std::optional<double>& value, double most) {
-    return value && *value >= 0 && *value <= most;  // nan is not
+    return value && *value >= 0 && *value <= most;  // false for nan
   };
   if (!within(first, static_cast<double>(fabric::kMostBytes)) || !within(second, 100) ||
       words >> rest) {

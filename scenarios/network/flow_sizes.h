@@ -1,4 +1,4 @@
-// Flow sizes are distributions as cumulative probabilities with straight lines in between.
+// Flow sizes are distributions, given as cumulative probabilities with straight lines in between.
 //
 //   websearch    a web search cluster: Alizadeh et al., "Data Center TCP", SIGCOMM'10, figure 4, in
 //                the steps that pFabric (Alizadeh et al., SIGCOMM'13, section 5.1) simulates
@@ -11,12 +11,12 @@
 
 namespace legacy {
 
-// A FlowSizes is one distribution.
+// A FlowSizes is one distribution of flow sizes.
 class FlowSizes {
  public:
   struct Point {
     double bytes = 0;
-    double probability = 0;  // probability that a flow has at most so many bytes
+    double probability = 0;  // probability that a flow has at most `bytes`
   };
 
   // Reads "websearch", "datamining", or a file with "bytes probability" a line, with probabilities
@@ -24,7 +24,7 @@ class FlowSizes {
   static FlowSizes FromText(const std::string& text, const std::string& option);
 
   double Mean() const;
-  // Returns the size below which the fraction `u` in (0, 1) of flows is; at least 1.
+  // Returns the size that the fraction `u` in (0, 1) of flows stays below; at least 1.
   int64_t At(double u) const;
 
  private:

@@ -27,7 +27,7 @@ double SecondsSince(WallClock::time_point start) {
   return std::chrono::duration<double>(WallClock::now() - start).count();
 }
 
-// Of one simulation.
+// Returns the estimated number of flows of one simulation.
 double FlowsOf(const Experiment& experiment, CollectiveAlgorithm algorithm,
                const Network& network) {
   double flows = 0;
@@ -41,7 +41,7 @@ bool WithinLimit(const Experiment& experiment, double flows) {
   return flows <= static_cast<double>(experiment.flow_limit);
 }
 
-// Nothing where that would be too many flows.
+// Returns the step's time at flow fidelity, or nothing where there would be too many flows.
 std::optional<TimeNs> ScoutTime(const Experiment& experiment, CollectiveAlgorithm algorithm) {
   const std::unique_ptr<Network> network = BuildNetwork(NetworkFor(experiment, algorithm));
   if (!WithinLimit(experiment, FlowsOf(experiment, algorithm, *network))) return std::nullopt;
@@ -76,7 +76,7 @@ void ChooseAlgorithm(PreparedExperiment& prepared) {
 void PrepareFlows(PreparedExperiment& prepared) {
   const Experiment& e = prepared.experiment;
   NetworkRequest request = e.network;
-  if (!e.flows_file.empty()) {  // any host may appear: all are endpoints, by number
+  if (!e.flows_file.empty()) {  // all hosts are endpoints, by number, as any may appear
     request.placement.text = "packed";
     request.placement.workers = 0;
     request.topology.hostsNeeded = e.least_hosts;
@@ -87,7 +87,7 @@ void PrepareFlows(PreparedExperiment& prepared) {
                        : ReadFlows(e.flows_file, *prepared.network);
 }
 
-// Before anything is built for each flow.
+// Throws Error where there are too many flows, before anything is built for each of them.
 void CheckFlows(const PreparedExperiment& prepared) {
   const double flows = FlowCount(prepared);
   if (WithinLimit(prepared.experiment, flows)) return;
@@ -96,7 +96,7 @@ void CheckFlows(const PreparedExperiment& prepared) {
                           FlowWallTime(flows)));
 }
 
-// Calls `progress` at every delivery.
+// Returns engines that call `on_delivered` at every delivery.
 fabric::EngineFactory Watched(fabric::EngineFactory factory, const MeasureOptions& options) {
   if (!options.on_delivered) return factory;
   return TraceFlows(std::move(factory), {},
@@ -178,7 +178,7 @@ bool IsAllGather(CollectiveAlgorithm algorithm) {
          algorithm <= CollectiveAlgorithm::HierarchicalAllGather;
 }
 
-// Equal links from all workers and servers to one switch, or nothing.
+// Returns the path where all workers and servers have equal links to one switch, else nothing.
 std::optional<fabric::UniformPath> StarPath(const Network& network) {
   const fabric::Topology& topology = network.topology;
   std::optional<fabric::UniformPath> path;
@@ -201,7 +201,7 @@ std::optional<fabric::UniformPath> StarPath(const Network& network) {
   return path;
 }
 
-// Wall time of the packet engine.
+// Returns the wall time of the packet engine.
 double SecondsOfPackets(const PreparedExperiment& prepared) {
   const Experiment& e = prepared.experiment;
   CostEstimate estimate(*prepared.network);

@@ -1,4 +1,4 @@
-// This runs an experiment at each of its fidelities.
+// Runs an experiment at each of its fidelities.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +28,17 @@ struct Measurement {
   std::vector<RecordedFlow> flows;
   double wall_seconds = 0;
 
-  // Returns the time from the first worker that is ready to the last that is finished.
+  // Returns the time from when the first worker is ready until the last has finished.
   fabric::TimeNs Time() const;
 };
 
-// A PreparedExperiment is an experiment when built: algorithm, network, and the flows where it is
-// no collective.
+// A PreparedExperiment is an experiment with its algorithm, its network and, where it is no
+// collective, its flows.
 struct PreparedExperiment {
   Experiment experiment;
   fabric::CollectiveAlgorithm algorithm = fabric::CollectiveAlgorithm::RingAllReduce;
-  std::string reason;           // what the algorithm was compared with, where it was chosen
-  std::string fidelity_reason;  // why these fidelities, where they were chosen
+  std::string reason;           // comparison of algorithms, where one was chosen
+  std::string fidelity_reason;  // reason for these fidelities, where they were chosen
   std::unique_ptr<Network> network;
   std::vector<FlowRequest> flows;
 };
@@ -51,30 +51,30 @@ PreparedExperiment Prepare(Experiment experiment);
 struct MeasureOptions {
   bool record_flows = false;
   PacketFiles files;
-  // Called for every flow that arrives; empty: nobody is told.
+  // Called for every flow that arrives; may be empty.
   std::function<void()> on_delivered{};
 };
 
 // Measures all fidelities in order, all repetitions of each.
 std::vector<Measurement> Measure(const PreparedExperiment& prepared, const MeasureOptions& options);
 
-// Return the bytes whose movement an algorithm is judged by, and the factor from algorithm
-// bandwidth to bus bandwidth, as nccl-tests defines them: all-gathers count the whole result; 2 (N
-// - 1) / N for all-reduces, (N - 1) / N for all-gathers and all-to-all, 1 for a broadcast; none for
-// others.
+// Return the bytes by which an algorithm's bandwidth is measured, and the factor from algorithm
+// bandwidth to bus bandwidth, as nccl-tests defines them. All-gathers count the whole result. The
+// factor is 2 (N - 1) / N for all-reduces, (N - 1) / N for all-gathers and all-to-all, and 1 for a
+// broadcast; others have none.
 int64_t CollectiveBytes(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm);
 std::optional<double> BusFactor(fabric::CollectiveAlgorithm algorithm, int workers);
 
-// Returns the closed form of closed-form.h where all workers are on one switch by equal links,
-// start at once with equal messages and have one bucket.
+// Returns the closed form of closed-form.h where all workers have equal links to one switch, start
+// at once with equal messages and have one bucket.
 std::optional<fabric::TimeNs> ClosedForm(const PreparedExperiment& prepared);
 
-// Return the number of flows of one simulation, and what they take of wall time at flow or analytic
-// fidelity, as text: "40 s to 10 min of ...".
+// Return the number of flows of one simulation, and the wall time that they take at flow or
+// analytic fidelity, as text: "40 s to 10 min of ...".
 double FlowCount(const PreparedExperiment& prepared);
 std::string FlowWallTime(double flows);
 
-// Returns the wall time that the packet engine will take, roughly; 0 where it is not asked for.
+// Returns the approximate wall time of the packet engine; 0 where it does not run.
 double PacketSeconds(const PreparedExperiment& prepared);
 
 }  // namespace legacy

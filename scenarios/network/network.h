@@ -1,4 +1,4 @@
-// A network is a simulated one: fabric, placement, transport and the engine of a fidelity.
+// A network is a simulated fabric with placement, transport and the engine of a fidelity.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace legacy {
 
-// A NetworkRequest says what to build.
+// A NetworkRequest says which network to build.
 struct NetworkRequest {
-  // Its hostsNeeded follows from the placement, where that says how many.
+  // Its hostsNeeded follows from the placement, where that gives a number.
   fabric::TopologyRequest topology;
   fabric::PlacementRequest placement;  // workers 0: one on each host
   fabric::Transport transport;
@@ -31,10 +31,10 @@ struct Network {
 // Builds a network. Throws fabric::Error on a fabric that cannot be built or is too small.
 std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
 
-// Returns how many of the first workers hang on one switch.
+// Returns how many of the first workers are connected to the same switch.
 int WorkersOfFirstSwitch(const Network& network);
 
-// Throws now, not after the first step, what the engine refuses (ns-3 attributes, say).
+// Throws what the engine refuses (such as ns-3 attributes) now, not after the first step.
 void TryEngine(const fabric::EngineFactory& factory, const Network& network);
 
 }  // namespace legacy

@@ -1,5 +1,4 @@
-// Outputs are files about what happened in a measurement: links, flows, finish times, a trace, a
-// picture.
+// Outputs are files of a measurement: links, flows, finish times, a trace, a picture.
 #pragma once
 
 #include <set>
@@ -10,7 +9,8 @@
 
 namespace legacy {
 
-// Text of CSV files; all measurements of one experiment, told apart by fidelity and repetition.
+// Return the text of CSV files with all measurements of one experiment, which fidelity and
+// repetition tell apart. Columns:
 //
 // links: fidelity, repetition, link, from, to, rate_bits_per_second, bytes, packets, drops, marks,
 // max_queue_bytes, busy_seconds, mean_utilisation (of the step's time), peak_utilisation

@@ -15,18 +15,18 @@ namespace {
 
 using fabric::TimeNs;
 
-// Options as columns: pull_bytes.
+// Returns an option's name as a column: pull_bytes.
 std::string ColumnName(std::string option) {
   std::replace(option.begin(), option.end(), '-', '_');
   return option;
 }
 
-// Nanoseconds; they need not fit TimeNs.
+// Returns the sum in nanoseconds, which need not fit TimeNs.
 double SumOf(const std::vector<TimeNs>& times) {
   return static_cast<double>(std::accumulate(times.begin(), times.end(), fabric::WideTime{0}));
 }
 
-// Times at one fidelity, over its repetitions.
+// Times are those at one fidelity, over its repetitions.
 struct Times {
   double least = 0;  // seconds
   double mean = 0;
@@ -57,7 +57,7 @@ Fidelity Reference(const Experiment& experiment) {
   return experiment.Asks(Fidelity::kPacket) ? Fidelity::kPacket : experiment.fidelities.front();
 }
 
-// Relative to the reference; none for the reference itself.
+// Returns the difference relative to the reference; nothing for the reference itself.
 std::optional<double> Difference(const PreparedExperiment& prepared,
                                  const std::vector<Measurement>& measurements,
                                  const Measurement& m) {

@@ -1,5 +1,5 @@
-// Results are what was measured, as rows for CSV and JSON and as tables for people. Wall-clock
-// times are in the tables alone: files of equal experiments are equal, byte for byte.
+// Results show measurements, as rows for CSV and JSON and as tables for people. Wall-clock times
+// are in the tables alone: files of equal experiments are equal, byte for byte.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,8 @@ namespace legacy {
 std::vector<Row> ResultRows(const OptionValues& values, const PreparedExperiment& prepared,
                             const std::vector<Measurement>& measurements);
 
-// FlowStatistics are flow completion times, and their ratios to the times of flows alone.
+// FlowStatistics are statistics of flow completion times, and of their ratios to the times of the
+// flows alone.
 struct FlowStatistics {
   double mean = 0;  // seconds
   double p50 = 0;
@@ -34,14 +35,14 @@ FlowStatistics StatisticsOf(const PreparedExperiment& prepared, const Measuremen
 // is not empty.
 double Percentile(const std::vector<double>& sorted, double q);
 
-// Returns a headline, one line a fidelity, and warnings.
+// Returns a headline, one line for each fidelity, and warnings.
 std::string ResultTable(const PreparedExperiment& prepared,
                         const std::vector<Measurement>& measurements);
 std::vector<std::string> Warnings(const PreparedExperiment& prepared,
                                   const std::vector<Measurement>& measurements);
 
-// Return the header and the lines of a sweep: one line a point, with the slowest worker's time at
-// each fidelity. `swept` has names of options.
+// Return the header and the lines of a sweep: one line for each point, with the slowest worker's
+// time at each fidelity. `swept` has names of options.
 std::string SweepHeader(const std::vector<std::string>& swept,
                         const std::vector<Fidelity>& fidelities);
 std::string SweepLine(const std::vector<std::string>& swept, const OptionValues& values,

@@ -13,13 +13,13 @@ namespace {
 
 using fabric::TimeNs;
 
-// Tracks of a process: lanes of flows follow from these on.
+// Tracks of a process; lanes of flows start at kSend.
 constexpr int kDevice = 0;
 constexpr int kWait = 1;
 constexpr int kSend = 100;
 constexpr int kReceive = 10000;
 
-// The format counts in microseconds; three decimals are nanoseconds.
+// Returns the time in microseconds, the format's unit, with three decimals for nanoseconds.
 std::string Stamp(TimeNs time) { return fmt::format("{}.{:03}", time / 1000, time % 1000); }
 
 std::string Quoted(const std::string& text) { return nlohmann::json(text).dump(); }
@@ -28,7 +28,7 @@ std::string Named(const TracedStep& step, const std::string& what) {
   return step.name.empty() ? what : step.name + ": " + what;
 }
 
-// What a device does after its backward pass, in the order in which it can.
+// A Job is a device's work after its backward pass. Jobs are in the order of arrival.
 struct Job {
   TimeNs arrival = 0;
   TimeNs work = 0;
@@ -127,7 +127,7 @@ void Trace::AddFlows(const TracedStep& step) {
   }
 }
 
-// The lowest lane that is free from `start` on: slices of one track must not overlap.
+// Returns the lowest lane that is free from `start` on, as slices of one track must not overlap.
 int Trace::Lane(std::vector<std::vector<TimeNs>>& lanes, int endpoint, TimeNs start, TimeNs end) {
   std::vector<TimeNs>& free = lanes[endpoint];
   size_t lane = 0;

@@ -1,5 +1,5 @@
-// A trace shows steps in chrome://tracing and ui.perfetto.dev (Chrome's JSON trace event format): a
-// process for each endpoint, with a track of what its device does, one of what it waits for, and
+// A trace shows steps in chrome://tracing and ui.perfetto.dev (Chrome's JSON trace event format).
+// It has a process for each endpoint, with a track of its device's work, one of its waits, and
 // lanes of the flows that it sends and receives; arrows lead from senders to receivers.
 #pragma once
 
@@ -13,13 +13,13 @@
 namespace legacy {
 
 // A TracedStep is one step. Traffic and timing belong together; both are left out where there are
-// flows alone. Times count from the step's start.
+// only flows. Times count from the step's start.
 struct TracedStep {
   std::string name;          // name: "step 3"; precedes the names of slices where it is not empty
   fabric::TimeNs start = 0;  // start of the step in the trace
   const fabric::StepTraffic* traffic = nullptr;
   const fabric::StepTiming* timing = nullptr;
-  // [bucket][worker]: the part of what the device does before `ready` that is encoding, at its end.
+  // [bucket][worker]: encoding time, which is the last part of the device work before `ready`.
   // Empty: all is compute.
   std::vector<std::vector<fabric::TimeNs>> encode;
   std::vector<RecordedFlow> flows;
@@ -28,8 +28,8 @@ struct TracedStep {
 // A Trace collects steps and writes them as JSON.
 class Trace {
  public:
-  // `endpoints` are their names, by number. `shown` says which of them to trace; a flow is drawn at
-  // those of its two ends.
+  // `endpoints` are names, by number. `shown` has the endpoints to trace; a flow is drawn at each
+  // of its ends that is shown.
   Trace(std::vector<std::string> endpoints, std::set<int> shown);
 
   // Adds a step to the trace.
@@ -50,9 +50,9 @@ class Trace {
 
   std::vector<std::string> endpoints_;
   std::set<int> shown_;
-  // [endpoint][lane]: time from which it is free.
+  // Times from which lanes are free, [endpoint][lane].
   std::vector<std::vector<fabric::TimeNs>> sending_;
-  std::vector<std::vector<fabric::TimeNs>> receiving_;  // likewise
+  std::vector<std::vector<fabric::TimeNs>> receiving_;  // times of the receiving lanes
   uint64_t arrows_ = 0;
   std::string events_;
 };

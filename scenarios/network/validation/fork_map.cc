@@ -15,8 +15,8 @@
 namespace legacy {
 namespace {
 
-constexpr char kResult = 'R';   // first byte of what a child sends: its result follows
-constexpr char kFailure = 'E';  // what it threw follows
+constexpr char kResult = 'R';   // first byte of a child's answer: its result follows
+constexpr char kFailure = 'E';  // first byte of a child's answer: its error follows
 
 void WriteAll(int file, const std::string& text) {
   size_t written = 0;
@@ -77,7 +77,7 @@ class Child {
   int index() const { return index_; }
   int file() const { return file_; }
 
-  // True where it has said all.
+  // Reads what the child has written. Returns true at the end.
   bool Read() {
     char buffer[4096];
     const ssize_t n = read(file_, buffer, sizeof buffer);
@@ -85,7 +85,7 @@ class Child {
     return n == 0 || (n < 0 && errno != EINTR);
   }
 
-  // Its result; `name` is for messages.
+  // Returns the child's result. `name` is for messages.
   std::string Take(const std::string& name) {
     int status = 0;
     waitpid(pid_, &status, 0);

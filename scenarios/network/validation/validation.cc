@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Other machines' C libraries and small changes of an engine move times by less.
+// Tolerance for times of the sample: other machines' C libraries and small changes of an engine
+// move them by less.
 constexpr double kSampleTolerance = 0.01;
 
 using Section = std::pair<const char*, SectionResult (*)(const SectionRun&)>;
@@ -47,7 +48,8 @@ std::vector<Section> Chosen(const std::vector<std::string>& names) {
   return chosen;
 }
 
-// The CSV files that came with the toolkit: in its sources, else where it is installed.
+// Returns the folder of the CSV files that came with the toolkit: in its sources, else where it is
+// installed.
 fs::path RecordedFolder() {
   const fs::path source = LEGACY_VALIDATION_SOURCE_DIR;
   return fs::is_directory(source) ? source : fs::path(LEGACY_VALIDATION_INSTALL_DIR);
@@ -77,7 +79,7 @@ void Check(const ValidationOptions& options) {
   if (!options.document.empty()) ReadWholeFile(options.document);
 }
 
-// Prints what a section found and keeps it. Returns what does not hold.
+// Prints a section's result and keeps it. Returns the targets that are missed.
 std::vector<std::string> Keep(const SectionResult& result, const ValidationOptions& options,
                               std::ostream& text) {
   std::vector<std::string> misses = result.misses;
@@ -92,7 +94,7 @@ std::vector<std::string> Keep(const SectionResult& result, const ValidationOptio
   WriteWholeFile(CsvPath(options, result.csv.name), ToCsv(result.csv));
   for (const ValidationTable& table : result.document) Print(table, text);
   if (options.document.empty()) return misses;
-  std::string document = ReadWholeFile(options.document);  // as it is now: sections take minutes
+  std::string document = ReadWholeFile(options.document);  // read now, as sections take minutes
   for (const ValidationTable& table : result.document) {
     document = WithTable(document, table, options.document);
   }

@@ -1,6 +1,6 @@
-// Validation compares published figures of other simulators, closed forms, and the engines with
-// each other, as CSV files and as the tables of docs/validation.md, which says what is compared and
-// why.
+// Validation compares the engines with published figures of other simulators, with closed forms and
+// with each other. It writes CSV files and the tables of docs/validation.md, which says what is
+// compared and why.
 #pragma once
 
 #include <iosfwd>
@@ -11,15 +11,15 @@ namespace legacy {
 
 // ValidationOptions say what to run.
 struct ValidationOptions {
-  // Folder of a CSV file for each section, which is made where it is missing. Empty:
-  // docs/validation; for a sample the one that came with the toolkit, wherever it runs.
+  // Folder of a CSV file for each section; it is made where it is missing. Empty: docs/validation,
+  // or for a sample the folder that came with the toolkit.
   std::string out_directory;
-  // Markdown file whose tables, between "<!-- table: NAME -->" and "<!-- end -->", are written
-  // anew; empty: none.
+  // Markdown file whose tables, between "<!-- table: NAME -->" and "<!-- end -->", are rewritten;
+  // empty: none.
   std::string document;
   // Sections to run, of ValidationSections(); empty: all.
   std::vector<std::string> sections;
-  // True: only the cases that are marked as quick run, they are compared with the CSV files, and
+  // True: only the cases that are marked as quick run. They are compared with the CSV files, and
   // nothing is written.
   bool sample = false;
   // Number of simulations that run at once, each in a process of its own.
@@ -29,7 +29,7 @@ struct ValidationOptions {
 // Returns the names of the sections, in the order in which they run.
 std::vector<std::string> ValidationSections();
 
-// Runs the sections and prints the tables, with what does not hold, on `text`. Returns true where
+// Runs the sections and prints the tables and the missed targets on `text`. Returns true where
 // every target holds (and, for a sample, every figure is the recorded one). Throws Error on unknown
 // sections and on files that cannot be read or written; writes nothing then.
 bool RunValidation(const ValidationOptions& options, std::ostream& text);

@@ -1,5 +1,5 @@
-// Validation cases are those in which the engines are compared with each other, as options of
-// legacy-network, so that each can be repeated by hand.
+// Validation cases are the cases in which the engines are compared with each other. They are
+// options of legacy-network, so that each can be repeated by hand.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace legacy {
 
-// A ValidationCase is one of them.
+// A ValidationCase is one such case.
 struct ValidationCase {
   std::string options;    // "topo=star workers=8": name=value, separated by blanks
   bool quick = false;     // true where it is part of the sample
-  int segment_bytes = 0;  // 0: the transport's
+  int segment_bytes = 0;  // segment size; 0: the transport's
 };
 
 // Returns the experiment of a case. Throws Error as ParseExperiment does.

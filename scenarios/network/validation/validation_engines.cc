@@ -1,4 +1,4 @@
-// Sections that hold our engines against closed forms and against each other.
+// Validation sections that compare our engines with closed forms and with each other.
 #include <algorithm>
 #include <cmath>
 
@@ -19,12 +19,12 @@ constexpr double kCongestedPercent = 15;
 
 std::string FixedSeconds(TimeNs time) { return FormatFixed(static_cast<double>(time) * 1e-9, 9); }
 
-// Of `measured` against `expected`, in percent.
+// Returns how much `measured` exceeds `expected`, in percent.
 double Percent(TimeNs measured, TimeNs expected) {
   return 100 * (static_cast<double>(measured) / static_cast<double>(expected) - 1);
 }
 
-// Time of the experiment at its only fidelity.
+// Returns the time of the experiment at its only fidelity.
 TimeNs TimeOf(const Experiment& experiment) {
   return Measure(Prepare(experiment), {}).front().Time();
 }
@@ -71,7 +71,8 @@ std::vector<ValidationCase> BusCases() {
           {ring + "bytes=80MB", false, 8900}};
 }
 
-// What headers and ACKs leave of a link that carries as much data one way as the other.
+// Returns the share of a link that headers and ACKs leave, where the link carries as much data one
+// way as the other.
 double Efficiency(const fabric::Transport& transport, int64_t bytes) {
   const int64_t wire = transport.WireBytes(bytes) + transport.AckWireBytes(bytes);
   return static_cast<double>(bytes) / static_cast<double>(wire);
@@ -164,7 +165,7 @@ SectionResult ValidateCollectives(const SectionRun& run) {
                 {}};
   result.csv.rows = ForkRows(run, NamesOf(cases), [&](int i) { return CollectiveRow(cases[i]); });
   for (const ValidationRow& row : result.csv.rows) {
-    if (row[0].starts_with("double-tree")) continue;  // its form is an estimate
+    if (row[0].starts_with("double-tree")) continue;  // its closed form is an estimate
     if (std::abs(std::stod(row[2])) > 0.1) {
       result.misses.push_back("collectives: " + row[0] + ": analytic is off by " + row[2] + " %");
     }
@@ -227,20 +228,20 @@ std::vector<ValidationRow> OfClass(const ValidationTable& table, const std::stri
 
 double Absolute(const ValidationRow& row, int column) { return std::abs(std::stod(row[column])); }
 
-// The largest error first.
+// Sorts rows by their absolute error, the largest first.
 void SortByError(std::vector<ValidationRow>& rows, int column) {
   std::stable_sort(rows.begin(), rows.end(), [&](const ValidationRow& a, const ValidationRow& b) {
     return Absolute(a, column) > Absolute(b, column);
   });
 }
 
-// At the fraction `part` of the sorted errors.
+// Returns the quantile `part` of the sorted absolute errors.
 double Quantile(const std::vector<ValidationRow>& sorted, int column, double part) {
   const auto rank = static_cast<size_t>((1 - part) * static_cast<double>(sorted.size()));
   return Absolute(sorted[std::min(rank, sorted.size() - 1)], column);
 }
 
-// One row of the summary; the median error of flow is `median`.
+// Returns one row of the summary. `median` becomes the median error of flow.
 ValidationRow Summary(const std::string& name, std::vector<ValidationRow> rows, double* median) {
   SortByError(rows, kAnalyticError);
   const double analytic = Quantile(rows, kAnalyticError, 0.5);

@@ -1,4 +1,4 @@
-// Sections that hold our engines against figures of others.
+// Validation sections that compare our engines with published figures of others.
 #include <algorithm>
 #include <cmath>
 
@@ -16,8 +16,8 @@ namespace {
 constexpr double kMathisPercent = 20;
 #endif
 
-// The ring as our own model has it: hosts in a circle, each link of that rate and latency, no
-// headers, no ACKs, one frame a message.
+// Returns the ring's time on our own model: hosts in a circle, each link with that rate and
+// latency, no headers, no ACKs, one frame for each message.
 fabric::TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
   fabric::Topology topology;
   fabric::Placement placement;
@@ -51,7 +51,7 @@ fabric::TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
   return fabric::StepSimulator(fabric::MakeAnalyticEngine, request).Simulate(traffic, 0).total;
 }
 
-// All but the network of AstraRingAllReduceNs.
+// Returns the part of AstraRingAllReduceNs that is not the network's.
 int64_t AstraBesidesNetworkNs(const AstraRing& ring) {
   const int64_t chunk = ring.bytes / ring.splits / ring.workers;
   const auto memory = static_cast<int64_t>(static_cast<double>(chunk) / ring.memory_gb_per_second);
@@ -73,7 +73,8 @@ int64_t AstraRingAllReduceNs(const AstraRing& ring) {
 }
 
 SectionResult ValidateAstraSim(const SectionRun&) {
-  constexpr int64_t kCommitted = 117'780;  // tests/rt_template of astra-sim, each rank
+  // Constant of tests/rt_template of astra-sim, at each rank.
+  constexpr int64_t kCommitted = 117'780;
   const AstraRing ring;
   const int64_t formula = AstraRingAllReduceNs(ring);
   const int64_t own = ring.splits * OwnRingAllReduceNs(ring, ring.bytes / ring.splits) +
@@ -88,7 +89,7 @@ SectionResult ValidateAstraSim(const SectionRun&) {
   if (formula != kCommitted) {
     result.misses.push_back("astra-sim: the closed form gives " + std::to_string(formula));
   }
-  // Ours rounds each message up, theirs down.
+  // Our engine rounds each message's time up, theirs down.
   if (own < formula || own > formula + ring.splits * 2 * (ring.workers - 1)) {
     result.misses.push_back("astra-sim: our engine gives " + std::to_string(own));
   }

@@ -1,5 +1,5 @@
-// Validation sections are what validation compares: one function for each section, which returns
-// its tables.
+// Validation sections are the parts of validation: one function for each section, which returns its
+// tables.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace legacy {
 
-// A SectionRun says how a section runs.
+// A SectionRun says how to run a section.
 struct SectionRun {
-  bool sample = false;  // only the quick cases
+  bool sample = false;  // true: only the quick cases
   int processes = 1;
   std::function<void(const std::string& line)> progress;
 };
@@ -25,18 +25,19 @@ struct SectionResult {
   std::vector<std::string> misses;        // targets that are missed, one line each
 };
 
-// Returns the row of each case, each simulated in a process of its own. `names` of the cases are
-// for progress.
+// Returns the row of each case, each simulated in a process of its own. Progress shows the `names`
+// of the cases.
 std::vector<ValidationRow> ForkRows(const SectionRun& run, const std::vector<std::string>& names,
                                     const std::function<ValidationRow(int)>& work);
 
-// Compare packet runs with other people's figures: SimGrid's ns-3 timings to all printed digits,
-// Mathis' formula within 20 %.
+// Compare packet runs with published figures: SimGrid's ns-3 timings to all printed digits, Mathis'
+// formula within 20 %.
 SectionResult ValidateSimGrid(const SectionRun& run);
 SectionResult ValidateMathis(const SectionRun& run);
 // Compares with the constant of ASTRA-sim's regression test, exactly.
 SectionResult ValidateAstraSim(const SectionRun& run);
-// Compares a ring's bus bandwidth on 400 Gbit/s with what headers and ACKs leave, within 1 %.
+// Compares a ring's bus bandwidth on 400 Gbit/s with the share that headers and ACKs leave, within
+// 1 %.
 SectionResult ValidateBusBandwidth(const SectionRun& run);
 // Compares every collective on a star with its closed form.
 SectionResult ValidateCollectives(const SectionRun& run);
@@ -58,8 +59,8 @@ struct AstraRing {
 };
 
 // Returns splits x [2 (N-1) step + 10 + (N-1) 3 floor(c / memory)] with c = bytes / splits / N and
-// step = floor(latency + c / link) + endpoint delay: N - 1 of the steps also reduce, which reads
-// two chunks and writes one; 10 ns are its cost of a stream.
+// step = floor(latency + c / link) + endpoint delay. N - 1 of the steps also reduce, which reads
+// two chunks and writes one; 10 ns is ASTRA-sim's cost of a stream.
 int64_t AstraRingAllReduceNs(const AstraRing& ring);
 
 }  // namespace legacy
