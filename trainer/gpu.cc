@@ -60,8 +60,8 @@ class Gpu : public Accelerator {
 
  private:
   c10::cuda::CUDAStream stream_;
-  std::shared_ptr<at::cuda::CUDAGraph>
-      last_;  // whose memory the next one shares: they run one after the other
+  // Last recording. The next one shares its memory, because recordings run one after the other.
+  std::shared_ptr<at::cuda::CUDAGraph> last_;
 };
 
 std::function<void()> Gpu::Record(const std::function<void()>& work, std::string* why) {

@@ -231,10 +231,8 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
     encode.push_back(measuring + trace.encode_seconds);
     decode.push_back(trace.decode_seconds);
   }
-  if (scheme_
-          ->Traits()
-          // With momentum, e is not known beforehand: it is what was sent plus the residual.
-          .owns_momentum) {
+  // With momentum, e is not known beforehand: it is what was sent plus the residual.
+  if (scheme_->Traits().owns_momentum) {
     e.assign(trace.mean.begin(), trace.mean.end());
     AddResidual(exchange, 1, e);
   }

@@ -30,8 +30,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kTimeout = 408;
 constexpr int kServerError = 500;
 constexpr int kBacklog = 128;
-constexpr size_t kMostDropped = 256
-                                << 10;  // bytes that are read behind a refusal, so that it arrives
+// Bytes of a request that are read after its refusal, so that the refusal arrives.
+constexpr size_t kMostDropped = 256 << 10;
 constexpr double kDropSeconds = 1;
 constexpr auto kLongestSleep = std::chrono::seconds(10);
 

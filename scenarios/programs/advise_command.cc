@@ -1,4 +1,4 @@
-// The subcommand: its options, and what it prints.
+// Subcommand advise: its options, and its output.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

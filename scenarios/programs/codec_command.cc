@@ -19,7 +19,8 @@
 namespace legacy {
 namespace {
 
-// What is tried where no gradient is given: a matrix, since some methods leave vectors alone.
+// Gradient to try where none is given. It is a matrix, because some methods do not compress
+// vectors.
 constexpr const char* kDefaultGradient = "student-t";
 constexpr const char* kDefaultShape = "250x400";
 
@@ -57,7 +58,7 @@ std::string Headline(const GradientSource& source, const RunOptions& run) {
       source.steps() == 1 ? "" : "s", run.policy, run.repeats);
 }
 
-// Only one worker's message of one layer is a message.
+// Throws Error where there is more than one layer, because --out writes the message of one.
 void CheckOut(const CodecCommand& command, const GradientSource& source) {
   if (command.out.empty()) return;
   TheCodec(command, "--out");
@@ -83,7 +84,7 @@ int Decode(const CodecCommand& command) {
   return 0;
 }
 
-// The codec of that text, or else the policy.
+// Checks the codec of that text or, where there is none, the policy.
 std::vector<CheckedProperty> Check(const std::string& text) {
   const std::string name = ParseStages(text).front().name;
   const auto codecs = CodecNames();

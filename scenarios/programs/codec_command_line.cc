@@ -24,7 +24,7 @@ constexpr const char* kExamples =
     "The error is ||e - C(e)|| / ||e||, the gain ||C(e)||^2 / ||e||^2: e is gradient + residual,\n"
     "and C(e) is the decoded message. Where e is zero, the error is 0 and the gain is 1.\n";
 
-// Texts of options whose values are made of them.
+// Texts of the options whose values are parsed afterwards.
 struct Texts {
   std::string collective;
   std::string error_feedback = "auto";

@@ -8,14 +8,14 @@
 
 namespace legacy {
 
-// A CodecCommandLine is the command, or the status to end with.
+// A CodecCommandLine is the command, or the exit status.
 struct CodecCommandLine {
   std::variant<CodecCommand, CodecListCommand, CodecCheckCommand> command;
-  // The program should end with this status: help was printed, or the line was wrong.
+  // Status with which the program should end: help was printed, or the line was wrong.
   std::optional<int> exit;
 };
 
-// Prints help and mistakes of the line itself; wrong values throw Error here or when the command
+// Prints help, and mistakes of the line itself. Wrong values throw Error here or when the command
 // runs.
 CodecCommandLine ParseCodecCommandLine(int argc, char** argv);
 

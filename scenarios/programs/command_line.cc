@@ -32,10 +32,10 @@ std::string Footer(bool replays) {
          kExitStatuses + "Handbook: docs/" + (replays ? "replay" : "index") + ".md.";
 }
 
-// The options of the table on a line.
+// TableOptions are the options of the scenario's table on a command line.
 class TableOptions {
  public:
-  // `defaults`: none where they are not known yet.
+  // `defaults` is nullopt where they are not known yet.
   TableOptions(CLI::App& app, const std::optional<Scenario>& defaults,
                bool (*lists)(const std::string& key))
       : values_(ScenarioOptions().size()) {
@@ -63,7 +63,7 @@ class TableOptions {
   }
 
  private:
-  std::vector<std::string> values_;  // where the parser writes: never resized
+  std::vector<std::string> values_;  // texts that the parser writes; never resized
   std::vector<CLI::Option*> parsed_;
 };
 

@@ -1,5 +1,5 @@
-// legacy-calibrate: measures this machine on one thread and writes a profile; or writes one from
-// what legacy-bench-gpu measured.
+// legacy-calibrate measures this machine on one thread and writes a profile, or makes a profile
+// from measurements of legacy-bench-gpu.
 
 #include <malloc.h>
 
@@ -63,15 +63,15 @@ legacy::Profile Measure(const std::string& name, bool quick) {
   return legacy::Calibrate(options);
 }
 
-// Memory that is freed stays with the process, as in a program that reuses its buffers: page faults
-// are no part of a codec.
+// Keeps freed memory in the process, as in a program that reuses its buffers: page faults are no
+// part of a codec.
 void KeepFreedMemory() {
   constexpr int kMost = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kMost);
   mallopt(M_TRIM_THRESHOLD, kMost);
 }
 
-// What a profile charges for a step beside what it takes here, scheme by scheme.
+// Prints, scheme by scheme, what a profile charges for a step divided by the step's time here.
 void Check(const std::string& name, int64_t numel, bool quick) {
   const legacy::Profile profile = legacy::LoadProfile(name);
   std::printf("%s: charged over measured; %lld elements, 4 messages to decode\n",

@@ -1,4 +1,4 @@
-// legacy-codec: what codecs make of gradients, without training or network.
+// legacy-codec tries codecs on gradients, without training or network.
 #include <cstdio>
 
 #include "base/program.h"

@@ -1,4 +1,4 @@
-// legacy-data: lists, fetches, checks and shows data sets.
+// legacy-data lists, fetches, checks and shows data sets.
 //
 // Exit statuses: 0 done, 1 an error of the user or of a file, 2 a wrong command line, 3 no network.
 #include <curl/curl.h>
@@ -41,7 +41,8 @@ void List(const Options& options) {
   }
 }
 
-// One line that is rewritten on a terminal; elsewhere a line for each source, when it starts.
+// A ProgressLine rewrites one line on a terminal; elsewhere it prints a line for each source, when
+// it starts.
 class ProgressLine {
  public:
   void operator()(const std::string& url, int64_t done, int64_t total) {

@@ -1,4 +1,4 @@
-// legacy-network: times collectives and flows on a simulated network, without training.
+// legacy-network times collectives and flows on a simulated network, without training.
 #include <cstdio>
 #include <iostream>
 

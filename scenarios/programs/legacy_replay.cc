@@ -1,4 +1,4 @@
-// legacy-replay: times a recorded training, or the user's own trace, on another network.
+// legacy-replay times a recorded training, or the user's own trace, on another network.
 #include <cstdio>
 #include <variant>
 

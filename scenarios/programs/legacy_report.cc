@@ -1,4 +1,4 @@
-// legacy-report: tables and pictures of a run directory, recomputed from its CSV files.
+// legacy-report recomputes the tables and pictures of a run directory from its CSV files.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,7 +17,7 @@ namespace {
 using legacy::analysis::Report;
 using legacy::analysis::ReportOptions;
 
-// "85%" or "0.85".
+// Parses "85%" or "0.85".
 double ParseTarget(const std::string& text) {
   const bool percent = text.ends_with('%');
   const char* end = text.data() + text.size() - (percent ? 1 : 0);
@@ -65,7 +65,7 @@ int Main(int argc, char** argv) {
   options.pictures = !no_pictures;
   const Report report = legacy::analysis::WriteReport(directory, options);
   fmt::print("{}", Render(report, format));
-  std::fflush(stdout);  // before what follows on standard error
+  std::fflush(stdout);  // before the lines on standard error
   for (const auto& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
   for (const auto& file : report.files) fmt::print(stderr, "wrote {}\n", file.string());
   return 0;

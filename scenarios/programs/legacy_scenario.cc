@@ -1,4 +1,4 @@
-// legacy-scenario: trains, compresses and times a comparison of policies over one network.
+// legacy-scenario trains, compresses and times a comparison of policies over one network.
 #include <cstdio>
 #include <cstring>
 

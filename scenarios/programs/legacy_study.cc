@@ -1,5 +1,5 @@
-// legacy-study: grids of networks. Runs them, goes on with them, says how far they are, and makes
-// reports of them.
+// legacy-study runs and resumes studies (grids of networks), shows their progress, and writes
+// reports.
 #include <fmt/format.h>
 #include <sys/prctl.h>
 
@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A subcommand's options, and what it does.
+// An Action runs a subcommand whose options are parsed, and returns the exit status.
 using Action = std::function<int()>;
 
 void SayNotes(const legacy::analysis::Study& study) {
@@ -42,7 +42,7 @@ void SayNotes(const legacy::analysis::Study& study) {
 
 std::vector<std::string> Words(const std::string& text) { return legacy::SplitList(text, ' '); }
 
-// Options of run and resume alike.
+// RunFlags are the options that run and resume share.
 struct RunFlags {
   std::string launcher = "local";
   std::string jobs;
@@ -120,7 +120,7 @@ void AddRun(CLI::App& app, Action& chosen) {
     fmt::print(stderr, "{}", legacy::PresetText(definition.scenario));
     const legacy::StudyPlan plan = legacy::PlanStudy(definition);
     if (flags->dry_run) fmt::print("{}", legacy::PlanText(plan));
-    if (flags->launcher == "local") {  // others may have their data elsewhere
+    if (flags->launcher == "local") {  // other machines may have their own data
       for (const legacy::PlannedTraining& training : plan.trainings) legacy::CheckData(training);
     }
     if (flags->dry_run) return 0;
@@ -198,7 +198,7 @@ void AddExport(CLI::App& app, Action& chosen) {
   command->add_option("--out", flags->out, "output folder [DIR/export]")->type_name("DIR");
 }
 
-// What reports and tables are about.
+// A View has the options that choose what reports and tables show.
 struct View {
   std::string folder;
   std::string target;
@@ -299,7 +299,8 @@ void AddServe(CLI::App& app, Action& chosen) {
       ->type_name("N");
 }
 
-// mpirun that is killed outright takes its processes with it no other way.
+// Ends this process with its launcher. An mpirun that is killed outright ends its processes in no
+// other way.
 void DieWithLauncher() {
   if (std::getenv("OMPI_COMM_WORLD_RANK") || std::getenv("PMI_RANK")) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -25,9 +25,9 @@ namespace legacy {
 namespace {
 
 constexpr double kAnnouncedFlows = 1e7;
-constexpr double kAnnounceSeconds = 5;  // packet simulations from here on say what they cost
+constexpr double kAnnounceSeconds = 5;  // wall time from which packet simulations are announced
 
-// Options and files of one experiment only, each with its path.
+// Returns the options and paths of the files that only one experiment can have.
 std::vector<std::pair<std::string, std::string>> DetailFiles(const NetworkOutputs& outputs) {
   return {{"--finish", outputs.finish},
           {"--links", outputs.links},
@@ -61,7 +61,7 @@ void CheckFiles(const NetworkCommand& command) {
   }
 }
 
-// Tables go where no file goes.
+// Returns the stream for tables, to which no file goes.
 FILE* TableStream(const NetworkOutputs& outputs) {
   bool to_stdout = outputs.csv == "-" || outputs.json == "-";
   for (const auto& [option, path] : DetailFiles(outputs)) to_stdout = to_stdout || path == "-";
@@ -79,7 +79,7 @@ void Announce(double seconds) {
   std::fprintf(stderr, "packet simulation: about %.0f s of wall time\n", std::ceil(seconds));
 }
 
-// Of all simulations of the experiment.
+// Returns the number of flows of all simulations of the experiment.
 double AllFlows(const PreparedExperiment& prepared) {
   const Experiment& e = prepared.experiment;
   return FlowCount(prepared) * static_cast<double>(e.fidelities.size()) *
@@ -91,7 +91,7 @@ void AnnounceFlows(double flows) {
   std::fprintf(stderr, "about %.3g flows: %s\n", flows, FlowWallTime(flows).c_str());
 }
 
-// On a terminal, how far the simulations are.
+// A FlowProgress shows the simulations' progress on a terminal.
 class FlowProgress {
  public:
   explicit FlowProgress(double flows) : flows_(flows), line_(isatty(STDERR_FILENO) != 0) {}
@@ -116,7 +116,7 @@ class FlowProgress {
                            left % 60));
   }
 
-  double flows_;  // of all simulations
+  double flows_;  // flows of all simulations
   int64_t done_ = 0;
   RewrittenLine line_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -142,7 +142,7 @@ void WriteDetails(const NetworkOutputs& outputs, const PreparedExperiment& prepa
   }
 }
 
-// Of the first fidelity, the repetition of the median time; the lower of two.
+// Returns, of the first fidelity, the repetition with the median time; the lower of two.
 const Measurement& MedianMeasurement(const std::vector<Measurement>& measurements) {
   std::vector<const Measurement*> first;
   for (const Measurement& m : measurements) {
@@ -173,7 +173,7 @@ void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
   if (!outputs.doctor_json.empty()) WriteOutput(outputs.doctor_json, JsonText(rows));
 }
 
-// Before anything is simulated.
+// Throws Error where the doctor cannot run, before anything is simulated.
 void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepared) {
   if (!command.doctor) return;
   TryEngine(FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"), *prepared.network);
@@ -234,7 +234,8 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   };
   double seconds = 0;
   double flows_in_all = 0;
-  for (const OptionValues& point : points) {  // mistakes and costs first
+  // Finds mistakes and costs before the first simulation.
+  for (const OptionValues& point : points) {
     const PreparedExperiment prepared = prepare(point);
     seconds += PacketSeconds(prepared);
     flows_in_all += AllFlows(prepared);

@@ -1,5 +1,5 @@
-// The commands of the program legacy-network: one experiment or a sweep of them, and what it
-// leaves.
+// Commands of the program legacy-network: one experiment or a sweep of experiments, and their
+// outputs.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace legacy {
 
-// Files to write; empty: none. "-" is standard output, for all but the packet engine's own.
+// Files to write; empty: none. "-" is standard output, except for the packet engine's own files.
 struct NetworkOutputs {
   std::string csv;
   std::string json;
@@ -39,9 +39,9 @@ struct NetworkCommand {
 };
 
 // Prints the table on standard output, or on standard error where a file goes to standard output,
-// and writes the files at the end, each whole. `stop` is looked at between the points of a sweep:
-// when set, what is done is written. Returns the exit status. Throws Error; nothing is written
-// then.
+// and writes the files at the end, each whole. `stop` is read between the points of a sweep; once
+// it is set, the finished points are written. Returns the exit status. Throws Error; nothing is
+// written then.
 int RunNetworkCommand(const NetworkCommand& command, const StopFlag& stop);
 
 }  // namespace legacy

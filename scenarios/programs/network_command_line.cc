@@ -70,7 +70,7 @@ void AddOutputs(CLI::App& app, NetworkCommand& command) {
   app.add_flag("--quiet", command.quiet, "do not print the table")->group("Output");
 }
 
-// The texts of the table's options, with whether they were given.
+// A Given is an option of the table with the text on the command line, if any.
 struct Given {
   const NetworkOption* option = nullptr;
   std::string text;

@@ -10,14 +10,14 @@
 
 namespace legacy {
 
-// A NetworkCommandLine is the command, or the status to end with.
+// A NetworkCommandLine is the command, or the exit status.
 struct NetworkCommandLine {
   std::variant<NetworkCommand, TopoCommand, ValidationOptions> command;
-  // The program should end with this status: help was printed, or the line was wrong.
+  // Status with which the program should end: help was printed, or the line was wrong.
   std::optional<int> exit;
 };
 
-// Prints help and mistakes of the line itself; wrong values throw Error here or when the command
+// Prints help, and mistakes of the line itself. Wrong values throw Error here or when the command
 // runs.
 NetworkCommandLine ParseNetworkCommandLine(int argc, char** argv);
 

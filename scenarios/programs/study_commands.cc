@@ -24,15 +24,17 @@ namespace {
 namespace fs = std::filesystem;
 using WallClock = std::chrono::steady_clock;
 
-constexpr double kLockSeconds = 2;          // a killed run's children are gone by then
-constexpr double kCollectLockSeconds = 60;  // another's collecting is over by then
+constexpr double kLockSeconds = 2;          // time in which the children of a killed run end
+constexpr double kCollectLockSeconds = 60;  // time in which another process's collecting ends
 constexpr int kSlurmTasks = 16;
-constexpr auto kLeastPause = std::chrono::seconds(1);  // between two looks at the journals
-constexpr int kPauseFactor = 20;                       // looks take at most a twentieth of the time
+// Shortest pause between two readings of the journals.
+constexpr auto kLeastPause = std::chrono::seconds(1);
+// Readings take at most a twentieth of the time.
+constexpr int kPauseFactor = 20;
 
 bool OnTerminal() { return isatty(STDERR_FILENO) != 0; }
 
-// Calls something now and then, less often the longer it takes.
+// A NowAndThen calls something now and then, less often the longer it takes.
 class NowAndThen {
  public:
   template <typename Work>
@@ -53,7 +55,8 @@ int DefaultJobs(Launcher launcher) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// How far the work that was left is, where others do it: from the study as it is read now and then.
+// A Watch measures the progress of remaining work that other processes do, from the study as it is
+// read now and then.
 class Watch {
  public:
   Watch(const StudyFolder& folder, const WorkLeft& left, int jobs)
@@ -93,7 +96,7 @@ class Watch {
   const StudyFolder& folder_;
   const WorkLeft& left_;
   WallClock::time_point start_;
-  double phase_begin_ = 0;  // of the points, in seconds of all processes
+  double phase_begin_ = 0;  // start of the points' phase, in seconds of all processes
   StudyProgress progress_;
 };
 
@@ -113,7 +116,7 @@ Counts CountPoints(const analysis::Study& study) {
   return counts;
 }
 
-// The message that most failed points have, with their number.
+// Returns the message that most failed points have, with their number.
 std::string CommonestFailure(const analysis::Study& study) {
   std::map<std::string, int64_t> counts;
   for (const analysis::StudyPoint& point : study.points) {
@@ -124,7 +127,7 @@ std::string CommonestFailure(const analysis::Study& study) {
   return fmt::format("{} ({} of {})", most->first, most->second, CountPoints(study).failed);
 }
 
-// Last words, and the exit status.
+// Prints the result and how to go on. Returns the exit status.
 int Conclude(const fs::path& folder, const analysis::Study& study, bool interrupted) {
   const Counts counts = CountPoints(study);
   const std::string path = ShellWord(folder.string());
@@ -162,7 +165,8 @@ int RunHere(const StudyFolder& folder, const RunCommand& command, int jobs, cons
   return Conclude(folder.path(), collector.study(), progress.interrupted);
 }
 
-// What launchers are to start. Its study and program are absolute: jobs begin in other folders.
+// Returns what launchers should start. The paths of study and program are absolute, because jobs
+// begin in other folders.
 LaunchOptions Launch(const StudyFolder& folder, const RunCommand& command, const WorkLeft& left,
                      int jobs) {
   LaunchOptions options;
@@ -199,7 +203,7 @@ int RunByMpi(const StudyFolder& folder, const RunCommand& command, const WorkLef
   return Conclude(folder.path(), collector.study(), !whole);
 }
 
-// The lock is let go while jobs wait and run: the last of them collects.
+// The lock is released while jobs wait and run, because the last of them collects.
 int RunBySlurm(const StudyFolder& folder, const RunCommand& command, const WorkLeft& left, int jobs,
                std::optional<StudyLock>& lock, const StopFlag& stop) {
   const fs::path submit = WriteSlurmScripts(Launch(folder, command, left, jobs));

@@ -1,4 +1,4 @@
-// legacy-network topo check|show|convert says what a topology is.
+// legacy-network topo check|show|convert describes, checks or converts a topology.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace legacy {
 
-// A TopoCommand is such a command line.
+// A TopoCommand is the command line of legacy-network topo.
 struct TopoCommand {
   std::string action;  // check | show | convert
   fabric::TopologyRequest topology;
@@ -16,7 +16,7 @@ struct TopoCommand {
 };
 
 // Prints on standard output or writes `out`, whole. Returns the exit status: 1 where `check` finds
-// something odd. Throws Error.
+// likely mistakes. Throws Error.
 int RunTopoCommand(const TopoCommand& command);
 
 }  // namespace legacy
