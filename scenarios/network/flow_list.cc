@@ -141,7 +141,8 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
   settings.RejectUnread();
   const auto workers = static_cast<uint64_t>(network.placement.Workers());
   const double interval =
-      sizes.Mean() / (load * NicBytesPerSecond(network));  // seconds between arrivals
+      // Seconds between arrivals.
+      sizes.Mean() / (load * NicBytesPerSecond(network));
   std::vector<FlowRequest> flows;
   double now = 0;
   for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) {

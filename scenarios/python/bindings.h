@@ -1,4 +1,4 @@
-// The parts of the Python module `legacy`, and what they share. docs/python.md is its handbook
+// Declarations that the parts of the Python module `legacy` share. docs/python.md is its handbook
 // page.
 #pragma once
 
@@ -20,29 +20,29 @@ namespace legacy::python {
 
 namespace py = pybind11;
 
-// Each adds its functions and classes to `module`, which is the private module _legacy.
+// Each function adds its functions and classes to `module`, which is the private module _legacy.
 void BindCodecs(py::module_& module);
 void BindPolicies(py::module_& module);
 void BindNetwork(py::module_& module);
 void BindRuns(py::module_& module);
 void BindOwnMethods(py::module_& module);
 
-// Any array of numbers, as contiguous float32.
+// Floats is any array of numbers, converted to contiguous float32.
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
-// The elements of an array of any shape. Valid as long as the array.
+// Returns the elements of an array of any shape. They are valid as long as the array.
 inline std::span<const float> SpanOf(const Floats& values) {
   return {values.data(), static_cast<size_t>(values.size())};
 }
 
-// A new array of `size` zeros.
+// Returns a new array of `size` zeros.
 inline py::array_t<float> ZeroArray(int64_t size) {
   py::array_t<float> array(size);
   std::fill_n(array.mutable_data(), size, 0.0F);
   return array;
 }
 
-// The bytes of a message. Valid as long as the object.
+// Returns the bytes of a message. They are valid as long as the object.
 inline ByteSpan SpanOf(const py::bytes& message) {
   return std::as_bytes(std::span(std::string_view(message)));
 }
@@ -51,7 +51,7 @@ inline py::bytes BytesOf(const Bytes& bytes) {
   return py::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-// What checks of a method found, as dicts.
+// Returns the checked properties of a method as dicts.
 inline py::list ListOf(const std::vector<CheckedProperty>& properties) {
   py::list list;
   for (const CheckedProperty& property : properties) {
@@ -61,7 +61,7 @@ inline py::list ListOf(const std::vector<CheckedProperty>& properties) {
   return list;
 }
 
-// What a table of methods says of one, as a dict.
+// Returns a method's row of its table as a dict.
 inline py::dict DictOf(const MethodInfo& info) {
   py::list options;
   for (const OptionSpec& option : info.options) {

@@ -1,4 +1,4 @@
-// legacy.codec: codecs on NumPy arrays.
+// legacy.codec provides codecs on NumPy arrays.
 #include "compress/codec.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ py::dict SpecDict(const ParameterSpec& spec) {
                   py::arg("volume_falls") = spec.volume_falls);
 }
 
-// Whose draws a message is made from, as in a training (schemes/exchange_base.cc).
+// A Key keys the draws with which a message is made, as in a training (schemes/exchange_base.cc).
 struct Key {
   uint64_t seed;
   int64_t step;
@@ -32,7 +32,7 @@ struct Key {
   uint32_t unit;
 };
 
-// A codec that was made from text, with the parameter that stands where a call names none.
+// A MadeCodec is a codec from a text, with the parameter for calls that name none.
 class MadeCodec {
  public:
   MadeCodec(const std::string& text, std::optional<double> parameter) {
@@ -75,7 +75,7 @@ class MadeCodec {
     return BytesOf(message.bytes);
   }
 
-  // `residual` is changed in place.
+  // Changes `residual` in place.
   py::bytes EncodeWithFeedback(const Floats& gradient, py::array_t<float>& residual,
                                std::optional<double> parameter, const Key& key,
                                CodecState* state) const {
@@ -94,7 +94,7 @@ class MadeCodec {
     return BytesOf(message.bytes);
   }
 
-  // `sum` is changed in place.
+  // Changes `sum` in place.
   void DecodeAdd(const py::bytes& message, py::array_t<float>& sum, std::optional<double> parameter,
                  const Key& key) const {
     const std::span<float> to = Writable(sum, "sum");
@@ -172,7 +172,7 @@ py::dict HeaderDict(const py::bytes& message) {
       py::arg("numel") = header.numel, py::arg("count") = header.count);
 }
 
-// What the tables say of every codec.
+// Returns the table's rows of all codecs.
 py::list CodecMethods() {
   py::list methods;
   for (const std::string& name : CodecNames()) {
@@ -190,7 +190,7 @@ std::vector<std::string> NamesOf(std::span<const Row> table) {
   return names;
 }
 
-// Losses of one encoding, in double precision.
+// Returns the losses of one encoding, in double precision.
 py::dict MeasureLoss(const Floats& before, const Floats& after) {
   const std::span<const float> x = SpanOf(before);
   const std::span<const float> y = SpanOf(after);
@@ -230,7 +230,7 @@ py::array_t<float> Gradient(const std::string& text, uint32_t worker, uint64_t s
   return py::array_t<float>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
-// Shapes by name, in the model's order.
+// Returns shapes by name, in the model's order.
 py::dict GradientLayers(const std::string& name) {
   py::dict layers;
   GradientOptions options;

@@ -1,4 +1,4 @@
-// Long work that Ctrl-C ends.
+// Long work that Ctrl-C can end.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -11,10 +11,10 @@
 
 namespace legacy::python {
 
-// Runs `work(stop)` on a thread of its own without Python's lock, so that other Python threads run
-// meanwhile, and so do the handlers of signals. What a handler raises (KeyboardInterrupt) sets
-// `stop`, and is raised when the work has ended; else its result is returned, or its exception
-// thrown. Called with the lock.
+// Runs `work(stop)` on a thread of its own without Python's lock, so that other Python threads and
+// the handlers of signals run meanwhile. An exception of a handler (KeyboardInterrupt) sets `stop`
+// and is raised when the work has ended. Otherwise the work's result is returned, or its exception
+// thrown. The caller holds the lock.
 template <typename Work>
 auto Interruptible(const Work& work) {
   namespace py = pybind11;

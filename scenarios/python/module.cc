@@ -1,4 +1,4 @@
-// The compiled part of the Python module: legacy/_legacy.*.so.
+// Compiled part of the Python module: legacy/_legacy.*.so.
 #include "base/arguments.h"
 #include "base/error.h"
 #include "ns3-module/fabric/base/error.h"
@@ -8,7 +8,7 @@ PYBIND11_MODULE(_legacy, module) {
   namespace py = pybind11;
   module.doc() = "Compiled part of the module legacy.";
   module.attr("version") = legacy::VersionText();
-  // What the user did wrong is a ValueError, whichever library says so.
+  // Errors of the user become a ValueError, whichever library throws them.
   static const py::exception<legacy::Error> error(module, "Error", PyExc_ValueError);
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {

@@ -1,4 +1,4 @@
-// legacy.network: collectives and flows on a simulated network.
+// legacy.network simulates collectives and flows on a network.
 #include "scenarios/network/measure.h"
 #include "scenarios/network/options.h"
 #include "scenarios/network/outputs.h"
@@ -9,13 +9,14 @@
 namespace legacy::python {
 namespace {
 
-// Thrown out of an engine by a flow that arrives after Ctrl-C; nobody sees it.
+// A Stopped is thrown out of an engine by the first flow that arrives after Ctrl-C. It is caught
+// here.
 struct Stopped {};
 
-// A finished experiment.
+// A Simulation is a finished experiment.
 class Simulation {
  public:
-  // Called with Python's lock; throws Error.
+  // The caller holds Python's lock. Throws Error.
   Simulation(const std::map<std::string, std::string>& given,
              const std::map<std::string, std::string>& ns3_attributes, bool record_flows)
       : recorded_(record_flows) {
@@ -39,7 +40,8 @@ class Simulation {
   std::vector<std::string> Warned() const { return Warnings(prepared_, measurements_); }
   std::string Links() const { return LinksCsv(prepared_, measurements_); }
   std::string Svg() const { return UtilisationSvg(prepared_, measurements_.front()); }
-  // "" where there are none: lists of flows have no workers, and flows are recorded on demand.
+  // Return CSV texts; "" where there are none: lists of flows have no workers, and flows are
+  // recorded on demand.
   std::string Workers() const {
     return prepared_.experiment.HasFlows() ? "" : FinishCsv(prepared_, measurements_);
   }

@@ -9,7 +9,7 @@ namespace legacy::python {
 namespace {
 
 std::string NameOf(const ScenarioOption& option) {
-  std::string name = option.flag.substr(2);  // behind "--"
+  std::string name = option.flag.substr(2);  // text after "--"
   std::ranges::replace(name, '-', '_');
   return name;
 }

@@ -1,4 +1,4 @@
-// Options of scenarios by the names that Python has for them.
+// Options of scenarios by their names in Python.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace legacy::python {
 
-// Names with values, as in {"workers", "4"}.
+// NamedTexts are names with values, as in {"workers", "4"}.
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
-// Sets options in order. A name is that of the flag with '_' for '-' ("batch", "evaluate_every"),
-// the key's last part ("topology") or the whole key ("network.topology"). Throws Error with the
-// nearest name on any other, and on values that cannot be.
+// Sets options in order. A name is the flag with '_' for '-' ("batch", "evaluate_every"), the key's
+// last part ("topology") or the whole key ("network.topology"). Throws Error with the nearest name
+// on any other name, and on values that are not allowed.
 void SetOptions(Scenario& scenario, const NamedTexts& options);
 
 }  // namespace legacy::python

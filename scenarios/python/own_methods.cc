@@ -1,5 +1,5 @@
 // Codecs and policies that are classes of Python (legacy.Codec, legacy.Policy), as rows of the
-// tables of methods. Python runs one thread at a time: what calls them takes its lock.
+// tables of methods. Python runs one thread at a time, so every call of a class takes its lock.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -18,7 +18,7 @@ namespace {
 
 py::module_ Own() { return py::module_::import("legacy._own"); }
 
-// Returns body() with Python's lock. What Python raises is an Error that says where.
+// Returns body() with Python's lock. Exceptions of Python become an Error that says where.
 template <typename Body>
 auto InPython(const std::string& where, const Body& body) {
   const py::gil_scoped_acquire lock;
@@ -27,12 +27,12 @@ auto InPython(const std::string& where, const Body& body) {
   } catch (const py::error_already_set& raised) {
     throw Error(where + ": " +
                 Own().attr("describe")(raised.value(), raised.trace()).cast<std::string>());
-  } catch (const py::builtin_exception& error) {  // of what it returned
+  } catch (const py::builtin_exception& error) {  // the returned object has the wrong type
     throw Error(where + ": " + error.what());
   }
 }
 
-// An object of Python that may be destroyed by a thread without the lock.
+// A Held is an object of Python that a thread without the lock may destroy.
 class Held {
  public:
   explicit Held(py::object object) : object_(std::move(object)) {}
@@ -48,7 +48,7 @@ class Held {
   py::object object_;
 };
 
-// Copies, which the object may keep.
+// Returns a copy, which the object may keep.
 template <typename Number>
 py::array_t<Number> CopyOf(std::span<const Number> values) {
   return py::array_t<Number>(static_cast<py::ssize_t>(values.size()), values.data());
@@ -57,14 +57,14 @@ py::array_t<Number> CopyOf(std::span<const Number> values) {
 class PythonCodec : public Codec {
   std::string Where(const char* method) const { return "codec " + name_ + ": " + method; }
 
-  // body(the object's method), with the lock.
+  // Calls body(the object's method) with the lock.
   template <typename Body>
   auto Call(const char* method, const Body& body) const {
     return InPython(Where(method), [&] { return body(object_.attr(method)); });
   }
 
  public:
-  // Called with the lock.
+  // The caller holds the lock.
   PythonCodec(std::string name, py::object object) : name_(std::move(name)), object_(object) {
     const py::object parameter = object.attr("parameter");
     if (!parameter.is_none()) {
@@ -185,7 +185,7 @@ class PythonCodec : public Codec {
 
 class PythonPolicy : public Policy {
  public:
-  // Called with the lock.
+  // The caller holds the lock.
   PythonPolicy(std::string name, const py::object& object)
       : name_(std::move(name)),
         object_(object),
@@ -217,7 +217,7 @@ class PythonPolicy : public Policy {
     });
     if (std::ranges::equal(parameters, last_)) return;
     last_.assign(parameters.begin(), parameters.end());
-    if (log().Started()) log().Begin();  // what holds at first is no decision
+    if (log().Started()) log().Begin();  // the first parameters are not a decision
     log().AddAll(step.step, parameters, reason);
     static_cast<void>(units);
   }
@@ -263,7 +263,7 @@ class PythonPolicy : public Policy {
     InPython(Where(method), [&] { body(object_.attr(method)); });
   }
 
-  // What workers take the link for is of those that read the clock.
+  // Returns the step as an object. Only policies that read the clock get the estimate of the link.
   py::object StepObject(const StepInfo& step) const {
     py::object link = py::none();
     if (reads_clock_) {
@@ -279,7 +279,8 @@ class PythonPolicy : public Policy {
   std::vector<double> last_;
 };
 
-// What the class of that name makes of its options' texts. Called with the lock.
+// Returns the object that the class of that name makes from its options' texts. The caller holds
+// the lock.
 py::object MakeObject(const std::string& name, std::span<const OptionSpec> specs,
                       const OptionReader& reader) {
   py::dict texts;

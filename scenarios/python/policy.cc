@@ -1,4 +1,4 @@
-// legacy.policy: a policy with the exchanges that it steers, step by step.
+// legacy.policy runs a policy with the exchanges that it controls, step by step.
 #include "compress/policy.h"
 
 #include <memory>
@@ -50,7 +50,7 @@ py::dict DecisionDict(const Decision& decision, std::span<const Unit> units) {
                   py::arg("time_estimate") = grounds.seconds, py::arg("reason") = grounds.reason);
 }
 
-// A training's part that compresses, with gradients that come from the caller.
+// A SteppedPolicy is the compressing part of a training, with gradients from the caller.
 class SteppedPolicy {
  public:
   SteppedPolicy(const std::string& policy, const std::string& scheme, const std::string& scope,
@@ -82,14 +82,15 @@ class SteppedPolicy {
   int workers() const { return scenario_.workers; }
   int64_t numel() const { return numel_; }
 
-  // `gradients`: flat, of each worker; empty: the policy is asked, and nothing is exchanged.
+  // `gradients` has a flat gradient for each worker. Empty: the policy decides, and nothing is
+  // exchanged.
   py::dict Step(const std::vector<Floats>& gradients, double learning_rate, double latency,
                 double bandwidth) {
     if (step_ >= scenario_.steps) {
       throw Error("steps", std::to_string(scenario_.steps),
                   "more: all of them are done (the policy was made for so many)");
     }
-    if (waits_) Feedback({}, std::nullopt, 0);  // nobody told what the last step took
+    if (waits_) Feedback({}, std::nullopt, 0);  // the caller gave no feedback on the last step
     CheckGradients(gradients);
     const StepInfo info{.seed = scenario_.seed,
                         .step = step_,
@@ -127,7 +128,7 @@ class SteppedPolicy {
     return result;
   }
 
-  // What the last step took and brought. `mean_gradient`: of steps without gradients.
+  // Gives the policy feedback on the last step. `mean_gradient` is for steps without gradients.
   void Feedback(const StepTimes& times, const std::optional<Floats>& mean_gradient, double loss) {
     if (!waits_) throw Error("feedback: allowed once after each step");
     waits_ = false;
@@ -214,9 +215,9 @@ class SteppedPolicy {
   WorkerPool pool_{1};
   std::optional<Aggregation> aggregation_;
   int64_t numel_ = 0;
-  int64_t step_ = 0;        // the next
-  bool exchanged_ = false;  // in the last step
-  bool waits_ = false;      // for what the last step took and brought
+  int64_t step_ = 0;        // number of the next step
+  bool exchanged_ = false;  // true where the last step exchanged gradients
+  bool waits_ = false;      // true while the last step's feedback is missing
   double last_rate_ = 0;
   std::vector<float> mean_;
 };

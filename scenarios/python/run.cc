@@ -1,4 +1,4 @@
-// legacy.run and legacy.replay: scenarios in this process.
+// legacy.run and legacy.replay run scenarios in this process.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -18,9 +18,9 @@
 namespace legacy::python {
 namespace {
 
-// What a scenario is laid together from, later ones over earlier ones.
+// Parts are the parts of a scenario; later ones override earlier ones.
 struct Parts {
-  // Files by their paths; or texts, with names for messages.
+  // Paths of files, or names (for messages) with texts.
   std::vector<std::pair<std::string, std::optional<std::string>>> files;
   std::string preset;
   NamedTexts options;
@@ -40,7 +40,7 @@ struct Parts {
   }
 };
 
-// As legacy-scenario makes it of its command line.
+// Returns the scenario as legacy-scenario makes it from its command line.
 Scenario ScenarioOf(const Parts& parts) {
   const Scenario scenario = OverDefaults(parts.files.empty() ? DefaultRun() : Scenario(),
                                          [&](Scenario& s) { parts.LayOver(s); });
@@ -58,11 +58,11 @@ extern "C" ssize_t WriteToPython(void* cookie, const char* text, size_t size) {
   return static_cast<ssize_t>(size);
 }
 
-// Where a run says what it does.
+// A Log is where a run reports its progress.
 class Log {
  public:
-  // None: nowhere. True: the process's standard error, where a terminal shows a line that is
-  // rewritten. A function: it is given the text.
+  // None: nowhere. True: the process's standard error; a terminal shows a line that is rewritten. A
+  // function is called with the text.
   explicit Log(const py::object& to) : write_(to) {
     if (to.is_none()) {
       file_ = std::fopen("/dev/null", "w");
@@ -91,7 +91,7 @@ class Log {
   std::FILE* file_ = nullptr;
 };
 
-// The directory and what it says. What is run looks at the flag that it is given.
+// Returns the directory and the text of a run. The run reads the flag that it is given.
 template <typename Fill>
 py::tuple RunWith(const py::object& log_to, bool pictures, const Fill& fill) {
   const Log log(log_to);

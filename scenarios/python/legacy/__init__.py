@@ -7,13 +7,13 @@ arrays.
     policy = legacy.policy.make("gravac", layers=[1000, (64, 128)])     # parameters, step by step
     legacy.network.simulate(topo="star", bytes="10MB", fidelity="flow").seconds
     run = legacy.run(workers=4, policies=["dense", "topk"], fidelity="flow")    # a comparison
-    legacy.replay(run.path, bandwidth="10Gbps").evaluations     # the same, on another network
+    legacy.replay(run.path, bandwidth="10Gbps").evaluations     # the same run on another network
     legacy.read("runs/first")                           # results of earlier runs and studies
 
-Codecs and policies of your own are subclasses of legacy.Codec and legacy.Policy (legacy._own has an
-example), or plugins of C++ that load_plugin("my.so") loads.
+Your own codecs and policies are subclasses of legacy.Codec and legacy.Policy (legacy._own has an
+example), or C++ plugins that load_plugin("my.so") loads.
 
-What cannot be raises legacy.Error, a ValueError, which says what is allowed. docs/python.md is the
+Bad input raises legacy.Error, a ValueError, which says what is allowed. docs/python.md is the
 handbook's page.
 """
 

@@ -1,4 +1,4 @@
-"""Codecs and policies of your own, as classes of Python.
+"""Your own codecs and policies, as classes of Python.
 
     @legacy.register
     class Strongest(legacy.Codec):
@@ -33,79 +33,81 @@ import numpy
 from . import _legacy
 from ._text import text
 
-_CLASSES = {}  # by name; a class that is registered again takes the other's place
+_CLASSES = {}  # classes by name; a class that is registered again replaces the earlier one
 
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """The number of a codec that policies choose."""
+    """A codec's number that policies choose."""
 
-    name: str  # "density" is what LEGACY's policies and --density choose
+    name: str  # LEGACY's policies and --density choose "density"
     minimum: float
     maximum: float
     default: float
     integer: bool = False
     help: str = ""
-    volume_falls: bool = False  # more of it sends less
+    volume_falls: bool = False  # True where a larger parameter sends less
 
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """What a codec knows of a message besides its bytes."""
+    """What a codec knows about a message besides its bytes."""
 
     unit: int  # number of the layer, bucket or model
     parameter: float
     seed: int
     step: int
-    worker: int  # who sends; 0 when decoding
-    # 8 numbers that a sender keeps from step to step for a unit; None when decoding.
+    worker: int  # worker that sends; 0 when decoding
+    # Eight numbers that a sender keeps from step to step for a unit; None when decoding.
     numbers: numpy.ndarray | None
 
     def random(self):
-        """A generator of the sender's own draws, the same in every run."""
+        """Returns a generator of the sender's own draws, the same in every run."""
         return numpy.random.default_rng([self.seed, self.step, self.unit, self.worker])
 
     def shared_random(self):
-        """A generator of draws that senders and receivers share."""
+        """Returns a generator of draws that senders and receivers share."""
         return numpy.random.default_rng([self.seed, self.step, self.unit])
 
 
 class Codec:
-    """A codec of your own: a subclass with encode, decode_add and what else differs from this one.
+    """Base class of your own codecs. A subclass has encode, decode_add and all that differs from
+    this class.
 
     The docstring's first line is its help; __init__'s arguments, which need defaults, are its
-    options. An object is made for each method of a run, and must keep nothing between calls but in
-    Context.numbers: it serves all workers and units.
+    options. Each method of a run has one object for all workers and units, which may keep state
+    between calls in Context.numbers only.
     """
 
-    name = ""  # in texts, of a to z, digits and "-"; "": the class's name
+    name = ""  # name in texts, of a to z, digits and "-"; "": the class's name
     parameter = None  # a Parameter; None: there is none
-    error_feedback = True  # False where what is lost may be as large as the values
-    # Rows of the table in docs/clock.md: what encoding and decoding cost the simulated device, for
-    # all elements.
+    error_feedback = True  # False where the loss may be as large as the values
+    # Rows of the table in docs/clock.md: costs of encoding and decoding all elements on the
+    # simulated device.
     encode_kernel = "copy"
     decode_kernel = "copy"
 
     def encode(self, values, context):
-        """The bytes of a message, without its header. values: a float32 array of finite numbers."""
+        """Returns the bytes of a message without its header. values: finite numbers, float32."""
         raise NotImplementedError(f"{type(self).__name__}.encode")
 
     def decode_add(self, payload, sum, context):
-        """Adds what the bytes of a message stand for to the float32 array `sum`."""
+        """Adds the values that a message's bytes encode to the float32 array `sum`."""
         raise NotImplementedError(f"{type(self).__name__}.decode_add")
 
     def length(self, numel, parameter):
-        """How many bytes encode returns for `numel` values; None: that depends on the values."""
+        """Returns the number of bytes that encode returns for `numel` values; None: it depends on
+        the values."""
         return None
 
     def sent(self, numel, parameter):
-        """How many of `numel` values a message has."""
+        """Returns the number of values in a message, of `numel` values in all."""
         return numel
 
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """What has a parameter: a layer, a bucket or the model."""
+    """A unit that has a parameter: a layer, a bucket or the model."""
 
     name: str
     shape: tuple
@@ -114,21 +116,21 @@ class Layer:
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """What a policy is made for."""
+    """The training for which a policy is made."""
 
     layers: list  # of Layer
     workers: int
     steps: int
     steps_per_epoch: int
-    parameter: float  # the uniform parameter, or the average density: what a policy begins with
-    minimum: float  # of parameters
+    parameter: float  # anchor of the policy: the uniform parameter, or the average density
+    minimum: float  # smallest parameter
     maximum: float
     seed: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """What workers take the network for."""
+    """The workers' estimate of the network."""
 
     latency_seconds: float
     seconds_per_byte: float
@@ -136,13 +138,13 @@ class Link:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """When a policy decides."""
+    """The step for which a policy decides."""
 
     step: int  # from 0
     total_steps: int
     learning_rate: float
     steps_per_epoch: int
-    link: Link | None  # of policies with reads_clock
+    link: Link | None  # None without reads_clock
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,63 +154,63 @@ class Times:
     simulated_seconds: float
     compute_seconds: float
     codec_seconds: float
-    communication_seconds: float  # not hidden behind computing
+    communication_seconds: float  # communication that computing does not hide
 
 
 @dataclasses.dataclass(frozen=True)
 class Feedback:
-    """What a finished step tells a policy."""
+    """The results of a finished step that a policy sees."""
 
     step: int
-    loss: float  # of worker 0
-    mean_gradient: numpy.ndarray | None  # flat, of policies with reads_mean_gradient
-    message_bytes: float  # of one worker
+    loss: float  # loss of worker 0
+    mean_gradient: numpy.ndarray | None  # flat; None without reads_mean_gradient
+    message_bytes: float  # bytes that one worker sent
     layer_bytes: numpy.ndarray
-    times: Times | None  # of policies with reads_clock
+    times: Times | None  # None without reads_clock
 
 
 class Policy:
-    """A policy of your own: a subclass with decide, and on_feedback where it looks at what steps
-    bring.
+    """Base class of your own policies. A subclass has decide, and on_feedback where it uses the
+    results of steps.
 
     The docstring's first line is its help; __init__'s arguments, which need defaults, are its
-    options. An object is made for each training; self.training is known from begin() on.
+    options. Each training has an object of its own; self.training is known from begin() on.
     """
 
-    name = ""  # in texts, of a to z, digits and "-"; "": the class's name
-    reads_clock = False  # decides by times or by the link: a training then depends on its network
-    reads_gradient = False  # calls on_gradient
-    reads_mean_gradient = False  # Feedback has the mean gradient
-    reason = ""  # why it decided as it did, for decisions.csv; set it in decide
+    name = ""  # name in texts, of a to z, digits and "-"; "": the class's name
+    reads_clock = False  # True where times or the link decide: a training then needs its network
+    reads_gradient = False  # True where on_gradient is called
+    reads_mean_gradient = False  # True where Feedback has the mean gradient
+    reason = ""  # reason for the decision, for decisions.csv; decide sets it
     training = None
 
     def begin(self):
         """Called once self.training is known."""
 
     def decide(self, step):
-        """The parameter of all layers, or a sequence with one for each."""
+        """Returns the parameter of all layers, or a sequence with one for each."""
         raise NotImplementedError(f"{type(self).__name__}.decide")
 
     def on_feedback(self, feedback):
         """Called after each step."""
 
     def on_gradient(self, layer, gradient, residual):
-        """Called before each step's exchange: worker 0's gradient of layer number `layer`, and its
-        residual."""
+        """Called before each step's exchange with worker 0's gradient of layer number `layer` and
+        its residual."""
 
     def save(self):
-        """All state, as bytes."""
+        """Returns all state, as bytes."""
         return b""
 
     def load(self, state):
-        """Takes what save() returned; raises ValueError on anything else."""
+        """Restores the state that save() returned; raises ValueError on anything else."""
         if state:
             raise ValueError("there is no state to load")
 
 
 def register(cls):
-    """Makes a subclass of legacy.Codec or legacy.Policy known by its name: a decorator. A class
-    that is registered again, as where a notebook's cell is run twice, takes the other's place; its
+    """Decorator that registers a subclass of legacy.Codec or legacy.Policy under its name. A class
+    that is registered again, as by a notebook's cell that runs twice, replaces the earlier one; its
     options must be the same.
     """
     kinds = [kind for kind in (Codec, Policy) if isinstance(cls, type) and issubclass(cls, kind)]
@@ -242,7 +244,7 @@ _ALLOWED = {bool: "on, off", int: "a whole number", float: "a number", str: "a t
 
 
 def _options(cls):
-    """{name: default} of what __init__ takes."""
+    """Returns {name: default} of the arguments of __init__."""
     options = {}
     if cls.__init__ is object.__init__:
         return options
@@ -257,7 +259,8 @@ def _options(cls):
 
 
 def make(name, texts):
-    """An object of the class of that name, of options as texts. The compiled part calls it."""
+    """Returns an object of the class of that name, from texts of its options. The compiled part
+    calls it."""
     cls = _CLASSES[name]
     values = {}
     for option, default in _options(cls).items():
@@ -276,7 +279,7 @@ def make(name, texts):
 
 
 def describe(error, trace):
-    """What was raised, and where. The compiled part calls it."""
+    """Returns the exception and its place as text. The compiled part calls it."""
     frames = traceback.extract_tb(trace)
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     return "".join(traceback.format_exception_only(type(error), error)).strip() + where

@@ -1,4 +1,4 @@
-"""Scenarios in this process, and results of earlier ones."""
+"""Runs of scenarios in this process, and results of earlier runs."""
 
 import json
 import os
@@ -14,21 +14,21 @@ def run(scenario=None, *, preset="", progress=True, **options):
     """Trains, compresses and times a comparison as legacy-scenario does, and returns its results.
 
     scenario: a dict of sections ({"network": {"topology": "star"}}) or of options, a YAML text, the
-    path of a YAML file, or a list of these, of which later ones win. options win over it: those of
-    `legacy-scenario --help`, with "_" for "-". Without a scenario they start from the program's
-    default run, with one from the plain defaults, as there. ns3: a dict of ns-3 attributes.
-    progress: whether sys.stderr shows what is done.
+    path of a YAML file, or a list of these, of which later ones override earlier ones. options:
+    those of `legacy-scenario --help`, with "_" for "-"; they override the scenario. As in that
+    program, they start from the default run without a scenario, and from the plain defaults with
+    one. ns3: a dict of ns-3 attributes. progress: True to show the progress on sys.stderr.
 
-    Ctrl-C ends the run after its step: KeyboardInterrupt is raised then, and read() reads what
-    there is. Other Python threads run meanwhile.
+    Ctrl-C ends the run after its step: it raises KeyboardInterrupt, and read() reads the results so
+    far. Other Python threads run meanwhile.
     """
     parts, call = _parts(scenario, preset, options)
     return _results(_legacy.run(parts, f"legacy.run({call})", _log(progress)))
 
 
 def replay(run, *, progress=False, **options):
-    """Times a recorded run (record=True), or a trace of your own training, on another network: no
-    training.
+    """Times a recorded run (record=True), or a trace of your own training, on another network,
+    without training.
 
     run: the results of run(), a run directory, or the file of a trace. options: those of
     legacy-replay.
@@ -39,12 +39,12 @@ def replay(run, *, progress=False, **options):
 
 
 def read(path, frames=None):
-    """The results in a run directory, or of a study: its folder, or its study.sqlite.
+    """Returns the results in a run directory, or those of a study in its folder or study.sqlite.
 
     frames: True for DataFrames, "arrays" for dicts of NumPy arrays, False for lists of dicts; None:
-    DataFrames where pandas is there, else arrays.
+    DataFrames where pandas is installed, else arrays.
     """
-    from . import legacy_results  # brings pandas
+    from . import legacy_results  # imports pandas
 
     if frames is None and legacy_results.pandas is None:
         frames = "arrays"
@@ -61,12 +61,13 @@ def read(path, frames=None):
 
 
 def config(scenario=None, *, preset="", **options):
-    """What run() would run: all options with their values, as YAML text, which run() takes."""
+    """Returns all options, with their values, of a run() with these arguments, as YAML text that
+    run() accepts."""
     return _legacy.scenario_text(_parts(scenario, preset, options)[0])
 
 
 def options():
-    """All options of run(), as dicts: name, key, default, allowed, help."""
+    """Returns all options of run(), as dicts: name, key, default, allowed, help."""
     return [
         {"name": option.pop("flag")[2:].replace("-", "_"), **option}
         for option in _legacy.scenario_options()
@@ -74,7 +75,7 @@ def options():
 
 
 def _parts(scenario, preset, options):
-    """What the compiled part lays together, and the call as text."""
+    """Returns the parts from which the compiled part makes a scenario, and the call as text."""
     scenarios = (
         scenario if isinstance(scenario, (list, tuple)) else [] if scenario is None else [scenario]
     )

@@ -1,10 +1,10 @@
-"""Tables for people's scripts."""
+"""Tables for users' scripts."""
 
 import numpy
 
 
 def table(columns):
-    """A DataFrame of {name: values} where pandas is there, else a dict of arrays."""
+    """Returns a DataFrame of {name: values} where pandas is installed, else a dict of arrays."""
     try:
         import pandas
     except ImportError:

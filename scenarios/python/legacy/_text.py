@@ -1,11 +1,11 @@
-"""Python's values as the texts that options are written in."""
+"""Texts of options from values of Python."""
 
 import numbers
 import os
 
 
 def text(value):
-    """The text of one value: True is on, and a list is what a comma separates."""
+    """Returns the text of one value: True becomes "on", and commas separate a list's items."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, str):
@@ -22,8 +22,7 @@ def text(value):
 
 
 def split_options(options):
-    """(options, ns-3 attributes) of keywords, as texts; None stands for an option that is not
-    given."""
+    """Returns (options, ns-3 attributes) of keywords, as texts; an option of None is not given."""
     options = {name: value for name, value in options.items() if value is not None}
     attributes = options.pop("ns3", {})
     return (

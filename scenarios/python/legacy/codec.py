@@ -1,14 +1,14 @@
-"""Codecs on NumPy arrays: numbers to the bytes that travel, and back.
+"""Codecs on NumPy arrays, which turn values into the bytes of messages and back.
 
     codec = legacy.codec.make("topk:index=u32+rbf:bits=8@1%")
     message = codec.encode(gradient)                    # bytes
     codec.decode(message, gradient.size)                # a float32 array
     legacy.codec.round_trip(codec, gradient).relative_error
 
-A text names a composition: what is sent, "+", and as which bits; ":" begins a part's options, "@"
-the parameter. Arrays of any shape and type are taken as float32 values one after the other. `seed`,
+A text names a composition: a sparsifier, "+" and a quantiser; ":" begins a part's options, and "@"
+the parameter. Arrays of any shape and type are read as float32 values one after the other. `seed`,
 `step`, `worker` and `unit` key the random draws, as they do in a training; a decoder needs the same
-but the worker's.
+keys except `worker`.
 """
 
 import dataclasses
@@ -37,69 +37,69 @@ __all__ = [
 
 
 def make(text, parameter=None):
-    """The codec of that text. parameter: what is used where a call names none; default: the text's,
-    or the codec's."""
+    """Returns the codec of that text. parameter: the one for calls that name none; default: the
+    text's, or the codec's."""
     return MadeCodec(text, parameter)
 
 
 def methods():
-    """All codecs that can stand first, as dicts: name, help, paper, options and parameter with
-    their ranges."""
+    """Returns all codecs that can begin a text, as dicts: name, help, paper, options and parameter
+    with their ranges."""
     return _legacy.codec_methods()
 
 
 def names():
-    """The names of methods()."""
+    """Returns the names of methods()."""
     return [method["name"] for method in methods()]
 
 
 def sparsifiers():
-    """Names of those that choose what is sent; a quantiser may follow them."""
+    """Returns the names of sparsifiers, which select the values to send; a quantiser may follow."""
     return _legacy.sparsifier_names()
 
 
 def quantisers():
-    """Names of those that say as which bits values are sent."""
+    """Returns the names of quantisers, which turn values into bits."""
     return _legacy.quantiser_names()
 
 
 def gradients():
-    """What gradient() knows, as dicts: name, help and options. Real ones first, then those that are
-    drawn."""
+    """Returns the gradients that gradient() knows, as dicts: name, help and options. Real ones come
+    first, then drawn ones."""
     return _legacy.gradient_methods()
 
 
 def gradient(text, worker=0, step=0):
-    """A gradient to try codecs on: a real one, "small-cnn", or a drawn one,
+    """Returns a gradient to try codecs on: a real one, "small-cnn", or a drawn one,
     "student-t:n=1e6,seed=1"."""
     return _legacy.gradient(text, worker, step)
 
 
 def layers(name):
-    """{name: shape} of the layers of a real gradient, in their order."""
+    """Returns {name: shape} of the layers of a real gradient, in their order."""
     return _legacy.gradient_layers(name)
 
 
 def check(text):
-    """What every codec has to fulfil, and whether this one does: dicts of name, holds and detail,
-    as `legacy-codec check` prints them."""
+    """Checks the properties that every codec must have. Returns dicts of name, holds and detail, as
+    `legacy-codec check` prints them."""
     return _legacy.check_codec(text)
 
 
 @dataclasses.dataclass
 class RoundTrip:
-    """An array, encoded and decoded again."""
+    """Result of encoding and decoding an array."""
 
-    codec: str  # its text
+    codec: str  # text of the codec
     parameter: float
     message: bytes
-    decoded: numpy.ndarray  # in the shape of what was encoded
-    ratio: float  # bytes of float32 values over those of the message
+    decoded: numpy.ndarray  # in the shape of the encoded array
+    ratio: float  # bytes of float32 values divided by bytes of the message
     elements_sent: int
-    relative_error: float  # norm of the difference over the norm of the values
-    squared_error: float  # sum over the elements
-    largest_error: float  # of an element
-    cosine: float  # of the angle between values and what was decoded
+    relative_error: float  # norm of the difference divided by the norm of the values
+    squared_error: float  # squared difference, summed over the elements
+    largest_error: float  # largest difference of an element
+    cosine: float  # cosine of the angle between the values before and after
 
     @property
     def bytes(self):
@@ -107,7 +107,7 @@ class RoundTrip:
 
 
 def round_trip(codec, values, parameter=None, *, seed=1, step=0, worker=0, unit=0):
-    """Encodes and decodes `values` by a codec or its text, and measures what is lost."""
+    """Encodes and decodes `values` with a codec or its text, and measures the loss."""
     if isinstance(codec, str):
         codec = make(codec)
     values = numpy.ascontiguousarray(values, dtype=numpy.float32)
@@ -126,7 +126,7 @@ def round_trip(codec, values, parameter=None, *, seed=1, step=0, worker=0, unit=
 
 
 def _sent(codec, message, numel, parameter):
-    """Values in a message: what its header counts, or what the codec says."""
+    """Returns the number of values in a message, from its header or else from the codec."""
     try:
         return header(message)["count"]
     except _legacy.Error:

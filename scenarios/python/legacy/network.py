@@ -1,13 +1,13 @@
-"""Collectives and flows on a simulated network: what legacy-network's command runs.
+"""Collectives and flows on a simulated network, as legacy-network runs them.
 
     result = legacy.network.simulate(topo="leaf-spine:oversubscription=4", workers=16,
                                      collective="ring-allreduce", bytes="25MB",
                                      bandwidth="10Gbps", fidelity=["flow", "packet"])
-    result.seconds          # of the first fidelity, until the last worker is done
+    result.seconds          # at the first fidelity, until the last worker is done
     result.rows             # a dict for each fidelity and repetition
     result.workers, result.links        # when each worker was done, what each link carried
 
-Options are those of `legacy-network --help`, with "_" for "-"; `topology` is another word for
+Options are those of `legacy-network --help`, with "_" for "-"; `topology` is another name of
 `topo`.
 """
 
@@ -24,20 +24,20 @@ __all__ = ["Simulation", "options", "simulate"]
 
 @dataclasses.dataclass
 class Simulation:
-    """A finished experiment. Tables are DataFrames where pandas is there, else dicts of arrays;
-    docs/legacy-network.md says what their columns mean."""
+    """A finished experiment. Tables are DataFrames where pandas is installed, else dicts of arrays;
+    docs/legacy-network.md describes their columns."""
 
-    rows: list  # dicts: of each fidelity and repetition
+    rows: list  # a dict for each fidelity and repetition
     workers: object  # ready and finish times; None: lists of flows have no workers
     links: object  # bytes, utilisation, drops of each directed link
-    flows: object  # start, end and slowdown of each; None where they were not recorded
+    flows: object  # start, end and slowdown of each flow; None where flows were not recorded
     warnings: list
-    text: str  # the table that legacy-network prints
-    svg: str  # a picture of the fabric, with its links coloured by utilisation
+    text: str  # table that legacy-network prints
+    svg: str  # picture of the fabric, with its links coloured by utilisation
 
     @property
     def seconds(self):
-        """Simulated seconds of the first fidelity, mean over its repetitions."""
+        """Simulated seconds at the first fidelity, in the mean over its repetitions."""
         times = [
             row["time_seconds"] for row in self.rows if row["fidelity"] == self.rows[0]["fidelity"]
         ]
@@ -57,7 +57,8 @@ def simulate(*, record_flows=False, **options):
     """Runs one experiment. record_flows: keep the times of all flows of a collective. ns3: a dict
     of ns-3 attributes.
 
-    Ctrl-C ends it. Other Python threads run meanwhile; simulations by packets wait for each other.
+    Ctrl-C ends the simulation. Other Python threads run meanwhile; packet simulations run one after
+    the other.
     """
     if "topology" in options:
         options["topo"] = options.pop("topology")
@@ -76,7 +77,7 @@ def simulate(*, record_flows=False, **options):
 
 
 def options():
-    """All options of simulate(), as dicts: name, default, allowed, help."""
+    """Returns all options of simulate(), as dicts: name, default, allowed, help."""
     return [
         {**option, "name": option["name"].replace("-", "_")} for option in _legacy.network_options()
     ]
@@ -91,7 +92,7 @@ def _csv_table(text):
 
 
 def _numbers(values):
-    """Texts as whole numbers, or as numbers, where all of them are."""
+    """Returns the texts as whole numbers, or else as numbers, or else as they are."""
     for kind in (int, float):
         try:
             return [kind(value) for value in values]

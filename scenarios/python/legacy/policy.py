@@ -1,4 +1,4 @@
-"""Policies step by step: each layer's parameter, from gradients that the caller has.
+"""Policies step by step, which choose each layer's parameter from gradients of the caller.
 
     layers = {"conv": (16, 3, 3, 3), "fc": (1000, 64)}
     policy = legacy.policy.make("lgreco", layers, workers=4, steps=100)
@@ -8,7 +8,7 @@
         result["parameters"], result["bytes"], result["mean"]
         policy.feedback(loss=1.2, communication_seconds=0.01)
 
-The exchanges are those of a training, with residuals, and so are the policy's own messages.
+Exchanges, residuals and the policy's own messages are those of a training.
 """
 
 from collections.abc import Mapping
@@ -22,16 +22,16 @@ __all__ = ["SteppedPolicy", "check", "make", "methods", "names"]
 
 
 class SteppedPolicy(_legacy.SteppedPolicy):
-    """A policy with the exchanges that it steers, as make() makes it."""
+    """A policy with the exchanges that it controls, made by make()."""
 
     def step(self, gradients=None, *, learning_rate=1.0, latency=10e-6, bandwidth=10e9):
-        """The next step, as a dict: `step`, `parameters` of all layers, and with gradients the
-        `bytes` and `elements` that were sent for each layer (bytes: of all workers; elements: of
-        one), and the `mean` gradient, flat.
+        """Makes the next step and returns a dict: `step`, the `parameters` of all layers, and with
+        gradients the `bytes` and `elements` sent for each layer (bytes of all workers, elements of
+        one) and the flat `mean` gradient.
 
-        gradients: of each worker a flat array, or a list with an array for each layer. Without them
-        the policy is asked, and nothing is exchanged. latency (seconds) and bandwidth (bit/s) are
-        what workers take the link for.
+        gradients: for each worker a flat array, or a list with an array for each layer. Without
+        them the policy decides, and nothing is exchanged. latency (seconds) and bandwidth (bit/s)
+        are the workers' estimate of the link.
         """
         flat = [] if gradients is None else [_flat(gradient) for gradient in gradients]
         return self._step(flat, learning_rate, latency, bandwidth)
@@ -48,12 +48,12 @@ def make(
     workers=1,
     **options,
 ):
-    """A policy by its name with options, "gravac:eps=0.9", over a scheme, "powersgd".
+    """Returns the policy of that name with options ("gravac:eps=0.9") over a scheme ("powersgd").
 
-    layers: sizes or shapes in the model's order, or a dict or pairs of names with them. scope:
-    layer, bucket or model. parameter: the scheme's, or what a policy begins with; 0: the density,
-    or the scheme's default. options: those of legacy-scenario, by their names: steps, seed,
-    density, levels, volume, error_feedback ...
+    layers: sizes or shapes in the model's order, or a dict or pairs of names with sizes or shapes.
+    scope: layer, bucket or model. parameter: the scheme's parameter, or the anchor of an adaptive
+    policy; 0: the density, or the scheme's default. options: those of legacy-scenario, by their
+    names: steps, seed, density, levels, volume, error_feedback ...
     """
     texts, _ = split_options({"workers": workers, **options})
     return SteppedPolicy(
@@ -68,23 +68,23 @@ def make(
 
 
 def check(text):
-    """What every policy has to fulfil, and whether this one does: dicts of name, holds and detail,
+    """Checks the properties that every policy must have. Returns dicts of name, holds and detail,
     as `legacy-codec check` prints them."""
     return _legacy.check_policy(text)
 
 
 def methods():
-    """All policies that have options, as dicts: name, help, paper and options."""
+    """Returns all policies that have options, as dicts: name, help, paper and options."""
     return _legacy.policy_methods()
 
 
 def names():
-    """Names of all policies, with those that follow LEGACY's tables of levels."""
+    """Returns the names of all policies, with those that follow LEGACY's schedules."""
     return _legacy.policy_names()
 
 
 def _layers(layers):
-    """Pairs of name and shape."""
+    """Yields pairs of name and shape."""
     pairs = layers.items() if isinstance(layers, Mapping) else enumerate(layers)
     for name, shape in pairs:
         if isinstance(shape, tuple) and len(shape) == 2 and isinstance(shape[0], str):
