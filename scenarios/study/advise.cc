@@ -22,13 +22,13 @@ namespace {
 
 constexpr const char* kBaseline = "dense";
 constexpr const char* kBandwidth = "network.bandwidth";
-constexpr int64_t kBandwidths = 7;    // two steps of the logarithm and a bit each way: 10^(1/3)
-constexpr double kReach = 10;         // times slower and faster
-constexpr double kTargetShare = 0.9;  // of what the baseline reaches
-constexpr size_t kWindow = 3;         // evaluations
+constexpr int64_t kBandwidths = 7;    // one for each third of a decade, both ways
+constexpr double kReach = 10;         // factor to the slowest and to the fastest link
+constexpr double kTargetShare = 0.9;  // share of the baseline's accuracy
+constexpr size_t kWindow = 3;         // number of evaluations in a mean
 constexpr int64_t kLeastSteps = 10;
 
-// Whether other rates of --bandwidth make another network.
+// Returns true where other rates of --bandwidth give another network.
 bool BandwidthMatters(Scenario scenario) {
   if (!scenario.network_schedule->empty() || scenario.workers == 1) return false;
   scenario.fidelity = "analytic";  // builds no engine that has globals
@@ -58,7 +58,7 @@ std::string Indented(const std::string& text) {
   return indented;
 }
 
-// Options that say where one run goes or what is shown of it mean nothing here.
+// Refuses options of a single run's files and views, which have no meaning here.
 void RefuseViews(const Scenario& scenario) {
   const Scenario defaults;
   for (const ScenarioOption& option : ScenarioOptions()) {

@@ -1,6 +1,6 @@
 // `legacy-scenario advise` answers "should I compress, and with what?" by a small study of short
-// trainings. They are replayed on the asked network and on links from a tenth to ten times its
-// rate, so that the break-even can be told.
+// trainings. They are replayed on the user's network and on links from a tenth to ten times its
+// rate, which shows the break-even.
 #pragma once
 
 #include <cstdint>
@@ -15,45 +15,46 @@
 namespace legacy {
 
 inline constexpr int64_t kQuickSteps = 100;
-// This stands for a target that is to be chosen. Nobody asks for it, as guessing among a hundred
-// classes is right more often.
+// Stands for a target that is still to be chosen. No user asks for this value, because guessing
+// among a hundred classes is right more often.
 inline constexpr double kChooseTarget = 1e-4;
 
-// An AdviseRequest is what was asked.
+// An AdviseRequest is the user's request.
 struct AdviseRequest {
-  // The full training on the asked network. Its target may be kChooseTarget: one that the short
-  // training reaches.
+  // The full training on the user's network. Its target may be kChooseTarget: one that the short
+  // training reaches is then chosen.
   Scenario scenario;
   // Steps of the short training; 0: kQuickSteps, or all where there are fewer.
   int64_t quick_steps = 0;
   int jobs = 0;  // processes at once; 0: one per core
   // New folder of the study; "": a temporary one.
   std::filesystem::path folder;
-  std::vector<std::string> arguments;  // arguments as typed behind "advise"
+  std::vector<std::string> arguments;  // arguments as typed after "advise"
 };
 
-// Returns what options start from: three seeds, flows, and every built-in policy but controls.
+// Returns the scenario from which options start: three seeds, flows, and every built-in policy
+// except controls.
 Scenario AdviseDefaults();
 
-// Fills in what was left open. Throws Error on what cannot be advised on: no policy besides dense,
-// trainings that may not be replayed, views of one run (the doctor, traces).
+// Fills in what the user left open. Throws Error where no advice is possible: no policy besides
+// dense, trainings that may not be replayed, views of one run (the doctor, traces).
 AdviseRequest CompleteRequest(AdviseRequest request);
 
-// Returns the short training, with all that is counted in steps in proportion.
+// Returns the short training. All that is counted in steps is shortened in proportion.
 Scenario ShortScenario(const AdviseRequest& request);
 
-// Returns YAML of the study of `scenario` around its bandwidth. Where the topology and the network
-// schedule set all rates, the axis has the one value.
+// Returns the YAML of the study of `scenario` around its bandwidth. Where the topology and the
+// network schedule set all rates, the axis has one value.
 std::string AdviceDefinition(const Scenario& scenario);
 
-// Returns the same of the full training: what --print-config prints, for legacy-study.
+// Returns the YAML of the full training's study, which --print-config prints for legacy-study.
 std::string FullDefinition(const AdviseRequest& request);
 
-// Returns 90 % of what the baseline has at its end, the mean of its last three evaluations, with
-// its worst seed, from the trainings in a study's folder.
+// Returns 90 % of the baseline's accuracy at its end (the mean of its last three evaluations, with
+// its worst seed), from the trainings in a study's folder.
 double ChooseTarget(const std::vector<std::filesystem::path>& trainings);
 
-// An AdviseResult is the study and what it advises.
+// An AdviseResult is the study and its advice.
 struct AdviseResult {
   bool interrupted = false;
   analysis::Study study;
@@ -61,10 +62,10 @@ struct AdviseResult {
 };
 
 // Trains, replays and decides, with progress on standard error. `request` comes from
-// CompleteRequest. Throws Error where a training or a point of the asked network fails.
+// CompleteRequest. Throws Error where a training fails, or a point on the user's network.
 AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop);
 
-// Runs the subcommand with the arguments behind "advise". Returns the program's exit status.
+// Runs the subcommand with the arguments after "advise". Returns the program's exit status.
 int AdviseCommand(int argc, char** argv, const StopFlag& stop);
 
 }  // namespace legacy

@@ -1,4 +1,4 @@
-// The trainings and replays of advice.
+// Trainings and replays of `legacy-scenario advise`.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ using analysis::StudyState;
 
 constexpr int64_t kProbeEvaluations = 2;
 
-// The request's folder, or one that is gone with this object.
+// A Workplace is the request's folder, or a temporary one that is removed with this object.
 class Workplace {
  public:
   explicit Workplace(const fs::path& folder) : path_(folder), temporary_(folder.empty()) {
@@ -57,8 +57,8 @@ StudyPlan PlanOf(const Scenario& scenario) {
   return PlanStudy(ParseStudy(AdviceDefinition(scenario), "advise"));
 }
 
-// Wall seconds of a training, from the first steps of one. What is wrong with all trainings is
-// found here.
+// Returns the wall seconds of a training, from the first steps of one. Errors that all trainings
+// share appear here.
 double TrainingSeconds(const StudyPlan& plan, const fs::path& folder) {
   PlannedTraining probe = plan.trainings.front();
   const int64_t steps = probe.scenario.steps;
@@ -66,7 +66,7 @@ double TrainingSeconds(const StudyPlan& plan, const fs::path& folder) {
   probe.scenario.threads = 1;
   const fs::path place = folder / "probe";
   fs::create_directories(place);
-  LoadTraining();  // LibTorch is no part of what a training takes
+  LoadTraining();  // loading LibTorch is no part of a training's time
   const auto begin = std::chrono::steady_clock::now();
   Child child(place / "log", [&](const Child::Say&) {
     Train(place, probe);
@@ -87,7 +87,7 @@ void SayWhatItTakes(const AdviseRequest& request, const StudyPlan& plan, const f
              analysis::ShowQuantity(std::ceil(seconds), "s", 4), plan.points.size());
 }
 
-// Works off one phase. False where it was stopped.
+// Does the work of one phase. Returns false where it was stopped.
 bool WorkOff(const StudyFolder& folder, StudyPhase phase, const AdviseRequest& request,
              analysis::Study& study, const StopFlag& stop) {
   Collector collector(folder.path());
@@ -108,7 +108,7 @@ bool WorkOff(const StudyFolder& folder, StudyPhase phase, const AdviseRequest& r
   return !progress.interrupted;
 }
 
-// Of the baseline's trainings.
+// Returns the target that the baseline's trainings suggest.
 double TargetOf(const StudyFolder& folder) {
   std::vector<fs::path> trainings;
   for (const PlannedTraining& training : folder.plan().trainings) {
@@ -118,7 +118,7 @@ double TargetOf(const StudyFolder& folder) {
   return ChooseTarget(trainings);
 }
 
-// The same trainings under another definition: the target shapes none of them.
+// Gives the same trainings another definition, as no training depends on the target.
 StudyFolder WithTarget(const StudyFolder& folder, Scenario scenario, double target) {
   scenario.target = target;
   StudyPlan plan = PlanOf(scenario);
@@ -169,7 +169,8 @@ std::vector<std::string> CaveatsOf(const AdviseRequest& request, const Scenario&
   return caveats;
 }
 
-// Up to the third evaluation nothing could reach a target sooner.
+// Returns true where the baseline reached the target up to its third evaluation, before which no
+// policy can be told to be faster.
 bool ReachedAtOnce(const analysis::Study& study) {
   return std::ranges::any_of(study.points, [&](const analysis::StudyPoint& point) {
     return point.policy == study.baseline && point.curve.size() >= 3 &&
@@ -215,7 +216,7 @@ analysis::AdviceQuestion QuestionOf(const AdviseRequest& request, const Scenario
 
 AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop) {
   const Scenario quick = ShortScenario(request);
-  StudyPlan plan = PlanOf(quick);  // mistakes leave nothing behind
+  StudyPlan plan = PlanOf(quick);  // mistakes leave no files behind
   const Workplace place(request.folder);
   const StudyLock lock(place.path(), 0);
   StudyFolder folder = StudyFolder::Create(place.path(), std::move(plan));

@@ -24,18 +24,18 @@ void WriteLine(int file, const std::string& line) {
   size_t written = 0;
   while (written < text.size()) {
     const ssize_t n = write(file, text.data() + written, text.size() - written);
-    if (n < 0 && errno != EINTR) _exit(1);  // nobody listens any more
+    if (n < 0 && errno != EINTR) _exit(1);  // nobody reads any more
     if (n > 0) written += static_cast<size_t>(n);
   }
 }
 
 [[noreturn]] void RunChild(pid_t parent, int pipe, int log,
                            const std::function<int(const Child::Say&)>& work) {
-  // A terminal's Ctrl-C and a scheduler's notice reach every process of the group: the parent alone
-  // answers them.
+  // A terminal's Ctrl-C and a scheduler's notice reach every process of the group, but only the
+  // parent reacts to them.
   for (const int signal_number : {SIGINT, SIGTERM, SIGHUP}) signal(signal_number, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // it was gone before that held
+  if (getppid() != parent) _exit(1);  // the parent ended before prctl took effect
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);

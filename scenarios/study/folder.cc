@@ -36,7 +36,7 @@ void Rename(const fs::path& from, const fs::path& to) {
 void CreateDatabase(const fs::path& path, const analysis::Study& study) {
   const fs::path partial = path.string() + ".partial";
   for (const char* part : {"", "-journal", "-wal", "-shm"}) fs::remove(partial.string() + part);
-  { analysis::StudyStore::Create(partial, study); }  // closed before it gets its name
+  { analysis::StudyStore::Create(partial, study); }  // closed before it gets its final name
   Rename(partial, path);
 }
 
@@ -58,7 +58,7 @@ void RequireSamePlan(const fs::path& path, const analysis::Study& stored,
   }
 }
 
-// Sets one key of the scenario, "SECTION.KEY=VALUE".
+// Sets one key of the scenario, as in "SECTION.KEY=VALUE".
 void Set(YAML::Node& root, const std::string& setting) {
   const size_t equals = setting.find('=');
   const size_t dot = setting.find('.');
@@ -119,7 +119,7 @@ std::string CompleteDefinition(const std::string& text, const fs::path& file,
   try {
     root = YAML::Load(text);
   } catch (const YAML::ParserException&) {
-    return text;  // who reads the definition says what is wrong with it
+    return text;  // the reader of the definition reports what is wrong with it
   }
   if (!root.IsMap() || (root["study"] && !root["study"].IsMap())) return text;
   const bool named = root["study"] && root["study"]["name"];

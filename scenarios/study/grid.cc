@@ -15,13 +15,13 @@ namespace legacy {
 namespace {
 
 constexpr int64_t kMaxStudyPoints = 1'000'000;
-constexpr int64_t kPointsUnasked =
-    20'000;  // planned in about a second; more, where study.max_points says so
+// Default of study.max_points, planned in about a second.
+constexpr int64_t kPointsUnasked = 20'000;
 
-// Positions of the values of a point: the axes', then the policy's and the seed's.
+// A Position has the positions of a point's values: those of the axes, then policy and seed.
 using Position = std::vector<size_t>;
 
-// Positions that count in each dimension.
+// A Selection has, for each dimension, the positions that count.
 using Selection = std::vector<std::vector<size_t>>;
 
 std::set<std::string> OptionsOf(const DraftAxis& axis) {
@@ -72,7 +72,7 @@ class Reader {
   void AddPoints();
   void CheckValues() const;
 
-  // Calls each(dimension, text, mark) for every value of a map of `include` or `exclude`.
+  // Calls each(dimension, text, mark) for every value in a map of `include` or `exclude`.
   template <typename Each>
   void ReadEntry(const YAML::Node& entry, const std::string& section, Each each) const;
   Selection Select(const YAML::Node& entry, const std::string& section, bool own) const;
@@ -159,7 +159,7 @@ void Reader::AddAxis(const std::string& key, const YAML::Node& node) {
   axes_.push_back(std::move(axis));
 }
 
-// What no axis is to blame for.
+// Checks what does not depend on any axis.
 void Reader::CheckBase() const {
   const Scenario& scenario = study_.scenario;
   const Scenario defaults;
@@ -260,7 +260,7 @@ void Reader::AddIncludedValues() {
   }
 }
 
-// The grid's own values of every dimension.
+// Returns the grid's own values of every dimension.
 Selection Reader::Everything() const {
   Selection all(axes_.size() + 2);
   for (size_t a = 0; a < axes_.size(); ++a) {
@@ -277,7 +277,7 @@ Selection Reader::Everything() const {
   return all;
 }
 
-// Dimensions that the entry does not name are empty.
+// Returns the positions that the entry names. Dimensions that it does not name are empty.
 Selection Reader::Select(const YAML::Node& entry, const std::string& section, bool own) const {
   Selection selection(axes_.size() + 2);
   ReadEntry(entry, section, [&](size_t dimension, const std::string& text, const auto&) {
@@ -306,7 +306,7 @@ void Reader::AddPoint(const Position& position, const YAML::Mark& mark) {
   study_.points.push_back(std::move(point));
 }
 
-// The last dimension runs fastest.
+// Adds the points of a product. The last dimension varies fastest.
 void Reader::AddProduct(const Selection& selection, const std::vector<Selection>& excluded,
                         const YAML::Mark& mark) {
   double count = static_cast<double>(study_.points.size());
@@ -345,8 +345,8 @@ void Reader::AddPoints() {
   if (study_.points.empty()) throw Error(where_ + ": grid: exclude leaves no point");
 }
 
-// The first point, then of each value the first point that has it: what is wrong there is wrong
-// with the value.
+// Checks the first point, and then for each value the first point that has it: an error there is an
+// error of the value.
 void Reader::CheckValues() const {
   const auto check = [&](const StudyDefinition::Combination& point, const std::string& place) {
     try {

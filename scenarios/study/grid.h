@@ -1,5 +1,5 @@
-// A study's definition says what does not vary (a scenario), the axes that do, and which of their
-// combinations count. docs/studies.md has the format:
+// A study's definition has a scenario for what does not vary, the axes that vary, and the
+// combinations of their values that count. docs/studies.md describes the format:
 //
 //   study:    {name: bandwidth, title: ..., baseline: dense}
 //   scenario:                   # as a scenario file
@@ -10,9 +10,9 @@
 //     oversubscription: {values: [1, 2, 4], set: {topo: "leaf-spine:oversubscription={}"}}
 //     links:                    # named settings of several options
 //       {cases: {lan: {delay: 10us}, wan: {delay: 10ms, transport: wan}}}
-//   include:                    # more values, with all of the axes not named
+//   include:                    # more values, combined with all values of the axes not named
 //     [{bandwidth: 1Tbps, workers: 64}]
-//   exclude:                    # points to which all that is named applies
+//   exclude:                    # points that match everything named
 //     [{policy: [dense, fp16], density: [0.1%, 10%]}]
 #pragma once
 
@@ -25,16 +25,16 @@
 
 namespace legacy {
 
-// Settings are option keys and their texts.
+// Settings are keys of options with the options' texts.
 using Settings = std::map<std::string, std::string>;
 
 // A GridAxis is one axis with its values.
 struct GridAxis {
-  analysis::StudyAxis axis;        // the axis; policy and seed are none, as they are the scenario's
+  analysis::StudyAxis axis;        // policy and seed are no axes: they belong to the scenario
   std::vector<Settings> settings;  // settings of each value
 };
 
-// A StudyDefinition is the YAML, read and checked.
+// A StudyDefinition is the YAML after it was read and checked.
 struct StudyDefinition {
   std::string name;
   std::string title;
@@ -42,7 +42,7 @@ struct StudyDefinition {
   std::string text;  // YAML
   Scenario scenario;
   std::vector<GridAxis> axes;
-  // Each point's positions of values, axis by axis: the full grid less `exclude`, then `include`.
+  // Positions of each point's values, axis by axis: the full grid less `exclude`, then `include`.
   struct Combination {
     std::string policy;
     uint64_t seed = 0;
@@ -51,21 +51,22 @@ struct StudyDefinition {
   std::vector<Combination> points;
 };
 
-// Read a definition. Throw Error "file:line:column: ..." on anything that is wrong: unknown keys
-// and axes, values that an option refuses, points that stand twice, an empty grid.
+// Read a definition. Throw Error "file:line:column: ..." on unknown keys and axes, values that an
+// option refuses, points that appear twice, and an empty grid.
 StudyDefinition LoadStudy(const std::string& path);
 StudyDefinition ParseStudy(const std::string& text, const std::string& where);
 
-// Returns the scenario of one point, of one policy and one seed, with every option as the
-// definition has it.
+// Returns the scenario of one point, with one policy and one seed and every option as the
+// definition sets it.
 Scenario ScenarioOf(const StudyDefinition& definition,
                     const StudyDefinition::Combination& combination);
 
-// Returns a point for people: "topk, seed 1, bandwidth 1Gbps, workers 8".
+// Returns a point's text for people: "topk, seed 1, bandwidth 1Gbps, workers 8".
 std::string PointText(const StudyDefinition& definition,
                       const StudyDefinition::Combination& combination);
 
-// False for options on which neither training nor time depends: files, threads, the doctor, traces.
+// Returns false for options on which neither training nor time depends: files, threads, the doctor,
+// traces.
 bool AffectsResults(const std::string& key);
 
 }  // namespace legacy

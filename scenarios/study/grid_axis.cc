@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPlaceholder = "{}";
 
-// "--device-profile" as "device-profile".
+// Returns "--device-profile" as "device-profile".
 std::string Bare(const std::string& flag) { return flag.substr(flag.find_first_not_of('-')); }
 
 std::string Underscored(std::string name) {
@@ -34,7 +34,7 @@ void CheckSettings(const Settings& settings) {
   for (const auto& [key, text] : settings) SetOption(scratch, key, text);
 }
 
-// Fields of an axis that is written as a map.
+// Fields are the fields of an axis that is written as a map.
 class Fields {
  public:
   Fields(const YAML::Node& node, const std::string& where) {
@@ -49,7 +49,7 @@ class Fields {
     });
   }
 
-  // True where these are there, and of the others none but `set`.
+  // Returns true where these fields are there and, of the others, at most `set`.
   bool Are(std::set<std::string> names) const {
     std::set<std::string> have = names_;
     have.erase("set");
@@ -80,7 +80,7 @@ Settings ReadPattern(const YAML::Node& node, const std::string& where) {
   return pattern;
 }
 
-// Of the option that takes the value as it is.
+// Returns the kind of the option that takes the value as it is.
 OptionKind KindOf(const Settings& pattern) {
   for (const auto& [key, text] : pattern) {
     if (text == kPlaceholder) return FindOption(key)->kind;
@@ -128,7 +128,7 @@ std::vector<std::string> Steps(const Fields& fields, OptionKind kind) {
   return LinearSteps(kind, fields.Text("from"), fields.Text("to"), fields.Text("step"));
 }
 
-// Names that are all numbers count as numbers.
+// Makes names into numbers where all of them are numbers.
 void FindNumbers(DraftAxis& axis) {
   analysis::StudyAxis& names = axis.grid.axis;
   std::vector<double> numbers;
@@ -147,7 +147,8 @@ void TakeOption(DraftAxis& axis, const std::string& key) {
   axis.kind = option.kind;
 }
 
-// Values that are no option's own are names, unless all of them are numbers.
+// Reads an axis written as a map. Values that are not those of an option are names, unless all of
+// them are numbers.
 void ReadForm(DraftAxis& axis, const std::string& key, const YAML::Node& node,
               const std::string& where) {
   const Fields fields(node, where);

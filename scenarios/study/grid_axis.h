@@ -18,32 +18,33 @@ std::string UnknownText(const std::string& what, const std::string& name,
 
 // Returns the option of that flag (without dashes) or key; nullptr where there is none.
 const ScenarioOption* FindOption(const std::string& name);
-// Does the same. Throws Error with the nearest, and on options that are not an axis' to set.
+// Returns it as FindOption does. Throws Error with the nearest name where there is none, and on
+// options that an axis may not set.
 const ScenarioOption& OptionOfAxis(const std::string& name);
 
 // Returns the name of the axis in the database: an option's flag, else `key` itself, with _ for -.
-// Throws Error where it can be no column.
+// Throws Error where it cannot be the name of a column.
 std::string AxisName(const std::string& key);
 
 // A DraftAxis is an axis that is being read.
 struct DraftAxis {
   GridAxis grid;
-  OptionKind kind = OptionKind::kText;  // kind of its numbers; kText: it has none
+  OptionKind kind = OptionKind::kText;  // kind of its numbers; kText: it has no numbers
   Settings pattern;                     // options and texts with {}; empty: the axis has cases
-  std::vector<bool> own;          // for each value: it is the grid's, not brought by `include`
+  // For each value, true where it is the grid's own and false where `include` added it.
+  std::vector<bool> own;
   std::vector<YAML::Mark> marks;  // location of each value
 
-  // Returns the position of a value, by its text or by its number.
+  // Returns the position of the value with that text or number.
   std::optional<size_t> Find(const std::string& text) const;
-  // Adds a new value, which its options must take: behind the others, or between them where it is
-  // included into ascending numbers. Throws Error.
+  // Adds a new value, which its options must accept. An included value goes to its place where
+  // numbers ascend; all others go to the end. Throws Error.
   void Add(const std::string& text, const YAML::Mark& mark, bool included);
 };
 
-// Reads {values
-// from, to, points
-// from, to, step [, set]}, {cases} or a list. Throws Error; its mark is that of the value in
-// question where there is one, else it is left to the caller.
+// Reads a list, {cases: ...}, or one of {values: ...}, {from, to, points} and {from, to, step},
+// each with or without {set}. Throws Error; its mark is that of the wrong value where there is one,
+// else the caller adds it.
 DraftAxis ReadAxis(const std::string& key, const YAML::Node& node, const std::string& where);
 
 }  // namespace legacy

@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kQueueLook = std::chrono::seconds(3);  // how often the queue is asked
+constexpr auto kQueueLook = std::chrono::seconds(3);  // time between two queries of the queue
 
-// Who says the rank and the number of ranks. Slurm sets its own names in batch scripts, too, where
-// nothing runs once for each rank; the size of a step is there under srun alone.
+// Environment variables of the rank and the number of ranks. Slurm sets its own names in batch
+// scripts as well, where nothing runs once for each rank, but the size of a step under srun only.
 struct RankNames {
   const char* rank;
   const char* size;
@@ -51,8 +51,8 @@ std::vector<std::string> WorkLine(const LaunchOptions& options, const std::strin
   return words;
 }
 
-// A word of a line that begins with #SBATCH, which has no escapes: what would end the line or the
-// word is refused.
+// Returns a word for a line that begins with #SBATCH. Such lines have no escapes, so characters
+// that would end the line or the word are refused.
 const std::string& DirectiveWord(const std::string& what, const std::string& word, bool quoted) {
   const auto wrong = [&](unsigned char c) {
     return c < ' ' || c == 0x7f || (quoted && (c == '"' || c == '\\'));
@@ -67,7 +67,7 @@ const std::string& DirectiveWord(const std::string& what, const std::string& wor
                   : "words without line breaks and other control characters");
 }
 
-// The lines that every batch script begins with.
+// Returns the lines that every batch script begins with.
 std::string BatchHead(const LaunchOptions& options, const std::string& job,
                       const std::string& log) {
   std::string text = fmt::format(
@@ -83,8 +83,8 @@ std::string BatchHead(const LaunchOptions& options, const std::string& job,
   return text;
 }
 
-// Every task takes its share, so that tasks can be run again by hand: sbatch --array=3,7
-// trainings.sbatch
+// Returns the script of a job array. Every task does its own share, so that single tasks can be run
+// again by hand: sbatch --array=3,7 trainings.sbatch
 std::string ArrayScript(const LaunchOptions& options, const std::string& phase, int64_t tasks) {
   return BatchHead(options, phase, phase + "-%a.log") +
          fmt::format("#SBATCH --array=1-{}\n\nexec {} --share=\"$SLURM_ARRAY_TASK_ID/{}\"\n", tasks,
@@ -177,7 +177,8 @@ bool WaitSlurm(const std::vector<std::string>& jobs, const std::function<void()>
   const std::string line = ShellLine({"squeue", "--noheader", "--jobs=" + Join(jobs, ",")});
   while (true) {
     const ShellResult queue = RunShell(line);
-    const bool gone = queue.text.find("Invalid job id") != std::string::npos;  // long over
+    // The jobs ended long ago.
+    const bool gone = queue.text.find("Invalid job id") != std::string::npos;
     if (gone || (queue.status == 0 && queue.text.empty())) return true;
     const auto look = std::chrono::steady_clock::now() + kQueueLook;
     while (std::chrono::steady_clock::now() < look) {

@@ -1,7 +1,7 @@
-// Studies run on more than one machine by the same program, `legacy-study work`, once for each
-// share, started by mpirun or by Slurm's job arrays. Nothing is linked with either: a process finds
-// its share in the environment, and says what it found in a journal of its own in the study's
-// folder, which all machines see.
+// Studies run on more than one machine with the same program: mpirun or Slurm's job arrays start
+// `legacy-study work` once for each share. The program is linked with neither: a process finds its
+// share in the environment, and writes its results to a journal of its own in the study's folder,
+// which all machines share.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace legacy {
 
-// Returns rank and size as mpirun (Open MPI; MPICH and Intel MPI; MVAPICH) and srun say them, or
-// the task of a Slurm array where the process is in one; nothing where no launcher started it.
-// Throws Error on what is no share.
+// Returns rank and size from the variables of mpirun (Open MPI; MPICH and Intel MPI; MVAPICH) or
+// srun, or the task of a Slurm array; nothing where no launcher started the process. Throws Error
+// on values that are no share.
 using Environment = std::function<const char*(const char* name)>;
 std::optional<Share> ShareOfEnvironment(const Environment& environment);
 
-// LaunchOptions say what to launch.
+// LaunchOptions say which work to launch.
 struct LaunchOptions {
   std::filesystem::path program;  // legacy-study
   std::filesystem::path study;    // folder
@@ -32,9 +32,9 @@ struct LaunchOptions {
   std::vector<std::string> arguments;  // arguments of mpirun, or of sbatch
 };
 
-// Runs `mpirun -n N [arguments] legacy-study work DIR --phase=...`, for the trainings, then for the
-// points. `tick` is called several times a second. What mpirun says goes to journal/mpi.log. Throws
-// Error with its end where it fails. Returns false where it was stopped.
+// Runs `mpirun -n N [arguments] legacy-study work DIR --phase=...` for the trainings, then for the
+// points. `tick` is called several times a second. The output of mpirun goes to journal/mpi.log.
+// Throws Error with the end of that log where it fails. Returns false where it was stopped.
 bool LaunchMpi(const LaunchOptions& options, const std::function<void()>& tick,
                const StopFlag& stop);
 
@@ -42,7 +42,7 @@ bool LaunchMpi(const LaunchOptions& options, const std::function<void()>& tick,
 // replacing older ones. Returns the path of submit.sh.
 std::filesystem::path WriteSlurmScripts(const LaunchOptions& options);
 
-// Runs submit.sh and returns the identifiers of the jobs. Throws Error with what sbatch says.
+// Runs submit.sh and returns the identifiers of the jobs. Throws Error with sbatch's message.
 std::vector<std::string> SubmitSlurm(const std::filesystem::path& submit);
 
 // Waits until none of the jobs is in the queue. Returns false where it was stopped; the jobs go on.

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 bool IsReplayed(const Scenario& scenario) { return ReplayRefusals(scenario).empty(); }
 
-// A built-in method, and the methods of other policies, are no part of a point.
+// Removes built-in methods and those of other policies, which are no part of a point.
 void KeepOneMethod(Scenario& scenario) {
   const auto own = scenario.methods.find(scenario.policies.front());
   std::map<std::string, Method> kept;
@@ -26,7 +26,7 @@ void KeepOneMethod(Scenario& scenario) {
   scenario.methods = std::move(kept);
 }
 
-// The network of a recording: the one that is simulated fastest, as nothing of its times is used.
+// Sets the network that is simulated fastest, because a recording's times are not used.
 void TakeCheapestNetwork(Scenario& scenario) {
   scenario.topology = "star";
   scenario.stragglers = "none";
@@ -54,7 +54,7 @@ PlannedTraining PlanTraining(Scenario training) {
   return planned;
 }
 
-// The point's own network and clock around its training.
+// Returns the point's own network and clock with the options of its training.
 Scenario PointScenario(const Scenario& whole, const Scenario& training) {
   Scenario point = training;
   for (const ScenarioOption& option : ScenarioOptions()) {
@@ -92,7 +92,7 @@ Scenario TrainingOf(const Scenario& scenario) {
 
 StudyPlan PlanStudy(StudyDefinition definition) {
   StudyPlan plan;
-  std::map<std::string, size_t> known;  // id of a training -> its position
+  std::map<std::string, size_t> known;  // position of each training, by its id
   for (const StudyDefinition::Combination& combination : definition.points) {
     const Scenario whole = ScenarioOf(definition, combination);
     try {

@@ -1,8 +1,8 @@
 // A plan is the smallest set of trainings for a definition, and the points that each serves. Points
 // share a training where every option that shapes the training of their policy is the same: a
-// density that a dense policy never reads makes no other training. A point whose training may not
-// be replayed (ReplayRefusals) has a training on its own network, and shares it only with points
-// that equal it in that too.
+// density that a dense policy never reads does not need another training. A point whose training
+// may not be replayed (ReplayRefusals) has a training on its own network, and shares it only with
+// points that have the same network.
 #pragma once
 
 #include <string>
@@ -20,19 +20,19 @@ struct PlannedTraining {
   // Scenario of one policy and one seed, recorded. Its network is the cheapest where it is
   // replayed, else the point's.
   Scenario scenario;
-  std::string refused;  // why it is not replayed; "": it is
+  std::string refused;  // reason why it is not replayed; "": it is replayed
   std::vector<size_t> points;
 };
 
-// A PlannedPoint is one point to time.
+// A PlannedPoint is one point whose time is simulated.
 struct PlannedPoint {
-  // Scenario of one policy and one seed: training options are its training's, network and clock its
-  // own.
+  // Scenario of one policy and one seed. Training options are those of its training; network and
+  // clock are its own.
   Scenario scenario;
   size_t training = 0;
 };
 
-// A StudyPlan is a definition with its work.
+// A StudyPlan is a definition with its trainings and points.
 struct StudyPlan {
   StudyDefinition definition;
   std::vector<PlannedTraining> trainings;
@@ -40,15 +40,15 @@ struct StudyPlan {
   std::vector<PlannedPoint> points;
 };
 
-// Plans a study. Throws Error naming the point and its option where a scenario cannot be
+// Plans a study. Throws Error naming the point and its option where a scenario is not valid
 // (ValidateScenario).
 StudyPlan PlanStudy(StudyDefinition definition);
 
 // Throws Error where the data set of a training is not on this machine.
 void CheckData(const PlannedTraining& training);
 
-// Returns `scenario` (of one policy) with every option that its training never reads at its
-// default. Where the training may not be replayed it reads network, devices and target as well.
+// Returns `scenario` (of one policy) with every option that its training does not read at its
+// default. A training that may not be replayed reads network, devices and target as well.
 Scenario TrainingOf(const Scenario& scenario);
 
 // Returns point `id` before any work: pending.

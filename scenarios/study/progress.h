@@ -1,5 +1,5 @@
-// A study's progress is one rewritten line for people on a terminal, and a plain line every few
-// seconds elsewhere.
+// A study's progress is one rewritten line on a terminal, and a plain line every few seconds
+// elsewhere.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ class StudyProgressLine {
   RewrittenLine line_;
   WallClock::time_point start_ = WallClock::now();
   WallClock::time_point kept_ = WallClock::now();
-  std::string last_;  // text that was last written
+  std::string last_;  // text of the last line
 };
 
 }  // namespace legacy

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
 constexpr int kLogDigits = 3;
-constexpr int kLinearDigits =
-    12;  // enough for any step that is written down; drops the noise of adding
+// Enough digits for any step in a text; drops the rounding errors of sums.
+constexpr int kLinearDigits = 12;
 constexpr int64_t kMaxValues = 10'000;
 
 struct Scale {
@@ -43,7 +43,7 @@ double Rounded(double value, int digits) {
   return *ParseNumber(std::string_view(text, end.ptr - text));
 }
 
-// ParseNumber reads inf and nan as well.
+// Returns the value unless it is infinite or NaN, which ParseNumber reads as well.
 std::optional<double> FiniteOf(std::optional<double> value) {
   return value && std::isfinite(*value) ? value : std::nullopt;
 }

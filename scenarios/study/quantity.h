@@ -1,5 +1,5 @@
-// Quantities are numbers with units as options write them, and steps between two of them. The text
-// is the value: what is rounded here is rounded for good.
+// Quantities are numbers with units, as in texts of options, and steps between two of them. The
+// text is the value: the runs use the rounded number.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ namespace legacy {
 // Returns "bit/s", "s", "B" or "fraction"; "" for plain numbers.
 std::string UnitOf(OptionKind kind);
 
-// Returns the number that `text` stands for, in that unit; nothing where it is none of that kind,
-// and for kText.
+// Returns the number in `text`, in that unit; nothing where it is no number of that kind, and for
+// kText.
 std::optional<double> QuantityOf(OptionKind kind, const std::string& text);
 
-// Returns a text for people that is exact: QuantityOf of it gives `value` back wherever the kind
-// can hold it.
+// Returns an exact text for people: QuantityOf returns `value` again wherever the kind can
+// represent it.
 std::string QuantityText(OptionKind kind, double value);
 
 // Returns `points` texts from `from` to `to` in equal steps of the logarithm. Both ends are as
 // given; between them numbers are rounded to three digits, integers to the nearest. Throws Error
-// naming what cannot be.
+// naming the argument that is wrong.
 std::vector<std::string> LogSteps(OptionKind kind, const std::string& from, const std::string& to,
                                   int64_t points);
 
-// Returns from, from + step, ..., to. Throws Error where `to` is not met.
+// Returns from, from + step, ..., to. Throws Error where the steps miss `to`.
 std::vector<std::string> LinearSteps(OptionKind kind, const std::string& from,
                                      const std::string& to, const std::string& step);
 

@@ -28,22 +28,22 @@ double SecondsSince(WallClock::time_point begin) {
   return std::chrono::duration<double>(WallClock::now() - begin).count();
 }
 
-// Name of this process among all that work on a study, for its logs.
+// Returns the name of this process among all processes of the study, for its logs.
 std::string ProcessName() {
   std::array<char, 256> host = {};
   if (gethostname(host.data(), host.size() - 1) != 0) host = {"host"};
   return fmt::format("{}-{}", host.data(), getpid());
 }
 
-// One process at a time, with a journal of its own.
+// A Slot runs one process at a time, with a journal of its own.
 struct Slot {
-  std::unique_ptr<analysis::JournalWriter>
-      journal;  // none yet, or its last writer was killed in a line
+  // Null before the first process, and where the last one may have ended within a line.
+  std::unique_ptr<analysis::JournalWriter> journal;
   std::unique_ptr<Child> child;
   bool trains = false;
-  Piece piece;                  // of a training: no points
-  size_t ended = 0;             // points of the piece
-  WallClock::time_point begin;  // of the training or of the point in hand
+  Piece piece;                  // piece in hand; a training has no points
+  size_t ended = 0;             // points of the piece that have ended
+  WallClock::time_point begin;  // start of the current training or point
 };
 
 class StudyRun {
@@ -72,9 +72,9 @@ class StudyRun {
   const StudyRunOptions& options_;
   StudyProgress progress_;
   std::vector<Slot> slots_;
-  std::deque<size_t> trainings_;                  // to start
+  std::deque<size_t> trainings_;                  // trainings to start
   std::deque<Piece> ready_;                       // pieces to start
-  std::map<size_t, std::vector<Piece>> waiting_;  // for their training
+  std::map<size_t, std::vector<Piece>> waiting_;  // pieces that wait for their training
 };
 
 StudyRun::StudyRun(const StudyFolder& folder, const analysis::Study& now,
@@ -84,8 +84,8 @@ StudyRun::StudyRun(const StudyFolder& folder, const analysis::Study& now,
   FindOut(now);
 }
 
-// What would fail in every child is said once; and children, which are forks, have LibTorch from
-// this process.
+// Reports once what would fail in every child. It also loads LibTorch, which children inherit
+// because they are forks.
 void StudyRun::PrepareTrainings() const {
   bool trains = false;
   for (const size_t training : trainings_) {
@@ -143,7 +143,8 @@ void StudyRun::Fill() {
   }
 }
 
-// The threads that no other training needs: results are the same whatever their number.
+// Starts a training with the threads that no other training needs. Results do not depend on the
+// number of threads.
 void StudyRun::StartTraining(Slot& slot, size_t training) {
   const int64_t left = progress_.trainings - progress_.trainings_ended;
   const int threads =
@@ -199,7 +200,8 @@ void StudyRun::End(Slot& slot) {
   const Child::End end = slot.child->Wait();
   slot.child.reset();
   if (end.status == kTaskBroken) throw Error(folder_.Journals().string() + ": " + end.how);
-  if (end.status != 0 && end.status != kTaskFailed) slot.journal.reset();  // in a line, maybe
+  // It may have ended within a line.
+  if (end.status != 0 && end.status != kTaskFailed) slot.journal.reset();
   if (slot.trains) {
     EndTraining(slot, end);
   } else {
@@ -251,7 +253,7 @@ StudyProgress StudyRun::Run(const std::function<void(const StudyProgress&)>& tic
   }
   progress_.interrupted =
       !trainings_.empty() || !ready_.empty() || std::any_of(slots_.begin(), slots_.end(), busy);
-  slots_.clear();  // kills
+  slots_.clear();  // kills the children
   return progress_;
 }
 

@@ -8,9 +8,10 @@
 namespace legacy {
 namespace {
 
-// Pieces for each process: enough that the last ones to end are short beside the whole.
+// Number of pieces for each process, enough that the last ones are short in comparison with the
+// whole.
 constexpr int64_t kPiecesPerProcess = 4;
-constexpr int64_t kMaxPiece = 64;  // points
+constexpr int64_t kMaxPiece = 64;  // largest number of points in a piece
 
 bool IsLeft(analysis::StudyState state, bool retry_failed) {
   return state == analysis::StudyState::kPending ||
@@ -50,7 +51,7 @@ WorkLeft FindWork(const StudyPlan& plan, const analysis::Study& now,
   const auto point_left = [&](size_t point) {
     return IsLeft(now.points[point].state, retry_failed);
   };
-  const auto gone = [&](size_t t) {  // failed, and is not tried again
+  const auto gone = [&](size_t t) {  // it failed and is not tried again
     return now.trainings[t].state == analysis::StudyState::kFailed && !retry_failed;
   };
   const auto mine = [&](size_t position) {

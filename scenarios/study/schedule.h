@@ -1,6 +1,6 @@
-// This says what is left to do of a study, in one answer for who works on all of it and for who
-// works on a share: the pieces of a plan are numbered, and share i of n has every n-th, whatever is
-// done already. So shares that begin at different times never overlap and never leave a piece out.
+// The schedule of a study says which work remains, for processes that do all of it or a share. The
+// pieces of a plan are numbered, and share i of n has every n-th piece, whether done or not. Shares
+// that begin at different times therefore never overlap and never leave a piece out.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Share {
 // Reads "3/16", the third of sixteen, counted from 1. Throws Error naming `option`.
 Share ParseShare(const std::string& text, const std::string& option);
 
-// A Piece is points of one training, timed one after the other from one reading of its record.
+// A Piece has points of one training, timed one after the other from one reading of its record.
 struct Piece {
   size_t training = 0;
   std::vector<size_t> points;
@@ -31,15 +31,15 @@ struct Piece {
 // Returns all points of the plan, in pieces that keep `processes` busy to the end.
 std::vector<Piece> PiecesOf(const StudyPlan& plan, int64_t processes);
 
-// WorkLeft is what is left to do.
+// WorkLeft is the remaining work.
 struct WorkLeft {
   std::vector<size_t> trainings;  // positions in the plan
-  std::vector<size_t> found;      // trainings that are done, but that no process lived to report
+  std::vector<size_t> found;      // trainings that are done but were not reported
   std::vector<Piece> pieces;      // points whose training has not failed for good
 };
 
-// Returns the work that is left. `now` has the states as they are. `trained` says of a training
-// whether its record exists. `retry_failed`: failed work is left, too. `processes` is as for
+// Returns the remaining work. `now` has the current states. `trained` returns true for a training
+// whose record exists. With `retry_failed`, failed work counts as remaining. `processes` is as for
 // PiecesOf; the shares of one phase must agree on it.
 WorkLeft FindWork(const StudyPlan& plan, const analysis::Study& now,
                   const std::function<bool(size_t)>& trained, const Share& share, int64_t processes,

@@ -37,7 +37,7 @@ bool IsLoopback(const std::string& address) {
   return address == "localhost" || address == "::1";
 }
 
-// "127.0.0.1:8717" and "[::1]:8717" without the port.
+// Returns the host of "127.0.0.1:8717" or "[::1]:8717", without the port.
 std::string HostName(const std::string& host) {
   if (host.starts_with("[")) return host.substr(1, host.find(']') - 1);
   return host.substr(0, host.find(':'));
@@ -114,8 +114,8 @@ HttpResponse StudyServer::Impl::Respond(const HttpRequest& request) {
       {kNotFound, "there is: GET /, GET /api/study, GET /api/groups, POST /api/what-if"});
 }
 
-// A page of another name could have the user's browser ask here (DNS rebinding), and a page of
-// another origin, too.
+// Returns true for requests from this machine. A page under another name (DNS rebinding), or of
+// another origin, could otherwise ask through the user's browser.
 bool StudyServer::Impl::FromHere(const HttpRequest& request) const {
   if (!IsLoopback(options.bind)) return true;
   const std::string* host = request.Header("host");

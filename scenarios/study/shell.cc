@@ -24,14 +24,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kEndOfLog = 400;                     // bytes
-constexpr auto kPatience = std::chrono::seconds(10);  // after SIGTERM
-constexpr int kNoProgram = 127;                       // as shells have it
+constexpr auto kPatience = std::chrono::seconds(10);  // time after SIGTERM
+constexpr int kNoProgram = 127;                       // exit status of shells for it
 
 [[noreturn]] void Become(const std::vector<std::string>& words, int log, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);
   for (const int signal_number : {SIGINT, SIGTERM}) signal(signal_number, SIG_DFL);
-  setpgid(0, 0);  // a terminal's Ctrl-C is this program's to answer
+  setpgid(0, 0);  // this program, not the child, reacts to a terminal's Ctrl-C
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -43,7 +43,7 @@ constexpr int kNoProgram = 127;                       // as shells have it
   _exit(kNoProgram);
 }
 
-// Exit status, or nothing while it runs.
+// Returns true, and the exit status, once the process has ended.
 bool HasEnded(pid_t pid, int& status) {
   int raw = 0;
   if (waitpid(pid, &raw, WNOHANG) != pid) return false;

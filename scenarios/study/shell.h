@@ -1,4 +1,4 @@
-// These are command lines for a shell, and programs beside this one.
+// Command lines for a shell, and programs that run beside this one.
 #pragma once
 
 #include <chrono>
@@ -12,19 +12,19 @@
 
 namespace legacy {
 
-// Returns a word, or a line, as a POSIX shell reads it back.
+// Return a word, or a line, that a POSIX shell reads back as the same.
 std::string ShellWord(const std::string& word);
 std::string ShellLine(const std::vector<std::string>& words);
 
-// A ShellResult is what a command line wrote, and how it ended.
+// A ShellResult has the output of a command line, and its exit status.
 struct ShellResult {
   int status = -1;
   std::string text;  // standard output and error
 };
-// Runs a line by the shell, and waits for its end.
+// Runs a line in the shell, and waits for its end.
 ShellResult RunShell(const std::string& line);
 
-// Between two looks at what runs elsewhere.
+// Time between two queries of a program's state.
 inline constexpr std::chrono::milliseconds kBetweenLooks{200};
 
 // Runs a program, looked up in PATH, with its output appended to `log`. It gets SIGTERM where

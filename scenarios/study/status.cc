@@ -25,7 +25,7 @@ using analysis::StudyPoint;
 using analysis::StudyState;
 
 struct StateCounts {
-  std::array<int64_t, 3> of = {};  // by StudyState
+  std::array<int64_t, 3> of = {};  // counts by StudyState
 
   void Add(StudyState state) { ++of[static_cast<size_t>(state)]; }
   int64_t Of(StudyState state) const { return of[static_cast<size_t>(state)]; }
@@ -42,7 +42,7 @@ std::string Name(const Study& study) {
   return study.title.empty() ? study.name : study.name + ": " + study.title;
 }
 
-// "topk, seed 1, bandwidth 1Gbps, delay 10us"
+// Returns "topk, seed 1, bandwidth 1Gbps, delay 10us".
 std::string Place(const Study& study, const StudyPoint& point) {
   std::string text = fmt::format("{}, seed {}", point.policy, point.seed);
   for (size_t axis = 0; axis < study.axes.size(); ++axis) {
@@ -51,7 +51,7 @@ std::string Place(const Study& study, const StudyPoint& point) {
   return text;
 }
 
-// Rows of one axis, in the order of `values`; `value_of` tells a point's.
+// Returns the rows of one axis, in the order of `values`; `value_of` returns a point's value.
 std::string AxisRows(const Study& study, const std::string& name,
                      const std::vector<std::string>& values,
                      const std::function<std::string(const StudyPoint&)>& value_of) {
@@ -66,7 +66,7 @@ std::string AxisRows(const Study& study, const std::string& name,
   return text;
 }
 
-// Options that differ between two scenarios, as on a command line.
+// Returns the options that differ between two scenarios, as on a command line.
 std::vector<std::string> Differences(const Scenario& from, const Scenario& to) {
   std::vector<std::string> words;
   for (const ScenarioOption& option : ScenarioOptions()) {
@@ -95,7 +95,8 @@ std::string Value(const std::optional<T>& value) {
 
 std::string PlanText(const StudyPlan& plan) {
   const Study study = EmptyStudy(plan);
-  std::map<std::string, std::pair<int64_t, int64_t>> trainings;  // by policy: all, own networks
+  // Trainings by policy: all, and those on one network.
+  std::map<std::string, std::pair<int64_t, int64_t>> trainings;
   double samples = 0;
   for (const PlannedTraining& training : plan.trainings) {
     auto& [all, own] = trainings[training.scenario.policies.at(0)];

@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The journal is another's fault than the work: kept apart from what a training or a point throws.
+// Writes to the journal and returns `status`. An error of the journal is no failure of the training
+// or point, and is reported as kTaskBroken.
 template <typename Write>
 int Recorded(int status, Write write) {
   try {
@@ -28,7 +29,7 @@ int Recorded(int status, Write write) {
   }
 }
 
-// What `work` throws; nothing where it does not.
+// Returns what `work` throws; nothing where it does not.
 template <typename Work>
 std::optional<std::string> Thrown(Work work) {
   try {
@@ -39,7 +40,7 @@ std::optional<std::string> Thrown(Work work) {
   }
 }
 
-// Held until the process ends. Where the file system knows no locks, nothing is held.
+// Locks the file until the process ends. File systems without locks lock nothing.
 void LockWhileAlive(const fs::path& path) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   while (file >= 0 && flock(file, LOCK_EX) != 0 && errno == EINTR) {
@@ -70,7 +71,7 @@ int TrainTask(const StudyFolder& folder, size_t training, int threads,
 
 int TimeTask(const StudyFolder& folder, const Piece& piece, analysis::JournalWriter& journal,
              const Child::Say& say) {
-  std::optional<Recording> recording;  // read in the name of the first point
+  std::optional<Recording> recording;  // read for the first point
   std::optional<std::string> unreadable;
   for (const size_t id : piece.points) {
     say("begin");

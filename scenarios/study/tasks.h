@@ -1,4 +1,4 @@
-// A task is what a child process of a study does; it reports to its parent.
+// A task is the work of a child process of a study, which reports to its parent.
 #pragma once
 
 #include <filesystem>
@@ -12,27 +12,28 @@
 
 namespace legacy {
 
-// The exit status of a task that recorded a failure. A status that is neither this nor 0 is no end
-// that a task chose.
+// Exit status of a task that recorded a failure. With any status but this one and 0, the task did
+// not end by itself.
 inline constexpr int kTaskFailed = 3;
-// The exit status where the journal cannot be written, so that nothing can go on.
+// Exit status where the journal cannot be written, so that nothing can go on.
 inline constexpr int kTaskBroken = 4;
 
 // Returns trainings/<id>.log, and creates the folder.
 std::filesystem::path TrainingLog(const StudyFolder& folder, size_t training);
 
-// Trains, with that many threads, and writes what came of it; of a failure the points as well. Two
-// processes never train the same at once: the second waits for the first and finds its work done.
+// Trains with that many threads and writes the result; a failure is written for the training's
+// points as well. Two processes never run the same training at once: the second waits for the first
+// and finds its work done.
 int TrainTask(const StudyFolder& folder, size_t training, int threads,
               analysis::JournalWriter& journal);
 
-// Times the piece's points one after the other. It says "begin" and "end done" or "end failed" for
-// each, in order.
+// Times the piece's points one after the other. For each it says "begin" and then "end done" or
+// "end failed".
 int TimeTask(const StudyFolder& folder, const Piece& piece, analysis::JournalWriter& journal,
              const Child::Say& say);
 
-// Write failed work to the journal: the points of a training first, so that a training that failed
-// has none that are pending.
+// Write failed work to the journal. The points of a training come first, so that no point of a
+// failed training stays pending.
 void RecordFailedPoint(const StudyFolder& folder, size_t point, const std::string& message,
                        analysis::JournalWriter& journal);
 void RecordFailedTraining(const StudyFolder& folder, size_t training, const std::string& message,

@@ -1,7 +1,7 @@
-// What-if answers what a study's recorded trainings would take on another network, with other
-// stragglers or faster devices. A question changes options of the network and the clock; its answer
-// is each training replayed in memory, to the bit what legacy-replay leaves with those options.
-// Nothing here reads a file or prints.
+// What-if answers how long a study's recorded trainings would take on another network, with other
+// stragglers or faster devices. A question changes options of the network and the clock. For its
+// answer each training is replayed in memory, with the same bits that legacy-replay writes with
+// those options. Nothing here reads a file or prints.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +24,27 @@ namespace legacy {
 
 struct Recording;  // recording.h, which brings LibTorch's headers with it
 
-// A WhatIfTraining is a recorded training, of one policy and one seed.
+// A WhatIfTraining is a recorded training with one policy and one seed.
 struct WhatIfTraining {
   size_t recording = 0;  // position in WhatIfStudy::recordings
-  // Scenario that a question starts from: network and clock are the same in the whole group.
+  // Scenario from which a question starts; network and clock are the same in the whole group.
   Scenario scenario;
 };
 
 // A WhatIfGroup has trainings that share everything but policy and seed, ordered by policy, then
-// seed. A training that never reads an option in which groups differ is in several.
+// seed. A training is in several groups where these differ only in options that it never reads.
 struct WhatIfGroup {
   std::string label;  // label: "16 workers, density 1%"
   std::vector<WhatIfTraining> trainings;
 };
 
-// A WhatIfStudy is all that may be asked about.
+// A WhatIfStudy has everything that questions may name.
 struct WhatIfStudy {
   std::vector<std::shared_ptr<const Recording>> recordings;
   std::vector<WhatIfGroup> groups;
   std::vector<std::string> policies;  // policies in the study's order
   std::vector<uint64_t> seeds;
-  std::set<std::string> topologies;  // topologies of the study: these alone may be files
+  std::set<std::string> topologies;  // topologies of the study; only these may be files
 };
 
 // A WhatIfQuestion says what to change; the rest is as in the group. Texts are those of the
@@ -69,7 +69,7 @@ struct WhatIfQuestion {
 // A WhatIfSeed is the answer for one training.
 struct WhatIfSeed {
   uint64_t seed = 0;
-  // Nothing: the target was not reached in simulated_seconds (censored).
+  // nullopt: the target was not reached in simulated_seconds (censored).
   std::optional<double> time_to_accuracy;
   double simulated_seconds = 0;
   analysis::StepSplit step;                      // means in seconds
@@ -84,8 +84,8 @@ struct WhatIfPolicy {
 
 using WhatIfAnswer = std::vector<WhatIfPolicy>;
 
-// A WhatIfStopped is thrown where an answer was stopped, ran into its limit, or could not begin
-// within it. The question may be fine.
+// A WhatIfStopped is thrown where an answer was stopped, reached its time limit, or could not begin
+// within it. The question may be valid.
 class WhatIfStopped : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -100,17 +100,16 @@ class WhatIf {
   const WhatIfStudy& study() const { return study_; }
 
   // Returns a question with everything given, whose answer is the group on the study's own network
-  // (with the fidelity flow where the study has packets, and no stragglers where they are not fixed
-  // ones). Throws Error on a group that does not exist.
+  // (with the fidelity flow where the study has packets, and no stragglers where they are not
+  // fixed). Throws Error on a group that does not exist.
   WhatIfQuestion Defaults(size_t group) const;
 
-  // Returns the scenario that answers a question for one training. Throws Error on options that
-  // cannot be.
+  // Returns the scenario that answers a question for one training. Throws Error on invalid options.
   Scenario ScenarioOf(const WhatIfTraining& training, const WhatIfQuestion& question) const;
 
   // Returns the answer. Any thread may ask; questions are answered one after the other, and the
-  // last ones are memoised. `stopped` is asked between steps. Throws Error or fabric::Error on what
-  // cannot be, WhatIfStopped after `limit_seconds` of work or waiting.
+  // last ones are memoised. `stopped` is called between steps. Throws Error or fabric::Error on
+  // invalid questions, and WhatIfStopped after `limit_seconds` of work or waiting.
   std::shared_ptr<const WhatIfAnswer> Answer(const WhatIfQuestion& question, double limit_seconds,
                                              const std::function<bool()>& stopped);
 

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// Who asks may echo long texts into long messages.
+// Largest number of characters of a client's text in a message.
 constexpr size_t kMostEcho = 200;
 constexpr int64_t kMostWorkers = 1 << 24;
 
@@ -21,7 +21,7 @@ std::string Echo(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, kMostEcho);
 }
 
-// A number in the base unit, or a text with a unit as on the command line.
+// Returns a number in the base unit, or a text with a unit as on the command line.
 std::string Quantity(const std::string& key, const json& value, const std::string& unit) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number()) return FormatNumber(value.get<double>()) + unit;

@@ -1,4 +1,4 @@
-// Questions and answers of what-if are JSON in the API of `legacy-study serve` (docs/studies.md).
+// Questions and answers of what-if as JSON, in the API of `legacy-study serve` (docs/studies.md).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@ namespace legacy {
 // keys and values of the wrong type. WhatIf checks what the values mean.
 WhatIfQuestion ParseQuestion(const std::string& text);
 
-// Returns {"policies": [...]}; a time-to-accuracy that was not reached is null.
+// Returns {"policies": [...]}; a time to accuracy whose target was not reached is null.
 nlohmann::json ToJson(const WhatIfAnswer& answer);
 
 // Returns {"groups": [{"id", "label", "defaults"}], "policies": [...], "seeds": [...]}.

@@ -10,7 +10,7 @@
 namespace legacy {
 namespace {
 
-// Positions of the axes on which a training depends.
+// Returns the positions of the axes on which a training depends.
 std::vector<size_t> TrainingAxes(const StudyDefinition& definition) {
   std::vector<size_t> axes;
   for (size_t i = 0; i < definition.axes.size(); ++i) {
@@ -36,7 +36,7 @@ std::string LabelOf(const StudyDefinition& definition, const std::vector<size_t>
   return label;
 }
 
-// The recorded training on the network and clock of `base`.
+// Returns the recorded training's scenario on the network and clock of `base`.
 Scenario Started(const Recording& recording, const Scenario& base) {
   Scenario scenario = ReplayDefaults(recording);
   for (const ScenarioOption& option : ScenarioOptions()) {
@@ -66,7 +66,7 @@ class Reader {
   WhatIfStudy Read();
 
  private:
-  // The study's policies in their order, each with its seeds ascending.
+  // Orders trainings by the study's order of policies, then by seed.
   auto Order() const {
     return [this](const WhatIfTraining& training) {
       const auto policy = std::ranges::find(study_.policies, training.scenario.policies.front());
@@ -98,9 +98,9 @@ class Reader {
   const StudyPlan& plan_;
   const std::vector<size_t> axes_;
   WhatIfStudy study_;
-  std::map<size_t, size_t> recording_of_;           // by the training's position in the plan
-  std::map<std::vector<size_t>, size_t> group_of_;  // by positions on the training's axes
-  std::vector<const Scenario*> bases_;              // of each group
+  std::map<size_t, size_t> recording_of_;  // recordings by the training's position in the plan
+  std::map<std::vector<size_t>, size_t> group_of_;  // groups by positions on the training's axes
+  std::vector<const Scenario*> bases_;              // first scenarios of the groups
 };
 
 WhatIfStudy Reader::Read() {

@@ -1,4 +1,4 @@
-// A study's folder is turned into what what-if may be asked about.
+// Makes a WhatIfStudy from a study's folder.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace legacy {
 
-// Reads the record of every training of the plan that is there and is replayed; others are left
-// out. A group stands for one combination of the axes that shape trainings, and starts from the
+// Reads the record of every training of the plan that is there and may be replayed; others are left
+// out. A group represents one combination of the axes that shape trainings, and starts from the
 // network of its first point. Throws Error as ReadRecording does.
 WhatIfStudy ReadWhatIfStudy(const std::filesystem::path& folder, const StudyPlan& plan);
 

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 StopFlag g_never = 0;  // pieces of work end by themselves or with their process
 
-// Of one training: what its one policy and seed came to.
+// Returns the figures of one training, with one policy and one seed.
 analysis::PointFigures FiguresOf(const analysis::RunDirectory& run) {
   const analysis::Summary summary = analysis::Summarise(run);
   const analysis::PolicySummary& policy = summary.policies.at(0);
@@ -88,7 +88,7 @@ void Train(const fs::path& study, const PlannedTraining& training) {
   fs::create_directories(partial.parent_path());
   Scenario scenario = training.scenario;
   scenario.out = partial.string();
-  scenario.further = "none";  // points are networks
+  scenario.further = "none";  // points are the networks here
   RunComparison(scenario, "legacy-study", "legacy-study", g_never);
   std::error_code error;
   fs::rename(partial, folder, error);

@@ -16,15 +16,15 @@ std::filesystem::path TrainingFolder(const std::filesystem::path& study,
 // True where that run directory is whole.
 bool IsTrained(const std::filesystem::path& study, const PlannedTraining& training);
 
-// Trains into trainings/<id>, which is there whole or not at all. It says on standard error what a
-// run says. Throws Error.
+// Trains into trainings/<id>, which is there whole or not at all, with a run's messages on standard
+// error. Throws Error.
 void Train(const std::filesystem::path& study, const PlannedTraining& training);
 
-// Reads that training back: a recording, or where it is not replayed its `run` alone. Throws Error.
+// Reads the training back: a recording, or only its `run` where it is not replayed. Throws Error.
 Recording ReadTraining(const std::filesystem::path& study, const PlannedTraining& training);
 
-// Times point `id` of the plan from its training, in memory. Where the training is not replayed its
-// own times are the point's. Throws Error on networks that cannot be.
+// Times point `id` of the plan from its training, in memory. A training that is not replayed gives
+// its own times. Throws Error on networks that are not valid.
 analysis::StudyPoint TimePoint(const StudyPlan& plan, size_t id, const Recording& trained);
 
 }  // namespace legacy
