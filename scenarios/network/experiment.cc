@@ -14,10 +14,11 @@ namespace {
 
 using fabric::CollectiveAlgorithm;
 
-constexpr int64_t kValueBytes = 8;  // of a sparse message: fp32 value and 32-bit index
-constexpr int64_t kDenseBytes = 4;  // of an fp32 value
+// Bytes of a sparse message's value: fp32 value and 32-bit index.
+constexpr int64_t kValueBytes = 8;
+constexpr int64_t kDenseBytes = 4;  // bytes of an fp32 value
 
-// The value of an option, with its flag for messages.
+// A Reader reads the values of options, and names their flags in messages.
 class Reader {
  public:
   explicit Reader(const OptionValues& values) : values_(values) {}
@@ -48,7 +49,7 @@ class Reader {
   const OptionValues& values_;
 };
 
-// One value for all, or one for each worker.
+// Returns one value for each worker, where the list has one for all or one for each.
 template <typename Value>
 std::vector<Value> ForEach(std::vector<Value> list, int workers, const std::string& option,
                            const std::string& text) {
@@ -61,7 +62,8 @@ std::vector<Value> ForEach(std::vector<Value> list, int workers, const std::stri
   return list;
 }
 
-// Values that a density leaves of a dense message: at least one, rounded down.
+// Returns the bytes of the values that a density leaves of a dense message: at least one value,
+// rounded down.
 int64_t SparseBytes(int64_t dense, double density) {
   constexpr double kRounding = 1e-9;  // 0.01 x 300 is 3, not 2.9999999999999996
   const double elements = static_cast<double>(dense / kDenseBytes);
@@ -114,8 +116,8 @@ void ReadNetwork(const Reader& reader, Experiment& e) {
   if (e.fidelities.empty()) throw Error("--fidelity", "", NamesOf(Fidelities()));
 }
 
-// Values of the union of `workers` random supports of density `d`: n (1 - (1 - d)^workers), at most
-// the dense form.
+// Returns the bytes of the union of `workers` random supports of density d, n (1 - (1 - d)^workers)
+// values, at most the dense form.
 int64_t UnionBytes(const Experiment& e, double workers) {
   double mean = 0;
   for (const double density : e.density) mean += density / e.Workers();
@@ -142,8 +144,8 @@ std::vector<int64_t> SumBytes(const Experiment& e, CollectiveAlgorithm algorithm
   return sums;
 }
 
-// Options of a collective that a list of flows does not read must not be given with one. A file of
-// flows names hosts, so that placements mean nothing either.
+// Throws Error where a list of flows is given with options of a collective, which it does not read.
+// A file of flows names hosts, so that placements have no meaning either.
 void RefuseUnread(const OptionValues& values) {
   const bool file = !values.at("flows").empty();
   if (!file && values.at("pattern").empty()) return;
@@ -167,7 +169,7 @@ int64_t PullBytes(const Experiment& e) {
   return e.density.empty() ? e.dense_bytes : std::min(all, e.dense_bytes);
 }
 
-// Part `index` of `parts` that differ by at most a byte.
+// Returns the size of part `index` of `parts` that differ by at most a byte.
 int64_t Part(int64_t total, int parts, int index) {
   return total / parts + (index < total % parts ? 1 : 0);
 }
@@ -252,7 +254,7 @@ fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveAlgorithm algorithm
       bucket.ready.push_back(fabric::RoundedTime(static_cast<double>(e.compute) * factor * share));
     }
     bucket.calls.push_back({SpecOf(e, algorithm, network, b), {}});
-    traffic.deviceFree = bucket.ready;  // of the last one
+    traffic.deviceFree = bucket.ready;  // that of the last bucket
     traffic.buckets.push_back(std::move(bucket));
   }
   return traffic;

@@ -1,5 +1,5 @@
-// An experiment on the network is a collective, or a list of flows, on one fabric, made of option
-// values.
+// An experiment on the network is a collective, or a list of flows, on one fabric. Values of
+// options describe it.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace legacy {
 
-// An Experiment is such an experiment.
+// An Experiment describes one experiment.
 struct Experiment {
   NetworkRequest network;
   std::vector<Fidelity> fidelities;  // fidelities, each once
@@ -29,9 +29,9 @@ struct Experiment {
   double packet_budget = 60;  // seconds of wall time that auto may spend
   int64_t flow_limit = 200'000'000;  // most flows of one simulation
 
-  // The algorithm of a collective; none: the fastest.
+  // Algorithm of the collective; nullopt: the fastest.
   std::optional<fabric::CollectiveAlgorithm> algorithm;
-  std::vector<int64_t> bytes;   // bytes of each worker's message, what a density leaves of it
+  std::vector<int64_t> bytes;   // bytes of each worker's message, with its density
   int64_t dense_bytes = 0;      // bytes of the largest message without a density
   std::vector<double> density;  // density of each worker; empty: none
   std::optional<int64_t> pull_bytes;
@@ -46,24 +46,25 @@ struct Experiment {
   std::string stragglers;
   int64_t repeat = 1;
 
-  // Flows: at most one of the two is not empty. In a file, any host may be the source.
+  // Flows: at most one of the two texts is not empty. In a file, any host may be the source.
   std::string flows_file;
-  // Hosts of a file's fabric, where it was said; 0: as many as the topology has.
+  // Number of hosts of a file's fabric, where the user gave it; 0: as many as the topology has.
   int least_hosts = 0;
   std::string pattern;
   bool HasFlows() const { return !flows_file.empty() || !pattern.empty(); }
   int Workers() const { return network.placement.workers; }
 };
 
-// Makes an experiment of option values. Throws Error naming option, value and what is allowed.
+// Makes an experiment from the values of options. Throws Error naming option, value and what is
+// allowed.
 Experiment ParseExperiment(const OptionValues& values,
                            const std::map<std::string, std::string>& ns3_attributes);
 
-// Returns a request with what the placement needs besides workers (servers, aggregators) for a
-// collective of `algorithm`.
+// Returns the request with the endpoints that a collective of `algorithm` needs besides workers
+// (servers, aggregators).
 NetworkRequest NetworkFor(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm);
 
-// Returns the collective of one bucket on its network; sizes are those of the bucket.
+// Returns the collective of one bucket on its network, with the bucket's sizes.
 fabric::CollectiveSpec SpecOf(const Experiment& experiment, fabric::CollectiveAlgorithm algorithm,
                               const Network& network, int bucket);
 

@@ -1,5 +1,5 @@
-// The options describe an experiment on the network: one table is behind the command line, sweeps
-// and help. Values are text until an experiment is made of them, so that a sweep may vary any of
+// Options describe an experiment on the network. The command line, sweeps and help use one table of
+// them. Values are texts until an experiment is made from them, so that a sweep may vary any of
 // them.
 #pragma once
 
@@ -24,7 +24,7 @@ struct NetworkOption {
 // Returns the table.
 const std::vector<NetworkOption>& NetworkOptions();
 
-// The group of the options that describe a collective.
+// Group of the options that describe a collective.
 inline constexpr const char* kCollectiveGroup = "Collective";
 
 // Returns the option of that name. Throws Error naming `where`, with the nearest name and the list.

@@ -14,7 +14,7 @@ constexpr size_t kMostPoints = 100'000;
 constexpr const char* kForms =
     "NAME=FROM..TO:xFACTOR, NAME=FROM..TO:+STEP or NAME=VALUE,VALUE,... such as bytes=1KB..1GB:x4";
 
-// A value in the option's base unit.
+// Returns the value in the option's base unit.
 int64_t Parse(const NetworkOption& option, const std::string& text, const std::string& where) {
   switch (option.kind) {
     case OptionKind::kInteger:

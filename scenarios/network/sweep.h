@@ -19,8 +19,8 @@ struct Sweep {
 // "pattern=incast:4;poisson:load=0.5,cdf=websearch". Throws Error.
 Sweep ParseSweep(const std::string& text);
 
-// Returns every combination, the last sweep fastest, laid over `base`. Throws Error where one
-// option is swept twice.
+// Returns every combination of values over `base`; the last sweep varies fastest. Throws Error
+// where one option is swept twice.
 std::vector<OptionValues> Grid(const OptionValues& base, const std::vector<Sweep>& sweeps);
 
 }  // namespace legacy

@@ -20,7 +20,7 @@ class Table {
   std::vector<Method> methods_;
 };
 
-// Every layer by one rule.
+// Adds methods that use one parameter for every layer.
 void AddStatic(Table& table) {
   for (const char* scheme : {"dense", "fp16", "bf16", "topk"}) table.Add(scheme, scheme);
   table.Add("topk-bucket", "topk", "uniform", "bucket");
@@ -32,18 +32,18 @@ void AddStatic(Table& table) {
   }
   table.Add("redsync-quantised", "redsync:quantised=on");
   table.Add("ef-sign", "sign");
-  // The paper's rates are about 1e-4, a thousandth of what the other methods train with.
+  // The paper's learning rates are about 1e-4, a thousandth of those of the other methods.
   table.Add("signsgd", "signsgd:scale=0.001");
   for (const char* quantiser : {"fp32", "uniform", "fp16", "bf16"}) {
     const std::string name = std::string("fft-") + quantiser;
     table.Add(name.c_str(), (std::string("fft+") + quantiser).c_str());
   }
-  // FFT's control: the same quantiser and as many bytes.
+  // topk-rbf is FFT's control: it has the same quantiser and sends as many bytes.
   table.Add("topk-rbf", "topk+rbf").bytes_of = "fft@0.85";
   table.Add("local-sgd", "dense").local_steps = 4;
 }
 
-// LEGACY over each kind of parameter; the plain names are those over Top-K.
+// Adds LEGACY for each kind of parameter. The plain names are those over Top-K.
 void AddLegacy(Table& table) {
   for (const char* scheme : {"topk", "qsgd", "powersgd"}) {
     const std::string tail = std::string(scheme) == "topk" ? "" : std::string("-") + scheme;
@@ -56,8 +56,8 @@ void AddLegacy(Table& table) {
   table.Add("legacy-both-reversed", "topk", "legacy-both").reversed = true;
 }
 
-// Windows are parts of the run, so that every policy acts in a short one; papers have numbers of
-// steps or epochs.
+// Adds adaptive policies. Windows are parts of the run, so that every policy acts in a short run;
+// papers state steps or epochs.
 void AddAdaptive(Table& table) {
   table.Add("lgreco", "topk", "lgreco:period=10%");
   table.Add("lgreco-qsgd", "qsgd", "lgreco:period=10%");

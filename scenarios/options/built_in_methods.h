@@ -1,5 +1,5 @@
-// Built-in methods are those that need no definition in the scenario's file: names, schemes, scopes
-// and policies.
+// Built-in methods need no definition in the scenario's file. Each has a name, a scheme, a scope
+// and a policy.
 #pragma once
 
 #include <vector>

@@ -17,7 +17,8 @@
 namespace legacy {
 namespace {
 
-// `text` with an option of its first stage, where the scheme has it and it is not given.
+// Returns `text` with an option of its first stage, where the scheme has that option and the text
+// does not set it.
 std::string WithOption(const std::string& text, const std::string& name, const std::string& value) {
   std::vector<Stage> stages = ParseStages(text);
   if (!stages.front().options.emplace(name, value).second) return text;
@@ -30,12 +31,12 @@ std::string WithOption(const std::string& text, const std::string& name, const s
   return with;
 }
 
-// Only schemes that send positions take an index coding.
+// Returns true for schemes with an index coding, which are those that send positions.
 bool TakesIndexCoding(const std::string& scheme) {
   return WithOption(scheme, "index", "u32") != scheme;
 }
 
-// The method's scheme with the scenario's options in it.
+// Returns the method's scheme with the scenario's options in it.
 std::string SchemeText(const Method& method, const Scenario& scenario) {
   std::string text = method.scheme;
   if (*scenario.index) text = WithOption(text, "index", scenario.index.text());
@@ -50,7 +51,8 @@ double ParameterOf(const Method& method, const Scenario& scenario, const Paramet
   return spec.name == "density" ? scenario.density : spec.fallback;
 }
 
-// Whatever a policy may choose: QSGD, which diverges with few bits, has none with many either.
+// Returns true where error feedback stays on for every parameter that the policy may choose: QSGD,
+// which diverges with few bits, has none with many either.
 bool UsesErrorFeedback(const Scheme& scheme, const Method& method, const Scenario& scenario) {
   const ParameterSpec& spec = scheme.Parameter();
   return scheme.UsesErrorFeedback(ParameterOf(method, scenario, spec)) &&
@@ -58,7 +60,8 @@ bool UsesErrorFeedback(const Scheme& scheme, const Method& method, const Scenari
           (scheme.UsesErrorFeedback(spec.minimum) && scheme.UsesErrorFeedback(spec.maximum)));
 }
 
-// Where what is held is the method itself no switch takes it away.
+// Returns true where the method keeps residuals. No option takes them away from a scheme that needs
+// them.
 bool KeepsResiduals(const Scheme& scheme, const Method& method, const Scenario& scenario) {
   if (scheme.Traits().needs_error_feedback) return true;
   return scenario.error_feedback && UsesErrorFeedback(scheme, method, scenario);
@@ -78,14 +81,16 @@ bool IsLegacyTable(const Method& method) {
 
 bool IsUniform(const Method& method) { return method.policy == "uniform"; }
 
-// The scenario's levels are densities; methods of other parameters have their own or none.
+// Returns the text of LEGACY's schedule. The scenario's schedule has densities; methods of other
+// parameters have their own or none.
 std::string ScheduleTextOf(const Method& method, const Scenario& scenario,
                            const ParameterSpec& spec) {
   if (!method.legacy_schedule.empty() || spec.name != "density") return method.legacy_schedule;
   return scenario.legacy_schedule;
 }
 
-// Levels that are taken as they are need no volume to be brought to.
+// Returns true where the schedule is solved for a volume: always except where it is given and used
+// as it is.
 bool IsSolved(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
   return *scenario.volume || ScheduleTextOf(method, scenario, spec).empty();
 }
@@ -94,7 +99,7 @@ bool IsAuto(const Method& method) {
   return ParseStages(method.policy).front().name == "legacy-auto";
 }
 
-// Volumes in bytes are LEGACY's own way to solve for them.
+// Returns the policy's text. With equal volume in bytes, LEGACY's own policy solves for bytes.
 std::string PolicyText(const Method& method, const Scenario& scenario) {
   if (!IsAuto(method) || *scenario.volume != VolumeMeasure::kBytes) return method.policy;
   std::vector<Stage> stages = ParseStages(method.policy);
@@ -106,7 +111,8 @@ bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
   return method.parameter <= 0 && method.bytes_of.empty() && spec.name == "density";
 }
 
-// The parameter whose messages are as long as those of the scheme that method.bytes_of names.
+// Returns the parameter whose messages are as long as those of the scheme that method.bytes_of
+// names.
 double ParameterOfBytes(const Method& method, const Scenario& scenario, const Scheme& scheme,
                         std::span<const Unit> units) {
   const size_t at = method.bytes_of.find('@');
@@ -232,7 +238,7 @@ std::string NetworkDependence(const Method& method, const Scenario& scenario) {
   if (scheme->Traits().depends_on_collective) return "its arithmetic depends on the collective";
   if (scheme->Traits().reads_network) return "its scheme reads the network's latency and rate";
   if (IsLegacyTable(method)) return "";
-  // What a policy reads does not depend on the model.
+  // A policy's traits do not depend on the model.
   const Unit unit{.id = 0, .name = "any", .shape = {64, 64}, .offset = 0, .numel = 64 * 64};
   const BuiltMethod built = BuildMethod(method, scenario, {&unit, 1});
   return built.policy->Traits().reads_clock ? "its policy reads simulated times or rates" : "";

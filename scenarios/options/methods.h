@@ -1,4 +1,4 @@
-// A method's description is turned into the policy and the scheme that a training takes.
+// Builds the policy and the scheme of a training from a method's description.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,17 @@
 
 namespace legacy {
 
-// A BuiltMethod is what a training takes of a method.
+// A BuiltMethod has the policy and scheme of a method, for a training.
 struct BuiltMethod {
   std::unique_ptr<Policy> policy;
   std::unique_ptr<Scheme> scheme;
   double parameter = 0;   // the policy's anchor: uniform parameter, or average density
-  bool adaptive = false;  // true where the policy looks at more than step and layer
-  // What was decided, for people: "topk, layers < 10000: 5.0 %, others: 0.62 %".
+  bool adaptive = false;  // true where the policy decides by more than step and layer
+  // Text of the result: "topk, layers < 10000: 5.0 %, others: 0.62 %".
   std::string description;
 };
 
-// A MethodAnchor is what a method's policy begins with: the uniform parameter, or the average
-// density.
+// A MethodAnchor is the anchor of a method's policy: the uniform parameter, or the average density.
 struct MethodAnchor {
   std::unique_ptr<Scheme> scheme;
   double parameter = 0;
@@ -31,26 +30,25 @@ struct MethodAnchor {
 // Returns the anchor of a method.
 MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<const Unit> units);
 
-// Builds a method. `units` is what it compresses as one piece each. LEGACY's schedule is solved for
-// the scenario's density over `scenario.steps` steps unless it is given with volume "off". Throws
+// Builds a method. `units` are the units that it compresses. LEGACY's schedule is solved for the
+// scenario's density over `scenario.steps` steps, unless it is given with volume "off". Throws
 // Error on schedules that do not fit and on volumes that cannot be reached, with the bound.
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,
                         int64_t steps_per_epoch = 1);
 
-// Returns a text where the policy will decide fewer than analysis::kFewestDecisions times in so
-// many steps, with how to change that; "" where it decides often enough.
+// Returns a warning where the policy will decide fewer than analysis::kFewestDecisions times in
+// that many steps, with the way to change that; "" where it decides often enough.
 std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps);
 
-// Returns the names that Method::policy may begin with.
+// Returns the names with which Method::policy may begin.
 std::vector<std::string> MethodPolicyNames();
 
-// Returns why a training of `method` would be another one on another network; "": it would be the
-// same.
+// Returns the reason why a training of `method` would differ on another network; "": it would be
+// the same.
 std::string NetworkDependence(const Method& method, const Scenario& scenario);
 
-// Returns the keys of options that a training of `method` never reads, so that their values change
-// nothing: the density of a scheme without one, say. An option that is not listed may change
-// nothing all the same.
+// Returns the keys of options that a training of `method` never reads, such as the density for a
+// scheme without one. An option that is not listed may have no effect either.
 std::vector<std::string> UnreadOptions(const Method& method, const Scenario& scenario);
 
 }  // namespace legacy

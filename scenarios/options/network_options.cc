@@ -1,4 +1,4 @@
-// Options of the network, and of the clock that devices and codecs go by.
+// Options of the network, and of the clock.
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/options/network_schedule.h"

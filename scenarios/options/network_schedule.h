@@ -1,13 +1,13 @@
-// A network schedule is a network that changes while a training runs (network.phases): rates and
-// delays by the part of the steps done.
+// A network schedule changes rates and delays of the network while a training runs
+// (network.phases), by the part of the steps done.
 //
 //   0%:bandwidth=25Gbps,delay=500us;24%:bandwidth=1Gbps;48%:delay=25ms;72%:bandwidth=25Gbps
 //
-// What an entry does not name stays as in the entry before; the first starts from network.bandwidth
-// and network.delay. c1 and c2 are the variable networks of Tyagi and Swany, "Flexible
-// communication for optimal distributed learning over unpredictable networks" (2023), of 50 epochs;
-// their latencies are halved onto each link, so that the two links between hosts of a star make up
-// the whole. The paper names c2's steps in words alone: its figures are ours.
+// An entry keeps the values of the entry before unless it names others; the first starts from
+// network.bandwidth and network.delay. c1 and c2 are the variable networks of Tyagi and Swany,
+// "Flexible communication for optimal distributed learning over unpredictable networks" (2023), of
+// 50 epochs. Each link has half of the paper's latency, so that the two links between hosts of a
+// star add up to it. The paper describes c2's steps in words only; their figures are ours.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Option forms are the forms that options of a scenario take, for the files that list them; nobody
-// else includes this.
+// Option forms are the forms that options of a scenario take. Only the files that list options
+// include this.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace legacy {
 
-// Return the tables of scenario_options.cc, each in a file of its own.
+// Return the tables of scenario_options.cc. Each is in a file of its own.
 std::vector<ScenarioOption> OptionsOfTraining();
 std::vector<ScenarioOption> OptionsOfCompression();
-// These include the clock's.
+// Includes the options of the clock.
 std::vector<ScenarioOption> OptionsOfNetwork();
 
 namespace option_forms {
@@ -43,7 +43,8 @@ ScenarioOption Integer(std::string key, std::string flag, std::string help) {
           OptionKind::kInteger};
 }
 
-// Bounds are in thousandths, as GCC does not take double as a template argument everywhere yet.
+// Makes a number's option. Bounds are in thousandths, because some GCCs do not take double as a
+// template argument yet.
 template <auto Field, int64_t MinimumMilli, int64_t MaximumMilli>
 ScenarioOption Number(std::string key, std::string flag, std::string help) {
   return {std::move(key),

@@ -19,9 +19,9 @@ Method MethodOf(const std::string& name, const std::string& scheme, const std::s
   return method;
 }
 
-// Split, levels of the layer rule and residuals as the authors' code ships them; phases at the same
-// average of 0.1 %, loose first, in the ratio of 9 to 1 (ours: the paper's own levels are not
-// public), with a bound as the paper writes it.
+// Returns LEGACY's preset. Split, layer densities and residuals are those of the authors' code. The
+// phases have the same average of 0.1 %, loose first, in the ratio of 9 to 1 (ours, because the
+// paper's own densities are not public), with a bound as the paper writes it.
 Preset Legacy() {
   return {"paper-legacy",
           "LEGACY: A Lightweight Dynamic Gradient Compression Strategy for Distributed Deep "
@@ -38,9 +38,9 @@ Preset Legacy() {
            MethodOf("legacy-both", "topk", "legacy-both", 0, "1.8%,0.18%/0.2%,0.02%")}};
 }
 
-// The authors' ResNet-18: rank 4 as the uniform one, 1,000 dense steps, ranks from half to twice of
-// it. Decisions come every epoch, by 10 steps of worker 0's error-fed gradients and 10,000 steps of
-// the error axis.
+// Returns the preset of the authors' ResNet-18: rank 4 as the uniform rank, 1,000 dense steps, and
+// ranks from half to twice of it. The policy decides every epoch, by 10 steps of worker 0's
+// error-fed gradients, with 10,000 steps of the error axis.
 Preset Lgreco() {
   const std::string policy =
       "lgreco:accumulate=10,alpha=1,beta=2,gamma=0.5,metric=l2,source=local,steps=10000";
@@ -53,8 +53,8 @@ Preset Lgreco() {
            MethodOf("lgreco-powersgd", "powersgd:dense_start=1000,min_rate=2", policy, 4)}};
 }
 
-// The exponential runs: DGC's sampled threshold with plain residuals, factors 10 to 1,000, windows
-// of 500 steps.
+// Returns the preset of the exponential runs: DGC's sampled threshold with plain residuals, factors
+// from 10 to 1,000, windows of 500 steps.
 Preset Gravac() {
   const std::string policy =
       "gravac:gain=energy,omega=0.01,probe=levels,scaling=exponential,theta_max=1000,theta_min=10,"
@@ -73,15 +73,15 @@ Preset Gravac() {
        MethodOf("gravac-0.9", "sampled", policy + "0.9", 0.1)}};
 }
 
-// The same quantiser and as many bytes as FFT.
+// Returns Top-K with FFT's quantiser and as many bytes as FFT.
 Method TopKOfFft() {
   Method method = MethodOf("topk-rbf", "topk+rbf:bits=10,range=calibrated", "uniform");
   method.bytes_of = "fft+rbf:bits=10@0.85";
   return method;
 }
 
-// theta .85 and 10 bits, the range from the first steps, no residuals; Top-K with the same
-// quantiser beside it.
+// Returns the preset of FFT with theta .85 and 10 bits, whose range the first steps set, without
+// residuals; and of Top-K with the same quantiser.
 Preset Fft() {
   return {"paper-fft",
           "FFT-based Gradient Sparsification for the Distributed Training of Deep Neural Networks, "
@@ -93,7 +93,8 @@ Preset Fft() {
            TopKOfFft()}};
 }
 
-// Ranks 2 and 1 and Top-K with 99 % and 10 %, decided every 10 epochs; all matrices are compressed.
+// Returns the preset of ranks 2 and 1 and of Top-K with 99 % and 10 %, decided every 10 epochs. All
+// matrices are compressed.
 Preset Accordion() {
   const std::string scheme = "powersgd:min_rate=0";
   return {

@@ -1,5 +1,5 @@
-// A preset is what a paper compresses with, by one name: densities, schedules, splits, residuals
-// and the methods that it compares. Model, data, network and rate stay what they are.
+// A preset names all compression settings of one paper: densities, schedules, splits, residuals and
+// the methods that the paper compares. Model, data, network and learning rate stay as they are.
 // docs/policies.md has the table with its sources.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace legacy {
 struct Preset {
   std::string name;    // name: "paper-legacy"
   std::string source;  // paper
-  // Keys of the table of options, and texts.
+  // Keys of the table of options, with texts.
   std::vector<std::pair<std::string, std::string>> settings;
   std::vector<Method> methods;  // methods under their names, over built-in ones
 };
@@ -24,12 +24,12 @@ struct Preset {
 const std::vector<Preset>& Presets();
 std::vector<std::string> PresetNames();
 
-// Sets all that the preset says; what is set later wins. Throws Error with the list for an unknown
-// name.
+// Sets all options of the preset; later settings override them. Throws Error with the list for an
+// unknown name.
 void ApplyPreset(const std::string& name, Scenario& scenario);
 
-// Returns what the scenario's preset set, line by line, and what was set otherwise since; "" where
-// there is none.
+// Returns the options that the scenario's preset set, line by line, and those that were changed
+// since; "" without a preset.
 std::string PresetText(const Scenario& scenario);
 
 }  // namespace legacy

@@ -25,7 +25,8 @@ void RequireKnown(const std::string& key, const std::string& value,
   }
 }
 
-// What only a training reads must be left alone where nothing is trained.
+// Throws Error where options that only a training reads differ from their defaults, as nothing is
+// trained.
 void CheckShape(const Scenario& s) {
   LoadModelShape(s.layers);
   const Scenario defaults;
@@ -155,7 +156,8 @@ std::string PrintScenario(const Scenario& scenario) {
 
 namespace {
 
-// "topk+rbf@5%": a scheme for every layer, and its parameter. None where it is no scheme.
+// Returns the method of "topk+rbf@5%", a scheme for every layer with its parameter; nothing where
+// the name is no scheme.
 std::optional<Method> MethodOfScheme(const std::string& name) {
   const size_t at = name.find('@');
   Method method;

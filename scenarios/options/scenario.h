@@ -23,8 +23,8 @@
 
 namespace legacy {
 
-// A Method is one entry of the comparison: a scheme, what it compresses as one piece, and who picks
-// its parameter.
+// A Method is one entry of the comparison: a scheme, its scope, and the policy that chooses its
+// parameter.
 struct Method {
   std::string name;             // unique name of rows, curves and CSV columns
   std::string scheme = "topk";  // "topk", "topk:index=u32+rbf:bits=8", ...: compress/exchange.h
@@ -35,20 +35,20 @@ struct Method {
   // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, else solved.
   std::string legacy_schedule = {};
   bool reversed = false;  // a control: tight phases first; legacy-layer: small layers tight
-  // Another scheme with its parameter, "fft@0.85", as many bytes of which are sent.
+  // Scheme with its parameter whose number of bytes this method sends, "fft@0.85".
   std::string bytes_of = {};
-  int64_t local_steps = 1;  // local SGD: an exchange every so many steps
+  int64_t local_steps = 1;  // local SGD: steps between exchanges
 };
 
 // A Scenario has every option of a run.
 struct Scenario {
-  // The preset that was applied first (presets.h), for what is printed; "": none.
+  // Preset that was applied first (presets.h), for texts; "": none.
   std::string preset;
 
   // training
   std::string dataset = "glyphs";
   std::string data_root;
-  int64_t train_limit = 0;  // samples; 0: all
+  int64_t train_limit = 0;  // number of samples; 0: all
   int64_t test_limit = 0;
   std::string model = "small-cnn";
   int workers = 16;
@@ -67,17 +67,17 @@ struct Scenario {
   Parsed<ParseDeviceRequest> device = "cpu";  // what trains and compresses
   // Shape of a model that is not trained (shapes/); "": `model` is trained.
   std::string layers;
-  // Distribution that is drawn for a shape where lengths depend on the data.
+  // Distribution of drawn gradients for a shape, where message lengths depend on the data.
   std::string gradients = "laplace";
-  // Steps that are drawn for a shape after a parameter's change.
+  // Number of steps with drawn gradients after a change of a shape's parameter.
   int64_t drawn_steps = 3;
 
   // compression
   std::vector<std::string> policies = {"dense",        "fp16",         "topk",       "topk-global",
                                        "legacy-layer", "legacy-phase", "legacy-both"};
-  double density = 0.01;        // average over layers and steps, fraction
+  double density = 0.01;        // average over layers and steps, as a fraction
   std::string legacy_schedule;  // LEGACY's schedule; "": solved from the density
-  // LEGACY's sizes; empty: the size below which `split_share` of the elements are.
+  // LEGACY's sizes; empty: the size below which `split_share` of the elements lie.
   std::vector<int64_t> splits;
   double split_share = 0.1;
   // Ends of LEGACY's phases: "100,200" or "30%,60%"; "": equal phases.
@@ -133,8 +133,8 @@ struct Scenario {
 
   // run
   uint64_t seed = 1;
-  int seeds = 1;    // seed, seed + 1, ...: paired across policies
-  int threads = 0;  // workers trained at once; 0: one per core
+  int seeds = 1;    // number of seeds: seed, seed + 1, ..., which all policies share
+  int threads = 0;  // number of workers trained at the same time; 0: one per core
   bool record = false;
   // Steps whose gradients are written: "0,100"; "": none.
   std::string gradient_steps;
@@ -145,7 +145,7 @@ struct Scenario {
   bool tensorboard = false;  // event files in the run directory
 };
 
-// The metavar of options that are on or off.
+// Metavar of options that are on or off.
 inline constexpr const char* kSwitch = "on|off";
 
 // A ScenarioOption is one option: key in YAML and --set ("network.topology"), flag on the command
@@ -163,29 +163,30 @@ struct ScenarioOption {
 // Returns the table of options.
 const std::vector<ScenarioOption>& ScenarioOptions();
 
-// Sets one key from text. Throws Error naming the key, the value and what is allowed; unknown keys
-// list the nearest.
+// Sets one key from text. Throws Error naming the key, the value and what is allowed; for an
+// unknown key, with the nearest ones.
 void SetOption(Scenario& scenario, const std::string& key, const std::string& text);
 
-// Reads a YAML file over `scenario`, after those that its key "include" names. Throws Error
+// Reads a YAML file over `scenario`, after the files that its key "include" names. Throws Error
 // "file:line:column: key: ...".
 void LoadScenario(const std::string& path, Scenario& scenario);
-// The same of the text of such a file, which messages call `name`.
+// Reads the text of such a file, which messages call `name`, in the same way.
 void LoadScenarioText(const std::string& text, const std::string& name, Scenario& scenario);
 
-// Checks what one key alone cannot: names of models and data sets, sizes that must fit together.
-// Throws Error.
+// Checks what depends on more than one key: names of models and data sets, and sizes that must fit
+// together. Throws Error.
 void ValidateScenario(const Scenario& scenario);
 
-// Returns what the options of a run of a shape (training.layers) start from: one seed, and large
-// messages as flows over one network.
+// Returns the scenario from which options of a shape's run (training.layers) start: one seed, and
+// large messages as flows over one network.
 Scenario ShapeDefaults();
 
-// What `lay_over` makes of `defaults`; where that names a shape, of those of a shape.
+// Returns `defaults` after `lay_over`. Where `lay_over` names a shape, it starts from
+// ShapeDefaults().
 Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenario&)>& lay_over);
 
-// True for options that a shape (training.layers) does not read: those of data, model, device and
-// gradient files.
+// Returns true for options that a shape (training.layers) does not read: those of data, model,
+// device and gradient files.
 bool ReadsTrainingAlone(const std::string& key);
 
 // Returns YAML that LoadScenario reads back to the same scenario.

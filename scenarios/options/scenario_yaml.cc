@@ -86,7 +86,7 @@ void ReadSection(const YAML::Node& section, const std::string& name, const std::
 }  // namespace
 
 void ReadScenario(const YAML::Node& sections, const std::string& where, Scenario& scenario) {
-  // Wherever it stands: what else stands there wins.
+  // A preset comes first, wherever it stands, so that the other options of the file override it.
   if (sections.IsMap() && sections["preset"]) {
     ApplyPreset(ScalarText(sections["preset"], "preset"), scenario);
   }
@@ -99,9 +99,9 @@ void ReadScenario(const YAML::Node& sections, const std::string& where, Scenario
 
 namespace {
 
-constexpr int kMostIncludes = 16;  // of files that include files
+constexpr int kMostIncludes = 16;  // most files that include one another
 
-// The files that `sections` of `path` includes, by their places beside it.
+// Returns the files that `sections` of `path` includes, with paths relative to that file's folder.
 std::vector<std::string> IncludedFiles(const YAML::Node& sections, const std::string& path) {
   if (!sections.IsMap() || !sections["include"]) return {};
   std::vector<std::string> files;

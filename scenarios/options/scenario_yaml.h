@@ -1,4 +1,4 @@
-// Scenario files and the definitions of studies share how scenarios in YAML are read from a node.
+// Reader of scenarios in YAML nodes, which scenario files and the definitions of studies share.
 #pragma once
 
 #include <yaml-cpp/yaml.h>

@@ -56,12 +56,12 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   return options;
 }
 
-// Sums over one training, by unit, for layers.csv.
+// UnitStats are sums over one training, by unit, for layers.csv.
 struct UnitStats {
   explicit UnitStats(size_t units) : parameter(units), elements(units), bytes(units) {}
 
-  // `share`: of the workers, that take part. Returns the elements that one worker sends, mean over
-  // the workers.
+  // Adds a step in which `share` of the workers are active. Returns the elements that one worker
+  // sends, in the mean over the workers.
   double Add(const std::vector<UnitOutcome>& units, double share) {
     double sent = 0;
     for (size_t u = 0; u < units.size(); ++u) {
@@ -74,7 +74,7 @@ struct UnitStats {
   }
 
   std::vector<double> parameter, elements;
-  std::vector<int64_t> bytes;  // of all workers
+  std::vector<int64_t> bytes;  // bytes of all workers
 };
 
 class Comparison : public TimedRun {
@@ -93,8 +93,8 @@ class Comparison : public TimedRun {
     elements_ = last.offset + last.numel;
   }
 
-  // Before anything is written: one step of each method, so that what is wrong with it is said now,
-  // and what packets will cost.
+  // Runs one step of each method before anything is written, so that mistakes and the cost of
+  // packets are known now.
   CostEstimate Estimate(std::FILE* log) override {
     CostEstimate estimate(timing_.network());
     if (log != nullptr && !sources_->Announcement().empty()) {
@@ -140,7 +140,8 @@ class Comparison : public TimedRun {
     }
     return trainings * scenario_.seeds * scenario_.steps;
   }
-  // What depends on the network is trained on each of them, the rest once for all.
+  // Trains methods that depend on the network on each of them, and all others once for all
+  // networks.
   bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
            const fs::path& directory) override {
     for (const TimedNetwork& timed_network : timed_networks.subspan(1)) PilotOn(timed_network);
@@ -159,9 +160,8 @@ class Comparison : public TimedRun {
   }
 
  private:
-  // The method as it is trained with that seed and, where it depends on it, on the network of
-  // `here`: where volumes are to be equal in bytes and only pilots can tell them, with the anchor
-  // that they found.
+  // Returns the method as it is trained with that seed on the network of `here`. Where volumes are
+  // equal in bytes and the method needs pilots, it has the anchor that they found.
   const Method& Chosen(const Method& method, uint64_t seed, const Scenario& here) {
     const auto [entry, first] = chosen_.try_emplace({method.name, seed, &here}, EqualBytes{method});
     if (!first) return entry->second.method;
@@ -176,8 +176,8 @@ class Comparison : public TimedRun {
     return entry->second.method;
   }
 
-  // What is asked for is the same everywhere; the anchor that sends it is not, where the policy
-  // reads the clock.
+  // Runs the pilots on a further network. The requested bytes are the same on all networks; the
+  // anchor is not, where the policy reads the clock.
   void PilotOn(const TimedNetwork& timed_network) {
     for (const Method& method : methods_) {
       if (!DependsOnNetwork(method)) continue;
@@ -189,7 +189,8 @@ class Comparison : public TimedRun {
     }
   }
 
-  // What was asked for and what pilots found there, where there were any.
+  // Prints the requested bytes and those of the best pilot on that network, where there were
+  // pilots.
   void SayVolume(const Method& method, const Scenario& here, std::FILE* log) const {
     const EqualBytes& volume = chosen_.at({method.name, scenario_.seed, &here});
     if (volume.pilots == 0) return;
@@ -204,7 +205,8 @@ class Comparison : public TimedRun {
         .units;
   }
 
-  // `log`: where the method is described; null: nowhere. `workers`: 0 for those of the scenario.
+  // Makes a training's source. `log` receives the method's description; null: nobody does.
+  // `workers` 0: those of the scenario.
   std::unique_ptr<StepSource> MakeSource(const Method& method, uint64_t seed,
                                          std::FILE* log = nullptr, int workers = 0) {
     BuiltMethod built = BuildMethod(method, scenario_, UnitsOf(method), sources_->StepsPerEpoch());
@@ -228,7 +230,8 @@ class Comparison : public TimedRun {
     return !NetworkDependence(method, scenario_).empty();
   }
 
-  // How many of a method's steps differ on the network, as far as its policy tells beforehand.
+  // Returns the number of a method's steps that differ on the network, as far as its policy knows
+  // beforehand.
   int64_t DifferentSteps(const Method& method, const StepSource& training) const {
     const std::span<const Unit> units = training.Units();
     if (!timing_.Memoises() || *scenario_.index == IndexCoding::kDelta) return scenario_.steps;
@@ -245,7 +248,8 @@ class Comparison : public TimedRun {
     return static_cast<int64_t>(choices.size());
   }
 
-  // `own`: on the run's own network, so that the training is recorded where that is asked for.
+  // Trains one method. `own` is true on the run's own network, where the training is recorded if
+  // the user asks for it.
   bool Train(const Method& method, uint64_t seed, std::span<const TimedNetwork> timed_networks,
              bool own, const fs::path& directory, Progress* progress);
   void WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
@@ -261,12 +265,14 @@ class Comparison : public TimedRun {
   std::vector<Method> methods_;
   std::unique_ptr<StepSources> sources_;
   BackendReports reports_;
-  // By method, seed and network (its scenario).
+  // Methods by name, seed and network (its scenario).
   std::map<std::tuple<std::string, uint64_t, const Scenario*>, EqualBytes> chosen_;
-  std::map<std::string, double> requested_;   // bytes a step by method, where volumes are equal
-  std::map<std::string, int64_t> forecasts_;  // decisions by method, of those that decide
+  // Requested bytes of a step by method, where volumes are equal.
+  std::map<std::string, double> requested_;
+  std::map<std::string, int64_t> forecasts_;  // decisions by method, for policies that decide
   int64_t elements_ = 0;
-  std::vector<std::string> replay_refused_;  // why a record may not be timed on other networks
+  // Reasons why a record may not be timed on other networks.
+  std::vector<std::string> replay_refused_;
   std::optional<TrafficRecorder> recorder_;
 };
 
@@ -318,7 +324,8 @@ bool Comparison::Train(const Method& method, uint64_t seed,
   return true;
 }
 
-// What was decided in the last step; nothing of what would hold after the training.
+// Writes the decisions that were made in the last step. Decisions for steps after the training are
+// left out.
 void Comparison::WriteDecisions(const Method& method, uint64_t seed, StepSource& training,
                                 TimedEverywhere& timed) const {
   for (const Decision& made : training.TakeDecisions()) {

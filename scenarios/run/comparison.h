@@ -11,9 +11,9 @@
 
 namespace legacy {
 
-// Runs `scenario` into its run directory, with progress on `log`. `stop` is read after
-// every step: when it is set, what there is stays as a consistent directory. Throws Error, and
-// leaves nothing behind, where the scenario itself is wrong.
+// Runs `scenario` into its run directory, with progress on `log`. `stop` is read after every step;
+// once it is set, the rows so far stay as a consistent directory. Throws Error, and leaves no
+// files, where the scenario itself is wrong.
 RunResult RunComparison(const Scenario& scenario, const std::string& program,
                         const std::string& command_line, const StopFlag& stop,
                         std::FILE* log = stderr);

@@ -37,7 +37,7 @@ std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
   return ParseEndpoints(text, static_cast<int>(std::min(scenario.steps, limit)), option);
 }
 
-// Names of policies are the user's: a file's name takes what is plain of them.
+// Policies may have names of the user's, so a file's name takes only their plain characters.
 std::string PlainFileName(std::string policy) {
   std::replace_if(
       policy.begin(), policy.end(),
@@ -120,7 +120,7 @@ void StepListener::Keep(int64_t step, const PricedStep& priced, TimeNs total) {
   ++entry->second.count;
 }
 
-// The lower of two.
+// Returns the step of the median duration; the lower of two.
 const StepListener::Kept& StepListener::Median() const {
   int64_t steps = 0;
   for (const auto& [total, kept] : kept_) steps += kept.count;

@@ -1,5 +1,5 @@
-// Diagnostics are a closer look at chosen steps of a run's trainings: traces of them, and what they
-// are bound by.
+// Diagnostics examine chosen steps of a run's trainings: they write traces of them, and find what
+// bounds them.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@
 
 namespace legacy {
 
-// Diagnostics say what to look at, read from a scenario's options once.
+// Diagnostics say which steps to examine, read from a scenario's options once.
 struct Diagnostics {
   bool doctor = false;
   std::set<int> doctor_steps;  // steps to diagnose; empty: the one of the median time
   fabric::EngineFactory doctor_engine;
   std::set<int> trace_steps;
   std::set<int> trace_workers;
-  fabric::EngineFactory trace_engine;  // the engine that steps are timed with
+  fabric::EngineFactory trace_engine;  // engine with which steps are timed
 };
 
 // Reads the scenario's options. Throws Error on steps and endpoints that do not exist, and on
@@ -44,26 +44,26 @@ std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
 // Returns the characters of the user's policy name that are safe in a file name.
 std::string PlainFileName(std::string policy);
 
-// A StepListener is told of every step of every training. It writes trace-POLICY-seedN.json of each
-// training, and doctor.csv and doctor.json of the first seed's. Until a training ends it keeps the
-// traffic of one step of each duration, where the median is looked for.
+// A StepListener is called for every step of every training. It writes trace-POLICY-seedN.json for
+// each training, and doctor.csv and doctor.json for those of the first seed. Where it looks for the
+// median, it keeps the traffic of one step of each duration until the training ends.
 class StepListener {
  public:
   // What is given as references outlives this.
   StepListener(const Diagnostics& diagnostics, const Scenario& scenario, const Network& network,
                const std::filesystem::path& directory);
 
-  // A training begins.
+  // Begins a training.
   void Begin(const std::string& policy, uint64_t seed);
-  // A step is done that began at `start`, counted from the training's start. Throws Error where a
+  // Receives a step that began at `start`, counted from the training's start. Throws Error where a
   // traced step takes another time when it is simulated again.
   void Step(int64_t step, fabric::TimeNs start, const PricedStep& priced,
             const fabric::StepTiming& timing);
-  // The training is complete.
+  // Ends the training and writes its files.
   void Finish();
 
  private:
-  // A Kept is one step of all that take equally long.
+  // A Kept is one of the steps with the same duration.
   struct Kept {
     int64_t step = 0;   // the first step of that duration
     int64_t count = 0;  // number of steps of that duration
@@ -84,11 +84,11 @@ class StepListener {
   std::optional<analysis::DoctorWriter> rows_;
   nlohmann::ordered_json diagnoses_ = nlohmann::ordered_json::array();
 
-  // These are of the training in progress.
+  // State of the training in progress.
   std::string policy_;
   uint64_t seed_ = 0;
   std::optional<Trace> trace_;
-  std::map<fabric::TimeNs, Kept> kept_;  // by the step's time
+  std::map<fabric::TimeNs, Kept> kept_;  // steps by duration
 };
 
 }  // namespace legacy

@@ -15,14 +15,14 @@
 namespace legacy {
 namespace {
 
-// How an option of a policy follows a factor on what is sent.
+// A Rule says how an option of a policy follows a factor on the volume.
 enum class Rule { kParameter, kDivided, kMultiplied };
 
 struct ScaledOption {
   const char* policy;
   const char* option;
   Rule rule;
-  double minimum, maximum;  // of numbers that are no parameter
+  double minimum, maximum;  // bounds of numbers that are no parameter
 };
 
 constexpr ScaledOption kScaledOptions[] = {{"accordion", "low", Rule::kParameter, 0, 0},
@@ -41,7 +41,7 @@ double ScaledNumber(const ScaledOption& option, const ParameterSpec& spec, doubl
   return std::clamp(scaled, option.minimum, option.maximum);
 }
 
-// The policy with its options scaled; those that are "auto" follow the anchor.
+// Returns the policy with its options scaled; options that are "auto" follow the anchor.
 std::string ScaledPolicy(const std::string& policy, const ParameterSpec& spec, double factor) {
   std::vector<Stage> stages = ParseStages(policy);
   Stage& stage = stages.front();
@@ -60,22 +60,22 @@ std::string ScaledPolicy(const std::string& policy, const ParameterSpec& spec, d
 
 struct Tried {
   double x = 0;  // logarithm of the factor
-  double y = 0;  // logarithm of what was sent / requested
+  double y = 0;  // logarithm of the bytes sent / requested
 };
 
-// Where to look next: between two that lie on both sides, else along the line through the last two;
-// the first guess takes bytes to be in proportion to the factor.
+// Returns the next guess. It lies between two pilots on both sides of the request, else on the line
+// through the last two. The first guess assumes that bytes are in proportion to the factor.
 double NextGuess(const std::optional<Tried>& less, const std::optional<Tried>& more,
                  const std::optional<Tried>& before, const Tried& last) {
   if (less && more) {
-    constexpr double kMargin = 0.1;  // of the distance, kept from either
+    constexpr double kMargin = 0.1;  // least distance from either, as a share
     const double share = std::clamp(-less->y / (more->y - less->y), kMargin, 1 - kMargin);
     return less->x + share * (more->x - less->x);
   }
   constexpr double kLeastSlope = 0.05;
   double slope = before ? (last.y - before->y) / (last.x - before->x) : 1;
   if (std::abs(slope) < kLeastSlope) slope = kLeastSlope;
-  const double longest = std::log(8.0);  // step
+  const double longest = std::log(8.0);  // longest step
   return last.x - std::clamp(last.y / slope, -longest, longest);
 }
 
@@ -92,7 +92,7 @@ bool EqualBytes::Reached() const {
 Method ScaledMethod(const Method& method, const ParameterSpec& spec, double anchor, double factor) {
   Method scaled = method;
   scaled.policy = ScaledPolicy(method.policy, spec, factor);
-  // Kimad's anchor is where it begins; what it sends follows from its seconds.
+  // Kimad's anchor is only where it starts; its volume follows from its seconds.
   const bool kimad = ParseStages(method.policy).front().name == "kimad";
   scaled.parameter = kimad ? anchor : ScaleParameter(spec, anchor, factor);
   return scaled;
@@ -134,7 +134,7 @@ bool NeedsPilots(const Method& method) {
 
 namespace {
 
-// The bytes that `method` asks for; `anchor` is what it begins with.
+// Returns the bytes that `method` has to send; `anchor` is its anchor.
 std::optional<double> BytesOf(const MethodAnchor& anchor, const Method& method,
                               const Scenario& scenario, std::span<const Unit> units) {
   if (anchor.scheme->Parameter().name.empty()) return std::nullopt;

@@ -18,7 +18,7 @@ constexpr const char* kAuto =
     "10Gbps:bandwidth=10Gbps;100Gbps:bandwidth=100Gbps;"
     "wan:topology=star,bandwidth=100Mbps,delay=20ms,transport=wan";
 
-// Keys that a further network may change, without their section.
+// Returns true for keys that a further network may change, without their section.
 bool MayChange(const std::string& name) {
   static const std::set<std::string> names = {
       "topology",   "bandwidth", "delay",       "phases",      "queue",     "multipath",
@@ -27,7 +27,7 @@ bool MayChange(const std::string& name) {
   return names.contains(name);
 }
 
-// The rate or the transport was chosen: the run is about that network.
+// Returns true where the user chose the rate or the transport: the run is about that network then.
 bool IsChosen(const Scenario& s) {
   const Scenario defaults;
   return s.bandwidth != defaults.bandwidth || s.delay != defaults.delay ||
@@ -42,8 +42,8 @@ std::string TextOf(const Scenario& scenario) {
   return IsChosen(scenario) || dropped ? "none" : kAuto;
 }
 
-// "topology=star:hosts=4,delay=20ms" -> {"topology=star:hosts=4", "delay=20ms"}: a piece that is no
-// setting of a network belongs to the value before it.
+// Splits "topology=star:hosts=4,delay=20ms" into {"topology=star:hosts=4", "delay=20ms"}: a piece
+// that is no setting of a network belongs to the value before it.
 std::vector<std::string> SplitSettings(const std::string& text) {
   std::vector<std::string> settings;
   for (const std::string& piece : SplitList(text)) {

@@ -1,5 +1,5 @@
-// Gradient files are real gradients to try codecs on: what worker 0 computed in chosen steps, as
-// raw little-endian float32, with a list of the layers in them that legacy-codec --layers reads.
+// Gradient files hold real gradients on which to try codecs: those of worker 0 in chosen steps, as
+// raw little-endian float32, with a list of their layers that legacy-codec --layers reads.
 //
 //   gradients/POLICY-seedN-stepK.f32     the chosen layers, one after the other
 //   gradients/layers.txt                 a line for each: name, shape as 8x1x3x3
@@ -17,7 +17,7 @@
 
 namespace legacy {
 
-// GradientFiles writes them while trainings run.
+// GradientFiles writes gradient files while trainings run.
 class GradientFiles {
  public:
   // Throws Error on steps that do not exist, and on a name that is part of no layer's.
@@ -25,7 +25,7 @@ class GradientFiles {
                 const std::filesystem::path& directory);
 
   // Writes a chosen step of one training; workers other than 0 are ignored. Throws Error naming the
-  // file where the disk refuses.
+  // file where it cannot be written.
   void Write(const std::string& policy, uint64_t seed, int64_t step, int worker,
              std::span<const float> gradient) const;
 

@@ -31,7 +31,7 @@ json MethodDocument(const Method& method) {
           {"local_steps", method.local_steps}};
 }
 
-// The reverse. What the texts may be is for who builds the method to say.
+// Reads what MethodDocument writes. Building the method checks its texts.
 Method ReadMethodDocument(const std::string& name, const json& document) {
   Method method;
   method.name = name;
@@ -90,10 +90,10 @@ json TrainingDocument(const Scenario& scenario) {
   json document = {{"training", all["training"]},  {"compression", all["compression"]},
                    {"methods", all["methods"]},    {"seed", all["run"]["seed"]},
                    {"seeds", all["run"]["seeds"]}, {"bucket", all["clock"]["bucket"]}};
-  document["training"].erase("data_root");  // where the files lie changes nothing
+  document["training"].erase("data_root");  // the folder of the data does not change them
   document["training"].erase("target");
   if (scenario.device == Scenario().device)
-    document["training"].erase("device");  // as before there was a choice
+    document["training"].erase("device");  // the document of earlier versions had no device
   if (scenario.layers.empty()) {
     for (const char* of_shapes : {"layers", "gradients", "drawn_steps"}) {
       document["training"].erase(of_shapes);
@@ -149,7 +149,7 @@ fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) 
   if (path.empty()) {
     const std::string name = program + Utc("-%Y%m%d-%H%M%S");
     path = fs::path("runs") / name;
-    for (int copy = 2; fs::exists(path); ++copy) {  // two in one second
+    for (int copy = 2; fs::exists(path); ++copy) {  // two runs in one second
       path = fs::path("runs") / (name + "-" + std::to_string(copy));
     }
   }

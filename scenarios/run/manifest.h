@@ -1,4 +1,4 @@
-// A run directory begins with its folder and manifest.json.
+// Makes a run directory and its manifest.json, with which every run begins.
 #pragma once
 
 #include <filesystem>
@@ -18,29 +18,29 @@ nlohmann::json ScenarioDocument(const Scenario& scenario);
 // Returns the scenario of such a document. Throws Error naming `where` and the key.
 Scenario ReadScenarioDocument(const nlohmann::json& document, const std::string& where);
 
-// Returns the part of the document that shapes the training and not its timing: what a replay must
-// find unchanged.
+// Returns the part of the document that shapes the training and not its timing, which a replay must
+// not change.
 nlohmann::json TrainingDocument(const Scenario& scenario);
 
-// Returns the reasons why the training would be another one on another network. Empty: it would be
-// the same, so what it recorded can be replayed.
+// Returns the reasons why the training would differ on another network. Empty: it would be the
+// same, so that its record can be replayed.
 std::vector<std::string> ReplayRefusals(const Scenario& scenario);
 
 // Returns the manifest. `parameters` is the model's number of elements, and `replay_refused` has
-// all such reasons.
+// all reasons against a replay.
 nlohmann::json ManifestDocument(const Scenario& scenario, const std::string& program,
                                 const std::string& command_line, int64_t parameters,
                                 const std::vector<std::string>& replay_refused);
 
-// A RunResult is what a program that fills a run directory leaves.
+// A RunResult is the result of a program that fills a run directory.
 struct RunResult {
   std::filesystem::path directory;
   bool interrupted = false;
   std::string note;  // text for people under the tables; empty: none
 };
 
-// Creates scenario.out, or runs/<program>-<time>, with a number behind it where that is taken, and
-// returns it. Throws Error where a run is already there, unless overwrite is on.
+// Creates scenario.out, or runs/<program>-<time>, with a number at the end where that is taken, and
+// returns it. Throws Error where the folder has a run already, unless overwrite is on.
 std::filesystem::path MakeRunDirectory(const Scenario& scenario, const std::string& program);
 
 }  // namespace legacy

@@ -8,14 +8,14 @@
 namespace legacy {
 namespace {
 
-// The scenario on the cheapest of engines, with nothing left behind.
+// Returns the scenario with the fastest engine, which leaves no files.
 Scenario QuickScenario(Scenario scenario) {
   scenario.fidelity = "analytic";
   scenario.sync = Scenario().sync;
   return WithoutDiagnostics(std::move(scenario));
 }
 
-// The step in which all workers send what the only one does.
+// Returns the step in which all workers send what the only one does.
 StepWork Widened(StepWork work, int workers) {
   work.workers = workers;
   work.active_workers.clear();
@@ -28,7 +28,7 @@ StepWork Widened(StepWork work, int workers) {
   return work;
 }
 
-// Prices steps for policies that read the clock.
+// A PilotClock prices steps for policies that read the clock.
 class PilotClock {
  public:
   PilotClock(const Scenario& scenario, const StepSource& training)

@@ -10,7 +10,7 @@
 
 namespace legacy {
 
-// A ProgressState is what the line shows.
+// A ProgressState has the values that the line shows.
 struct ProgressState {
   std::string policy;
   uint64_t seed = 0;
@@ -28,9 +28,9 @@ class Progress {
   Progress(int64_t total_steps, bool terminal, std::FILE* log)
       : line_(total_steps, "steps", terminal, log) {}
 
-  // One more step is done.
+  // Counts one more step.
   void Step(const ProgressState& state);
-  // The model was evaluated.
+  // Shows the evaluation of the model.
   void Evaluated(const ProgressState& state);
   // Ends the line.
   void Finish() { line_.Finish(); }

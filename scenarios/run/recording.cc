@@ -32,7 +32,7 @@ std::vector<std::string> ManifestRefusals(const Manifest& manifest, const std::s
   }
 }
 
-// The record is of the training that the manifest describes.
+// Checks that the record belongs to the training that the manifest describes.
 void CheckTraining(const Recording& recording, const std::string& where) {
   const Manifest& manifest = recording.run.manifest;
   const Scenario& scenario = recording.scenario;
@@ -78,7 +78,7 @@ void CheckWorks(const Recording& recording, const std::string& where) {
   }
 }
 
-// Steps are indices into the record: each stands in steps.csv once, in its order.
+// Checks that steps.csv has each step once and in order, because steps index the record.
 void CheckNextStep(const analysis::StepRow& row, int64_t next, int64_t steps,
                    const std::string& directory) {
   if (row.step == next && next < steps) return;
@@ -89,7 +89,7 @@ void CheckNextStep(const analysis::StepRow& row, int64_t next, int64_t steps,
                    : "nothing behind step " + std::to_string(steps - 1));
 }
 
-// All trainings of the manifest, each with all its steps, in the record and in steps.csv.
+// Checks that the record and steps.csv have all trainings of the manifest with all their steps.
 void CheckSteps(const Recording& recording, const std::string& directory) {
   const Scenario& scenario = recording.scenario;
   const auto trainings = static_cast<size_t>(scenario.seeds) * scenario.policies.size();
@@ -113,7 +113,8 @@ void CheckSteps(const Recording& recording, const std::string& directory) {
               " steps in steps.csv and traffic.jsonl: only whole runs are replayed");
 }
 
-// A replay evaluates behind the same steps.
+// Checks that every evaluation follows a recorded step, because a replay evaluates after the same
+// steps.
 void CheckEvaluations(const Recording& recording, const std::string& where) {
   for (const analysis::EvaluationRow& row : recording.run.evaluations) {
     if (row.step >= 1 && row.step <= recording.scenario.steps) continue;
@@ -122,7 +123,7 @@ void CheckEvaluations(const Recording& recording, const std::string& where) {
   }
 }
 
-// The bytes of each step's messages are in both files.
+// Checks that both files have the same bytes of each step's messages.
 void CheckBytes(const Recording& recording, const std::string& where) {
   const RecordedTraffic& traffic = recording.traffic;
   std::map<std::pair<std::string, uint64_t>, const RecordedTraining*> training_of;
@@ -175,7 +176,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.overwrite = defaults.overwrite;
   scenario.pictures = defaults.pictures;
   scenario.tensorboard = defaults.tensorboard;
-  scenario.threads = defaults.threads;  // of the training; a replay has none
+  scenario.threads = defaults.threads;  // of the training; a replay has no such threads
   scenario.record = false;              // a replay records nothing
   scenario.further = "none";
   scenario.gradient_steps = defaults.gradient_steps;

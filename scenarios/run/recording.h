@@ -1,5 +1,5 @@
-// A recorded run is the directory that legacy-scenario leaves with --record, read whole and checked
-// to be of one piece, so that it can be timed again.
+// A recorded run is the directory that legacy-scenario leaves with --record. It is read whole, and
+// its files are checked to belong together, so that it can be timed again.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace legacy {
 
-// A Recording is such a directory in memory.
+// A Recording is a recorded run in memory.
 struct Recording {
   analysis::RunDirectory run;
   Scenario scenario;  // the scenario as it was recorded
@@ -18,12 +18,12 @@ struct Recording {
 };
 
 // Reads a recording. Throws Error naming the file and the reason: a folder that is no run directory
-// or has no record, a run that says of itself that it may not be replayed (`replay_refused`) or is
-// not finished, and files that do not belong together.
+// or has no record, a run whose manifest refuses replays (`replay_refused`) or that is not
+// finished, and files that do not belong together.
 Recording ReadRecording(const std::string& directory);
 
-// Returns the scenario that options of a replay start from: the recorded one with a run directory
-// of its own.
+// Returns the scenario from which options of a replay start: the recorded one with a new run
+// directory.
 Scenario ReplayDefaults(const Recording& recording);
 
 }  // namespace legacy

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The recorded rows of one training.
+// Rows are the recorded rows of one training.
 struct Rows {
   std::vector<const analysis::StepRow*> steps;
   std::vector<const analysis::EvaluationRow*> evaluations;
@@ -75,7 +75,7 @@ class Replayer : public TimedRun {
   std::map<std::pair<std::string, uint64_t>, Rows> rows_;
 };
 
-// Of all steps; where equal ones are memoised, of each different one.
+// Estimates all steps or, where equal steps are memoised, each distinct step once.
 CostEstimate Replayer::Estimate(std::FILE*) {
   const RecordedTraffic& traffic = recording_.traffic;
   std::map<size_t, int64_t> count;
@@ -134,7 +134,7 @@ ChosenFidelity Resolve(const Recording& recording, const Scenario& scenario,
 }  // namespace
 
 bool MayReplayChange(const std::string& key) {
-  if (key == "clock.bucket") return false;  // what is merged decides what is compressed
+  if (key == "clock.bucket") return false;  // merging decides what is compressed
   for (const char* other :
        {"training.target", "run.out", "run.overwrite", "run.pictures", "run.tensorboard"}) {
     if (key == other) return true;

@@ -15,24 +15,24 @@
 
 namespace legacy {
 
-// True for options that a replay may change: those of network and clock, the target, and where the
-// run directory goes.
+// Returns true for options that a replay may change: those of network and clock, the target, and
+// the place of the run directory.
 bool MayReplayChange(const std::string& key);
 
-// Throws Error naming the option where `scenario` is another training than the recorded one, or
-// would drop workers.
+// Throws Error naming the option where `scenario` describes another training than the recorded one,
+// or would drop workers.
 void CheckReplay(const Recording& recording, const Scenario& scenario);
-// Checks what every replay checks. Throws Error naming the first option that is not as in `known`
-// though `may_change` keeps it, with what `allowed` makes of the option's known value; and where
-// the synchronisation would leave gradients out.
+// Makes the checks that all replays share. Throws Error naming the first option that differs from
+// `known` although `may_change` does not allow it, with `allowed` of the option's known value; and
+// where the synchronisation would leave gradients out.
 void CheckUnchanged(const Scenario& scenario, const Scenario& known,
                     const std::function<bool(const std::string& key)>& may_change,
                     const std::function<std::string(const std::string& value)>& allowed);
 
-// Returns the rows of a replay, in memory; nothing is printed. Its manifest is the recording's with
-// target and fidelity of `scenario` (fidelity auto: the one chosen, and no sample is taken). Where
-// it is stopped, it returns the rows so far. Several may run at once, but for packet fidelity, as
-// ns-3 has one simulator for each process. Throws Error as CheckReplay does.
+// Returns the rows of a replay, in memory; nothing is printed. The manifest is the recording's,
+// with target and fidelity of `scenario` (fidelity auto: the chosen one, without a sample). Where
+// it is stopped, it returns the rows so far. Several may run at the same time except at packet
+// fidelity, because ns-3 has one simulator for each process. Throws Error as CheckReplay does.
 analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& scenario,
                                   const StopFlag& stop);
 // Does the same; other threads stop it where `stopped` returns true.
@@ -40,9 +40,9 @@ analysis::RunDirectory ReplayRows(const Recording& recording, const Scenario& sc
                                   const std::function<bool()>& stopped);
 
 // Times the recording as `scenario` (see ReplayDefaults) says, into its run directory, with
-// progress on `log`. `stop` is read after every step. Throws Error as CheckReplay does,
-// and on networks that cannot be; nothing is left behind then. One recording may be replayed any
-// number of times.
+// progress on `log`. `stop` is read after every step. Throws Error as CheckReplay does, and on
+// networks that are not valid; no files are left then. One recording may be replayed any number of
+// times.
 RunResult Replay(const Recording& recording, const Scenario& scenario, const std::string& program,
                  const std::string& command_line, const StopFlag& stop, std::FILE* log = stderr);
 

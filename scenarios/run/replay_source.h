@@ -1,4 +1,4 @@
-// What can be replayed: a run that was recorded, or a trace of the user's own training.
+// A replay's source is a recorded run, or a trace of the user's own training.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,8 @@ namespace legacy {
 
 using ReplaySource = std::variant<Recording, TraceFile>;
 
-// Of `run`, a folder is a recorded run, and a file is a trace. Throws Error as their readers do.
+// Reads `run`, which is a recorded run where it is a folder and a trace where it is a file. Throws
+// Error as their readers do.
 inline ReplaySource ReadReplaySource(const std::string& run) {
   if (std::filesystem::exists(run) && !std::filesystem::is_directory(run)) {
     return TraceFile{run, ReadDdpTrace(run)};

@@ -15,7 +15,7 @@ std::string Heading(const nlohmann::json& diagnosis) {
   return fmt::format("\nDoctor, {} fidelity\n", diagnosis.at("fidelity").get<std::string>());
 }
 
-// Of the doctor, one line each; empty where it was not asked.
+// Returns the doctor's verdicts, one line each; empty without the doctor.
 std::string Verdicts(const std::filesystem::path& directory) {
   std::string text;
   const nlohmann::json diagnoses = analysis::ReadDiagnoses(directory);

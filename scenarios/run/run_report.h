@@ -8,7 +8,7 @@
 
 namespace legacy {
 
-// A RunText says for people what is in a run directory.
+// A RunText describes a run directory for people.
 struct RunText {
   std::string text;  // tables, verdicts of the doctor, and where the directory is
   std::vector<std::string> warnings;

@@ -20,7 +20,7 @@ struct ScenarioNetwork {
 // fidelity in a build without ns-3.
 ScenarioNetwork BuildNetwork(const Scenario& scenario, uint64_t seed);
 
-// Returns which algorithms carry the scenario's collective calls over it.
+// Returns the algorithms that carry the scenario's collective calls on that network.
 TransferOptions TransfersOf(const Scenario& scenario, const Network& network);
 
 }  // namespace legacy

@@ -1,6 +1,6 @@
-// Step sources are what the steps of a comparison come from: a data set and a model that is trained
-// (trained_sources.cc), or the shape of one that is not (shapes/drawn_sources.cc). A comparison
-// makes a source for each of its trainings, and times them alike.
+// Step sources provide the steps of a comparison: from a data set and a model that is trained
+// (trained_sources.cc), or from the shape of a model that is not (shapes/drawn_sources.cc). A
+// comparison makes a source for each of its trainings, and times all of them in the same way.
 #pragma once
 
 #include <map>
@@ -24,21 +24,21 @@ class StepSources {
  public:
   virtual ~StepSources() = default;
 
-  // The name of the model: "small-cnn".
+  // Returns the name of the model: "small-cnn".
   virtual std::string Title() const = 0;
   virtual std::span<const Unit> Layers() const = 0;
   virtual int64_t StepsPerEpoch() const = 0;
   // False where nothing is trained, so that no accuracy is known.
   virtual bool Evaluates() const = 0;
-  // Makes the source of one training, which takes over `method`'s policy and scheme. This outlives
-  // it.
+  // Makes the source of one training, which takes over `method`'s policy and scheme. This object
+  // outlives it.
   virtual std::unique_ptr<StepSource> Make(const TrainingOptions& options, BuiltMethod method) = 0;
 
-  // Return texts for people, before the first step and after that of a method. Empty: nothing is
-  // said.
+  // Return texts for people, before the first step and after the first step of a method. Empty: no
+  // text.
   virtual std::string Announcement() const { return ""; }
   virtual std::string Text(const BackendReport& report) const = 0;
-  // Adds what a manifest says of the source.
+  // Adds what the manifest says about the source.
   virtual void Describe(const BackendReports& reports, nlohmann::json& manifest) const = 0;
   // Returns a text for people under the tables; empty: none.
   virtual std::string Note(const BackendReports&) const { return ""; }
@@ -47,8 +47,8 @@ class StepSources {
 // Returns the sources of trainings. `scenario` outlives them. Throws Error on data, models and
 // devices that do not exist.
 std::unique_ptr<StepSources> TrainedSources(const Scenario& scenario);
-// Loads what TrainedSources() needs, LibTorch above all, once a process: before a fork, so that
-// children need not. Throws Error where it cannot be loaded.
+// Loads what TrainedSources() needs, mainly LibTorch, once for each process. Called before a fork,
+// it saves the children that work. Throws Error where it cannot be loaded.
 void LoadTraining();
 // Returns the sources of the scenario's shape (training.layers). Throws Error on files that are no
 // shapes.

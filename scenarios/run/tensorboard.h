@@ -1,5 +1,5 @@
-// The curves of a run for TensorBoard: a folder tensorboard/ in the run directory, with a folder of
-// events for each policy and seed. docs/results-format.md lists what is in them.
+// Curves of a run for TensorBoard: a folder tensorboard/ in the run directory, with a folder of
+// events for each policy and seed. docs/results-format.md lists the events.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace legacy {
 
 class TensorBoard {
  public:
-  // `parameters`: elements of the model's gradient, of which densities are parts.
+  // `parameters` is the number of elements of the model's gradient, to which densities refer.
   TensorBoard(const std::filesystem::path& run_directory, int64_t parameters);
 
-  // An event of the step after the row's, so that steps count what is done, as evaluations do; its
-  // wall time is the simulated time.
+  // Write an event of the step after the row's, so that steps count finished steps, as evaluations
+  // do. Its wall time is the simulated time.
   void Write(const analysis::StepRow& row);
   void Write(const analysis::EvaluationRow& row);
 

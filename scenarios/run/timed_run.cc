@@ -19,10 +19,10 @@ void Say(const std::string& lead, const ScenarioTiming& timing, std::FILE* log) 
   if (!warning.empty()) std::fprintf(log, "warning: %s\n", warning.c_str());
 }
 
-// The further networks of a run, each with its run directory.
+// FurtherPlaces are the further networks of a run, each with its run directory.
 class FurtherPlaces {
  public:
-  // Throws Error on networks that cannot be. Nothing is written.
+  // Throws Error on networks that are not valid. Writes nothing.
   explicit FurtherPlaces(const Scenario& scenario) : networks_(FurtherNetworks(scenario)) {
     for (const FurtherNetwork& network : networks_) {
       timings_.push_back(std::make_unique<ScenarioTiming>(network.scenario));
@@ -36,7 +36,8 @@ class FurtherPlaces {
     }
   }
 
-  // Names, folders and well-known models' ratios, the run's own network first; for its manifest.
+  // Returns names, folders and well-known models' ratios for the manifest, the run's own network
+  // first.
   nlohmann::json Document(const Scenario& own) const {
     nlohmann::json document = {Entry(OwnNetworkName(own), ".", own)};
     for (const FurtherNetwork& network : networks_) {
@@ -45,7 +46,7 @@ class FurtherPlaces {
     return document;
   }
 
-  // Begins their run directories below `directory`. `manifest`: the run's own.
+  // Makes their run directories below `directory`. `manifest` is the run's own.
   void Open(const fs::path& directory, nlohmann::json manifest) {
     manifest.erase("networks");
     for (size_t i = 0; i < size(); ++i) {
@@ -81,7 +82,7 @@ class FurtherPlaces {
     return fs::path("networks") / network.name;
   }
 
-  const std::vector<FurtherNetwork> networks_;  // which timings refer to
+  const std::vector<FurtherNetwork> networks_;  // the timings refer to these
   std::vector<std::unique_ptr<ScenarioTiming>> timings_;
   std::vector<std::unique_ptr<DirectorySink>> sinks_;
 };

@@ -1,4 +1,4 @@
-// A timed run fills a run directory from beginning to end, whether its trainings are trained now,
+// A timed run fills a run directory from beginning to end, for trainings that are trained now,
 // replayed, or read from a trace.
 #pragma once
 
@@ -18,29 +18,30 @@
 
 namespace legacy {
 
-// A TimedNetwork is a network that trainings are timed on, and the sink of its rows.
+// A TimedNetwork is a network on which trainings are timed, and the sink of its rows.
 struct TimedNetwork {
   ScenarioTiming* timing = nullptr;
   RunSink* sink = nullptr;
 };
 
 // A TimedEverywhere times one training on several networks at once. The training runs on the first
-// of them, which decides who is active, shows progress and gives the times that policies see.
+// of them, which decides which workers are active, shows progress and gives the times that policies
+// see.
 class TimedEverywhere {
  public:
-  // `clocks(timing)` are the device clocks on that network. What is given as spans and pointers
+  // `clocks(timing)` returns the device clocks for that network. What spans and pointers refer to
   // outlives this.
   TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
                   const std::string& policy, uint64_t seed,
                   const std::function<StepClocks(const ScenarioTiming&)>& clocks,
                   std::span<const int64_t> layer_numels);
-  // Device clocks are those of the scenarios' profiles.
+  // Uses the device clocks of the scenarios' profiles.
   TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
                   const std::string& policy, uint64_t seed, std::span<const OperationCost> costs,
                   std::span<const int64_t> layer_numels);
 
   StepStart Start() const { return timed_.front().Start(); }
-  // These do what the functions of TimedTraining do, on every network.
+  // Do what the functions of TimedTraining do, on every network.
   void Step(const StepWork& work, const StepStart& start, const StepFacts& facts);
   const StepTimes& Times() const { return timed_.front().Times(); }
   void Evaluated(double loss, double accuracy);
@@ -57,29 +58,29 @@ class TimedEverywhere {
 class TimedRun {
  public:
   virtual ~TimedRun() = default;
-  // The timing on the run's own network.
+  // Returns the timing on the run's own network.
   virtual ScenarioTiming& Timing() = 0;
-  // Returns the cost of simulating packets. What there is to say of each
-  // training goes to `log`, unless that is null.
+  // Returns the cost of simulating packets. Messages about each training go to `log`, unless that
+  // is null.
   virtual CostEstimate Estimate(std::FILE* log) = 0;
-  // Returns what is timed, for people.
+  // Returns a text that names what is timed.
   virtual std::string Title() const = 0;
   // Returns the run's manifest.
   virtual nlohmann::json Manifest(const std::string& program,
                                   const std::string& command_line) const = 0;
-  // Returns the number of steps of all trainings that so many networks need.
+  // Returns the number of steps of all trainings that this number of networks needs.
   virtual int64_t Steps(size_t timed_networks) const = 0;
   // Returns a text for people under the tables; empty: none.
   virtual std::string Note() const { return ""; }
-  // Writes all rows of all networks, the run's own network first; what else the run leaves goes to
+  // Writes all rows of all networks, the run's own network first; all other files of the run go to
   // `directory`. Returns false where it was stopped.
   virtual bool Run(std::span<const TimedNetwork> timed_networks, Progress* progress,
                    const std::filesystem::path& directory) = 0;
 };
 
 // Makes the run, with the fidelity that `scenario` asks for or `auto` chooses, and its directory,
-// with progress on `log`. Further networks (network.further) leave a run directory each in
-// its folder networks/. Throws Error on what cannot be, and leaves nothing behind then.
+// with progress on `log`. Each further network (network.further) leaves a run directory in the
+// folder networks/. Throws Error on scenarios that are not valid, and leaves no files then.
 RunResult FillRunDirectory(const Scenario& scenario, const std::string& program,
                            const std::string& command_line,
                            const std::function<std::unique_ptr<TimedRun>(const Scenario&)>& make,

@@ -11,7 +11,7 @@
 namespace legacy {
 namespace {
 
-// Payload that leaves one worker's NIC in a step, mean over the workers.
+// Returns the payload bytes that leave one worker's NIC in a step, in the mean over the workers.
 double StepNicBytes(const fabric::StepTraffic& traffic) {
   double bytes = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
@@ -22,7 +22,7 @@ double StepNicBytes(const fabric::StepTraffic& traffic) {
   return bytes;
 }
 
-// The scenario's engines, which leave ns-3's own files where they are asked for.
+// Returns the scenario's engines, which write ns-3's own files where the scenario asks for them.
 fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioNetwork& network) {
   const PacketFiles files{scenario.pcap, scenario.flow_monitor, scenario.netanim};
   return files.Any() ? FactoryOf(*scenario.fidelity, "network.fidelity", files) : network.factory;
@@ -45,10 +45,10 @@ std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario) {
   return networks;
 }
 
-constexpr double kBytesPerGb = 1e9;  // of prices
+constexpr double kBytesPerGb = 1e9;  // bytes of a GB in prices
 
-// Of each bucket: device idle or decoding for it alone, after all computing and after the buckets
-// that were done before it; mean over the workers.
+// Returns each bucket's seconds in which the device is idle or decodes for this bucket alone, after
+// all computing and after the buckets that ended before it, in the mean over the workers.
 std::vector<double> ExposedSeconds(const fabric::StepTraffic& traffic,
                                    const fabric::StepTiming& timing) {
   const size_t buckets = timing.buckets.size();

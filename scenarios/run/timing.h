@@ -1,5 +1,5 @@
-// Timing turns what each step asks for (StepWork) into the rows of a run. Trainings that run and
-// trainings that were recorded are timed by this code alone, so the two cannot differ.
+// Timing turns the work of each step (StepWork) into the rows of a run. This code alone times both
+// trainings that run and trainings that were recorded, so the two cannot differ.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@
 
 namespace legacy {
 
-// A StepStart is what is known of a step before it is trained.
+// A StepStart has the facts about a step that are known before it is trained.
 struct StepStart {
   std::vector<double> factors;  // factors of the stragglers, by worker
   fabric::Participation participation;
@@ -40,7 +40,7 @@ struct StepStart {
 // Returns the message bytes of one worker in a step, the mean over the workers.
 double MeanMessageBytes(const StepWork& work);
 
-// StepFacts are what a training says of a step beside its work.
+// StepFacts are a training's facts about a step besides its work.
 struct StepFacts {
   double learning_rate = 0;
   double loss = 0;
@@ -50,33 +50,33 @@ struct StepFacts {
 // StepClocks are the device clocks by entry of the network schedule.
 using StepClocks = std::vector<std::unique_ptr<const StepClock>>;
 
-// A ScenarioTiming is what all trainings of a scenario are timed with: network, stragglers,
-// devices, and memoised steps. Randomness is keyed by (seed, step), so the order of trainings
-// changes nothing but which of equal steps is the fresh one.
+// A ScenarioTiming has what times all trainings of a scenario: network, stragglers, devices, and
+// memoised steps. Randomness is keyed by (seed, step), so the order of trainings only decides which
+// of equal steps is simulated and which are memoised.
 class ScenarioTiming {
  public:
-  // `scenario` outlives this. Throws Error on networks, stragglers and profiles that cannot be.
+  // `scenario` outlives this. Throws Error on networks, stragglers and profiles that are not valid.
   explicit ScenarioTiming(const Scenario& scenario);
 
   // Makes one clock for each entry of the network schedule.
   std::vector<Clock> MakeClocks(std::span<const OperationCost> costs,
                                 std::span<const int64_t> layer_numels) const;
-  // Makes the clocks of a training that was measured, which outlives them.
+  // Makes the clocks of a measured training, which outlives them.
   StepClocks MakeClocks(const TraceTraining& training) const;
-  // Returns what is known of a step before it is trained.
+  // Returns the facts that are known before a step is trained.
   StepStart StartOf(const StepClock& clock, uint64_t seed, int64_t step) const;
   // Returns the step's traffic and device times.
   PricedStep Price(const StepClock& clock, const StepWork& work, const StepStart& start) const;
-  // True where equal works at different steps are equal on the network, and simulated once.
+  // Returns true where equal works at different steps are equal on the network, and so are
+  // simulated once.
   bool Memoises() const { return scenario_.memoise && !stragglers_->Transient(); }
   bool Packets() const { return *scenario_.fidelity == Fidelity::kPacket; }
   // Returns the setup for people: "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity".
   std::string Description() const;
-  // Returns what legacy-network warns of as well (ClockWarning), for the first entry that gives
-  // cause; empty: nothing.
+  // Returns the warning of ClockWarning for the first entry that has one; empty: none.
   std::string Warning() const;
-  // Returns the position of the step's entry in the network schedule, which is that of its clock
-  // too.
+  // Returns the position of the step's entry in the network schedule, which is also that of its
+  // clock.
   size_t EntryOf(int64_t step) const {
     return legacy::EntryOf(*scenario_.network_schedule, step, scenario_.steps);
   }
@@ -87,32 +87,32 @@ class ScenarioTiming {
   };
   // Simulates a step's traffic, or returns the memoised timing.
   Simulated Simulate(const fabric::StepTraffic& traffic, int64_t step);
-  // Returns what workers believe of network and devices in that step. The estimate must not outlive
-  // this.
+  // Returns the workers' estimate of network and devices in that step. The estimate must not
+  // outlive this.
   LinkEstimate LinkAt(int64_t step) const;
   // Returns the seconds of the step's collectives by the alpha-beta rules, one after the other.
   double AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const;
-  // Counts say what was simulated so far.
+  // Counts are the numbers of simulations so far.
   struct Counts {
     fabric::EngineCounters engine;
     int64_t fresh = 0;
     int64_t memoised = 0;
   };
   Counts Simulations() const;
-  // Samples steps that are simulated from here on at packet fidelity, into `directory`; where the
+  // Samples steps that are simulated from now on at packet fidelity, into `directory`; where the
   // network changes, only those of its first entry.
   void SamplePackets(int64_t samples, int64_t different, const std::filesystem::path& directory);
   // Offers a simulated step to the sampler.
   void OfferSample(const std::string& policy, uint64_t seed, int64_t step,
                    const fabric::StepTraffic& traffic, fabric::TimeNs time);
-  // Returns what the samples say, for people; empty where none was asked for.
+  // Returns the samples' result as text; empty where no sample was requested.
   std::string SampleText() const { return sampler_ ? sampler_->Text() : ""; }
-  // Throws Error where packets were asked for and none was simulated, as a result must not claim
-  // more than it is.
+  // Throws Error where packet fidelity was requested but no packet was simulated, because a result
+  // must not claim it then.
   void RequirePackets() const;
 
   const Scenario& scenario() const { return scenario_; }
-  // The network of the first entry; the others differ in rates and delays alone.
+  // Returns the network of the first entry; the others differ in rates and delays only.
   const Network& network() const { return *networks_.front().network; }
   const Diagnostics& diagnostics() const { return diagnostics_; }
 
@@ -143,13 +143,13 @@ struct ChosenFidelity {
   Scenario scenario;
   int64_t samples = 0;
   int64_t different = 0;  // number of different steps
-  std::string reason;     // reason for people; empty: it was not auto
+  std::string reason;     // reason for people; empty: the fidelity was not auto
 };
-// Chooses the fidelity. `estimate(scenario)` is what its packets would cost.
+// Chooses the fidelity. `estimate(scenario)` returns the cost of its packets.
 ChosenFidelity ResolveFidelity(const Scenario& scenario,
                                const std::function<PacketCost(const Scenario&)>& estimate);
 
-// A RunSink is where the rows of timed trainings go: a run directory, or memory.
+// A RunSink receives the rows of timed trainings: a run directory, or memory.
 class RunSink {
  public:
   virtual ~RunSink() = default;
@@ -159,15 +159,15 @@ class RunSink {
   virtual void Write(const analysis::DecisionRow& row) = 0;
   virtual void Write(const analysis::LinkRow& row) = 0;
   virtual void Write(const analysis::NetworkRow& row) = 0;
-  // Returns who is told of every step; null: nobody.
+  // Returns the listener of every step; null: none.
   virtual StepListener* Listener() { return nullptr; }
 };
 
-// A DirectorySink writes a run directory, with one writer a file, and one for TensorBoard where the
-// scenario asks for it.
+// A DirectorySink writes a run directory, with one writer for each file, and one for TensorBoard
+// where the scenario asks for it.
 class DirectorySink : public RunSink {
  public:
-  // `parameters`: elements of the model's gradient.
+  // `parameters` is the number of elements of the model's gradient.
   DirectorySink(const ScenarioTiming& timing, const std::filesystem::path& directory,
                 int64_t parameters);
   void Write(const analysis::StepRow& row) override {
@@ -195,7 +195,7 @@ class DirectorySink : public RunSink {
   StepListener listener_;
 };
 
-// A MemorySink collects what ReadRunDirectory would read back.
+// A MemorySink collects the rows that ReadRunDirectory would read.
 class MemorySink : public RunSink {
  public:
   explicit MemorySink(analysis::RunDirectory& run) : run_(run) {}
@@ -210,11 +210,12 @@ class MemorySink : public RunSink {
   analysis::RunDirectory& run_;
 };
 
-// A TimedTraining times one training: each step and evaluation as it happens, and sums at the end.
+// A TimedTraining times one training: each step and evaluation when it happens, and sums at the
+// end.
 class TimedTraining {
  public:
-  // What is given as references and pointers outlives this. `progress` may be null. `layer_numels`
-  // are the model's, in parameter order.
+  // What references and pointers refer to outlives this. `progress` may be null. `layer_numels` are
+  // the model's, in parameter order.
   TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                 const std::string& policy, uint64_t seed, StepClocks clocks,
                 std::span<const int64_t> layer_numels);
@@ -224,11 +225,11 @@ class TimedTraining {
   // Simulates the next step and writes its row of steps.csv.
   const analysis::StepRow& Step(const StepWork& work, const StepStart& start,
                                 const StepFacts& facts);
-  // Returns what the last step took, as its workers see it.
+  // Returns the times of the last step, as its workers see them.
   const StepTimes& Times() const { return times_; }
   // Writes an evaluation after the last step: a row of evaluations.csv.
   void Evaluated(double loss, double accuracy);
-  // Writes links.csv and network.csv, as the training is complete.
+  // Writes links.csv and network.csv once the training is complete.
   void Finish();
 
  private:

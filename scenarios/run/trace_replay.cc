@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kUnknown = NAN;  // "nan" in the files, "-" in tables
 
-// Values that one worker sends in a step.
+// Returns the number of values that one worker sends in a step.
 double ElementsSent(const TraceStep& step) {
   double elements = 0;
   for (const TraceBucket& bucket : step.buckets) {
@@ -69,7 +69,7 @@ class TraceReplayer : public TimedRun {
   ScenarioTiming timing_;
 };
 
-// Of all steps; where equal ones are memoised, of each of the file's.
+// Estimates all steps or, where equal steps are memoised, each of the file's once.
 CostEstimate TraceReplayer::Estimate(std::FILE*) {
   CostEstimate estimate(timing_.network());
   for (const TraceTraining& training : trace_.trainings) {
@@ -105,7 +105,7 @@ bool TraceReplayer::Time(const TraceTraining& training, uint64_t seed,
   return true;
 }
 
-// What a training of ours has and a trace has not is not claimed.
+// Returns the manifest. It claims nothing that our trainings have and a trace does not.
 nlohmann::json TraceReplayer::Manifest(const std::string& program,
                                        const std::string& command_line) const {
   int64_t elements = 0;
@@ -147,7 +147,7 @@ Scenario ReplayDefaults(const TraceFile& file) {
 }
 
 bool MayTraceReplayChange(const std::string& key) {
-  // Its device times are its own.
+  // A trace has its own device times.
   if (key == "clock.device_profile" || key == "clock.launches") return false;
   return MayReplayChange(key) || key == "run.seed" || key == "run.seeds";
 }

@@ -1,5 +1,6 @@
-// A trace replay times the user's own trace, what a training sent and how long its devices took,
-// measured anywhere, on a simulated network by the code that times our own trainings (timing.h).
+// A trace replay times the user's own trace on a simulated network. The trace has the messages of a
+// training and its device times, measured anywhere. The code is that which times our own trainings
+// (timing.h).
 #pragma once
 
 #include <cstdio>
@@ -12,27 +13,26 @@
 
 namespace legacy {
 
-// A TraceFile is what legacy-replay is given instead of a run directory.
+// A TraceFile is the trace that legacy-replay reads instead of a run directory.
 struct TraceFile {
   std::string path;
   DdpTrace trace;
 };
 
-// Returns the scenario that options of a replay start from: workers and steps of the trace, and no
-// stragglers but those that it has.
+// Returns the scenario from which options of a replay start: workers and steps of the trace, and no
+// stragglers except those in the trace.
 Scenario ReplayDefaults(const TraceFile& file);
 
-// True for options that such a replay may change: those of the network, the speeds of the clock,
-// the target, the seeds (of stragglers and network), and where the run directory goes.
+// Returns true for options that such a replay may change: those of the network, the speeds of the
+// clock, the target, the seeds (of stragglers and network), and the place of the run directory.
 bool MayTraceReplayChange(const std::string& key);
 
-// Throws Error naming the option where `scenario` changes what the trace says, or would drop
-// workers.
+// Throws Error naming the option where `scenario` contradicts the trace, or would drop workers.
 void CheckReplay(const TraceFile& file, const Scenario& scenario);
 
-// Times each training of the trace with each seed, into the run directory, with progress on
-// `log`. `stop` is read after every step. Throws Error as CheckReplay does, and on
-// networks that cannot be.
+// Times each training of the trace with each seed, into the run directory, with progress on `log`.
+// `stop` is read after every step. Throws Error as CheckReplay does, and on networks that are not
+// valid.
 RunResult Replay(const TraceFile& file, const Scenario& scenario, const std::string& program,
                  const std::string& command_line, const StopFlag& stop, std::FILE* log = stderr);
 

@@ -1,4 +1,4 @@
-// Trainings of a model on a data set.
+// Sources of the trainings of a model on a data set.
 #include <algorithm>
 
 #include "scenarios/run/step_sources.h"
@@ -72,7 +72,7 @@ class Trained : public StepSources {
 
 }  // namespace legacy
 
-// What training_module.cc looks for. The caller owns the result.
+// Makes the sources; training_module.cc looks this function up. The caller owns the result.
 extern "C" legacy::StepSources* legacy_trained_sources(const legacy::Scenario& scenario) {
   return std::make_unique<legacy::Trained>(scenario).release();
 }

@@ -1,4 +1,5 @@
-// The module that trains (trained_sources.cc) is a shared object of its own: it brings LibTorch.
+// Loads the module that trains (trained_sources.cc). It is a shared object of its own, because it
+// needs LibTorch.
 #include <dlfcn.h>
 
 #include "base/error.h"

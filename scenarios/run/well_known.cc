@@ -15,8 +15,7 @@ struct Known {
   int batch;
   const char* samples;
 };
-// A convolutional net of few parameters, one of many, and a transformer, with batches that people
-// use.
+// A convolutional net of few parameters, one of many, and a transformer, with usual batches.
 constexpr Known kKnown[] = {
     {"resnet50", 32, "images"}, {"vgg16", 32, "images"}, {"gpt2-small", 4, "contexts"}};
 

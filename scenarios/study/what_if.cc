@@ -29,7 +29,8 @@ bool Contains(const std::vector<Value>& values, const Value& value) {
   return std::ranges::find(values, value) != values.end();
 }
 
-// Packets would take minutes, and ns-3's simulator is one for each process.
+// Returns the fidelity of answers. Packets would take minutes, and ns-3 has one simulator for each
+// process.
 std::string DefaultFidelity(const Scenario& scenario) {
   return NameOf(*scenario.fidelity == Fidelity::kAnalytic ? Fidelity::kAnalytic : Fidelity::kFlow);
 }
@@ -41,7 +42,8 @@ ParsedFidelity FidelityWithoutPackets(const std::string& text) {
               "flow, analytic: packets take too long to wait for (legacy-replay simulates them)");
 }
 
-// A text that names a file would have this program read it for whoever asks.
+// Throws Error where the text names a file that the study does not have, which this program would
+// otherwise read for any client.
 void CheckTopology(const std::string& text, const std::set<std::string>& known) {
   if (known.contains(text)) return;
   std::vector<std::string> types;
@@ -59,8 +61,9 @@ struct SlowWorkers {
   double factor = 1;
 };
 
-// What the question leaves out is as in the study. Where no worker is slow there, a slowdown alone
-// is that of one worker, and a number alone says nothing.
+// Returns the slow workers of an answer. What the question leaves out is as in the study. Where no
+// worker is slow in the study, a slowdown without a number means one worker, and a number without a
+// slowdown is refused.
 SlowWorkers SlowWorkersFor(const WhatIfQuestion& question, const SlowWorkers& now) {
   if (now.count > 0) {
     return {question.slow_workers.value_or(now.count), question.slowdown.value_or(now.factor)};
@@ -72,7 +75,7 @@ SlowWorkers SlowWorkersFor(const WhatIfQuestion& question, const SlowWorkers& no
   return {question.slow_workers.value_or(1), question.slowdown.value_or(1)};
 }
 
-// What slow workers the text of fixed stragglers has; none where it says anything else.
+// Returns the slow workers in a text of fixed stragglers; none for any other text.
 SlowWorkers SlowWorkersOf(const Scenario& scenario) {
   const auto model = fabric::MakeStragglers(scenario.stragglers);
   if (model->Transient()) return {};
@@ -91,7 +94,7 @@ std::string StragglerText(const SlowWorkers& slow) {
   return "fixed:count=" + std::to_string(slow.count) + ",factor=" + FormatNumber(slow.factor);
 }
 
-// Says why an answer ends early, where it does.
+// A Limit throws the reason where an answer must end early.
 class Limit {
  public:
   Limit(double seconds, const std::function<bool()>& stopped)
@@ -117,7 +120,7 @@ class Limit {
   Clock::time_point end_;
 };
 
-// Its only policy with its only seed.
+// Returns the result of the run's only policy and seed.
 WhatIfSeed SeedOf(const analysis::RunDirectory& run) {
   const analysis::SeedSummary summary = analysis::Summarise(run).policies.front().seeds.front();
   WhatIfSeed seed{
@@ -155,7 +158,8 @@ WhatIfQuestion WhatIf::Defaults(size_t group) const {
   return question;
 }
 
-// Phases say what the network is from some step on: they would overrule another rate or delay.
+// Sets rate, delay and topology. Another rate or delay removes the network schedule, whose entries
+// would override it.
 void WhatIf::SetNetwork(const WhatIfQuestion& question, Scenario& scenario) const {
   const auto before = std::pair(*scenario.bandwidth, *scenario.delay);
   if (question.bandwidth) SetOption(scenario, "network.bandwidth", *question.bandwidth);
