@@ -132,7 +132,7 @@ std::vector<int> Training::Impl::ActiveWorkers(std::span<const int> given) const
   int least = 0;
   for (const int worker : active_workers) {
     if (worker < least || worker >= options.workers) {
-      throw Error("participants: worker", std::to_string(worker),
+      throw Error("active workers: worker", std::to_string(worker),
                   "ascending numbers below " + std::to_string(options.workers));
     }
     least = worker + 1;

@@ -14,7 +14,7 @@ bool IsFraction(const ParameterSpec& spec) {
 
 double ParseParameter(const std::string& text, const ParameterSpec& spec,
                       const std::string& where) {
-  if (spec.name.empty()) throw Error(where, text, "no parameter: it has none");
+  if (spec.name.empty()) throw Error(where, text, "no parameter, as the codec has none");
   const std::optional<double> bare = ParseNumber(text);
   if (IsFraction(spec) && bare && *bare > 1) {
     throw Error(

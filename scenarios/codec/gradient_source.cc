@@ -98,7 +98,7 @@ void GradientSource::TakeFiles(const GradientOptions& options) {
   if (steps_ == 0) steps_ = held;
   if (held > 1 && steps_ > held) {
     throw Error("--steps", std::to_string(steps_),
-                "up to " + std::to_string(held) + ": that many the files hold");
+                "up to " + std::to_string(held) + ", the steps in the files");
   }
   const auto files = static_cast<int>(options.files.size());
   if (files > 1 && workers_ != 0 && workers_ != files) {

@@ -122,8 +122,9 @@ std::string DecidesInside(const std::string& text) {
 std::string DecidesAlike(const std::string& text) {
   Course first(text), second(text);
   for (int64_t step = 0; step < Course::kSteps; ++step) {
-    Expect(first.Step(step) == second.Step(step),
-           [&] { return fmt::format("step {}: two policies of one text decide otherwise", step); });
+    Expect(first.Step(step) == second.Step(step), [&] {
+      return fmt::format("step {}: two policies of one text decide differently", step);
+    });
   }
   return fmt::format("{} steps", Course::kSteps);
 }
@@ -135,7 +136,7 @@ std::string Resumes(const std::string& text) {
     resumed.policy().Load(straight.policy().Save());
     for (int64_t step = at; step < Course::kSteps; ++step) {
       Expect(straight.Step(step) == resumed.Step(step), [&] {
-        return fmt::format("saved and loaded before step {}, it decides otherwise in step {}", at,
+        return fmt::format("saved and loaded before step {}, it decides differently in step {}", at,
                            step);
       });
     }

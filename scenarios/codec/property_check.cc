@@ -17,7 +17,7 @@ CheckedProperty Try(const std::string& name, const std::function<std::string()>&
   } catch (const std::exception& error) {
     return {name, false, error.what()};
   } catch (...) {
-    return {name, false, "it threw what is no std::exception"};
+    return {name, false, "it threw something other than a std::exception"};
   }
 }
 
@@ -50,9 +50,9 @@ Bytes Mutated(Bytes bytes, RandomStream& stream) {
 
 CheckedProperty TryApart(const std::string& name, const std::function<std::string()>& check) {
   int ends[2];
-  if (pipe(ends) != 0) throw Error("check: no pipe to a process of its own");
+  if (pipe(ends) != 0) throw Error("check: cannot open a pipe to a child process");
   const pid_t child = fork();
-  if (child < 0) throw Error("check: no process of its own");
+  if (child < 0) throw Error("check: cannot start a child process");
   if (child == 0) {
     alarm(kHangs);
     const CheckedProperty found = Try(name, check);

@@ -36,7 +36,7 @@ void CheckShape(const fabric::StepTraffic& traffic, const EncodeTimes& encode) {
       fits = fits && call.size() == static_cast<size_t>(traffic.workers);
     }
   }
-  if (!fits) throw Error("times of encoding: one for each bucket, round and worker of the step");
+  if (!fits) throw Error("times of encoding: one for each bucket, call and worker of the step");
 }
 
 // Scales what precedes the end of the backward pass: compute, and the encoding of the first

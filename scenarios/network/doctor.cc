@@ -241,7 +241,7 @@ std::string DoctorText(const Diagnosis& diagnosis) {
       "slowest device: worker {}, {} (median {})", diagnosis.slowest_worker,
       fabric::FormatTime(diagnosis.slowest_time), fabric::FormatTime(diagnosis.median_time));
   if (diagnosis.busiest_link.empty()) {
-    text += "  " + device + "; nothing travels\n";
+    text += "  " + device + "; nothing is sent\n";
   } else {
     text += fmt::format("  busiest link: {}, {}, sends for {:.1f} % of the step; {}\n",
                         diagnosis.busiest_link, fabric::FormatRate(diagnosis.busiest_rate),

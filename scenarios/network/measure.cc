@@ -62,7 +62,7 @@ void ChooseAlgorithm(PreparedExperiment& prepared) {
   }
   if (times.empty()) {
     throw Error("--flow-limit", std::to_string(prepared.experiment.flow_limit),
-                "more, as every kind of collective needs more flows");
+                "more, as every algorithm needs more flows");
   }
   std::sort(times.begin(), times.end());
   prepared.algorithm = times.front().second;

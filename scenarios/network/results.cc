@@ -212,7 +212,7 @@ std::string WhyNothing(const PreparedExperiment& prepared) {
   const Experiment& e = prepared.experiment;
   if (!e.HasFlows() && e.Workers() == 1) return "one worker has nobody to send to (--workers)";
   const bool empty = std::all_of(e.bytes.begin(), e.bytes.end(), [](auto b) { return b == 0; });
-  return empty ? "messages are empty (--bytes)" : "what is sent is empty, or stays on its host";
+  return empty ? "messages are empty (--bytes)" : "all flows are empty, or stay on their hosts";
 }
 
 std::string FlowLines(const PreparedExperiment& prepared,

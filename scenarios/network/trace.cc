@@ -47,7 +47,7 @@ std::vector<Job> LateJobs(const TracedStep& step, int worker) {
       if (!work.empty() && work[worker] > 0) {
         jobs.push_back({done, work[worker],
                         decode ? fmt::format("decode bucket {}", b)
-                               : fmt::format("encode bucket {}, round {}", b, r)});
+                               : fmt::format("encode bucket {}, call {}", b, r)});
       }
       if (!decode) done = timing.callDone[r][worker];
     }

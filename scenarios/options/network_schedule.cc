@@ -9,7 +9,7 @@ namespace legacy {
 namespace {
 
 constexpr const char* kScheduleForm =
-    "none, c1, c2, or phases such as 0%:bandwidth=25Gbps,delay=1ms;50%:delay=50ms";
+    "none, c1, c2, or entries such as 0%:bandwidth=25Gbps,delay=1ms;50%:delay=50ms";
 
 std::string TextOfPreset(const std::string& text) {
   if (text == "c1") {
@@ -62,7 +62,7 @@ std::vector<NetworkScheduleEntry> ParseNetworkSchedule(const std::string& text,
                       ? 0
                       : ParseFraction(part.substr(0, colon), key);
     if (schedule.empty() ? entry.begin != 0 : entry.begin <= schedule.back().begin) {
-      throw Error(key, part, "phases that begin at 0% and ascend");
+      throw Error(key, part, "entries that begin at 0% and ascend");
     }
     for (const std::string& setting : Split(part.substr(colon + 1), ',')) Set(entry, setting, key);
     schedule.push_back(entry);

@@ -178,7 +178,7 @@ void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepar
   if (!command.doctor) return;
   TryEngine(FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"), *prepared.network);
   if (prepared.experiment.HasFlows()) {
-    throw Error("--doctor: looks at a collective; lists of flows and patterns are no step");
+    throw Error("--doctor: needs a collective; lists of flows and patterns have no steps");
   }
 }
 
@@ -218,7 +218,7 @@ int RunOne(const NetworkCommand& command) {
 }
 
 int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
-  if (command.doctor) throw Error("--doctor: looks at one experiment, not at a sweep");
+  if (command.doctor) throw Error("--doctor: needs one experiment, not a sweep");
   std::vector<Sweep> sweeps;
   std::vector<std::string> swept;
   for (const std::string& text : command.sweeps) {

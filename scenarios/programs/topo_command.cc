@@ -15,7 +15,7 @@ int Check(const fabric::Topology& topology) {
   const std::vector<std::string> odd = fabric::CheckTopology(topology);
   for (const std::string& sentence : odd) std::printf("%s\n", sentence.c_str());
   if (!odd.empty()) return 1;
-  std::printf("%s: %zu hosts, %zu links; nothing odd\n", topology.Name().c_str(),
+  std::printf("%s: %zu hosts, %zu links; no likely mistakes\n", topology.Name().c_str(),
               topology.Hosts().size(), topology.Links().size());
   return 0;
 }

@@ -255,9 +255,10 @@ py::list GradientMethods() {
 }  // namespace
 
 void BindCodecs(py::module_& module) {
-  py::class_<CodecState>(module, "State",
-                         "What one sender keeps for one array between steps: thresholds and ranges "
-                         "of methods that remember some.")
+  py::class_<CodecState>(
+      module, "State",
+      "State of one sender for one array between steps: thresholds and ranges of "
+      "methods that have them.")
       .def(py::init<>())
       .def_property_readonly("numbers", [](const CodecState& state) {
         return std::vector<double>(state.numbers.begin(), state.numbers.end());
@@ -270,7 +271,7 @@ void BindCodecs(py::module_& module) {
   const auto parameter = py::arg("parameter") = py::none();
   const auto state = py::arg("state") = static_cast<CodecState*>(nullptr);
 
-  py::class_<MadeCodec>(module, "MadeCodec", "A codec as legacy.codec.make() makes it.")
+  py::class_<MadeCodec>(module, "MadeCodec", "A codec made by legacy.codec.make().")
       .def(py::init<const std::string&, std::optional<double>>(), py::arg("text"), parameter)
       .def_property_readonly("name", [](const MadeCodec& self) { return self.codec().Name(); })
       .def_property_readonly("text", &MadeCodec::text)
@@ -283,7 +284,7 @@ void BindCodecs(py::module_& module) {
              int64_t t, uint32_t w, uint32_t u, CodecState* kept) {
             return self.Encode(values, p, {s, t, w, u}, kept);
           },
-          "The message of these values, as it travels.", py::arg("values"), parameter,
+          "Returns the bytes of these values' message.", py::arg("values"), parameter,
           py::kw_only(), seed, step, worker, unit, state)
       .def(
           "encode_with_feedback",
@@ -292,7 +293,7 @@ void BindCodecs(py::module_& module) {
              CodecState* kept) {
             return self.EncodeWithFeedback(gradient, residual, p, {s, t, w, u}, kept);
           },
-          "The message of gradient + residual; what it lacks is left in `residual`.",
+          "Returns the message of gradient + residual; `residual` becomes what it lacks.",
           py::arg("gradient"), py::arg("residual").noconvert(), parameter, py::kw_only(), seed,
           step, worker, unit, state)
       .def(
@@ -301,15 +302,15 @@ void BindCodecs(py::module_& module) {
              uint64_t s, int64_t t, uint32_t u) {
             return self.Decode(message, n, p, {s, t, 0, u});
           },
-          "The `n` values that a message stands for.", py::arg("message"), py::arg("n"), parameter,
-          py::kw_only(), seed, step, unit)
+          "Returns the `n` values that a message encodes.", py::arg("message"), py::arg("n"),
+          parameter, py::kw_only(), seed, step, unit)
       .def(
           "decode_add",
           [](const MadeCodec& self, const py::bytes& message, py::array_t<float>& sum,
              std::optional<double> p, uint64_t s, int64_t t, uint32_t u) {
             self.DecodeAdd(message, sum, p, {s, t, 0, u});
           },
-          "Adds what a message stands for to `sum`.", py::arg("message"),
+          "Adds the values that a message encodes to `sum`.", py::arg("message"),
           py::arg("sum").noconvert(), parameter, py::kw_only(), seed, step, unit)
       .def(
           "squared_errors",
@@ -317,18 +318,18 @@ void BindCodecs(py::module_& module) {
              uint64_t s, int64_t t, uint32_t w, uint32_t u) {
             return self.SquaredErrors(values, parameters, {s, t, w, u});
           },
-          "The squared error, or its expectation, at each of these parameters.", py::arg("values"),
-          py::arg("parameters"), py::kw_only(), seed, step, worker, unit)
+          "Returns the squared error, or its expectation, at each of these parameters.",
+          py::arg("values"), py::arg("parameters"), py::kw_only(), seed, step, worker, unit)
       .def("message_bytes", &MadeCodec::MessageBytes,
-           "The length of a message of `n` values; None where it depends on them.", py::arg("n"),
-           parameter)
-      .def("elements_sent", &MadeCodec::ElementsSent,
-           "How many of `n` values a message has, as far as the parameter says so.", py::arg("n"),
-           parameter)
-      .def("linear", &MadeCodec::Linear, "Whether messages can be summed in the network.",
+           "Returns the length of a message of `n` values; None where it depends on them.",
            py::arg("n"), parameter)
+      .def("elements_sent", &MadeCodec::ElementsSent,
+           "Returns how many of `n` values a message has, by the parameter alone.", py::arg("n"),
+           parameter)
+      .def("linear", &MadeCodec::Linear,
+           "Returns True where messages can be summed in the network.", py::arg("n"), parameter)
       .def("allows_error_feedback", &MadeCodec::AllowsErrorFeedback,
-           "Whether residuals stay bounded.", parameter);
+           "Returns True where residuals stay bounded.", parameter);
 
   module.def("gradient", &Gradient);
   module.def("gradient_layers", &GradientLayers);

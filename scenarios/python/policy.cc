@@ -231,23 +231,25 @@ py::list PolicyMethods() {
 }  // namespace
 
 void BindPolicies(py::module_& module) {
-  py::class_<SteppedPolicy>(module, "SteppedPolicy", "A policy as legacy.policy.make() makes it.")
+  py::class_<SteppedPolicy>(module, "SteppedPolicy", "A policy made by legacy.policy.make().")
       .def(py::init<const std::string&, const std::string&, const std::string&, double,
                     const std::vector<Layer>&, int64_t, const NamedTexts&>())
       .def_property_readonly("name",
                              [](const SteppedPolicy& self) { return self.built().policy->Name(); })
-      .def_property_readonly("names", &SteppedPolicy::Names,
-                             "Names of what has a parameter each: layers, buckets or the model.")
+      .def_property_readonly(
+          "names", &SteppedPolicy::Names,
+          "Names of the units, which have a parameter each: layers, buckets or the model.")
       .def_property_readonly("description",
                              [](const SteppedPolicy& self) { return self.built().description; })
       .def_property_readonly(
           "parameter", [](const SteppedPolicy& self) { return self.built().parameter; },
-          "What the policy begins with: a uniform parameter, or the average density.")
+          "Anchor of the policy: the uniform parameter, or the average density.")
       .def_property_readonly(
           "reads_clock",
           [](const SteppedPolicy& self) { return self.built().policy->Traits().reads_clock; },
-          "Whether its decisions depend on times or on the network.")
-      .def_property_readonly("step_number", &SteppedPolicy::step, "The next step, from 0.")
+          "True where its decisions depend on times or on the network.")
+      .def_property_readonly("step_number", &SteppedPolicy::step,
+                             "Number of the next step, from 0.")
       .def_property_readonly("workers", &SteppedPolicy::workers)
       .def_property_readonly("numel", &SteppedPolicy::numel)
       .def("_step", &SteppedPolicy::Step)
@@ -257,13 +259,13 @@ void BindPolicies(py::module_& module) {
              double communication, const std::optional<Floats>& mean_gradient) {
             self.Feedback({simulated, compute, codec, communication, {}}, mean_gradient, loss);
           },
-          "Tells the policy what the last step took and brought.", py::kw_only(),
+          "Tells the policy the times and results of the last step.", py::kw_only(),
           py::arg("loss") = 0.0, py::arg("simulated_seconds") = 0.0,
           py::arg("compute_seconds") = 0.0, py::arg("codec_seconds") = 0.0,
           py::arg("communication_seconds") = 0.0, py::arg("mean_gradient") = py::none())
       .def("decisions", &SteppedPolicy::Decisions,
-           "What it decided since the last call, and on what grounds.")
-      .def("residual", &SteppedPolicy::Residual, "What a worker has not sent yet, flat.",
+           "Returns its decisions since the last call, with their reasons.")
+      .def("residual", &SteppedPolicy::Residual, "Returns a worker's residual, flat.",
            py::arg("worker"));
   module.def("check_policy", [](const std::string& text) {
     std::vector<CheckedProperty> found;

@@ -13,8 +13,8 @@ constexpr double kNotTrained = std::numeric_limits<double>::quiet_NaN();
 std::unique_ptr<Policy> Checked(std::unique_ptr<Policy> policy) {
   const std::string needs(policy->Traits().needs_training);
   if (needs.empty()) return policy;
-  throw Error("policy " + std::string(policy->Name()) + ": its decisions follow " + needs +
-              " of a training, and of a shape nothing is trained");
+  throw Error("policy " + std::string(policy->Name()) + ": it decides by " + needs +
+              " of a training, and a shape is not trained");
 }
 
 }  // namespace

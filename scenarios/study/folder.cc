@@ -160,7 +160,7 @@ StudyLock::~StudyLock() { close(file_); }
 Changes Overlay(analysis::JournalEntries entries, analysis::Study& study) {
   Changes changes;
   const auto skip = [&](const std::string& what) {
-    if (entries.skipped++ == 0) entries.first_skipped = what + " is none of the study's";
+    if (entries.skipped++ == 0) entries.first_skipped = what + " is not one of the study's";
   };
   const auto take = [](const auto& entry, auto& known, auto& changed) {
     const bool news = entry.state != known.state || entry.message != known.message;

@@ -198,7 +198,7 @@ TEST(Doctor, ScalesEachPartOfADevicesTime) {
     return MessageOf([&] { ScaleDevices(traffic, wrong, {{}, {}}); });
   };
   EXPECT_EQ(message({{{10}}}),
-            "times of encoding: one for each bucket, round and worker of the step");
+            "times of encoding: one for each bucket, call and worker of the step");
   EXPECT_EQ(message({{{51, 0}}, {{0, 0}, {0, 0}}}),
             "encoding of bucket 0 at worker 0: got '51 ns'; allowed: 0 to 50 ns");
 }

@@ -181,7 +181,7 @@ TEST_F(DdpTraceFile, SaysWhereItIsWrong) {
        "13:10: layer: got 'conv..fc'; allowed: each layer in"},
       {"all-reduce 4000", "all-reduce 4000 400", "12:26: bytes: got '400'; allowed: 4000, as the"},
       {"all-reduce 4000", "reduce 4000",
-       "12:10: way: got 'reduce'; allowed: all-reduce, all-gather"},
+       "12:10: collective: got 'reduce'; allowed: all-reduce, all-gather"},
       {"all-reduce 4000", "all-reduce -1", "12:21: bytes: got '-1'"},
       {"broadcast 0 80", "broadcast 8 80",
        "25:22: bytes: got '80'; allowed: 0, as one worker alone"},

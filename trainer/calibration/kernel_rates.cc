@@ -115,7 +115,7 @@ void SolveKernels(const std::vector<MeasuredPart>& parts, Profile& profile) {
   }
   for (const MeasuredPart& part : parts) {
     for (const std::string& name : Unpriced(part, profile)) {
-      throw Error("calibration: no step of a scheme tells what kernel " + name + " takes");
+      throw Error("calibration: no step of a scheme gives the time of kernel " + name);
     }
   }
 }

@@ -53,7 +53,7 @@ void MeasureOperations(const Stopwatch& seconds, bool gpu, Profile& profile) {
 
 void MeasureGpuOperations(int runs, Profile& profile) {
   if (!torch::cuda::is_available()) {
-    throw Error("operations on the GPU: this program's LibTorch has none that it can use");
+    throw Error("operations on the GPU: this program's LibTorch has no GPU that it can use");
   }
   constexpr int kCalls = 100;
   MeasureOperations(

@@ -301,7 +301,7 @@ class DdpReader {
     if (word.text == "all-reduce") return Collective::kAllReduce;
     if (word.text == "all-gather") return Collective::kAllGather;
     if (word.text == "broadcast") return Collective::kBroadcast;
-    lines_.Fail(word, "way", "all-reduce, all-gather, broadcast");
+    lines_.Fail(word, "collective", "all-reduce, all-gather, broadcast");
   }
 
   void CheckEqual(const TraceCall& call) const {

@@ -81,12 +81,12 @@ std::optional<CollectiveAlgorithm> ParseAlgorithm(std::string_view text, std::st
       allowed += "; servers are chosen by network.aggregation";
     } else if (fabric::CanCarry(algorithm, Payload::SparseSum)) {
       allowed +=
-          "; its sums change what is trained, which takes codecs that can add their messages: "
-          "none does";
+          "; its sums change what is trained, and it needs codecs whose messages can be added, of "
+          "which there are none";
     } else if (fabric::CanCarry(algorithm, Payload::RequantisedSum)) {
       allowed +=
-          "; its sums change what is trained: it carries schemes that quantise sums again "
-          "(reduction=requantise), and those alone";
+          "; its sums change what is trained: it carries only schemes that quantise sums again "
+          "(reduction=requantise)";
     } else {
       allowed += std::string("; it carries no ") + fabric::ToString(payload);
     }
