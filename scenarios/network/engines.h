@@ -12,7 +12,7 @@
 
 namespace legacy {
 
-// A Fidelity says how closely the network is simulated, from the closest look to the fastest.
+// A Fidelity says how closely the network is simulated, from the most detailed to the fastest.
 // kAuto: packets where they are affordable (fidelity.h).
 enum class Fidelity : uint8_t { kPacket, kFlow, kAnalytic, kAuto };
 inline constexpr std::array<const char*, 4> kFidelityTexts = {"packet", "flow", "analytic", "auto"};

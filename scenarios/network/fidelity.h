@@ -26,8 +26,8 @@ struct FidelityChoice {
 // packets (CostEstimate).
 FidelityChoice ChooseFidelity(double packet_seconds, int64_t different, double budget_seconds);
 
-// Returns a warning where frames last so few nanoseconds, which ns-3 counts, that rates are not
-// exact; empty: there is none.
+// Returns a warning where a frame lasts so few nanoseconds that rates are inexact, as ns-3 counts
+// whole nanoseconds; empty: no warning.
 std::string ClockWarning(Fidelity fidelity, const Network& network);
 
 // A PacketSampler simulates, at packet fidelity, every M-th of the fresh steps that it is offered,

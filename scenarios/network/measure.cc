@@ -20,7 +20,7 @@ using fabric::CollectiveAlgorithm;
 using fabric::TimeNs;
 using WallClock = std::chrono::steady_clock;
 
-// `auto` looks with the flow engine: it knows the fabric and costs little.
+// `auto` compares algorithms with the flow engine, which knows the fabric and costs little.
 constexpr Fidelity kScout = Fidelity::kFlow;
 
 double SecondsSince(WallClock::time_point start) {
@@ -111,7 +111,7 @@ void RunToEnd(fabric::Engine& engine) {
   }
 }
 
-// Warm connections: the list runs twice, and the second time counts.
+// Measures a list of flows. With warm connections it runs twice, and the second run counts.
 Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
                          const MeasureOptions& options) {
   const auto wall = WallClock::now();

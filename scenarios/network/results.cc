@@ -52,7 +52,7 @@ std::vector<const Measurement*> At(const std::vector<Measurement>& all, Fidelity
   return at;
 }
 
-// The fidelity that others are compared with.
+// Returns the fidelity with which others are compared.
 Fidelity Reference(const Experiment& experiment) {
   return experiment.Asks(Fidelity::kPacket) ? Fidelity::kPacket : experiment.fidelities.front();
 }

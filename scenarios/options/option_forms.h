@@ -92,7 +92,7 @@ constexpr OptionKind kKindOf = std::is_same_v<Type, Rate>   ? OptionKind::kRate
                                : std::is_same_v<Type, Size> ? OptionKind::kBytes
                                                             : OptionKind::kText;
 
-// Text, or a value that keeps its text (values.h).
+// An option that is text, or a value that keeps its text (values.h).
 template <auto Field, Check Checked = nullptr>
 ScenarioOption Text(std::string key, std::string flag, std::string metavar, std::string help) {
   using Type = std::remove_reference_t<decltype(std::declval<Scenario&>().*Field)>;

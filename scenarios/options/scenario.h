@@ -1,5 +1,5 @@
-// A scenario is everything that a run depends on, in one typed struct, validated once. Every
-// default is written here and only here. Keys of the YAML file, of --set and of the command line go
+// A scenario has everything that a run depends on, in one typed struct, validated once. Defaults
+// are written here only. Keys of the YAML file, of --set and of the command line go
 // through one table (scenario_options.cc), which parses what stands for a value: rates, times,
 // sizes and choices (values.h). Text is left where it names files, or is read together with other
 // options.
@@ -94,8 +94,8 @@ struct Scenario {
   Rate bandwidth = "1Gbps";                                // rate of each link
   Time delay = "10us";                                     // propagation delay of each link
   Parsed<ParseNetworkSchedule> network_schedule = "none";  // rates and delays that change
-  // Other networks that the same trainings are timed on: none | auto | NAME:KEY=VALUE,...;...
-  // (further_networks.h)
+  // Further networks on which the same trainings are timed: none, auto, or NAME:KEY=VALUE,...;...
+  // (further_networks.h).
   std::string further = "none";
   Size queue = "0";  // bytes of a switch port; 0: the preset's
   Parsed<ParseMultipath> multipath = "ecmp";

@@ -40,12 +40,12 @@ Connections ParseConnections(const std::string& text, const std::string& key);
 fabric::Multipath ParseMultipath(const std::string& text, const std::string& key);
 fabric::Transport ParseTransport(const std::string& text, const std::string& key);
 fabric::Synchronisation ParseSync(const std::string& text, const std::string& key);
-// Nothing: the fastest on an idle fabric.
+// Return nothing for "auto", the fastest algorithm on an idle fabric.
 std::optional<fabric::CollectiveAlgorithm> ParseAllReduce(const std::string& text,
                                                           const std::string& key);
 std::optional<fabric::CollectiveAlgorithm> ParseAllGather(const std::string& text,
                                                           const std::string& key);
-// Nothing: as the device profile says.
+// Returns nothing for "profile": the device profile says.
 std::optional<Launches> ParseLaunchesOption(const std::string& text, const std::string& key);
 
 }  // namespace legacy

@@ -45,7 +45,8 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
   return method;
 }
 
-// Who takes part in a step then depends on more than the training's own options.
+// Returns true where workers may be dropped: more than the training's own options then decides
+// which are active.
 bool MayDrop(const Scenario& scenario) { return scenario.sync->MayDrop(); }
 
 }  // namespace

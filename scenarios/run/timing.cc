@@ -28,14 +28,14 @@ fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioN
   return files.Any() ? FactoryOf(*scenario.fidelity, "network.fidelity", files) : network.factory;
 }
 
-// The scenario with the rate and delay of an entry.
+// Returns the scenario with the rate and delay of an entry.
 Scenario WithRatesOf(Scenario scenario, const NetworkScheduleEntry& entry) {
   if (entry.bandwidth) scenario.bandwidth = *entry.bandwidth;
   if (entry.delay) scenario.delay = *entry.delay;
   return scenario;
 }
 
-// One network for each entry of the schedule, or one where there is none.
+// Returns a network for each entry of the schedule, or one where there is no schedule.
 std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario) {
   std::vector<ScenarioNetwork> networks;
   for (const NetworkScheduleEntry& entry : *scenario.network_schedule) {

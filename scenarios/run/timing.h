@@ -128,7 +128,7 @@ class ScenarioTiming {
     double bytes_per_second = 0;
   };
   std::vector<TransferOptions> transfers_;  // one for each entry of the network schedule, or one
-  // What the textbook's rules take each entry's network for.
+  // Latency and rate of each entry's network by the textbook's rules.
   std::vector<AlphaBeta> alpha_beta_;
   std::unique_ptr<fabric::StragglerModel> stragglers_;
   Profile profile_;

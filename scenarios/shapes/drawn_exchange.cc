@@ -126,7 +126,7 @@ Probe DrawnExchange::Measure(size_t unit) {
   return state.probes[now] = exchange.Measure(worker, Draw(unit, worker));
 }
 
-// Of a step in which `sender` takes part in the place of every active worker.
+// Returns the context of a step in which `sender` takes the place of every active worker.
 UnitStep DrawnExchange::ContextOf(size_t unit, int sender) const {
   UnitStep context{
       .info = info_, .parameter = parameters_[unit], .candidates = {}, .estimate = estimate_};
