@@ -15,17 +15,17 @@
 //   };
 //   device.template Launch<Double>(blocks, args);   // a HostDevice or a StreamDevice
 //
-// On a GPU ForEachThread() calls once, with the thread's own number; nothing is synchronised but by
-// Sync() and by what says so. On the host it is a loop over the threads, in an order that the tests
-// change: a result that depends on it is a race. What a thread keeps from one step to the next is a
-// PerThread. Blocks must not wait for each other.
+// On a GPU ForEachThread() calls the step once, with the thread's own number. Only Sync(), and
+// functions whose comments say so, synchronise threads. On the host it is a loop over the threads,
+// in an order that the tests change: a result that depends on it is a race. Values that a thread
+// keeps from one step to the next are a PerThread. Blocks must not wait for each other.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
 #if defined(__CUDACC__)
-// Plain functions of numbers are better constexpr, for host and device.
+// Functions that only compute with numbers are constexpr instead, for host and device.
 #define LEGACY_DEVICE __device__ __forceinline__
 #define LEGACY_UNROLL _Pragma("unroll")
 #define LEGACY_UNROLL_SOME _Pragma("unroll 8")
@@ -69,7 +69,8 @@ class HostBlock {
   HostBlock(int64_t index, int64_t count, Order order, typename Kernel::Shared& shared)
       : index_(index), count_(count), order_(order), shared_(shared) {}
   int64_t index() const { return index_; }
-  int64_t count() const { return count_; }  // of blocks
+  // Returns the number of blocks.
+  int64_t count() const { return count_; }
   typename Kernel::Shared& shared() { return shared_; }
 
   template <class Step>
@@ -78,7 +79,8 @@ class HostBlock {
   }
   void Sync() {}
 
-  // Synchronises all threads: x becomes the sum over the threads before. Returns the sum of all.
+  // Replaces each thread's x by the sum over the threads before it, and returns the sum of all.
+  // Synchronises all threads.
   template <class T>
   T ExclusiveSum(PerThread<T>& x) {
     T sum = 0;
@@ -101,7 +103,7 @@ class HostBlock {
     for (int t = 1; t < kThreads; ++t) most = most < x[t] ? x[t] : most;
     return most;
   }
-  // Returns for each warp the bits of its lanes: bit l is lane l's.
+  // Returns the bits of each warp's lanes: bit l is lane l's.
   PerThread<uint32_t> Ballot(const PerThread<bool>& x) {
     PerThread<uint32_t> masks;
     for (int t = 0; t < kThreads; ++t) {
@@ -118,7 +120,8 @@ class HostBlock {
       }
     }
   }
-  // Makes x the largest of each `lanes` neighbours, a power of two up to a warp.
+  // Sets x to the maximum of each group of `lanes` neighbouring threads; `lanes` is a power of two
+  // up to kWarp.
   template <int lanes, class T>
   void GroupMax(PerThread<T>& x) {
     for (int first = 0; first < kThreads; first += lanes) {
@@ -127,14 +130,14 @@ class HostBlock {
       for (int l = 0; l < lanes; ++l) x[first + l] = most;
     }
   }
-  // Makes what all blocks wrote before their Fence() visible to a block that learns of it by an
-  // atomic and reads with Fresh(), which may also read memory of the block.
+  // Makes everything that a block wrote before its Fence() visible to a block that learns of it by
+  // an atomic and reads it with Fresh(). Fresh() may also read the block's shared memory.
   void Fence() {}
   template <class T>
   T Fresh(const T* at) {
     return *at;
   }
-  // Atomics work on memory of the block or the device, and return what was there before.
+  // Atomics work on shared or global memory and return the value before the operation.
   template <class T>
   T AtomicAdd(T* at, T x) {
     const T before = *at;
@@ -159,9 +162,9 @@ class HostBlock {
     *at |= x;
     return before;
   }
-  // Before atomics: threads of a warp that come by with one key at the same time, which nobody can
-  // rely on, may be taken together. Whether the thread goes on, with the sums of all that it stands
-  // for in x.
+  // Merges the threads of a warp that reach this call at the same time with the same key, before an
+  // atomic; callers must not rely on which threads are merged. Returns true for the thread that
+  // goes on, whose x then holds the sums over all threads merged with it.
   template <class... T>
   bool Combine(uint32_t, T&...) {
     return true;
@@ -174,9 +177,9 @@ class HostBlock {
   typename Kernel::Shared& shared_;
 };
 
-// True where the block, having done `own` of the `all` parts of some work, ended it: then it sees,
-// by Fresh(), what all blocks wrote for it. `done` counts in the memory of the device, from 0, and
-// is 0 again after; `last` is shared.
+// Returns true in the block that completes the last of the `all` parts of some work, of which each
+// block does `own`. That block then sees everything that all blocks wrote, by Fresh(). `done` is a
+// counter in device memory that is 0 before and after; `last` is in shared memory.
 template <class Block>
 LEGACY_DEVICE bool EndsWork(Block& block, uint32_t* done, int64_t own, int64_t all, bool& last) {
   block.Fence();

@@ -1,4 +1,4 @@
-// A device array is an array in the memory of a HostDevice or a StreamDevice.
+// An array in the memory of a HostDevice or a StreamDevice.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class DeviceArray {
 
  public:
   DeviceArray() = default;
-  // Has n elements without meaning yet.
+  // Allocates n elements without initialising them.
   explicit DeviceArray(int64_t n) : size_(n) {
     if (n > 0) data_ = static_cast<T*>(Device::Allocate(bytes()));
   }
@@ -35,30 +35,30 @@ class DeviceArray {
   int64_t size() const { return size_; }
   size_t bytes() const { return static_cast<size_t>(size_) * sizeof(T); }
 
-  // Makes room for n elements at least; what was there is lost where there was less.
+  // Makes room for at least n elements; the contents are lost if the array grows.
   void Reserve(int64_t n) {
     if (n > size_) *this = DeviceArray(n);
   }
   void Clear(Device& device) {
     if (size_ > 0) device.Clear(data_, bytes());
   }
-  // Copies values.size() elements to the begin, growing where there is less room.
+  // Copies values.size() elements to the beginning, and grows the array if it is smaller.
   void Upload(Device& device, std::span<const T> values) {
     Reserve(std::ssize(values));
     if (!values.empty()) device.Upload(data_, values.data(), values.size_bytes());
   }
-  // Makes room for n elements at least, the first `kept` of which stay as they are.
+  // Makes room for at least n elements, and keeps the first `kept` of them.
   void Grow(Device& device, int64_t n, int64_t kept) {
     if (n <= size_) return;
     DeviceArray grown(n);
     if (kept > 0) device.Copy(grown.data_, data_, static_cast<size_t>(kept) * sizeof(T));
     *this = std::move(grown);
   }
-  // Copies the first elements, which are there after the device's Wait().
+  // Copies the first values.size() elements; they are valid after the device's Wait().
   void Download(Device& device, std::span<T> values) const {
     if (!values.empty()) device.Download(values.data(), data_, values.size_bytes());
   }
-  // Copies `count` elements from `begin` on; waits.
+  // Copies `count` elements from `begin` on, and waits for them.
   std::vector<T> Download(Device& device, int64_t begin, int64_t count) const {
     std::vector<T> values(static_cast<size_t>(count));
     if (count > 0) device.Download(values.data(), data_ + begin, values.size() * sizeof(T));

@@ -14,7 +14,7 @@ namespace legacy::cuda {
 
 class HostDevice {
  public:
-  // `order` is that of threads and of blocks.
+  // `order` is the order in which threads and blocks run.
   explicit HostDevice(Order order = Order::kForward) : order_(order) {}
 
   template <class Kernel>
@@ -26,7 +26,7 @@ class HostDevice {
     }
   }
 
-  // Memory: DeviceArray (device_array.h).
+  // Functions that DeviceArray (device_array.h) allocates and copies memory with.
   static void* Allocate(size_t bytes) { return ::operator new(bytes, kAlignment); }
   static void Free(void* memory) { ::operator delete(memory, kAlignment); }
   void Clear(void* memory, size_t bytes) { std::memset(memory, 0, bytes); }

@@ -1,5 +1,5 @@
-// An image is tables that are made on the host and read on the device: arrays, one after the other,
-// in one piece of memory that is copied as it is.
+// An image holds tables that the host makes and the device reads: arrays, one after the other, in
+// one piece of memory that is copied as a whole.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,10 @@ namespace legacy::cuda {
 
 class Image {
  public:
-  static constexpr size_t kAlignment = 16;  // of every array, where that of the memory is so
+  // Alignment in bytes of every array, provided that the memory is aligned so.
+  static constexpr size_t kAlignment = 16;
 
-  // A Slot says where an array is; a SegmentsSlot, where tables of segments are.
+  // A Slot is the place of an array in the image, a SegmentsSlot that of tables of segments.
   template <class T>
   struct Slot {
     size_t begin = 0;
@@ -25,7 +26,8 @@ class Image {
     Slot<Extent> extents;
     Slot<int64_t> first_tile;
     int32_t count = 0;
-    int64_t tiles = 0;  // of all of them
+    // Number of tiles of all segments.
+    int64_t tiles = 0;
   };
 
   template <class T>
@@ -57,8 +59,8 @@ class Image {
   std::vector<std::byte> bytes_;
 };
 
-// An ImageTable is a table that is an image: one piece of memory, aligned to 16 bytes. A table's
-// View() is of a copy of it.
+// An ImageTable is a table that is stored as an image in memory aligned to 16 bytes. The table's
+// View() refers to a copy of the image.
 class ImageTable {
  public:
   size_t Bytes() const { return image_.bytes().size(); }

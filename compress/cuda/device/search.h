@@ -1,4 +1,4 @@
-// This is search in ascending numbers, by one thread or by all threads of a block.
+// Binary search in ascending numbers, by one thread or by all threads of a block.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ LEGACY_DEVICE uint32_t LowerBound(const uint32_t* indices, uint32_t count, int64
   return low;
 }
 
-// Does the same by a block, in log(n) / log(threads) steps.
+// Searches as above with all threads of a block, in log(n) / log(threads) steps.
 template <class Block>
 LEGACY_DEVICE int64_t LowerBound(Block& block, const uint32_t* ascending, int64_t n, int64_t key) {
-  int64_t low = 0, high = n;  // the result is one of low .. high
+  int64_t low = 0, high = n;  // the result lies in low .. high
   while (low < high) {
     const int64_t step = (high - low + Block::kThreads - 1) / Block::kThreads;
     typename Block::template PerThread<uint32_t> below;
@@ -33,7 +33,7 @@ LEGACY_DEVICE int64_t LowerBound(Block& block, const uint32_t* ascending, int64_
       below[thread] = at < high && ascending[at] < key ? 1 : 0;
     });
     const int64_t count = block.Sum(below);
-    const int64_t next = low + count * step;  // the first of those looked at that is not below
+    const int64_t next = low + count * step;  // the first probe that is not below
     high = next < high ? next : high;
     if (count > 0) low = next - step + 1;
   }

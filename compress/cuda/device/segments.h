@@ -1,6 +1,6 @@
-// Segments are many vectors in one launch: the layers of a model, of one worker or of several whose
-// buffers follow each other. Each is cut into tiles; a block takes a tile and finds out whose it
-// is.
+// Segments are the vectors that one launch handles: the layers of a model, of one worker or of
+// several workers whose buffers follow each other. Each segment is cut into tiles; a block takes a
+// tile and looks up the segment that it belongs to.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace legacy::cuda {
 
-// Elements of a tile that a SegmentTable is made for, but for kernels that name another number.
+// Number of elements of a tile, unless a kernel names another one.
 inline constexpr int64_t kTile = 4096;
 
-// Returns how many tiles, or blocks, of `elements` elements hold n.
+// Returns the number of tiles, or blocks, of `elements` elements that hold n elements.
 constexpr int64_t TilesOf(int64_t n, int64_t elements) { return (n + elements - 1) / elements; }
 template <class Number>
 constexpr Number RoundedUp(Number n, std::type_identity_t<Number> multiple) {
@@ -33,31 +33,34 @@ struct Extent {
 // Segments are in the memory of the device.
 struct Segments {
   const Extent* extents = nullptr;
-  const int64_t* first_tile =
-      nullptr;  // count + 1: those of segment s are first_tile[s] .. first_tile[s + 1] - 1
+  // Number of tiles before each segment; count + 1 entries.
+  const int64_t* first_tile = nullptr;
   int32_t count = 0;
 };
 
-// PackedLists are entries selected from many segments, packed in the memory of the device: those of
-// segment s are begin[s] .. begin[s] + count[s] - 1. Begins ascend.
+// PackedLists are entries selected from many segments, packed in device memory. The entries of
+// segment s are begin[s] .. begin[s] + count[s] - 1; begins ascend.
 struct PackedLists {
   const int64_t* begin = nullptr;
   const uint32_t* count = nullptr;
-  const uint32_t* indices = nullptr;  // from the segment's begin, strictly ascending
+  // Positions within the segment, strictly ascending.
+  const uint32_t* indices = nullptr;
   const float* values = nullptr;
 };
 
-// Stands for the position of an element that a segment does not have.
+// Marks the position of an element that a segment does not have.
 inline constexpr uint32_t kNoPosition = 0xFFFFFFFF;
 
 struct Tile {
   int32_t segment = 0;
-  int64_t begin = 0;  // in the segment
+  // First element, counted from the segment's begin.
+  int64_t begin = 0;
   int64_t end = 0;
-  int64_t offset = 0;  // of the segment
+  // The segment's first element in the flat buffer.
+  int64_t offset = 0;
 };
 
-// Returns the last of `count` begins, which do not fall, that is not after `index`.
+// Returns the position of the last of `count` begins that is at most `index`; begins never fall.
 LEGACY_DEVICE int32_t FindSegment(const int64_t* begins, int32_t count, int64_t index) {
   int32_t low = 0, high = count;
   while (high - low > 1) {
@@ -67,7 +70,7 @@ LEGACY_DEVICE int32_t FindSegment(const int64_t* begins, int32_t count, int64_t 
   return low;
 }
 
-// Returns tile number `index` of tiles of `elements` elements.
+// Returns tile `index` of the tiles of `elements` elements.
 LEGACY_DEVICE Tile FindTile(const Segments& segments, int64_t index, int64_t elements) {
   const int32_t segment = FindSegment(segments.first_tile, segments.count, index);
   const Extent extent = segments.extents[segment];
@@ -76,7 +79,7 @@ LEGACY_DEVICE Tile FindTile(const Segments& segments, int64_t index, int64_t ele
   return {segment, begin, end, extent.offset};
 }
 
-// Calls step(number, tile) for a block's share of all tiles: a run of them.
+// Calls step(number, tile) for the block's share of all tiles, which is a contiguous run.
 template <class Block, class Step>
 LEGACY_DEVICE void ForTiles(Block& block, const Segments& segments, Step step) {
   const int64_t all = segments.first_tile[segments.count];
@@ -86,7 +89,8 @@ LEGACY_DEVICE void ForTiles(Block& block, const Segments& segments, Step step) {
   for (int64_t t = begin; t < end; ++t) step(t, FindTile(segments, t, kTile));
 }
 
-// Does the same for tiles that are spread: where neighbours are alike, blocks have as much to do.
+// Calls step(number, tile) for every count()-th tile. This balances the blocks' work where
+// neighbouring tiles are alike.
 template <class Block, class Step>
 LEGACY_DEVICE void ForSpreadTiles(Block& block, const Segments& segments, Step step) {
   const int64_t all = segments.first_tile[segments.count];
@@ -102,7 +106,7 @@ LEGACY_DEVICE Tile FlatTile(int64_t index, int64_t n) {
   return {0, begin, begin + kTile < n ? begin + kTile : n, 0};
 }
 
-// Returns where the tiles of each begin; the last entry is the number of all.
+// Returns the number of the first tile of each extent; the last entry is the number of all tiles.
 inline std::vector<int64_t> FirstTiles(std::span<const Extent> extents, int64_t elements) {
   std::vector<int64_t> first = {0};
   for (const Extent& extent : extents) {
@@ -111,8 +115,8 @@ inline std::vector<int64_t> FirstTiles(std::span<const Extent> extents, int64_t 
   return first;
 }
 
-// A SegmentTable is segments and where their tiles of `elements` begin, made on the host to be
-// copied to the device.
+// A SegmentTable holds segments and the first tile of each, for tiles of `elements` elements. It is
+// made on the host and copied to the device.
 class SegmentTable {
  public:
   SegmentTable(std::span<const Extent> extents, int64_t elements)
@@ -127,8 +131,8 @@ class SegmentTable {
     return sum;
   }
 
-  // Returns the bytes of both tables as one piece of memory, aligned to 8 bytes; View() is of a
-  // copy of what Write() wrote.
+  // Returns the size in bytes of both tables in one piece of memory, aligned to 8 bytes. View()
+  // refers to a copy of what Write() wrote.
   size_t Bytes() const { return ExtentBytes() + first_tile_.size() * sizeof(int64_t); }
   void Write(void* memory) const {
     if (!extents_.empty()) std::memcpy(memory, extents_.data(), ExtentBytes());

@@ -1,5 +1,5 @@
-// How a kernel (block.h) is compiled for a GPU. A .cu that includes this compiles the kernels of
-// all launches that it instantiates; each kernel is in one of them.
+// Compiles a kernel (block.h) for a GPU. A .cu file that includes this header compiles the kernels
+// of all launches that it instantiates; each kernel is compiled in one such file.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,7 +15,7 @@
 
 namespace legacy::cuda {
 
-// The same calls as HostBlock's (block.h).
+// Has the same functions as HostBlock (block.h).
 template <class Kernel>
 class DeviceBlock {
  public:
@@ -31,7 +31,7 @@ class DeviceBlock {
    private:
     T value_{};
   };
-  // Of the collectives.
+  // Shared memory that sums, maxima and other functions of all threads use.
   struct Scratch {
     alignas(8) unsigned char warps[kWarps * 8];
   };
@@ -102,7 +102,8 @@ class DeviceBlock {
   LEGACY_DEVICE void Fence() { __threadfence(); }
   template <class T>
   LEGACY_DEVICE T Fresh(const T* at) {
-    return *static_cast<const volatile T*>(at);  // not from the multiprocessor's own cache
+    // Volatile reads bypass the multiprocessor's own cache.
+    return *static_cast<const volatile T*>(at);
   }
   template <class T>
   LEGACY_DEVICE T AtomicAdd(T* at, T x) {
@@ -164,7 +165,7 @@ struct SharedMemory {
   typename Kernel::Shared kernel;
 };
 
-// Blocks that a multiprocessor is to have room for; 0: the compiler's choice.
+// Number of blocks that a multiprocessor should have room for; 0 leaves the choice to the compiler.
 template <class Kernel>
 constexpr int BlocksTogether() {
   if constexpr (requires { Kernel::kBlocksTogether; }) return Kernel::kBlocksTogether;
@@ -180,7 +181,8 @@ __global__ void __launch_bounds__(Kernel::kThreads, BlocksTogether<Kernel>())
   Kernel::Run(block, args);
 }
 
-// Used: C++ sources, which do not see it, call what a .cu instantiates.
+// The attribute `used` keeps the code: C++ sources, which do not see it, call what a .cu
+// instantiates.
 template <class Kernel>
 [[gnu::used]] void StreamDevice::Launch(int64_t blocks, const typename Kernel::Args& args) {
   if (blocks == 0) return;
@@ -190,7 +192,8 @@ template <class Kernel>
     throw Error("GPU blocks of a launch", std::to_string(blocks), "up to 2^31 - 1");
   }
   constexpr size_t kBytes = sizeof(SharedMemory<Kernel>);
-  constexpr size_t kFree = 48 << 10;  // more has to be asked for
+  // Larger sizes have to be requested.
+  constexpr size_t kFree = 48 << 10;
   if constexpr (kBytes > kFree) {
     static const cudaError_t raised = cudaFuncSetAttribute(
         Entry<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kBytes));

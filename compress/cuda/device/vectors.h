@@ -1,5 +1,5 @@
-// Vectors are four neighbouring elements in one access (16 bytes of floats), where memory is
-// aligned for it, and how the threads of a block share a tile by them.
+// A vector is four neighbouring elements in one access (16 bytes of floats), where memory is
+// aligned for it. The threads of a block share a tile by vectors.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ LEGACY_DEVICE bool IsVectorAligned(const T* at) {
   return reinterpret_cast<uintptr_t>(at) % sizeof(Vector<T>) == 0;
 }
 
-// T at an address that is a multiple of its alignment. Elsewhere a GPU refuses the access, and the
-// host's sanitizer the reference.
+// Loads a T from an address that is a multiple of its alignment. At another address a GPU refuses
+// the access, and on the host a sanitizer reports the reference.
 template <class T>
 LEGACY_DEVICE T LoadAligned(const void* from) {
   const T& place = *static_cast<const T*>(from);
@@ -60,8 +60,9 @@ LEGACY_DEVICE void StoreVector(const T* from, T* to) {
   StoreAligned(vector, to);
 }
 
-// A tile of kElements, of which each thread owns kVectors vectors; neighbours own neighbouring
-// ones. Owned elements are counted by vectors: i / kVector is the vector's number.
+// A tile of kElements elements, of which each thread owns kVectors vectors; neighbouring threads
+// own neighbouring vectors. Owned elements are counted by vectors: i / kVector is the number of the
+// vector.
 template <int kThreads, int kVectors>
 struct TileVectors {
   static constexpr int kOwn = kVector * kVectors;
@@ -73,12 +74,12 @@ struct TileVectors {
   static constexpr int Position(int thread, int i) {
     return (i / kVector * kThreads + thread) * kVector + i % kVector;
   }
-  // True where a tile of a flat buffer can be read and written by vectors.
+  // Returns true if a tile of a flat buffer can be read and written by vectors.
   template <class T>
   static LEGACY_DEVICE bool ByVectors(const T* flat, const Tile& tile) {
     return tile.end - tile.begin == kElements && IsVectorAligned(flat + tile.offset + tile.begin);
   }
-  // Reads a thread's elements of a tile; T() behind the end of the segment.
+  // Reads a thread's elements of a tile; elements after the end of the segment are T().
   template <class T>
   static LEGACY_DEVICE void Read(const T* flat, const Tile& tile, bool by_vectors, int thread,
                                  Own<T>& own) {
@@ -96,11 +97,12 @@ struct TileVectors {
       own[i] = at < tile.end ? segment[at] : T();
     }
   }
-  // Reads e = g + r; `gradient` may be null.
+  // Returns true if e = g + r can be read by vectors; `gradient` may be null.
   static LEGACY_DEVICE bool SumByVectors(const float* gradient, const float* residual,
                                          const Tile& tile) {
     return ByVectors(residual, tile) && (!gradient || ByVectors(gradient, tile));
   }
+  // Reads a thread's elements of e = g + r; `gradient` may be null.
   static LEGACY_DEVICE Own<float> ReadSum(const float* gradient, const float* residual,
                                           const Tile& tile, int thread) {
     const bool by_vectors = SumByVectors(gradient, residual, tile);
@@ -131,8 +133,9 @@ struct TileVectors {
   }
 };
 
-// VectorCounts are how many of a thread's elements count, by vectors, 16 bits each: their sums over
-// the threads before and over all say which one of the tile, in order, a thread's next one is.
+// VectorCounts is the number of a thread's selected elements in each of its vectors, 16 bits each.
+// The sums over the threads before, and over all threads, give the rank in the tile of a thread's
+// next selected element.
 struct VectorCounts {
   static constexpr int kField = 16;
   static constexpr uint64_t One(int i) { return uint64_t{1} << i / kVector * kField; }

@@ -1,5 +1,5 @@
-// A workspace is scratch memory that the caller gives, cut into arrays. Without memory it only adds
-// up how much is needed, so what asks and what takes are one piece of code.
+// A workspace is scratch memory from the caller, cut into arrays. A workspace without memory only
+// adds up the bytes that are needed, so that one piece of code both measures and allocates.
 //
 //   size_t bytes = Workspace::BytesFor([&](Workspace& w) { Layout(w, job); });
 #pragma once
@@ -11,12 +11,13 @@ namespace legacy::cuda {
 
 class Workspace {
  public:
-  static constexpr size_t kAlignment = 256;  // of every array, if `memory` is aligned so
+  // Alignment in bytes of every array, provided that `memory` is aligned so.
+  static constexpr size_t kAlignment = 256;
 
   Workspace() = default;
   Workspace(void* memory, size_t bytes) : memory_(static_cast<std::byte*>(memory)), bytes_(bytes) {}
 
-  // Returns room for n elements; null where there is no memory, or not enough of it.
+  // Returns room for n elements, or null if there is no memory or not enough of it.
   template <class T>
   T* Take(int64_t n) {
     const size_t begin = used_;

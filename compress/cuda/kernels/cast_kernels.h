@@ -1,7 +1,7 @@
-// cpu/cast.h on a GPU: half precision and bfloat16 from floats and back, the same bits, as rules
-// for LaunchMap(). 6 bytes moved per element; by vectors where the pointers allow it (16 bytes of
-// floats, 8 of the others). Halves and bfloat16s are the nearest, even on ties, and saturate. No
-// value is NaN.
+// Converts floats to half precision and bfloat16 and back on a GPU, to the same bits as cpu/cast.h,
+// by rules for LaunchMap(). 6 bytes move per element, by vectors where the pointers allow it (16
+// bytes of floats, 8 of the others). Rounding is to nearest, ties to even, and saturates. No value
+// may be NaN.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The launches of vectors and casts, compiled for a GPU.
+// Compiles the launches of vectors and casts for a GPU.
 #include "compress/cuda/device/stream_device.cuh"
 #include "compress/cuda/kernels/cast_kernels.h"
 #include "compress/cuda/kernels/vector_kernels.h"

@@ -1,6 +1,6 @@
-// cpu/vector.h on a GPU: sums and extremes of many segments at once, to the bit, and loops over
-// dense vectors. Sums have the order of cpu/vector.h, so that they are the CPU's to the bit:
-// a warp takes a block of kSumBlock terms, its lanes are that order's lanes.
+// Sums and extremes of many segments at once, and loops over dense vectors, on a GPU. Sums have the
+// order of cpu/vector.h, and therefore the CPU's bits: a warp sums a block of kSumBlock terms, and
+// its lanes are that order's lanes.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@ struct Itself {
 
 static_assert(cpu::kSumLanes == kWarp);
 
-// Lane `lane` of the sum of a block of `n` <= kSumBlock terms.
+// Returns lane `lane` of the sum of a block of `n` <= kSumBlock terms.
 template <class Term, class Number>
 LEGACY_DEVICE double LaneSum(const Number* terms, int64_t n, int lane) {
   double sum = 0;
@@ -44,7 +44,8 @@ LEGACY_DEVICE double LaneSum(const Number* terms, int64_t n, int lane) {
 
 inline constexpr int64_t kSumsPerTile = kTile / cpu::kSumBlock;
 
-// First level: 4 bytes read an element. sums[t * kSumsPerTile + b] is that of block b of tile t.
+// Computes the first level of sums, and reads 4 bytes per element. sums[t * kSumsPerTile + b] is
+// the sum of block b of tile t.
 template <class Term>
 struct SumBlocks {
   static constexpr int kThreads = kSumsPerTile * kWarp;
@@ -73,12 +74,14 @@ struct SumBlocks {
   }
 };
 
-// The other levels, by all threads: `count` sums of blocks, overwritten, become one; 0 of none.
+// Computes the other levels with all threads: adds `count` sums of blocks, which it overwrites, to
+// one; returns 0 if there are none.
 template <class Block>
 LEGACY_DEVICE double SumOfBlocks(Block& block, double* sums, int64_t count) {
   while (count > 1) {
     const int64_t blocks = (count + cpu::kSumBlock - 1) / cpu::kSumBlock;
-    // Block b is read by the round that writes sum b, at or after the rounds that write before it.
+    // Block b is read in the iteration that writes sum b, at or after the iterations that write
+    // before it.
     for (int64_t round = 0; round < blocks; round += Block::kThreads / kWarp) {
       typename Block::template PerThread<double> sum;
       block.ForEachThread([&](int thread) {
@@ -100,13 +103,13 @@ LEGACY_DEVICE double SumOfBlocks(Block& block, double* sums, int64_t count) {
   return count > 0 ? sums[0] : 0.0;
 }
 
-// The other levels: a block for each segment, whose sums of blocks become one.
+// Computes the other levels for all segments, with a block for each.
 struct FinishSums {
   static constexpr int kThreads = 1024;
   struct Args {
     Segments segments;
     double* sums;    // overwritten
-    double* totals;  // of each segment; 0 of an empty one
+    double* totals;  // one per segment; 0 if it is empty
   };
   struct Shared {};
 
@@ -126,9 +129,9 @@ inline double* LayOutSums(const SegmentTable& table, Workspace& workspace) {
   return workspace.Take<double>(table.tiles() * kSumsPerTile);
 }
 
-// Of each segment, from values at its extent of a flat buffer, one number into `totals`. `segments`
-// is the copy of `table` on the device, `sums` of LayOutSums(). 4 bytes read an element, 8 written
-// for each 1024.
+// Writes one number per segment to `totals`, from values at the segment's extent of a flat buffer.
+// `segments` is the device's copy of `table`, `sums` is from LayOutSums(). Reads 4 bytes per
+// element, and writes 8 per 1024 elements.
 template <class Term, class Device>
 void LaunchSums(Device& device, const SegmentTable& table, Segments segments, const float* values,
                 double* sums, double* totals) {
@@ -136,13 +139,13 @@ void LaunchSums(Device& device, const SegmentTable& table, Segments segments, co
   device.template Launch<FinishSums>(table.count(), {segments, sums, totals});
 }
 
-// Finds both for each segment in one read: 4 bytes an element.
+// Both extremes of each segment, found in one read of 4 bytes per element.
 struct Extremes {
-  uint32_t* largest;           // |x| as bits, which order like the numbers, NaN above infinity
-  uint32_t* first_non_finite;  // position in the segment; kNoPosition where all are finite
+  uint32_t* largest;           // |x| as bits, which order as numbers do, NaN above infinity
+  uint32_t* first_non_finite;  // position within the segment, or kNoPosition
 };
 
-// A thread for each segment.
+// Runs a thread for each segment.
 struct ResetExtremes {
   static constexpr int kThreads = 256;
   struct Args {
@@ -193,7 +196,7 @@ struct FindExtremes {
       if (most[thread] < cpu::kInfinityKey) return;
       uint32_t first = kNoPosition;
       LEGACY_UNROLL
-      for (int i = Vectors::kOwn - 1; i >= 0; --i) {  // their positions ascend
+      for (int i = Vectors::kOwn - 1; i >= 0; --i) {  // from the last to the first
         if (cpu::KeyOf(own[thread][i]) < cpu::kInfinityKey) continue;
         first = static_cast<uint32_t>(tile.begin + Vectors::Position(thread, i));
       }
@@ -210,8 +213,8 @@ void LaunchExtremes(Device& device, const SegmentTable& table, Segments segments
   device.template Launch<FindExtremes>(table.tiles(), {segments, values, extremes});
 }
 
-// Rule::Of(in[i], out[i]) into out[i]. Reads and writes each element once; where the rule does not
-// look at `out`, that is not read.
+// Sets out[i] to Rule::Of(in[i], out[i]). Reads and writes each element once, and reads `out` only
+// if the rule uses it.
 template <class Rule, class In, class Out = In>
 struct Map {
   static constexpr int kThreads = 256;

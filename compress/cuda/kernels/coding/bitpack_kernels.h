@@ -1,8 +1,9 @@
-// cpu/bitpack.h on a GPU: codes of 1 to 32 bits and signs, packed and unpacked, and the words of
-// packed codes for kernels that pack what they make.
+// Packs and unpacks codes of 1 to 32 bits and signs on a GPU, as cpu/bitpack.h does, and computes
+// words of packed codes for kernels that pack their own results.
 //
-// Bytes moved per code: its own (4 or 1, or a float's 4) and width / 8. Packed memory is aligned to
-// four bytes; exactly cpu::PackedBytes(n, width) of it are written, and read.
+// Bytes moved per code: the size of the unpacked code (4 or 1, or 4 of a float) and width / 8.
+// Packed memory is aligned to four bytes; exactly cpu::PackedBytes(n, width) bytes are written or
+// read.
 #pragma once
 
 #include <array>
@@ -17,12 +18,14 @@ namespace legacy::cuda {
 inline constexpr int kWordBits = 32;
 inline constexpr int kWordBytes = 4;
 
-// Word `word` of the first `n` codes, of `width` bits each: 1 to 32. n * width fits in 32 bits.
+// Returns word `word` of the first `n` packed codes of `width` bits, 1 <= width <= 32. n * width
+// fits in 32 bits.
 template <class CodeAt>
 LEGACY_DEVICE uint32_t PackedWord(uint32_t word, uint32_t width, uint32_t n, CodeAt code_at) {
   uint32_t i = word * kWordBits / width;
   if (i >= n) return 0;
-  const uint32_t before = word * kWordBits - i * width;  // bits of the code in the word before
+  // Bits of the code that are in the previous word.
+  const uint32_t before = word * kWordBits - i * width;
   uint32_t packed = code_at(i) >> before;
   for (uint32_t filled = width - before; filled < kWordBits && ++i < n; filled += width) {
     packed |= code_at(i) << filled;
@@ -30,7 +33,8 @@ LEGACY_DEVICE uint32_t PackedWord(uint32_t word, uint32_t width, uint32_t n, Cod
   return packed;
 }
 
-// Words of memory of `bytes` bytes, aligned to four: of the last only the bytes that are there.
+// Load and store a word of memory of `bytes` bytes, aligned to four; of an incomplete last word,
+// only the bytes that exist are accessed.
 LEGACY_DEVICE uint32_t LoadWord(const std::byte* from, int64_t bytes, int64_t word) {
   const int64_t at = word * kWordBytes, rest = bytes - at;
   if (rest >= kWordBytes) return LoadAligned<uint32_t>(from + at);
@@ -44,7 +48,7 @@ LEGACY_DEVICE void StoreWord(std::byte* to, int64_t bytes, int64_t word, uint32_
   for (int i = 0; i < rest; ++i) to[at + i] = static_cast<std::byte>(value >> 8 * i);
 }
 
-// Code of `width` bits from bit `bit` on.
+// Returns the code of `width` bits that begins at bit `bit`.
 LEGACY_DEVICE uint32_t LoadCode(const std::byte* from, int64_t bytes, int64_t bit, int width) {
   const int64_t word = bit / kWordBits;
   const int skip = static_cast<int>(bit % kWordBits);
@@ -53,15 +57,16 @@ LEGACY_DEVICE uint32_t LoadCode(const std::byte* from, int64_t bytes, int64_t bi
   return static_cast<uint32_t>(bits >> skip & ((uint64_t{1} << width) - 1));
 }
 
-// True where bits after the last of n codes are set.
+// Returns true if bits after the last of n codes are set.
 LEGACY_DEVICE bool HasPadding(const std::byte* packed, int64_t n, int width) {
   const auto used = static_cast<int>(n * width % 8);
   return used != 0 && static_cast<uint32_t>(packed[n * width / 8]) >> used != 0;
 }
 
-inline constexpr int64_t kPackTile = 8192;  // codes of a block: whole words of every width
+// Codes per block, a whole number of words for every width.
+inline constexpr int64_t kPackTile = 8192;
 
-// A thread for each word of the output.
+// Runs a thread for each word of the output.
 template <class Code>
 struct PackTile {
   static constexpr int kThreads = 256;
@@ -91,7 +96,7 @@ struct PackTile {
   }
 };
 
-// A thread for each vector of codes.
+// Runs a thread for each vector of codes.
 template <class Code>
 struct UnpackTile {
   static constexpr int kThreads = 256;
@@ -134,7 +139,7 @@ struct UnpackTile {
   }
 };
 
-// A warp makes a word of 32 neighbours; each has kWordsPerWarp of them.
+// Runs a warp for each kWordsPerWarp words; a word holds the signs of 32 neighbouring values.
 struct PackSignTile {
   static constexpr int kThreads = 256;
   static constexpr int kWordsPerWarp = 8;
@@ -178,7 +183,7 @@ struct PackSignTile {
   }
 };
 
-// A thread for each vector of values.
+// Runs a thread for each vector of values.
 struct UnpackSignTile {
   static constexpr int kThreads = 256;
   static constexpr int64_t kElements = 8192;
@@ -220,24 +225,24 @@ struct UnpackSignTile {
   }
 };
 
-// Codes are below 2^width. 1 <= width <= 32, <= 8 for bytes.
+// Packs n codes below 2^width, 1 <= width <= 32; width <= 8 for codes of a byte.
 template <class Code, class Device>
 void LaunchPack(Device& device, const Code* codes, int64_t n, int width, std::byte* out) {
   device.template Launch<PackTile<Code>>(TilesOf(n, kPackTile), {codes, n, width, out});
 }
-// *malformed becomes 1 where bits after the last code are set, and stays as it is elsewhere; may be
-// null.
+// Unpacks n codes. Sets *malformed to 1 if bits after the last code are set, and otherwise leaves
+// it as it is; `malformed` may be null.
 template <class Code, class Device>
 void LaunchUnpack(Device& device, const std::byte* in, int64_t n, int width, Code* codes,
                   uint32_t* malformed) {
   device.template Launch<UnpackTile<Code>>(TilesOf(n, kPackTile), {in, n, width, codes, malformed});
 }
-// One bit a value, set where it is below zero: zeros of both signs are not.
+// Packs one bit per value, set for values below zero; zeros of both signs leave it clear.
 template <class Device>
 void LaunchPackSigns(Device& device, const float* values, int64_t n, std::byte* out) {
   device.template Launch<PackSignTile>(TilesOf(n, PackSignTile::kElements), {values, n, out});
 }
-// `set` where the bit is, `clear` where it is not.
+// Unpacks bits to `set` where a bit is set, and to `clear` where it is not.
 template <class Device>
 void LaunchUnpackSigns(Device& device, const std::byte* in, int64_t n, float clear, float set,
                        float* values, uint32_t* malformed) {

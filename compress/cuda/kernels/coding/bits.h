@@ -10,12 +10,16 @@ inline constexpr int64_t kBitTile = 1024;  // words
 
 constexpr int64_t BitWords(int64_t bits) { return (bits + kBitsInWord - 1) / kBitsInWord; }
 
-// One of several that are turned into positions at once.
+// A bit set that is turned into positions, together with others.
 struct BitSet {
-  int64_t bits = 0;         // what follows them in the last word is not looked at
-  bool complement = false;  // of the bits that are clear
-  int64_t out = 0;          // where its positions go,
-  int64_t most = 0;         // of which no more than these are written
+  // Number of bits; later bits of the last word are ignored.
+  int64_t bits = 0;
+  // Selects the clear bits instead of the set ones.
+  bool complement = false;
+  // Index at which its positions are written.
+  int64_t out = 0;
+  // Largest number of positions that are written.
+  int64_t most = 0;
 };
 
 }  // namespace legacy::cuda

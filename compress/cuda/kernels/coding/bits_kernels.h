@@ -1,11 +1,11 @@
-// Positions of the set bits of bitmaps, ascending, of many bitmaps at once: the end of a random
-// subset, and the way back from messages that send positions as bits.
+// Lists the positions of the set bits of many bitmaps, ascending. Random subsets end with this, and
+// messages that send positions as bits are read with it.
 //
-//   CountBits   per tile
-//   ScanBits    what each tile's positions begin with
-//   EmitBits    positions of a tile are put in order in shared memory, to be written side by side
+//   CountBits   counts the set bits of each tile
+//   ScanBits    sums the counts of the tiles before each tile
+//   EmitBits    orders the positions of a tile in shared memory and writes them contiguously
 //
-// Bytes moved: a bitmap is read twice, 4 written for each position.
+// Bytes moved: a bitmap is read twice, and 4 bytes are written for each position.
 #pragma once
 
 #include <array>
@@ -18,22 +18,22 @@
 
 namespace legacy::cuda {
 
-// All in the memory of the device.
+// All pointers are to device memory.
 struct BitJob {
-  Segments words;  // those of each bitmap, in tiles of kBitTile
+  Segments words;  // words of each bitmap, in tiles of kBitTile
   const BitSet* sets = nullptr;
   const uint32_t* bitmaps = nullptr;
   uint32_t* positions = nullptr;
-  uint32_t* before =
-      nullptr;  // scratch: of each tile, its positions, then those of the tiles before
-  uint32_t* found = nullptr;  // of each bitmap
+  // Scratch: number of positions in each tile, then in the tiles before it.
+  uint32_t* before = nullptr;
+  uint32_t* found = nullptr;  // number of positions of each bitmap
 };
 
 inline constexpr int kBitThreads = 256;
 using BitVectors = TileVectors<kBitThreads, 1>;
 static_assert(BitVectors::kElements == kBitTile);
 
-// A thread's words of a tile, with the bits that count set.
+// Returns a thread's words of a tile, with the selected bits set.
 LEGACY_DEVICE BitVectors::Own<uint32_t> ReadBits(const BitJob& job, const Tile& tile, int thread) {
   const BitSet set = job.sets[tile.segment];
   BitVectors::Own<uint32_t> words;
@@ -47,7 +47,7 @@ LEGACY_DEVICE BitVectors::Own<uint32_t> ReadBits(const BitJob& job, const Tile& 
   return words;
 }
 
-// A block for each tile.
+// Runs a block for each tile.
 struct CountBits {
   static constexpr int kThreads = kBitThreads;
   struct Args {
@@ -71,7 +71,7 @@ struct CountBits {
   }
 };
 
-// A block for each bitmap.
+// Runs a block for each bitmap.
 struct ScanBits {
   static constexpr int kThreads = 1024;
   struct Args {
@@ -101,7 +101,7 @@ struct ScanBits {
   }
 };
 
-// A block for each tile.
+// Runs a block for each tile.
 struct EmitBits {
   static constexpr int kThreads = kBitThreads;
   static constexpr uint32_t kStage = 8192;  // positions
@@ -146,13 +146,14 @@ struct EmitBits {
   }
 
  private:
-  // Those of a thread's positions whose rank in the tile is within kStage of `first`.
+  // Writes a thread's positions whose rank in the tile is in first .. first + kStage - 1.
   static LEGACY_DEVICE void Stage(const BitVectors::Own<uint32_t>& words, int thread, uint32_t rank,
                                   uint32_t first, std::array<uint16_t, kStage>& stage) {
     LEGACY_UNROLL
     for (int i = 0; i < BitVectors::kOwn; ++i) {
       for (uint32_t bits = words[i]; bits != 0; bits &= bits - 1, ++rank) {
-        if (rank - first >= kStage) continue;  // also where it is below
+        // The difference wraps around for ranks below `first`.
+        if (rank - first >= kStage) continue;
         stage[rank - first] = static_cast<uint16_t>(BitVectors::Position(thread, i) * kBitsInWord +
                                                     std::countr_zero(bits));
       }

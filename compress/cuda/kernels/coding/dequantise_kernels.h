@@ -1,5 +1,5 @@
-// The kernel of quantise.h that decodes: a thread has a run of the sum, to which it adds what the
-// codes of each worker stand for.
+// The kernel of quantise.h that decodes. Each thread has a run of the sum, to which it adds the
+// decoded codes of every worker.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace legacy::cuda {
 
-// All in the memory of the device.
+// All pointers are to device memory.
 struct DequantiseJob {
   MethodSetting setting;
   QuantisedParts parts;
@@ -33,7 +33,7 @@ LEGACY_DEVICE QuantiserScale LoadScale(const std::byte* from) {
   return scale;
 }
 
-// sum += what the codes of all workers stand for.
+// Adds the decoded codes of all workers to the sum.
 template <class Method>
 struct DequantiseTile {
   static constexpr int kThreads = kRunThreads;
@@ -96,10 +96,11 @@ struct DequantiseTile {
     }
     StoreRun(sum, run.count, to);
   }
-  // True where no padding is set after the last code.
+  // Reads a run of codes; returns true if no padding bit after the last code is set.
   template <int kWidth>
   static LEGACY_DEVICE bool Read(const std::byte* from, int count, RunOfCodes& codes) {
-    constexpr int kAlignment = Method::kScaleBytes == 1 ? 1 : kWordBytes;  // of what follows scales
+    // Alignment of what follows the scales.
+    constexpr int kAlignment = Method::kScaleBytes == 1 ? 1 : kWordBytes;
     PackedRun<kWidth, kAlignment>::Load(from, (count * kWidth + 7) / 8, codes);
     uint32_t padding = 0;
     LEGACY_UNROLL

@@ -1,4 +1,4 @@
-// The launches of packed codes and messages, compiled for a GPU.
+// Compiles the launches of packed codes and messages for a GPU.
 #include "compress/cuda/device/stream_device.cuh"
 #include "compress/cuda/kernels/coding/bitpack_kernels.h"
 #include "compress/cuda/kernels/coding/read_message_kernels.h"

@@ -1,9 +1,9 @@
-// Whole messages (compress/message.h, docs/message-format.md) of many units are written and read on
-// a GPU in one launch each. Every byte is the CPU's. Nothing waits for the device, and the launches
-// follow from the table alone.
+// Writes and reads the whole messages (compress/message.h, docs/message-format.md) of many units on
+// a GPU, in one launch each. Every byte equals the CPU's. Nothing waits for the device, and the
+// launches depend on the table alone.
 //
-// Bytes moved: what a message is made of and the message itself, once each; positions that are read
-// from a bitmap twice.
+// Bytes moved: the contents of a message and the message itself, once each; positions from a bitmap
+// are read twice.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,29 @@
 
 namespace legacy::cuda {
 
-// A MessageFault says why a message is refused; faults are bits of a number.
+// A MessageFault is a reason for refusing a message; faults are bits of a number.
 enum MessageFault : uint32_t {
-  kBadHeader = 1,     // not the one of the table
-  kBadPositions = 2,  // outside the unit, not ascending, or another number of them
-  kBadPadding = 4,    // bits behind the last position
-  kNotFinite = 8,     // values of four bytes: those of a quantiser are its own to check
+  // The header differs from the table's.
+  kBadHeader = 1,
+  // Positions outside the unit, not ascending, or of another number.
+  kBadPositions = 2,
+  // Set bits after the last position.
+  kBadPadding = 4,
+  // Values of four bytes that are not finite; a quantiser checks its own values.
+  kNotFinite = 8,
 };
 
+// Arrays in device memory that messages are read from and into.
 struct ReadArrays {
   const std::byte* messages = nullptr;  // aligned to 16 bytes; whole words of 4 bytes are read
-  uint32_t* positions = nullptr;        // as the table has them
-  std::byte* values = nullptr;          // the same; filled up with zeros to whole words of 4 bytes
-  // These are of each unit.
+  // Laid out as the table says.
+  uint32_t* positions = nullptr;
+  // Laid out as the table says; padded with zeros to whole words of 4 bytes.
+  std::byte* values = nullptr;
+  // The following have an entry per unit.
   uint32_t* faults = nullptr;
-  uint32_t* counts = nullptr;  // values that may be used: header.count, and 0 of what is refused
+  // Number of values that may be used: header.count, or 0 for a refused message.
+  uint32_t* counts = nullptr;
 };
 
 }  // namespace legacy::cuda

@@ -1,4 +1,4 @@
-// Which messages are written or read at once.
+// The table of the messages that one launch writes or reads.
 #pragma once
 
 #include <cassert>
@@ -14,31 +14,33 @@
 
 namespace legacy::cuda {
 
-// A message: header, positions as its coding has them, values as their quantiser wrote them. The
-// coding is any but delta, whose length depends on the data: that one stays on the CPU.
+// A message is a header, positions in their coding, and values as their quantiser wrote them. Every
+// index coding is possible except delta, whose length depends on the data and which stays on the
+// CPU.
 struct MessageUnit {
   Header header;
-  int64_t message = 0;    // byte at which it begins: a multiple of 16
-  int64_t positions = 0;  // where its header.count positions begin, where they travel
-  int64_t values = 0;     // byte at which its values begin beside messages: a multiple of 4
+  int64_t message = 0;    // first byte of the message, a multiple of 16
+  int64_t positions = 0;  // first of its header.count positions, if positions are sent
+  int64_t values = 0;     // first byte of its values, outside the message; a multiple of 4
   int64_t value_bytes = 0;
-  int64_t places = 0;  // positions are below it, as those of a spectrum; 0: below header.numel
+  int64_t places = 0;  // bound of positions, as for a spectrum; 0: header.numel
 };
 
-// A unit with what follows from it.
+// A unit with the layout of its message.
 struct MessageLayout {
   MessageUnit unit;
   int64_t values_begin = 0;  // byte of the message at which values begin
   int64_t length = 0;
-  int32_t bitmap = -1;  // number among the bitmaps
+  int32_t bitmap = -1;  // index among the bitmaps, or -1
 };
 
-// Messages are in the memory of the device.
+// Messages are in device memory.
 struct Messages {
   const MessageLayout* units = nullptr;
-  Segments written;  // of each unit, the 32-bit words of its message and what fills it up
-  Segments read;     // of each unit, its positions, but for bitmaps, then the words of its values
-  Segments bitmaps;  // words of positions that travel as bitmaps, in tiles of kBitTile
+  Segments written;  // 32-bit words of each unit's message, padding included
+  // For each unit its positions, unless sent as a bitmap, then the words of its values.
+  Segments read;
+  Segments bitmaps;  // words of positions that are sent as bitmaps, in tiles of kBitTile
   const BitSet* bitmap_sets = nullptr;
 };
 
@@ -46,7 +48,7 @@ class MessageTable : public ImageTable {
  public:
   static constexpr int64_t kAlignment = 16;
 
-  // Throws Error where a coding cannot be had.
+  // Throws Error if an index coding is not supported.
   explicit MessageTable(std::span<const MessageUnit> units) {
     std::vector<Extent> written, read, bitmaps;
     std::vector<BitSet> sets;
@@ -83,7 +85,7 @@ class MessageTable : public ImageTable {
   int64_t read_tiles() const { return read_.tiles; }
   int32_t bitmaps() const { return bitmaps_.count; }
   int64_t bitmap_tiles() const { return bitmaps_.tiles; }
-  // Returns the bytes of a message of `length` bytes, with what fills it up.
+  // Returns the bytes that a message of `length` bytes takes with its padding.
   static constexpr int64_t Room(int64_t length) { return RoundedUp(length, kAlignment); }
 
   Messages View(const void* memory) const {

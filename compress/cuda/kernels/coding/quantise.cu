@@ -1,4 +1,4 @@
-// The launches of quantisers, compiled for a GPU.
+// Compiles the launches of quantisers for a GPU.
 #include "compress/cuda/device/stream_device.cuh"
 #include "compress/cuda/kernels/coding/dequantise_kernels.h"
 #include "compress/cuda/kernels/coding/quantise_kernels.h"

@@ -11,7 +11,7 @@
 
 namespace legacy::cuda {
 
-// The value itself.
+// The code of fp32 is the value's own bits.
 struct Float32Code {
   static constexpr int kWidth = 32;
   static LEGACY_DEVICE uint32_t Of(float x) { return std::bit_cast<uint32_t>(x); }
@@ -32,7 +32,7 @@ struct Bfloat16Code {
   }
 };
 
-// Floats of some width.
+// Floats of a fixed width.
 template <class Float>
 struct CastMethod : NoMeasure {
   static constexpr int kLeastWidth = Float::kWidth, kMostWidth = Float::kWidth, kScaleBytes = 0;
@@ -53,7 +53,7 @@ struct CastMethod : NoMeasure {
   static LEGACY_DEVICE Decoder DecoderOf(const MethodSetting&, const QuantiserScale&) { return {}; }
 };
 
-// Exponents and, after them, signs: the ninth bit of a code.
+// The codes are exponents. Signs follow all of them, as the ninth bit of each code.
 struct Natural9 : NoMeasure {
   static constexpr int kLeastWidth = 8, kMostWidth = 8, kScaleBytes = 0;
   static constexpr bool kDraws = true;

@@ -1,11 +1,10 @@
-// Kernels of quantise.h that encode. A tile is up to kTile values of a part; codes meet in shared
-// memory and leave as words (quantise_runs.h).
+// Kernels of quantise.h that encode. A tile is up to kTile values of a part; codes are packed in
+// shared memory and written as words (quantise_runs.h).
 //
-// In one pass (buckets up to a tile, natural:bits=9): a tile is whole buckets, whose scales are
-// found in shared memory.
-// In two:
-//   Measure   per tile: largest integers and sums of doubles, in the order of cpu/vector.h
-//   Scale     a block for each part: what was measured becomes the scale and the encoder
+// Buckets up to a tile, and natural:bits=9, take one pass: a tile is whole buckets, whose scales
+// are found in shared memory. All others take two passes:
+//   Measure   largest integers and sums of doubles of each tile, in the order of cpu/vector.h
+//   Scale     the scale and the encoder of each part, by a block for each
 //   Tile      codes
 #pragma once
 
@@ -23,11 +22,11 @@ LEGACY_DEVICE bool Draws(const MethodSetting& setting) {
   return setting.stochastic || !grid;
 }
 
-// Empty where kHas is false, which shared memory then has no room for.
+// Is T if kHas, and otherwise a placeholder, so that unused shared memory is not allocated.
 template <bool kHas, class T>
 using If = std::conditional_t<kHas, T, std::array<uint32_t, 1>>;
 
-// Codes of a tile. kOnePass: after finding the scales of its buckets.
+// Codes a tile. With kOnePass it first finds the scales of the tile's buckets.
 template <class Method, bool kOnePass>
 struct QuantiseTile {
   static constexpr int kThreads = kRunThreads;
@@ -86,7 +85,8 @@ struct QuantiseTile {
     block.ForEachThread([&](int thread) { Code(block, job, tile, thread, runs[thread]); });
     block.Sync();
     const auto bits = static_cast<int>(tile.end - tile.begin) * Width(job.setting);
-    const int64_t before = tile.begin / kRun;  // runs
+    // Number of runs before the tile.
+    const int64_t before = tile.begin / kRun;
     FlushBytes(block, shared.packed.data(), (bits + 7) / 8,
                job.arrays.out + part.codes + before * Width(job.setting));
     if constexpr (Method::kSigns) {
@@ -145,7 +145,7 @@ struct QuantiseTile {
     block.Sync();
   }
 
-  // Adds in the order of cpu/vector.h: a warp takes a block of terms.
+  // Adds in the order of cpu/vector.h: a warp sums a block of terms.
   template <class Block>
   static LEGACY_DEVICE void SumBuckets(Block& block, int bucket, int n) {
     constexpr int kWarps = kThreads / kWarp;

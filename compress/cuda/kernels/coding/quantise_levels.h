@@ -14,7 +14,7 @@
 
 namespace legacy::cuda {
 
-// Codes of a grid; of a scale that leaves one value only, all are of zero.
+// Encodes to a grid of levels. If the scale allows one value only, every code is that of zero.
 struct GridEncoder {
   bool prepared, stochastic;
   float low, high, factor, origin, scale, offset;
@@ -36,10 +36,10 @@ struct GridEncoder {
   }
 };
 
-// -bound .. bound in 2 levels + 1 codes.
+// Decodes 2 levels + 1 codes to values in -bound .. bound.
 struct SymmetricDecoder {
   bool valid;
-  uint32_t least, most;  // codes that may be beside the scale
+  uint32_t least, most;  // range of codes that the scale allows
   int levels;
   float bound, inverse;
 
@@ -128,7 +128,8 @@ struct UniformMethod : MeasureMagnitude {
 
     LEGACY_DEVICE uint32_t Code(float x, uint32_t) const {
       const float level = UniformLevel(x, max, static_cast<float>(levels));
-      if (!IsFinite(level)) return 0;  // of a unit that is refused
+      // The unit is refused anyway.
+      if (!IsFinite(level)) return 0;
       return static_cast<uint32_t>(static_cast<int32_t>(level) + levels) & 0xFFFF;
     }
   };

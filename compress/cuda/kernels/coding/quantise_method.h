@@ -1,6 +1,6 @@
-// A method is what kernels have to know of each quantiser: what it measures of the values that
-// share a scale, the scale, and the codes. Rounding is the CPU's: cpu/code_rules.h,
-// cpu/range_float.h, quantisers/rules.h.
+// A method tells the kernels what is particular to a quantiser: what it measures over the values
+// that share a scale, the scale itself, and the codes. Rounding is shared with the CPU:
+// cpu/code_rules.h, cpu/range_float.h, quantisers/rules.h.
 //
 // A Method has:
 //   kLeastWidth, kMostWidth   bits of a code
@@ -23,22 +23,22 @@
 
 namespace legacy::cuda {
 
-// With what the host works out once.
+// A quantiser's setting with values that the host computes once.
 struct MethodSetting : QuantiserSetting {
   MethodSetting() = default;
   explicit MethodSetting(const QuantiserSetting& setting)
       : QuantiserSetting(setting), inverse(1.0f / static_cast<float>(LevelsOf(setting))) {}
 
-  // qsgd, maxmin, terngrad: of decoding.
+  // Returns the number of levels that qsgd, maxmin and terngrad decode with.
   static int LevelsOf(const QuantiserSetting& setting) {
     if (setting.kind == QuantiserKind::kMaxMin) return (1 << setting.bits) - 1;
     return setting.kind == QuantiserKind::kQsgd ? SideLevels(setting.bits) : 1;
   }
 
-  float inverse = 1;  // of the levels
+  float inverse = 1;  // 1 / levels
 };
 
-// A QuantiserScale is the scale as it is in the segment.
+// The scale as it is stored in the segment.
 struct QuantiserScale {
   uint32_t words[2] = {0, 0};
 
@@ -48,7 +48,7 @@ struct QuantiserScale {
   }
 };
 
-// A QuantiserMeasure is of `count` values that share a scale.
+// What was measured over the `count` values that share a scale.
 struct QuantiserMeasure {
   int64_t count;
   int32_t maxima[2];
@@ -56,10 +56,10 @@ struct QuantiserMeasure {
 };
 
 using cpu::IsFinite;
-// True where an encoder could have written x: it is finite, and its sign is clear.
+// Returns true for an x that an encoder can have written: finite, with a clear sign bit.
 LEGACY_DEVICE bool IsMagnitude(float x) { return std::bit_cast<uint32_t>(x) < cpu::kInfinityKey; }
 
-// Integers that order like finite numbers, zeros of both signs alike.
+// Returns an integer that orders as finite numbers do; zeros of both signs are equal.
 LEGACY_DEVICE int32_t OrderKey(float x) {
   const auto bits = std::bit_cast<int32_t>(x + 0.0f);
   return bits < 0 ? bits ^ 0x7FFFFFFF : bits;
@@ -73,20 +73,22 @@ struct NoMeasure {
   static constexpr int kSums = 0;
   static constexpr bool kDraws = false;
   static constexpr bool kBuckets = false;
-  static constexpr bool kSigns = false;       // bits after the codes
-  static constexpr bool kFromPowers = false;  // what is measured is rounded values
+  // Signs follow the codes, as bits.
+  static constexpr bool kSigns = false;
+  // Measures values rounded to powers of two.
+  static constexpr bool kFromPowers = false;
   static LEGACY_DEVICE int32_t First(int) { return 0; }
   static LEGACY_DEVICE int32_t Maximum(int, float) { return 0; }
   static LEGACY_DEVICE double Term(int, double) { return 0; }
 };
-// The largest |x|.
+// Measures the largest |x|.
 struct MeasureMagnitude : NoMeasure {
   static constexpr int kMaxima = 1;
   static LEGACY_DEVICE int32_t Maximum(int, float x) {
     return std::bit_cast<int32_t>(cpu::MagnitudeOf(x));
   }
 };
-// The greatest and the least value.
+// Measures the greatest and the least value.
 struct MeasureRange : NoMeasure {
   static constexpr int kMaxima = 2;
   static LEGACY_DEVICE int32_t First(int) { return std::numeric_limits<int32_t>::min(); }

@@ -1,4 +1,4 @@
-// The quantisers' methods (quantise_method.h), by setting.
+// Selects the quantiser's method (quantise_method.h) by its setting.
 #pragma once
 
 #include "compress/cuda/kernels/coding/quantise_floats.h"
@@ -7,7 +7,7 @@
 
 namespace legacy::cuda {
 
-// body(method) for that of the setting.
+// Calls body(method) with the method of the setting.
 template <class Body>
 void WithMethod(const QuantiserSetting& setting, Body body) {
   switch (setting.kind) {

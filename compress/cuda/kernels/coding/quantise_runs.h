@@ -1,8 +1,8 @@
-// Runs are how the threads of a block share a tile of values and its codes: each has a run of eight
-// neighbours, whose codes are `width` whole bytes.
+// The threads of a block share a tile of values and its codes by runs: each thread has a run of
+// eight neighbours, whose codes of `width` bits take `width` whole bytes.
 //
-// Draws: a thread makes one block of Philox, which has eight draws for eight of its group's
-// elements (cpu/stochastic.h); they change hands in shared memory.
+// A thread makes one block of Philox, with eight draws for eight elements of its group
+// (cpu/stochastic.h). The threads exchange draws through shared memory.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@
 
 namespace legacy::cuda {
 
-inline constexpr int kRun = 8;  // elements of a thread
+inline constexpr int kRun = 8;  // elements per thread
 inline constexpr int kRunThreads = kTile / kRun;
 inline constexpr int kRunsPerGroup = cpu::kDrawGroup / kRun;
 static_assert(kRunsPerGroup == cpu::kDrawBlocks);
-inline constexpr int kTileBuckets = kTile / cpu::kDrawGroup;  // at most
+inline constexpr int kTileBuckets = kTile / cpu::kDrawGroup;  // largest number per tile
 
 using RunOfFloats = std::array<float, kRun>;
 using RunOfCodes = std::array<uint32_t, kRun>;
 
-// body(width) as a constant, kLeast to kMost.
+// Calls body(width) with the width as a constant from kLeast to kMost.
 template <int kLeast, int kMost, class Body>
 LEGACY_DEVICE void WithWidth(int width, Body body) {
   if constexpr (kLeast == kMost) {
@@ -37,8 +37,8 @@ LEGACY_DEVICE void WithWidth(int width, Body body) {
   }
 }
 
-// Eight codes of kWidth bits as units of memory, of kUnit bytes: element i is in unit k from bit
-// i * kWidth - 8 * kUnit * k on, which may be below zero. The first run is aligned to kAlignment.
+// Packs eight codes of kWidth bits in units of memory of kUnit bytes. Element i begins in unit k at
+// bit i * kWidth - 8 * kUnit * k, which may be below zero. The first run is aligned to kAlignment.
 template <int kWidth, int kAlignment = kWordBytes>
 struct PackedRun {
   static constexpr int kUnit = std::gcd(kWidth, kAlignment);
@@ -60,7 +60,7 @@ struct PackedRun {
       StoreAligned(static_cast<Unit>(bits), to + k * kUnit);
     }
   }
-  // Loads codes of the first `bytes` bytes; those after them count as zeros.
+  // Loads the codes of the first `bytes` bytes; later codes become zeros.
   static LEGACY_DEVICE void Load(const std::byte* from, int bytes, RunOfCodes& codes) {
     codes = {};
     LEGACY_UNROLL
@@ -86,7 +86,7 @@ struct PackedRun {
   }
 };
 
-// A thread's run of a tile: its place in the part, and how many elements there are of it.
+// A thread's run of a tile: its first element in the part, and its number of elements.
 struct RunOfTile {
   int64_t begin;
   int count;
@@ -144,7 +144,8 @@ struct NoDraws {
   LEGACY_DEVICE uint32_t Of(int, int) const { return 0; }
 };
 
-// Bytes of words of shared memory, of which one more can be read, to anywhere.
+// Copies `bytes` bytes of words of shared memory to any address. One word after them must be
+// readable.
 template <class Block>
 LEGACY_DEVICE void FlushBytes(Block& block, const uint32_t* words, int bytes, std::byte* to) {
   const auto misaligned = static_cast<int>(reinterpret_cast<uintptr_t>(to) % kWordBytes);

@@ -1,4 +1,4 @@
-// Quantisers measure values whose scale is that of a large bucket or a unit before they are coded
+// Quantisers whose scale covers a large bucket or a unit measure its values before they code them
 // (quantise_kernels.h).
 #pragma once
 
@@ -10,29 +10,29 @@
 
 namespace legacy::cuda {
 
-// The coder of a part.
+// The encoder of a part, with the scale.
 template <class Method>
 struct QuantiserRule {
   typename Method::Encoder encoder;
   QuantiserScale scale;
 };
-inline constexpr int64_t kRuleBytes = 64;  // at most
+inline constexpr int64_t kRuleBytes = 64;  // upper bound of the size
 
-// All in the memory of the device.
+// All pointers are to device memory.
 struct QuantiseJob {
   MethodSetting setting;
   QuantisedParts parts;
   int64_t tile;    // elements
-  int64_t bucket;  // elements that share a scale, of a part
+  int64_t bucket;  // number of elements of a part that share a scale
   int64_t tiles;
   QuantiseArrays arrays;
-  // Scratch of two passes.
-  int32_t* maxima;   // for each tile kMaxima
-  double* sums;      // kSums times for each tile kSumsPerTile
-  std::byte* rules;  // for each part kRuleBytes
+  // Scratch for two passes.
+  int32_t* maxima;   // kMaxima for each tile
+  double* sums;      // kSumsPerTile for each tile, kSums times
+  std::byte* rules;  // kRuleBytes for each part
 };
 
-// Loads what is coded: the values, with what error feedback kept of them.
+// Loads the values to code: the input, plus the residual with error feedback.
 LEGACY_DEVICE void LoadInput(const QuantiseArrays& arrays, int64_t at, int count,
                              RunOfFloats& run) {
   if (!arrays.values) return LoadRun(arrays.residual + at, count, run);
@@ -48,7 +48,7 @@ LEGACY_DEVICE float LoadInput(const QuantiseArrays& arrays, int64_t at) {
   return arrays.residual ? arrays.residual[at] + arrays.values[at] : arrays.values[at];
 }
 
-// Scales are aligned to four bytes, but that of a byte.
+// Stores a scale, aligned to four bytes unless it is a single byte.
 template <class Method>
 LEGACY_DEVICE void StoreScale(const QuantiserScale& scale, std::byte* to) {
   if constexpr (Method::kScaleBytes == 1) {
@@ -60,7 +60,7 @@ LEGACY_DEVICE void StoreScale(const QuantiserScale& scale, std::byte* to) {
     }
   }
 }
-// Measures a tile. It reads 4 bytes an element, 8 with error feedback.
+// Measures a tile. It reads 4 bytes per element, 8 with error feedback.
 template <class Method>
 struct MeasureTile {
   static constexpr int kThreads = kSumsPerTile * kWarp;
@@ -126,7 +126,7 @@ struct MeasureTile {
   }
 };
 
-// Does the same with values rounded to powers of two by their draws.
+// Measures as MeasureTile does, but the values as rounded to powers of two by their draws.
 template <class Method>
 struct MeasurePowers {
   static constexpr int kThreads = kRunThreads;
@@ -172,7 +172,8 @@ struct MeasurePowers {
   }
 };
 
-// Returns what all tiles of a part measured, to all threads, but sums to the first alone.
+// Returns the measure over all tiles of a part: maxima to all threads, sums to the first thread
+// only.
 template <class Method, class Block>
 LEGACY_DEVICE QuantiserMeasure MeasureOfPart(Block& block, const QuantiseJob& job) {
   const Segments& segments = job.parts.segments;
@@ -206,7 +207,7 @@ LEGACY_DEVICE void StoreRule(const QuantiseJob& job, int64_t part,
   StoreScale<Method>(rule.scale, job.arrays.out + job.parts.parts[part].scales);
 }
 
-// A block for each part.
+// Runs a block for each part.
 template <class Method>
 struct ScalePart {
   static constexpr int kThreads = 512;
@@ -228,7 +229,7 @@ struct ScalePart {
   }
 };
 
-// Does the same for range-based floats: each mantissa is tried on a sample.
+// Computes the scale as above for range-based floats, by trying each mantissa on a sample.
 template <>
 struct ScalePart<RangeMethod> {
   static constexpr int kThreads = 256;

@@ -9,7 +9,7 @@
 namespace legacy::cuda {
 
 struct SignEncoder {
-  bool any;  // bits set
+  bool any;  // false if every code is 0
 
   LEGACY_DEVICE uint32_t Code(float x, uint32_t) const { return any && x < 0; }
 };

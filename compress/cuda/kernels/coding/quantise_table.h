@@ -1,5 +1,5 @@
-// Which units are quantised how, and where their segments are: made on the host for the kernels of
-// quantise.h.
+// Lists the units that are quantised at once and the places of their segments. The host makes this
+// table for the kernels of quantise.h.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +31,14 @@ inline int CodeWidth(const QuantiserSetting& setting) {
     case QuantiserKind::kTernGrad:
       return cpu::kTernaryBits;
     case QuantiserKind::kNatural:
-      return 8;  // signs are apart
+      // Signs are stored separately.
+      return 8;
     default:
       return setting.bits;
   }
 }
 
-// Returns the bytes of a scale.
+// Returns the size of a scale in bytes.
 inline int ScaleBytes(const QuantiserSetting& setting) {
   switch (setting.kind) {
     case QuantiserKind::kFloat32:
@@ -64,7 +65,7 @@ inline int64_t ScalesOf(const QuantiserSetting& setting, int64_t length) {
   return (length + setting.bucket - 1) / setting.bucket;
 }
 
-// Returns what Quantiser::SegmentBytes() returns.
+// Returns the same number as Quantiser::SegmentBytes().
 inline int64_t SegmentBytes(const QuantiserSetting& setting, int64_t length) {
   const bool signs = setting.kind == QuantiserKind::kNatural && setting.bits == 9;
   return ScalesOf(setting, length) * ScaleBytes(setting) +
@@ -72,27 +73,26 @@ inline int64_t SegmentBytes(const QuantiserSetting& setting, int64_t length) {
 }
 
 struct QuantisedUnit {
-  Extent extent;        // in the flat buffer, in elements; up to 2^32 - 1
-  int64_t segment = 0;  // where its segment begins, in bytes; a multiple of 4
+  Extent extent;        // elements in the flat buffer; length up to 2^32 - 1
+  int64_t segment = 0;  // first byte of its segment; a multiple of 4
 };
 
-// Values that share a scale and are not in a tile with others: a unit, or a bucket larger than a
-// tile.
+// Values that share a scale and have tiles of their own: a unit, or a bucket larger than a tile.
 struct QuantisedPart {
   int32_t unit;
-  uint32_t first;  // element in the unit
-  int64_t scales;  // where they begin, in bytes
+  uint32_t first;  // first element, counted from the unit's begin
+  int64_t scales;  // first byte of its scales; `codes` and `signs` likewise
   int64_t codes;
-  int64_t signs;  // natural:bits=9
+  int64_t signs;  // only natural:bits=9 has signs
 };
 
-// QuantisedParts are in the memory of the device.
+// QuantisedParts are in device memory.
 struct QuantisedParts {
-  Segments segments;  // of parts
+  Segments segments;
   const QuantisedPart* parts = nullptr;
 };
 
-// Throws Error for options that the CPU's quantisers refuse.
+// Throws Error for settings that the CPU's quantisers refuse.
 inline void CheckSetting(const QuantiserSetting& setting) {
   const auto check = [](bool good, const char* what, int64_t value, const char* allowed) {
     if (!good) throw Error(std::string("GPU quantiser, ") + what, std::to_string(value), allowed);
@@ -124,16 +124,16 @@ inline void CheckSetting(const QuantiserSetting& setting) {
         "multiples of 64");
 }
 
-// Made on the host, to be copied to the device.
+// The table is made on the host and copied to the device.
 class QuantiserTable {
  public:
-  // Throws Error for a setting that is none, and a segment that is not aligned.
+  // Throws Error for an invalid setting or a segment that is not aligned.
   QuantiserTable(const QuantiserSetting& setting, std::span<const QuantisedUnit> units)
       : setting_(setting), units_(static_cast<int32_t>(units.size())) {
     CheckSetting(setting);
     const bool small = HasBuckets(setting) && setting.bucket <= kTile;
     in_one_pass_ = small || ScaleBytes(setting) == 0;
-    // Whole buckets; beyond them it is a part's only one.
+    // A tile holds whole buckets, or else is one of a part's tiles.
     tile_ = small ? kTile / setting.bucket * setting.bucket : kTile;
     std::vector<Extent> extents;
     for (int32_t u = 0; u < units_; ++u) {
@@ -150,9 +150,9 @@ class QuantiserTable {
   int32_t parts() const { return segments_.count(); }
   int64_t tiles() const { return segments_.tiles(); }
   int64_t tile() const { return tile_; }             // elements
-  bool in_one_pass() const { return in_one_pass_; }  // over the values
+  bool in_one_pass() const { return in_one_pass_; }  // reads the values once
 
-  // These are as SegmentTable has them.
+  // These are as in SegmentTable.
   size_t Bytes() const { return segments_.Bytes() + parts_.size() * sizeof(QuantisedPart); }
   void Write(void* memory) const {
     segments_.Write(memory);
@@ -165,7 +165,7 @@ class QuantiserTable {
   }
 
  private:
-  // A unit is a part, or each of its buckets is.
+  // Adds the unit as a part, or each of its buckets as one.
   void AddParts(const QuantisedUnit& unit, int32_t number, bool by_buckets,
                 std::vector<Extent>& extents) {
     const int64_t length = unit.extent.length;

@@ -1,9 +1,9 @@
-// Reading of message.h.
+// Kernels of message.h that read messages.
 //
-//   CheckHeaders     of each unit: header and padding
-//   ReadTiles        positions and values
-//   bits_kernels.h   positions of bitmaps, where the table has any
-//   JudgeMessages    how many values of each unit may be used
+//   CheckHeaders     checks each unit's header and padding
+//   ReadTiles        reads positions and values
+//   bits_kernels.h   lists positions of bitmaps, if the table has any
+//   JudgeMessages    says how many values of each unit may be used
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 
 namespace legacy::cuda {
 
-// All in the memory of the device.
+// All pointers are to device memory.
 struct ReadJob {
   Messages messages;
   ReadArrays arrays;
   int32_t count = 0;
   // Scratch.
-  uint32_t* before = nullptr;  // of BitJob
-  uint32_t* found = nullptr;   // of BitJob
+  uint32_t* before = nullptr;  // for BitJob
+  uint32_t* found = nullptr;   // for BitJob
 };
 
 inline BitJob BitsOf(const ReadJob& job) {
@@ -36,7 +36,7 @@ inline BitJob BitsOf(const ReadJob& job) {
           job.found};
 }
 
-// A thread for each unit.
+// Runs a thread for each unit.
 struct CheckHeaders {
   static constexpr int kThreads = 128;
   struct Args {
@@ -66,7 +66,7 @@ struct CheckHeaders {
   }
 };
 
-// A block for each tile of positions or of words of values.
+// Runs a block for each tile of positions, or of words of values,.
 struct ReadTiles : MessageTiles {
   struct Args {
     ReadJob job;
@@ -83,7 +83,7 @@ struct ReadTiles : MessageTiles {
     } else {
       ReadValues(block, args.job, message, tile, faults);
     }
-    const uint32_t worst = block.Max(faults);  // all of one kind
+    const uint32_t worst = block.Max(faults);  // A tile can have one kind of fault only.
     block.ForEachThread([&](int thread) {
       if (thread != 0 || worst == 0) return;
       block.AtomicOr(&args.job.arrays.faults[tile.segment / 2], worst);
@@ -128,7 +128,7 @@ struct ReadTiles : MessageTiles {
     const auto* const messages = reinterpret_cast<const uint32_t*>(job.arrays.messages);
     auto* const values = reinterpret_cast<uint32_t*>(job.arrays.values);
     const int64_t begin = message.unit.message + message.values_begin;
-    const int64_t whole = message.unit.value_bytes / kWordBytes;  // words
+    const int64_t whole = message.unit.value_bytes / kWordBytes;  // number of whole words
     const Tile part = Within(tile, 0, whole);
     const Tile from = Moved(part, begin / kWordBytes);
     const bool by_vectors = begin % kWordBytes == 0 && Vectors::ByVectors(messages, from) &&
@@ -154,7 +154,8 @@ struct ReadTiles : MessageTiles {
             });
       }
       faults[thread] = fault;
-      if (thread != 0 || !Holds(tile, whole)) return;  // some bytes follow
+      // The bytes after the last whole word are read here.
+      if (thread != 0 || !Holds(tile, whole)) return;
       values[tile.offset + whole] =
           WordWithin(job.arrays.messages + message.unit.message, message.length,
                      message.values_begin + whole * kWordBytes);
@@ -162,7 +163,7 @@ struct ReadTiles : MessageTiles {
   }
 };
 
-// A thread for each unit.
+// Runs a thread for each unit.
 struct JudgeMessages {
   static constexpr int kThreads = 128;
   struct Args {
@@ -194,9 +195,9 @@ inline ReadJob LayOutReadMessages(const MessageTable& table, const Messages& mes
           .found = workspace.Take<uint32_t>(table.bitmaps())};
 }
 
-// Positions and values out of messages, whose lengths the caller compares with those of the table.
-// All that the CPU's decoder refuses is refused; what is written of it is not to be used, and is
-// nowhere outside the unit's positions and values.
+// Reads positions and values of messages, whose lengths the caller compares with the table's. A
+// message that the CPU's decoder refuses is refused. What is written for it must not be used, and
+// lies within the unit's positions and values.
 template <class Device>
 void LaunchReadMessages(Device& device, const MessageTable& table, const ReadJob& job) {
   device.template Launch<CheckHeaders>(TilesOf(table.count(), CheckHeaders::kThreads), {job});

@@ -1,6 +1,7 @@
-// Writing of message.h, one launch: a thread composes words of 32 bits from whatever they are made
-// of, so that nothing is written twice, and by no two threads. Positions that become a bitmap are
-// marked in shared memory: a tile of the message finds those that it holds by a search.
+// The kernel of message.h that writes messages, in one launch. A thread composes each word of 32
+// bits from all its parts, so that no word is written twice or by two threads. Positions that
+// become a bitmap are marked in shared memory: a binary search finds the positions that lie in a
+// tile of the message.
 #pragma once
 
 #include <array>
@@ -13,8 +14,9 @@
 
 namespace legacy::cuda {
 
-// A block for each tile of a message's words. Header, the word that ends the positions, and what
-// follows the last whole word of values are the edges; all others are of one kind.
+// Runs a block for each tile of a message's words. The edges are the header, the word in which the
+// positions end, and the words after the last whole word of values. Every other word holds either
+// positions or values.
 struct WriteTiles : MessageTiles {
   struct Args {
     Messages messages;
@@ -23,8 +25,8 @@ struct WriteTiles : MessageTiles {
     uint32_t* out;
   };
   struct Shared {
-    std::array<uint32_t, kTile> bitmap;  // the tile's
-    uint32_t last_positions;             // the word in which values begin, where it has positions
+    std::array<uint32_t, kTile> bitmap;  // words of the tile
+    uint32_t last_positions;  // the word in which values begin, if it also holds positions
   };
 
   template <class Block>
@@ -58,7 +60,7 @@ struct WriteTiles : MessageTiles {
         return low | high << 16;
       });
     } else if (header.index == IndexCoding::kPacked) {
-      // Counted from a word that begins with a code.
+      // Codes are counted from a word that begins with a code.
       const int bits = BitsPerPosition(message.unit.places);
       const int64_t tile_word = tile.begin < kHeaderWords ? 0 : tile.begin - kHeaderWords;
       const int64_t first_word = tile_word / bits * bits;
@@ -77,7 +79,7 @@ struct WriteTiles : MessageTiles {
     }
   }
 
-  // Writes what word_at(number) gives of the positions, with zeros behind the last.
+  // Writes word_at(i) for every word i of the positions; bits after the last position are zeros.
   template <int together, class Block, class WordAt>
   static LEGACY_DEVICE void WriteCodes(Block& block, const Args& args, const MessageLayout& message,
                                        const Tile& tile, WordAt word_at) {
@@ -117,7 +119,8 @@ struct WriteTiles : MessageTiles {
   static LEGACY_DEVICE void CopyValues(Block& block, const Args& args, const MessageLayout& message,
                                        const Tile& tile) {
     const auto* const values = reinterpret_cast<const uint32_t*>(args.values);
-    const int64_t begin = message.unit.values - message.values_begin;  // of the message, in values
+    // Where the message would begin among the values.
+    const int64_t begin = message.unit.values - message.values_begin;
     const Tile part = Within(tile, (message.values_begin + kWordBytes - 1) / kWordBytes,
                              message.length / kWordBytes);
     const Tile from = Moved(part, begin / kWordBytes);
@@ -143,7 +146,8 @@ struct WriteTiles : MessageTiles {
     const bool shared_word = message.values_begin % kWordBytes != 0;
     block.ForEachThread([&](int thread) {
       if (thread > 2 * kHeaderWords) return;
-      // Words of the header, that in which values begin, and those from the last value on.
+      // These are the words of the header, the word in which values begin, and the words from the
+      // last whole word of values on.
       const int64_t i = thread < kHeaderWords    ? thread
                         : thread == kHeaderWords ? values_word
                                                  : last_word + thread - kHeaderWords - 1;
@@ -163,10 +167,10 @@ struct WriteTiles : MessageTiles {
   }
 };
 
-// Header, positions and values of each unit into `out`, filled up with zeros to a multiple of 16
-// bytes. Positions ascend strictly and are below numel; values are read in whole words of 4 bytes,
-// so that a segment's last word has to be there. `out` is aligned to 16 bytes.
-// `messages`: the view of the copy of `table` on the device.
+// Writes header, positions and values of each unit to `out`, padded with zeros to a multiple of 16
+// bytes. Positions ascend strictly and are below numel. Values are read in whole words of 4 bytes,
+// so that a segment's last word must be readable. `out` is aligned to 16 bytes; `messages` is the
+// view of the device's copy of `table`.
 template <class Device>
 void LaunchWriteMessages(Device& device, const MessageTable& table, const Messages& messages,
                          const uint32_t* positions, const std::byte* values, std::byte* out) {

@@ -1,6 +1,6 @@
 // The local update of Deep Gradient Compression (Lin et al., ICLR 2018, section 3) for all layers
-// (and several workers, whose buffers follow each other) at once: what schemes/memory.h defines, to
-// the bit. One step is
+// (and several workers, whose buffers follow each other) at once, to the same bits as
+// schemes/memory.h. One step is
 //
 //   LaunchClipFactors()    (section 3.3, if gradients are clipped), from LaunchSums<Square>()
 //                          of the workers
@@ -18,12 +18,12 @@
 
 namespace legacy::cuda {
 
-// In the memory of the device.
+// Pointers are to device memory.
 struct MomentumArrays {
   const float* gradient = nullptr;
   float* velocity = nullptr;  // u
-  float* residual = nullptr;  // v; e after
-  // Which gradients are multiplied by first: one number for each worker, whose `layers` segments
+  float* residual = nullptr;  // v before, e after
+  // Factors that gradients are multiplied by first: one for each worker, whose `layers` segments
   // follow each other. May be null.
   const float* factors = nullptr;
   int32_t layers = 1;
@@ -34,7 +34,7 @@ struct MomentumOptions {
   bool nesterov = false;  // u' = m (u + g), e = v + g + u'
 };
 
-// A block for each tile.
+// Runs a block for each tile.
 struct Momentum {
   static constexpr int kThreads = 512;
   using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
@@ -72,7 +72,7 @@ struct Momentum {
   }
 };
 
-// A thread for each worker.
+// Runs a thread for each worker.
 struct ClipFactor {
   static constexpr int kThreads = 32;
   struct Args {
@@ -94,15 +94,15 @@ struct ClipFactor {
   }
 };
 
-// 12 bytes read and 8 written an element.
+// Updates velocity and residual. Reads 12 bytes and writes 8 per element.
 template <class Device>
 void LaunchMomentum(Device& device, const SegmentTable& table, Segments segments,
                     const MomentumArrays& arrays, const MomentumOptions& options) {
   device.template Launch<Momentum>(table.tiles(), {segments, arrays, options});
 }
 
-// factors[w]: by which a gradient of squared norm squares[w] gets the norm `limit`; 1 where its
-// norm is not above.
+// Sets factors[w] so that a gradient of squared norm squares[w] gets the norm `limit`, or to 1 if
+// its norm is not above `limit`.
 template <class Device>
 void LaunchClipFactors(Device& device, const double* squares, float* factors, int32_t workers,
                        double limit) {
@@ -110,8 +110,8 @@ void LaunchClipFactors(Device& device, const double* squares, float* factors, in
                                      {squares, factors, workers, limit});
 }
 
-// Clears `values`, and `others` if not null, at the positions of lists that begin at 0 and have no
-// more than `most` entries together. 4 bytes read and 4 or 8 written an entry.
+// Clears `values`, and `others` if not null, at the positions of lists that begin at 0 and have at
+// most `most` entries together. Reads 4 bytes and writes 4 or 8 per entry.
 template <class Device>
 void LaunchClearSelected(Device& device, Segments segments, const PackedLists& lists, int64_t most,
                          float* values, float* others) {

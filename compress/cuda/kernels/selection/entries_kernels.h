@@ -8,21 +8,21 @@
 
 namespace legacy::cuda {
 
-// Where lists go: begins that ascend from 0, too.
+// Target of moved lists; its begins ascend from 0, too.
 struct MovedEntries {
   const int64_t* begin = nullptr;
   uint32_t* indices = nullptr;
   float* values = nullptr;
 };
 
-// A thread has every kThreads-th of the block's entries.
+// Assigns to a thread every kThreads-th of the block's entries.
 struct EntryThreads {
   static constexpr int kThreads = 256;
   static constexpr int kOwn = 4;
   struct Shared {};
 
   static int64_t Blocks(int64_t most) { return TilesOf(most, kThreads * kOwn); }
-  // body(list, its entry) for a block's share of the entries of `lists` lists.
+  // Calls body(list, entry of the list) for a block's share of the entries of `lists` lists.
   template <class Block, class Body>
   static LEGACY_DEVICE void ForEntries(Block& block, int32_t lists, const int64_t* begin,
                                        const uint32_t* count, Body body) {
@@ -38,7 +38,7 @@ struct EntryThreads {
   }
 };
 
-// Writes each entry's value, or 0 where there are none, to its place; `others` may be null.
+// Writes each entry's value, or 0 if there are no values, to its position; `others` may be null.
 struct StoreEntries : EntryThreads {
   struct Args {
     Segments segments;
@@ -78,7 +78,7 @@ struct MoveLists : EntryThreads {
   }
 };
 
-// A block for each tile.
+// Runs a block for each tile.
 struct EnumerateTiles {
   static constexpr int kThreads = 256;
   using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
@@ -103,8 +103,8 @@ struct EnumerateTiles {
   }
 };
 
-// flat[i] = value, at the entries' places in the segments. No list ends behind `most`. 12 bytes an
-// entry, and a sector of memory each.
+// Sets flat[i] = value at the entries' positions in the segments. No list may end after `most`. 12
+// bytes, and a memory sector, move per entry.
 template <class Device>
 void LaunchPutEntries(Device& device, Segments segments, const PackedLists& lists, int64_t most,
                       float* flat) {
@@ -112,15 +112,15 @@ void LaunchPutEntries(Device& device, Segments segments, const PackedLists& list
                                        {segments, lists, flat, nullptr});
 }
 
-// The first from.count[s] entries of each of `count` lists. No list ends behind `most` where they
-// go. 16 bytes an entry.
+// Moves the first from.count[s] entries of each of `count` lists. No list may end after `most` at
+// its target. 16 bytes move per entry.
 template <class Device>
 void LaunchMoveEntries(Device& device, int32_t count, const PackedLists& from,
                        const MovedEntries& to, int64_t most) {
   device.template Launch<MoveLists>(MoveLists::Blocks(most), {count, from, to});
 }
 
-// positions[i] = i of each segment: 4 bytes an element.
+// Sets positions[i] = i in each segment: 4 bytes per element.
 template <class Device>
 void LaunchEnumerate(Device& device, const SegmentTable& table, Segments segments,
                      uint32_t* positions) {

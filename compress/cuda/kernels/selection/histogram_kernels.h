@@ -1,13 +1,14 @@
-// The distribution of magnitudes of many segments in one read: the bins of cpu/histogram.h, whose
-// MagnitudeHistogram::AddBins() takes them, so that every answer of a MagnitudeCurve is the CPU's.
+// Counts the distribution of magnitudes of many segments in one read. The bins are those of
+// cpu/histogram.h, and MagnitudeHistogram::AddBins() takes them, so that every answer of a
+// MagnitudeCurve equals the CPU's.
 //
-// A block counts a run of tiles in its shared memory and adds what it found
-// to the bins of the segment, once where the run does not leave it.
+// A block counts a run of tiles in its shared memory and adds the counts to the segment's bins,
+// once if the run does not leave the segment.
 //
-// Bins are two numbers of 32 bits there, as that is what shared memory adds in one instruction:
-// where a sum of offsets wraps, the thread that sees it adds 2^32 to that of the segment. A thread
-// counts zeros in a register and adds equal neighbours at once: what is mostly zero, or constant,
-// does not queue for one bin.
+// In shared memory a bin is two numbers of 32 bits, because an atomic adds such a number in one
+// instruction. The thread that sees a sum of offsets wrap adds 2^32 to the segment's sum. A thread
+// counts zeros in a register and adds equal neighbours at once, so that data that are mostly zero,
+// or constant, do not contend for one bin.
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ namespace legacy::cuda {
 
 inline constexpr int kHistogramBins = cpu::MagnitudeHistogram::kBins;
 
-// HistogramBins are those of all segments, one after the other.
+// Bins of all segments, one segment after the other.
 struct HistogramBins {
   uint32_t* counts;
   uint64_t* offsets;
@@ -50,11 +51,12 @@ struct ClearBins {
   }
 };
 
-// Each block has a run of tiles of equal length.
+// Runs every block over a run of tiles; all runs are equally long.
 struct CountBins {
   static constexpr int kThreads = 512;
   using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
-  static constexpr int kBlocksTogether = 3;  // what an H100 has shared memory for
+  // An H100 has shared memory for this many blocks.
+  static constexpr int kBlocksTogether = 3;
   static constexpr int64_t kBlocks = 132 * kBlocksTogether;
   static constexpr int kBins = kHistogramBins;
   static constexpr int kOffsetBits = cpu::MagnitudeHistogram::kOffsetBits;
@@ -98,7 +100,7 @@ struct CountBins {
     return {bins.counts + int64_t{segment} * kBins, bins.offsets + int64_t{segment} * kBins};
   }
 
-  // A thread's elements of a tile of `n`; returns how many are 0.
+  // Counts a thread's elements of a tile of `n` elements; returns the number of zeros.
   template <class Block>
   static LEGACY_DEVICE uint32_t Count(Block& block, const Vectors::Own<float>& values, int n,
                                       int thread, const HistogramBins& bins) {
@@ -133,7 +135,7 @@ struct CountBins {
     if (before + sum < before) block.AtomicAdd(&bins.offsets[bin], uint64_t{1} << 32);
   }
 
-  // Leaves the block's bins empty.
+  // Adds the block's bins to the segment's and clears them.
   template <class Block, class Zeros>
   static LEGACY_DEVICE void Flush(Block& block, Zeros& zeros, const HistogramBins& bins) {
     const uint32_t all_zeros = block.Sum(zeros);
@@ -154,8 +156,8 @@ struct CountBins {
   }
 };
 
-// Bin b of segment s, whose length is below 2^32, is number s * kHistogramBins + b; overwritten. 4
-// bytes read an element, 12 written a bin.
+// Writes bin b of segment s to number s * kHistogramBins + b. Segments are shorter than 2^32. Reads
+// 4 bytes per element, and writes 12 per bin.
 template <class Device>
 void LaunchHistogram(Device& device, const SegmentTable& table, Segments segments,
                      const float* values, const HistogramBins& bins,

@@ -1,20 +1,22 @@
-// Random-K's support on a GPU: cpu::RandomSubset to the bit, of many units in one set of launches;
-// and what is kept there. The launches follow from the units alone; what they do with less or more
-// luck than expected, a unit's last block makes up for: the result is exact whatever the draws.
+// Selects the support of Random-K on a GPU, to the same bits as cpu::RandomSubset, for many units
+// in one set of launches, and reads the selected values. The launches depend on the units alone. If
+// a unit needs more draws than expected, its last block makes them, so the result is exact whatever
+// the draws are.
 //
-// A subset is the first d distinct positions that a stream gives: of the subset itself, or above
-// d = n / 2 of its complement. While r of them are lacking the next r draws are needed, whatever
-// they give: so all of them can be marked in a bitmap at once and in any order, and the new ones
-// counted.
-//
+// A subset is the first d distinct positions of a stream of draws; the stream draws the subset
+// itself, or above d = n / 2 its complement. While r positions are missing, the next r draws are
+// needed whatever they are. They can therefore be marked in a bitmap at once and in any order, and
+// the new positions counted. ||
 //   Begin    clears the bitmaps
-//   Round    (as many as the largest unit needs: one up to 5 % or so of a unit, log2(n) - 13 of a
-//            half) marks the next draws, as many as were lacking after the round before
-//   Finish   a block for each unit marks what is left until nothing is: some thousand draws
-//   then bits_kernels.h gives the positions.
+//   Round    marks the next draws, as many as were missing after the previous round; the largest
+//            unit determines the number of rounds: one up to about 5 % of a unit, log2(n) - 13 for
+//            a half
+//   Finish   marks the remaining draws, some thousands, with a block for each unit
+//   bits_kernels.h then lists the positions.
 //
-// Bytes moved for a unit: n / 8 written, n / 4 read, 4 k written, and an atomic for each draw: d to
-// 1.4 d of them, but for n so large that a draw is often refused. No result depends on an order.
+// Bytes moved per unit: n / 8 written, n / 4 read, 4 k written, and an atomic for each draw. There
+// are d to 1.4 d draws, or more for n so large that draws are often refused. No result depends on
+// an order.
 #pragma once
 
 #include <array>
@@ -30,31 +32,33 @@
 
 namespace legacy::cuda {
 
-// All in the memory of the device.
+// All pointers are to device memory.
 struct SubsetJob {
   Subsets subsets;
-  const RandomKey* keys = nullptr;  // of each unit
+  const RandomKey* keys = nullptr;  // one per unit
   uint32_t* positions = nullptr;
   // Scratch.
   uint32_t* bitmaps = nullptr;
-  uint32_t* before = nullptr;    // of BitJob
-  uint32_t* found = nullptr;     // of BitJob
-  StreamKey* streams = nullptr;  // of each unit
-  uint32_t* marked = nullptr;    // new positions of each round, of each unit
+  uint32_t* before = nullptr;    // for BitJob
+  uint32_t* found = nullptr;     // for BitJob
+  StreamKey* streams = nullptr;  // one per unit
+  uint32_t* marked = nullptr;    // number of new positions in each round and unit
 };
 
 inline BitJob BitsOf(const SubsetJob& job) {
   return {job.subsets.words, job.subsets.sets, job.bitmaps, job.positions, job.before, job.found};
 }
 
-// A SubsetState says how far the draws of a unit are.
+// A SubsetState is a unit's progress.
 struct SubsetState {
+  // Number of draws so far.
   int64_t drawn = 0;
+  // Number of positions still missing.
   int64_t lacking = 0;
 };
 
-// Draws of a round: whole blocks of Philox. Few where nearly nothing is lacking, and the rest is
-// left.
+// Returns the number of draws of a round, in whole blocks of Philox: few if hardly any position is
+// missing.
 LEGACY_DEVICE int64_t DrawsOfRound(const SubsetJob& job, int32_t unit, int round, int64_t lacking) {
   const int64_t room = job.subsets.draws[int64_t{round} * job.subsets.words.count + unit].length;
   return (lacking < room ? lacking : room) / 4 * 4;
@@ -69,7 +73,7 @@ LEGACY_DEVICE SubsetState StateBefore(const SubsetJob& job, int32_t unit, int ro
   return state;
 }
 
-// A SubsetMarker marks the positions of draws.
+// A SubsetMarker marks the positions that a unit's draws give.
 struct SubsetMarker {
   StreamKey stream;
   uint32_t n;
@@ -81,8 +85,8 @@ struct SubsetMarker {
     return {job.streams[unit], n, cpu::RefusedBelow(n),
             job.bitmaps + job.subsets.words.extents[unit].offset};
   }
-  // Returns how many of draws 4 b .. 4 b + 3, as far as they are before `end`, give a new position.
-  // Those that were marked before give none.
+  // Returns how many of draws 4 b .. 4 b + 3 that are before `end` give a position that was not
+  // marked yet.
   template <class Block>
   LEGACY_DEVICE uint32_t Mark(Block& block, int64_t b, int64_t end) const {
     if (4 * b >= end) return 0;
@@ -97,8 +101,8 @@ struct SubsetMarker {
     }
     return marked;
   }
-  // Does the same for kBlocks blocks of each thread, from Philox's block `first` on, and returns
-  // the sum over all threads.
+  // Marks kBlocks blocks of Philox per thread, from block `first` on, and returns the sum over all
+  // threads.
   template <int kBlocks, class Block>
   LEGACY_DEVICE uint32_t MarkRun(Block& block, int64_t first, int64_t end) const {
     typename Block::template PerThread<uint32_t> marked;
@@ -113,7 +117,7 @@ struct SubsetMarker {
   }
 };
 
-// A block for each tile of the bitmaps.
+// Runs a block for each tile of the bitmaps.
 struct BeginSubsets {
   static constexpr int kThreads = kBitThreads;
   struct Args {
@@ -137,11 +141,11 @@ struct BeginSubsets {
   }
 };
 
-// A block for each tile of the round's draws.
+// Runs a block for each tile of the round's draws.
 struct DrawRound {
   static constexpr int kThreads = 256;
-  static constexpr int kBlocks =
-      static_cast<int>(kDrawTile) / 4 / kThreads;  // of Philox, a thread's
+  // Number of blocks of Philox per thread.
+  static constexpr int kBlocks = static_cast<int>(kDrawTile) / 4 / kThreads;
   struct Args {
     SubsetJob job;
     int round;
@@ -168,10 +172,10 @@ struct DrawRound {
   }
 };
 
-// A block for each unit.
+// Runs a block for each unit.
 struct FinishSubsets {
   static constexpr int kThreads = 1024;
-  static constexpr int kBlocks = 2;  // of Philox, a thread's
+  static constexpr int kBlocks = 2;  // number of blocks of Philox per thread
   static constexpr int64_t kDraws = int64_t{kThreads} * kBlocks * 4;
   struct Args {
     SubsetJob job;
@@ -187,7 +191,7 @@ struct FinishSubsets {
     const SubsetMarker marker = SubsetMarker::Of(job, unit);
     while (state.lacking > 0) {
       const int64_t first = state.drawn / 4;
-      const int64_t most = kDraws - 3;  // it may begin within a block of Philox
+      const int64_t most = kDraws - 3;  // The run may begin within a block of Philox.
       const int64_t end = state.drawn + (state.lacking < most ? state.lacking : most);
       state.lacking -= marker.template MarkRun<kBlocks>(block, first, end);
       state.drawn = end;
@@ -195,9 +199,9 @@ struct FinishSubsets {
   }
 };
 
-// Subsets of the streams of `keys`, one for each unit in the memory of the device, ascending, into
-// `positions`. `subsets`: the view of the copy of `table` on the device. Scratch: n / 8 bytes and
-// n / 8192 more for each unit.
+// Lays out the selection of subsets by the streams of `keys`, one key for each unit, in device
+// memory. Positions go to `positions`, ascending. `subsets` is the view of the device's copy of
+// `table`. Scratch is n / 8 and n / 8192 bytes for each unit.
 inline SubsetJob LayOutSubsets(const SubsetTable& table, const Subsets& subsets,
                                const RandomKey* keys, uint32_t* positions, Workspace& workspace) {
   return {.subsets = subsets,
@@ -220,7 +224,7 @@ void LaunchSubsets(Device& device, const SubsetTable& table, const SubsetJob& jo
   LaunchBits(device, BitsOf(job), table.count(), table.word_tiles());
 }
 
-// A thread for each unit.
+// Runs a thread for each unit.
 struct ResetCounts {
   static constexpr int kThreads = 256;
   struct Args {
@@ -238,10 +242,10 @@ struct ResetCounts {
   }
 };
 
-// A block for each tile of what is kept.
+// Runs a block for each tile of selected entries.
 struct TakeEntries {
   static constexpr int kThreads = 256;
-  static constexpr int kTogether = 8;  // loads of a thread
+  static constexpr int kTogether = 8;  // number of loads of a thread in flight
   struct Args {
     Subsets subsets;
     const uint32_t* positions;
@@ -270,7 +274,8 @@ struct TakeEntries {
   }
 
  private:
-  // Entries `at`, at + kThreads and so on, kTogether of them before `end`; how many are not finite.
+  // Takes entries `at`, at + kThreads and so on, kTogether of them before `end`; returns how many
+  // are not finite.
   static LEGACY_DEVICE uint32_t Take(const Args& args, const SubsetUnit& unit, int64_t at,
                                      int64_t end) {
     std::array<float*, kTogether> from;
@@ -294,10 +299,10 @@ struct TakeEntries {
   }
 };
 
-// What a unit has at its positions in `flat`, times its factor, into `values`, where the positions
-// are in theirs; then cleared in `flat` where `clear`: of error feedback. non_finite[unit] counts
-// the NaN and infinities among them. 12 bytes a value, and a sector of memory each, twice where
-// cleared.
+// Writes the elements of `flat` at each unit's positions, times the unit's factor, to `values`, in
+// the order of the positions. With `clear`, for error feedback, it then clears them in `flat`.
+// non_finite[unit] counts NaN and infinities among them. 12 bytes move per value, and a memory
+// sector, two if cleared.
 template <class Device>
 void LaunchTake(Device& device, const SubsetTable& table, const Subsets& subsets,
                 const uint32_t* positions, float* flat, bool clear, float* values,

@@ -1,10 +1,10 @@
-// The sampled threshold of Deep Gradient Compression (sparsifiers/sampled.h) on a GPU, for all
-// layers at once: what is found out about a threshold before anything is selected.
+// Estimates the sampled threshold of Deep Gradient Compression (sparsifiers/sampled.h) on a GPU,
+// for all layers at once, before anything is selected.
 //
-//   LaunchTakeSamples(), LaunchTopK() of them, LaunchSmallestMagnitudes() of what that keeps: the
-//   threshold
-//   LaunchCountAtLeast(): how much it and each lower one that may be tried would select, from one
-//   read
+//   LaunchTakeSamples(), LaunchTopK() of the samples and LaunchSmallestMagnitudes() of the selected
+//   ones give the threshold.
+//   LaunchCountAtLeast() counts, in one read, how many elements this threshold and each lower one
+//   that may be tried would select.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace legacy::cuda {
 
-// Of a segment of samples: elements first, first + stride and so on of the values.
+// Samples of a segment are the values at first, first + stride and so on.
 struct SampledElements {
   int64_t first = 0;
   int64_t stride = 1;
@@ -25,7 +25,7 @@ struct SampledElements {
 
 inline constexpr int kSampledThresholds = SampledRule::kTries + 1;
 
-// A block for each tile of samples.
+// Runs a block for each tile of samples.
 struct TakeSampleTiles {
   static constexpr int kThreads = 256;
   struct Args {
@@ -51,7 +51,7 @@ struct TakeSampleTiles {
   }
 };
 
-// A block for each segment.
+// Runs a block for each segment.
 struct FindSmallest {
   static constexpr int kThreads = 256;
   struct Args {
@@ -64,7 +64,8 @@ struct FindSmallest {
   template <class Block>
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const Extent extent = args.segments.extents[block.index()];
-    typename Block::template PerThread<uint32_t> most;  // of what keys lack
+    // Largest difference between the largest key and a key.
+    typename Block::template PerThread<uint32_t> most;
     block.ForEachThread([&](int thread) {
       most[thread] = 0;
       for (int64_t i = thread; i < extent.length; i += kThreads) {
@@ -81,11 +82,11 @@ struct FindSmallest {
   }
 };
 
-// A block for each tile.
+// Runs a block for each tile.
 struct CountTilesAtLeast {
   static constexpr int kThreads = 256;
   using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
-  // Counts are fields of 16 bits, which hold those of a tile.
+  // A count is a field of 16 bits, which is enough for a tile.
   static constexpr int kFields = 4, kFieldBits = 16;
   static constexpr int kWords = (kSampledThresholds + kFields - 1) / kFields;
   static_assert(kTile < 1 << kFieldBits);
@@ -162,22 +163,24 @@ struct CountTilesAtLeast {
   }
 };
 
-// A sector of memory read and 4 bytes written a sample.
+// Takes samples. Reads a memory sector and writes 4 bytes per sample.
 template <class Device>
 void LaunchTakeSamples(Device& device, const SegmentTable& table, Segments segments,
                        const SampledElements* elements, const float* values, float* samples) {
   device.template Launch<TakeSampleTiles>(table.tiles(), {segments, elements, values, samples});
 }
 
-// Of each segment the smallest |x|, 0 where it is empty. For short ones: a block reads a segment.
+// Finds the smallest |x| of each segment, or 0 if it is empty. It suits short segments, because one
+// block reads a segment.
 template <class Device>
 void LaunchSmallestMagnitudes(Device& device, const SegmentTable& table, Segments segments,
                               const float* values, float* smallest) {
   device.template Launch<FindSmallest>(table.count(), {segments, values, smallest});
 }
 
-// counts[s * kSampledThresholds + j] += elements of segment s that reach its threshold, lowered j
-// times; non_finite[s] += NaN and infinities. 4 bytes read an element.
+// Adds to counts[s * kSampledThresholds + j] the number of elements of segment s that reach its
+// threshold, lowered j times, and to non_finite[s] its number of NaN and infinities. Reads 4 bytes
+// per element.
 template <class Device>
 void LaunchCountAtLeast(Device& device, const SegmentTable& table, Segments segments,
                         const float* values, const float* thresholds, uint32_t* counts,

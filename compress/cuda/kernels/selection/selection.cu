@@ -1,4 +1,4 @@
-// The launches of selection, and of sparse vectors, compiled for a GPU.
+// Compiles the launches of selection and of sparse vectors for a GPU.
 #include "compress/cuda/device/stream_device.cuh"
 #include "compress/cuda/kernels/selection/dgc_kernels.h"
 #include "compress/cuda/kernels/selection/entries_kernels.h"
@@ -11,7 +11,8 @@
 
 namespace legacy::cuda {
 
-extern template void LaunchBits(StreamDevice&, const BitJob&, int64_t, int64_t);  // of message.cu
+// Compiled in message.cu.
+extern template void LaunchBits(StreamDevice&, const BitJob&, int64_t, int64_t);
 
 template void LaunchTopK(StreamDevice&, const TopKJob&, int64_t, int64_t);
 template void LaunchThreshold(StreamDevice&, const ThresholdJob&, const SegmentTable&);

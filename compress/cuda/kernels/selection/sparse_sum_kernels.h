@@ -1,11 +1,10 @@
-// cpu/sparse_sum.h on a GPU: the workers' sparse vectors of many segments added into dense ones, in
-// the order of the workers: the same bits. No atomics: a block finds its tile's part of each
-// worker's list by binary search. Bytes moved per element: 4 read and 4 written, and 8 read for
-// each entry.
+// Adds the workers' sparse vectors of many segments to dense vectors on a GPU, in the order of the
+// workers and to the same bits as cpu/sparse_sum.h. It uses no atomics: a block finds its tile's
+// part of each worker's list by binary search. Bytes moved: 4 read and 4 written per element, and 8
+// read per entry.
 //
-// The tile is in shared memory while the workers' entries are added to it.
-// Threads read entries of several workers before the first of them is added, as the next worker's
-// have to wait for that.
+// The tile is in shared memory while entries are added to it. A worker's entries are added after
+// the previous worker's, so threads read entries of several workers before they add the first.
 #pragma once
 
 #include <array>
@@ -20,15 +19,17 @@ namespace legacy::cuda {
 struct SparseSumOptions {
   int32_t workers = 1;
   float divisor = 1;
-  bool overwrite = false;  // sums begin at 0 rather than with what is there, which is not read
+  // Starts sums at 0 instead of at the contents of `sum`, which are then not read.
+  bool overwrite = false;
 };
 
-// A block for each tile.
+// Runs a block for each tile.
 struct SparseSum {
   static constexpr int kThreads = 256;
   using Vectors = TileVectors<kThreads, kTile / kThreads / kVector>;
-  static constexpr int kFound = kThreads / 2;  // workers whose parts are searched for at once
-  static constexpr int kAhead = 8;             // workers whose entries are read at once
+  // Number of workers whose parts are searched for at once.
+  static constexpr int kFound = kThreads / 2;
+  static constexpr int kAhead = 8;  // number of workers whose entries are read at once
   struct Args {
     Segments segments;
     PackedLists lists;
@@ -43,7 +44,7 @@ struct SparseSum {
     std::array<Part, kFound> parts;
   };
   struct Entry {
-    uint32_t index;  // in the tile
+    uint32_t index;  // position in the tile
     float value;
   };
 
@@ -82,7 +83,7 @@ struct SparseSum {
   }
 
  private:
-  // Even threads find begins, odd ones ends.
+  // Finds the workers' parts of a tile: even threads find begins, odd threads find ends.
   template <class Block>
   static LEGACY_DEVICE void FindParts(Block& block, const Args& args, const Tile& tile,
                                       int32_t first, int32_t workers, int thread) {
@@ -95,7 +96,7 @@ struct SparseSum {
                                              is_end ? tile.end : tile.begin);
     (is_end ? block.shared().parts[w].end : block.shared().parts[w].begin) = found;
   }
-  // Adds the workers whose parts are `first` and the next ones.
+  // Adds the entries of the workers whose parts begin at number `first`.
   template <class Block>
   static LEGACY_DEVICE void AddWorkers(Block& block, const PackedLists& lists, const Tile& tile,
                                        int32_t first, int32_t workers) {
@@ -129,9 +130,9 @@ struct SparseSum {
   }
 };
 
-// sum[i] += every worker's value at i, one worker after the other; then sum[i] /= divisor. List
-// w * table.count() + s is worker w's of segment s: its indices are below the segment's length;
-// begins are any.
+// Adds to sum[i] every worker's value at i, one worker after the other, and then divides by the
+// divisor. List w * table.count() + s is worker w's list of segment s; its indices are below the
+// segment's length. Begins may be in any order.
 template <class Device>
 void LaunchSparseSum(Device& device, const SegmentTable& table, Segments segments,
                      const PackedLists& lists, const SparseSumOptions& options, float* sum) {

@@ -1,4 +1,4 @@
-// Which random subsets are drawn at once, and in how many rounds.
+// The table of the random subsets that are drawn at once, and of their rounds of draws.
 #pragma once
 
 #include <algorithm>
@@ -15,22 +15,22 @@
 
 namespace legacy::cuda {
 
-// k of [0, n); 0 <= k <= n < 2^32.
+// A subset of k of [0, n), 0 <= k <= n < 2^32.
 struct SubsetUnit {
   int64_t n = 0;
   int64_t k = 0;
-  int64_t out = 0;     // where its k positions and values begin
-  int64_t offset = 0;  // where its n elements begin in a flat vector
-  float factor = 1;    // of its values
+  int64_t out = 0;     // index at which its k positions and values begin
+  int64_t offset = 0;  // index in a flat vector at which its n elements begin
+  float factor = 1;    // factor of its values
 };
 
-// Subsets are in the memory of the device.
+// Subsets are in device memory.
 struct Subsets {
-  Segments words;  // of each unit's bitmap, in tiles of kBitTile
-  Segments kept;   // of each unit's entries, in tiles of kTile
+  Segments words;  // words of each unit's bitmap, in tiles of kBitTile
+  Segments kept;   // each unit's entries, in tiles of kTile
   const SubsetUnit* units = nullptr;
-  const BitSet* sets = nullptr;  // of each unit: its subset, or the complement of what is drawn
-  // How many draws there is room for, of each round and each unit, in tiles of kDrawTile.
+  const BitSet* sets = nullptr;  // each unit's subset, or the complement of what is drawn
+  // Capacity of each round for draws of each unit, in tiles of kDrawTile.
   const Extent* draws = nullptr;
   const int64_t* first_tile = nullptr;
   int rounds = 0;
@@ -40,7 +40,7 @@ inline constexpr int64_t kDrawTile = 2048;
 
 class SubsetTable : public ImageTable {
  public:
-  // Draws that are not worth a round.
+  // Number of draws below which a round is not worth a launch.
   static constexpr int64_t kLastDraws = 8192;
 
   explicit SubsetTable(std::span<const SubsetUnit> units, int64_t last_draws = kLastDraws)
@@ -49,7 +49,8 @@ class SubsetTable : public ImageTable {
     std::vector<BitSet> sets;
     for (const SubsetUnit& unit : units_) {
       words.push_back({bitmap_words_, BitWords(unit.n)});
-      bitmap_words_ += RoundedUp(BitWords(unit.n), 4);  // read by vectors
+      // Bitmaps are read by vectors.
+      bitmap_words_ += RoundedUp(BitWords(unit.n), 4);
       kept.push_back({unit.out, unit.k});
       sets.push_back({unit.n, unit.k > unit.n - unit.k, unit.out, unit.k});
     }
@@ -78,9 +79,9 @@ class SubsetTable : public ImageTable {
   }
 
  private:
-  // Plans the rounds. As many draws as positions are lacking are needed for sure: a round for them,
-  // with room for four deviations more than are expected to lack then. Where it is too small,
-  // others draw the rest.
+  // Plans the rounds. As many draws as positions are missing are certainly needed, so a round has
+  // room for the expected number of missing positions and four standard deviations more. If that is
+  // not enough, later launches draw the rest.
   void PlanRounds(int64_t last_draws) {
     constexpr double kAllDraws = 0x1p32;
     std::vector<double> lacking, drawn(units_.size());

@@ -1,17 +1,17 @@
 // Kernels of threshold.h.
 //
-//   Reset   counters
-//   Pass    the only pass over all data: e = g + r is written; what is selected is listed, tile by
-//           tile in scratch, and cleared on the way
-//   Scan    how many are selected before each tile, and each segment
-//   Emit    the lists, in order; gives back to the residual what there was no room for
+//   Reset   resets counters
+//   Pass    is the only pass over all data: it writes e = g + r, lists the selected elements in
+//           scratch, tile by tile, and clears them
+//   Scan    sums the numbers of selected elements before each tile and each segment
+//   Emit    writes the lists in order, and restores the residual of elements that did not fit
 //
-// Scratch has as many entries as the result: only where that overflows a tile's list finds no room,
-// and Emit looks at the tile again.
+// Scratch has as many entries as the result. Only if the result overflows can a tile's list lack
+// room, and Emit then reads the tile again.
 //
-// Bytes moved per element: 4 read; with a gradient 8 read and 4 written; 16 written and 8 read for
-// each selected one. Deterministic: where a tile's list begins in scratch depends on the order of
-// blocks, what it holds does not.
+// Bytes moved per element: 4 read, or with a gradient 8 read and 4 written; per selected element 16
+// written and 8 read. The result is deterministic: the place of a tile's list in scratch depends on
+// the order of blocks, its contents do not.
 #pragma once
 
 #include <array>
@@ -26,16 +26,16 @@
 
 namespace legacy::cuda {
 
-// All in the memory of the device.
+// All pointers are to device memory.
 struct ThresholdJob {
   Segments segments;
   ThresholdArrays arrays;
   // Scratch.
   TopKEntry* entries;  // arrays.capacity
-  uint64_t* cursor;    // entries in use, or wanted
-  int64_t* lists;      // of each tile, in `entries`; kNoList
-  uint32_t* counts;    // of each tile; then of the tiles before, in its chunk
-  int64_t* chunks;     // counts of chunks of tiles; then of the chunks before
+  uint64_t* cursor;    // number of entries in use, or requested
+  int64_t* lists;      // place of each tile's list in `entries`, or kNoList
+  uint32_t* counts;    // number selected in each tile; then before it in its chunk
+  int64_t* chunks;     // number selected in each chunk of tiles; then before it
   uint32_t* chunks_done;
 };
 
@@ -61,7 +61,7 @@ struct ThresholdReset {
   }
 };
 
-// A block for each tile.
+// Runs a block for each tile.
 struct ThresholdPass {
   static constexpr int kThreads = 256;
   static constexpr int kVectors = kTile / kThreads / kVector;
@@ -80,7 +80,8 @@ struct ThresholdPass {
     const int size = static_cast<int>(tile.end - tile.begin);
     const uint32_t floor = cpu::KeyOf(job.arrays.thresholds[tile.segment]);
     typename Block::template PerThread<Vectors::Own<float>> own;
-    typename Block::template PerThread<uint64_t> before;  // those selected, by vectors
+    // Number of selected elements before, by vectors.
+    typename Block::template PerThread<uint64_t> before;
     block.ForEachThread([&](int thread) {
       own[thread] = Vectors::ReadSum(job.arrays.gradient, job.arrays.residual, tile, thread);
       uint32_t non_finite = 0;
@@ -125,7 +126,7 @@ struct ThresholdPass {
   static LEGACY_DEVICE void List(const Vectors::Own<float>& own, const Tile& tile, int size,
                                  int thread, uint32_t floor, uint64_t before, uint64_t all,
                                  TopKEntry* entries) {
-    uint32_t first = 0;  // of the vectors with this number
+    uint32_t first = 0;  // number of selected elements in earlier vectors
     LEGACY_UNROLL
     for (int vector = 0; vector < kVectors; ++vector) {
       uint32_t at = first + VectorCounts::Of(before, vector);
@@ -140,7 +141,7 @@ struct ThresholdPass {
   }
 };
 
-// A block for each chunk of tiles; the one that ends goes on with chunks and segments.
+// Runs a block for each chunk of tiles. The block that finishes last sums chunks and segments.
 struct ThresholdScan {
   static constexpr int kThreads = 512;
   static constexpr int kOwn = 8;
@@ -183,13 +184,13 @@ struct ThresholdScan {
     });
   }
 
-  // Selected before a tile.
+  // Returns the number of selected elements before a tile.
   static LEGACY_DEVICE int64_t Before(const ThresholdJob& job, int64_t tile) {
     return job.chunks[tile / kChunk] + job.counts[tile];
   }
 
  private:
-  // x becomes the sum of those before it, from `first` on; returns the sum of all `n`.
+  // Replaces each x by the sum of those before it, plus `first`; returns the sum of all `n`.
   template <class Sum, class Block, class Number>
   static LEGACY_DEVICE Sum Scan(Block& block, Number* x, int64_t n, Sum first = 0) {
     typename Block::template PerThread<Sum> before;
@@ -225,7 +226,7 @@ struct ThresholdScan {
   }
 };
 
-// A warp a block, each with a run of tiles.
+// Blocks are warps, and each warp has several tiles.
 struct ThresholdEmit {
   static constexpr int kThreads = kWarp;
   static constexpr int64_t kBlocks = TopKWarps::kBlocks;
@@ -254,7 +255,7 @@ struct ThresholdEmit {
   }
 
  private:
-  // Selected up to the end of a tile.
+  // Returns the number of selected elements up to the end of a tile.
   static LEGACY_DEVICE int64_t UpTo(const ThresholdJob& job, int64_t number) {
     const bool last = number + 1 == job.segments.first_tile[job.segments.count];
     return last ? job.arrays.begin[job.segments.count] + *job.arrays.left_out
@@ -285,7 +286,7 @@ struct ThresholdEmit {
       before += passed[0];
     }
   }
-  // Entry `at` of all; whether the residual was cleared there before.
+  // Writes entry `at` of the result. `cleared` says whether the residual was cleared there before.
   static LEGACY_DEVICE void Put(const ThresholdJob& job, const Tile& tile, int64_t at,
                                 const TopKEntry& entry, bool cleared) {
     const bool room = at < job.arrays.capacity;

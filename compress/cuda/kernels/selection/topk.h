@@ -1,6 +1,6 @@
-// Exact Top-K of magnitudes on a GPU, fused with error feedback, of all layers of a model (and of
-// several workers, whose buffers follow each other) in one set of launches: what cpu/topk.h
-// selects, to the bit. How, and the bytes moved: topk_kernels.h.
+// Exact Top-K of magnitudes on a GPU, fused with error feedback, for all layers of a model (and for
+// several workers, whose buffers follow each other) in one set of launches. The result has the same
+// bits as that of cpu/topk.h. topk_kernels.h describes the kernels and the bytes that they move.
 //
 // Nothing waits for the device, and the launches do not depend on the data: they can be captured in
 // a CUDA graph.
@@ -13,18 +13,19 @@
 
 namespace legacy::cuda {
 
-// TopKArrays are in the memory of the device.
+// Pointers are to device memory.
 struct TopKArrays {
-  // Error feedback: residual[i] += gradient[i], and what is kept is cleared in `residual`. Null: of
-  // what `residual` holds, which stays as it is.
+  // With error feedback, residual[i] += gradient[i], and selected elements are cleared in
+  // `residual`. If null, elements are selected from `residual`, which does not change.
   const float* gradient = nullptr;
   float* residual = nullptr;
-  const uint32_t* k = nullptr;   // of each segment, up to its length
-  const int64_t* out = nullptr;  // where in the next two a segment's k kept elements begin
-  uint32_t* indices = nullptr;   // counted from the segment's begin, ascending
+  const uint32_t* k = nullptr;  // one per segment, at most its length
+  // Index in the next two arrays at which a segment's k elements begin.
+  const int64_t* out = nullptr;
+  uint32_t* indices = nullptr;  // positions within the segment, ascending
   float* values = nullptr;
-  // Numbers of NaN and infinities of each segment; where it is not 0 the rest of the results is the
-  // largest keys, NaN above infinity. May be null.
+  // Number of NaN and infinities of each segment. If it is not 0, the other results of the segment
+  // are the largest keys, NaN above infinity. May be null.
   uint32_t* non_finite = nullptr;
 };
 

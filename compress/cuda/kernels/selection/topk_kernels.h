@@ -1,23 +1,25 @@
-// Exact Top-K of magnitudes with error feedback, of many segments at once: cpu/topk.h on a GPU,
-// with the same result to the bit (the k largest |e|, ties to the lower index, ascending).
+// Exact Top-K of magnitudes with error feedback, of many segments at once, with the same bits as
+// cpu/topk.h: the k largest |e|, ties to the lower index, ascending.
 //
-//   Bracket   a sample of each segment gives two keys between which the k-th largest almost surely
-//             is; of a short segment the sample is all, and both keys are that one
-//   Pass      the only pass over all data: e = g + r is written, elements that may be kept are
-//             listed tile by tile, those above the bracket are cleared on the way; keys within it
-//             are counted in 2048 parts
-//   Restore   where the bracket missed or the lists had no room: undoes what was cleared
-//   Round     (three times, mostly with nothing left to do) narrows the range that holds the k-th
-//             key to a part, from the lists, or from all of a segment whose bracket missed
-//   Count     per tile: keys above the k-th, and equal to it
-//   Scan      where each tile's kept elements begin
-//   Emit      indices and values, in order; clears what is kept and was not cleared before
+//   Bracket   takes a sample of each segment, which gives two keys between which the k-th largest
+//             almost surely lies; a short segment is its own sample, and both keys are the k-th
+//   Pass      is the only pass over all data: it writes e = g + r, lists elements that may be
+//             selected, tile by tile, clears those above the bracket, and counts keys within the
+//             bracket in 2048 parts
+//   Restore   undoes the clearing where the bracket missed or the lists had no room
+//   Round     narrows the range that holds the k-th key to a part of it, from the lists, or from
+//             all elements of a segment whose bracket missed; it is launched three times, mostly
+//             with nothing left to do
+//   Count     counts keys above the k-th, and equal to it, in each tile
+//   Scan      finds where each tile's selected elements begin
+//   Emit      writes indices and values in order, and clears selected elements that are not clear
+//   yet
 //
-// Bytes moved per element: 8 read and 4 written by Pass; 8 written and 24 read for each listed
-// element; 4 more are read where the lists are not used (short segments; many equal magnitudes:
-// where both ends of the bracket are one key nothing but counts is needed; fewer than k that are
-// not zero). Deterministic: where a tile's list begins depends on the order of blocks, what it
-// holds does not.
+// Bytes moved per element: Pass reads 8 and writes 4; 8 are written and 24 read for each listed
+// element. 4 more are read where the lists are not used: for short segments, for many equal
+// magnitudes (if both ends of the bracket are one key, counts are enough), and if fewer than k
+// elements are not zero. The result is deterministic: the place of a tile's list depends on the
+// order of blocks, its contents do not.
 #pragma once
 
 #include <array>
@@ -33,7 +35,7 @@
 
 namespace legacy::cuda {
 
-// The next kernels share one warp a block, each with a run of tiles.
+// In the following kernels a block is a warp, and each warp has several tiles.
 struct TopKWarps {
   static constexpr int kThreads = kWarp;
   struct Args {
@@ -42,11 +44,11 @@ struct TopKWarps {
   struct Shared {
     bool last;
   };
-  static constexpr int64_t kBlocks = 132 * 32;  // fill an H100; more tiles share
+  static constexpr int64_t kBlocks = 132 * 32;  // fills an H100; further tiles share warps
 
-  static constexpr int kTogether = 4;  // elements of a thread that are on their way at once
+  static constexpr int kTogether = 4;  // number of a thread's elements in flight
 
-  // Elements are what a tile has to look at: entries of a list, or all of its elements.
+  // The elements that a tile has to read: entries of a list, or all of its elements.
   struct Elements {
     bool listed;
     const TopKEntry* entries;
@@ -63,7 +65,7 @@ struct TopKWarps {
     LEGACY_DEVICE TopKEntry At(uint32_t i) const {
       return listed ? entries[i] : TopKEntry{begin + i, values[i]};
     }
-    // A thread's of those from `first` on, kWarp apart, as far as they are there.
+    // Returns a thread's elements from `first` on, kWarp apart, as far as they exist.
     LEGACY_DEVICE std::array<TopKEntry, kTogether> Next(int thread, uint32_t first) const {
       std::array<TopKEntry, kTogether> next{};
       LEGACY_UNROLL
@@ -75,7 +77,7 @@ struct TopKWarps {
     }
   };
 
-  // element(position in the segment, value) of all that a tile has to look at.
+  // Calls element(position in the segment, value) for all elements that a tile has to read.
   template <class Element>
   static LEGACY_DEVICE void ForElements(int thread, const TopKJob& job, const TopKTile& listed,
                                         const Tile& tile, TopKSource source, Element element) {
@@ -115,7 +117,7 @@ struct TopKRound : TopKWarps {
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const TopKJob& job = args.job;
     int32_t segment = -1;
-    int64_t tiles = 0;  // of it
+    int64_t tiles = 0;  // number of the segment's tiles in this block
     const auto end_segment = [&] {
       if (segment < 0 || !EndsSegment(block, job, segment, tiles)) return;
       NarrowRange(block, job.states[segment], job.parts + int64_t{segment} * kTopKParts);
@@ -178,10 +180,10 @@ struct TopKCount : TopKWarps {
   }
 };
 
-// A block for each segment.
+// Runs a block for each segment.
 struct TopKScan {
   static constexpr int kThreads = 1024;
-  static constexpr int kOwn = 8;  // tiles
+  static constexpr int kOwn = 8;  // number of tiles per thread
   struct Args {
     TopKJob job;
   };
@@ -192,7 +194,7 @@ struct TopKScan {
     const TopKJob& job = args.job;
     const int64_t begin = job.segments.first_tile[block.index()];
     const int64_t end = job.segments.first_tile[block.index() + 1];
-    uint64_t carried = 0;  // counts of both kinds, above in the upper half
+    uint64_t carried = 0;  // both counts, `above` in the upper half
     for (int64_t first = begin; first < end; first += kThreads * kOwn) {
       typename Block::template PerThread<uint64_t> before;
       block.ForEachThread([&](int thread) {
@@ -228,8 +230,8 @@ struct TopKScan {
   }
 };
 
-// Puts what is kept, in order, to `out`: out.Put(tile, state, at, entry, its number among the
-// entries where it is listed).
+// Passes selected elements, in order, to `out`: out.Put(tile, state, at, entry, number of the entry
+// if it is listed).
 template <class Out>
 struct TopKEmitTo : TopKWarps {
   struct Args {
@@ -302,13 +304,14 @@ struct TopKOut {
   }
 };
 
-// Lists have room for what is kept and, beside it, for twice what brackets of samples leave.
-// `segments`: the copy of `table` on the device. `kept`: at least the sum of all k.
+// Returns the number of entries of the lists: room for the selected elements and for twice what
+// brackets from samples leave. `kept` is at least the sum of all k.
 inline int64_t TopKCapacity(const SegmentTable& table, int64_t kept) {
   constexpr int64_t kShare = 32, kOfASegment = 64;
   return kept + table.elements() / kShare + kOfASegment * table.count();
 }
 
+// Lays out a job; `segments` is the view of the device's copy of `table`.
 inline TopKJob LayOutTopK(const SegmentTable& table, Segments segments, const TopKArrays& arrays,
                           int64_t kept, Workspace& workspace) {
   const int64_t capacity = TopKCapacity(table, kept);
@@ -327,11 +330,11 @@ inline int64_t TopKBlocks(int64_t tiles) {
   return tiles < TopKWarps::kBlocks ? tiles : TopKWarps::kBlocks;
 }
 
-// Goes from lists to what is kept.
+// Launches the kernels from the lists to the selected elements.
 template <class Out, class Device>
 void LaunchTopKOfLists(Device& device, const TopKJob& job, int64_t segments, int64_t tiles,
                        const Out& out) {
-  constexpr int kRounds = 3;  // of 11 bits: all keys
+  constexpr int kRounds = 3;  // 11 bits each, which cover all bits of a key
   const int64_t blocks = TopKBlocks(tiles);
   for (int round = 0; round < kRounds; ++round) device.template Launch<TopKRound>(blocks, {{job}});
   device.template Launch<TopKCount>(blocks, {{job}});
@@ -339,7 +342,7 @@ void LaunchTopKOfLists(Device& device, const TopKJob& job, int64_t segments, int
   device.template Launch<TopKEmitTo<Out>>(blocks, {job, out});
 }
 
-// The launches, all of them whatever the data.
+// Launches all kernels, whatever the data are.
 template <class Device>
 void LaunchTopK(Device& device, const TopKJob& job, int64_t segments, int64_t tiles) {
   device.template Launch<TopKBracket>(segments, {job});

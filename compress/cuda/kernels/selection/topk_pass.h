@@ -1,4 +1,4 @@
-// The kernels of topk_kernels.h that see all data: Bracket and Pass.
+// The kernels of topk_kernels.h that read all data: Bracket and Pass.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace legacy::cuda {
 
-// A block for each segment.
+// Runs a block for each segment.
 struct TopKBracket {
   static constexpr int kThreads = 1024;
   static constexpr int kOwn = kTopKSample / kThreads;
@@ -22,10 +22,11 @@ struct TopKBracket {
   };
   struct Shared {
     std::array<uint32_t, kTopKParts> parts;
-    TopKState ends[2];  // searched for: the lower, the upper one
+    TopKState ends[2];  // search state of the lower and the upper end
   };
 
-  // Position of sample element i of `sample`: evenly spread, jittered within its stride.
+  // Returns the position of sample element i of `sample`: evenly spaced, with a jitter within the
+  // stride.
   static constexpr int64_t Position(int64_t i, int64_t length, int64_t sample) {
     if (sample == length) return i;
     const int64_t begin = i * length / kTopKSample, end = (i + 1) * length / kTopKSample;
@@ -61,7 +62,8 @@ struct TopKBracket {
     });
     block.Sync();
     for (TopKState& end : shared.ends) {
-      if (end.rank == 0 || end.rank > sample) continue;  // beyond the sample: as it is
+      // A rank beyond the sample leaves the end as it is.
+      if (end.rank == 0 || end.rank > sample) continue;
       while (end.low < end.high) {
         const uint32_t low = end.low, high = end.high;
         block.ForEachThread([&](int thread) {
@@ -87,7 +89,8 @@ struct TopKBracket {
       state = {};
       state.low = shared.ends[0].low;
       state.high = exact ? state.low : shared.ends[1].high;
-      // Zeros may be most of all: they are not listed, and Judge() sees where the k-th is one.
+      // Zeros may be the majority: they are not listed, and Judge() detects that the k-th is a
+      // zero.
       if (state.low == 0 && state.high > 0) state.low = 1;
       if (k == 0) state.low = state.high = cpu::kLargestKey;
       state.bracket = state.high;
@@ -96,7 +99,8 @@ struct TopKBracket {
   }
 
  private:
-  // Ranks in the sample for the ends of the bracket, four deviations around that of the k-th.
+  // Computes the ranks of the bracket's ends in the sample: four standard deviations around the
+  // rank of the k-th.
   static LEGACY_DEVICE void FirstRanks(uint32_t k, int64_t length, int64_t sample,
                                        TopKState* ends) {
     const double share = length > 0 ? static_cast<double>(k) / static_cast<double>(length) : 0;
@@ -106,10 +110,10 @@ struct TopKBracket {
     ends[0] = {};
     ends[1] = {};
     const double lower = expected + slack + 0.5, upper = expected - slack;
-    ends[0].low = 0;  // where the rank is beyond the sample
+    ends[0].low = 0;  // if the rank is beyond the sample
     ends[0].high = cpu::kLargestKey;
     ends[1].low = 0;
-    ends[1].high = cpu::kLargestKey;  // where the rank is before it
+    ends[1].high = cpu::kLargestKey;  // if the rank is before the sample
     ends[0].rank = static_cast<uint32_t>(lower < 1 ? 1 : lower);
     ends[1].rank = upper < 1 ? 0 : static_cast<uint32_t>(upper);
   }
@@ -119,11 +123,11 @@ struct TopKBracket {
   }
 };
 
-// A block for each tile.
+// Runs a block for each tile.
 struct TopKPass {
   static constexpr int kThreads = 256;
   static constexpr int kBlocksTogether = 5;
-  static constexpr int kVectors = 4;  // for each thread
+  static constexpr int kVectors = 4;  // vectors per thread
   using Vectors = TileVectors<kThreads, kVectors>;
   static_assert(Vectors::kElements == kTile);
   struct Args {
@@ -143,8 +147,10 @@ struct TopKPass {
     const uint32_t low = state.low, high = state.high;
     const bool lists = low < high;
     typename Block::template PerThread<Elements> elements;
-    typename Block::template PerThread<uint64_t> before;   // those that may be kept, by vectors
-    typename Block::template PerThread<uint32_t> winners;  // those not finite in the upper half
+    // Number of elements that may be selected, by vectors.
+    typename Block::template PerThread<uint64_t> before;
+    // Keys above the bracket; not finite ones in the upper half.
+    typename Block::template PerThread<uint32_t> winners;
     block.ForEachThread([&](int thread) {
       elements[thread] = Vectors::ReadSum(job.arrays.gradient, job.arrays.residual, tile, thread);
       winners[thread] = 0;
@@ -225,8 +231,8 @@ struct TopKPass {
     counter.End(block, parts);
   }
 
-  // True where the bracket holds the k-th key. If not, all of the segment is looked at again: for
-  // the key, or where fewer than k elements are not zero, for the first zeros.
+  // Returns true if the bracket holds the k-th key. If it does not, later kernels read the whole
+  // segment: to find the key, or, if fewer than k elements are not zero, the first zeros.
   template <class Block>
   static LEGACY_DEVICE bool Judge(Block& block, const TopKJob& job, int32_t segment) {
     TopKState& state = job.states[segment];

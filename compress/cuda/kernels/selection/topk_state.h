@@ -1,4 +1,5 @@
-// The kernels of topk_kernels.h share keys, a segment's range of keys and how it is narrowed.
+// The state of each segment that the kernels of topk_kernels.h share: its range of keys, and the
+// code that narrows it.
 #pragma once
 
 #include <array>
@@ -11,65 +12,65 @@
 
 namespace legacy::cuda {
 
-inline constexpr int kTopKParts = 2048;  // of a range, in a round
+inline constexpr int kTopKParts = 2048;  // parts of the range that a kernel counts
 inline constexpr int64_t kTopKSample = 16384;
 
 struct TopKEntry {
-  uint32_t index;  // in the segment
+  uint32_t index;  // position within the segment
   float value;
 };
 
-// A TopKSource says where the kernels after Pass find what may be kept.
+// Tells the kernels after Pass where to find elements that may be selected.
 enum class TopKSource : uint32_t {
-  kCounts,  // the bracket was one key: tiles have counts, and the residual the elements
+  kCounts,  // The bracket is one key: tiles have counts, and the residual has the elements.
   kLists,
-  kAll,  // the bracket missed: the residual
+  kAll,  // The bracket missed: they are found in the residual.
 };
 
-// A TopKState is that of a segment.
+// The state of a segment.
 struct TopKState {
-  uint32_t low, high;   // keys that hold the k-th largest, both inside; one key when it is found
-  uint32_t rank;        // of it, from 1, among the keys up to `high`
-  uint32_t bracket;     // upper end that Pass used
-  uint32_t winners;     // above it
-  uint32_t candidates;  // listed, or counted, and not above it
+  uint32_t low, high;   // range of keys that holds the k-th largest, inclusive; one key when found
+  uint32_t rank;        // rank of that key among the keys up to `high`, from 1
+  uint32_t bracket;     // upper end of Pass's bracket
+  uint32_t winners;     // number of keys above the bracket
+  uint32_t candidates;  // number of keys listed or counted that are not above the bracket
   uint32_t tiles_done;
   TopKSource source;
-  uint32_t no_room;     // for a tile's list
-  uint32_t non_finite;  // elements
+  uint32_t no_room;     // 1 if a tile's list had no room
+  uint32_t non_finite;  // number of NaN and infinities
 };
 
 struct TopKTile {
-  uint32_t list, listed;  // entries
-  uint32_t above, ties;   // keys above the k-th, equal to it; then those of the tiles before
+  uint32_t list, listed;  // first entry, and number of entries
+  uint32_t above, ties;   // numbers of keys above the k-th and equal to it; then before the tile
 };
 
-// All in the memory of the device.
+// All pointers are to device memory.
 struct TopKJob {
   Segments segments;  // tiles of kTile
   TopKArrays arrays;
   // Scratch.
-  TopKState* states;  // of each segment
+  TopKState* states;  // one per segment
   TopKTile* tiles;
   uint32_t* parts;  // kTopKParts for each segment
   TopKEntry* entries;
-  uint32_t capacity;  // of entries
-  uint32_t* cursor;   // entries in use
-  uint32_t* missed;   // segments whose bracket missed
+  uint32_t capacity;  // number of entries that there is room for
+  uint32_t* cursor;   // number of entries in use
+  uint32_t* missed;   // number of segments whose bracket missed
 };
 
 LEGACY_DEVICE int64_t TileCount(const Segments& segments, int32_t s) {
   return segments.first_tile[s + 1] - segments.first_tile[s];
 }
 
-// Keys of a range by parts: (key - low) >> TopKShift.
+// Returns the shift that divides a range of keys into parts: part (key - low) >> shift.
 LEGACY_DEVICE int TopKShift(uint32_t low, uint32_t high) {
   const int bits = std::bit_width(high - low) - std::bit_width(uint32_t{kTopKParts - 1});
   return bits > 0 ? bits : 0;
 }
 
-// Counts keys by parts of a range: a thread's equal neighbours, and a warp's last ones, at once, so
-// that keys that are mostly equal do not queue for one counter.
+// Counts keys by parts of a range. Equal neighbours of a thread, and the last keys of a warp's
+// threads, are added at once, so that mostly equal keys do not contend for one counter.
 struct TopKCounter {
   uint32_t part = 0, run = 0;
 
@@ -88,7 +89,7 @@ struct TopKCounter {
   }
 };
 
-// The part of the range that holds the rank becomes the range. Clears the parts.
+// Narrows the range to the part that holds the rank, and clears the parts.
 template <class Block>
 LEGACY_DEVICE void NarrowRange(Block& block, TopKState& state, uint32_t* parts) {
   constexpr int kOwn = kTopKParts / Block::kThreads;
@@ -104,7 +105,7 @@ LEGACY_DEVICE void NarrowRange(Block& block, TopKState& state, uint32_t* parts) 
   block.Sync();
   block.ForEachThread([&](int thread) {
     if (before[thread] < rank && rank <= before[thread] + own[thread]) {
-      // No branch leaves the loop: loads do not wait for each other.
+      // The loop has no branch, so that loads do not wait for each other.
       uint32_t counted = before[thread], passed = 0, found = 0;
       LEGACY_UNROLL_SOME
       for (int i = 0; i < kOwn; ++i) {
@@ -128,7 +129,7 @@ LEGACY_DEVICE void NarrowRange(Block& block, TopKState& state, uint32_t* parts) 
   });
 }
 
-// True where this block ends the work on `tiles` more tiles of a segment as the last one of all.
+// Returns true in the block that completes a segment with the `tiles` tiles that it has just done.
 template <class Block>
 LEGACY_DEVICE bool EndsSegment(Block& block, const TopKJob& job, int32_t segment, int64_t tiles) {
   return EndsWork(block, &job.states[segment].tiles_done, tiles, TileCount(job.segments, segment),

@@ -1,7 +1,7 @@
-// The transforms of cpu/fft.h by a block, in its shared memory: the operations of cpu/fft_rules.h
-// on the same numbers, so that every bit is the CPU's. How: fft_shape.h. 24 bytes of shared memory
-// are moved for an element of a chunk of 4096, which is the only length that is known when kernels
-// are compiled.
+// Computes the transforms of cpu/fft.h with a block, in its shared memory. It performs the
+// operations of cpu/fft_rules.h on the same numbers, so that every bit equals the CPU's.
+// fft_shape.h describes the order. For each element of a chunk of 4096, 24 bytes of shared memory
+// move. Kernels are specialised for this length only.
 #pragma once
 
 #include <array>
@@ -15,15 +15,15 @@
 
 namespace legacy::cuda {
 
-// kMostLog: of the elements of the largest tile.
+// kMostLog is the logarithm of the largest tile's number of elements.
 template <int kMostLog>
 struct FftBlock {
   static constexpr int kThreads = FftThreads(kMostLog);
-  static constexpr int kBlocksTogether = kMostLog <= kTileLog ? 5 : 1;  // registers for no more
+  static constexpr int kBlocksTogether = kMostLog <= kTileLog ? 5 : 1;  // registers allow no more
   static constexpr int kMostHalf = 1 << (kMostLog - 1);
-  // Returns where a number is stored: threads of a warp are then in different banks, in a chunk of
-  // 4096, whichever digits they hold and when they take frequencies in order. The slot of an
-  // exclusive or is the exclusive or of the slots.
+  // Returns the slot of a location in shared memory. In a chunk of 4096, the threads of a warp then
+  // use different banks, whichever digits they hold, and also when they read frequencies in order.
+  // The slot of an exclusive or is the exclusive or of the slots.
   static constexpr int Slot(int location) {
     return location ^ (location >> 4 & 0b11110) ^ (location >> 7 & 0b1101);
   }
@@ -39,7 +39,7 @@ struct FftBlock {
     LEGACY_DEVICE void Put(int location, ComplexFloat z) { PutAtSlot(Slot(location), z); }
   };
 
-  // Factors of one length.
+  // Factors of one length, from device memory.
   struct Fft {
     FftShape shape;
     const ComplexFloat* row_roots;
@@ -59,8 +59,8 @@ struct FftBlock {
     }
   };
 
-  // step(half_bits): what a tile's transforms are done by; a number that is known where the tile is
-  // a chunk of 4096.
+  // Calls step(half_bits) with the number of bits of the transform's locations, which is a constant
+  // if the tile is a chunk of 4096.
   template <class Step>
   static LEGACY_DEVICE void WithLength(const SpectrumTile& tile, Step step) {
     if constexpr (kMostLog == kTileLog) {
@@ -69,8 +69,9 @@ struct FftBlock {
     step(tile.log - 1);
   }
 
-  // Transforms of numbers that begin at each half'th location, `locations` in all; load(thread,
-  // location) gives them. Begins and ends with all threads of one mind about shared memory.
+  // Transforms numbers that begin at every half-th location, up to `locations`; load(thread,
+  // location) returns them. Shared memory must be synchronised before the call, and is synchronised
+  // after it.
   template <class Block, class HalfBits, class Load>
   static LEGACY_DEVICE void Transform(Block& block, Shared& shared, const Fft& fft, HalfBits,
                                       int locations, Load load) {
@@ -83,7 +84,7 @@ struct FftBlock {
     }
     (std::make_integer_sequence<int, (kShape.digits() + 1) / 2>());
   }
-  // One digit after the other: fewer registers.
+  // Transforms one digit after the other, which takes fewer registers.
   template <class Block, class Load>
   static LEGACY_DEVICE void Transform(Block& block, Shared& shared, const Fft& fft, int,
                                       int locations, Load load) {
@@ -99,8 +100,8 @@ struct FftBlock {
   }
 
  private:
-  // The stages of a digit of kFirst bits and of one of kSecond, or none, that follows it above
-  // `low` bits.
+  // Computes the stages of a digit of kFirst bits, and of a following digit of kSecond bits (0 for
+  // none) that lies above the lowest `low` bits.
   template <int kFirst, int kSecond, bool kLoads, class Block, class Load>
   static LEGACY_DEVICE void Digits(Block& block, Shared& shared, const Fft& fft, int low,
                                    int locations, Load load) {
@@ -138,7 +139,7 @@ struct FftBlock {
     block.Sync();
   }
 
-  // A digit of kBits bits above the lowest `low` of the location.
+  // Computes the stage of a digit of kBits bits above the lowest `low` bits of the location.
   template <int kBits, int kStride>
   static LEGACY_DEVICE void Stage(const Fft& fft, int low, int location, ComplexFloat* z) {
     if constexpr (kBits == 1) {
@@ -148,9 +149,9 @@ struct FftBlock {
     } else {
       const int columns = fft.shape.column_bits();
       const bool row = low >= columns;
-      const int begin = row ? columns : 0;  // of the side's bits
+      const int begin = row ? columns : 0;  // first bit of the row or column
       const int side = 1 << (row ? fft.shape.row_bits() : columns);
-      const int quarter = 1 << (low - begin);  // of the stage's length
+      const int quarter = 1 << (low - begin);  // a quarter of the stage's length
       const int p = location >> begin & (quarter - 1);
       const ComplexFloat* const roots =
           (row ? fft.row_roots : fft.column_roots) + (side - 4 * quarter) + 3 * p;
@@ -165,7 +166,7 @@ struct FftBlock {
   template <size_t kSize>
   static LEGACY_DEVICE void Twist(const Fft& fft, int base, int low,
                                   std::array<ComplexFloat, kSize>& z) {
-    const int own = base & (fft.shape.half() - 1);  // among the transform's
+    const int own = base & (fft.shape.half() - 1);  // location within the transform
     LEGACY_UNROLL
     for (int i = 0; i < static_cast<int>(kSize); ++i) {
       z[i] = cpu::Times(z[i], fft.twists[own + (i << low)]);
@@ -173,7 +174,7 @@ struct FftBlock {
   }
 };
 
-// Returns what RealFft returns for short lengths: coefficient k of `length` values, and value j of
+// Return what RealFft returns for short lengths: coefficient k of `length` values, and value j of
 // as many bins.
 LEGACY_DEVICE ComplexFloat DirectCoefficient(const FftFactors& factors, const float* values,
                                              int length, int k) {
@@ -196,7 +197,7 @@ LEGACY_DEVICE float DirectValue(const FftFactors& factors, Bins bins, int length
   double sum = 0;
   for (int k = 0, at = 0; k < length / 2 + 1; ++k, at = (at + j) % length) {
     const ComplexFloat x = bins(k);
-    const bool own = 2 * k % length == 0;  // its own conjugate: counts once
+    const bool own = 2 * k % length == 0;  // a bin that is its own conjugate counts once
     sum += own ? x.re * cosines[at] : 2 * (x.re * cosines[at] - x.im * sines[at]);
   }
   return static_cast<float>(sum * scale);

@@ -1,26 +1,27 @@
-// The shape of a transform of half = length / 2 complex numbers (cpu/fft.h) is how it is done in
-// place: what is where, and which numbers meet when.
+// The order in which a transform of half = length / 2 complex numbers (cpu/fft.h) is computed in
+// place: where each number is stored, and which numbers each stage combines.
 //
 // Number i of the input is at location i: the upper bits are the row, the lower ones the column.
-// Each stage of Stockham's transforms down the columns replaces one digit of the row, two bits from
-// the top on (and the last one where their number is odd), by the digit of the row's frequency,
-// lowest first; then the columns' digits. So digits of frequencies are in falling order, and
-// twiddles between the two depend on the location alone.
+// Stockham's transforms go down the columns first. Each of their stages replaces one digit of the
+// row, two bits from the top on (the last digit has one bit if their number is odd), by a digit of
+// the row's frequency, lowest first. The transforms of the rows then replace the column's digits.
+// The digits of frequencies are therefore in falling order, and the twiddles between both depend on
+// the location alone.
 //
-// Numbers of one digit, or of two that follow each other stay in registers: 16 at most.
+// Numbers of one digit, or of two consecutive digits, stay in registers: 16 at most.
 #pragma once
 
 #include <cstdint>
 
 namespace legacy::cuda {
 
-// Threads of a block that transforms tiles of 2^log elements.
+// Returns the number of threads of a block that transforms tiles of 2^log elements.
 constexpr int FftThreads(int log) { return log <= 12 ? 128 : 256; }
 
-// A digit of locations.
+// A digit of a location.
 struct FftDigit {
-  int low = 0;   // bits of the location below it
-  int bits = 0;  // 0: there is none
+  int low = 0;   // number of bits below it in the location
+  int bits = 0;  // number of bits; 0 for no digit
 };
 
 struct FftShape {
@@ -42,19 +43,19 @@ struct FftShape {
     return number < digits() ? digit : FftDigit();
   }
 
-  // Returns where frequency k of the transform is.
+  // Returns the location of frequency k of the transform.
   constexpr int LocationOf(int k) const {
     return Digits(k & ((1 << row_bits()) - 1), row_bits()) << column_bits() |
            Digits(k >> row_bits(), column_bits());
   }
-  // Returns the index into Tables::twiddles for the number at a location when its row is done.
+  // Returns the index into Tables::twiddles of the factor of a location whose row is transformed.
   constexpr int TwistAt(int location) const {
     const int columns = 1 << column_bits();
     return Frequency(location >> column_bits(), row_bits()) * columns + location % columns;
   }
 
  private:
-  // The lowest digit of `frequency` becomes the highest, and so on.
+  // Reverses the digits: the lowest digit of `frequency` becomes the highest.
   static constexpr int Digits(int frequency, int bits) {
     int location = 0;
     for (int done = 0; done < bits; done += 2) {

@@ -1,8 +1,8 @@
-// Kernels of spectrum.h for the way back.
+// Kernels of spectrum.h for inverse transforms.
 //
-//   FindTileBins  where the bins of each tile begin in each worker's list, by a search
-//   InvertTiles   of each tile: bins of one worker after the other are added in shared memory; the
-//                 sum is transformed, and put where it belongs.
+//   FindTileBins  finds where each tile's bins begin in each worker's list, by binary search
+//   InvertTiles   adds the bins of a tile in shared memory, one worker after the other, transforms
+//                 the sum and writes the result
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace legacy::cuda {
 
-// All in the memory of the device.
+// All pointers are to device memory.
 struct InverseJob {
   Spectra spectra;
   InverseArrays arrays;
   int64_t tiles;
-  uint32_t* tile_bins;  // scratch: of each worker its tiles
+  uint32_t* tile_bins;  // scratch: first entry of each tile, for each worker
 };
 
-// A thread for each tile of each worker.
+// Runs a thread for each tile of each worker.
 struct FindTileBins {
   static constexpr int kThreads = 128;
   struct Args {
@@ -50,7 +50,7 @@ struct FindTileBins {
   }
 };
 
-// A block for each tile.
+// Runs a block for each tile.
 template <int kMostLog>
 struct InvertTiles {
   using Transforms = FftBlock<kMostLog>;
@@ -68,7 +68,7 @@ struct InvertTiles {
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const InverseJob& job = args.job;
     const SpectrumTile tile = FindSpectrumTile(job.spectra, block.index());
-    bool empty = true;  // no worker sent bins of it
+    bool empty = true;  // no worker sent bins of the tile
     for (int32_t worker = 0; worker < job.arrays.workers; ++worker) {
       const Bins bins = Find(job, tile, block.index(), worker);
       if (bins.begin == bins.end) continue;
@@ -86,11 +86,11 @@ struct InvertTiles {
   }
 
  private:
-  // A worker's bins of a tile, in its list.
+  // A worker's bins of a tile: entries begin .. end - 1 of its list.
   struct Bins {
     int64_t list;
     int64_t begin, end;
-    bool all;  // of the unit
+    bool all;  // the list holds all bins of the unit
   };
 
   static LEGACY_DEVICE Bins Find(const InverseJob& job, const SpectrumTile& tile, int64_t number,
@@ -119,8 +119,9 @@ struct InvertTiles {
     block.Sync();
   }
 
-  // Adds coefficient k of a piece at its location k; the last one, which is real, to the im of the
-  // first one. No two of a worker's bins are one.
+  // Adds coefficient k of a piece at its location k. The last coefficient is real and is added to
+  // the imaginary part of the first. The bins of one worker are distinct, so that threads do not
+  // collide.
   template <class Block>
   static LEGACY_DEVICE void Gather(Block& block, const InverseJob& job, const SpectrumTile& tile,
                                    const Bins& bins) {
@@ -152,7 +153,8 @@ struct InvertTiles {
     block.Sync();
   }
 
-  // Spectra become what transforms give values of; re and im exchanged, so that they go backwards.
+  // Computes the complex numbers whose transform gives the values. Real and imaginary parts are
+  // exchanged, which makes the transform an inverse one.
   template <class Block>
   static LEGACY_DEVICE void Join(Block& block, const Fft& fft, int locations) {
     auto& shared = block.shared().fft;
@@ -176,7 +178,7 @@ struct InvertTiles {
     block.Sync();
   }
 
-  // Returns what becomes of `before` where the sum of the workers is x.
+  // Returns the new value of an element that was `before`, for a sum x of the workers.
   static LEGACY_DEVICE float Merged(const InverseArrays& arrays, float before, float x) {
     if (arrays.mode == InverseMode::kMean) return (0.0f + x) / arrays.divisor;
     return arrays.mode == InverseMode::kSubtract ? before - (0.0f + x) : before + x;
@@ -211,7 +213,7 @@ struct InvertTiles {
     });
   }
 
-  // Does what Put() does where nobody sent anything.
+  // Writes a tile as Put() would if every coefficient were zero, because no worker sent any.
   template <class Block>
   static LEGACY_DEVICE void Leave(Block& block, const InverseJob& job, const SpectrumTile& tile) {
     if (job.arrays.mode != InverseMode::kMean) return;

@@ -1,5 +1,5 @@
-// Gram-Schmidt of many small bases at once (Orthonormalise of schemes/low_rank.h): a block for
-// each.
+// Gram-Schmidt orthonormalisation of many small bases at once (Orthonormalise of
+// schemes/low_rank.h), with a block for each basis.
 #pragma once
 
 #include <array>
@@ -13,26 +13,27 @@
 
 namespace legacy::cuda {
 
-// `count` vectors of `length` floats, one after the other.
+// A basis of `count` vectors of `length` floats, one after the other.
 struct Basis {
   int64_t offset = 0;
   int64_t length = 0;
   int32_t count = 0;
-  int64_t work = 0;  // where its doubles begin; SetWork()
+  int64_t work = 0;  // first of its doubles, set by SetWork()
 };
 
-// Each vector in double precision, less its projections on those before it, in groups, twice; then
-// of length one, or zero. Every thread reads and writes its own elements alone: blocks wait for the
-// sums only, of which there are two a vector and four a group of vectors before it.
+// Takes each vector in double precision, subtracts its projections on the vectors before it, in
+// groups and twice, and divides it by its length, or sets it to zero. Every thread reads and writes
+// its own elements only. The block waits for sums alone: two per vector, and four per group of
+// vectors before it.
 struct OrthonormaliseBasis {
   static constexpr int kThreads = 512;
   static constexpr int kBlocksTogether = 1;
-  static constexpr int kGroup = 8;  // dot products at a time
+  static constexpr int kGroup = 8;  // number of dot products at a time
   static constexpr int kWarps = kThreads / kWarp;
   struct Args {
     const Basis* bases;
     float* vectors;
-    double* work;  // as many doubles
+    double* work;  // one double for each float of the bases
   };
   struct Shared {
     std::array<std::array<double, kGroup>, kWarps> warps;
@@ -59,14 +60,14 @@ struct OrthonormaliseBasis {
       const double after = Norm(block, x, basis.length);
       const bool depends = after <= kDependent * before;
       ForOwn(block, basis.length, [&](int64_t i) {
-        x[i] = depends ? 0.0 : x[i] / after;  // nothing lies along zero
+        x[i] = depends ? 0.0 : x[i] / after;  // A projection on the zero vector is zero.
         vector[i] = static_cast<float>(x[i]);
       });
     }
   }
 
  private:
-  // own(i) for the elements of each thread.
+  // Calls own(i) for the elements of each thread.
   template <class Block, class Own>
   static LEGACY_DEVICE void ForOwn(Block& block, int64_t length, Own own) {
     block.ForEachThread([&](int thread) {
@@ -74,7 +75,7 @@ struct OrthonormaliseBasis {
     });
   }
 
-  // Sums of the threads' terms, in one order always, for all threads.
+  // Computes the sums of the threads' terms for all threads, always in the same order.
   template <class Block>
   static LEGACY_DEVICE void Sum(Block& block, Terms<Block>& terms, int count) {
     Shared& shared = block.shared();
@@ -112,7 +113,7 @@ struct OrthonormaliseBasis {
     return std::sqrt(block.shared().sums[0]);
   }
 
-  // x less its projections on `count` vectors.
+  // Subtracts from x its projections on `count` vectors.
   template <class Block>
   static LEGACY_DEVICE void Project(Block& block, const double* others, int32_t count,
                                     int64_t length, double* x) {
@@ -142,7 +143,7 @@ struct OrthonormaliseBasis {
   }
 };
 
-// Gives each basis its part of the work space; returns how many doubles that is.
+// Sets each basis's part of the work space; returns the number of doubles needed.
 inline int64_t SetWork(std::span<Basis> bases) {
   int64_t doubles = 0;
   for (Basis& basis : bases) {
@@ -152,9 +153,9 @@ inline int64_t SetWork(std::span<Basis> bases) {
   return doubles;
 }
 
-// Vectors of bases made orthonormal in place: 4 bytes read and written a float, and `work` doubles
-// (SetWork) gone through once for each group of 8 vectors before. One launch, a block for each
-// basis.
+// Makes the vectors of each basis orthonormal in place, in one launch with a block for each basis.
+// 4 bytes are read and written per float, and the `work` doubles (SetWork) are read once for each
+// group of 8 vectors before.
 template <class Device>
 void LaunchOrthonormalise(Device& device, const Basis* bases, int64_t count, float* vectors,
                           double* work) {

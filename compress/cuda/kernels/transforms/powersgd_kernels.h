@@ -1,5 +1,5 @@
-// Kernels of PowerSGD beside its products: what goes over all elements of the model, and over all
-// factors, in a launch.
+// Kernels of PowerSGD except its products. Each launch covers all elements, or all factors, of the
+// model.
 #pragma once
 
 #include <bit>
@@ -11,55 +11,55 @@
 
 namespace legacy::cuda {
 
-// LowRankWorkers has what workers send and their residuals, one after the other, and which of them
-// are active, in order. It is in the memory of the device.
+// The messages and residuals of all workers, one worker after the other, and the active workers in
+// order. Pointers are to device memory.
 struct LowRankWorkers {
   float* residual = nullptr;
   int64_t residual_stride = 0;
   float* messages[kCalls] = {nullptr, nullptr};
   int64_t message_strides[kCalls] = {0, 0};
   const int32_t* active_workers = nullptr;
-  int32_t count = 0;  // of them
+  int32_t count = 0;  // number of active workers
 };
 
-// Positions where something is not finite, so that the first is the largest and 0 says that there
-// is none.
+// Returns a code for a position at which a value is not finite. The first position has the largest
+// code, and 0 means none.
 constexpr uint32_t FaultAt(int64_t position) {
   return 0xFFFFFFFF - static_cast<uint32_t>(position);
 }
 
-// x times the power of two by which one whose magnitude has these bits gets to 1 or above, below 2;
-// rounded once.
+// Multiplies x by the power of two that scales a number of magnitude bits `largest` to [1, 2);
+// rounds once.
 constexpr float ScaledBy(float x, uint32_t largest) {
   constexpr int kBias = 1023, kMantissaBits = 52;  // of doubles
   const auto power = static_cast<uint64_t>(kBias - cpu::ExponentOfKey(largest)) << kMantissaBits;
   return static_cast<float>(x * std::bit_cast<double>(power));
 }
 
-// These say how a block shares the elements of a tile.
+// Threads share the elements of a tile by vectors.
 inline constexpr int kLowRankThreads = 256;
 using LowRankVectors = TileVectors<kLowRankThreads, kTile / kLowRankThreads / kVector>;
 
-// Notes the first of a thread's elements of a tile that is not finite.
+// Records the first of a thread's elements of a tile that is not finite.
 template <class Block>
 LEGACY_DEVICE void RaiseFault(Block& block, const Tile& tile, int thread,
                               const LowRankVectors::Own<float>& own, uint32_t* to) {
   uint32_t fault = 0;
   LEGACY_UNROLL
-  for (int i = LowRankVectors::kOwn - 1; i >= 0; --i) {  // their positions ascend
+  for (int i = LowRankVectors::kOwn - 1; i >= 0; --i) {  // from the last to the first
     if (!cpu::IsFinite(own[i])) fault = FaultAt(tile.begin + LowRankVectors::Position(thread, i));
   }
   if (fault != 0) block.AtomicMax(to, fault);
 }
 
-// A thread for each unit and worker.
+// Runs a thread for each unit of each worker.
 struct WriteHeaders {
   static constexpr int kThreads = 128;
   struct Args {
     const LowRankUnit* units;
-    int64_t count;  // of units
+    int64_t count;  // number of units
     LowRankWorkers workers;
-    int64_t all;  // units of all workers
+    int64_t all;  // number of units of all workers
   };
   struct Shared {};
 
@@ -85,9 +85,9 @@ struct WriteHeaders {
   }
 };
 
-// Makes a worker's M = g + r, or g where there is no residual, and the messages of what is sent
-// whole. There is a block for each tile, which moves 12 bytes an element (8 where there is no
-// residual), and 4 of what is sent whole.
+// Computes a worker's M = g + r, or g without a residual, and the messages of units that are sent
+// whole. Each tile has a block, which moves 12 bytes per element (8 without a residual), and 4 more
+// in units that are sent whole.
 struct Compensate {
   static constexpr int kThreads = kLowRankThreads;
   using Vectors = LowRankVectors;
@@ -96,8 +96,8 @@ struct Compensate {
     const LowRankUnit* units;
     const float* gradient;
     float* residual;
-    float* messages;   // of the first call
-    uint32_t* faults;  // of each unit: FaultAt() the first
+    float* messages;   // messages of the first call
+    uint32_t* faults;  // FaultAt() of the first value that is not finite, for each unit
   };
   struct Shared {};
 
@@ -126,20 +126,20 @@ struct Compensate {
   }
 };
 
-// Makes the mean of the factors that workers sent, in the order of workers, and for each vector the
-// bits of its largest magnitude, which are those of infinity or above where it is not finite. There
-// is a block for each tile of kFactorTile.
+// Computes the mean of the workers' factors, in the order of workers, and the magnitude bits of
+// each vector's largest element, which are at least those of infinity if an element is not finite.
+// Each tile of kFactorTile has a block.
 struct MeanFactors {
   static constexpr int kThreads = 256;
   using Vectors = TileVectors<kThreads, kFactorTile / kThreads / kVector>;
   struct Args {
     Factors factors;
     const float* messages;
-    int64_t stride;  // of workers, in floats
+    int64_t stride;  // floats from a worker to the next
     const int32_t* active_workers;
-    int32_t count;  // of them
+    int32_t count;  // number of active workers
     float* mean;
-    uint32_t* largest;  // from 0
+    uint32_t* largest;  // must be 0 at first
   };
   struct Shared {};
 
@@ -174,9 +174,9 @@ struct MeanFactors {
   }
 };
 
-// mean = P Q^T, or the mean of what was sent whole; of each worker, r = M - mean, or 0 where all
-// was sent. A block for each tile: 4 bytes an element, and 8 for each worker that holds it. P Q^T
-// is summed in the CPU's order.
+// Computes mean = P Q^T, or the mean of units sent whole, and each worker's residual r = M - mean,
+// or 0 where all was sent. Each tile has a block: it moves 4 bytes per element, and 8 per worker
+// with a residual. P Q^T is summed in the CPU's order.
 struct Reconstruct {
   static constexpr int kThreads = kLowRankThreads;
   static constexpr int kBlocksTogether = 2;
@@ -188,7 +188,7 @@ struct Reconstruct {
     const float* left;
     const float* right;
     float* mean;
-    uint32_t* faults;  // of each unit: FaultAt() the first
+    uint32_t* faults;  // FaultAt() of the first value that is not finite, for each unit
   };
   struct Shared {};
 
@@ -222,13 +222,13 @@ struct Reconstruct {
   }
 
  private:
-  // sum[i] += sum over c of left_c right_c, at four neighbours from `begin` on, which is a multiple
-  // of four.
+  // Adds the sum over c of left_c right_c at four neighbouring elements from `begin` on, which is a
+  // multiple of four.
   static LEGACY_DEVICE void AddProducts(const LowRankUnit& unit, const float* left,
                                         const float* right, uint32_t begin, uint32_t end,
                                         float* sum) {
     const uint32_t row = begin / unit.columns, column = begin - row * unit.columns;
-    if (unit.columns % kVector == 0) {  // all of one row
+    if (unit.columns % kVector == 0) {  // all four are in one row
       for (uint32_t c = 0; c < unit.vectors; ++c) {
         const float factor = left[int64_t{c} * unit.rows + row];
         float others[kVector];
@@ -287,8 +287,8 @@ struct Reconstruct {
   }
 };
 
-// Each vector times a power of two, so that its largest magnitude is 1 or above, below 2: the next
-// step's basis. A block for each tile of kFactorTile.
+// Multiplies each vector by the power of two that brings its largest magnitude to [1, 2), as the
+// next step's basis. Each tile of kFactorTile has a block.
 struct ScaleFactors {
   static constexpr int kThreads = 256;
   using Vectors = TileVectors<kThreads, kFactorTile / kThreads / kVector>;

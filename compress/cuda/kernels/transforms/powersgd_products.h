@@ -1,6 +1,6 @@
-// The products of PowerSGD as calls of BLAS, which takes column-major matrices. A row-major matrix
-// M of n x m is, for it, A = M^T of m x n with leading dimension m; vectors of length l, one after
-// the other, are a matrix with a column each and leading dimension l. So
+// The products of PowerSGD as calls of BLAS, which takes column-major matrices. To BLAS, a
+// row-major matrix M of n x m is A = M^T of m x n with leading dimension m; vectors of length l,
+// one after the other, are the columns of a matrix with leading dimension l. Therefore
 //
 //   P = M Q      P = op(A) Q, op transposing    n x r, of k = m
 //   Q = M^T P    Q = A P                        m x r, of k = n
@@ -13,8 +13,8 @@
 
 namespace legacy::cuda {
 
-// Matrices of rows x columns, multiplied with as many vectors each: `count` of them, from `first`
-// on.
+// Matrices `first` to first + count - 1, all of rows x columns and multiplied with as many vectors
+// each.
 struct MatrixGroup {
   int64_t rows = 0;
   int64_t columns = 0;
@@ -23,7 +23,7 @@ struct MatrixGroup {
   int64_t count = 0;
 };
 
-// C = op(A) B, all column-major: m x n, of k terms an element.
+// C = op(A) B in column-major order: C is m x n, and each element has k terms.
 struct Gemm {
   bool transposes = false;
   int64_t m = 0, n = 0, k = 0;
@@ -37,14 +37,14 @@ constexpr Gemm RightGemm(const MatrixGroup& of) {
   return {false, of.columns, of.vectors, of.rows, of.columns, of.rows, of.columns};
 }
 
-// ProductArrays are pointers to the matrices of all groups, in the memory of the device and to it.
+// Device pointers to arrays of device pointers, which point to the matrices of all groups.
 struct ProductArrays {
   const float* const* matrices = nullptr;  // A
   const float* const* vectors = nullptr;   // B
   float* const* products = nullptr;        // C
 };
 
-// On the host, by what gemm is defined to be.
+// Computes products on the host, by the definition of gemm.
 class HostProducts {
  public:
   void Left(HostDevice&, std::span<const MatrixGroup> groups, const ProductArrays& arrays) const {

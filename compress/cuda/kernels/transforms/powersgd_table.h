@@ -1,5 +1,4 @@
-// These tables say where the matrices of a model, their factors and the messages with them are on a
-// device.
+// Tables of the places of a model's matrices, their factors and messages in device memory.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +19,12 @@
 
 namespace legacy::cuda {
 
-// A factor travels in each collective call; units that are sent whole travel in the first.
+// Each factor has a collective call; units that are sent whole travel in the first.
 enum FactorCall : int { kLeft, kRight, kCalls };
 
-inline constexpr int64_t kFactorTile = 1024;  // elements of a vector that a block takes
+inline constexpr int64_t kFactorTile = 1024;  // elements of a vector per block
 
-// Offsets are in floats. A message is its header and, kHeaderFloats behind its begin, its values.
+// Offsets are in floats. A message is a header of kHeaderFloats, followed by its values.
 struct LowRankUnit {
   int64_t flat = 0;  // in gradients and means
   uint32_t rows = 0, columns = 0;
@@ -38,8 +37,9 @@ struct LowRankUnit {
 
 inline constexpr int64_t kHeaderFloats = kHeaderBytes / int64_t{sizeof(float)};
 
-// A LowRankLayout is what does not change from step to step. Every matrix begins aligned, and there
-// is room for as many vectors as it can have: no more than two floats for each of the model's.
+// The part of the layout that does not change between steps. Every matrix begins aligned and has
+// room for as many vectors as it can have, which is at most two floats for each element of the
+// model.
 class LowRankLayout {
  public:
   LowRankLayout(const PowerSgdScheme& scheme, std::span<const Unit> units) {
@@ -77,21 +77,21 @@ class LowRankLayout {
   std::array<int64_t, kCalls> sizes_{};
 };
 
-// Factors are the vectors of a collective call, one after the other, in the memory of the device.
+// The vectors of a collective call, one after the other, in device memory.
 struct Factors {
-  Segments vectors;               // where they lie among the factors, in tiles of kFactorTile
-  const int64_t* sent = nullptr;  // where they begin in a worker's messages
+  Segments vectors;               // places of vectors among the factors, in tiles of kFactorTile
+  const int64_t* sent = nullptr;  // place of each vector in a worker's messages
 };
 
-// A LowRankView is in the memory of the device.
+// A LowRankView is in device memory.
 struct LowRankView {
-  Segments residual;  // of a worker's matrices, in tiles of kTile
+  Segments residual;  // a worker's matrices, in tiles of kTile
   const LowRankUnit* units = nullptr;
   const Basis* bases = nullptr;
   Factors factors[kCalls] = {};
 };
 
-// A LowRankTable is what depends on how many vectors each factor has.
+// The part of the layout that depends on the number of vectors of each factor.
 class LowRankTable : public ImageTable {
  public:
   LowRankTable(const LowRankLayout& layout, std::span<const Unit> units,
@@ -125,10 +125,10 @@ class LowRankTable : public ImageTable {
   }
 
   const std::vector<LowRankUnit>& units() const { return units_; }
-  const std::vector<Basis>& bases() const { return bases_; }  // what is made orthonormal
-  int64_t work() const { return work_; }                      // doubles that it takes
-  // Matrices of one shape, and the units in the groups' order: places in it are what groups count
-  // by.
+  const std::vector<Basis>& bases() const { return bases_; }  // vectors to make orthonormal
+  int64_t work() const { return work_; }                      // doubles that this takes
+  // Groups of matrices of one shape, and all units in the order of the groups. A group counts
+  // positions in that order.
   const std::vector<MatrixGroup>& groups() const { return groups_; }
   const std::vector<int32_t>& order() const { return order_; }
   int64_t residual_tiles() const { return residuals_slot_.tiles; }

@@ -1,11 +1,11 @@
-// FFT sparsification on a GPU (codecs/fft_codec.h): of many units (layers, of one worker) at once
-// the strongest bins of their spectra, and the way back. Transforms are those of cpu/fft.h
-// operation by operation, so that positions, coefficients and sums are the CPU's to the bit: no
-// other bound of the error is needed. How: spectrum_kernels.h.
+// FFT sparsification on a GPU (codecs/fft_codec.h): selects the strongest bins of the spectra of
+// many units (layers, of one worker) at once, and transforms selected bins back. Transforms perform
+// the operations of cpu/fft.h in the same order, so that positions, coefficients and sums have the
+// CPU's bits. spectrum_kernels.h describes the kernels.
 //
-// Bytes moved for n elements, where K bins are kept, and L, some more than K, are listed:
-//   select    4.25 n read; 16 L written and 24 L read; 8 K read and 12 K written
-//   add back  4 n written, and 4 n read but for a mean; 12 K read for each worker
+// Bytes moved for n elements, if K bins are selected and L, slightly more than K, are listed:
+//   select    4.25 n read; 16 L written and 24 L read; 8 K read and 12 K written add back  4 n
+//   written, and 4 n read unless the result is a mean; 12 K read for each worker
 //
 // Nothing waits for the device, and the launches do not depend on the data: they can be captured in
 // a CUDA graph.
@@ -19,17 +19,18 @@
 
 namespace legacy::cuda {
 
-// SpectrumArrays are in the memory of the device.
+// Pointers are to device memory.
 struct SpectrumArrays {
   const float* values = nullptr;  // flat
-  const uint32_t* k = nullptr;    // bins to keep of each unit: 1 to all of them; 0 of an empty one
-  const int64_t* out = nullptr;   // where in the next two a unit's kept bins begin
-  uint32_t* positions = nullptr;  // bins, counted from the unit's first one, ascending
+  const uint32_t* k = nullptr;    // bins to select per unit, at least 1; 0 for an empty unit
+  const int64_t* out = nullptr;   // index in the next two arrays at which a unit's bins begin
+  uint32_t* positions = nullptr;  // bins within the unit, ascending
   ComplexFloat* coefficients = nullptr;
-  // A power of two for each unit by which magnitudes are about 1; it becomes the right one. Any
-  // will do: a wrong one costs time, and only where powers are not normal numbers with it.
+  // One power of two per unit that brings magnitudes to about 1. The kernels replace it by the
+  // right one. Any power of two gives a correct result; a wrong one costs time if some squares are
+  // not normal numbers with it.
   float* scales = nullptr;
-  // Bits of the largest |x| of each unit. Above kLargestValueKey the CPU refuses the unit, whose
+  // Bits of the largest |x| of each unit. Above kLargestValueKey the CPU refuses the unit, and its
   // results mean nothing.
   uint32_t* largest = nullptr;
 };
@@ -40,21 +41,22 @@ inline constexpr uint32_t kLargestCoefficientKey =
 enum class InverseMode : uint8_t {
   kMean,      // out = the vector of the sum of the workers' spectra / divisor
   kAdd,       // out += the vector of that sum
-  kSubtract,  // out -= the same
+  kSubtract,  // out -= the vector of that sum
 };
 
 struct InverseArrays {
-  // For the units of each worker: where its bins begin in the next two, and how many are used.
+  // For each worker and unit: index in the next two arrays at which its bins begin, and their
+  // number.
   const int64_t* begin = nullptr;
   const uint32_t* count = nullptr;
-  const uint32_t* positions = nullptr;  // ascending; not read where all bins of a unit are there
+  const uint32_t* positions = nullptr;  // ascending; not read if all bins of a unit are present
   const ComplexFloat* coefficients = nullptr;
   int32_t workers = 1;
   InverseMode mode = InverseMode::kMean;
   float divisor = 1;
   float* out = nullptr;  // flat
-  // For each worker its units: becomes 1 where a coefficient is above kLargestCoefficientKey, which
-  // the CPU refuses, so that the sum means nothing. Stays as it is elsewhere. May be null.
+  // For each worker and unit, becomes 1 if a coefficient is above kLargestCoefficientKey, which the
+  // CPU refuses and which makes the sum meaningless; otherwise unchanged. May be null.
   uint32_t* malformed = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// A tile's transforms by a block, and its bins: what kernels that go over spectra have in common.
+// Transforms of a tile by a block, and access to its bins, for all kernels over spectra.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace legacy::cuda {
 
-// Neighbouring values in one access, where they are aligned for it.
+// Returns true if two neighbouring values can be read in one access.
 LEGACY_DEVICE bool ArePairs(const float* values) {
   return reinterpret_cast<uintptr_t>(values) % sizeof(ComplexFloat) == 0;
 }
@@ -27,7 +27,7 @@ LEGACY_DEVICE void StorePair(ComplexFloat pair, float* values, int number, bool 
   }
 }
 
-// A SpectrumBlock is what blocks that transform tiles share.
+// The common part of kernels whose blocks transform tiles.
 template <int kMostLog>
 struct SpectrumBlock {
   using Transforms = FftBlock<kMostLog>;
@@ -35,7 +35,7 @@ struct SpectrumBlock {
   static constexpr int kThreads = Transforms::kThreads;
   static constexpr int kWarps = kThreads / kWarp;
 
-  // Transforms of a tile; seen(thread, key of a value).
+  // Transforms a tile; calls seen(thread, key) for each value.
   template <class Block, class Seen>
   static LEGACY_DEVICE void Forward(Block& block, typename Transforms::Shared& shared,
                                     const FftFactors& factors, const SpectrumTile& tile,
@@ -65,7 +65,7 @@ struct SpectrumBlock {
     ComplexFloat x;
     float power;
   };
-  // Bin number `bin` of a tile whose transforms are in `shared`.
+  // Returns bin `bin` of a tile whose transforms are in `shared`.
   static LEGACY_DEVICE Bin BinOf(const typename Transforms::Shared& shared,
                                  const FftFactors& factors, const SpectrumTile& tile,
                                  const float* flat, float scale, int bin) {
@@ -99,7 +99,7 @@ struct SpectrumBlock {
   }
 };
 
-// run(logarithm of the elements of a tile that there is room for), a constant.
+// Calls run(log) with the logarithm of the largest tile's number of elements, as a constant.
 template <class Run>
 void WithRoom(const SpectrumTable& table, Run run) {
   if (table.chunk_log() <= kTileLog) {

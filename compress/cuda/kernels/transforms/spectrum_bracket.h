@@ -1,5 +1,5 @@
-// The bracket says where the k-th power of each unit's spectrum probably is, from a sample of its
-// tiles.
+// Estimates from a sample of each unit's tiles a bracket that probably holds the k-th power of its
+// spectrum.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace legacy::cuda {
 
-// A block for each sampled tile.
+// Runs a block for each sampled tile.
 template <int kMostLog>
 struct SpectrumSample : SpectrumBlock<kMostLog> {
   using Tiles = SpectrumBlock<kMostLog>;
@@ -57,7 +57,7 @@ struct SpectrumSample : SpectrumBlock<kMostLog> {
   }
 };
 
-// A block for each unit.
+// Runs a block for each unit.
 struct SpectrumBracket {
   static constexpr int kThreads = 256;
   struct Args {
@@ -65,7 +65,7 @@ struct SpectrumBracket {
   };
   struct Shared {
     std::array<uint32_t, kTopKParts> parts;
-    TopKState ends[2];  // searched for: the lower, the upper one
+    TopKState ends[2];  // search state of the lower and the upper end
   };
 
   template <class Block>
@@ -102,12 +102,12 @@ struct SpectrumBracket {
   }
 
  private:
-  // How far the ends' ranks are from the expected one: in deviations of tiles that differ by as
-  // much as they hold, and of bins.
+  // Distance of the ends' ranks from the expected rank: in standard deviations of tiles whose
+  // counts vary as much as the counts themselves, and in standard deviations of bins.
   static constexpr double kTileDeviations = 2, kBinDeviations = 4, kFew = 32;
 
-  // Ranks in the sample for the ends of the bracket. An end whose rank is 0 or beyond the sample
-  // stays where it is.
+  // Computes the ranks of the bracket's ends in the sample. An end whose rank is 0 or beyond the
+  // sample does not move.
   static LEGACY_DEVICE void FirstRanks(const SpectrumUnit& of, uint32_t k, TopKState* ends) {
     const double expected = of.bins > 0 ? static_cast<double>(k) / static_cast<double>(of.bins) *
                                               static_cast<double>(of.sampled_bins)

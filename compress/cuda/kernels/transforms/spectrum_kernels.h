@@ -1,19 +1,19 @@
-// Kernels of spectrum.h that select: the Top-K of powers (topk_kernels.h), which are never in
-// memory but for those that may be kept.
+// Kernels of spectrum.h that select the Top-K of powers (topk_kernels.h). Only powers that may be
+// selected are ever stored.
 //
 //   spectrum_bracket.h:
-//     Sample   transforms every 16th tile and counts its powers by their exponent and 3 bits more
-//     Bracket  of each unit two keys between which that of the k-th power probably is; of a short
-//              unit, all keys
+//     Sample   transforms every 16th tile and counts its powers by exponent and 3 more bits
+//     Bracket  finds two keys for each unit between which the key of the k-th power probably lies;
+//              for a short unit, all keys
 //   spectrum_pass.h:
-//     Pass     transforms everything and lists bins from the bracket on; finds the largest |x| too
-//   Judge      whether bracket and scale did, and the part of the bracket that holds the k-th key
-//   Pass       once more, of units where they did not, by the right scale and all keys
-//   ...        as Top-K goes on from lists
+//     Pass     transforms everything, lists bins from the bracket on, and finds the largest |x|
+//   Judge      checks bracket and scale, and finds the part of the bracket that holds the k-th key
+//   Pass       is repeated for units that failed the check, with the right scale and all keys
+//   ...        Top-K continues from lists
 //
-// A scale nearly always does: squares are scaled by a power of two, which changes no bit of a
-// normal number, and no order of their sums. What they are scaled by matters where one is denormal,
-// zero or infinite with one scale and not with the other.
+// Nearly every scale passes. Squares are scaled by a power of two, which changes no bit of a normal
+// number's mantissa and no order of their sums. The scale matters only for squares that are
+// denormal, zero or infinite with one scale but not with the other.
 #pragma once
 
 #include <bit>
@@ -29,7 +29,7 @@
 
 namespace legacy::cuda {
 
-// A block for each unit.
+// Runs a block for each unit.
 struct SpectrumJudge {
   static constexpr int kThreads = 256;
   struct Args {
@@ -70,7 +70,7 @@ struct SpectrumJudge {
   }
 
  private:
-  // True where squares, and sums of them, are normal numbers by either scale.
+  // Returns true if squares, and sums of them, are normal numbers with both scales.
   static LEGACY_DEVICE bool AreNormal(const SpectrumExtremes& seen, float used, float right) {
     constexpr float kLeast = 0x1p-62f, kMost = 0x1p60f;
     if (seen.smallest == 0) return true;  // there is nothing but zeros
@@ -117,7 +117,7 @@ inline SpectrumJob LayOutSpectrum(const SpectrumTable& table, const Spectra& spe
   return job;
 }
 
-inline constexpr int64_t kSpectrumBlocks = 132 * 8;  // fill an H100, where blocks share tiles
+inline constexpr int64_t kSpectrumBlocks = 132 * 8;  // fills an H100, where blocks share tiles
 
 template <class Device>
 void LaunchSpectrum(Device& device, const SpectrumTable& table, const SpectrumJob& job) {

@@ -1,4 +1,4 @@
-// The pass over all values that lists the bins which may be kept.
+// The pass over all values that lists the bins that may be selected.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace legacy::cuda {
 
-// A number up to kWarp of each warp, in bytes.
+// A count of up to kWarp for each warp, a byte each.
 template <int kWarps>
 struct WarpCounts {
   static constexpr int kWords = kWarps / 4;
@@ -21,7 +21,7 @@ struct WarpCounts {
   LEGACY_DEVICE void Set(int warp, int count) {
     reinterpret_cast<uint8_t*>(&words)[warp] = static_cast<uint8_t>(count);
   }
-  // The sum of those before a warp.
+  // Returns the sum of the counts before a warp.
   LEGACY_DEVICE uint32_t Before(int warp) const {
     uint32_t sum = 0;
     LEGACY_UNROLL
@@ -34,7 +34,7 @@ struct WarpCounts {
   }
 };
 
-// A block for each tile; of units that are done again, as many as are there.
+// Runs a block for each tile. When units are repeated, blocks share their tiles.
 template <int kMostLog>
 struct SpectrumPass : SpectrumBlock<kMostLog> {
   using Tiles = SpectrumBlock<kMostLog>;
@@ -49,7 +49,8 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
   static constexpr int kTogether = 4;
   struct Shared {
     typename Tiles::Transforms::Shared fft;
-    std::array<WarpCounts<kWarps>, kTogether> counts[2];  // turns, so that one Sync() does
+    // Used in turns, so that one Sync() is enough.
+    std::array<WarpCounts<kWarps>, kTogether> counts[2];
   };
 
   template <class Block>
@@ -80,7 +81,8 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
       block.ForEachThread([&](int thread) { own[thread] = extremes[thread].*member; });
       const uint32_t most = block.Max(own);
       block.ForEachThread([&](int thread) {
-        if (thread != 0 || most <= block.Fresh(&(all.*member))) return;  // mostly no atomic
+        // Most blocks need no atomic.
+        if (thread != 0 || most <= block.Fresh(&(all.*member))) return;
         block.AtomicMax(&(all.*member), most);
       });
     };
@@ -96,8 +98,8 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
     Raise(extremes.smallest, key == 0 ? 0 : ~key);
   }
 
-  // Lists bins in order, from where they would be if all were listed: some bins of each thread at
-  // once.
+  // Lists bins in order. Their entries begin where they would if all bins of the unit were listed.
+  // Several bins of each thread are handled at once.
   template <class Block, class Extremes>
   static LEGACY_DEVICE void List(Block& block, const Args& args, int64_t number,
                                  const SpectrumTile& tile, Extremes& extremes) {
@@ -109,14 +111,16 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
     const float scale = job.arrays.scales[tile.unit];
     const int bins = tile.bins();
     const int64_t slots = job.spectra.units[tile.unit].first_bin + tile.first_bin;
-    typename Block::template PerThread<uint32_t> listed, winners;  // listed by all threads
+    // Bins listed by all threads, and own ones above the bracket.
+    typename Block::template PerThread<uint32_t> listed, winners;
     typename Block::template PerThread<TopKCounter> counters;
     block.ForEachThread([&](int thread) { listed[thread] = winners[thread] = 0; });
     int turn = 0;
     for (int first = 0; first < bins; first += kTogether * kThreads, turn ^= 1) {
       auto& counts = block.shared().counts[turn];
       typename Block::template PerThread<std::array<typename Tiles::Bin, kTogether>> own;
-      typename Block::template PerThread<std::array<uint32_t, kTogether>> wanted;  // of the warp
+      // Bits of the warp.
+      typename Block::template PerThread<std::array<uint32_t, kTogether>> wanted;
       LEGACY_UNROLL
       for (int i = 0; i < kTogether; ++i) {
         typename Block::template PerThread<bool> is_wanted;
@@ -157,7 +161,8 @@ struct SpectrumPass : SpectrumBlock<kMostLog> {
         }
       });
     }
-    typename Block::template PerThread<uint64_t> counts;  // candidates, winners in the upper half
+    // Listed ones; in the upper half those above the bracket.
+    typename Block::template PerThread<uint64_t> counts;
     block.ForEachThread([&](int thread) {
       counters[thread].End(block, parts);
       counts[thread] = uint64_t{winners[thread]} << 32;

@@ -1,4 +1,4 @@
-// The kernels of spectrum.h that select hand this state on to each other.
+// The state that the selecting kernels of spectrum.h share.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,22 @@
 
 namespace legacy::cuda {
 
-// SpectrumExtremes are what Pass sees of a unit, as maxima.
+// Extremes of a unit that Pass has seen, stored as maxima.
 struct SpectrumExtremes {
-  uint32_t largest;              // key of a value
-  uint32_t largest_coefficient;  // of a re or im
-  uint32_t smallest;             // ~ of that of one that is not zero
+  uint32_t largest;              // key of the largest value
+  uint32_t largest_coefficient;  // key of the largest real or imaginary part
+  uint32_t smallest;             // ~ of the key of the smallest one that is not zero
 };
 
-// All in the memory of the device.
+// All pointers are to device memory.
 struct SpectrumJob {
   Spectra spectra;
   SpectrumArrays arrays;
-  TopKJob topk;  // of lists of bins
+  TopKJob topk;  // selection from the lists of bins
   // Scratch.
-  ComplexFloat* coefficients;  // of topk.entries
-  SpectrumExtremes* extremes;  // of each unit
-  uint32_t* again;             // of each unit: Pass has to be done again
+  ComplexFloat* coefficients;  // one per entry of topk.entries
+  SpectrumExtremes* extremes;  // one per unit
+  uint32_t* again;             // for each unit, 1 if Pass must be repeated
 };
 
 }  // namespace legacy::cuda

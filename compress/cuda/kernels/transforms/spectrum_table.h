@@ -1,8 +1,8 @@
-// Which vectors are transformed together (cpu/spectrum.h), and the factors of their transforms:
-// made on the host for the kernels of spectrum.h.
+// The table of the vectors that are transformed together (cpu/spectrum.h), and the factors of their
+// transforms. The host makes it for the kernels of spectrum.h.
 //
-// A tile is what a block transforms at once: as many chunks as 4096 elements hold, one at least; of
-// what follows the chunks, one piece.
+// A tile is what a block transforms at once: as many chunks as 4096 elements hold, at least one, or
+// one of the pieces that follow the chunks.
 #pragma once
 
 #include <bit>
@@ -23,12 +23,12 @@ namespace legacy::cuda {
 
 using cpu::ComplexFloat;
 
-inline constexpr int kTileLog = 12;          // of the elements of a tile of several chunks
-inline constexpr int kLargestChunkLog = 15;  // what shared memory has room for
+inline constexpr int kTileLog = 12;  // logarithm of a tile's elements, if it has several chunks
+inline constexpr int kLargestChunkLog = 15;  // limit of shared memory
 inline constexpr int kFastLog = std::countr_zero(static_cast<uint64_t>(cpu::kFastFft));
 
-// Factors of one length, from FftFactors::numbers on; the last two by location (fft_shape.h) and by
-// bin.
+// Factors of one length, as indices into FftFactors::numbers. Twists are ordered by location
+// (fft_shape.h), real_roots by bin.
 struct FftLength {
   int64_t row_roots = 0;
   int64_t column_roots = 0;
@@ -37,42 +37,42 @@ struct FftLength {
   float scale = 1;
 };
 
-// FftFactors are in the memory of the device.
+// Pointers are to device memory.
 struct FftFactors {
   const ComplexFloat* numbers = nullptr;
-  const FftLength* lengths = nullptr;  // by the logarithm, from kFastLog on
+  const FftLength* lengths = nullptr;  // by the logarithm of the length, from kFastLog on
   // cos and sin of 2 pi j / length, for lengths 1, 2, ..., kFastFft - 1, one after the other.
   const double* cosines = nullptr;
   const double* sines = nullptr;
 };
 
 struct SpectrumUnit {
-  int64_t offset = 0;  // of its elements in the flat buffer
+  int64_t offset = 0;  // first element in the flat buffer
   int64_t numel = 0;
   int64_t bins = 0;
-  int64_t first_bin = 0;      // of its bins among those of all units
-  int64_t sampled_tiles = 0;  // that are looked at first, and their bins
+  int64_t first_bin = 0;      // first bin among those of all units
+  int64_t sampled_tiles = 0;  // number of tiles in the sample, and of their bins
   int64_t sampled_bins = 0;
 };
 
-// Spectra are in the memory of the device.
+// Pointers are to device memory.
 struct Spectra {
   FftFactors factors;
   const SpectrumUnit* units = nullptr;
-  const int64_t* first_tile = nullptr;  // count + 1
-  const Extent* bins = nullptr;         // of each unit, among those of all units
-  const int64_t* samples = nullptr;     // tiles that are looked at first
+  const int64_t* first_tile = nullptr;  // count + 1 entries
+  const Extent* bins = nullptr;         // each unit's bins among those of all units
+  const int64_t* samples = nullptr;     // tiles of the sample
   int32_t count = 0;
   int32_t chunk_log = 0;
 };
 
 struct SpectrumTile {
   int32_t unit = 0;
-  int32_t log = 0;        // of a piece's elements; 0: summed as it is defined
-  int32_t length = 0;     // of a piece
-  int32_t count = 0;      // pieces
-  int64_t element = 0;    // the first, in the flat buffer
-  int64_t first_bin = 0;  // in the unit
+  int32_t log = 0;        // logarithm of a piece's length; 0: summed by definition
+  int32_t length = 0;     // elements of a piece
+  int32_t count = 0;      // number of pieces
+  int64_t element = 0;    // first element in the flat buffer
+  int64_t first_bin = 0;  // first bin within the unit
 
   constexpr int32_t bins_of_a_piece() const { return length / 2 + 1; }
   constexpr int32_t bins() const { return count * bins_of_a_piece(); }
@@ -81,7 +81,7 @@ struct SpectrumTile {
 constexpr int64_t ChunksOfATile(int chunk_log) {
   return chunk_log < kTileLog ? int64_t{1} << (kTileLog - chunk_log) : 1;
 }
-// Tiles of chunks, and of all.
+// Number of tiles of the chunks, and of the whole unit.
 constexpr int64_t ChunkTiles(int64_t numel, int chunk_log) {
   return TilesOf(numel >> chunk_log, ChunksOfATile(chunk_log));
 }
@@ -91,7 +91,7 @@ constexpr int64_t SpectrumTiles(int64_t numel, int chunk_log) {
          (rest % cpu::kFastFft != 0 ? 1 : 0);
 }
 
-// Tile `index` of a unit; `tile.unit` and the unit's offset are the caller's to add.
+// Returns tile `index` of a unit; the caller adds `tile.unit` and the unit's offset.
 constexpr SpectrumTile TileOfUnit(int64_t numel, int chunk_log, int64_t index) {
   const int64_t together = ChunksOfATile(chunk_log);
   const int64_t chunks = numel >> chunk_log;
@@ -133,7 +133,7 @@ LEGACY_DEVICE SpectrumTile FindSpectrumTile(const Spectra& spectra, int64_t inde
   return tile;
 }
 
-// Made on the host, to be copied to the device.
+// The table is made on the host and copied to the device.
 class SpectrumTable : public ImageTable {
  public:
   // Throws Error for a chunk that is too large.
@@ -162,7 +162,7 @@ class SpectrumTable : public ImageTable {
     sample_tiles_ = image_.Add(samples);
   }
 
-  // Why there are no kernels for transforms of a chunk; empty where there are.
+  // Says why no kernels transform a chunk of this length; empty if there are kernels.
   static std::string LacksKernels(int64_t chunk) {
     if (chunk <= int64_t{1} << kLargestChunkLog) return {};
     return "chunk=" + std::to_string(chunk) +
@@ -188,7 +188,8 @@ class SpectrumTable : public ImageTable {
   }
 
  private:
-  // Every 16th tile of chunks, and one more, of units that have some; returns how many.
+  // Adds every 16th tile of chunks, and one more, if a unit has more than a few; returns their
+  // number.
   int64_t AddSamples(int64_t numel, int64_t first_tile, std::vector<int64_t>& samples) const {
     constexpr int64_t kFewTiles = 4, kShare = 16;
     const int64_t whole = (numel >> chunk_log_) / ChunksOfATile(chunk_log_);

@@ -1,4 +1,4 @@
-// The launches of spectra and of PowerSGD, compiled for a GPU.
+// Compiles the launches of spectra and of PowerSGD for a GPU.
 #include "compress/cuda/device/stream_device.cuh"
 #include "compress/cuda/kernels/transforms/inverse_kernels.h"
 #include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
@@ -7,7 +7,7 @@
 
 namespace legacy::cuda {
 
-// Of selection.cu.
+// Compiled in selection.cu.
 extern template void StreamDevice::Launch<TopKRound>(int64_t, const TopKRound::Args&);
 extern template void StreamDevice::Launch<TopKCount>(int64_t, const TopKCount::Args&);
 extern template void StreamDevice::Launch<TopKScan>(int64_t, const TopKScan::Args&);
