@@ -1,5 +1,5 @@
 // Kernels on one core: Top-K, histogram, reductions, Random-K's positions, sums of sparse vectors.
-// `missed` is the share of the Top-K's brackets that missed.
+// `missed` is the fraction of Top-K's brackets that missed.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ int64_t Kept(int64_t n, int64_t per_mille) { return std::max<int64_t>(1, n * per
 // -------------------------------------------------------------------------------------------------
 // Top-K. Arguments: elements, kept ones in thousandths.
 
-// Error feedback's vectors.
+// The vectors of error feedback.
 struct Feedback {
   Feedback(const std::string& kind, int64_t n)
       : gradient(Draw(kind, n)), saved(gradient.rbegin(), gradient.rend()), residual(saved) {}
@@ -70,7 +70,7 @@ void TopK(benchmark::State& state, const char* kind) {
   });
 }
 
-// The same positions, but for ties, by what the standard library has.
+// Selects the same positions, except for ties, with the standard library as the yardstick.
 void TopKAndNthElement(benchmark::State& state) {
   const int64_t n = state.range(0), k = Kept(n, state.range(1));
   const auto values = Draw("laplace", n);
@@ -95,7 +95,7 @@ void TopKAndNthElement(benchmark::State& state) {
       });
 }
 
-// Windows of one long vector, so that every sample is another one.
+// Selects from windows of one long vector, so that every sample differs.
 void TopKMisses(benchmark::State& state, const char* kind) {
   constexpr int64_t kWindow = 1 << 17, kStep = 101;
   const auto values = Draw(kind, kWindow + state.max_iterations * kStep);
@@ -189,7 +189,7 @@ void RandomSubset(benchmark::State& state) {
   });
 }
 
-// Eight workers, one after the other as the yardstick.
+// Sums the vectors of eight workers. The yardstick adds one worker after the other.
 void SumSparse(benchmark::State& state) {
   constexpr int kWorkers = 8;
   const int64_t n = state.range(0), k = Kept(n, state.range(1));

@@ -1,5 +1,5 @@
-// Whole messages of codecs, headers and checks included, beside the loop that only reads as many
-// values; FFT sparsification also beside LibTorch's.
+// Whole messages of codecs, with headers and checks, compared with a loop that only reads as many
+// values. FFT sparsification is also compared with LibTorch's.
 #include <benchmark/benchmark.h>
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace {
 constexpr double kDensity = 0.01;
 constexpr double kTheta = 0.85;
 
-// The parameter where none is given: the codec's own.
+// Without a given parameter, the codec's own default is used.
 CodecContext Context(const Codec& codec, std::optional<double> parameter) {
   CodecContext context;
   context.parameter = parameter.value_or(codec.Parameter().fallback);

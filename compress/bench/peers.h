@@ -1,5 +1,6 @@
-// Peers are what LibTorch does for the same ends, as compressors in Python call it. They are
-// defined in trainer/bench/bench_peers.cc, where LibTorch's headers stay, and use one thread.
+// Peers are the LibTorch operations with the same result, as compressors in Python call them. They
+// are defined in trainer/bench/bench_peers.cc, to keep LibTorch's headers there, and use one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +9,15 @@
 
 namespace legacy::bench {
 
-// torch::topk(magnitudes, k), unsorted. Magnitudes, error feedback and the kept values are left to
-// the caller, and cost LibTorch passes of their own.
+// Computes torch::topk(magnitudes, k), unsorted. Computing magnitudes, error feedback and gathering
+// the selected values take further passes of LibTorch, which the caller omits.
 void TorchTopK(std::span<const float> magnitudes, int64_t k);
 
-// randperm(n) < k, from which Random-K's positions follow.
+// Computes randperm(n) < k, from which Random-K's positions follow.
 void TorchRandomMask(int64_t n, int64_t k);
 
-// torch::fft::rfft(values) as one transform, torch::topk of the magnitudes, and the kept
-// coefficients gathered.
+// Computes torch::fft::rfft(values) as one transform, torch::topk of the magnitudes, and gathers
+// the selected coefficients.
 void TorchSpectrum(std::span<const float> values, int64_t k);
 
 // Returns what one worker computes in a training step of ResNet-20: forward and backward pass of

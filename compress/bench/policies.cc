@@ -1,10 +1,10 @@
-// What policies cost on one core: the knapsack alone, at the size of a ResNet-50, and everything
-// that a policy does in a step of a ResNet-20 (65 units, 270 thousand elements) with 8 workers,
-// averaged over an epoch of 100 steps, local gradients and error tables included.
+// The cost of policies on one core: the knapsack alone, at the size of a ResNet-50, and all work of
+// a policy in a step of a ResNet-20 (65 units, 270 thousand elements) with 8 workers, averaged over
+// an epoch of 100 steps, local gradients and error tables included.
 //
-// A step's decision may take 1 % of what one worker computes in that step, the forward and backward
-// pass of 32 images: real workers compute side by side, and each of them decides. Without LibTorch
-// that time is not known, and decisions have no aim.
+// A step's decision may take 1 % of the time that one worker computes in that step, which is a
+// forward and backward pass of 32 images: real workers compute side by side, and each of them
+// decides. Without LibTorch that time is not known, and decisions have no aim.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -106,7 +106,7 @@ void Step(Policy& policy, const PolicyContext& context, const StepInfo& step,
                      .message_bytes = 1e4});
 }
 
-// The steps of an epoch, each time it is called.
+// Runs the steps of an epoch at each call.
 class Epoch {
  public:
   explicit Epoch(const std::string& policy)
@@ -162,9 +162,9 @@ void PolicyStepAndTorch(benchmark::State& state, const char* policy) {
 
 #endif
 
-// Two levels of one gradient, 10x and 1,000x: GraVAC's probes, where the second is taken from what
-// the first kept, beside two compressions of the gradient itself (Tyagi and Swany, IEEE CLOUD 2023,
-// table 3). Argument: elements.
+// Compresses one gradient 10x and 1,000x. GraVAC's probes, which take the second selection from the
+// first, are compared with two compressions of the gradient itself (Tyagi and Swany, IEEE CLOUD
+// 2023, table 3). Argument: elements.
 void TwoLevels(benchmark::State& state, const char* scheme_text) {
   constexpr double kLoose = 0.1, kTight = 0.001;
   const auto scheme = MakeScheme(scheme_text, {.error_feedback = false});

@@ -1,5 +1,5 @@
-// Quantisers, segments alone, beside the loop that only reads as many values: messages.cc has what
-// is checked around them.
+// Segments of quantisers, compared with a loop that only reads as many values. messages.cc measures
+// whole messages, with their checks.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -22,7 +22,7 @@ void Copy(benchmark::State& state) {
   });
 }
 
-// Into memory that is there already, as an exchange reuses it.
+// Encodes into memory that is already allocated, as an exchange does.
 void Encode(benchmark::State& state, const char* text, std::optional<Aim> aim = {}) {
   const auto quantiser = MakeQuantiser(ParseStages(text).front());
   const auto values = Draw("laplace", state.range(0));

@@ -1,13 +1,14 @@
-// The program measures by turns: a kernel and what it is compared with, its yardstick, run in
-// turns, so that what else the machine does falls on both. Each turn is timed by this thread's
-// processor time, and medians are compared. A benchmark has these counters:
+// Benchmarks run a kernel and the code that it is compared with, its yardstick, in turns, so that
+// other load of the machine affects both. Each turn is timed by this thread's processor time, and
+// medians are compared. A benchmark has these counters:
 //
-//   median_ms      the kernel's
-//   yardstick_ms   the yardstick's
-//   share_of_X     median time of the loop X, which only moves memory, / the kernel's
-//   times_X        median time of X, another way to the same result, / the kernel's
-//   time_of_X      the kernel's median time / that of X
-//   aim, reached   what the benchmark's figure shall be, in its unit, and whether (1 or 0) it is
+//   median_ms      median time of the kernel
+//   yardstick_ms   median time of the yardstick
+//   share_of_X     median time of the loop X, which only moves memory, / that of the kernel
+//   times_X        median time of X, another way to the same result, / that of the kernel
+//   time_of_X      median time of the kernel / that of X
+//   aim, reached   target of the benchmark's figure, in its unit, and whether it is reached (1 or
+//   0)
 //
 // A benchmark whose figure has an aim is named Aim/...: --benchmark_filter=^Aim runs these alone.
 // items_per_second counts elements.
@@ -33,14 +34,14 @@ struct Aim {
 constexpr Aim AtLeast(double value) { return {value, false}; }
 constexpr Aim AtMost(double value) { return {value, true}; }
 
-// Sets the counter of that name and, where there is an aim, `aim` and `reached`.
+// Sets the counter of that name and, if there is an aim, `aim` and `reached`.
 void Report(benchmark::State& state, const char* counter, double value, std::optional<Aim> aim);
 
-// Seconds that this thread had a core: what else the machine runs does not count.
+// Returns the seconds for which this thread had a core; other load does not count.
 double Now();
 double Median(std::vector<double> values);
 
-// "laplace", "zeros", ...: n values of DrawGradient().
+// Returns n values of DrawGradient() of that kind: "laplace", "zeros" and so on.
 std::vector<float> Draw(const std::string& kind, int64_t n);
 
 // Yardsticks: loops that move memory and do nothing else.
@@ -71,7 +72,7 @@ struct Medians {
   double kernel, yardstick;  // seconds
 };
 
-// Runs both in each of the state's iterations; before each, `prepare`, untimed.
+// Runs both in each of the state's iterations, and `prepare`, untimed, before each.
 template <typename Prepare, typename Kernel, typename Yardstick>
 Medians TakeTurns(benchmark::State& state, Prepare prepare, Kernel kernel, Yardstick yardstick) {
   std::vector<double> ours, theirs;
@@ -88,7 +89,7 @@ Medians TakeTurns(benchmark::State& state, Prepare prepare, Kernel kernel, Yards
   return medians;
 }
 
-// `counter` is how often the kernel's time goes into the yardstick's. n elements a turn.
+// Reports as `counter` the yardstick's time divided by the kernel's. A turn handles n elements.
 template <typename Prepare, typename Kernel, typename Yardstick>
 void Compare(benchmark::State& state, int64_t n, const char* counter, std::optional<Aim> aim,
              Prepare prepare, Kernel kernel, Yardstick yardstick) {
@@ -97,17 +98,17 @@ void Compare(benchmark::State& state, int64_t n, const char* counter, std::optio
   state.SetItemsProcessed(state.iterations() * n);
 }
 
-// Beside the loop that only reads `values`.
+// Compares the kernel with a loop that only reads `values`.
 template <typename Kernel>
 void CompareWithRead(benchmark::State& state, std::span<const float> values, std::optional<Aim> aim,
                      Kernel kernel) {
   Compare(state, std::ssize(values), "share_of_read", aim, Nothing, kernel, [&] { Read(values); });
 }
 
-// Behind BENCHMARK(...)->: turns are counted, whatever --benchmark_min_time says.
+// Follows BENCHMARK(...)->; counts turns, whatever --benchmark_min_time says.
 #define LEGACY_TURNS \
   UseManualTime()->Iterations(legacy::bench::kTurns)->Unit(benchmark::kMillisecond)
-// function(state, ...) as Aim/NAME.
+// Registers function(state, ...) as Aim/NAME.
 #define LEGACY_AIM(name, function, ...) \
   BENCHMARK_CAPTURE(function, aim, __VA_ARGS__)->Name("Aim/" name)->LEGACY_TURNS
 

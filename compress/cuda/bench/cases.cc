@@ -16,7 +16,7 @@ std::vector<Shape> ResNet50() {
   std::vector<Shape> shapes;
   const auto convolution = [&](int64_t in, int64_t out, int64_t side) {
     shapes.push_back({out, in, side, side});
-    shapes.insert(shapes.end(), 2, {out});  // scale and shift of its normalisation
+    shapes.insert(shapes.end(), 2, {out});  // scale and shift of its batch normalisation
   };
   convolution(3, 64, 7);
   int64_t channels = 64, width = 64;
@@ -25,7 +25,7 @@ std::vector<Shape> ResNet50() {
       convolution(channels, width, 1);
       convolution(width, width, 3);
       convolution(width, kExpansion * width, 1);
-      if (block == 0) convolution(channels, kExpansion * width, 1);  // of the short cut
+      if (block == 0) convolution(channels, kExpansion * width, 1);  // the shortcut
       channels = kExpansion * width;
     }
     width *= 2;
@@ -35,7 +35,7 @@ std::vector<Shape> ResNet50() {
   return shapes;
 }
 
-// As near to a square as its divisors allow.
+// Returns a matrix of n elements that is as nearly square as the divisors of n allow.
 Shape Oblong(int64_t n) {
   auto rows = static_cast<int64_t>(std::sqrt(static_cast<double>(n)));
   while (n % rows != 0) --rows;

@@ -85,7 +85,8 @@ struct ReadKernel {
       float sum = 0;
       LEGACY_UNROLL
       for (const float x : own) sum += x;
-      if (sum == 12345) *args.sink = sum;  // never of zeros, but the compiler cannot know
+      // Sums of zeros never reach this, but the compiler cannot know.
+      if (sum == 12345) *args.sink = sum;
     });
   }
 };
@@ -107,7 +108,7 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// By the driver's management library, which is no part of the toolkit.
+// Asks the driver's management library, which is not part of the toolkit.
 std::string DriverVersion() {
   void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
   if (!library) return "";
@@ -144,7 +145,8 @@ void Arena::Free::operator()(void* memory) const { cudaFree(memory); }
 void* Arena::Allocate(size_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, bytes > 0 ? bytes : 1);
-  if (status != cudaSuccess) cudaGetLastError();  // what comes later is another matter
+  // Clears the error, which would otherwise be reported by a later call.
+  if (status != cudaSuccess) cudaGetLastError();
   Check(status, "memory");
   pieces_.emplace_back(memory);
   bytes_ += static_cast<int64_t>(bytes);

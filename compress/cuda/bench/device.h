@@ -1,5 +1,5 @@
-// The GPU as legacy-bench-gpu sees it: memory, inputs, the yardstick, time. Throws Error where CUDA
-// refuses.
+// The GPU for legacy-bench-gpu: memory, inputs, the yardstick, and timing. Functions throw Error if
+// CUDA refuses.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@ namespace legacy::bench {
 
 struct DeviceInfo {
   std::string name;
-  std::string driver;  // version; empty where the driver's library does not tell
-  std::string cuda;    // of the runtime
+  std::string driver;  // version; empty if the driver's library does not report one
+  std::string cuda;    // version of the runtime
   int multiprocessors = 0;
   int64_t memory_bytes = 0;
-  int64_t cache_bytes = 0;  // of the last level
+  int64_t cache_bytes = 0;  // bytes of the last-level cache
 };
-// Returns the current device. Throws Error where there is none.
+// Returns the current device. Throws Error if there is none.
 DeviceInfo FindDevice();
 
-// Memory of the device that is given back together.
+// Device memory that is freed together.
 class Arena {
  public:
-  // Not set to anything.
+  // Allocates n uninitialised elements.
   template <class T>
   T* New(int64_t n) {
     return static_cast<T*>(Allocate(static_cast<size_t>(n) * sizeof(T)));
@@ -51,7 +51,7 @@ class Arena {
   int64_t bytes_ = 0;
 };
 
-// Waits for what is queued before.
+// Waits for earlier work of the default stream.
 void DownloadBytes(const void* from, void* to, size_t bytes);
 template <class T>
 std::vector<T> Download(const T* from, int64_t n) {
@@ -63,22 +63,22 @@ std::vector<T> Download(const T* from, int64_t n) {
 // Returns the distributions that values are drawn from: "student-t" (4 degrees of freedom), "zeros"
 // (nine of ten are exactly zero, the others student-t), "constant".
 const std::vector<std::string>& InputKinds();
-// On the device: a function of (kind, seed, position) alone.
+// Fills `values` on the device. Each value depends on (kind, seed, position) alone.
 void FillInput(const std::string& kind, uint32_t seed, float* values, int64_t n);
 
-// What follows is queued on the default stream, and nothing waits for it but Seconds().
+// The following functions queue work on the default stream; only Seconds() waits.
 void CopyBytes(const void* from, void* to, int64_t bytes);
-// The yardstick: reads n floats and writes them, by the same 16-byte accesses as the kernels.
+// The yardstick: copies n floats with the same 16-byte accesses as the kernels.
 void CopyFloats(const float* from, float* to, int64_t n, cuda::Stream stream = nullptr);
-// Drives what the cache holds out of it, leaving nothing to be written back.
+// Evicts the cache's contents, and leaves nothing to be written back.
 void ReadFloats(const float* from, int64_t n, float* sink);
 
-// Device seconds from the begin of `work` to its end, measured by events around it. `before`, not
-// timed, is queued first; where it takes longer than the host needs to queue `work`, launches cost
-// what they cost the device.
+// Returns the device seconds from the begin to the end of `work`, measured by events around it.
+// `before` is queued first and not timed; if it takes longer than the host needs to queue `work`,
+// the time includes launches only as far as they delay the device.
 double Seconds(const std::function<void()>& before, const std::function<void()>& work);
 
-// work(device) captured in a CUDA graph; each call of the result replays it on the default stream.
+// Captures work(device) in a CUDA graph; each call of the result replays it on the default stream.
 std::function<void()> Capture(const std::function<void(cuda::StreamDevice)>& work);
 
 }  // namespace legacy::bench

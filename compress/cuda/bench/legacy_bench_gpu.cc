@@ -1,5 +1,5 @@
-// legacy-bench-gpu: every GPU kernel beside a copy of the same bytes. Options are parsed here: the
-// program needs CUDA alone.
+// legacy-bench-gpu compares every GPU kernel with a copy of the same number of bytes. It parses its
+// own options, because it needs CUDA alone.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -142,13 +142,13 @@ Options Parse(int argc, char** argv) {
   return options;
 }
 
-// From the case that the others are compared with.
+// Returns the number of differences from the case that the others are compared with.
 int Differences(const Row& row, const Case& of) {
   const bool other_ratio = row.by_ratio && of.ratio != 0.01;
   return (of.input != "student-t") + (of.size != "1e8") + other_ratio;
 }
 
-// each(row, case) of all that the options ask for, in the order of the rows.
+// Calls each(row, case) for all cases that the options select, in the order of the rows.
 template <class Each>
 void ForEachCase(const Options& options, Each each) {
   for (const Row& row : Rows()) {
@@ -195,7 +195,7 @@ void Run(const Options& options, const std::string& command) {
     measurements.push_back(Measure(row, of, run.device, options.measure));
     PrintRow(stdout, measurements.back());
     std::fflush(stdout);
-    // All so far: who ends the program early keeps what was measured.
+    // Writes all results so far, so that an interrupted program keeps them.
     if (!options.json.empty()) Write(options.json, ToJson(run, measurements));
   });
 }

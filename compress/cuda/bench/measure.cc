@@ -12,7 +12,7 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// Memory that turns out what the cache holds; twice its size.
+// Memory of twice the cache's size that evicts its contents.
 class CacheFiller {
  public:
   explicit CacheFiller(const DeviceInfo& device)
@@ -56,14 +56,14 @@ struct Sets {
       if (seed > 1 && seed * (arena.bytes() / (seed - 1)) > room) break;
       works.push_back(row.prepare(of, seed, arena));
       if (!works.back().capturable) continue;
-      // Kernels are loaded at their first launch, which is not to be in a graph.
+      // Kernels are loaded at their first launch, which must not be part of a graph.
       works.back().run(cuda::StreamDevice(nullptr));
       graphs.push_back(Capture(works.back().run));
     }
   }
   Arena arena;
   std::vector<Work> works;
-  std::vector<std::function<void()>> graphs;  // of each, or none
+  std::vector<std::function<void()>> graphs;  // one per work, or none
 };
 
 void MeasureInto(const DeviceInfo& device, const MeasureOptions& options, Measurement& result) {
@@ -99,7 +99,7 @@ Measurement Measure(const Row& row, const Case& of, const DeviceInfo& device,
   Measurement result{.row = &row, .of = of, .bytes = row.bytes(of), .skipped = {}};
   try {
     MeasureInto(device, options, result);
-  } catch (const std::exception& error) {  // mostly too little memory, LibTorch's or ours
+  } catch (const std::exception& error) {  // usually because memory is short
     result.skipped = error.what();
   }
   return result;

@@ -7,7 +7,8 @@
 namespace legacy::bench {
 namespace {
 
-constexpr int kDigits = 4;  // of times: a measurement has no more
+// Significant digits of times; a measurement is no more precise.
+constexpr int kDigits = 4;
 
 std::string Rounded(double value) {
   char text[32];
@@ -30,7 +31,7 @@ std::string Quoted(const std::string& text) {
   return quoted + '"';
 }
 
-// An object with one member a line, or all in one.
+// A JSON object with one member per line, or all in one line.
 class Object {
  public:
   explicit Object(const char* between) : between_(between) {}

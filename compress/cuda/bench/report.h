@@ -1,4 +1,4 @@
-// The report is what legacy-bench-gpu prints and writes.
+// Prints and writes the results of legacy-bench-gpu.
 #pragma once
 
 #include <cstdio>
@@ -12,7 +12,7 @@ namespace legacy::bench {
 void PrintHead(std::FILE* out);
 void PrintRow(std::FILE* out, const Measurement& measurement);
 
-// Prints what would be measured, and in which time its bytes move at `bandwidth` bytes a second.
+// Prints the cases to measure, and the time that their bytes take at `bandwidth` bytes per second.
 void PrintPlanHead(std::FILE* out, double bandwidth);
 void PrintPlanRow(std::FILE* out, const Row& row, const Case& of, double bandwidth);
 
@@ -22,7 +22,7 @@ struct RunInfo {
   MeasureOptions options;
 };
 
-// All of it as JSON; docs/gpu.md describes it.
+// Returns all results as JSON; docs/gpu.md describes the format.
 std::string ToJson(const RunInfo& run, std::span<const Measurement> measurements);
 
 }  // namespace legacy::bench

@@ -11,7 +11,7 @@ const std::vector<Row>& Rows() {
     for (const Row& row : LowRankRows()) all.push_back(row);
 #ifdef LEGACY_BENCH_TORCH
     for (const Row& row : TorchRows())
-      all.push_back(row);  // last: it keeps the memory that it took
+      all.push_back(row);  // the last row, because LibTorch keeps its memory
 #endif
     return all;
   }();

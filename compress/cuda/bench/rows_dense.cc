@@ -1,4 +1,4 @@
-// Kernels that go over dense vectors.
+// Kernels over dense vectors.
 #include "compress/cuda/bench/setup.h"
 #include "compress/cuda/kernels/cast_kernels.h"
 #include "compress/cuda/kernels/coding/bitpack_kernels.h"
@@ -100,7 +100,7 @@ Work DecodeCast(const Case& c, uint32_t seed, Arena& arena) {
 
 double CastBytes(const Case& c) { return 1.5 * Floats<1>(c); }
 
-constexpr int kWidth = 4;  // bits of a code
+constexpr int kWidth = 4;  // bits per code
 
 std::byte* Packed(const Case& c, int width, Arena& arena) {
   return arena.New<std::byte>((c.elements() * width + 31) / 32 * 4);
@@ -128,7 +128,7 @@ Work UnpackSigns(const Case& c, uint32_t seed, Arena& arena) {
   });
 }
 
-// Codes are bits of the values, whatever they are: what is packed does not depend on them.
+// Codes are arbitrary bits of the values, because the work does not depend on them.
 Work PackCodes(const Case& c, uint32_t seed, Arena& arena) {
   const int64_t n = c.elements();
   uint8_t* const codes = arena.New<uint8_t>(n);

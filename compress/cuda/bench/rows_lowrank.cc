@@ -1,4 +1,4 @@
-// PowerSGD of rank 4, one worker: its matrix products alone, and the whole step.
+// PowerSGD of rank 4 with one worker: its matrix products alone, and the whole step.
 #include <memory>
 
 #include "compress/cuda/bench/setup.h"
@@ -24,7 +24,7 @@ std::vector<Unit> Units(const Case& c) {
   return units;
 }
 
-// Of a case's matrices, without what is sent whole.
+// Sizes of a case's matrices; units that are sent whole are counted separately.
 struct Sizes {
   explicit Sizes(const Case& c) {
     const PowerSgdScheme scheme = Scheme();
@@ -45,7 +45,7 @@ struct Sizes {
   int64_t elements = 0, whole = 0, left = 0, right = 0, multiply_adds = 0;
 };
 
-// What the products work on.
+// Operands of the products.
 struct Matrices {
   Matrices(const Case& c, uint32_t seed, Arena& arena)
       : units(Units(c)), layout(Scheme(), units), table(layout, units, VectorsOf(units)) {
@@ -138,9 +138,9 @@ Work Orthonormalise(const Case& c, uint32_t seed, Arena& arena) {
           }};
 }
 
-// Three passes, as Q needs all of P, and the result all of Q: gradient and residual are read and
-// their sum is written; it is read; it is read, residual and mean are written. Where a unit is sent
-// whole, its gradient, message and mean.
+// Three passes are necessary, because Q needs all of P, and the result all of Q. The first reads
+// gradient and residual and writes their sum; the second reads the sum; the third reads it and
+// writes residual and mean. A unit that is sent whole moves its gradient, message and mean.
 double StepBytes(const Case& c) {
   const Sizes sizes(c);
   return (12.0 + 4.0 + 12.0) * static_cast<double>(sizes.elements) + 2 * sizes.FactorBytes() +

@@ -16,7 +16,7 @@ namespace {
 
 constexpr QuantiserSetting kFloat32 = {.kind = QuantiserKind::kFloat32};
 constexpr QuantiserSetting kFloat16 = {.kind = QuantiserKind::kFloat16};
-// Those of their settings that are published most.
+// The settings that are published most often.
 constexpr QuantiserSetting kQsgd = {.kind = QuantiserKind::kQsgd, .bits = 4, .bucket = 512};
 constexpr QuantiserSetting kMaxMin = {.kind = QuantiserKind::kMaxMin, .bits = 4, .bucket = 1024};
 constexpr QuantiserSetting kUniform = {.kind = QuantiserKind::kUniform, .bits = 8};
@@ -102,7 +102,7 @@ double DecodeBytes(const Case& c) {
 }
 
 // -------------------------------------------------------------------------------------------------
-// Messages of what Top-K keeps: fp32 values, positions in the shortest coding
+// Messages of Top-K: fp32 values, and positions in the shortest coding
 
 struct Sparse {
   Sparse(const Case& c, uint32_t seed, Arena& arena) {
@@ -171,7 +171,7 @@ Work ReadMessages(const Case& c, uint32_t seed, Arena& arena) {
   return Runs([=](StreamDevice device) { cuda::LaunchReadMessages(device, *sparse.table, job); });
 }
 
-// The messages, and positions and values beside them.
+// Counts the messages, and the positions and values that they are made of.
 double MessageBytes(const Case& c) {
   double bytes = 8.0 * static_cast<double>(c.kept());
   const std::vector<int64_t> kept = c.EachKept();

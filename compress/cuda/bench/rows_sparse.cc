@@ -33,9 +33,9 @@ Work TopKAlone(const Case& c, uint32_t seed, Arena& arena) { return TopK(c, seed
 Work TopKFeedback(const Case& c, uint32_t seed, Arena& arena) { return TopK(c, seed, arena, true); }
 
 // -------------------------------------------------------------------------------------------------
-// Thresholds: those that keep what Top-K would
+// Thresholds that select the same elements as Top-K
 
-// Of each vector of the sums of `gradient` and `residual`.
+// Returns the k-th largest magnitude of each vector of `gradient` + `residual`.
 std::vector<float> KthMagnitudes(const Case& c, const Tables& tables, const float* gradient,
                                  const float* residual) {
   Arena arena;
@@ -85,8 +85,8 @@ Work Threshold(const Case& c, uint32_t seed, Arena& arena) {
   return work;
 }
 
-// What DGC's rules read before they choose a threshold; that which keeps what Top-K would, and
-// lower ones.
+// Counts the elements that reach Top-K's threshold and lower ones, which DGC's rules do before they
+// choose a threshold.
 Work CountAtLeast(const Case& c, uint32_t seed, Arena& arena) {
   const Tables tables(c, arena);
   const int32_t vectors = tables.table.count();
@@ -102,7 +102,7 @@ Work CountAtLeast(const Case& c, uint32_t seed, Arena& arena) {
 }
 
 // -------------------------------------------------------------------------------------------------
-// Random-K: the positions are drawn, and the values there taken.
+// Random-K: draws positions, and takes the values there
 
 Work RandomSubset(const Case& c, uint32_t seed, Arena& arena) {
   std::vector<cuda::SubsetUnit> units;
@@ -130,14 +130,14 @@ Work RandomSubset(const Case& c, uint32_t seed, Arena& arena) {
     cuda::LaunchTake(device, *table, subsets, positions, flat, /*clear=*/false, values, non_finite);
   });
 }
-// A bitmap of all is written and read twice; of each one kept, a sector of 32 bytes is read, and
-// its position and value written.
+// A bitmap of all elements is written and read twice. For each selected element a sector of 32
+// bytes is read, and its position and value are written.
 double RandomSubsetBytes(const Case& c) {
   return 0.375 * static_cast<double>(c.elements()) + 40 * static_cast<double>(c.kept());
 }
 
 // -------------------------------------------------------------------------------------------------
-// What quantisers left of the values that Top-K selected, put back
+// Storing quantisation errors at the positions that Top-K selected
 
 Work PutEntries(const Case& c, uint32_t seed, Arena& arena) {
   const Tables tables(c, arena);
@@ -154,11 +154,11 @@ Work PutEntries(const Case& c, uint32_t seed, Arena& arena) {
     cuda::LaunchPutEntries(device, tables.segments, lists, kept, flat);
   });
 }
-// Of each entry position and value are read, and a sector of 32 bytes is written.
+// For each entry, position and value are read, and a sector of 32 bytes is written.
 double PutEntriesBytes(const Case& c) { return 40 * static_cast<double>(c.kept()); }
 
 // -------------------------------------------------------------------------------------------------
-// The sum of what kWorkers selected by Top-K
+// The sum of the Top-K selections of kWorkers workers
 
 constexpr int32_t kWorkers = 8;
 

@@ -1,5 +1,4 @@
-// FFT sparsification in chunks of 4096 that drops 85 % of the bins, as the codec does where nothing
-// else is asked for.
+// FFT sparsification in chunks of 4096 that drops 85 % of the bins, which are the codec's defaults.
 #include <memory>
 
 #include "compress/codecs/fft_codec.h"
@@ -26,14 +25,14 @@ std::vector<int64_t> KeptOf(const Case& c) {
   for (const int64_t length : c.lengths) kept.push_back(KeptBins(Plan().Bins(length), kTheta));
   return kept;
 }
-// Positions, re and im of what is kept.
+// Positions, real and imaginary parts of selected bins.
 double BinBytes(const Case& c) {
   double bytes = 0;
   for (const int64_t kept : KeptOf(c)) bytes += 12.0 * static_cast<double>(kept);
   return bytes;
 }
 
-// A case's spectra, and what is kept of them.
+// A case's spectra, and the selected bins.
 struct Selected {
   Selected(const Case& c, uint32_t seed, Arena& arena)
       : table(std::make_shared<cuda::SpectrumTable>(Plan(), c.Table().extents())),
@@ -118,7 +117,7 @@ struct Packing {
   int64_t segment_bytes = 0, message_bytes = 0;
 };
 
-// Gradients in, messages out.
+// The bytes of gradients read and messages written.
 double EncodeBytes(const Case& c) {
   const std::unique_ptr<Codec> codec = MakeCodec("fft");
   double bytes = Floats<1>(c);

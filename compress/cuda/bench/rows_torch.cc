@@ -1,4 +1,4 @@
-// LibTorch's ways to the same results.
+// LibTorch operations with the same results.
 #include "compress/cuda/bench/peers.h"
 #include "compress/cuda/bench/setup.h"
 

@@ -1,5 +1,5 @@
-// Rows share the setup: inputs, tables and scratch of a case on the device, selections by Top-K,
-// bytes moved.
+// Setup that rows share: inputs, tables and scratch memory of a case on the device, selections by
+// Top-K, bytes moved.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,18 @@ namespace legacy::bench {
 using cuda::StreamDevice;
 using cuda::Workspace;
 
-inline constexpr uint32_t kOtherSeed = 1000;  // beside a case's own, for a second input
+// Added to a case's own seed for a second input.
+inline constexpr uint32_t kOtherSeed = 1000;
 
 inline int64_t Elements(const Case& c) { return c.elements(); }
 inline int64_t Kept(const Case& c) { return c.kept(); }
 
-// Bytes of `floats` floats for each element, read or written.
+// Returns the bytes of `floats` floats per element, read or written.
 template <int floats>
 double Floats(const Case& c) {
   return 4.0 * floats * static_cast<double>(c.elements());
 }
-// And a position and a value for each one kept.
+// Adds a position and a value for each selected element.
 template <int floats>
 double KeptBytes(const Case& c) {
   return Floats<floats>(c) + 8.0 * static_cast<double>(c.kept());
@@ -37,7 +38,7 @@ inline float* Input(const Case& c, uint32_t seed, Arena& arena) {
   return values;
 }
 
-// The view of a table's copy on the device.
+// Uploads a table and returns the view of the device's copy.
 template <class Table>
 auto Upload(const Table& table, Arena& arena) {
   std::vector<std::byte> image(table.Bytes());
@@ -52,7 +53,7 @@ struct Tables {
   cuda::Segments segments;
 };
 
-// layout(workspace), with as much scratch as it asks for.
+// Returns layout(workspace), with as much scratch memory as it requests.
 template <class Layout>
 auto LayOut(Arena& arena, Layout layout) {
   const size_t bytes = Workspace::BytesFor(layout);
@@ -60,12 +61,12 @@ auto LayOut(Arena& arena, Layout layout) {
   return layout(workspace);
 }
 
-// A kernel that nothing has to be restored for.
+// Returns the work of a kernel that overwrites nothing that it reads.
 inline Work Runs(std::function<void(StreamDevice)> run) {
   return {.restore = {}, .run = std::move(run)};
 }
 
-// Room for what is selected of a case's vectors, which lie packed from `first` on.
+// Room for the selected elements of a case's vectors, packed from index `first` on.
 struct Selection {
   Selection(const Case& c, int64_t first, Arena& arena) {
     std::vector<uint32_t> k;
@@ -93,12 +94,12 @@ inline void LaunchTopK(const Tables& tables, const cuda::TopKJob& job, StreamDev
   cuda::LaunchTopK(device, job, tables.table.count(), tables.table.tiles());
 }
 
-// Once, on the default stream.
+// Selects once, on the default stream.
 inline void SelectTopK(const Tables& tables, const Selection& selection, Arena& arena) {
   LaunchTopK(tables, LayOutTopK(tables, selection, arena), StreamDevice(nullptr));
 }
 
-// Restores what `residual` holds now, before each turn.
+// Saves the present contents of `residual`; the result restores them before each turn.
 inline std::function<void()> Restores(float* residual, int64_t n, Arena& arena) {
   const int64_t bytes = n * static_cast<int64_t>(sizeof(float));
   float* const saved = arena.New<float>(n);

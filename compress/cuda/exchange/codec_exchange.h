@@ -1,15 +1,15 @@
-// The exchange of codecs (schemes/codec_exchange.h) for all units of a model on a device: the CPU's
-// messages, residuals and mean to the bit. Units that travel alike are a group (message_group.h),
-// which has one set of launches a worker:
+// The exchange of codecs (schemes/codec_exchange.h) for all units of a model on a device. Messages,
+// residuals and mean have the CPU's bits. Units whose messages have the same form are a group
+// (message_group.h), which has one set of launches per worker:
 //
-//   WholeGroup    all values: a group for each setting of the quantiser that is in use
+//   WholeGroup    all values; a group for each quantiser setting in use
 //   SharedGroup   values at positions that all workers draw alike
 //   ListGroup     positions and values that each worker selects
-//   SpectrumGroup the same of bins of the units' spectra
+//   SpectrumGroup positions and values of bins that each worker selects in the units' spectra
 //
-// Groups are made when the units' parameters change, and only then. Where the number of values
-// depends on the data (threshold, sampled) Encode() waits for it; elsewhere nothing waits before
-// Finish(), which reads what was found wrong.
+// Groups are rebuilt only when the units' parameters change. If the number of values depends on the
+// data (threshold, sampled), Encode() waits for it. Otherwise nothing waits before Finish(), which
+// reads the faults.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ namespace legacy::cuda {
 template <class Device>
 class CodecDeviceExchange : public DeviceExchange {
  public:
-  // LacksKernels() of the codec is empty.
+  // Requires that LacksKernels() of the codec is empty.
   CodecDeviceExchange(Device device, const CodecScheme& scheme, std::span<const Unit> units,
                       int workers);
 
@@ -54,7 +54,7 @@ class CodecDeviceExchange : public DeviceExchange {
   }
 
  private:
-  // A Member is a unit's group, and its number there.
+  // A unit's group, and its number in the group.
   struct Member {
     MessageGroup<Device>* group = nullptr;
     int number = 0;
@@ -73,7 +73,7 @@ class CodecDeviceExchange : public DeviceExchange {
             .active_workers = static_cast<int>(active_workers_.size()),
             .memory = MemoryOf(memory_, whole_[unit])};
   }
-  // Returns the values in all messages together, where their lengths are sent.
+  // Returns the number of values in all messages together, if lengths are sent.
   std::optional<int64_t> Values(int unit) const;
   int SlotOf(int worker) const {
     const auto found = std::ranges::find(active_workers_, worker);
@@ -81,19 +81,19 @@ class CodecDeviceExchange : public DeviceExchange {
     return static_cast<int>(found - active_workers_.begin());
   }
 
-  mutable Operations<Device> on_;  // downloads are the device's work, too
+  mutable Operations<Device> on_;  // mutable, because downloads queue work, too
   std::shared_ptr<const Codec> codec_;
   MemoryOptions memory_;
   std::vector<Unit> units_;
   int workers_;
   CodecPlanner planner_;
-  std::vector<bool> whole_;  // units that are sent as they are
-  int64_t numel_ = 0;        // of the flat gradient
-  // Residuals and velocities of each worker, flat; none where nothing is kept.
+  std::vector<bool> whole_;  // units that are sent uncompressed
+  int64_t numel_ = 0;        // elements of the flat gradient
+  // Flat residuals and velocities of each worker; empty if the scheme keeps none.
   std::vector<DeviceArray<Device, float>> residuals_, velocity_;
-  DeviceSegments<Device> all_;  // units
+  DeviceSegments<Device> all_;  // all units
 
-  std::vector<double> parameters_;  // of the step; the groups' as well
+  std::vector<double> parameters_;  // of the step, and of the present groups
   Faults<Device> faults_;
   std::vector<std::unique_ptr<MessageGroup<Device>>> groups_;
   std::vector<Member> members_;
@@ -262,7 +262,8 @@ std::unique_ptr<Selector<Device>> CodecDeviceExchange<Device>::MakeSelector(
   return nullptr;
 }
 
-// Selectors that add the gradient themselves need nothing added before.
+// Returns true if the gradient must be added to the residual before selection. Other selectors add
+// it themselves.
 template <class Device>
 bool CodecDeviceExchange<Device>::SumsFirst() const {
   if (planner_.fft() != nullptr) return true;

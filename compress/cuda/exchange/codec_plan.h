@@ -1,5 +1,4 @@
-// Which units of a model travel how in a step of a codec, as kernels have it: made on the host,
-// from what the codec says.
+// Plans, on the host, which units of a model are encoded in which form in a step of a codec.
 #pragma once
 
 #include <optional>
@@ -27,10 +26,10 @@ struct PlannedUnits {
 
 struct CodecPlan {
   std::vector<std::pair<WholeFormat, PlannedUnits>> whole;  // a group for each format
-  PlannedUnits selected;                                    // by the sparsifier, or of the spectrum
+  PlannedUnits selected;  // selected by the sparsifier, or in the spectrum
 };
 
-// Why kernels cannot do what the codec does; empty where they can.
+// Says why there are no kernels for the codec; empty if there are.
 inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& options) {
   const auto lacks = [](const std::string& what) { return what + " has no kernels"; };
   if (options.requantise) return lacks("reduction=requantise");
@@ -54,7 +53,7 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
   return lacks("quantiser " + std::string(quantiser->Name()) + " as it is set");
 }
 
-// A CodecPlanner plans a codec that has kernels.
+// Plans the steps of a codec that has kernels.
 class CodecPlanner {
  public:
   CodecPlanner(const Codec& codec, MemoryOptions memory)
@@ -69,12 +68,12 @@ class CodecPlanner {
     if (fft_) return fft_->quantiser();
     return sparse_ ? sparse_->quantiser() : alone_->quantiser();
   }
-  // Returns the setting for values that were selected.
+  // Returns the quantiser's setting for selected values.
   QuantiserSetting Selected() const {
     return *quantiser().Setting(quantiser().Parameter().fallback);
   }
 
-  // `whole`: units that are sent as they are.
+  // `whole` marks units that are sent uncompressed.
   CodecPlan Plan(const std::vector<Unit>& units, const std::vector<bool>& whole,
                  std::span<const double> parameters) const {
     CodecPlan plan;

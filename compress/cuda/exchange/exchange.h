@@ -10,8 +10,8 @@
 
 namespace legacy::cuda {
 
-// All of it runs in the order of `stream`. Null where `scheme` has no kernels; `why` then says what
-// has none.
+// Opens an exchange that runs in the order of `stream`. Returns null if `scheme` has no kernels;
+// `why` then names what lacks them.
 std::unique_ptr<DeviceExchange> OpenExchange(const Scheme& scheme, std::span<const Unit> units,
                                              int workers, Stream stream, std::string* why);
 

@@ -1,4 +1,4 @@
-// The exchange of a scheme on a device: which part has kernels for it.
+// Opens the exchange of a scheme on any device.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace legacy::cuda {
 
-// Null where `scheme` has no kernels; `why` then says what has none. The scheme may end before its
-// exchange.
+// Returns null if `scheme` has no kernels; `why` then names what lacks them. The exchange may
+// outlive the scheme.
 template <class Device>
 std::unique_ptr<DeviceExchange> OpenExchangeOn(Device device, const Scheme& scheme,
                                                std::span<const Unit> units, int workers,

@@ -1,5 +1,5 @@
-// Faults are what kernels find wrong in a step: numbers on the device, one for each unit of each
-// worker, that are read once, at the step's end.
+// Faults are problems that kernels detect in a step. The device stores a number for each unit of
+// each worker, and the host reads all numbers once, at the end of the step.
 #pragma once
 
 #include <bit>
@@ -16,16 +16,16 @@
 
 namespace legacy::cuda {
 
-// A FaultKind says what a number of an array means.
+// The meaning of an array's numbers.
 enum class FaultKind : uint8_t {
-  kNonFinite,       // not 0: the gradient has NaN or infinity
-  kFirstNonFinite,  // the first such element; kNoPosition: none
-  kLargest,         // bits of the largest |x|, which must not be above what a spectrum is taken of
+  kNonFinite,       // not 0 if the gradient has NaN or infinity
+  kFirstNonFinite,  // position of the first such element, or kNoPosition
+  kLargest,         // bits of the largest |x|, which must not exceed the limit of a spectrum
   kMessage,         // MessageFault bits
-  kSegment,         // not 0: values that no encoder writes
+  kSegment,         // not 0 if there are values that no encoder writes
 };
 
-// Workers are counted by slots: who takes part in the step, ascending.
+// Workers are counted by slots, which number the step's active workers in ascending order.
 template <class Device>
 class Faults {
  public:
@@ -36,7 +36,7 @@ class Faults {
     arrays_.clear();
     size_ = 0;
   }
-  // A new array, for units with these ids; its number.
+  // Adds an array for units with these ids; returns its number.
   int Add(FaultKind kind, std::vector<uint32_t> units) {
     const auto each = static_cast<int64_t>(units.size());
     arrays_.push_back({kind, std::move(units), size_});
@@ -47,12 +47,13 @@ class Faults {
     memory_.Reserve(size_);
     memory_.Clear(device);
   }
-  // Those of a slot's units; of the next slot they follow.
+  // Returns the numbers of a slot's units; those of the next slot follow.
   uint32_t* At(int array, int slot) const {
     const Array& it = arrays_[array];
     return memory_.data() + it.begin + slot * static_cast<int64_t>(it.units.size());
   }
-  // Waits. Throws Error for the first worker and unit with a fault; `workers`: of the slots.
+  // Waits, and throws Error for the first worker and unit with a fault. `workers` lists the workers
+  // of the slots.
   void Check(Device& device, std::span<const int> workers) const {
     const std::vector<uint32_t> found = memory_.Download(device, 0, size_);
     for (size_t slot = 0; slot < workers.size(); ++slot) {

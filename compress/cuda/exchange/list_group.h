@@ -1,4 +1,4 @@
-// Units of which a selector's lists travel, each worker's own.
+// Units whose messages are lists of positions and values that each worker selects.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +61,7 @@ class ListGroup : public MessageGroup<Device> {
     }
     return lists;
   }
-  // Masks `velocity` where not all of a unit is sent (schemes/memory.h).
+  // Masks `velocity` in units that are not sent completely (schemes/memory.h).
   void Mask(float* velocity) {
     std::vector<uint32_t> masked = lists_.count;
     for (size_t u = 0; u < masked.size(); ++u) {

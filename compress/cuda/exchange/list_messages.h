@@ -1,13 +1,12 @@
-// Messages of lists: positions and values of many units through a quantiser into message bytes, and
-// from those of all workers back to lists. Equal to the CPU's: every byte, and every value to the
-// bit.
+// Messages of lists: encodes positions and values of many units to message bytes, and decodes the
+// messages of all workers to lists. Every byte, and every bit of a value, equals the CPU's.
 //
 //   messages.Begin()
-//   messages.Encode(lists of a worker, ...)   for each worker that takes part, all units at once
-//   messages.Decode(...)                      then received() has the lists of all of them
+//   messages.Encode(lists of a worker, ...)   for each active worker, all units at once
+//   messages.Decode(...)                      after which received() has the lists of all workers
 //
-// The messages lie in one buffer, worker after worker. Tables are made when lengths of lists
-// change, and only then.
+// Messages are in one buffer, worker after worker. Tables are rebuilt only when lengths of lists
+// change.
 #pragma once
 
 #include <optional>
@@ -21,37 +20,38 @@
 
 namespace legacy::cuda {
 
-// A unit that lists are selected from.
+// A unit whose values are selected to lists.
 struct ListUnit {
   uint32_t id = 0;
   int64_t numel = 0;
-  int64_t places = 0;  // positions are below it: the elements, or the bins of a spectrum
+  int64_t places = 0;  // bound of positions: number of elements, or of bins of a spectrum
 };
 
 struct ListFormat {
   CodecId codec = CodecId::kTopK;
   ValueType type = ValueType::kFloat32;
   QuantiserSetting setting = {.kind = QuantiserKind::kFloat32};
-  std::optional<IndexCoding> index = {};  // as PositionCoding() has it
-  int each = 1;                           // values of a position
+  std::optional<IndexCoding> index = {};  // coding for PositionCoding()
+  int each = 1;                           // number of values per position
 };
 
-// A Leave says what Encode() makes of a list's values.
+// Says how Encode() leaves a list's values.
 enum class Leave : uint8_t {
-  kAny,      // they are not needed any more
-  kErrors,   // what receivers lack of them; of fp32, for which that is 0, they stay as they are
-  kDecoded,  // what receivers read
+  kAny,  // undefined, because nobody reads them
+  // The quantisation errors. With fp32 these would be 0, and the values stay as they are.
+  kErrors,
+  kDecoded,  // the values that receivers decode
 };
 
 template <class Device>
 class ListMessages {
  public:
-  // Has room for the messages of up to `workers` workers.
+  // Allocates messages for up to `workers` workers.
   ListMessages(Operations<Device>& on, const ListFormat& format, std::vector<ListUnit> units,
                int workers)
       : on_(on), format_(format), units_(std::move(units)), workers_(workers) {}
 
-  // True where values are sent as they are.
+  // Returns true if values are sent without quantisation.
   bool exact() const { return format_.setting.kind == QuantiserKind::kFloat32; }
 
   void Begin() {
@@ -59,8 +59,8 @@ class ListMessages {
     used_ = 0;
   }
 
-  // Encodes the next active worker: a list for each unit. `draws` are those of each unit, on the
-  // device.
+  // Encodes a list for each unit of the next active worker. `draws` has an entry for each unit, in
+  // device memory.
   void Encode(Lists<Device>& lists, const cpu::DrawSource* draws, Leave leave) {
     Layout& layout = own_;
     Make(lists, layout);
@@ -86,8 +86,9 @@ class ListMessages {
     used_ += layout.bytes;
   }
 
-  // Lists from all messages. Faults have a number for each unit of each worker, one after the
-  // other: MessageFault, whose lists are empty then, and 1 where a value is malformed.
+  // Decodes all messages to lists. The fault arrays have a number for each unit of each worker,
+  // worker after worker: MessageFault bits, whose lists become empty, and 1 if a value is
+  // malformed.
   void Decode(uint32_t* message_faults, uint32_t* segment_faults) {
     received_.LayOut(on_.device(), counts_, format_.each);
     Layout& layout = all_;
@@ -107,10 +108,10 @@ class ListMessages {
                                          .malformed = segment_faults});
   }
 
-  // List w * units + u is unit u's of the w-th worker that took part.
+  // List w * units + u belongs to unit u of the w-th active worker.
   const Lists<Device>& received() const { return received_; }
   int64_t Count(int unit, int w) const { return counts_[Number(unit, w)]; }
-  // After Decode().
+  // Requires Decode().
   int64_t MessageBytes(int unit, int w) const { return MessageOf(unit, w).length; }
   Bytes CopyMessage(int unit, int w) {
     const MessageLayout& message = MessageOf(unit, w);
@@ -118,14 +119,14 @@ class ListMessages {
   }
 
  private:
-  // Tables of one worker's lists, or of all workers'.
+  // Tables of the lists of one worker, or of all workers.
   struct Layout {
     std::vector<uint32_t> count;
-    int64_t bytes = 0;          // of messages
-    int64_t segment_bytes = 0;  // of what quantisers write
+    int64_t bytes = 0;          // bytes of messages
+    int64_t segment_bytes = 0;  // bytes of quantised segments
     DeviceMessages<Device> messages;
     DeviceQuantiser<Device> quantiser;
-    DeviceSegments<Device> whole;  // lists of all places, whose positions do not travel
+    DeviceSegments<Device> whole;  // lists of all positions, which are not sent
   };
 
   size_t Number(int unit, int w) const { return w * units_.size() + unit; }
@@ -135,7 +136,7 @@ class ListMessages {
 
   void Make(const Lists<Device>& lists, Layout& layout) {
     if (layout.count == lists.count && layout.messages.is_set()) return;
-    layout.count = lists.count;  // begins follow from it
+    layout.count = lists.count;  // list begins follow from the counts
     layout.bytes = layout.segment_bytes = 0;
     std::vector<MessageUnit> messages;
     std::vector<QuantisedUnit> segments;

@@ -1,4 +1,5 @@
-// Positions and values selected from many units, on the device, with what the host knows of them.
+// Positions and values selected from many units, in device memory, with the lists' places on the
+// host.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +12,10 @@
 
 namespace legacy::cuda {
 
-inline constexpr int64_t kListAlignment = 4;  // of begins, for access by vectors
+// Alignment of begins, which allows access by vectors.
+inline constexpr int64_t kListAlignment = 4;
 
-// Returns where lists begin that follow each other, and where the next one would.
+// Returns the begins of lists that follow each other, and the end of the last.
 inline std::vector<int64_t> ListBegins(std::span<const uint32_t> lengths) {
   std::vector<int64_t> begins = {0};
   for (const uint32_t length : lengths) {
@@ -22,7 +24,7 @@ inline std::vector<int64_t> ListBegins(std::span<const uint32_t> lengths) {
   return begins;
 }
 
-// Such lists as segments.
+// Returns such lists as segments.
 inline SegmentTable ListSegments(std::span<const uint32_t> lengths) {
   const std::vector<int64_t> begins = ListBegins(lengths);
   std::vector<Extent> extents;
@@ -32,20 +34,21 @@ inline SegmentTable ListSegments(std::span<const uint32_t> lengths) {
 
 template <class Device>
 struct Lists {
-  // Begins and counts of each unit; the copies on the device are `begins` and `counts`.
+  // Begins and counts of each unit's list; `begins` and `counts` are the copies on the device.
   std::vector<int64_t> begin;
   std::vector<uint32_t> count;
   DeviceArray<Device, int64_t> begins;
   DeviceArray<Device, uint32_t> counts;
   DeviceArray<Device, uint32_t> positions;
-  // As many values for each position; those of a list begin where its positions do, times that.
+  // Each position has the same number of values, `each`. A list's values begin at `each` times the
+  // begin of its positions.
   DeviceArray<Device, float> values;
 
   int32_t size() const { return static_cast<int32_t>(count.size()); }
-  // Behind the last entry.
+  // Returns the end of the last list.
   int64_t end() const { return count.empty() ? 0 : begin.back() + count.back(); }
-  // Makes room for lists of these lengths, one after the other, with `each` values for a position.
-  // Lays lists out anew; what was there is lost.
+  // Makes room for lists of these lengths, one after the other, with `each` values per position.
+  // The previous contents are lost if the layout changes.
   void LayOut(Device& device, std::span<const uint32_t> lengths, int each = 1) {
     if (std::ranges::equal(count, lengths) && begins.size() > 0) return;
     count.assign(lengths.begin(), lengths.end());

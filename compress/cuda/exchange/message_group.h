@@ -1,5 +1,5 @@
-// Units of a model that travel in one way, in a step of an exchange on a device: what
-// codec_exchange.h is put together from.
+// A group of units of a model whose messages have the same form, in a step of an exchange on a
+// device. codec_exchange.h composes exchanges of groups.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ namespace legacy::cuda {
 
 struct GroupUnit {
   uint32_t id = 0;
-  Extent extent;         // in the flat gradient
-  int64_t count = 0;     // values that are sent, where they have a number
-  double parameter = 0;  // of the step
+  Extent extent;         // elements in the flat gradient
+  int64_t count = 0;     // number of values to send, if it is fixed
+  double parameter = 0;  // parameter of the step
 };
 
-// A worker in a step. Pointers are to flat arrays on the device.
+// An encoding worker's arrays in a step. Pointers are to flat arrays in device memory.
 struct SenderArrays {
   uint32_t worker = 0;
-  int slot = 0;                     // place among those that take part
-  const float* gradient = nullptr;  // as it came
-  float* residual = nullptr;        // the worker's residual; null: there is none
-  float* velocity = nullptr;        // to be cleared where something is sent, unless null
-  bool added = false;               // `residual` has the gradient, too
+  int slot = 0;                     // position among the active workers
+  const float* gradient = nullptr;  // the gradient as computed
+  float* residual = nullptr;        // the worker's residual, or null
+  float* velocity = nullptr;        // velocity to clear at positions that are sent, or null
+  bool added = false;               // the residual includes the gradient already
 
-  // Returns what is sent from, once `to_add()` is added to it. It is not to be written where there
-  // is no residual.
+  // Returns the values that are sent once `to_add()` is added to them. They must not be written if
+  // there is no residual.
   float* values() const { return residual ? residual : const_cast<float*>(gradient); }
   const float* to_add() const { return residual && !added ? gradient : nullptr; }
 };
@@ -41,15 +41,15 @@ template <class Device>
 class MessageGroup {
  public:
   virtual ~MessageGroup() = default;
-  // Keys of the step; the worker is not yet one.
+  // Starts a step with its random key, in which the worker is not set yet.
   virtual void Begin(const RandomKey& step) = 0;
-  // Messages of the next worker, in the order of slots.
+  // Encodes the messages of the next worker, in the order of slots.
   virtual void Encode(const SenderArrays& sender) = 0;
-  // All messages' sum, divided, to the units' places in `mean`.
+  // Writes the sum of all messages, divided by `divisor`, to the units' places in `mean`.
   virtual void Decode(int slots, float divisor, float* mean) = 0;
 
-  // These are of the decoded step; units are given by their position in the group.
-  virtual int64_t Count(int unit, int slot) const = 0;  // values in the message
+  // These describe the decoded step; units are given by their position in the group.
+  virtual int64_t Count(int unit, int slot) const = 0;  // number of values in the message
   virtual int64_t MessageBytes(int unit, int slot) const = 0;
   virtual Bytes CopyMessage(int unit, int slot) = 0;
 };
@@ -83,7 +83,7 @@ inline SegmentTable SegmentsOf(const std::vector<GroupUnit>& units) {
   return {ExtentsOf(units), kTile};
 }
 
-// Per-unit random keys, or what is drawn from by them, in device memory.
+// Per-unit random keys, or draw sources made from them, in device memory.
 template <class Device, class Key>
 class UnitKeys {
  public:
@@ -107,7 +107,7 @@ class UnitKeys {
   std::vector<uint32_t> ids_;
   DeviceArray<Device, Key> keys_;
 };
-// The draws that quantisers round by.
+// Sources of the draws for stochastic rounding.
 template <class Device>
 using UnitDraws = UnitKeys<Device, cpu::DrawSource>;
 

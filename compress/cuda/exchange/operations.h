@@ -1,5 +1,5 @@
-// Exchanges call kernels by operations: the launches of X_kernels.h with the scratch memory that
-// they need, the same for all devices.
+// Operations are the launches of X_kernels.h with the scratch memory that they need. They are how
+// exchanges call kernels, on any device.
 //
 //   Operations<Device> on(device);
 //   on.SelectTopK(table, arrays, kept);
@@ -159,18 +159,18 @@ class Operations {
   }
 
  private:
-  // layout(workspace), where there is room for it.
+  // Returns layout(workspace), with a workspace that is large enough.
   template <class Layout>
   auto LayOut(Layout layout) {
     const size_t bytes = Workspace::BytesFor(layout);
-    if (scratch_.bytes() < bytes) scratch_ = {};  // none of it is kept
+    if (scratch_.bytes() < bytes) scratch_ = {};  // its contents need not be copied
     scratch_.Reserve(static_cast<int64_t>(bytes));
     Workspace workspace(scratch_.data(), bytes);
     return layout(workspace);
   }
 
   Device device_;
-  DeviceArray<Device, std::byte> scratch_;  // of the operations, one after the other
+  DeviceArray<Device, std::byte> scratch_;  // shared by operations, which run one after the other
 };
 
 }  // namespace legacy::cuda

@@ -10,7 +10,8 @@
 namespace legacy::cuda {
 namespace {
 
-constexpr int64_t kBlasWorkspaceBytes = 32 << 20;  // what cuBLAS's manual asks for on an H100
+// cuBLAS's manual recommends this size for an H100.
+constexpr int64_t kBlasWorkspaceBytes = 32 << 20;
 
 void CheckBlas(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -36,7 +37,7 @@ struct BlasProducts::State {
   void Multiply(Stream stream, Gemm (*gemm_of)(const MatrixGroup&),
                 std::span<const MatrixGroup> groups, const ProductArrays& arrays) {
     CheckBlas(cublasSetStream(handle, stream), "its stream");
-    // A new stream gets work space of cuBLAS's own, which is allocated: not in a graph.
+    // For a new stream cuBLAS would allocate a work space of its own, which a graph cannot capture.
     CheckBlas(cublasSetWorkspace(handle, workspace.data(), workspace.bytes()), "its work space");
     for (const MatrixGroup& group : groups) {
       const Gemm gemm = gemm_of(group);

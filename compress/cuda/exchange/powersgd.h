@@ -1,6 +1,6 @@
-// PowerSGD (compress/schemes/powersgd.h) on a GPU: the step of all matrices of a model at once.
-// Messages have the CPU's layout, and what is sent whole is equal to the bit. Factors are sums in
-// another order. With u = 2^-24:
+// PowerSGD (compress/schemes/powersgd.h) on a GPU: one step handles all matrices of a model.
+// Messages have the CPU's layout, and units that are sent whole have the CPU's bits. Factors are
+// summed in another order. With u = 2^-24:
 //
 //   products   P_w = M_w Q, Q_w = M_w^T P: |error| <= k u / (1 - k u) sum |a b| for sums of k
 //              terms, whatever the order; means of W workers add (W + 1) u of sum |term|
@@ -10,10 +10,10 @@
 //   mean       P Q^T as the CPU sums it: its bits, from the same P and Q;
 //              r = M - mean, rounded once
 //
-// So what is sent and the residual together are what came in, whatever the errors of the factors
-// are. Where columns of M Q are nearly dependent, P and CPU's P differ by these errors times the
-// condition of M Q.
-// Deterministic: the same input gives the same bits on the same GPU with the same cuBLAS.
+// The sent values and the residual therefore always add up to the input, whatever the errors of the
+// factors are. If columns of M Q are nearly dependent, P and the CPU's P differ by these errors
+// times the condition number of M Q. The result is deterministic: the same input gives the same
+// bits on the same GPU with the same cuBLAS.
 #pragma once
 
 #include <memory>
@@ -26,9 +26,10 @@
 
 namespace legacy::cuda {
 
-// Products by cuBLAS in fp32, never TF32: a call for each group, 4 bytes read an element of the
-// matrices. They can be captured in a CUDA graph, once they were called before (cuBLAS loads its
-// kernels then); it lives no longer than this. Throw Error where cuBLAS refuses.
+// Computes products by cuBLAS in fp32, never TF32, with a call for each group; 4 bytes are read per
+// element of the matrices. A CUDA graph can capture the calls after a first call outside it, in
+// which cuBLAS loads its kernels, and must not outlive this object. Functions throw Error if cuBLAS
+// refuses.
 class BlasProducts {
  public:
   BlasProducts();

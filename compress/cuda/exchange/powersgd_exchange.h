@@ -8,8 +8,8 @@
 //             Q = mean;  mean = P Q^T, r = M - mean;
 //             lengths of Q to about one             three launches
 //
-// P_w and Q_w are written where they travel, behind their headers, which are written when the ranks
-// change. Faults and the vectors that died are read once, at the end.
+// P_w and Q_w are written directly to the messages, after their headers, which are written when the
+// ranks change. Faults and zero vectors are read once, at the end.
 #pragma once
 
 #include <algorithm>
@@ -68,13 +68,13 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   template <class T>
   using Array = DeviceArray<Device, T>;
 
-  // A KnownBasis is what is known of a unit's basis.
+  // The state of a unit's basis.
   struct KnownBasis {
-    int64_t vectors = 0;     // that are there
-    std::vector<bool> dead;  // of them: zero, to be drawn again
+    int64_t vectors = 0;     // number of vectors that exist
+    std::vector<bool> dead;  // vectors that are zero and will be drawn again
   };
-  // Flags are those of a step, in the memory of the device, from 0: for each worker's units, for
-  // each vector of the factors, for each unit's mean.
+  // Flags of a step, in device memory, initially 0: one for each unit of each worker, for each
+  // vector of the factors, and for each unit's mean.
   struct Flags {
     uint32_t* gradients;
     uint32_t* factors[kCalls];
@@ -123,19 +123,19 @@ class PowerSgdDeviceExchange : public DeviceExchange {
   std::vector<Unit> units_;
   int workers_;
   LowRankLayout layout_;
-  Array<float> residuals_;         // of each worker: r; M within a step
-  Array<float> factors_[kCalls];   // P and Q of the step; Q is the next one's basis
-  Array<float> messages_[kCalls];  // of each worker
+  Array<float> residuals_;         // residuals r of all workers; within a step, M
+  Array<float> factors_[kCalls];   // P and Q of the step; Q is the next step's basis
+  Array<float> messages_[kCalls];  // messages of all workers
   Array<double> work_;
   Array<uint32_t> flags_;
   std::vector<KnownBasis> bases_;
 
-  // These are of the step.
+  // State of the step.
   std::vector<double> parameters_;
   std::vector<int64_t> vectors_;
   std::vector<int> active_workers_;
   DeviceTable<Device, LowRankTable> table_;
-  std::vector<MatrixGroup> groups_;  // of the active workers' matrices
+  std::vector<MatrixGroup> groups_;  // matrices of the active workers
   Array<std::byte> pointers_memory_;
   Image::Slot<int32_t> active_workers_slot_;
   Image::Slot<const float*> matrices_slot_, vectors_slots_[kCalls];
@@ -174,7 +174,8 @@ void PowerSgdDeviceExchange<Device, Products>::LayOut(const std::vector<int64_t>
                                         {table_.view().units, units(), Workers(), all});
 }
 
-// Pointers to what is multiplied: of each group its units, of each unit the active workers.
+// Collects pointers to the operands: for each group its units, and for each unit the active
+// workers.
 template <class Device, class Products>
 void PowerSgdDeviceExchange<Device, Products>::SetActiveWorkers(
     const std::vector<int>& active_workers) {
@@ -210,8 +211,8 @@ void PowerSgdDeviceExchange<Device, Products>::SetActiveWorkers(
   pointers_memory_.Upload(device_, image.bytes());
 }
 
-// Q of the first collective call: what is left of the last one, and new vectors where there is
-// none.
+// Prepares Q of the first collective call: the result of the last step, with new vectors where
+// there are none.
 template <class Device, class Products>
 void PowerSgdDeviceExchange<Device, Products>::PrepareBases(const ModelStep& step) {
   for (size_t u = 0; u < units_.size(); ++u) {
@@ -300,7 +301,7 @@ void PowerSgdDeviceExchange<Device, Products>::CheckGradients(
   }
 }
 
-// Sums may overflow.
+// Checks the means, because sums may overflow.
 template <class Device, class Products>
 void PowerSgdDeviceExchange<Device, Products>::CheckFactors(
     std::span<const uint32_t> largest) const {
@@ -356,7 +357,7 @@ std::vector<float> PowerSgdDeviceExchange<Device, Products>::CopyResidual(int un
                              extent.length);
 }
 
-// On the host, by plain loops.
+// Computes products on the host, by plain loops.
 template <std::derived_from<HostDevice> Device>
 std::unique_ptr<DeviceExchange> OpenPowerSgd(Device device, const PowerSgdScheme& scheme,
                                              std::span<const Unit> units, int workers) {

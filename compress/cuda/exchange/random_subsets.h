@@ -1,4 +1,4 @@
-// Random-K's selection for many units: positions that follow from keys, and the values there.
+// Random-K's selection for many units: positions follow from keys, and values are taken there.
 #pragma once
 
 #include <vector>
@@ -35,13 +35,13 @@ class RandomSubsets {
     segments_.Set(on_.device(), SegmentsOf(units));
   }
 
-  // Positions of a step, as `worker` draws them.
+  // Draws the positions of a step with the key of `worker`.
   void Draw(const RandomKey& step, uint32_t worker, Lists<Device>& lists) {
     lists.LayOut(on_.device(), counts_);
     const RandomKey* const keys = keys_.Upload(on_.device(), step, worker, Purpose::kRandomK);
     on_.DrawRandomSubsets(table_, keys, lists.positions.data());
   }
-  // Values there; cleared where there is a residual.
+  // Takes the values there, and clears them in the residual, if there is one.
   void Take(const SenderArrays& sender, Lists<Device>& lists) {
     float* const flat = sender.values();
     on_.FindLargest(segments_, flat, largest_.data(), faults_.At(in_gradient_, sender.slot));

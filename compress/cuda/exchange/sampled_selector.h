@@ -1,5 +1,5 @@
-// DGC's sampled threshold on a device: what sparsifiers/sampled.cc selects, to the bit. The host
-// decides by the CPU's rules, from one read of how much each threshold would select.
+// DGC's sampled threshold on a device, with the same bits as sparsifiers/sampled.cc. The host
+// decides by the CPU's rules, after one read that counts what each threshold would select.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace legacy::cuda {
 
-// The gradient is added before.
+// Requires that the gradient is already added to the residual.
 template <class Device>
 class SampledSelector : public Selector<Device> {
  public:
@@ -50,14 +50,14 @@ class SampledSelector : public Selector<Device> {
  private:
   struct Choice {
     std::vector<float> thresholds;
-    int64_t selected = 0;         // by all of them
-    std::vector<uint32_t> moved;  // of what a threshold selects, so many from the first on
+    int64_t selected = 0;         // number of elements that all thresholds select
+    std::vector<uint32_t> moved;  // number of those to send per unit, from the first on
     std::vector<uint32_t> kept;
-    std::vector<size_t> exact;  // units of which the largest are taken
+    std::vector<size_t> exact;  // units whose largest elements are selected exactly
   };
 
-  // Takes samples of units that are not sent whole, and returns how many of each one's largest
-  // count.
+  // Takes samples of units that are not sent whole. Returns the rank in each sample that gives the
+  // threshold.
   std::vector<uint32_t> TakeSamples(const RandomKey& step, uint32_t worker, const float* values) {
     std::vector<SampledElements> elements;
     std::vector<uint32_t> sizes, tops;
@@ -80,7 +80,7 @@ class SampledSelector : public Selector<Device> {
     on_.TakeSamples(sampled_, elements_.data(), values, samples_.data());
     return tops;
   }
-  // 0 of units that are sent whole.
+  // Estimates thresholds; 0 for units that are sent whole.
   void EstimateThresholds(const RandomKey& step, uint32_t worker, const float* values) {
     const std::vector<uint32_t> tops = TakeSamples(step, worker, values);
     largest_.LayOut(on_.device(), tops);
@@ -171,18 +171,19 @@ class SampledSelector : public Selector<Device> {
   double share_;
   int non_finite_;
   DeviceSegments<Device> segments_;
-  // The sample, and the largest of it.
+  // The samples, and their largest elements.
   DeviceSegments<Device> sampled_, tops_;
   DeviceArray<Device, SampledElements> elements_;
   DeviceArray<Device, float> samples_;
   Lists<Device> largest_;
-  // Thresholds, what each would select, and what is selected: packed, on the device alone.
+  // Thresholds, the number of elements that each would select, and the selected ones, packed, on
+  // the device alone.
   DeviceArray<Device, float> thresholds_;
   DeviceArray<Device, uint32_t> counts_;
   Lists<Device> found_;
   DeviceArray<Device, int64_t> left_out_;
   DeviceArray<Device, uint32_t> ignored_;
-  // Units of which the largest are taken.
+  // Units whose largest elements are selected exactly.
   DeviceSegments<Device> exact_;
   DeviceArray<Device, uint32_t> exact_k_;
   DeviceArray<Device, int64_t> exact_out_;

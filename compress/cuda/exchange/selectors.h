@@ -1,5 +1,5 @@
-// Which elements of many units a worker sends: the sparsifiers on a device. Positions and values
-// are the CPU's.
+// Sparsifiers on a device: they select the elements of many units that a worker sends. Positions
+// and values equal the CPU's.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@ template <class Device>
 class Selector {
  public:
   virtual ~Selector() = default;
-  // Lists of the worker's values: of `residual` and the gradient where it is not added, of the
-  // gradient where there is no residual. What is selected is cleared in `residual`, which is the
-  // sum then.
+  // Selects a worker's values to lists: from the residual plus the gradient (unless already added),
+  // or from the gradient if there is no residual. The residual becomes that sum, with selected
+  // elements cleared.
   virtual void Select(const RandomKey& step, const SenderArrays& sender, Lists<Device>& lists) = 0;
 };
 
@@ -55,7 +55,7 @@ class TopKSelector : public Selector<Device> {
   DeviceSegments<Device> segments_;
 };
 
-// Each worker's own draws; the gradient is added before.
+// Each worker draws its own positions. Requires that the gradient is already added to the residual.
 template <class Device>
 class RandomSelector : public Selector<Device> {
  public:
@@ -72,8 +72,8 @@ class RandomSelector : public Selector<Device> {
   RandomSubsets<Device> subsets_;
 };
 
-// Memory for what thresholds select is made for a little more than the last worker's; where that
-// was too little, it is selected again.
+// Reserves slightly more memory than the last worker's selection needed; if that is too little, it
+// enlarges the memory and selects again.
 template <class Device>
 class ThresholdSelector : public Selector<Device> {
  public:
@@ -137,8 +137,8 @@ class ThresholdSelector : public Selector<Device> {
   DeviceArray<Device, float> thresholds_;
   DeviceSegments<Device> segments_;
   int64_t capacity_ = 0;
-  int64_t lacking_ = 0;  // entries there was no room for
-  Lists<Device> found_;  // packed: begins are on the device alone
+  int64_t lacking_ = 0;  // number of entries that did not fit
+  Lists<Device> found_;  // packed; begins are on the device alone
   DeviceArray<Device, int64_t> left_out_;
 };
 

@@ -1,5 +1,5 @@
-// Units of which values travel at positions that all workers draw alike (Random-K): messages are
-// sums' terms, and what they stand for is added up before it goes to its places.
+// Units whose values are sent at positions that all workers draw alike (Random-K). Decoded values
+// are summed before the sum is stored at those positions.
 #pragma once
 
 #include <utility>
@@ -41,7 +41,7 @@ class SharedGroup : public MessageGroup<Device> {
     const auto* const draws =
         draws_.Upload(on_.device(), step_, sender.worker, Purpose::kStochastic);
     float* const values = lists_.values.data();
-    const bool errors = sender.residual && !exact_;  // become the values
+    const bool errors = sender.residual && !exact_;  // the quantisation errors replace the values
     messages_.Encode(sender.slot, errors ? nullptr : values, errors ? values : nullptr, draws,
                      nullptr);
     if (errors) on_.PutEntries(segments_.view(), lists_.view(), lists_.end(), sender.residual);
@@ -80,7 +80,7 @@ class SharedGroup : public MessageGroup<Device> {
   std::vector<GroupUnit> units_;
   UnitDraws<Device> draws_;
   RandomSubsets<Device> subsets_;
-  Lists<Device> lists_;  // values of a worker, then the sums
+  Lists<Device> lists_;  // a worker's values, then the sums
   WholeMessages<Device> messages_;
   DeviceSegments<Device> segments_;
   RandomKey step_;

@@ -1,4 +1,4 @@
-// Units of which the strongest bins of their spectra travel (codecs/fft_codec.h).
+// Units of which the strongest bins of their spectra are sent (codecs/fft_codec.h).
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace legacy::cuda {
 template <class Device>
 class SpectrumGroup : public MessageGroup<Device> {
  public:
-  // `setting`: of the codec's quantiser. The residual has the gradient already when Encode() is
-  // called.
+  // `setting` is that of the codec's quantiser. When Encode() is called, the residual must include
+  // the gradient.
   SpectrumGroup(Operations<Device>& on, Faults<Device>& faults, const FftCodec& codec,
                 const QuantiserSetting& setting, const std::vector<GroupUnit>& units, int workers)
       : on_(on),
@@ -74,7 +74,7 @@ class SpectrumGroup : public MessageGroup<Device> {
   Bytes CopyMessage(int unit, int slot) override { return messages_.CopyMessage(unit, slot); }
 
  private:
-  static constexpr int kEach = 2;  // values of a bin: re and im
+  static constexpr int kEach = 2;  // real and imaginary part of a bin
 
   static std::vector<ListUnit> UnitsOf(const FftCodec& codec, const std::vector<GroupUnit>& units) {
     std::vector<ListUnit> lists;
@@ -97,11 +97,11 @@ class SpectrumGroup : public MessageGroup<Device> {
   Operations<Device>& on_;
   Faults<Device>& faults_;
   int largest_, message_faults_, segment_faults_;
-  std::vector<uint32_t> counts_;  // bins that are kept
+  std::vector<uint32_t> counts_;  // number of selected bins
   UnitDraws<Device> draws_;
   ListMessages<Device> messages_;
   DeviceTable<Device, SpectrumTable> table_;
-  DeviceArray<Device, float> scales_;  // of each unit, from worker to worker
+  DeviceArray<Device, float> scales_;  // one per unit, passed on from worker to worker
   Lists<Device> lists_;                // of the worker that encodes
   RandomKey step_;
 };

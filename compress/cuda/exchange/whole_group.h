@@ -1,5 +1,5 @@
-// Units of which all values travel: units that are sent whole, quantisers that stand alone,
-// sparsifiers that keep everything.
+// Units whose values are all sent: units that are sent whole, quantisers without a sparsifier, and
+// sparsifiers that select everything.
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@ struct WholeFormat {
   CodecId codec = CodecId::kDense;
   ValueType type = ValueType::kFloat32;
   QuantiserSetting setting = {.kind = QuantiserKind::kFloat32};
-  bool keeps = false;  // what receivers lack
+  bool keeps = false;  // keeps quantisation errors in the residual
 
   bool operator==(const WholeFormat&) const = default;
 };

@@ -1,7 +1,7 @@
-// Messages of all values of an extent: a header and a quantiser's segment, written and read where
-// they lie. Equal to the CPU's: every byte, and every value to the bit.
+// Messages of all values of an extent: a header and a quantiser's segment, written and read in
+// place. Every byte, and every bit of a value, equals the CPU's.
 //
-// Bytes moved per element, with codes of b bits: those of quantise.h, and nothing beside them.
+// Bytes moved per element are those of quantise.h.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace legacy::cuda {
 
 struct WholeUnit {
   Header header;
-  Extent extent;  // of the values
+  Extent extent;  // place of the values
 };
 
 template <class Device>
@@ -36,7 +36,7 @@ class WholeMessages {
     WriteHeaders(units, workers);
   }
 
-  // Encodes the worker with that slot; values and residual are as QuantiseArrays has them.
+  // Encodes the worker of that slot; `values` and `residual` are those of QuantiseArrays.
   void Encode(int slot, const float* values, float* residual, const cpu::DrawSource* draws,
               uint32_t* non_finite) {
     on_.Quantise(quantiser_, {.values = values,
@@ -45,8 +45,8 @@ class WholeMessages {
                               .draws = draws,
                               .non_finite = non_finite});
   }
-  // The sum of what the messages of all slots stand for, divided. `malformed`: of each slot its
-  // units.
+  // Writes the sum of the decoded messages of all slots, divided by `divisor`. `malformed` has an
+  // entry for each unit of each slot.
   void Decode(int slots, float divisor, float* sum, uint32_t* malformed) {
     on_.DequantiseAdd(quantiser_, {.in = messages_.data(),
                                    .stride = stride_,
@@ -64,7 +64,7 @@ class WholeMessages {
   }
 
  private:
-  // They stay as they are from step to step.
+  // Writes the headers, which do not change between steps.
   void WriteHeaders(const std::vector<WholeUnit>& units, int workers) {
     std::vector<MessageUnit> headers;
     for (int slot = 0; slot < workers; ++slot) {
@@ -80,7 +80,7 @@ class WholeMessages {
 
   Operations<Device>& on_;
   DeviceQuantiser<Device> quantiser_;
-  std::vector<Extent> extents_;  // of messages, in bytes of a slot
+  std::vector<Extent> extents_;  // messages, in bytes from the slot's begin
   int64_t stride_ = 0;           // bytes from a slot to the next
   DeviceArray<Device, std::byte> messages_;
 };
