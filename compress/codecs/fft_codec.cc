@@ -31,7 +31,7 @@ void CheckMagnitudes(std::span<const float> values, float largest, uint32_t unit
 
 int64_t KeptBins(int64_t bins, double theta) {
   if (bins == 0) return 0;
-  constexpr double kRoundingError = 4e-16;  // of 1 - theta, and of the product relatively
+  constexpr double kRoundingError = 4e-16;  // of 1 - theta, and relatively of the product
   const auto all = static_cast<double>(bins);
   const double kept = std::ceil((1 - theta) * all - all * kRoundingError - 1e-9);
   return std::clamp(static_cast<int64_t>(kept), int64_t{1}, bins);
@@ -59,7 +59,7 @@ struct FftCodec::Spectrum {
 
   int64_t numel;
   int64_t bins;
-  float scale = 1;  // of `power`
+  float scale = 1;  // scale of `power`
   std::unique_ptr<float[]> re, im, power;
 };
 
@@ -103,7 +103,8 @@ std::optional<int64_t> FftCodec::MessageBytes(const Unit& unit, double theta) co
 }
 
 WorkList FftCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
-  constexpr int64_t kListed = 98;  // bytes of a kept bin: twice as many are listed, and read again
+  // Bytes of a selected bin: twice as many bins are listed, and read again.
+  constexpr int64_t kListed = 98;
   const int64_t values = ElementsSent(numel, context.parameter);
   WorkList work = {
       {"fft.encode", numel}, {"sparse.encode", values / 2}, Moved(kListed * values / 2)};
@@ -111,10 +112,10 @@ WorkList FftCodec::EncodeWork(int64_t numel, const CodecContext& context) const 
   return work;
 }
 
-// One spectrum, of which each parameter's strongest bins are summed and quantised.
+// Takes one spectrum. For each parameter, its strongest bins are summed and quantised.
 WorkList FftCodec::ErrorWork(int64_t numel, std::span<const double> thetas) const {
-  // Bytes of a kept bin: its position and one candidate and a half, of 4 and 8 bytes, written and
-  // read; a power and two coefficients, each in a sector.
+  // Bytes of a selected bin: its position, and one and a half candidates of 4 and 8 bytes, are
+  // written and read; a power and two coefficients are read, each in a sector.
   constexpr int64_t kListed = 8 + 16 + 8, kSector = 32;
   const int64_t sectors = Quantises() ? 3 : 1;
   const int64_t bins = plan_.Bins(numel);
@@ -140,10 +141,11 @@ WorkList FftCodec::DecodeWork(int64_t numel, double theta) const {
   return work;
 }
 
-// Its own message is not read: what was quantised is decoded where it is, and transformed back into
-// the residual, which is read for that.
+// The worker's own message is not read. Quantised coefficients are decoded in place and transformed
+// back into the residual, which is read and written.
 WorkList FftCodec::FeedbackWork(int64_t numel, double theta, Feeding feeding) const {
-  constexpr int64_t kTransformed = 19;  // bytes of a bin: its coefficients are written and read
+  // Bytes of a bin: its coefficients are written and read.
+  constexpr int64_t kTransformed = 19;
   const int64_t values = ElementsSent(numel, theta);
   WorkList work;
   if (Quantises()) work = DequantiseWork(*quantiser_, values, Fixed());
@@ -190,7 +192,7 @@ Message FftCodec::Encode(std::span<const float> values, const CodecContext& cont
 
 struct FftCodec::Bins {
   std::vector<uint32_t> positions;  // ascending
-  std::vector<float> coefficients;  // re and im of each
+  std::vector<float> coefficients;  // real and imaginary part of each bin
 };
 
 FftCodec::Bins FftCodec::Read(ByteSpan message, int64_t numel, const CodecContext& context) const {
@@ -234,7 +236,8 @@ void FftCodec::Accumulate(ByteSpan message, int64_t numel, const CodecContext& c
 void FftCodec::MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const {
   assert(std::ssize(sum) == SumSize(std::ssize(mean)));
   plan_.Inverse(sum.data(), sum.data() + sum.size() / 2, mean);
-  for (float& x : mean) x = (0.0f + x) / divisor;  // no -0 of pieces that nobody sent bins of
+  // Adding 0 removes the -0 of pieces for which nobody sent bins.
+  for (float& x : mean) x = (0.0f + x) / divisor;
 }
 
 double FftCodec::QuantisationError(const Spectrum& spectrum, std::span<const uint32_t> kept,
@@ -247,7 +250,7 @@ double FftCodec::QuantisationError(const Spectrum& spectrum, std::span<const uin
   quantiser_->Decode(segment, Fixed(), received);
   double error = 0;
   for (size_t i = 0; i < sent.size(); ++i) {
-    const bool ignored = i % 2 == 1 && weights[i / 2] == 1;  // the im of a real coefficient
+    const bool ignored = i % 2 == 1 && weights[i / 2] == 1;  // imaginary part of a real coefficient
     const double difference = static_cast<double>(sent[i]) - static_cast<double>(received[i]);
     if (!ignored) error += weights[i / 2] * difference * difference;
   }

@@ -1,6 +1,6 @@
 // FFT sparsification (Wang et al., "FFT-based Gradient Sparsification for the Distributed Training
-// of Deep Neural Networks", HPDC 2020) cuts the spectrum of a unit to its strongest bins, whose
-// coefficients are sent through a quantiser, range-based floats of 10 bits where none is named.
+// of Deep Neural Networks", HPDC 2020) cuts the spectrum of a unit to its strongest bins. Their
+// coefficients are quantised, by default to range-based floats of 10 bits.
 //
 //   theta   fraction of the bins that is dropped
 //   pieces  chunks and falling powers of two (cpu/spectrum.h), never padded: padding spreads a unit
@@ -27,15 +27,15 @@
 
 namespace legacy {
 
-// Returns the number of bins kept of `bins`: the exact decimal product, rounded up, though (1 -
-// 0.85) * 40 exceeds 6 in double precision.
+// Returns the number of selected bins of `bins`: the exact decimal product, rounded up, although (1
+// - 0.85) * 40 exceeds 6 in double precision.
 int64_t KeptBins(int64_t bins, double theta);
 
-// An FftCodec transforms, selects and quantises.
+// A codec that transforms, selects and quantises.
 class FftCodec : public Codec {
  public:
   // `chunk` is a power of two within SpectrumPlan's limits. `index` is the forced coding of
-  // positions; none: the shortest.
+  // positions; without it, the shortest is used.
   FftCodec(std::unique_ptr<Quantiser> quantiser, int64_t chunk, std::optional<IndexCoding> index);
   std::string_view Name() const override { return name_; }  // "fft", "fft+fp16"
   const ParameterSpec& Parameter() const override;
@@ -83,11 +83,11 @@ class FftCodec : public Codec {
   std::string name_;
 };
 
-// Return the codec's row in lists, and the codec of a stage "fft", whose option "index" is the
-// caller's to read.
+// Return the codec's row in lists, and the codec of a stage "fft". The caller reads the stage's
+// option "index".
 const MethodInfo& FftInfo();
 std::unique_ptr<Codec> MakeFftCodec(const Stage& stage, std::unique_ptr<Quantiser> quantiser,
                                     std::optional<IndexCoding> index);
-inline constexpr const char* kFftQuantiser = "rbf";  // quantiser where none is named
+inline constexpr const char* kFftQuantiser = "rbf";  // quantiser if none is named
 
 }  // namespace legacy

@@ -18,7 +18,7 @@ Header HeaderOf(const Quantiser& quantiser, uint32_t unit, uint32_t numel) {
 }
 
 // Calls body(first, values) for the values of a checked segment: in parts that stay in the cache,
-// or all together where the quantiser has none, and then it checks them itself.
+// or for all values at once if the quantiser does not decode parts; it then checks them itself.
 template <typename Body>
 void ForDecoded(const Quantiser& quantiser, ByteSpan segment, double parameter, int64_t count,
                 Body body) {
@@ -36,7 +36,7 @@ void ForDecoded(const Quantiser& quantiser, ByteSpan segment, double parameter, 
   }
 }
 
-// Units whose values take other numbers of bits share no launches.
+// Marks work so that units whose values take other numbers of bits share no launches.
 WorkList Alike(WorkList work, double parameter) {
   for (Work& entry : work) entry.alike = static_cast<int64_t>(parameter);
   return work;
@@ -44,7 +44,7 @@ WorkList Alike(WorkList work, double parameter) {
 
 }  // namespace
 
-// Each quantiser has a kernel that decodes what it encoded; casts and plugins have the common one.
+// Each quantiser has a kernel that decodes its own codes; casts and plugins share one.
 WorkList QuantiserFeedbackWork(const Quantiser& quantiser, int64_t numel) {
   if (quantiser.Linear() || !quantiser.plugin().empty()) return {{"feedback", numel}};
   return {{std::string(quantiser.Name()) + ".feedback", numel}};
@@ -95,7 +95,7 @@ Message QuantiserCodec::Encode(std::span<const float> values, const CodecContext
   return message;
 }
 
-// The message is our own: its values come back part by part, without another check.
+// The message is the worker's own, so its values are decoded in parts without another check.
 Message QuantiserCodec::EncodeWithFeedback(std::span<const float> gradient,
                                            std::span<float> residual, const CodecContext& context,
                                            std::vector<uint32_t>* sent) const {

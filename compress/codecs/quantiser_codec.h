@@ -1,4 +1,4 @@
-// A quantiser alone is the codec that sends all values of a unit.
+// A quantiser without a sparsifier is a codec that sends all values of a unit.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace legacy {
 // Returns the work that error feedback adds to encoding a whole unit by `quantiser`.
 WorkList QuantiserFeedbackWork(const Quantiser& quantiser, int64_t numel);
 
-// A QuantiserCodec sends every value through its quantiser.
+// Sends every value through its quantiser.
 class QuantiserCodec : public Codec {
  public:
   explicit QuantiserCodec(std::unique_ptr<Quantiser> quantiser);

@@ -12,7 +12,7 @@
 namespace legacy {
 namespace {
 
-// Behind a sparsifier a quantiser's parameter is its fallback.
+// After a sparsifier, a quantiser's parameter is its default.
 double ParameterOf(const Quantiser& quantiser) { return quantiser.Parameter().fallback; }
 
 }  // namespace
@@ -113,7 +113,7 @@ WorkList SparseCodec::DecodeWork(int64_t numel, double parameter) const {
 
 WorkList SparseCodec::FinishWork(int64_t numel, double parameter) const {
   if (IsWhole(numel, parameter)) return Codec::FinishWork(numel, parameter);
-  return {{"sparse.sum", numel}};  // of sums that travelled, too: to their places
+  return {{"sparse.sum", numel}};  // sums of shared positions are also stored at their places
 }
 
 WorkList SparseCodec::FeedbackWork(int64_t numel, double parameter, Feeding feeding) const {
@@ -126,8 +126,8 @@ WorkList SparseCodec::FeedbackWork(int64_t numel, double parameter, Feeding feed
   return work;
 }
 
-// Positions and values go from list to list, 32 bytes each, and are written; what all draw alike
-// has no positions.
+// Copies positions and values from list to list and writes them, 32 bytes each. Positions that all
+// workers draw alike are not sent.
 WorkList SparseCodec::PackWork(int64_t count, Feeding feeding) const {
   WorkList work;
   if (!sparsifier_->Traits().shared_support) work = {{"sparse.encode", count}, Moved(32 * count)};
@@ -138,8 +138,8 @@ WorkList SparseCodec::PackWork(int64_t count, Feeding feeding) const {
   return work;
 }
 
-// What is sent is taken out of the residual, and errors of quantised values are put back. Where the
-// pass that selects takes out, that writes most of a sector of 32 bytes.
+// Clears sent values in the residual, and stores the errors of quantised values. If the selecting
+// pass clears values, each takes a write of most of a sector of 32 bytes.
 WorkList SparseCodec::ResidualWork(int64_t count, Feeding feeding) const {
   if (feeding == Feeding::kNone) return {};
   WorkList work;
@@ -179,8 +179,8 @@ Message SparseCodec::Pack(const Selection& selection, int64_t numel, const Codec
                           std::vector<float>* decoded) const {
   const auto count = static_cast<int64_t>(selection.positions.size());
   const Header header = HeaderOf(numel, count, context);
-  constexpr int64_t kLongest =
-      sizeof(uint32_t) + 1 + sizeof(float);  // a varint takes up to 5 bytes
+  // A varint takes up to 5 bytes.
+  constexpr int64_t kLongest = sizeof(uint32_t) + 1 + sizeof(float);
   Message message = StartMessage(header, kLongest * count);
   if (header.index != IndexCoding::kNone) {
     WriteIndices(header.index, numel, selection.positions, message.bytes);
@@ -242,7 +242,7 @@ void SparseCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
     positions = ReadIndices(PositionCoding(index_, numel, count), numel, count, rest);
   }
   const Quantiser& quantiser = Values(numel);
-  // Before memory is sized by a count that nobody vouches for.
+  // The length is checked before memory is allocated by an untrusted count.
   if (const auto segment = quantiser.SegmentBytes(count, ParameterOf(quantiser))) {
     CheckLength(rest, *segment);
   }

@@ -1,8 +1,8 @@
 // A sparse codec sends what a sparsifier selects through a quantiser: header, positions, one
-// segment of values. It sends all values and no positions where everything is kept, where the
-// method sends the unit whole, and where the number of values is fixed and positions would make the
-// message longer than the dense one. Where that number depends on the data it is read from the
-// header, and may be 0.
+// segment of values. It sends all values and no positions if everything is selected, if the method
+// sends the unit whole, or if the number of values is fixed and positions would make the message
+// longer than the dense one. If the number depends on the data, it is read from the header and may
+// be 0.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@
 
 namespace legacy {
 
-// A SparseCodec is a sparsifier with a quantiser.
+// A sparsifier with a quantiser.
 class SparseCodec : public Codec {
  public:
-  // `index` is the forced coding of positions; none: the shortest of fixed length.
+  // `index` is the forced coding of positions; without it, the shortest of fixed length is used.
   SparseCodec(std::unique_ptr<Sparsifier> sparsifier, std::unique_ptr<Quantiser> quantiser,
               std::optional<IndexCoding> index);
   std::string_view Name() const override { return name_; }
@@ -54,22 +54,22 @@ class SparseCodec : public Codec {
   const Quantiser& quantiser() const { return *quantiser_; }
   std::optional<IndexCoding> index() const { return index_; }
 
-  // Returns how many of `numel` elements the parameter asks for.
+  // Returns the number of elements, of `numel`, that the parameter selects.
   int64_t Count(int64_t numel, double parameter) const;
-  // Returns the message of a selection from a unit of `numel` elements. Where `decoded` is given,
-  // the values that receivers will read are written to it.
+  // Returns the message of a selection from a unit of `numel` elements. If `decoded` is not null,
+  // the values that receivers will decode are written to it.
   Message Pack(const Selection& selection, int64_t numel, const CodecContext& context,
                std::vector<float>* decoded = nullptr) const;
-  // True where a selection of `count` of `numel` is sent as all of them.
+  // Returns true if a selection of `count` of `numel` elements is sent as all of them.
   bool SendsAll(int64_t numel, int64_t count) const;
 
  private:
   Header HeaderOf(int64_t numel, int64_t count, const CodecContext& context) const;
-  // Returns the number of values in a message, or nothing where it depends on the data.
+  // Returns the number of values in a message, or nothing if it depends on the data.
   std::optional<int64_t> FixedCount(int64_t numel, double parameter) const;
-  // Returns the count that Select is asked for.
+  // Returns the count that is passed to Select().
   int64_t Wanted(int64_t numel, double parameter) const;
-  // True where it is known beforehand that a unit is sent as all its values.
+  // Returns true if it is known beforehand that all values of a unit are sent.
   bool IsWhole(int64_t numel, double parameter) const {
     return FixedCount(numel, parameter) == numel;
   }
@@ -81,16 +81,17 @@ class SparseCodec : public Codec {
 
   std::unique_ptr<Sparsifier> sparsifier_;
   std::unique_ptr<Quantiser> quantiser_;
-  // Quantiser of units sent whole, where quantiser_ is the method's own.
+  // Quantiser of units that are sent whole, if quantiser_ belongs to the method.
   std::unique_ptr<Quantiser> whole_;
   std::optional<IndexCoding> index_;
   std::string name_;
 };
 
-// Returns how positions of `count` of `numel` elements are written: not at all where all are sent,
-// else as forced or shortest.
+// Returns the coding of the positions of `count` of `numel` elements: none if all are sent, else
+// the forced or shortest one.
 IndexCoding PositionCoding(std::optional<IndexCoding> forced, int64_t numel, int64_t count);
-// Returns the work of reading such positions beyond a look at each, as bitmaps are counted through.
+// Returns the work of reading such positions beyond one access to each, because bitmaps are
+// scanned.
 Work PositionsWork(std::optional<IndexCoding> forced, int64_t numel, int64_t count);
 
 }  // namespace legacy

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostBits = 8;
 constexpr int64_t kMostBucket = 1 << 20;
 
-// From a block to the values that are asked for while it draws.
+// Distance from a block to the values that are prefetched while it draws.
 constexpr int64_t kAhead = 4 * cpu::kQuantiseBlock;
 
 }  // namespace
@@ -143,8 +143,8 @@ void BucketedQuantiser::DecodePart(ByteSpan segment, int64_t count, double param
   });
 }
 
-// A value at y steps from the first level, p = y - floor(y), becomes the upper level with
-// probability p: its squared error is p (1 - p) step^2.
+// A value at y steps from the first level becomes the upper of its two neighbouring levels with
+// probability p = y - floor(y). Its squared error is p (1 - p) step^2.
 double BucketedQuantiser::SquaredError(std::span<const float> values, double parameter) const {
   const int bits = BitsOf(parameter);
   double error = 0;
@@ -154,7 +154,7 @@ double BucketedQuantiser::SquaredError(std::span<const float> values, double par
     if (!GridOf(scale, bits)) return;
     const double origin = Origin(scale, bits);
     const double step = Step(scale, bits);
-    double squares = 0;  // in steps
+    double squares = 0;  // squared steps
     for (const float x : bucket) {
       const double y = (double{x} - origin) / step;
       const double p = y - std::floor(y);

@@ -1,11 +1,11 @@
-// Bucketed quantisers (QSGD, max-min) cut values into buckets, each with its own grid of equally
+// Bucketed quantisers (QSGD, max-min) divide values into buckets, each with its own grid of equally
 // distant levels.
 //
 // A segment has for each bucket its scale (fp32 numbers), then the codes of all values in `bits`
 // bits each (bitpack.h). Buckets are multiples of 64 values, so that they begin at whole bytes and
 // whole groups of draws.
 //
-// Encoding reads 4 bytes an element, reads them again from cache, and writes bits / 8.
+// Encoding reads 4 bytes per element, reads them again from cache, and writes bits / 8.
 #pragma once
 
 #include <algorithm>
@@ -18,17 +18,17 @@
 
 namespace legacy {
 
-// A BucketScale is the scale of one bucket.
+// The scale of one bucket.
 struct BucketScale {
   float low = 0;   // least value of max-min; QSGD does not use it
   float high = 0;  // greatest value of max-min; the norm of QSGD
 };
 
-// A BucketedQuantiser does what both share; a derived class says what scales and levels are.
+// The common part of both quantisers; a derived class defines scales and levels.
 class BucketedQuantiser : public PartwiseQuantiser {
  public:
   struct Settings {
-    // The parameter: "bits", or another one that says how many (Width).
+    // The parameter: "bits", or another one from which Width() computes them.
     ParameterSpec bits;
     int64_t bucket = 512;
     bool stochastic = true;
@@ -47,17 +47,17 @@ class BucketedQuantiser : public PartwiseQuantiser {
  protected:
   explicit BucketedQuantiser(Settings settings) : settings_(std::move(settings)) {}
 
-  // Returns the bits of a code. `bits` is the parameter here and below: where it is no number of
-  // bits, this says how many they are.
+  // Returns the bits of a code. `bits` is the parameter, here and below; if the parameter is not a
+  // number of bits, an override computes it.
   virtual int Width(int bits) const { return bits; }
   virtual int Numbers() const = 0;              // number of fp32 numbers in a scale
   virtual int LargestCode(int bits) const = 0;  // largest valid code
   // Returns the scale of a bucket.
   virtual BucketScale ScaleOf(std::span<const float> values) const = 0;
-  // Returns the levels; nothing where the scale leaves one value only, whose code is FlatCode().
+  // Returns the levels, or nothing if the scale allows one value only, whose code is FlatCode().
   virtual std::optional<cpu::CodeGrid> GridOf(const BucketScale& scale, int bits) const = 0;
   virtual int FlatCode(int bits) const = 0;
-  // True where an encoder could have written that scale.
+  // Returns true if an encoder can have written this scale.
   virtual bool IsScale(const BucketScale& scale) const = 0;
   virtual void DecodeBucket(std::span<const uint8_t> codes, const BucketScale& scale, int bits,
                             std::span<float> values) const = 0;

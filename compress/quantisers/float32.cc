@@ -1,4 +1,4 @@
-// fp32: the values themselves.
+// fp32 sends the values unchanged.
 #include <cstring>
 
 #include "compress/checks.h"
@@ -18,7 +18,7 @@ class Float32 : public PartwiseQuantiser {
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override {
     return int64_t{sizeof(float)} * count;
   }
-  // Sent from where they lie; copied to where they belong.
+  // Values are sent from their place, and copied to their place at the receiver.
   Work EncodeWork(int64_t count, double) const override { return {"copy", count, 1}; }
   Work DecodeWork(int64_t count, double) const override { return {"fp32.decode", count}; }
   std::optional<QuantiserSetting> Setting(double) const override {

@@ -1,6 +1,6 @@
-// fp16 and bf16: 2 bytes a value, rounded to nearest even, saturating at the largest finite number
-// instead of overflowing. Sums of messages are taken in fp32: an all-reduce that rounds its partial
-// sums as well is not modelled.
+// fp16 and bf16 send 2 bytes per value, rounded to nearest even, and saturate at the largest finite
+// number instead of overflowing. Messages are summed in fp32; an all-reduce that also rounds its
+// partial sums is not modelled.
 #include <cstring>
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 namespace legacy {
 namespace {
 
-// Of a 16-bit format with kernels of its own.
+// A 16-bit format with kernels of its own.
 struct HalfFormat {
   const char* name;
   ValueType type;

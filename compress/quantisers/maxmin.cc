@@ -1,14 +1,14 @@
-// maxmin: 2^b levels at equal distances from the least to the greatest value of a bucket, to the
-// nearest. Markov et al., "CGX: Adaptive System Support for Communication-Efficient Deep Learning",
-// Middleware 2022.
+// maxmin rounds to the nearest of 2^b levels at equal distances from the least to the greatest
+// value of a bucket. Markov et al., "CGX: Adaptive System Support for Communication-Efficient Deep
+// Learning", Middleware 2022.
 //
-// Scale of a bucket: f32 least, f32 greatest value. Code c stands for (1 - t) least + t greatest, t
-// = c / (2^b - 1).
+// The scale of a bucket is f32 least, f32 greatest value. Code c represents (1 - t) least + t
+// greatest with t = c / (2^b - 1).
 //
-// Error feedback. Let R(x) be greatest - least, L = 2^b - 1. To the nearest the residual lies in
-// [-R / 2L, R / 2L], so that its own range is at most R / L; rounded by a draw it lies in (-R / L,
-// R / L), a range below 2 R / L. With L >= 3 both are below R, so residuals stay bounded; with one
-// bit nothing is sure.
+// Error feedback: let R(x) be greatest - least, and L = 2^b - 1. With rounding to the nearest level
+// the residual lies in [-R / 2L, R / 2L], so that its own range is at most R / L. With stochastic
+// rounding it lies in (-R / L, R / L), a range below 2 R / L. With L >= 3 both are below R, so
+// residuals stay bounded; with one bit nothing is guaranteed.
 #include <cmath>
 
 #include "compress/codec.h"

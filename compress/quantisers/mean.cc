@@ -1,9 +1,9 @@
-// Mean: one number for all values, as quantised RedSync sends those of one sign. 4 bytes, 0 for no
-// values.
+// mean sends one number for all values, as quantised RedSync does for values of one sign. It takes
+// 4 bytes, or 0 for no values.
 //
-// The mean is the projection on equal values: ||x - Q(x)||^2 = ||x||^2 - n mean^2. With values of
-// one sign that is a contraction; with both it need not be, so that error feedback is refused where
-// nobody vouches for the sign.
+// The mean is the projection on equal values: ||x - Q(x)||^2 = ||x||^2 - n mean^2. For values of
+// one sign that is a contraction. For both signs it need not be, so error feedback is refused
+// unless the method guarantees the sign.
 #include <algorithm>
 
 #include "compress/checks.h"
@@ -13,7 +13,7 @@
 namespace legacy {
 namespace {
 
-// In double precision and in order, rounded once.
+// Returns the mean, summed in double precision and in order, and rounded once.
 float MeanOf(std::span<const float> values) {
   double sum = 0;
   for (const float x : values) sum += x;

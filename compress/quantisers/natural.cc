@@ -1,16 +1,17 @@
-// natural: each value becomes one of the two powers of two around it, so that its expectation is
-// the value. Horvath et al., "Natural Compression for Distributed Deep Learning", 2019. E||x -
+// natural rounds each value to one of the two neighbouring powers of two, so that its expectation
+// is the value. Horvath et al., "Natural Compression for Distributed Deep Learning", 2019. E||x -
 // Q(x)||^2 <= ||x||^2 / 8, so error feedback is allowed.
 //
-// bits=9: sign and exponent of fp32. Below 2^-126 a value becomes that or zero; above 2^127 it
-// becomes 2^127, the largest power there is: biased there.
-// bits=8: sign and the exponent's distance from the segment's greatest. Powers 2^-127 and less of
-// the greatest become zero: biased there, by less than 2^-126 of the greatest.
+// bits=9: sign and exponent of fp32. A value below 2^-126 becomes 2^-126 or zero. A value above
+// 2^127 becomes 2^127, the largest power, and is therefore biased.
 //
-// Segment, bits=9: exponents of fp32 in a byte each, 0 for zero; then signs in a bit each
-// (bitpack.h). bits=8: the greatest exponent E in a byte, 0 where all are zero; then a byte for
-// each value, its highest bit the sign, the others 0 for zero and otherwise 127 - (E - exponent).
-// Zero has no sign.
+// bits=8: sign, and the exponent's distance from the segment's greatest. Powers of at most 2^-127
+// times the greatest become zero, which biases them by less than 2^-126 of the greatest.
+//
+// Segment for bits=9: exponents of fp32 in a byte each, 0 for zero; then signs in a bit each
+// (bitpack.h). For bits=8: the greatest exponent E in a byte, 0 if all values are zero; then a byte
+// for each value, whose highest bit is the sign and whose other bits are 0 for zero and otherwise
+// 127 - (E - exponent). Zero has no sign.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -43,7 +44,7 @@ LEGACY_INLINE void AddExponents(const uint8_t* __restrict exponents, int64_t n,
   }
 }
 
-// Whether an exponent is too large, or zero has a sign.
+// Returns true if an exponent is too large, or zero has a sign.
 LEGACY_INLINE bool AnyBad9(const uint8_t* exponents, const uint8_t* signs, int64_t n) {
   uint8_t bad = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -66,7 +67,7 @@ LEGACY_INLINE void LoadOffsets(const uint8_t* __restrict in, int64_t n, int32_t 
   for (int64_t i = 0; i < n; ++i) values[i] = OffsetValue(in[i], greatest);
 }
 
-// Whether an offset is none that leads to an exponent, or zero has a sign.
+// Returns true if an offset leads to no exponent, or zero has a sign.
 LEGACY_INLINE bool AnyBad8(const uint8_t* in, int64_t n, int32_t greatest) {
   uint8_t bad = 0;
   const auto lowest = static_cast<uint8_t>(ZeroOffset(greatest));
@@ -79,7 +80,7 @@ LEGACY_INLINE bool AnyBad8(const uint8_t* in, int64_t n, int32_t greatest) {
 
 const uint8_t* CodesOf(ByteSpan bytes) { return reinterpret_cast<const uint8_t*>(bytes.data()); }
 
-// Calls body(first, rounded values) for block after block.
+// Calls body(first, rounded values) for one block after the other.
 template <typename Body>
 void ForRounded(std::span<const float> values, const CodecContext& context, Body body) {
   const cpu::DrawSource source = DrawsOf(context);
@@ -99,7 +100,7 @@ class Natural : public PartwiseQuantiser {
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   bool AllowsErrorFeedback(double) const override { return true; }
 
-  // Between powers a and 2 a: (x - a)(2 a - x).
+  // The squared error between powers a and 2 a is (x - a)(2 a - x).
   double SquaredError(std::span<const float> values, double) const override {
     constexpr double kLeastPower = 0x1p-126;
     constexpr double kLargestPower = 0x1p127;
@@ -169,8 +170,8 @@ class Natural8 : public Natural {
   std::optional<int64_t> SegmentBytes(int64_t count, double) const override { return 1 + count; }
   void Encode(std::span<const float> values, double, const CodecContext& context,
               Bytes& out) const override {
-    // Rounded twice, first for the greatest exponent: draws are cheaper than memory for their
-    // results.
+    // Values are rounded twice, first to find the greatest exponent: draws are cheaper than memory
+    // for their results.
     uint32_t greatest = 0;
     ForRounded(values, context, [&](int64_t, std::span<const float> rounded) {
       greatest = std::max(greatest, ExponentOf(cpu::AbsMax(rounded)));
@@ -189,7 +190,7 @@ class Natural8 : public Natural {
     CheckLength(segment, *SegmentBytes(count, 0));
     const auto greatest = std::to_integer<int32_t>(segment[0]);
     const ByteSpan codes = segment.subspan(1);
-    // The greatest is there, or all are zero.
+    // Either some value has the greatest exponent, or all values are zero.
     const bool there =
         greatest == 0 ? std::ranges::all_of(codes, [](std::byte b) { return b == std::byte{0}; })
                       : std::ranges::any_of(codes, [](std::byte b) {

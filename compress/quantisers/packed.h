@@ -1,4 +1,4 @@
-// Packed segments end in codes of one width (cpu/bitpack.h), which are written and read through a
+// Packed segments end with codes of one width (cpu/bitpack.h), which are written and read through a
 // small buffer.
 #pragma once
 
@@ -12,9 +12,10 @@
 
 namespace legacy {
 
-inline constexpr size_t kPackedBlock = 1024;  // a multiple of eight: blocks end where a byte does
+// A multiple of eight, so that blocks end at whole bytes.
+inline constexpr size_t kPackedBlock = 1024;
 
-// Appends the codes of all values. encode(values of a block, its codes) writes those of a block.
+// Appends the codes of all values; encode(values of a block, its codes) computes those of a block.
 template <typename Encode>
 void AppendPacked(std::span<const float> values, int width, Bytes& out, Encode encode) {
   std::array<uint32_t, kPackedBlock> buffer;
@@ -30,8 +31,8 @@ void AppendPacked(std::span<const float> values, int width, Bytes& out, Encode e
   }
 }
 
-// Reads codes through decode(codes, values of the block). `packed` has the right length. Throws
-// Error on a code above `largest` and on set padding bits.
+// Reads codes and calls decode(codes, values of the block). `packed` must have the right length.
+// Throws Error for a code above `largest` and for set padding bits.
 template <typename Decode>
 void ReadPacked(ByteSpan packed, int width, uint32_t largest, std::span<float> values,
                 Decode decode) {

@@ -1,21 +1,21 @@
-// qsgd: s levels on each side of zero (as given, or 2^(b-1) - 1 of b bits), up to the norm of a
-// bucket; a value becomes one of the two levels around it so that its expectation is the value.
+// qsgd has s levels on each side of zero (as given, or 2^(b-1) - 1 for b bits), up to the norm of a
+// bucket. A value becomes one of the two neighbouring levels so that its expectation is the value.
 // Alistarh et al., "QSGD: Communication-Efficient SGD via Gradient Quantization and Encoding",
 // NeurIPS 2017.
 //
-// Scale of a bucket: f32 norm u. Code c, up to 2 s, stands for (c - s) / s * u.
-// With code=elias the codes are a stream of bits (cpu/elias.h), whose length depends on the data;
-// from there on to a whole byte zeros.
+// The scale of a bucket is the f32 norm u. Code c, up to 2 s, represents (c - s) / s * u. With
+// code=elias the codes are a stream of bits (cpu/elias.h) whose length depends on the data, padded
+// with zeros to a whole byte.
 //
 // Error feedback, in steps of u / s, for a bucket of B values:
-// * norm=max: no error is above one step, so max |x - Q(x)| <= max |x| / s: residuals stay bounded
-//   for s >= 2. (The squared error can still be above ||x||^2: a spike among many small values.) To
-//   the nearest the greatest value is exact and no error is above its value: bounded for every s.
-// * norm=l2: the squares of all y = s |x| / u sum to s^2, and E||x - Q(x)||^2 / ||x||^2 = sum p (1
-//   - p) / s^2. That is at most B / (4 s^2) < 1 where 4 s^2 > B. Where 4 s^2 <= B equal values y =
-//     s / sqrt(B) <= 1/2 give sqrt(B) / s - 1 >= 1. To the
-//   nearest the same condition decides whether at least one y is above 1/2: otherwise all may
-//   become zero.
+// * norm=max: no error is above one step, so max |x - Q(x)| <= max |x| / s, and residuals stay
+//   bounded for s >= 2. (The squared error can still be above ||x||^2: a spike among many small
+//   values.) With rounding to the nearest, the greatest value is exact and no error is above its
+//   value: residuals are bounded for every s.
+// * norm=l2: the squares of all y = s |x| / u sum to s^2, and E||x - Q(x)||^2 / ||x||^2 =
+//   sum p (1 - p) / s^2. That is at most B / (4 s^2) < 1 if 4 s^2 > B. If 4 s^2 <= B, equal values
+//   y = s / sqrt(B) <= 1/2 give sqrt(B) / s - 1 >= 1. With rounding to the nearest, the same
+//   condition decides whether at least one y is above 1/2: otherwise all may become zero.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -58,15 +58,15 @@ class Qsgd : public BucketedQuantiser {
 
  protected:
   int Numbers() const override { return 1; }
-  // Levels on each side of zero: as the parameter says, or as fit into so many bits.
+  // Returns the levels on each side of zero: the parameter, or as many as fit into its bits.
   int Side(int parameter) const { return by_levels_ ? parameter : SideLevels(parameter); }
   int Width(int parameter) const override {
     return by_levels_ ? std::bit_width(2u * static_cast<unsigned>(parameter)) : parameter;
   }
   int LargestCode(int bits) const override { return 2 * Side(bits); }
   int FlatCode(int bits) const override { return Side(bits); }
-  // Any number from max |x| on leaves the rounding unbiased: a norm beyond the largest float is
-  // that.
+  // Rounding is unbiased for any scale of at least max |x|, so a norm beyond the largest float may
+  // be replaced by the largest float.
   BucketScale ScaleOf(std::span<const float> values) const override {
     if (!euclidean_) return {.high = cpu::AbsMax(values)};
     const double norm = std::sqrt(cpu::SquaredNorm(values));
@@ -152,7 +152,7 @@ std::vector<OptionSpec> Options() {
   return options;
 }
 
-// The parameter becomes the number of levels where one is given.
+// Makes the number of levels the parameter, if one is given.
 void ReadLevels(const OptionReader& options, BucketedQuantiser::Settings& settings) {
   const int64_t levels = options.Integer(kLevels, 0, kMostLevels);
   if (levels == 0) return;

@@ -1,4 +1,4 @@
-// These are the rows of QuantiserTable(), each made in its own file.
+// The rows of QuantiserTable(), each defined in its own file.
 #pragma once
 
 #include "compress/quantiser.h"

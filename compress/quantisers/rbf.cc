@@ -1,9 +1,9 @@
-// rbf: range-based floats (cpu/range_float.h). Where the range comes from: each message's own
-// values; the first steps, widened and then fixed, as in the paper; or a moving average. The last
-// two keep it in CodecState::numbers.
+// rbf sends range-based floats (cpu/range_float.h). The range is that of each message's own values;
+// or that of the first steps, widened and then fixed, as in the paper; or a moving average. The
+// last two keep it in CodecState::numbers.
 //
-// Segment: u32 key of the highest value | mantissa bits << 24, u32 key of the lowest, codes of N
-// bits. So no decoder needs the sender's state.
+// Segment: u32 key of the highest value mantissa bits << 24, u32 key of the lowest, codes of N
+// bits. No decoder therefore needs the sender's state.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -24,21 +24,21 @@ constexpr int kMantissaShift = 24;
 
 enum class RangeSource : uint8_t { kMessage, kCalibrated, kAverage };
 constexpr std::string_view kRangeSources[] = {"message", "calibrated", "ema"};
-constexpr double kWindow = 10;    // steps of calibration, or of the average
-constexpr double kMargin = 1.25;  // headroom over what was seen
+constexpr double kWindow = 10;    // number of steps of calibration, or of the average
+constexpr double kMargin = 1.25;  // headroom over the observed range
 
-// What is kept of a unit, in the upper half of CodecState::numbers: the lower half is the
-// sparsifier's.
+// The state of a unit, in the upper half of CodecState::numbers. The lower half belongs to the
+// sparsifier.
 class RangeMemory {
  public:
   explicit RangeMemory(CodecState& state) : numbers_(std::span(state.numbers).last<4>()) {}
-  double& steps() { return numbers_[0]; }  // that had a value other than zero
+  double& steps() { return numbers_[0]; }  // number of steps with a value other than zero
   double& highest() { return numbers_[1]; }
   double& lowest() { return numbers_[2]; }
-  double& mantissa() { return numbers_[3]; }  // fixed with the range; 0 before
+  double& mantissa() { return numbers_[3]; }  // fixed together with the range; 0 before
 
-  // With headroom. A sign that never came has the other's range: with a range of nothing it could
-  // never be sent.
+  // Returns the range with headroom. A sign that has not occurred gets the other sign's range: with
+  // an empty range it could never be sent.
   SignedRange Widened() {
     const auto widen = [&](double own, double other) {
       const double wide = kMargin * (own > 0 ? own : other);
@@ -52,7 +52,7 @@ class RangeMemory {
 };
 
 struct Settings {
-  int mantissa = 0;  // 0: the best of each message
+  int mantissa = 0;  // 0: the best for each message
   RangeSource source = RangeSource::kMessage;
 };
 
@@ -72,7 +72,7 @@ class Rbf : public Quantiser {
   std::string_view Name() const override { return "rbf"; }
   ValueType Type() const override { return ValueType::kRange; }
   const ParameterSpec& Parameter() const override { return parameter_; }
-  // |x - Q(x)| <= |x| for every value.
+  // Error feedback is allowed, because |x - Q(x)| <= |x| for every value.
   bool AllowsErrorFeedback(double) const override { return true; }
   std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const override {
     return kRangeBytes + cpu::PackedBytes(count, BitsOf(parameter));

@@ -21,8 +21,8 @@ LEGACY_INLINE constexpr float UniformValue(float level, float max, float levels)
   return level / levels * max;
 }
 
-// sign, onebit: the values of a clear and of a set bit. Where `set` is 0, no bit is set: all values
-// are too small for a mean.
+// sign, onebit: values of a clear and of a set bit. If `set` is 0, no bit is set, because all
+// values are too small for a mean.
 struct SignLevels {
   float clear = 0;
   float set = 0;
@@ -32,11 +32,11 @@ constexpr SignLevels MeanMagnitude(double abs_sum, int64_t n) {
   const auto scale = static_cast<float>(abs_sum / static_cast<double>(n));
   return {scale, -scale};
 }
-// `below` of n values are below zero.
+// `below` is the number of values below zero among n.
 constexpr SignLevels MeansBySign(double abs_sum, double negative_sum, int64_t below, int64_t n) {
   const double positive = abs_sum - negative_sum;
   SignLevels levels;
-  // The difference of two rounded sums may be off by less than its own error, below zero as well.
+  // The difference of two rounded sums may be below zero by less than its own rounding error.
   if (n > below && positive > 0) levels.clear = static_cast<float>(positive / (n - below));
   if (below > 0) levels.set = static_cast<float>(-negative_sum / below);
   return levels;

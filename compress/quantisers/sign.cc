@@ -1,15 +1,17 @@
-// sign: one bit a value and their mean magnitude. Karimireddy et al., "Error Feedback Fixes SignSGD
-// and other Gradient Compression Schemes", ICML 2019. A contraction: ||x - Q(x)||^2 = ||x||^2 -
-// ||x||_1^2 / d. onebit: one bit a value and two means, of the values below zero and of the others.
-// Seide et al., "1-Bit Stochastic Gradient Descent and its Application to Data-Parallel Distributed
-// Training of Speech DNNs", Interspeech 2014. Each mean is the number nearest to its values, so
-// that the error is below ||x||^2.
+// sign sends one bit per value, and their mean magnitude. Karimireddy et al., "Error Feedback Fixes
+// SignSGD and other Gradient Compression Schemes", ICML 2019. It is a contraction: ||x - Q(x)||^2 =
+// ||x||^2 - ||x||_1^2 / d.
 //
-// A bit is set where the value is below zero: zeros of both signs count as positive.
+// onebit sends one bit per value, and two means: of the values below zero, and of the others. Seide
+// et al., "1-Bit Stochastic Gradient Descent and its Application to Data-Parallel Distributed
+// Training of Speech DNNs", Interspeech 2014. Each mean is the number nearest to its values, so the
+// error is below ||x||^2.
 //
-// Segment of sign: f32 scale, bits (bitpack.h). Of onebit: f32 mean of those not below zero, f32
-// mean of those below, bits. Sums are taken in double precision, in the order that vector.h
-// defines.
+// A bit is set for values below zero; zeros of both signs count as positive.
+//
+// Segment of sign: f32 scale, bits (bitpack.h). Segment of onebit: f32 mean of the values that are
+// not below zero, f32 mean of the others, bits. Sums are taken in double precision, in the order
+// that vector.h defines.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -52,7 +54,8 @@ class SignQuantiser : public PartwiseQuantiser {
     cpu::PackSigns(values, bits);
     const SignLevels levels = LevelsOf(values, CountSet(bits));
     AppendLevels(levels, out);
-    if (levels.set == 0) std::ranges::fill(bits, std::byte{0});  // too small for a mean
+    // All values are too small for a mean.
+    if (levels.set == 0) std::ranges::fill(bits, std::byte{0});
     out.insert(out.end(), bits.begin(), bits.end());
   }
   void Check(ByteSpan segment, int64_t count, double) const override {
@@ -83,11 +86,11 @@ class SignQuantiser : public PartwiseQuantiser {
 
  protected:
   virtual int64_t LevelBytes() const = 0;
-  // `below`: how many values are below zero.
+  // `below` is the number of values below zero.
   virtual SignLevels LevelsOf(std::span<const float> values, int64_t below) const = 0;
   virtual void AppendLevels(const SignLevels& levels, Bytes& out) const = 0;
   virtual SignLevels LevelsAt(ByteSpan segment) const = 0;
-  // Throws Error where no encoder could have written these levels with `set` of `count` bits set.
+  // Throws Error if no encoder can have written these levels with `set` of `count` bits set.
   virtual void CheckLevels(ByteSpan segment, int64_t count, int64_t set) const = 0;
 };
 

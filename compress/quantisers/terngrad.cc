@@ -1,12 +1,12 @@
-// terngrad: sign(x) s with probability |x| / s, 0 otherwise, s the largest |x| after clipping. Wen
-// et al., "TernGrad: Ternary Gradients to Reduce Communication in Distributed Deep Learning",
-// NeurIPS 2017. Clipped are values further from the mean than `clip` standard deviations (of the
-// population, about the mean); unbiased with respect to what is left.
+// terngrad sends sign(x) s with probability |x| / s, and 0 otherwise, where s is the largest |x|
+// after clipping. Wen et al., "TernGrad: Ternary Gradients to Reduce Communication in Distributed
+// Deep Learning", NeurIPS 2017. Values further from the mean than `clip` standard deviations (of
+// the population) are clipped; the result is unbiased with respect to the clipped values.
 //
 // Segment: f32 s, codes of 2 bits: 0, 1, 2 for -s, 0, s.
 //
-// Error feedback is refused: E||x - Q(x)||^2 = s ||x||_1 - ||x||^2 for clipped x, up to sqrt(d) - 1
-// times ||x||^2 and above it for normally distributed values.
+// Error feedback is refused: E||x - Q(x)||^2 = s ||x||_1 - ||x||^2 for clipped x, which can reach
+// sqrt(d) - 1 times ||x||^2 and exceeds it for normally distributed values.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -91,7 +91,7 @@ class TernGrad : public PartwiseQuantiser {
     }
   }
 
-  // What clipping takes away, and s^2 p (1 - p) with p = |x| / s.
+  // Adds the error of clipping to s^2 p (1 - p) with p = |x| / s.
   double SquaredError(std::span<const float> values, double) const override {
     if (values.empty()) return 0;
     const cpu::Range clip = cpu::ClipRange(values, clip_);
@@ -105,7 +105,7 @@ class TernGrad : public PartwiseQuantiser {
   }
 
  private:
-  // The bytes of a block of codes from `first` on.
+  // Returns the bytes of a block of codes from `first` on.
   template <typename Byte>
   static std::span<Byte> Block(std::span<Byte> packed, int64_t first,
                                std::span<const uint8_t> codes) {

@@ -1,6 +1,7 @@
-// uniform: N bits, 2^N - 1 levels at equal distances from -max |x| to max |x|, to the nearest.
+// uniform rounds to the nearest of 2^N - 1 levels of N bits, at equal distances from -max |x| to
+// max |x|.
 //
-// Segment: f32 max |x|, codes of N bits: 0 is -max, the middle one zero.
+// Segment: f32 max |x|, then codes of N bits: 0 is -max, the middle code is zero.
 #include <cmath>
 #include <cstring>
 
@@ -52,7 +53,8 @@ class Uniform : public Quantiser {
   std::string_view Name() const override { return "uniform"; }
   ValueType Type() const override { return ValueType::kUniform; }
   const ParameterSpec& Parameter() const override { return parameter_; }
-  // To the nearest level, one of which is zero: |x - Q(x)| <= |x| for every value.
+  // Error feedback is allowed: zero is a level, and rounding is to the nearest, so |x - Q(x)| <=
+  // |x| for every value.
   bool AllowsErrorFeedback(double) const override { return true; }
   std::optional<int64_t> SegmentBytes(int64_t count, double parameter) const override {
     return kMaximumBytes + cpu::PackedBytes(count, WidthOf(parameter));
@@ -66,7 +68,7 @@ class Uniform : public Quantiser {
               Bytes& out) const override {
     const float max = cpu::AbsMax(values);
     AppendFloats(std::span(&max, 1), out);
-    // Of zeros alone every level is zero: any divisor does.
+    // If all values are zero, every level is zero, and any divisor will do.
     const float divisor = max > 0 ? max : 1;
     AppendPacked(values, WidthOf(parameter), out,
                  [&](std::span<const float> block, std::span<uint32_t> codes) {

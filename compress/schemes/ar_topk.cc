@@ -49,8 +49,8 @@ int64_t ArTopKScheme::ElementsSent(const Unit& unit, double density) const {
   return KeptCount(unit.numel, density);
 }
 
-// Of the root's own gradient; at the others the root's positions are no better than their gradients
-// are alike.
+// Returns the errors for the root's own gradient. At other workers the root's positions are only as
+// good as their gradients are similar.
 std::vector<double> ArTopKScheme::SquaredErrors(const Unit& unit, std::span<const float> values,
                                                 std::span<const double> parameters,
                                                 const RandomKey& random) const {

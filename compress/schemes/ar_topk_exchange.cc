@@ -18,7 +18,7 @@
 namespace legacy {
 namespace {
 
-// About the mean, of the whole population.
+// Returns the variance of the whole population about its mean.
 float Variance(std::span<const float> values) {
   if (values.empty()) return 0;
   const auto count = static_cast<double>(values.size());
@@ -133,7 +133,7 @@ void ArTopKExchange::Accumulate(int worker, ByteSpan message) {
   }
 }
 
-// Of equal variances the first worker's counts.
+// If variances are equal, the first worker becomes the root.
 void ArTopKExchange::ReadVariance(int worker, ByteSpan message) {
   const auto variance = std::bit_cast<float>(NumberOf(message));
   if (!std::isfinite(variance) || variance < 0) {

@@ -1,4 +1,4 @@
-// This is the exchange of AR-Topk and flexible-topk.
+// The exchange of AR-Topk and flexible-topk.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace legacy {
 
-// An ArTopKExchange runs the calls that ArTopKStep plans.
+// Runs the calls that ArTopKStep plans.
 class ArTopKExchange : public ExchangeBase {
  public:
   ArTopKExchange(const ArTopKOptions& options, const Unit& unit, int workers);
@@ -37,12 +37,12 @@ class ArTopKExchange : public ExchangeBase {
 
   ArTopKOptions options_;
   std::vector<PlannedCall> calls_;  // calls of this step
-  int first_ = kDone;               // index of the first of them
+  int first_ = kDone;               // index of the first call
   int call_ = kDone;
-  bool gathers_ = false;  // true where this step gathers
+  bool gathers_ = false;  // true if this step gathers
   int root_ = 0;
   float largest_ = -1;  // largest variance so far
-  // Positions that are reduced; empty where all messages are gathered.
+  // Positions that are reduced; empty if all messages are gathered.
   std::vector<uint32_t> support_;
   std::vector<float> sum_;  // sum at the support, or of the unit
 };

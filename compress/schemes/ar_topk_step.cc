@@ -36,10 +36,10 @@ std::vector<PlannedCall> ArTopKStep::Gathered() const {
 
 std::vector<PlannedCall> ArTopKStep::Reduced() const {
   const int64_t numel = unit.numel;
-  // Gradient and residual, once.
+  // Gradient and residual are read once.
   const Work fed = {options.error_feedback ? "accumulate" : "copy", numel};
   std::vector<PlannedCall> calls;
-  CollectiveCall positions;  // the root's, on which all wait
+  CollectiveCall positions;  // Only the root selects; all workers wait for it.
   positions.collective = Collective::kBroadcast;
   if (options.root_by_variance) {  // sums of values and of squares
     CollectiveCall variance;

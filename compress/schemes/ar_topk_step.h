@@ -1,5 +1,5 @@
-// A step of AR-Topk of one unit is gathered or reduced: this says what its collective calls are,
-// what they do and how long their messages are.
+// Plans a step of AR-Topk for one unit, which gathers or reduces: its collective calls, their work
+// and the lengths of their messages.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace legacy {
 
-// An ArTopKStep plans the calls of one step.
+// Plans the calls of one step.
 struct ArTopKStep {
   const ArTopKOptions& options;
   const Unit& unit;
@@ -16,14 +16,14 @@ struct ArTopKStep {
   int active_workers = 1;
 
   int64_t Count() const;  // number of positions
-  // Returns how positions are written.
+  // Returns the coding of the positions.
   IndexCoding Coding() const;
   // Returns the call of a gathered step. Messages whose length depends on the data are planned as
   // the shortest of fixed length.
   std::vector<PlannedCall> Gathered() const;
   // Returns the calls of a reduced step; the exchange sets the root of the broadcast.
   std::vector<PlannedCall> Reduced() const;
-  // True where messages are gathered: as configured, or where that is no slower on the link.
+  // Returns true if messages are gathered: if so configured, or if that is not slower on the link.
   bool Gathers(const LinkEstimate& link) const;
 
  private:

@@ -1,4 +1,4 @@
-// The cost of a call is what it takes on the network, as far as workers know it (LinkEstimate).
+// The time of a collective call on the network, as far as workers know the network (LinkEstimate).
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace legacy {
 
-// Returns the seconds of a collective call of a unit of `elements` in which worker w sends
-// bytes[w]: by the configured algorithm, else, for N workers, the largest message of M bytes,
-// latency a and seconds b per byte,
+// Returns the seconds of a collective call for a unit of `elements` in which worker w sends
+// bytes[w]. They are those of the configured algorithm, or else, for N workers, a largest message
+// of M bytes, latency a and b seconds per byte,
 //
 //   all-gather, ring    (N - 1) (a + M b)
 //   all-reduce, ring    2 (N - 1) (a + M b / N)
@@ -18,7 +18,7 @@ namespace legacy {
 double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t elements,
                    std::span<const int64_t> bytes);
 
-// Returns the seconds of calls of that many active workers, one after the other.
+// Returns the seconds of these calls one after the other, with that many active workers.
 double CallsSeconds(const LinkEstimate& link, std::span<const PlannedCall> calls, int64_t elements,
                     int active_workers);
 

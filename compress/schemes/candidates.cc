@@ -24,14 +24,16 @@ void Candidates::Begin(std::span<const double> candidates, bool estimate) {
 }
 
 bool Candidates::SendsAll(size_t candidate) const {
-  if (codec_.Parameter().volume_falls) return false;  // what a threshold keeps depends on the data
+  // The number that a threshold selects depends on the data.
+  if (codec_.Parameter().volume_falls) return false;
   return codec_.SendsAll(numel_, codec_.Count(numel_, candidates_[candidate]));
 }
 
 Selection Candidates::Select(size_t candidate, std::span<const float> values,
                              CodecContext context) const {
   context.parameter = candidates_[candidate];
-  context.state = nullptr;  // of one parameter, and of whole units
+  // The state belongs to one parameter, and to whole units.
+  context.state = nullptr;
   return codec_.sparsifier().Select(values, codec_.Count(numel_, candidates_[candidate]), context);
 }
 

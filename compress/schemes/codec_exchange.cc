@@ -63,7 +63,7 @@ CodecStep CodecExchange::Current() const {
           .unit = unit(),
           .parameter = step().parameter,
           .active_workers = ActiveWorkers(),
-          .selected = !step().candidates.empty() && !step().estimate,  // in Measure
+          .selected = !step().candidates.empty() && !step().estimate,  // by Measure
           .requantise = setup_.requantise && !whole_,
           .memory = MemoryOf(setup_.memory, setup_.whole)};
 }
@@ -105,7 +105,7 @@ Message CodecExchange::MakeMessage(int worker, std::span<const float> gradient) 
   return message;
 }
 
-// Its length is what the codec said beforehand.
+// Checks that the length equals the one that the codec gave beforehand.
 void CodecExchange::CheckPlugin(const Codec& codec, const Message& message) const {
   const auto said = codec.MessageBytes(unit(), step().parameter);
   if (said && *said != message.size()) {

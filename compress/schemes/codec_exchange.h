@@ -1,5 +1,5 @@
-// This is the exchange of CodecScheme: one codec's messages, after their lengths where those depend
-// on the data.
+// The exchange of CodecScheme: messages of one codec, preceded by their lengths if those depend on
+// the data.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace legacy {
 
-// A CodecExchangeSetup configures the exchange of one unit.
+// Configuration of the exchange of one unit.
 struct CodecExchangeSetup {
   std::string scheme;
   std::shared_ptr<const Codec> codec;
@@ -23,7 +23,7 @@ struct CodecExchangeSetup {
   bool requantise = false;
 };
 
-// A CodecExchange encodes, gathers or sums, and decodes the messages of one codec.
+// Encodes, gathers or sums, and decodes the messages of one codec.
 class CodecExchange : public ExchangeBase {
  public:
   CodecExchange(CodecExchangeSetup setup, const Unit& unit, int workers);
@@ -52,7 +52,7 @@ class CodecExchange : public ExchangeBase {
   CodecExchangeSetup setup_;
   std::optional<Candidates> candidates_;
   size_t chosen_ = 0;
-  bool whole_ = false;      // true where this step sends the unit whole
+  bool whole_ = false;      // true if this step sends the unit whole
   std::vector<float> sum_;  // sum of messages, as the codec adds them
   float divisor_ = 1;
   int call_ = kDone;

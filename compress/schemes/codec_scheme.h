@@ -1,16 +1,16 @@
-// Any codec is a scheme of one collective call: messages of a linear codec are summed on the way
-// (all-reduce), others are gathered whole. Every worker's bytes are decoded and added in worker
-// order, so the mean does not depend on threads or on the network. Where lengths depend on the
-// data, a call of lengths goes first: 4 bytes a worker (u32, no header), checked against the
-// messages that follow.
+// Makes any codec a scheme of one collective call. Messages of a linear codec are summed by the
+// network (all-reduce); others are gathered whole. Every worker's bytes are decoded and added in
+// worker order, so the mean does not depend on threads or on the network. If lengths depend on the
+// data, a call of lengths goes first: 4 bytes per worker (u32, no header), which are checked
+// against the messages that follow.
 //
-// Units that the options leave out are sent whole by all-reduce, without residual. With momentum
-// (schemes/memory.h) what is sent whole is momentum SGD.
+// Units that the options exclude are sent whole by all-reduce, without residual. With momentum
+// (schemes/memory.h), sending a unit whole is momentum SGD.
 //
 // Requantised sums reduce as CGX does (Markov et al., CGX, Middleware 2022): every worker owns a
-// slice of the unit, decodes and averages the slices that it is sent, and quantises the mean again
-// for all. One NIC carries 2 (N-1)/N messages instead of the N-1 of a gather, for a second
-// quantisation error.
+// slice of the unit, decodes and averages the slices that it receives, and quantises the mean again
+// for all. One NIC carries 2 (N-1)/N messages instead of the N-1 of a gather, at the price of a
+// second quantisation error.
 #pragma once
 
 #include <memory>
@@ -23,21 +23,21 @@
 
 namespace legacy {
 
-// CodecSchemeOptions are the options of codecs as schemes.
+// Options that codecs take as schemes.
 struct CodecSchemeOptions {
   MemoryOptions memory = {};
-  // Norm of the whole gradient, for all workers together; 0: it is not clipped.
+  // Bound of the norm of the whole gradient, for all workers together; 0: no clipping.
   double local_clip = 0;
   int64_t min_numel = 0;    // elements below which units are sent whole
   bool vectors = true;      // true: units of one dimension are compressed too
   bool requantise = false;  // true: sums are reduced by slices that are quantised again
 };
 
-// A CodecScheme makes exchanges of one codec.
+// Makes exchanges of one codec.
 class CodecScheme : public Scheme {
  public:
-  // `name` is the scheme's where it is not the codec's. Throws Error where requantised sums are
-  // asked for and the codec has none.
+  // `name` is the scheme's name if it differs from the codec's. Throws Error if requantised sums
+  // are requested and the codec does not support them.
   CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions& options,
               std::string name = {});
   std::string_view Name() const override { return name_; }
@@ -53,7 +53,7 @@ class CodecScheme : public Scheme {
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override;
   std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double parameter,
                                                int active_workers) const override;
-  // Returns calls of values with positions of 32 bits where lengths depend on the data.
+  // Plans values with positions of 32 bits if lengths depend on the data.
   std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
                                                         int active_workers,
                                                         const LinkEstimate& link) const override;
@@ -71,8 +71,8 @@ class CodecScheme : public Scheme {
   const CodecSchemeOptions& options() const { return options_; }
 
  private:
-  // Returns the step of a unit, which must not outlive `unit`. Throws Error where the parameter is
-  // none of the codec's.
+  // Returns the step of a unit, which must not outlive `unit`. Throws Error if the codec does not
+  // take the parameter.
   CodecStep StepOf(const Unit& unit, double parameter, int active_workers) const;
 
   std::shared_ptr<const Codec> codec_;  // shared with the exchanges, which may outlive the scheme
@@ -80,7 +80,8 @@ class CodecScheme : public Scheme {
   std::string name_;
 };
 
-// Return the options that every codec takes as a scheme, before its own, and read them.
+// Return the options that every codec takes as a scheme, which come before the codec's own, and
+// read them.
 std::span<const OptionSpec> CodecSchemeOptionSpecs();
 CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader, const SchemeOptions& options);
 

@@ -57,7 +57,7 @@ Feeding CodecStep::FeedingOf() const {
   return Feeding::kNone;
 }
 
-// Of a message of `count` values, where that is known only after they were found.
+// Returns the work for a message of `count` values, if that number is known only after selection.
 WorkList CodecStep::PackWork(int64_t count) const {
   WorkList work;
   if (codec.CountVaries(unit.numel, parameter)) work = codec.PackWork(count, FeedingOf());
@@ -85,8 +85,8 @@ WorkList CodecStep::EncodeWork() const {
   return work;
 }
 
-// Of all messages together: of the one that the network made of them, or of each. Where their
-// number of values depends on the data, of those that there are.
+// Returns the work of decoding: of one message if the network sums them, otherwise of each. If
+// their number of values depends on the data, `values` is that number in all messages together.
 WorkList CodecStep::DecodeWork(std::optional<int64_t> values) const {
   const int64_t numel = unit.numel;
   if (requantise) return RequantiseWork(codec, numel, parameter, active_workers);

@@ -27,7 +27,7 @@ class DenseStartExchange : public Exchange {
   void FinishCall() override { active_->FinishCall(); }
   void Mean(std::span<float> out) const override { active_->Mean(out); }
   int64_t ElementsSent() const override { return active_->ElementsSent(); }
-  // All state is the scheme's own: what was sent whole left nothing.
+  // All state belongs to the scheme, because dense steps leave no residual.
   void RescaleResiduals(float factor) override { rest_->RescaleResiduals(factor); }
   std::span<const float> Residual(int worker) const override { return rest_->Residual(worker); }
   Bytes Save() const override { return rest_->Save(); }
@@ -48,7 +48,7 @@ class DenseStartScheme : public Scheme {
         steps_(steps) {}
   std::string_view Name() const override { return scheme_->Name(); }
   const ParameterSpec& Parameter() const override { return scheme_->Parameter(); }
-  // After the start, as in the rest.
+  // Describes the steps after the start, as do the functions below.
   int64_t ElementsSent(const Unit& unit, double parameter) const override {
     return scheme_->ElementsSent(unit, parameter);
   }

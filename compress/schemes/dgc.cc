@@ -1,6 +1,6 @@
 // Deep Gradient Compression (Lin et al., ICLR 2018): the sampled threshold with momentum correction
-// and masking, under its name and with the options of its authors' code: vectors are sent whole. At
-// density 1 it is momentum SGD.
+// and masking, with the options of its authors' code, in which vectors are sent whole. At density 1
+// it is momentum SGD.
 #include <map>
 
 #include "base/error.h"
@@ -17,7 +17,7 @@ std::span<const OptionSpec> SparsifierOptions() {
   return FindRow("sparsifier", kSparsifier, SparsifierTable()).info.options;
 }
 
-// The scheme's options, with other defaults, and the codec's.
+// Returns the scheme's options, with other defaults, and the codec's.
 std::vector<OptionSpec> Options() {
   const std::map<std::string, std::string> defaults = {{"memory", "momentum"}, {"vectors", "off"}};
   std::vector<OptionSpec> options(CodecSchemeOptionSpecs().begin(), CodecSchemeOptionSpecs().end());

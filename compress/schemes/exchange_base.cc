@@ -17,7 +17,7 @@ const Unit& Checked(const Unit& unit, int workers) {
   return unit;
 }
 
-// None, or one an element.
+// Reads no squares, or one per element.
 std::vector<float> LoadedSquares(StateReader& in, int64_t numel) {
   const auto all = static_cast<uint64_t>(numel);
   const uint64_t count = in.Number("squares of a codec", all);
@@ -120,7 +120,8 @@ void ExchangeBase::Load(ByteSpan state) {
     for (double& number : codec_state.numbers) number = in.Real("number of a codec");
     codec_state.squares = LoadedSquares(in, unit_.numel);
   }
-  Memory memory = memory_;  // loaded aside: bytes that are refused change nothing
+  // State is loaded into a copy, so that refused bytes change nothing.
+  Memory memory = memory_;
   memory.Load(in);
   std::vector<float> shared = in.Floats(in.Number("values that all workers share", unit_.numel));
   CheckShared(shared);

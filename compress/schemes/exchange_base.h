@@ -1,5 +1,5 @@
-// Exchanges share the unit, the workers, who is active in the step, and all state that lasts from
-// step to step.
+// The common part of exchanges: the unit, the workers, the active workers of the step, and all
+// state that lasts from step to step.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace legacy {
 
-// An ExchangeBase keeps that state for a derived exchange.
+// Keeps that state for a derived exchange.
 class ExchangeBase : public Exchange {
  public:
   ExchangeBase(std::string_view scheme, const Unit& unit, int workers, const MemoryOptions& memory);
@@ -29,17 +29,17 @@ class ExchangeBase : public Exchange {
   int ActiveWorker(int i) const;
   Memory& memory() { return memory_; }
   const Memory& memory() const { return memory_; }
-  // Returns the state that is the same at all workers (a warm basis), beside what each keeps. It is
-  // saved with the rest.
+  // Returns the state that all workers share (a warm basis). It is saved with each worker's own
+  // state.
   std::vector<float>& shared() { return shared_; }
-  // Throws Error where a loaded shared state cannot be this exchange's.
+  // Throws Error if a loaded shared state cannot belong to this exchange.
   virtual void CheckShared(std::span<const float> shared) const;
 
   void SetStep(const UnitStep& context) { step_ = context; }
   void SetParameter(double parameter) { step_.parameter = parameter; }
-  // Returns parameter, random key and unit of the step, as sender and receivers share them.
+  // Returns parameter, random key and unit of the step, which sender and receivers share.
   CodecContext SharedContext() const;
-  // Returns the sender's context: with its own draws and its codec's state.
+  // Returns the sender's context, with its own draws and its codec's state.
   CodecContext SenderContext(int worker);
 
  private:
@@ -52,11 +52,11 @@ class ExchangeBase : public Exchange {
   std::vector<float> shared_;
 };
 
-// Throws Error where there are no workers, or too many elements.
+// Throws Error if there are no workers, or too many elements.
 void CheckExchange(const Unit& unit, int workers);
 
-// Returns a payload without a header: the four bytes of a number, in collective calls of one number
-// a worker.
+// Returns a payload without a header: the four bytes of a number, for collective calls of one
+// number per worker.
 Message NumberMessage(uint32_t number);
 // Returns the number of such a payload. Throws Error unless it is four bytes.
 uint32_t NumberOf(ByteSpan message);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kOversampling = 8;
 
-// In sixteen lanes, folded by halves.
+// Returns the dot product, summed in sixteen lanes that are folded by halves.
 float Dot(const float* a, const float* b, int64_t length) {
   constexpr int kLanes = 16;
   std::array<float, kLanes> sums{};
@@ -34,7 +34,7 @@ double DoubleDot(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-// Vector less its projections on those that are there.
+// Subtracts from the vector its projections on the basis so far.
 void Project(const std::vector<std::vector<double>>& basis, std::vector<double>& vector) {
   for (const std::vector<double>& other : basis) {
     const double along = DoubleDot(other, vector);
@@ -42,7 +42,8 @@ void Project(const std::vector<std::vector<double>>& basis, std::vector<double>&
   }
 }
 
-// Eigenvalues of B B^T, falling: squares of B's singular values. `vectors` are the rows of B.
+// Returns the eigenvalues of B B^T in falling order, which are the squares of B's singular values.
+// `vectors` are the rows of B.
 std::vector<double> SquaredSingularValues(std::span<const float> vectors, int64_t length) {
   const auto count = static_cast<int64_t>(vectors.size()) / length;
   const std::vector<double> wide(vectors.begin(), vectors.end());
@@ -59,7 +60,8 @@ std::vector<double> SquaredSingularValues(std::span<const float> vectors, int64_
   return values;
 }
 
-// Of M's projection on the range that a few random vectors find: the largest are M's.
+// Returns the squared singular values of M's projection on the range that random vectors find; the
+// largest approximate M's.
 std::vector<double> LargestSquares(std::span<const float> matrix, MatrixShape shape, int64_t count,
                                    const RandomKey& key) {
   std::vector<float> right(count * shape.columns), left(count * shape.rows);
@@ -128,7 +130,8 @@ void Orthonormalise(std::span<float> vectors, int64_t length) {
     std::vector<double> vector(out.begin(), out.end());
     const double before = std::sqrt(DoubleDot(vector, vector));
     Project(basis, vector);
-    Project(basis, vector);  // what rounding left the first time
+    // The second pass removes what rounding left in the first.
+    Project(basis, vector);
     const double after = std::sqrt(DoubleDot(vector, vector));
     if (after <= kDependent * before) {
       std::ranges::fill(out, 0.0f);

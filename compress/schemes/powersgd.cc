@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kLargestRate = 1e6;
 
-// `count` products that read or write a matrix of `numel`: their multiply-adds, and what these do
-// not hide of that.
+// Returns the work of `count` products that read or write a matrix of `numel` elements: their
+// multiply-adds, and the memory traffic that these do not hide.
 WorkList ProductWork(const Work& products, int64_t numel, int64_t count) {
   const auto hidden =
       static_cast<int64_t>(kMultiplyAddBytes * static_cast<double>(products.elements));
@@ -70,7 +70,7 @@ std::vector<CollectiveCall> PowerSgdScheme::Calls(const Unit& unit, double rank)
     call.decode = {{"copy", unit.numel}};
     return {call};
   }
-  // Products of matrices of one shape are one call.
+  // Products of matrices of one shape share one call.
   const WorkList multiply = ProductWork({.kernel = "powersgd.multiply",
                                          .elements = unit.numel * vectors,
                                          .alike = AlikeKey({shape.rows, shape.columns, vectors})},
@@ -86,8 +86,8 @@ std::vector<CollectiveCall> PowerSgdScheme::Calls(const Unit& unit, double rank)
   return {left, right};
 }
 
-// As RankErrors works: products and bases of all vectors that it draws, and products of those with
-// each other.
+// Returns the work of RankErrors: products and bases of all vectors that it draws, and products of
+// those with each other.
 WorkList PowerSgdScheme::ErrorWork(const Unit& unit, std::span<const double> ranks) const {
   std::vector<int64_t> asked;
   for (const double rank : ranks) {

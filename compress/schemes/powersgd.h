@@ -1,16 +1,15 @@
 // PowerSGD (Vogels et al., NeurIPS 2019) sends a gradient matrix as a product of two thin ones, by
 // one step of subspace iteration from the last step's result. A unit is a matrix n x m, its first
-// dimension by the rest; e_i = g_i + r_i.
+// dimension by the rest; e_i = g_i + r_i, and M_i is e_i as a matrix.
 //
-//   call 1   P = mean of M_i Q               16 + 4 r n bytes a worker, all-reduced; then made
-//             orthonormal
-//   call 2   Q = mean of M_i^T P             16 + 4 r m bytes, all-reduced
-//   result    P Q^T;  r_i = M_i - P Q^T       the mean's, not the worker's own
+//   call 1   P = mean of M_i Q      16 + 4 r n bytes per worker, all-reduced, then orthonormalised
+//   call 2   Q = mean of M_i^T P    16 + 4 r m bytes per worker, all-reduced
+//   result   P Q^T;  r_i = M_i - P Q^T, with the mean's P and Q, not the worker's own
 //
 // Vectors, and matrices that fail r (n + m) min_rate < n m, are sent whole, by all-reduce, without
 // residual. The first Q is drawn from N(0, 1) by the seed that all workers share; later ones are
-// the last step's (warm start). A rank that falls drops Q's last vectors, one that rises draws
-// those that are missing, and so are vectors that died (a matrix of less rank). Residuals last
+// the last step's (warm start). If the rank falls, Q's last vectors are dropped. If it rises, the
+// missing vectors are drawn, as are those that became zero (a matrix of less rank). Residuals last
 // through changes of the rank.
 //
 // The mean depends on the gradients' mean alone, up to rounding. It is deterministic.
@@ -21,20 +20,20 @@
 
 namespace legacy {
 
-// PowerSgdOptions configure the scheme.
+// Options of the scheme.
 struct PowerSgdOptions {
-  double min_rate = 2;  // least saving; 0: every matrix is compressed
+  double min_rate = 2;  // least compression ratio; 0: every matrix is compressed
   bool warm_start = true;
   bool error_feedback = true;
 };
 
-// A PowerSgdScheme makes exchanges that all-reduce both factors.
+// Makes exchanges that all-reduce both factors.
 class PowerSgdScheme : public Scheme {
  public:
   explicit PowerSgdScheme(const PowerSgdOptions& options) : options_(options) {}
   const PowerSgdOptions& options() const { return options_; }
   std::string_view Name() const override { return "powersgd"; }
-  // The parameter: the rank.
+  // Returns the specification of the rank.
   const ParameterSpec& Parameter() const override;
   int64_t ElementsSent(const Unit& unit, double rank) const override;
   std::optional<int64_t> MessageBytes(const Unit& unit, double rank) const override;
@@ -45,9 +44,9 @@ class PowerSgdScheme : public Scheme {
   WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
 
-  // Returns the number of vectors in each factor of the unit; 0 where it is sent whole.
+  // Returns the number of vectors in each factor of the unit; 0 if it is sent whole.
   int64_t Vectors(const Unit& unit, double rank) const;
-  // True where the unit has a residual.
+  // Returns true if the unit has a residual.
   bool KeepsResidual(const Unit& unit) const {
     return options_.error_feedback && unit.shape.size() > 1;
   }

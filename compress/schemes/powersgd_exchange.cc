@@ -30,7 +30,8 @@ void PowerSgdExchange::Begin(const UnitStep& context) {
   sum_.assign(rank_ > 0 ? rank_ * shape_.rows : unit().numel, 0.0f);
 }
 
-// Q for collective call 1: what is left of the last one, and new vectors where there is none.
+// Prepares Q for the first collective call: the result of the last step, with new vectors where
+// there are none.
 void PowerSgdExchange::PrepareBasis() {
   std::vector<float>& basis = shared();
   if (!warm_start_) basis.clear();
@@ -104,7 +105,7 @@ void PowerSgdExchange::FinishCall() {
   call_ = kDone;
 }
 
-// Gradients that mean nothing together stay in the residuals of their workers.
+// If the result is not finite, it throws before residuals change.
 void PowerSgdExchange::Reconstruct() {
   MultiplyOuter(left_, sum_, shape_, mean_);
   CheckFinite(mean_, unit().id);
@@ -115,8 +116,8 @@ void PowerSgdExchange::Reconstruct() {
   }
 }
 
-// For the next step only directions count: lengths go to about one, exactly, lest powers of the
-// gradient pile up.
+// Only directions matter for the next step. Lengths are scaled to about one, by exact powers of
+// two, so that powers of the gradient do not accumulate.
 void PowerSgdExchange::KeepBasis() {
   for (int64_t c = 0; c < rank_; ++c) {
     const auto vector = std::span(sum_).subspan(c * shape_.columns, shape_.columns);

@@ -1,4 +1,4 @@
-// This is the exchange of PowerSGD.
+// The exchange of PowerSGD.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace legacy {
 
-// A PowerSgdExchange all-reduces both factors one after the other.
+// All-reduces both factors one after the other.
 class PowerSgdExchange : public ExchangeBase {
  public:
-  // `scheme` is copied.
+  // Copies `scheme`.
   PowerSgdExchange(const PowerSgdScheme& scheme, const PowerSgdOptions& options, const Unit& unit,
                    int workers);
 

@@ -41,12 +41,12 @@ void Requantise(const Quantiser& quantiser, int owners, int workers, const Codec
 }
 
 WorkList RequantiseWork(const Codec& codec, int64_t numel, double parameter, int owners) {
-  WorkList work = codec.DecodeWork(numel, parameter);  // one slice of each of the messages
+  WorkList work = codec.DecodeWork(numel, parameter);  // one slice of each message
   for (Work& part : work) part.launches *= owners;
   const int64_t slice = (numel + owners - 1) / owners;
   AddWork(Work{"mean", slice}, work);
   AddWork(codec.EncodeWork(slice, {.parameter = parameter, .random = {}}), work);
-  WorkList slices = codec.DecodeWork(numel, parameter);  // of all owners
+  WorkList slices = codec.DecodeWork(numel, parameter);  // slices of all owners
   for (Work& part : slices) part.launches *= owners;
   AddWork(slices, work);
   return work;

@@ -1,4 +1,4 @@
-// These are the rows of SchemeTable(), each made in its own file.
+// The rows of SchemeTable(), each defined in its own file.
 #pragma once
 
 #include "compress/exchange.h"

@@ -1,7 +1,7 @@
 // signSGD with majority vote (Bernstein et al., signSGD: Compressed Optimisation for Non-Convex
-// Problems, ICML 2018): every worker sends the signs of its gradient, 1 bit an element; all take
-// what most say, +1 where votes are equal. sign(0) = +1. The mean is scale * vote: learning rates
-// about 1e-4 are meant.
+// Problems, ICML 2018): every worker sends the signs of its gradient, 1 bit per element, and all
+// take the majority, +1 for equal votes. sign(0) = +1. The mean is scale * vote, which is meant for
+// learning rates of about 1e-4.
 //
 // As in the paper there is no residual, whether error feedback is on or off.
 #include <algorithm>
@@ -93,7 +93,7 @@ class SignSgdScheme : public Scheme {
     return kHeaderBytes + cpu::PackedBytes(unit.numel, 1);
   }
   bool UsesErrorFeedback(double) const override { return false; }
-  // Of the sign alone, without other voters.
+  // Returns the error of the worker's own sign, without other voters.
   std::vector<double> SquaredErrors(const Unit&, std::span<const float> values,
                                     std::span<const double> parameters,
                                     const RandomKey&) const override {

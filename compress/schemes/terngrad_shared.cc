@@ -1,15 +1,15 @@
 // TernGrad with scaler sharing (Wen et al., TernGrad: Ternary Gradients to Reduce Communication in
-// Distributed Deep Learning, NeurIPS 2017, section 4): ternary values that can be summed on the
-// way, because all workers scale alike.
+// Distributed Deep Learning, NeurIPS 2017, section 4) sends ternary values that the network can
+// sum, because all workers use the same scale.
 //
-//   call 1   s = max over workers of max |g|, g clipped     16 + 4 bytes a worker, all-reduced
-//   call 2   sums of t in {-1, 0, 1}                        16 + ceil(n b / 8) bytes, b =
-//             ceil(log2(2 N + 1))
-//   result    s / N * sum of t
+//   call 1   s = max over workers of max |g|, g clipped     16 + 4 bytes per worker, all-reduced
+//   call 2   sums of t in {-1, 0, 1}                        16 + ceil(n b / 8) bytes per worker,
+//            b = ceil(log2(2 N + 1))
+//   result   s / N * sum of t
 //
-// t is sign(g) with probability |g| / s, so that the expectation is the clipped gradient. Codes are
-// t + 1 in b bits, which the sum over N workers does not leave. Clipping is the quantiser
-// terngrad's. There is no residual: the error can exceed the gradient.
+// t is sign(g) with probability |g| / s, so that its expectation is the clipped gradient divided by
+// s. Codes are t + 1 in b bits, which also hold the sum over N workers. Clipping is that of the
+// quantiser terngrad. There is no residual, because the error can exceed the gradient.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -61,10 +61,10 @@ class TernGradExchange : public ExchangeBase {
   void AddCodes(ByteSpan segment);
 
   double clip_;
-  std::vector<cpu::Range> ranges_;  // that workers clip to
+  std::vector<cpu::Range> ranges_;  // ranges that workers clip to
   int call_ = kDone;
   float scale_ = 0;
-  std::vector<int32_t> sum_;  // of t
+  std::vector<int32_t> sum_;  // sum of t
 };
 
 void TernGradExchange::Begin(const UnitStep& context) {
@@ -80,7 +80,8 @@ std::optional<CollectiveCall> TernGradExchange::NextCall() {
   call.collective = Collective::kAllReduce;
   call.reduction = call_ == kScaleCall ? Reduction::kMax : Reduction::kSum;
   if (call_ == kScaleCall) {
-    // A copy for the second collective call; moments for the range, and the largest within it.
+    // The copy is for the second collective call. The norms are moments for the range, and the
+    // largest value within it.
     call.encode = {{"copy", unit().numel},
                    {.kernel = "norm", .elements = 2 * unit().numel, .launches = 2, .sets = 2}};
   } else {
@@ -126,7 +127,7 @@ Message TernGradExchange::EncodeCodes(int worker) {
   const std::span<const float> gradient = memory().MutableResidual(worker);
   std::vector<uint8_t> codes(gradient.size(), kLevels);
   if (scale_ > 0) {
-    // Within the scale already, unless scales were tampered with on the way.
+    // The range is within the scale already, unless scales were changed on the way.
     const cpu::Range clip = {std::clamp(ranges_[worker].least, -scale_, scale_),
                              std::clamp(ranges_[worker].most, -scale_, scale_)};
     const cpu::DrawSource source = cpu::MakeDrawSource(SenderContext(worker).random);
@@ -179,7 +180,7 @@ class TernGradScheme : public Scheme {
   std::string_view Name() const override { return "terngrad-shared"; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   int64_t ElementsSent(const Unit& unit, double) const override { return unit.numel; }
-  // Codes widen with the number of workers.
+  // The length is not fixed, because codes widen with the number of workers.
   std::optional<int64_t> MessageBytes(const Unit&, double) const override { return std::nullopt; }
   bool UsesErrorFeedback(double) const override { return false; }
   std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
@@ -196,7 +197,7 @@ class TernGradScheme : public Scheme {
   double clip_;
 };
 
-// With this worker's own scale: the quantiser's.
+// Returns the quantiser's error, with this worker's own scale.
 std::vector<double> TernGradScheme::SquaredErrors(const Unit&, std::span<const float> values,
                                                   std::span<const double> parameters,
                                                   const RandomKey&) const {

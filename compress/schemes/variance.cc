@@ -1,22 +1,23 @@
 // Variance-based sparsification (Tsuzuku, Imachi, Akiba, Variance-based Gradient Compression for
-// Efficient Distributed Deep Learning, ICLR 2018 workshop): an element waits until what it has
-// gathered is large beside its own noise. Every worker keeps r and v of each element, 8 bytes. With
+// Efficient Distributed Deep Learning, ICLR 2018 workshop): an element waits until its accumulated
+// value is large compared with its noise. Every worker keeps r and v of each element, 8 bytes. With
 // the step's gradient g:
 //
-//   r += g,  v += g^2;  sent where r^2 > alpha v: then r = 0, v = 0 (reset=off keeps v);  v *= zeta
-//            everywhere
+//   r += g,  v += g^2;  elements with r^2 > alpha v are sent, and then r = 0, v = 0 (reset=off
+//   keeps v);  v *= zeta everywhere
 //
 // The paper adds the squares of the samples' gradients, sum over z of (g_z / B)^2 for a batch of B;
 // a worker here has their mean g alone. For samples of mean mu and variance sigma^2 the paper's
-// term is (mu^2 + sigma^2) / B in expectation and this one mu^2 + sigma^2 / B: equal where noise
-// dominates, which is the regime that the rule is for; more by mu^2 (1 - 1/B), so that it sends
-// later, where the signal does; the same at B = 1. The sum of t gradients has r^2 <= t (sum of
-// g^2): at zeta = 1 an element waits for more than alpha steps, at alpha >= 1 the first step sends
-// nothing, where the paper's can.
+// term is (mu^2 + sigma^2) / B in expectation, and this one mu^2 + sigma^2 / B. Both are equal
+// where noise dominates, which is the regime that the rule is for. Elsewhere this term is larger by
+// mu^2 (1 - 1/B), so that elements with a signal are sent later. At B = 1 both are the same. The
+// sum of t gradients has r^2 <= t (sum of g^2): at zeta = 1 an element waits for more than alpha
+// steps, and at alpha >= 1 the first step sends nothing, whereas the paper's rule can.
 //
-// r is the residual: without error feedback there is no such method. v is fp32, the decision
-// double: squares below fp32's range count as 0 and stop at its end, and such elements are sent
-// early. Two passes in index order, the second of 12 bytes read and 8 written an element.
+// r is the residual, so the method needs error feedback. v is fp32, and the comparison is in double
+// precision: squares below fp32's range count as 0 and squares above it are capped, so that such
+// elements are sent early. There are two passes in index order; the second reads 12 bytes and
+// writes 8 per element.
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -61,7 +62,7 @@ class Variance : public Sparsifier {
     for (size_t i = 0; i < alphas.size(); ++i) AddWork(Work{"copy", numel}, work);
     return work;
   }
-  // As a first step: all that is not 0 below alpha = 1, nothing from there on.
+  // Selects as in a first step: all elements that are not 0 if alpha < 1, otherwise none.
   Selection Select(std::span<const float> values, int64_t count,
                    const CodecContext& context) const override {
     std::vector<float> residual(values.begin(), values.end());
@@ -69,7 +70,7 @@ class Variance : public Sparsifier {
     own.state = nullptr;
     return SelectWithFeedback({}, residual, count, own);
   }
-  // Without a state the sum is a first step's gradient.
+  // Without a state, the sum is taken as a first step's gradient.
   Selection SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                int64_t count, const CodecContext& context) const override;
 

@@ -1,11 +1,11 @@
-// AdaComp: in every bin of consecutive elements, what would lead the bin if the step's gradient
-// came once more. With G = residual + gradient the element i of a bin is sent where |G_i +
-// gradient_i| >= max |G| of the bin, so that every bin decides for itself how many. Values are sent
-// as they are (the paper goes on to quantise them to one scale). Without a residual G is the
-// gradient: what reaches half of the bin's maximum. Bins of zeros send nothing.
+// AdaComp sends, in every bin of consecutive elements, those that would lead the bin if the step's
+// gradient came once more. With G = residual + gradient, element i of a bin is sent if |G_i +
+// gradient_i| >= max |G| of the bin, so that every bin determines its own number. Values are sent
+// unquantised (the paper goes on to quantise them to one scale). Without a residual G is the
+// gradient, and elements that reach half of the bin's maximum are sent. Bins of zeros send nothing.
 //
-// Two reads of each stream a bin, the second from the first caches. Takes no parameter: policies
-// cannot drive it. Of what it has kept, selected again, the bins are other ones.
+// Each stream is read twice per bin, the second time from the first caches. There is no parameter,
+// so policies cannot drive it. A second selection from a first one would have other bins.
 #include <algorithm>
 #include <cmath>
 
@@ -25,7 +25,7 @@ class AdaComp : public Sparsifier {
   CodecId Id() const override { return CodecId::kAdaComp; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   SparsifierTraits Traits() const override { return {.fixed_count = false}; }
-  // The gradient is read again beside the sum.
+  // The gradient is read again in addition to the sum.
   WorkList SumWork(int64_t numel) const override {
     return {{"accumulate", numel}, Moved(int64_t{sizeof(float)} * numel)};
   }
@@ -48,7 +48,7 @@ class AdaComp : public Sparsifier {
                           const CodecContext& context) const;
 
   int64_t bins_;
-  int64_t bin_;  // elements; 0: from bins_
+  int64_t bin_;  // elements per bin; 0: derived from bins_
 };
 
 Selection AdaComp::SelectBinwise(std::span<const float> sum, std::span<const float> gradient,

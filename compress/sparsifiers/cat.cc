@@ -1,17 +1,17 @@
-// CAT: as many of the largest magnitudes as pay for their communication. T maximises
+// CAT sends as many of the largest magnitudes as are worth their communication. T maximises
 //
-//   ||top_T||^2 / ||x||^2 / cost(T),   cost(T) = c0 packets(T) + c1,   packets(T) = ceil(T (32 +
-//                                      ceil(log2 n)) / (8 packet))
+//   ||top_T||^2 / ||x||^2 / cost(T),   cost(T) = c0 packets(T) + c1,
+//   packets(T) = ceil(T (32 + ceil(log2 n)) / (8 packet))
 //
-// in units that only c0 (a packet) and c1 (a message) have to share: seconds, or packets as by
-// default, where a message costs as much as 60 of them. Public code divides the payload's bits by a
-// packet's bytes; here bits are compared with bits, and packets are whole. Within a packet more
-// values cost nothing, so the ends of packets are all that is tried, up to the first decrease or to
-// the maximum of all. Zeros are not sent.
+// in any units that c0 (a packet) and c1 (a message) share: seconds, or by default packets, with a
+// message that costs as much as 60 of them. Public code divides the payload's bits by a packet's
+// bytes; here bits are divided by bits, and packets are whole. Within a packet more values cost
+// nothing, so only the ends of packets are tried, up to the first decrease or to the overall
+// maximum. Zeros are not sent.
 //
-// It makes three passes of 4 bytes an element: the norm, a histogram that tells about how many of
-// the largest magnitudes will be looked at, and their selection; then they are sorted. Where the
-// histogram's bins told too few, there is a fourth.
+// It makes three passes of 4 bytes per element: the norm, a histogram that estimates how many of
+// the largest magnitudes will be needed, and their selection, after which they are sorted. If the
+// histogram's bins estimated too few, there is a fourth pass.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -34,20 +34,20 @@ struct CatOptions {
   bool first_decrease = true;
 };
 
-// Energies of the largest values, worked out as far as asked.
+// Energies of the largest values, computed as far as requested.
 class Front {
  public:
-  // `expected`: how many of the largest values will be asked for.
+  // `expected` is the number of the largest values that will be requested.
   Front(std::span<const float> values, uint32_t unit, int64_t expected)
       : values_(values), unit_(unit) {
     Extend(expected);
   }
-  // ||top_count||^2; count <= values.size().
+  // Returns ||top_count||^2; count <= values.size().
   double Energy(int64_t count) {
     if (count > static_cast<int64_t>(energy_.size())) Extend(4 * count);
     return count > 0 ? energy_[count - 1] : 0;
   }
-  // The `count` largest without zeros; Energy(count) was asked before.
+  // Returns the `count` largest values without zeros; requires an earlier Energy(count).
   Selection Take(int64_t count) const {
     return Within(largest_, SelectLargest(largest_.values, std::min(count, nonzero_), unit_));
   }
@@ -89,8 +89,8 @@ class Cat : public Sparsifier {
 
  private:
   struct Choice {
-    int64_t count = 0;   // that has the largest gain
-    int64_t looked = 0;  // the largest count whose energy was asked
+    int64_t count = 0;   // count with the largest gain
+    int64_t looked = 0;  // the largest count whose energy was requested
   };
   template <class Energy>
   Choice Choose(int64_t numel, double total, Energy energy) const;
@@ -101,7 +101,7 @@ class Cat : public Sparsifier {
   CatOptions options_;
 };
 
-// Picks a count of `numel` values; energy(count) is that of the largest, at most `total`.
+// Chooses a count of `numel` values; energy(count) is the energy of the largest, at most `total`.
 template <class Energy>
 Cat::Choice Cat::Choose(int64_t numel, double total, Energy energy) const {
   const int64_t value_bits = 32 + std::bit_width(static_cast<uint64_t>(numel - 1));
@@ -123,12 +123,13 @@ Cat::Choice Cat::Choose(int64_t numel, double total, Energy energy) const {
 }
 
 Selection Cat::Select(std::span<const float> values, int64_t, const CodecContext& context) const {
-  constexpr double kOfBins = 1.05;  // energies within bins are interpolated
+  // Adds a margin, because energies within bins are interpolated.
+  constexpr double kOfBins = 1.05;
   const auto numel = static_cast<int64_t>(values.size());
   if (numel == 0) return {};
   const double squares = cpu::SquaredNorm(values);
   if (!std::isfinite(squares)) CheckFinite(values, context.unit);
-  const double total = squares * (1 + 1e-9);  // a bound, whatever the order of sums
+  const double total = squares * (1 + 1e-9);  // an upper bound, whatever the order of sums
   const auto curve = cpu::MagnitudeCurve::Of(values);
   const Choice about =
       Choose(numel, total, [&](int64_t count) { return curve.KeptSquared(count); });

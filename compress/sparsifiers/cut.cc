@@ -14,7 +14,8 @@ namespace {
 // Both streams of a tile stay in the first caches.
 constexpr int64_t kTile = 8192;
 
-// gather(begin, size, out) for each tile of n elements; what it finds, one after the other.
+// Calls gather(begin, size, out) for each tile of n elements, and returns all found elements one
+// after the other.
 template <typename Gather>
 Selection GatherTiles(int64_t n, Gather gather) {
   std::vector<uint32_t> indices(kTile + cpu::kGatherSlack);
@@ -29,7 +30,8 @@ Selection GatherTiles(int64_t n, Gather gather) {
   return selection;
 }
 
-// NaN and infinity have the largest keys: where there is one, it was selected.
+// Returns true if a selection is finite. NaN and infinity have the largest keys and are therefore
+// always selected.
 bool IsFinite(const Selection& selection) { return !cpu::FirstNonFinite(selection.values); }
 
 }  // namespace

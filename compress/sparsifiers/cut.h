@@ -1,4 +1,4 @@
-// Sparsifiers share how they select by magnitude: deterministically, in index order, on one thread.
+// Selection by magnitude for all sparsifiers: deterministic, in index order, on one thread.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,24 @@
 
 namespace legacy {
 
-// Selects every |x| >= threshold; all of them at 0. It reads 4 bytes an element in one pass. Like
-// all of these it throws Error on NaN and infinity, naming the unit.
+// Selects every |x| >= threshold, and everything at 0. Reads 4 bytes per element in one pass. Like
+// all functions here it throws Error for NaN and infinity, naming the unit.
 Selection SelectAtLeast(std::span<const float> values, float threshold, uint32_t unit);
 
-// Adds `gradient`, where there is one, to `residual`; then selects from the sum, and clears there
-// what it selects. With threshold > 0 it is one pass, which reads 8 bytes an element and writes 4.
+// Adds `gradient`, unless it is empty, to `residual`, selects from the sum, and clears selected
+// elements there. With threshold > 0 it takes one pass that reads 8 bytes per element and writes 4.
 Selection SelectAtLeastWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                     float threshold, uint32_t unit);
 
-// The `k` largest magnitudes (all where there are fewer), ties to the lower index. One pass.
+// Selects the `k` largest magnitudes (all if there are fewer), ties to the lower index, in one
+// pass.
 Selection SelectLargest(std::span<const float> values, int64_t k, uint32_t unit);
 
-// The smallest magnitude of a selection that is not empty.
+// Returns the smallest magnitude of a selection, which must not be empty.
 float SmallestMagnitude(const Selection& selection);
 
-// Returns what was selected from outer.values, as a selection from where `outer` was selected.
+// Converts a selection from outer.values to a selection from the values that `outer` was selected
+// from.
 Selection Within(const Selection& outer, Selection inner);
 
 }  // namespace legacy

@@ -1,8 +1,8 @@
-// Gaussian-k: the threshold mean + z deviation of a normal distribution, with P(|N(0,1)| > z) =
-// density, halved where it selects less than 2/3 of what is asked and multiplied by 1.5 where it
-// selects more than 4/3, up to 3 times. What it selects is sent, however many; the exact Top-K
-// where that is nothing. On heavy tails it selects too few. Each of the two moments and each
-// threshold takes a pass of 4 bytes an element.
+// Gaussian-k uses the threshold mean + z deviation of a normal distribution, with P(|N(0,1)| > z) =
+// density. The threshold is halved if it selects less than 2/3 of the requested count and
+// multiplied by 1.5 if it selects more than 4/3, up to 3 times. All selected elements are sent,
+// however many; if there are none, the exact Top-K is sent. On heavy tails it selects too few. Each
+// of the two moments and each threshold takes a pass of 4 bytes per element.
 #include <cmath>
 
 #include "compress/checks.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kCorrections = 3;
 
-// z with P(|N(0,1)| > z) = share, by bisection; 0 < share <= 1.
+// Returns z with P(|N(0,1)| > z) = share, by bisection; 0 < share <= 1.
 double TwoSidedQuantile(double share) {
   double low = 0, high = 40;  // P(|N(0,1)| > 40) is 0 in double precision
   for (int i = 0; i < 60; ++i) {

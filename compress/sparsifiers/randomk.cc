@@ -1,7 +1,7 @@
-// Random-K: k elements drawn without replacement from (seed, step, unit), the same at every worker.
-// Plain, it is a contraction; unbiased, values are multiplied by n / k, so that the expectation is
-// the input and the error up to (n/k - 1) ||x||^2. seed=worker: every worker draws its own, so that
-// positions travel and messages cannot be summed.
+// Random-K sends k elements drawn without replacement from (seed, step, unit), the same at every
+// worker. Without `unbiased` it is a contraction. With it, values are multiplied by n / k, so that
+// the expectation is the input and the error up to (n/k - 1) ||x||^2. With seed=worker, every
+// worker draws its own elements; positions are then sent, and messages cannot be summed.
 #include "base/error.h"
 #include "compress/checks.h"
 #include "compress/cpu/random_subset.h"
@@ -51,7 +51,7 @@ class RandomK : public Sparsifier {
     key.purpose = Purpose::kRandomK;
     return cpu::RandomSubset(RandomStream(key), numel, count);
   }
-  // The expectation over the draws.
+  // Returns the expectation over the draws.
   std::vector<double> SquaredErrors(std::span<const float> values,
                                     std::span<const double> parameters,
                                     const CodecContext&) const override {

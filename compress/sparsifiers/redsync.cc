@@ -1,24 +1,25 @@
-// RedSync: three ways by the size of a layer. Small ones are sent whole. Medium ones keep the
-// Top-K: the paper lowers a threshold until at least k survive and takes the exact Top-K of those,
-// which is the Top-K of all. Large ones look for a threshold mean + t (max - mean) of the
-// magnitudes with k <= selected < 2k by bisection of t in [0, 1], and use it for several steps.
+// RedSync has three ways for three sizes of layers. Small layers are sent whole. Medium ones send
+// the Top-K: the paper lowers a threshold until at least k survive and takes the exact Top-K of
+// those, which is the Top-K of all. For large ones it searches a threshold mean + t (max - mean) of
+// the magnitudes with k <= selected < 2k by bisection of t in [0, 1], and uses it for several
+// steps.
 //
-// A probe asks only whether fewer than k, or 2k and more, reach a threshold. The bins of a
-// magnitude histogram that hold the k-th and the 2k-th answer it; where the threshold is in such a
-// bin too, that bin's magnitudes are gathered and asked, so that all answers are exact. The search
-// costs three to five passes of 4 bytes an element, whatever number of probes. Where it ends
-// without such a threshold (k elements above the mean do not exist, ties, a constant layer) the
-// exact Top-K is sent. While a threshold is reused the number selected follows the data; anything
-// from nothing to all can be sent.
+// A probe asks only whether fewer than k, or at least 2k, magnitudes reach a threshold. The bins of
+// a magnitude histogram that hold the k-th and the 2k-th answer it. If the threshold lies in such a
+// bin too, that bin's magnitudes are gathered and compared, so that all answers are exact. The
+// search costs three to five passes of 4 bytes per element, whatever the number of probes. If it
+// ends without such a threshold (k elements above the mean do not exist, ties, a constant layer)
+// the exact Top-K is sent. While a threshold is reused, the number selected depends on the data and
+// can be anything from none to all.
 //
-// compatible=on does as the public implementations do: selects what is above (not at) the
-// threshold, stops only strictly between k and 2k, lowers only below k/2, keeps the last probe when
-// the interval is below eps (their 0.2: three probes) and has no fall-back, so that far less or
-// more than asked is sent and a constant layer sends nothing.
+// compatible=on follows the public implementations: it selects what is above (not at) the
+// threshold, stops only strictly between k and 2k, lowers only below k/2, uses the last probe when
+// the interval is below eps (their 0.2: three probes) and has no fallback, so that it may send far
+// less or more than requested, and sends nothing of a constant layer.
 //
-// Quantised: only positive elements at even steps, only negative ones at odd ones, and one mean for
-// all values; the other sign counts as zeros. What is kept back is value - mean. Thresholds are
-// remembered for each sign.
+// With `quantised`, even steps send only positive elements, odd ones only negative ones, and all
+// values are replaced by their mean; the other sign counts as zeros. The residual keeps value -
+// mean. Thresholds are stored for each sign.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -37,15 +38,15 @@ namespace legacy {
 namespace {
 
 struct RedSyncOptions {
-  double eps = 1e-6;  // of max - mean
+  double eps = 1e-6;  // relative to max - mean
   bool compatible = false;
   bool quantised = false;
-  int64_t reuse = 5;  // steps that a threshold serves
-  int64_t small = 0;  // bytes of fp32 values
+  int64_t reuse = 5;  // number of steps that use a threshold
+  int64_t small = 0;  // in bytes of fp32 values, as is `large`
   int64_t large = 0;
 };
 
-// What probes are asked against: magnitudes by rank, 1 the largest.
+// Answers probes by magnitudes of given ranks; rank 1 is the largest.
 class Ranks {
  public:
   Ranks(std::span<const float> values, uint32_t unit)
@@ -53,11 +54,11 @@ class Ranks {
     if (curve_.NonFinite() > 0) CheckFinite(values, unit);
     max_ = cpu::AbsMax(values);
   }
-  // What is the share t of the way from the mean to the largest.
+  // Returns the threshold at fraction t of the way from the mean to the largest magnitude.
   float Threshold(double t) const {
     return static_cast<float>(curve_.Mean() + t * (max_ - curve_.Mean()));
   }
-  // Whether `rank` magnitudes are at least `threshold`.
+  // Returns true if at least `rank` magnitudes reach `threshold`.
   bool Reaches(int64_t rank, float threshold) {
     if (rank <= 0) return true;
     if (rank > curve_.Count()) return false;
@@ -83,7 +84,7 @@ class Ranks {
   uint32_t unit_;
   cpu::MagnitudeCurve curve_;
   double max_ = 0;
-  std::map<double, std::vector<float>> gathered_;  // by lower edge; two bins or so, sorted
+  std::map<double, std::vector<float>> gathered_;  // by lower edge; about two bins, sorted
 };
 
 class RedSync : public Sparsifier {
@@ -106,7 +107,7 @@ class RedSync : public Sparsifier {
   bool IsLarge(int64_t numel) const {
     return static_cast<int64_t>(sizeof(float)) * numel > options_.large;
   }
-  // The threshold that serves this step, as it is remembered; null where none does.
+  // Returns the stored threshold for this step; null if there is none.
   static double* Reused(const CodecContext& context, size_t memory) {
     if (context.state == nullptr) return nullptr;
     double* const state = context.state->numbers.data() + 3 * memory;
@@ -140,7 +141,8 @@ Selection RedSync::Select(std::span<const float> values, int64_t count,
   return signed_ones;
 }
 
-// A quantised message holds values of one sign: a pass sets those of the other to zero first.
+// Returns the work of selection. A quantised message holds values of one sign, so a pass first sets
+// those of the other sign to zero.
 WorkList RedSync::EncodeWork(int64_t numel, const CodecContext& context) const {
   WorkList work;
   if (options_.quantised) work.push_back({"copy", numel});
@@ -154,7 +156,7 @@ WorkList RedSync::EncodeWork(int64_t numel, const CodecContext& context) const {
   return work;
 }
 
-// The threshold in use is kept as {threshold, steps it still serves, density} at 3 * memory of the
+// Stores the threshold in use as {threshold, number of further steps, density} at 3 * memory of the
 // state's numbers.
 Selection RedSync::OfMagnitudes(std::span<const float> values, int64_t count, size_t memory,
                                 const CodecContext& context) const {
@@ -178,7 +180,7 @@ Selection RedSync::OfMagnitudes(std::span<const float> values, int64_t count, si
                    : SelectLargest(values, count, context.unit);
 }
 
-// A threshold with k <= selected < 2k.
+// Returns a threshold with k <= selected < 2k.
 std::optional<float> RedSync::Search(Ranks& ranks, int64_t k) const {
   double low = 0, high = 1;
   while (high - low > options_.eps) {
@@ -195,7 +197,8 @@ std::optional<float> RedSync::Search(Ranks& ranks, int64_t k) const {
   return std::nullopt;
 }
 
-// What is above a threshold is at least the next number.
+// Searches as the public implementations do. Selecting above a threshold means to reach the next
+// number.
 float RedSync::SearchAsPublished(Ranks& ranks, int64_t k) const {
   double low = 0, high = 1;
   const auto above = [&](double t) {

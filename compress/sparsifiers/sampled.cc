@@ -1,15 +1,15 @@
-// Sampled threshold of Deep Gradient Compression, with the rules of its authors' code: the k-th
-// magnitude is estimated on a strided sample with a random start, corrected where it selects far
-// too many or too few, and what it selects is cut to k by position, lowest first. So at most k
-// values are sent, not always the largest.
+// Sampled threshold of Deep Gradient Compression, with the rules of its authors' code. The k-th
+// magnitude is estimated on a strided sample with a random start, corrected if it selects far too
+// many or too few elements, and the selection is cut to k by position, lowest first. At most k
+// values are therefore sent, and they are not always the largest.
 //
-//   samples    sample of n, at least ceil(2 / density), all where n is not more than that
+//   samples    sample of n, at least ceil(2 / density), or all n if there are no more
 //   threshold  the smallest of the sample's top ceil(samples density) magnitudes
-//   > 1.3 k    the exact Top-K of what was selected
+//   > 1.3 k    the exact Top-K of the selection
 //   < 0.8 k    threshold *= 0.8, up to 10 times
 //
-// One pass of 4 bytes an element for each threshold tried, and the sample. Density is k / n here:
-// of the whole unit, or of what a looser density has left.
+// Each threshold tried takes one pass of 4 bytes per element, besides the sample. Density is k / n
+// here: of the whole unit, or of the selection of a looser density.
 #include "compress/sparsifiers/sampled.h"
 
 #include <algorithm>
@@ -44,8 +44,9 @@ class Sampled : public Sparsifier {
   double sample_;
 };
 
-// How likely a threshold that is the t-th magnitude of a sample selects far too many: fewer than t
-// of the sample are above what selects that many, and their number is about Poisson's.
+// Returns the probability that a threshold that is the t-th magnitude of a sample selects far too
+// many elements. In that case fewer than t of the sample are above the magnitude that would select
+// kTooMany times the count, and their number is about Poisson distributed.
 double ProbabilityOfTooMany(int64_t t) {
   const double mean = SampledRule::kTooMany * static_cast<double>(t);
   double term = std::exp(-mean), sum = 0;
@@ -56,8 +57,9 @@ double ProbabilityOfTooMany(int64_t t) {
   return sum;
 }
 
-// A sector of 32 bytes for each value of the sample, and what a second Top-K takes in the mean. Of
-// a model's many units that are as likely as kSome to need it one does.
+// Counts a sector of 32 bytes for each value of the sample, and the expected cost of a second
+// Top-K. Units that need it with a probability above kSome add a launch to a model's set of
+// launches.
 WorkList Sampled::EncodeWork(int64_t numel, const CodecContext& context) const {
   constexpr double kSome = 0.1;
   const int64_t count = KeptCount(numel, context.parameter);
@@ -106,7 +108,7 @@ Selection Sampled::Select(std::span<const float> values, int64_t count,
 
 }  // namespace
 
-// Strides are odd (1 modulo 8), so that they do not fall in with the rows of a tensor.
+// Strides are odd (1 modulo 8), so that they do not coincide with the rows of a tensor.
 StridedSample SampleOf(double share, int64_t numel, int64_t count, const CodecContext& context) {
   const auto all = static_cast<double>(numel);
   const double density = static_cast<double>(count) / all;
@@ -126,7 +128,8 @@ StridedSample SampleOf(double share, int64_t numel, int64_t count, const CodecCo
 int64_t TopOfSample(const StridedSample& sample, int64_t numel, int64_t count) {
   const double density = static_cast<double>(count) / static_cast<double>(numel);
   const double top = density * static_cast<double>(sample.size);
-  return static_cast<int64_t>(std::ceil(top - 1e-9 * top));  // up to the product's rounding
+  // Rounding of the product is allowed for.
+  return static_cast<int64_t>(std::ceil(top - 1e-9 * top));
 }
 
 SparsifierRow SampledRow() {

@@ -1,5 +1,5 @@
-// Rules of the sampled threshold (sampled.cc) that kernels follow, too. `numel` > count, the
-// elements wanted.
+// Rules of the sampled threshold (sampled.cc), which CPU and kernels share. `numel` is larger than
+// `count`, the requested number of elements.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace legacy {
 
-// A SampledRule has the constants of the method.
+// The constants of the method.
 struct SampledRule {
-  static constexpr int kTries = 10;        // beside the first threshold
-  static constexpr float kLower = 0.8f;    // a threshold to the next
-  static constexpr double kTooMany = 1.3;  // times what is wanted
+  static constexpr int kTries = 10;        // number of thresholds after the first
+  static constexpr float kLower = 0.8f;    // factor from a threshold to the next
+  static constexpr double kTooMany = 1.3;  // factors of the requested count
   static constexpr double kTooFew = 0.8;
 
   static bool TooMany(int64_t selected, int64_t count) {
@@ -23,17 +23,18 @@ struct SampledRule {
   }
 };
 
-// Elements first, first + stride and so on, `size` of them.
+// A sample of `size` elements: first, first + stride and so on.
 struct StridedSample {
   int64_t first = 0;
   int64_t stride = 1;
   int64_t size = 0;
 };
 
-// About `share` of the elements; the start is drawn.
+// Returns a sample of about `share` of the elements, with a random start.
 StridedSample SampleOf(double share, int64_t numel, int64_t count, const CodecContext& context);
 
-// The threshold is the smallest of so many of the sample's largest magnitudes.
+// Returns how many of the sample's largest magnitudes to take; the threshold is the smallest of
+// them.
 int64_t TopOfSample(const StridedSample& sample, int64_t numel, int64_t count);
 
 }  // namespace legacy

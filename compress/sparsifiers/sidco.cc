@@ -1,22 +1,23 @@
-// SIDCo: the threshold from a distribution that is fitted to the magnitudes. One stage takes the
-// quantile of the fit to all of them; several first go down to a quarter, then fit what is above
-// the last threshold anew, each by the same factor: delta_j = (delta / 0.25)^(1 / (stages - 1)).
-// With mean m and variance v of what exceeds the last threshold t:
+// SIDCo estimates the threshold from a distribution that is fitted to the magnitudes. With one
+// stage it is the quantile of the fit to all magnitudes. With several stages, the first selects a
+// quarter, and each later one fits the magnitudes above the last threshold anew, each by the same
+// factor: delta_j = (delta / 0.25)^(1 / (stages - 1)). With mean m and variance v of the excess
+// over the last threshold t:
 //
-//   exponential   t - m ln delta
-//   Pareto        t + a (1 - delta^b) / b,  a = m (m^2 / v + 1) / 2,  b = (m^2 / v - 1) / 2
-//                 (generalised)
+//   exponential           t - m ln delta
+//   Pareto (generalised)  t + a (1 - delta^b) / b,  a = m (m^2 / v + 1) / 2,
+//                         b = (m^2 / v - 1) / 2
 //
-// How many are sent follows the data. stages=auto: the number (1 to 4) whose count is nearest to
-// what is asked for, in ratio, chosen at the first step and again after each 5 steps whose mean
-// ratio was off by more than 20 %. (The paper moves by one stage; which way that should be depends
-// on the tail.) Without a state every call chooses.
+// The number of values sent depends on the data. With stages=auto, the number of stages (1 to 4) is
+// the one whose count is nearest to the requested one, in ratio. It is chosen at the first step and
+// again after each 5 steps whose mean ratio was off by more than 20 %. (The paper moves by one
+// stage; the right direction depends on the tail.) Without a state every call chooses.
 //
-// Where the fit selects nothing (a constant vector) or is of zeros the exact Top-K is sent. All
-// stages are fitted, and their number chosen, from one magnitude histogram (cpu/histogram.h): the
-// mean of the first stage is exact, what lies above a threshold is known within a bin's width. Two
-// passes of 4 bytes an element, whatever the number of stages. Sums of integers do not depend on
-// their order, so thresholds are the same on every machine.
+// If the fit selects nothing (a constant vector), or all magnitudes are zero, the exact Top-K is
+// sent. All stages are fitted, and their number chosen, from one magnitude histogram
+// (cpu/histogram.h): the mean of the first stage is exact, and the tail above a threshold is known
+// within a bin's width. It makes two passes of 4 bytes per element, whatever the number of stages.
+// Sums of integers do not depend on their order, so thresholds are the same on every machine.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,13 +34,13 @@ namespace {
 
 constexpr double kFirstStage = 0.25;
 constexpr int kMostStages = 4;
-constexpr double kWindow = 5;  // steps
+constexpr double kWindow = 5;  // number of steps
 constexpr double kTolerance = 0.2;
 
 enum class Fit { kExponential, kPareto };
 
-// By how much the fit to the magnitudes of `tail`, all at least `start`, goes beyond it for a share
-// `delta` of them to be left.
+// Returns by how much the threshold lies above `start` that leaves a share `delta` of `tail`, whose
+// magnitudes are all at least `start`, according to the fit.
 double Reach(Fit fit, const cpu::MagnitudeCurve::Tail& tail, double start, double delta) {
   if (tail.count == 0) return 0;
   const double average = tail.sum / tail.count;
@@ -55,7 +56,7 @@ double Reach(Fit fit, const cpu::MagnitudeCurve::Tail& tail, double start, doubl
   return -mean * std::log(delta);
 }
 
-// `delta`: the share wanted. 0 where the fit leads nowhere.
+// Returns the threshold that selects the share `delta`, or 0 if the fit gives none.
 double FittedThreshold(Fit fit, const cpu::MagnitudeCurve& curve, double delta, int stages) {
   double threshold = Reach(fit, curve.Above(0), 0, stages == 1 ? delta : kFirstStage);
   const double share = std::pow(delta / kFirstStage, 1.0 / std::max(1, stages - 1));
@@ -65,7 +66,8 @@ double FittedThreshold(Fit fit, const cpu::MagnitudeCurve& curve, double delta, 
   return threshold;
 }
 
-// The number whose count is nearest to what is wanted, in ratio; the fewer of equals.
+// Returns the number of stages whose count is nearest to the requested one, in ratio; the smaller
+// one if two are equal.
 int BestStages(Fit fit, const cpu::MagnitudeCurve& curve, double delta) {
   int best = 1;
   double least = std::numeric_limits<double>::infinity();
@@ -81,7 +83,7 @@ int BestStages(Fit fit, const cpu::MagnitudeCurve& curve, double delta) {
 
 class Sidco : public Sparsifier {
  public:
-  // `stages` 0: as many as fit.
+  // `stages` = 0 chooses the best number.
   Sidco(Fit fit, int stages) : fit_(fit), stages_(stages) {}
   std::string_view Name() const override { return "sidco"; }
   CodecId Id() const override { return CodecId::kSidco; }
@@ -95,8 +97,8 @@ class Sidco : public Sparsifier {
   int stages_;
 };
 
-// What is remembered, as CodecState::numbers: stages in use (0: to be chosen), steps of the window
-// so far, the sum of their ratios, density.
+// Updates CodecState::numbers: stages in use (0: choose again), steps of the window so far, the sum
+// of their ratios, density.
 void Remember(double ratio, CodecState& state) {
   auto& numbers = state.numbers;
   numbers[1] += 1;
@@ -119,7 +121,7 @@ Selection Sidco::Select(std::span<const float> values, int64_t count,
   int stages =
       state ? static_cast<int>(std::clamp<double>(state->numbers[0], 0, kMostStages)) : stages_;
   const double delta = static_cast<double>(count) / static_cast<double>(numel);
-  if (delta >= kFirstStage) stages = 1;  // there is nothing to go down to first
+  if (delta >= kFirstStage) stages = 1;  // no earlier stage is needed
   if (stages == 0) stages = BestStages(fit_, curve, delta);
   const auto threshold = static_cast<float>(FittedThreshold(fit_, curve, delta, stages));
   Selection selection;

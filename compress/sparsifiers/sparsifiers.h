@@ -1,4 +1,4 @@
-// The rows of SparsifierTable(), each made in its own file.
+// The rows of SparsifierTable(), each defined in its own file.
 #pragma once
 
 #include "compress/sparsifier.h"

@@ -1,7 +1,8 @@
-// Threshold: everything that reaches a fixed magnitude, none or all of a unit included. With error
-// feedback in one pass: 8 bytes read and 4 written an element. Not a contraction, as nothing may be
-// sent, yet error feedback cannot diverge: what is left is below the threshold everywhere, ||x -
-// C(x)||^2 < n threshold^2 whatever ||x|| is (Sahu et al., NeurIPS 2021).
+// threshold sends every element that reaches a fixed magnitude, which can be none or all of a unit.
+// With error feedback it takes one pass that reads 8 bytes and writes 4 per element. It is not a
+// contraction, because it may send nothing, yet error feedback cannot diverge: the residual is
+// below the threshold everywhere, ||x - C(x)||^2 < n threshold^2 whatever ||x|| is (Sahu et al.,
+// NeurIPS 2021).
 #include <cmath>
 #include <memory>
 

@@ -1,10 +1,10 @@
-// Top-K: the k largest magnitudes, ties to the lower index. Contraction: ||x - C(x)||^2 <= (1 -
-// k/n) ||x||^2. Selecting again from what a looser density kept gives what the tighter one selects
-// at once, bit for bit and ties included.
+// Top-K sends the k largest magnitudes, ties to the lower index. It is a contraction: ||x -
+// C(x)||^2 <= (1 - k/n) ||x||^2. A second selection from that of a looser density equals the direct
+// selection of the tighter one, bit for bit and ties included.
 //
-// rule=kth, as LEGACY's public code for CIFAR: everything that reaches the ceil(n (1 - density))-th
-// smallest magnitude, so floor(n density) + 1 values, and more where that magnitude stands more
-// than once (all of a vector whose threshold is 0).
+// rule=kth follows LEGACY's public code for CIFAR: it sends everything that reaches the ceil(n (1 -
+// density))-th smallest magnitude. These are floor(n density) + 1 values, or more if that magnitude
+// occurs more than once (all of a vector whose threshold is 0).
 #include "compress/cpu/topk.h"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ class TopK : public Sparsifier {
                    const CodecContext& context) const override;
   Selection SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
                                int64_t count, const CodecContext& context) const override;
-  // All of them from one histogram: 4 bytes read an element, within 1 % of ||x||^2.
+  // Computes all errors from one histogram, which reads 4 bytes per element, within 1 % of ||x||^2.
   std::vector<double> SquaredErrors(std::span<const float> values,
                                     std::span<const double> parameters,
                                     const CodecContext& context) const override;
@@ -55,7 +55,7 @@ class TopK : public Sparsifier {
   bool kth_;
 };
 
-// Rank of the smallest magnitude that rule=kth keeps.
+// Returns the rank of the smallest magnitude that rule=kth selects.
 int64_t RankOf(int64_t numel, int64_t count, double density) {
   const bool less_than_one = count == 1 && density * static_cast<double>(numel) < 1;
   return std::min(numel, less_than_one ? 1 : count + 1);
